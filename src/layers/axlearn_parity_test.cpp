@@ -7,9 +7,22 @@
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/attention/qkv/source_qkv.h"
 #include "layers/blocks/post_norm.h"
+#include "layers/convolution/conv1d.h"
+#include "layers/convolution/conv2d.h"
+#include "layers/drop_token.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
+#include "layers/moving_average.h"
+#include "layers/multi_linear.h"
+#include "layers/norms/batch_norm.h"
+#include "layers/norms/group_norm.h"
+#include "layers/norms/l2_norm.h"
 #include "layers/norms/layer_norm.h"
+#include "layers/recurrent/repeated_cells.h"
+#include "layers/recurrent/stacked_cells.h"
+#include "layers/stochastic_depth.h"
+#include "layers/unit_norm_linear.h"
+#include "nn/init_per_group.h"
 #include "testing/axlearn_fixture.h"
 #include "testing/test_name.h"
 
@@ -39,6 +52,14 @@ const std::vector<AxlearnFixture> kLayers = {
     {.file = "layers/linear", .build = at_root<Linear>({}, {.input_dim = 32, .output_dim = 24})},
     {.file = "layers/rms_norm", .build = at_root<RMSNorm>({.eps = 1e-8f}, {.input_dim = 32})},
     {.file = "layers/layer_norm", .build = at_root<LayerNorm>({.eps = 1e-8f}, {.input_dim = 32})},
+    {.file = "layers/group_norm",
+     .build = at_root<GroupNorm>({.num_groups = 4, .eps = 1e-8f}, {.input_dim = 32})},
+    {.file = "layers/conv1d_same",
+     .build = at_root<Conv1D>({.window = 3, .padding = SamePadding{}},
+                              {.input_dim = 8, .output_dim = 12})},
+    {.file = "layers/conv2d",
+     .build = at_root<Conv2D>({.window = {3, 3}, .strides = {2, 2}, .padding = SamePadding{}},
+                              {.input_dim = 3, .output_dim = 6})},
     {.file = "layers/dropout",
      .build = at_root<Dropout>({.rate = 0.3}, {}),
      .call = {.training = true}},
@@ -46,6 +67,101 @@ const std::vector<AxlearnFixture> kLayers = {
      .build = at_root<Embedding>({}, {.vocab_size = 50, .model_dim = 32}),
      .call = {.method = "attend"}},
 };
+// Dense layers: numbers of testdata/reference/axlearn/make_dense.py.
+
+std::vector<AxlearnFixture> dense_fixtures() {
+  std::vector<AxlearnFixture> out;
+  const auto add = [&](const char* name, auto build, CallOptions call = {}) {
+    out.push_back({.file = std::string("layers/") + name,
+                   .build = std::move(build),
+                   .inputs = {{"inputs", "x"}},
+                   .call = std::move(call)});
+  };
+  const CallOptions training{.training = true};
+  const ConvolutionLayer::Dims line{.input_dim = 8, .output_dim = 12},
+      image{.input_dim = 4, .output_dim = 6};
+  add("conv1d_causal", at_root<Conv1D>({.window = 3,
+                                        .stride = 2,
+                                        .dilation = 2,
+                                        .padding = CausalPadding{},
+                                        .num_groups = 2,
+                                        .bias = false},
+                                       line));
+  add("conv1d_explicit",
+      at_root<Conv1D>({.window = 4, .padding = ExplicitPadding{.dims = {{.low = 2, .high = 1}}}},
+                      line));
+  const VarianceScaling by_out{.fan = Fan::kOut, .distribution = Distribution::kTruncatedNormal};
+  add("conv1d_per_group",
+      at_root<Conv1D>({.window = 3, .num_groups = 2}, line,
+                      {.init = Init(InitPerGroup{.num_groups = 2, .init = by_out})}));
+  add("conv2d_causal", at_root<Conv2D>({.window = {3, 2},
+                                        .strides = {2, 1},
+                                        .dilation = {1, 2},
+                                        .padding = CausalPadding{},
+                                        .num_groups = 2},
+                                       image));
+  add("conv2d_same_even",
+      at_root<Conv2D>({.window = {2, 3}, .strides = {2, 3}, .padding = SamePadding{}}, image));
+  const Norm::Dims channels{.input_dim = 8};
+  add("group_norm_rms", at_root<GroupNorm>({.num_groups = 2,
+                                            .eps = 1e-8f,
+                                            .moments = GroupMoments::kRMSNorm,
+                                            .axes = std::vector<int64_t>{}},
+                                           channels));
+  add("group_norm_segments", at_root<GroupNorm>({.num_groups = 4, .eps = 1e-8f}, channels));
+  add("group_norm_rms_segments", at_root<GroupNorm>({.num_groups = 4,
+                                                     .eps = 1e-8f,
+                                                     .moments = GroupMoments::kRMSNorm,
+                                                     .axes = std::vector<int64_t>{1}},
+                                                    channels));
+  add("rms_norm_zero_centred",
+      at_root<RMSNorm>({.eps = 1e-8f, .zero_centred = ZeroCentred::kInput}, channels));
+  add("l2_norm", at_root<L2Norm>({.eps = 1e-8f}, channels));
+  add("batch_norm", at_root<BatchNorm>({.eps = 1e-8f}, channels));
+  add("batch_norm_training", at_root<BatchNorm>({.decay = 0.9, .eps = 1e-8f}, channels), training);
+  const VarianceScaling truncated{
+      .scale = 0.1, .fan = Fan::kNone, .distribution = Distribution::kTruncatedNormal};
+  const InitByName by_name{
+      .rules = {{.pattern = NamePattern{"bias"}, .init = Gaussian{.std = 0.2, .mean = 1}},
+                {.pattern = NamePattern{"weight"}, .init = truncated}}};
+  add("unit_norm_linear",
+      at_root<UnitNormLinear>({}, {.input_dim = 8, .output_dim = 5}, {.init = Init(by_name)}));
+  add("multi_linear",
+      at_root<MultiLinear>({}, {.input_dim = 8, .num_outputs = 3, .output_dim = 5}));
+  add("moving_average", at_root<MovingAverage>({.min_weight = 0.3}, {.shape = {8}}), training);
+  add("stochastic_depth_row", at_root<StochasticDepth>({.rate = 0.4}, {}), training);
+  add("stochastic_depth_batch",
+      at_root<StochasticDepth>({.rate = 0.4, .mode = DropUnit::kBatch}, {}), training);
+  add("drop_token", at_root<DropToken>({.rate = 0.4, .num_first = 2}, {}), training);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Dense, AxlearnParity, ::testing::ValuesIn(dense_fixtures()), case_name);
+
+std::vector<AxlearnFixture> recurrent_fixtures() {
+  std::vector<AxlearnFixture> out;
+  const auto add = [&](const char* name, auto build) {
+    out.push_back({.file = std::string("rnn/") + name,
+                   .build = std::move(build),
+                   .parameters = {{"repeat/", ""}},
+                   .inputs = {{"time_major_inputs", "x"}}});
+  };
+  const LSTMCell::Config small{.hidden_dim = 6};
+  LSTMCell::Config normed = small, capped = small;
+  normed.norm = LayerNorm::Config{.eps = 0.1f};
+  capped.norm = normed.norm;
+  capped.max_cell_value = 0.5;
+  add("lstm", at_root<LSTMCell>({.hidden_dim = 12}, {.input_dim = 8, .output_dim = 8}));
+  add("lstm_norm", at_root<LSTMCell>(capped, {.input_dim = 8, .output_dim = 5}));
+  add("lstm_unprojected", at_root<LSTMCell>({}, {.input_dim = 8, .output_dim = 5}));
+  add("stacked", at_root<StackedCells>({.layers = {small, normed}, .dims = {5}},
+                                       {.input_dim = 8, .output_dim = 7}));
+  add("repeated",
+      at_root<RepeatedCells>({.num_layers = 3, .layer = small}, {.input_dim = 8, .output_dim = 8}));
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Recurrent, AxlearnParity, ::testing::ValuesIn(recurrent_fixtures()),
+                         case_name);
+
 INSTANTIATE_TEST_SUITE_P(Layers, AxlearnParity, ::testing::ValuesIn(kLayers), case_name);
 
 // Attention.

@@ -3,6 +3,8 @@
 #include "layers/attention/qkv/head_projection.h"
 #include "layers/linear.h"
 #include "layers/models/lm_head.h"
+#include "layers/multi_linear.h"
+#include "layers/unit_norm_linear.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
 
@@ -13,6 +15,11 @@ using testing::build_for_test;
 
 AXLE_LAYER_LAWS(Linear,
                 {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},
+                {{"bias", {}}, {"no_bias", {.bias = false}}})
+AXLE_LAYER_LAWS(UnitNormLinear, {.input_dim = 4, .output_dim = 3},
+                {{"bias", {}}, {"no_bias", {.bias = false}}})
+AXLE_LAYER_LAWS(MultiLinear,
+                {.input_dim = 4, .num_outputs = 2, .output_dim = 3, .output_axes = "model"},
                 {{"bias", {}}, {"no_bias", {.bias = false}}})
 AXLE_LAYER_LAWS(LmHead, {.input_dim = 4, .output_dim = 6, .input_axes = "model"}, {{"default", {}}})
 AXLE_LAYER_LAWS(HeadInputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
@@ -25,6 +32,20 @@ TEST(Linear, MultipliesAndAdds) {
   layer.set("weight", HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}))
       .set("bias", HostTensor({2}, {10.0f, 20.0f}));
   EXPECT_EQ(layer.run(HostTensor({1, 2}, {1.0f, 1.0f})), HostTensor({1, 2}, {14.0f, 26.0f}));
+}
+
+TEST(UnitNormLinear, DividesTheColumnsOfItsWeightByTheirLengths) {
+  auto layer = build_for_test<UnitNormLinear>({}, {.input_dim = 2, .output_dim = 2});
+  layer.set("weight", HostTensor({2, 2}, {3.0f, 0.0f, 4.0f, -2.0f}))
+      .set("bias", HostTensor({2}, {10.0f, 20.0f}));
+  EXPECT_ALLCLOSE(layer.run(HostTensor({1, 2}, {1.0f, 1.0f})), HostTensor({1, 2}, {11.4f, 19.0f}));
+}
+
+TEST(MultiLinear, GivesOneVectorForEachOutput) {
+  auto layer = build_for_test<MultiLinear>({}, {.input_dim = 2, .num_outputs = 2, .output_dim = 1});
+  layer.set("weight", HostTensor({2, 2, 1}, {1.0f, 2.0f, 3.0f, 4.0f}))
+      .set("bias", HostTensor({2, 1}, {10.0f, 20.0f}));
+  EXPECT_EQ(layer.run(HostTensor({1, 2}, {1.0f, 2.0f})), HostTensor({1, 2, 1}, {17.0f, 30.0f}));
 }
 
 TEST(Linear, SlotOptionsSetDtypeInitAndAxes) {

@@ -54,6 +54,14 @@ Initialiser Constant::operator()(const InitSpec& spec) const {
 Initialiser Zeros::operator()(const InitSpec& spec) const { return Constant{0}(spec); }
 Initialiser Ones::operator()(const InitSpec& spec) const { return Constant{1}(spec); }
 
+Initialiser Gaussian::operator()(const InitSpec& spec) const {
+  return {fmt::format("normal({}, {}^2)", decimal(mean), decimal(std)),
+          [spec, *this](const random::Key& key) {
+            const Tensor drawn = random::normal(key, spec.shape, spec.dtype) * double{std};
+            return mean == 0 ? drawn : drawn + mean;
+          }};
+}
+
 Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
   const std::string spread =
       fan == Fan::kNone ? decimal(scale) : fmt::format("{} / {}", decimal(scale), to_text(fan));
@@ -77,15 +85,15 @@ Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
             }
             // 0.8796... is the standard deviation of the standard normal distribution truncated at
             // +-2.
-            const double stretch = fan == Fan::kNone ? 1 : 0.87962566103423978;
             return random::truncated_normal(key, spec.shape, -2, 2, spec.dtype) *
-                   static_cast<float>(deviation / stretch);
+                   static_cast<float>(deviation / 0.87962566103423978);
           }};
 }
 
 AXLE_REGISTER(Constant)
 AXLE_REGISTER(Zeros)
 AXLE_REGISTER(Ones)
+AXLE_REGISTER(Gaussian)
 AXLE_REGISTER(VarianceScaling)
 
 }  // namespace axle

@@ -12,6 +12,7 @@
 #include "config/axle_config.h"
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"
+#include "config/fields/required.h"
 #include "ir/tensor.h"
 #include "ops/random/key.h"
 
@@ -56,6 +57,16 @@ struct Ones {
   AXLE_CONFIG(Ones)
 };
 
+/// Draws from the normal distribution.
+struct Gaussian {
+  /// The standard deviation.
+  Required<NonNegative<double>> std = REQUIRED;
+  /// The mean.
+  double mean = 0;
+  Initialiser operator()(const InitSpec& spec) const;
+  AXLE_CONFIG(Gaussian, std, mean)
+};
+
 enum class Fan { kIn, kOut, kAverage, kNone };
 enum class Distribution { kUniform, kNormal, kTruncatedNormal };
 constexpr auto texts_of(Fan) {
@@ -72,11 +83,11 @@ constexpr auto texts_of(Distribution) {
 }
 
 /// Draws with variance scale / fan: normal, uniform, or truncated at two standard deviations. With
-/// Fan::kNone, `scale` is the standard deviation of the normal distribution (before truncation) or
+/// Fan::kNone, `scale` is the standard deviation of the normal distributions (after truncation) or
 /// the half width of the uniform one.
 struct VarianceScaling {
-  /// The variance is scale / fan. With the fan `none`: the standard deviation before truncation, or
-  /// the half width of `uniform`.
+  /// The variance is scale / fan. With the fan `none`: the standard deviation of `normal` and
+  /// `truncated_normal`, or the half width of `uniform`.
   Positive<double> scale = 1;
   /// The fan that divides the variance: number of inputs, of outputs, or the mean of both.
   Fan fan = Fan::kAverage;

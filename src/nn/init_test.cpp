@@ -64,6 +64,24 @@ TEST(Init, WithoutFanTheScaleIsTheDeviation) {
       .scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal};
   EXPECT_NEAR(moments(draw(normal, spec)).deviation, 0.02, 5e-4);
   EXPECT_EQ(Init(normal)(spec).text, "normal(0, 0.02)");
+  VarianceScaling other = normal;
+  other.distribution = Distribution::kTruncatedNormal;
+  EXPECT_NEAR(moments(draw(other, spec)).deviation, 0.02, 5e-4);
+  EXPECT_NEAR(moments(draw(other, spec)).largest, 2 * 0.02 / 0.87962566103423978, 2e-5);
+  other.distribution = Distribution::kUniform;
+  EXPECT_NEAR(moments(draw(other, spec)).largest, 0.02, 1e-5);
+}
+
+TEST(Init, GaussianIsTheScaledAndMovedNormal) {
+  const InitSpec spec{.shape = {200, 200}};
+  const Moments m = moments(draw(Gaussian{.std = 0.02, .mean = 3}, spec));
+  EXPECT_NEAR(m.mean, 3, 5e-4);
+  EXPECT_NEAR(std::sqrt(m.deviation * m.deviation - m.mean * m.mean), 0.02, 5e-3);
+  EXPECT_EQ(
+      draw(Gaussian{.std = 0.02}, spec),
+      draw(VarianceScaling{.scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal},
+           spec));
+  EXPECT_EQ(Init(Gaussian{.std = 0.02, .mean = 3})(spec).text, "normal(3.0, 0.02^2)");
 }
 
 // Batch dims are copies. A dim that is neither in, out nor batch belongs to the receptive field.

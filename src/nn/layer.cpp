@@ -24,6 +24,7 @@ Layer::Layer(const Scope& scope) : path_(scope.path) {
   if (scope.parent) {
     const LayerOptions& above = static_cast<const Layer*>(scope.parent)->options_;
     if (!options_.dtype) options_.dtype = above.dtype;
+    if (options_.dtypes.empty()) options_.dtypes = above.dtypes;
     if (!options_.init) options_.init = above.init;
   }
 }
@@ -66,11 +67,19 @@ Param Layer::param(std::string_view name, ParamSpec spec) {
                                      spec.shape.size(), name, to_text(*options_.partition)));
     }
   }
-  if (!spec.init) spec.init = options_.init ? *options_.init : Init(VarianceScaling{});
-  if (!spec.dtype) spec.dtype = options_.dtype.value_or(DType::kF32);
+  std::string path = join_path(path_, name);
+  spec.init = named_init(spec.init, options_.init, path);
+  if (!spec.dtype) {
+    const std::optional<DType> by_name = named_dtype(options_.dtypes, path);
+    spec.dtype = by_name ? *by_name : DType{options_.dtype.value_or(DType::kF32)};
+  }
   if (!is_countable(spec.shape)) fail(name, too_large_text(spec.type()) + "; lower its dims");
   spec.mesh_axes.resize(spec.shape.size());
-  std::string path = join_path(path_, name);
+  try {
+    (void)spec.initialiser();
+  } catch (const ConfigError& error) {
+    fail(name, error.what());
+  }
   params_.emplace_back(path, std::move(spec));
   return Param(std::move(path));
 }

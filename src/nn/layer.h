@@ -13,6 +13,7 @@
 // -Wmissing-field-initializers: leaving out a field of Dims is an error in users' code as well.
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "config/fields/child.h"
 #include "ir/devices/mesh.h"
 #include "nn/init.h"
+#include "nn/init_by_name.h"
 #include "nn/invocation.h"
 #include "nn/method.h"
 #include "nn/param.h"
@@ -35,8 +37,12 @@ struct LayerOptions {
   /// Dtype of the parameters of this layer and those below; none: as the layer above, f32 at the
   /// root.
   std::optional<FloatDType> dtype = {};
+  /// Dtypes of parameters by name, in this layer and those below. The first rule that matches
+  /// counts and beats `dtype`. Empty: as the layer above.
+  std::vector<DTypeRule> dtypes = {};
   /// Initialiser of weights that name none, in this layer and those below; none: as the layer
-  /// above, at the root VarianceScaling{} (uniform by the average fan).
+  /// above, at the root VarianceScaling{} (uniform by the average fan). InitByName also sets biases
+  /// and scales.
   std::optional<Init> init = {};
   /// Remat policy for the layer's call in training; none: all values are kept.
   std::optional<Fn<RematPolicy()>> remat = {};
@@ -45,7 +51,7 @@ struct LayerOptions {
   /// Mesh axes of the layer's result, instead of its role's default; only for results of one
   /// tensor.
   std::optional<PartitionSpec> activation = {};
-  AXLE_CONFIG(LayerOptions, dtype, init, remat, partition, activation)
+  AXLE_CONFIG(LayerOptions, dtype, dtypes, init, remat, partition, activation)
 };
 
 /// Owns a child layer and is called like its role.
@@ -56,6 +62,12 @@ class Handle<Role, R(A...)> {
  public:
   explicit Handle(std::unique_ptr<Role> layer) : layer_(std::move(layer)) {}
   R operator()(A... args) const { return (*layer_)(args...); }
+  /// Calls the role with fewer arguments, if it has a shorter form of its call.
+  template <class... B>
+  requires(sizeof...(B) < sizeof...(A)) && std::invocable<Role&, B...> R operator()(
+                                               B&&... args) const {
+    return (*layer_)(std::forward<B>(args)...);
+  }
   Role* operator->() const { return layer_.get(); }
   Role& operator*() const { return *layer_; }
 

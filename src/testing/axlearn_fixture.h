@@ -160,6 +160,7 @@ inline void expect_parity(const AxlearnFixture& fixture) {
   detail::expect_initial_parameters(fixture, *layer, file);
 
   CallOptions call = fixture.call;
+  call.state = section(file, "state/", {});
   call.seed = 2;  // fixtures use seed 0; their forward key is that of seed + 2
   const LayerFunction fn(*layer, section(file, "params/", fixture.parameters),
                          section(file, "in/", fixture.inputs), call);
@@ -168,6 +169,16 @@ inline void expect_parity(const AxlearnFixture& fixture) {
       eval([&](const Values& x) { return Values{fn(x)[0]}; }, fn.arguments())[0];
   ASSERT_EQ(actual.size(), expected.size());
   EXPECT_LE(relative_difference(actual, expected), fixture.tolerance) << "result";
+
+  const Tree<HostTensor> state_after = section(file, "state_after/", {});
+  if (!state_after.empty()) {
+    const auto got = call_layer(*layer, section(file, "params/", fixture.parameters),
+                                section(file, "in/", fixture.inputs), call);
+    for (const auto& [name, value] : state_after) {
+      ASSERT_TRUE(got.state.contains(name)) << name;
+      EXPECT_LE(relative_difference(got.state.at(name), value), fixture.tolerance) << name;
+    }
+  }
 
   std::vector<std::string> names = fn.parameter_paths();
   names.insert(names.end(), fn.input_paths().begin(), fn.input_paths().end());

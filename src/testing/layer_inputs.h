@@ -5,12 +5,17 @@
 #include "layers/attention/qkv/head_projection.h"
 #include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/mixer.h"
+#include "layers/convolution/convolution_layer.h"
+#include "layers/drop_token.h"
 #include "layers/dropout.h"
 #include "layers/models/decoder.h"
 #include "layers/models/embedding.h"
 #include "layers/models/model.h"
+#include "layers/multi_projection.h"
 #include "layers/norms/norm.h"
 #include "layers/projection.h"
+#include "layers/recurrent/recurrent_cell.h"
+#include "layers/stochastic_depth.h"
 #include "testing/host_tensors.h"
 
 namespace axle::testing {
@@ -50,6 +55,40 @@ template <>
 struct LawInputs<Dropout> : TokensInX {
   static Tree<HostTensor> make(const Dropout::Dims&) {
     return {{"x", normal_values({2, 3, 4}, 1)}};
+  }
+};
+template <>
+struct LawInputs<DropToken> : TokensInX {
+  static Tree<HostTensor> make(const DropToken::Dims&) {
+    return {{"x", normal_values({2, 5, 3}, 1)}};
+  }
+};
+template <>
+struct LawInputs<StochasticDepth> : TokensInX {
+  static Tree<HostTensor> make(const StochasticDepth::Dims&) {
+    return {{"x", normal_values({2, 3, 4}, 1)}};
+  }
+};
+template <>
+struct LawInputs<MultiProjection> : TokensInX {
+  static Tree<HostTensor> make(const MultiProjection::Dims& d) {
+    return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
+  }
+};
+template <>
+struct LawInputs<ConvolutionLayer> : TokensInX {
+  static constexpr const char* kLastIndex = "last_index";
+  static Tree<HostTensor> make(const ConvolutionLayer::Dims& d) {
+    Shape shape(static_cast<size_t>(d.num_spatial_dims.value_or(1)) + 1, 5);
+    shape[0] = 2;
+    shape.push_back(d.input_dim);
+    return {{"x", normal_values(shape, 1)}};
+  }
+};
+template <>
+struct LawInputs<RecurrentCell> {
+  static Tree<HostTensor> make(const RecurrentCell::Dims& d) {
+    return {{"x", normal_values({4, 2, d.input_dim}, 1)}};
   }
 };
 template <>

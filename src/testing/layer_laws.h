@@ -206,7 +206,7 @@ class Decoding {
 /// Prefills a prompt of two rows with different lengths, then decodes token by token, each row at
 /// its own position.
 template <class L>
-void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+void law_decoding_tokens(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
   using Names = LawInputs<typename L::Role>;
   for (const auto& [name, config] : cases) {
     SCOPED_TRACE(name);
@@ -250,6 +250,20 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
     expect_token(stepped, 1, 0, lengths[1]);
     if (lengths[1] + 1 < length)
       expect_token(decoding.extend(tokens, {length - 1, length - 1}, 1, {1, 1}), 1, 0, length - 1);
+  }
+}
+
+template <class L>
+void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+  using Names = LawInputs<typename L::Role>;
+  if constexpr (requires { Names::kTokens; }) {
+    law_decoding_tokens<L>(dims, cases);
+  } else {
+    for (const auto& [name, config] : cases) {
+      SCOPED_TRACE(name);
+      TestLayer<L> layer(config, dims);
+      EXPECT_THROW(layer.call(Names::make(dims), {.decoding = true}), ConfigError);
+    }
   }
 }
 

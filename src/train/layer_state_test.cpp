@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "layers/norms/batch_norm.h"
 #include "layers/norms/norm.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
@@ -55,8 +56,8 @@ class SeenRms final : public Norm {
 };
 AXLE_REGISTER(SeenRms)
 
-// Returns the tiny model with SeenRms as the norm of its attention layers.
-Child<Model> model_of(const SeenRms::Config& norm, bool loop, bool with_remat = false) {
+// Returns the tiny model with this norm in its attention layers.
+Child<Model> model_of(const Child<Norm>& norm, bool loop, bool with_remat = false) {
   TransformerLayer::Config layer = tiny_layer();
   layer.attention.get_if<PreNorm>()->norm = norm;
   Child<Block> child = layer;
@@ -68,6 +69,16 @@ Child<Model> model_of(const SeenRms::Config& norm, bool loop, bool with_remat = 
 
 constexpr const char* kStacked = "state/model/decoder/layers/layer{}/attention/norm/{}";
 constexpr const char* kLooped = "state/model/decoder/layers/layer/attention/norm/{}";
+
+// Stacks the states of two layers, as a loop holds them.
+HostTensor stacked(const HostTensor& a, const HostTensor& b) {
+  Shape shape = a.shape();
+  shape.insert(shape.begin(), 2);
+  HostTensor out({a.dtype(), shape});
+  std::ranges::copy(a.bytes(), out.bytes().begin());
+  std::ranges::copy(b.bytes(), out.bytes().begin() + a.bytes().size());
+  return out;
+}
 
 class LayerState : public testing::Test {
  protected:
@@ -82,12 +93,50 @@ class LayerState : public testing::Test {
     for (int i = 0; i < 3; ++i) losses_.push_back(run.step(input.next()->tensors).at("loss"));
     return run.state();
   }
+  // Expects the same losses and the same state `names` of the norm, whether the blocks are unrolled
+  // or a loop, and whether they are rematerialised.
+  void expect_same_in_loops_and_under_remat(const Child<Norm>& norm,
+                                            const std::vector<const char*>& names) {
+    StepRun plain = run_of(model_of(norm, /*loop=*/false));
+    const Tree<HostTensor> start = plain.initial_state(3);
+    const Tree<HostTensor> expected = after_three_steps(plain, start);
+    const std::vector<double> losses = std::exchange(losses_, {});
+
+    StepRun remat = run_of(model_of(norm, /*loop=*/false, /*with_remat=*/true));
+    EXPECT_EQ(after_three_steps(remat, start), expected);
+    losses_.clear();
+
+    for (const bool with_remat : {false, true}) {
+      StepRun loop = run_of(model_of(norm, /*loop=*/true, with_remat));
+      Tree<HostTensor> looped;
+      for (const ProgramValue& leaf : loop.leaves()) {
+        const size_t at = leaf.name.find("layers/layer/");
+        if (at == leaf.name.npos) {
+          looped.emplace(leaf.name, start.at(leaf.name));
+          continue;
+        }
+        const std::string head = leaf.name.substr(0, at), tail = leaf.name.substr(at + 13);
+        looped.emplace(leaf.name, stacked(start.at(head + "layers/layer0/" + tail),
+                                          start.at(head + "layers/layer1/" + tail)));
+      }
+      const Tree<HostTensor> end = after_three_steps(loop, looped);
+      for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(losses_[i], losses[i], 1e-6);
+      losses_.clear();
+      for (const char* what : names) {
+        const HostTensor both = end.at(fmt::format(fmt::runtime(kLooped), what));
+        const HostTensor want = stacked(expected.at(fmt::format(fmt::runtime(kStacked), 0, what)),
+                                        expected.at(fmt::format(fmt::runtime(kStacked), 1, what)));
+        ASSERT_EQ(both.type(), want.type());
+        for (int64_t i = 0; i < both.size(); ++i) EXPECT_NEAR(both.at(i), want.at(i), 1e-5) << what;
+      }
+    }
+  }
   const std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
   std::vector<double> losses_;
 };
 
 TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
-  StepRun run = run_of(model_of({}, /*loop=*/false));
+  StepRun run = run_of(model_of(SeenRms::Config{}, /*loop=*/false));
   const Tree<HostTensor> start = run.initial_state(3);
   const Tree<HostTensor> end = after_three_steps(run, start);
   for (int layer : {0, 1}) {
@@ -100,54 +149,14 @@ TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
   }
 }
 
-// Stacks the states of two layers, as a loop holds them.
-HostTensor stacked(const HostTensor& a, const HostTensor& b) {
-  Shape shape = a.shape();
-  shape.insert(shape.begin(), 2);
-  HostTensor out({a.dtype(), shape});
-  std::ranges::copy(a.bytes(), out.bytes().begin());
-  std::ranges::copy(b.bytes(), out.bytes().begin() + a.bytes().size());
-  return out;
-}
-
 TEST_F(LayerState, IsTheSameInLoopsAndUnderRemat) {
-  StepRun plain = run_of(model_of({}, /*loop=*/false));
-  const Tree<HostTensor> start = plain.initial_state(3);
-  const Tree<HostTensor> expected = after_three_steps(plain, start);
-  const std::vector<double> losses = std::exchange(losses_, {});
-
-  StepRun remat = run_of(model_of({}, /*loop=*/false, /*with_remat=*/true));
-  EXPECT_EQ(after_three_steps(remat, start), expected);
-  losses_.clear();
-
-  for (const bool with_remat : {false, true}) {
-    StepRun loop = run_of(model_of({}, /*loop=*/true, with_remat));
-    Tree<HostTensor> looped;
-    for (const ProgramValue& leaf : loop.leaves()) {
-      const size_t at = leaf.name.find("layers/layer/");
-      if (at == leaf.name.npos) {
-        looped.emplace(leaf.name, start.at(leaf.name));
-        continue;
-      }
-      const std::string head = leaf.name.substr(0, at), tail = leaf.name.substr(at + 13);
-      looped.emplace(leaf.name, stacked(start.at(head + "layers/layer0/" + tail),
-                                        start.at(head + "layers/layer1/" + tail)));
-    }
-    const Tree<HostTensor> end = after_three_steps(loop, looped);
-    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(losses_[i], losses[i], 1e-6);
-    losses_.clear();
-    for (const char* what : {"square", "calls"}) {
-      const HostTensor both = end.at(fmt::format(fmt::runtime(kLooped), what));
-      const HostTensor want = stacked(expected.at(fmt::format(fmt::runtime(kStacked), 0, what)),
-                                      expected.at(fmt::format(fmt::runtime(kStacked), 1, what)));
-      ASSERT_EQ(both.type(), want.type());
-      for (int64_t i = 0; i < both.size(); ++i) EXPECT_NEAR(both.at(i), want.at(i), 1e-5) << what;
-    }
-  }
+  expect_same_in_loops_and_under_remat(SeenRms::Config{}, {"square", "calls"});
+  expect_same_in_loops_and_under_remat(BatchNorm::Config{.decay = 0.75},
+                                       {"moving_mean", "moving_variance"});
 }
 
 TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
-  StepRun run = run_of(model_of({}, /*loop=*/false));
+  StepRun run = run_of(model_of(SeenRms::Config{}, /*loop=*/false));
   Tree<HostTensor> state = run.initial_state(3);
   HostTensor& weight = state.at("model/decoder/output_norm/scale");
   weight = HostTensor::full(weight.shape(), std::numeric_limits<double>::quiet_NaN());
@@ -160,7 +169,7 @@ TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
 
 // The loss does not see the bad state, but a later evaluation would.
 TEST_F(LayerState, ThatIsNotFiniteIsNotKept) {
-  StepRun run = run_of(model_of({}, /*loop=*/false));
+  StepRun run = run_of(model_of(SeenRms::Config{}, /*loop=*/false));
   Tree<HostTensor> state = run.initial_state(3);
   HostTensor& square = state.at(fmt::format(fmt::runtime(kStacked), 1, "square"));
   square = HostTensor::full(square.shape(), std::numeric_limits<double>::infinity());
@@ -173,11 +182,12 @@ TEST_F(LayerState, ThatIsNotFiniteIsNotKept) {
 
 TEST_F(LayerState, MistakesAreNamed) {
   EXPECT_THAT(
-      error_of([&] { run_of(model_of({.declares = false}, false)); }),
+      error_of([&] { run_of(model_of(SeenRms::Config{.declares = false}, false)); }),
       HasSubstr("model/decoder/layers/layer0/attention/norm/square: expected state that the "
                 "layer declares, got none of this name"));
   EXPECT_THAT(
-      error_of<ShapeError>([&] { run_of(model_of({.of_right_shape = false}, false)); }),
+      error_of<ShapeError>(
+          [&] { run_of(model_of(SeenRms::Config{.of_right_shape = false}, false)); }),
       HasSubstr("layer0/attention/norm/square: expected the state's type f32[16], got f32[]"));
 }
 
@@ -185,7 +195,7 @@ class LayerStateRun : public TrainerTest {
  protected:
   static Trainer::Config config(int64_t steps, bool loop) {
     Trainer::Config out = config_of(steps);
-    out.model = model_of({}, loop);
+    out.model = model_of(SeenRms::Config{}, loop);
     return out;
   }
   double evaluated_loss(const std::string& name, int64_t step) const {
@@ -255,7 +265,7 @@ TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
                       second = loop ? "second loop" : "second";
     train(config(5, loop), first);
     Trainer::Config none_changes = config(1, loop);
-    none_changes.model = model_of({.decay = 1}, loop);
+    none_changes.model = model_of(SeenRms::Config{.decay = 1}, loop);
     RunOptions options;
     options.init_from = run(first);
     const Ended ended = train(none_changes, second, options);

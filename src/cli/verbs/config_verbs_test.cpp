@@ -295,7 +295,7 @@ TEST_F(ConfigFile, Diff) {
 TEST(ConfigVerbs, ListNamesRecipesClassesAndInputs) {
   const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
   const auto& norm = all["roles"]["Norm"];
-  EXPECT_EQ(norm["methods"]["forward"]["inputs"], nlohmann::json({"x"}));
+  EXPECT_EQ(norm["methods"]["forward"]["inputs"], nlohmann::json({"x", "segment_ids"}));
   EXPECT_EQ(norm["dims"], nlohmann::json({"input_dim"}));
   EXPECT_TRUE(norm["classes"].contains("RMSNorm"));
   EXPECT_TRUE(norm["classes"]["RMSNorm"]["fields"].contains("eps"));

@@ -94,6 +94,27 @@ INSTANTIATE_TEST_SUITE_P(
                          "lm/lm_zloss_untied"}),
     case_name);
 
+// Numbers that testdata/reference/axlearn/make_dense.py computes.
+std::vector<Case> dense_cases() {
+  std::vector<Case> out;
+  const std::vector<std::string> init = {"--seed", "0"};
+  for (const char* name :
+       {"conv1d_same", "conv2d", "conv1d_causal", "conv1d_explicit", "conv1d_per_group",
+        "conv2d_causal", "conv2d_same_even", "group_norm", "group_norm_rms", "group_norm_segments",
+        "group_norm_rms_segments", "rms_norm_zero_centred", "unit_norm_linear", "multi_linear",
+        "batch_norm"})
+    out.push_back({std::string("layers/") + name, init, "layers"});
+  out.push_back({"layers/l2_norm", {}, "layers"});
+  out.push_back({"layers/batch_norm_training", {"--training", "--seed", "0"}, "layers"});
+  out.push_back({"layers/moving_average", {"--training"}, "layers"});
+  for (const char* name : {"stochastic_depth_row", "stochastic_depth_batch", "drop_token"})
+    out.push_back({std::string("layers/") + name, {"--training", "--key", "2"}, "layers"});
+  for (const char* name : {"lstm", "lstm_norm", "lstm_unprojected", "stacked", "repeated"})
+    out.push_back({std::string("rnn/") + name, init, "rnn"});
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Dense, LayersByFiles, testing::ValuesIn(dense_cases()), case_name);
+
 class OptimizersByFiles : public testing::TestWithParam<Case> {};
 
 TEST_P(OptimizersByFiles, AgreeAfterEachRecordedUpdate) {

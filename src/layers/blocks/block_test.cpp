@@ -8,6 +8,7 @@
 #include "layers/blocks/repeat.h"
 #include "layers/blocks/stacked.h"
 #include "layers/blocks/stacked_parameters_test.h"
+#include "layers/blocks/stochastic_join.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/random/random.h"
@@ -34,7 +35,10 @@ TransformerLayer::Config small_layer() {
 
 AXLE_LAYER_LAWS(PreNorm, {.model_dim = 4},
                 {{"feed_forward", {.body = kSmall}},
-                 {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}}})
+                 {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}},
+                 {"stochastic_depth",
+                  {.body = kSmall,
+                   .join = StochasticJoin::Config{.drop = StochasticDepth::Config{.rate = 0.4}}}}})
 AXLE_LAYER_LAWS(PostNorm, {.model_dim = 4},
                 {{"feed_forward", {.body = kSmall}},
                  {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}}})

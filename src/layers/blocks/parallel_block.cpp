@@ -14,7 +14,7 @@ ParallelBlock::ParallelBlock(const Config& cfg, const Dims& dims, const Scope& s
       join_(child("join", cfg.join, {})) {}
 
 Tensor ParallelBlock::forward(const Tensor& x_BTD, const MixerContext& context) {
-  const Tensor normed_BTD = constrain(norm_(x_BTD), kTokenAxes);
+  const Tensor normed_BTD = constrain(norm_(x_BTD, context.segment_ids), kTokenAxes);
   const Tensor attended_BTD = attention_(normed_BTD, context);
   const Tensor fed_BTD = feed_forward_(normed_BTD, context);
   const Tensor y_BTD = attended_BTD + fed_BTD;

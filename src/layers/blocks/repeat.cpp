@@ -3,37 +3,13 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
+#include "nn/layer_stack.h"
 #include "ops/create.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/random/random.h"
 #include "transform/control_flow/scan.h"
 
 namespace axle {
-namespace {
-
-// Flattens a tree to operands of a scan and rebuilds it from the slices of one iteration.
-struct FlatTree {
-  std::vector<std::string> paths;
-  Values values;
-
-  void add(const std::string& path, const Tensor& value) {
-    paths.push_back(path);
-    values.push_back(value);
-  }
-  Tree<Tensor> slices(Values::const_iterator& at) const {
-    Tree<Tensor> out;
-    for (const std::string& path : paths) out.emplace(path, *at++);
-    return out;
-  }
-};
-
-template <class Spec>
-void add_leading_dim(Spec& axes) {
-  axes.insert(axes.begin(), kReplicated);
-}
-
-}  // namespace
-
 Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
     : Block(scope),
       num_layers_(cfg.num_layers),
@@ -45,42 +21,20 @@ Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
   }
 }
 
-Tree<ParamSpec> Repeat::stacked(Tree<ParamSpec> specs) const {
-  for (auto& [path, spec] : specs) {
-    spec.shape.insert(spec.shape.begin(), num_layers_);
-    add_leading_dim(spec.mesh_axes);
-    spec.fan.batch.push_back(-static_cast<int64_t>(spec.shape.size()));
-  }
-  return specs;
-}
-
-Tree<ParamSpec> Repeat::param_specs() const { return stacked(layer_->param_specs()); }
-Tree<ParamSpec> Repeat::state_specs() const { return stacked(layer_->state_specs()); }
+Tree<ParamSpec> Repeat::param_specs() const { return stacked(layer_->param_specs(), num_layers_); }
+Tree<ParamSpec> Repeat::state_specs() const { return stacked(layer_->state_specs(), num_layers_); }
 
 Tree<StateSpec> Repeat::decode_state_specs(const DecodeDims& dims) const {
   Tree<StateSpec> specs = layer_->decode_state_specs(dims);
   for (auto& [path, spec] : specs) {
     spec.type.dims.insert(spec.type.dims.begin(), num_layers_);
-    add_leading_dim(spec.mesh_axes.dims);
+    spec.mesh_axes.dims.insert(spec.mesh_axes.dims.begin(), kReplicated);
   }
   return specs;
 }
 
 Tree<Tensor> Repeat::initialize(const random::Key& key) const {
-  FlatTree flat;
-  const ScanResult drawn = scan(
-      [&](const Values& carry, const Values&) {
-        const std::vector<random::Key> keys =
-            random::split_each(random::Key::wrap(carry[0], key.impl()));
-        ScanResult layer{.carry = {keys[0].data()}, .ys = {}};
-        flat = {};
-        for (const auto& [path, value] : layer_->initialize(keys[1])) flat.add(path, value);
-        layer.ys = flat.values;
-        return layer;
-      },
-      {key.data()}, {}, num_layers_);
-  auto at = drawn.ys.begin();
-  return flat.slices(at);
+  return initialize_stacked(*layer_, key, num_layers_);
 }
 
 Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {

@@ -38,7 +38,6 @@ class Repeat final : public Block {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
-  Tree<ParamSpec> stacked(Tree<ParamSpec> specs) const;
   int64_t num_layers_, unroll_;
   Handle<Block> layer_;
 };

@@ -14,12 +14,12 @@ Sandwich::Sandwich(const Config& cfg, const Dims& dims, const Scope& scope)
       out_norm_(child("out_norm", cfg.out_norm, {.input_dim = dims.model_dim})) {}
 
 Tensor Sandwich::forward(const Tensor& x_BTD, const MixerContext& context) {
-  Tensor y_BTD = in_norm_ ? constrain((*in_norm_)(x_BTD), kTokenAxes) : x_BTD;
+  Tensor y_BTD = in_norm_ ? constrain((*in_norm_)(x_BTD, context.segment_ids), kTokenAxes) : x_BTD;
   y_BTD = body_(y_BTD, context);
-  if (body_norm_) y_BTD = (*body_norm_)(y_BTD);
+  if (body_norm_) y_BTD = (*body_norm_)(y_BTD, context.segment_ids);
   if (dropout_) y_BTD = (*dropout_)(y_BTD);
   const Tensor z_BTD = join_(x_BTD, y_BTD);
-  return out_norm_ ? (*out_norm_)(z_BTD) : z_BTD;
+  return out_norm_ ? (*out_norm_)(z_BTD, context.segment_ids) : z_BTD;
 }
 
 AXLE_REGISTER(Sandwich)

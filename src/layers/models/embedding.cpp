@@ -6,6 +6,8 @@
 #include "layers/mesh_axes.h"
 #include "layers/models/lookup_gradient.h"
 #include "nn/role_methods.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
 #include "ops/movement/index.h"
 #include "ops/products/dot.h"
 #include "ops/products/einsum.h"
@@ -36,6 +38,7 @@ bool divides_model_dim(const std::string& axis) {
 Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
     : TokenEmbedding(scope),
       vocab_size_(dims.vocab_size),
+      scale_(cfg.scale ? std::optional((*cfg.scale)(dims.model_dim)) : std::nullopt),
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),
@@ -44,19 +47,25 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
 }
 
 Tensor Embedding::forward(const Tensor& ids_BT) {
+  const Tensor x_BTD = look_up(ids_BT);
+  if (!scale_) return x_BTD;
+  return astype(astype(x_BTD, wide_dtype(x_BTD.dtype())) * *scale_, x_BTD.dtype());
+}
+
+Tensor Embedding::look_up(const Tensor& ids_BT) {
   const Mesh& mesh = Invocation::current().options().mesh;
-  const auto look_up = [this](const Tensor& weight, const Tensor& ids) {
+  const auto rows_of = [this](const Tensor& weight, const Tensor& ids) {
     return take(constrain(weight, table_axes_), ids);
   };
   const PartitionSpec tokens = restrict(kTokenAxes, ids_BT.shape(), mesh);
   const bool divided =
       std::ranges::any_of(tokens.dims, [](const DimAxes& axes) { return !axes.empty(); });
-  if (!divided) return constrain(look_up(weight_(), ids_BT), kTokenAxes);
+  if (!divided) return constrain(rows_of(weight_(), ids_BT), kTokenAxes);
 
   const CustomVjp lookup{.name = "lookup",
                          .forward =
-                             [look_up](const Values& x) {
-                               return WithResiduals{{look_up(x[0], x[1])}, x};
+                             [rows_of](const Values& x) {
+                               return WithResiduals{{rows_of(x[0], x[1])}, x};
                              },
                          .backward = [axes = param_specs().at(weight_.path()).partition(), mesh](
                                          const Values& x, const Values& g_BTD) -> Values {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "layers/mesh_axes.h"
+#include "layers/models/embedding_scale.h"
 #include "nn/layer.h"
 
 namespace axle {
@@ -35,8 +36,10 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
   virtual Tensor attend_forward(const Tensor& x_BTD) = 0;
 };
 
-/// Looks up the row of each id. attend() multiplies x with every row. Ids outside the vocabulary
+/// Looks up the row of each id; attend() multiplies x with every row. Ids outside the vocabulary
 /// are clamped to it.
+///
+/// Numerics: the factor `scale` is applied in f32.
 ///
 /// Parameters: weight[V, D].
 class Embedding final : public TokenEmbedding {
@@ -45,7 +48,9 @@ class Embedding final : public TokenEmbedding {
     /// Initialiser of the weight; the option @init of slots does not apply.
     Init init =
         VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
-    AXLE_CONFIG(Embedding, init)
+    /// Factor on the vectors that are looked up, not on those of attend(); none: no factor.
+    std::optional<EmbeddingScale> scale = {};
+    AXLE_CONFIG(Embedding, init, scale)
   };
   Embedding(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -56,7 +61,9 @@ class Embedding final : public TokenEmbedding {
   Tensor attend_forward(const Tensor& x_BTD) override;
 
  private:
+  Tensor look_up(const Tensor& ids_BT);
   int64_t vocab_size_;
+  std::optional<double> scale_;
   Param weight_;
   // Layout of the weight during the lookup, without kModelDimAxes: the weight is all-gathered over
   // them first. A lookup in a table sharded over them would move every token between devices.

@@ -24,7 +24,22 @@ Decoder::Config untied() {
   return cfg;
 }
 
-AXLE_LAYER_LAWS(Embedding, {.vocab_size = 5, .model_dim = 3}, {{"default", {}}})
+AXLE_LAYER_LAWS(Embedding, {.vocab_size = 5, .model_dim = 3},
+                {{"default", {}}, {"scaled", {.scale = RootOfDim{}}}})
+
+TEST(Embedding, ScalesTheVectorsButNotTheLogits) {
+  const TokenEmbedding::Dims dims{.vocab_size = 2, .model_dim = 4};
+  const HostTensor weight({2, 4}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f, 8.0f});
+  const HostTensor ids({1, 1}, {1});
+  auto root = build_for_test<Embedding>({.scale = RootOfDim{}}, dims);
+  auto constant = build_for_test<Embedding>({.scale = ConstantScale{.value = 3}}, dims);
+  root.set("weight", weight);
+  constant.set("weight", weight);
+  EXPECT_EQ(root.run(ids), HostTensor({1, 1, 4}, {10.0f, 12.0f, 14.0f, 16.0f}));
+  EXPECT_EQ(constant.run(ids), HostTensor({1, 1, 4}, {15.0f, 18.0f, 21.0f, 24.0f}));
+  EXPECT_EQ(root.call({{"x", HostTensor::ones({1, 1, 4})}}, {.method = "attend"}).outputs[0],
+            HostTensor({1, 1, 2}, {10.0f, 26.0f}));
+}
 AXLE_LAYER_LAWS(Decoder, {}, {{"tied", decoder()}, {"untied", untied()}})
 AXLE_LAYER_LAWS(CausalLM, {},
                 {{"tied", {.decoder = decoder()}},

@@ -1,12 +1,16 @@
-// The role Norm: layers that normalise the last dim.
+// The role Norm: layers that normalise their inputs.
 #pragma once
 
 #include "nn/layer.h"
 
 namespace axle {
 
-/// x[..., D] -> y[..., D], dtype of x. Each vector is normalised independently of the others.
-class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
+/// x[..., D] -> y[..., D], dtype of x.
+///
+/// Most norms treat each vector by itself and override forward(x). A norm whose statistics go over
+/// several vectors overrides forward(x, segment_ids) and can_decode.
+class Norm
+    : public LayerRole<Norm, Tensor(const Tensor& x, const std::optional<Tensor>& segment_ids)> {
  public:
   /// The size of the vectors, given by the parent layer.
   struct Dims {
@@ -14,9 +18,18 @@ class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
     Positive<int64_t> input_dim;
     AXLE_CONFIG(Dims, input_dim)
   };
-  static constexpr InputNames kInputs = {"x"};
+  /// segment_ids: i32[B, T] for x[B, T, ..., D]. Vectors with the id 0 are padding, which no
+  /// statistics count. None: there is no padding.
+  static constexpr InputNames kInputs = {"x", "segment_ids"};
   using LayerRole::LayerRole;
+  using LayerRole::operator();
+  Tensor operator()(const Tensor& x) { return (*this)(x, std::nullopt); }
   bool can_decode() const override { return true; }
+
+ protected:
+  /// Normalises each vector by itself.
+  virtual Tensor forward(const Tensor& x);
+  Tensor forward(const Tensor& x, const std::optional<Tensor>&) override { return forward(x); }
 };
 
 }  // namespace axle

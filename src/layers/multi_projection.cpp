@@ -1,0 +1,9 @@
+#include "layers/multi_projection.h"
+
+#include "config/register.h"
+
+namespace axle {
+
+AXLE_REGISTER(MultiProjection::Dims)
+
+}  // namespace axle

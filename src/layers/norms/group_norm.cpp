@@ -1,0 +1,62 @@
+#include "layers/norms/group_norm.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "layers/norms/moments.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/movement/shape.h"
+
+namespace axle {
+
+GroupNorm::GroupNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Norm(scope), cfg_(cfg), scale_(param("scale", {.shape = {dims.input_dim}, .init = Ones{}})) {
+  if (dims.input_dim % cfg.num_groups != 0) {
+    fail("num_groups", fmt::format("must divide the {} channels, got {}", int64_t{dims.input_dim},
+                                   int64_t{cfg.num_groups}));
+  }
+  if (cfg.axes && std::ranges::find(*cfg.axes, 0) != cfg.axes->end())
+    fail("axes", "expected dims of one row, got 0, the dim of the batch");
+  if (cfg.moments == GroupMoments::kLayerNorm)
+    bias_ = param("bias", {.shape = {dims.input_dim}, .init = Zeros{}});
+}
+
+std::vector<int64_t> GroupNorm::reduced(const Tensor& x) const {
+  const auto rank = static_cast<int64_t>(x.shape().size());
+  const int64_t channels = rank;  // their dim after the split
+  std::vector<int64_t> out;
+  if (!cfg_.axes) {
+    for (int64_t axis = 1; axis < rank - 1; ++axis) out.push_back(axis);
+  } else {
+    for (const int64_t axis : *cfg_.axes) {
+      const int64_t from_front = axis < 0 ? axis + rank : axis;
+      if (from_front < 1 || from_front >= rank) {
+        throw ShapeError(fmt::format("{}: axes: expected dims of x after the batch, got {} for {}",
+                                     path(), axis, to_text(x.type())));
+      }
+      if (from_front < rank - 1) out.push_back(from_front);
+    }
+  }
+  out.push_back(channels);
+  return out;
+}
+
+Tensor GroupNorm::forward(const Tensor& x, const std::optional<Tensor>& segment_ids) {
+  const Tensor wide = unflatten(astype(x, wide_dtype(x.dtype())), -1, {cfg_.num_groups, -1});
+  const std::vector<int64_t> axes = reduced(x);
+  if (!bias_) {
+    const Tensor mean_square = counted_mean(wide * wide, axes, segment_ids);
+    const Tensor normed = wide * rsqrt(mean_square + cfg_.eps);
+    return astype(flatten(normed, -2), x.dtype()) * scale_();
+  }
+  const Moments moments = counted_moments(wide, axes, segment_ids);
+  const Tensor normed = (wide - moments.mean) * rsqrt(moments.variance + cfg_.eps);
+  return astype(flatten(normed, -2), x.dtype()) * scale_() + (*bias_)();
+}
+
+AXLE_REGISTER(GroupNorm)
+
+}  // namespace axle

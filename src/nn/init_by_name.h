@@ -1,0 +1,65 @@
+// Initialisers and dtypes of parameters chosen by their names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/axle_config.h"
+#include "ir/dtype.h"
+#include "nn/init.h"
+
+namespace axle {
+
+/// A regular expression over the names of parameters. It must match the whole name ("weight") or
+/// the whole path ("decoder/emb/weight").
+struct NamePattern {
+  std::string text = {};
+  /// Throws ConfigError if matching takes too long.
+  bool matches(std::string_view path) const;
+  bool operator==(const NamePattern&) const = default;
+};
+std::string to_text(const NamePattern& pattern);
+/// Throws ConfigError unless the text is a regular expression.
+void from_text(std::string_view text, NamePattern& pattern);
+
+/// The initialiser of the parameters that a pattern matches.
+struct InitRule {
+  /// The names, as a regular expression over whole names or whole paths: ".*norm/scale".
+  Required<NamePattern> pattern = REQUIRED;
+  /// Their initialiser.
+  Init init = {};
+  AXLE_CONFIG(InitRule, pattern, init)
+};
+
+/// The dtype of the parameters that a pattern matches.
+struct DTypeRule {
+  /// The names, as a regular expression over whole names or whole paths: ".*norm/scale".
+  Required<NamePattern> pattern = REQUIRED;
+  /// Their dtype.
+  Required<FloatDType> dtype = REQUIRED;
+  AXLE_CONFIG(DTypeRule, pattern, dtype)
+};
+
+/// Chooses the initialiser by the parameter's name, in a slot's option @init. The first rule that
+/// matches counts. Rules apply to weights without an initialiser of their own, and to those that
+/// their layer starts at 0 or 1, such as biases and scales.
+struct InitByName {
+  /// The rules, in order.
+  std::vector<InitRule> rules = {};
+  /// Initialiser of weights that no rule matches.
+  Init otherwise = VarianceScaling{};
+  /// Initialises a parameter that no rule matches.
+  Initialiser operator()(const InitSpec& spec) const;
+  AXLE_CONFIG(InitByName, rules, otherwise)
+};
+
+/// Returns the initialiser of the parameter at `path`. `own` is the one that its layer names, none
+/// for a weight; `given` is that of the slot or of the layers above, none for VarianceScaling{}.
+Init named_init(const std::optional<Init>& own, const std::optional<Init>& given,
+                std::string_view path);
+/// Returns the dtype of the first rule that matches the parameter at `path`; none if no rule does.
+std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::string_view path);
+
+}  // namespace axle

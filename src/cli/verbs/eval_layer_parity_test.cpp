@@ -81,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"blocks/ffn_relu2", {}, "blocks"}, Case{"blocks/ffn_swiglu", {}, "blocks"},
                     Case{"blocks/transformer_layer", {}, "blocks"},
                     Case{"blocks/repeated_3", {}, "blocks"},
+                    Case{"moe/top2", {"--training", "--key", "2"}, "moe"},
+                    Case{"moe/topk4", {"--training", "--key", "2"}, "moe"},
                     Case{"lm/lm_tied", {"--training", "--tolerance", "2e-5"}, "lm"},
                     Case{"lm/lm_packed", {"--training", "--tolerance", "2e-5"}, "lm"},
                     Case{"lm/lm_zloss_untied", {"--training", "--tolerance", "2e-5"}, "lm"},

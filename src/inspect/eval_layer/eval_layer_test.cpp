@@ -358,7 +358,8 @@ TEST_F(EvalLayer, PlacesOfACacheByItself) {
     });
   };
   EXPECT_EQ(error(2, 3), "no error");
-  EXPECT_THAT(error(2, 5), HasSubstr("in/fresh/positions: expected position 3 for token 1 of row 0"));
+  EXPECT_THAT(error(2, 5),
+              HasSubstr("in/fresh/positions: expected position 3 for token 1 of row 0"));
 }
 
 // The bytes are computed before anything is allocated, since no machine could hold the tensors.

@@ -19,8 +19,8 @@ struct LossSums {
 /// logits_BTV and labels_BT.
 LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT);
 
-/// The same of head(x_BTD), computed for `chunk_len` positions at a time. The backward pass computes
-/// the logits of a chunk anew, so that those of one chunk are in memory at once.
+/// The same of head(x_BTD), computed for `chunk_len` positions at a time. The backward pass
+/// computes the logits of a chunk anew, so that those of one chunk are in memory at once.
 LossSums chunked_loss_sums(const std::function<Tensor(const Tensor& x_BtD)>& head,
                            const Tensor& x_BTD, const Tensor& labels_BT, int64_t chunk_len);
 

@@ -26,10 +26,10 @@ struct FujiRules {
   bool untied_head = false;  // with a large embedding: both are sharded like other weights
 };
 
-/// Returns the rules. Only they differ between machines. Whole slices of v5e and v6e have 256 chips.
-/// On v5p and v6e, parameters are sharded over a part of the torus: over more chips, the compiler
-/// sums gradients of some shapes by all-reduce, which sends twice as much as reduce-scatter. On
-/// GPUs, parameters are sharded over the fewest nodes that can hold them.
+/// Returns the rules. Only they differ between machines. Whole slices of v5e and v6e have 256
+/// chips. On v5p and v6e, parameters are sharded over a part of the torus: over more chips, the
+/// compiler sums gradients of some shapes by all-reduce, which sends twice as much as
+/// reduce-scatter. On GPUs, parameters are sharded over the fewest nodes that can hold them.
 MeshRules fuji_rules(const FujiRules& r);
 
 }  // namespace axle

@@ -10,8 +10,8 @@
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/linear.h"
 #include "layers/norms/rms_norm.h"
-#include "learn/transforms/clip_by_global_norm.h"
 #include "learn/schedules/warmup_schedule.h"
+#include "learn/transforms/clip_by_global_norm.h"
 #include "train/record/tensorboard_writer.h"
 
 namespace axle {

@@ -23,9 +23,8 @@ std::vector<double> counted_runs(const OpNode& op) {
   if (const RunsRule rule = op.rules->row().runs) return rule(op);
   std::vector<double> out;
   for (const RegionRuns& runs : runs_of_regions(op))
-    out.push_back(runs.repeats == Repeats::kIterations
-                      ? static_cast<double>(runs.count.value_or(1))
-                      : 1);
+    out.push_back(runs.repeats == Repeats::kIterations ? static_cast<double>(runs.count.value_or(1))
+                                                       : 1);
   return out;
 }
 

@@ -92,7 +92,7 @@ class CaseTensors {
     if (!value && file_->contains(source.name)) value = read_tensor(*file_, source.name);
     if (!value) {
       throw DataError(fmt::format("{}: no such tensor in the file of inputs{}", source.name,
-                                    suggest(source.name, file_->names())));
+                                  suggest(source.name, file_->names())));
     }
     if (source.shape) {
       if (num_elements(*source.shape) != value->size())

@@ -2,9 +2,7 @@
 
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/fused_qkv.h"
-#include "layers/attention/qkv/rope.h"
 #include "layers/attention/qkv/separate_qkv.h"
-#include "ops/elementwise/trigonometry.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -19,7 +17,6 @@ constexpr QKV::Dims kPlain{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .h
 AXLE_LAYER_LAWS(SeparateQKV, kGrouped, {{"default", {}}})
 AXLE_LAYER_LAWS(FusedGroupedQKV, kGrouped, {{"default", {}}})
 AXLE_LAYER_LAWS(FusedQKV, kPlain, {{"no_bias", {}}, {"bias", {.bias = true}}})
-AXLE_LAYER_LAWS(RoPE, kPlain, {{"fused", {.theta = 100}}})
 
 // Returns x[i], the part at index i of the first dim.
 HostTensor part(const HostTensor& x, int64_t i) {
@@ -69,32 +66,6 @@ TEST(FusedGroupedQKV, RefusesMoreHeadsThanFit) {
             {}, {.model_dim = 8, .num_heads = heads, .num_kv_heads = heads, .head_dim = 4}),
         "fused_grouped_qkv.proj.weight: f32[8, 9223372036854775807, 4] takes 1.2e+21 "
         "bytes, more than any machine has; lower its dims");
-}
-
-TEST(RoPE, TurnsPairsByPositionTimesFrequency) {
-  auto rope = build_for_test<RoPE>(
-      {.theta = 100}, {.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 4});
-  auto plain = build_for_test<FusedQKV>(
-      {}, {.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 4});
-  plain.set("weight", rope.parameter("inner/weight"));
-  const HostTensor x = normal_values({1, 1, 4}, 3);
-  const auto before = plain.call({{"x", x}}).outputs,
-             after = rope.call({{"x", x}, {"positions", HostTensor({1, 1}, {3})}}).outputs;
-  for (size_t i = 0; i < 2; ++i) {
-    for (int64_t pair = 0; pair < 2; ++pair) {
-      const double angle = 3 * std::pow(100.0, -static_cast<double>(pair) / 2),
-                   a = before[i].at(2 * pair), b = before[i].at(2 * pair + 1);
-      EXPECT_NEAR(after[i].at(2 * pair), a * std::cos(angle) - b * std::sin(angle), 1e-6);
-      EXPECT_NEAR(after[i].at(2 * pair + 1), b * std::cos(angle) + a * std::sin(angle), 1e-6);
-    }
-  }
-  EXPECT_EQ(after[2], before[2]) << "values are not turned";
-}
-
-TEST(RoPE, HeadDimMustBeEven) {
-  EXPECT_ERROR(
-      build_for_test<RoPE>({}, {.model_dim = 6, .num_heads = 2, .num_kv_heads = 2, .head_dim = 3}),
-      "ro_pe.head_dim: must be even, got 3");
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
 #include "config/register.h"
-#include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
 
 namespace axle {
 namespace {
@@ -16,61 +17,81 @@ namespace {
 // Limits the size of the table of frequencies, which is a constant in the program.
 constexpr int64_t kMaxHeadDim = 1 << 16;
 
-// Returns the angle in radians by which each pair turns from one position to the next.
-Tensor frequencies(double theta, int64_t head_dim) {
-  std::vector<float> f;
-  for (int64_t i = 0; i < head_dim; i += 2) {
-    f.push_back(static_cast<float>(
-        std::pow(theta, -static_cast<double>(i) / static_cast<double>(head_dim))));
-  }
-  return constant(HostTensor({head_dim / 2}, std::span<const float>(f)));
-}
-
-// The cosine, [.., T, 1, H/2, 1], and the sine with its sign for each element of a pair,
-// [.., T, 1, H/2, 2].
-struct Rotation {
-  Tensor cosine, signed_sine;
-};
-
-Rotation rotation(const Tensor& positions, const Tensor& frequency, DType dtype) {
-  const Tensor angle = expand_dims(astype(positions, DType::kF32), -1) * frequency;
-  // Without the barrier the compiler recomputes sine and cosine for every head.
-  const Values table = optimization_barrier({astype(cos(angle), dtype), astype(sin(angle), dtype)});
-  const auto aligned = [](const Tensor& t) { return expand_dims(expand_dims(t, -1), -3); };
-  const Tensor sign = constant(HostTensor({2}, {-1.0f, 1.0f}));
-  return {aligned(table[0]), aligned(table[1]) * astype(sign, dtype)};
-}
-
-// (a, b) -> (a cos - b sin, b cos + a sin).
-Tensor rotate(const Tensor& x, const Rotation& r) {
-  const Tensor pairs = unflatten(x, -1, {-1, 2});
-  return reshape(pairs * r.cosine + reverse(pairs, {-1}) * r.signed_sine, x.shape());
-}
-
 }  // namespace
 
+int64_t RoPE::turned_dim(const Config& cfg, int64_t head_dim) const {
+  if (head_dim > kMaxHeadDim)
+    fail("head_dim", fmt::format("must be at most {}, got {}", kMaxHeadDim, head_dim));
+  if (cfg.fraction == 1) {
+    if (head_dim % 2 != 0) fail("head_dim", fmt::format("must be even, got {}", head_dim));
+    return head_dim;
+  }
+  const double exact = cfg.fraction * static_cast<double>(head_dim);
+  const int64_t dim = std::llround(exact);
+  if (std::abs(exact - static_cast<double>(dim)) > 1e-6 || dim % 2 != 0 || dim == 0) {
+    fail("fraction", fmt::format("expected an even number of elements of the {} of a head, got {} "
+                                 "* {} = {}",
+                                 head_dim, double{cfg.fraction}, head_dim, exact));
+  }
+  return dim;
+}
+
 RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
-    : WrappedQKV(cfg.inner, dims, scope), head_dim_(dims.head_dim), theta_(cfg.theta) {
-  if (head_dim_ % 2 != 0) fail("head_dim", fmt::format("must be even, got {}", head_dim_));
-  if (head_dim_ > kMaxHeadDim)
-    fail("head_dim", fmt::format("must be at most {}, got {}", kMaxHeadDim, head_dim_));
+    : WrappedQKV(cfg.inner, dims, scope),
+      pairs_(cfg.pairs),
+      frequencies_(checked_frequencies(cfg.frequencies,
+                                       {.theta = cfg.theta, .dim = turned_dim(cfg, dims.head_dim)},
+                                       config_path() + ".frequencies")),
+      streams_(cfg.streams),
+      turn_values_(cfg.turn_values) {
+  if (!streams_) return;
+  const auto& sections = streams_->sections;
+  const int64_t sum = std::accumulate(sections.begin(), sections.end(), int64_t{0}),
+                num_pairs = static_cast<int64_t>(frequencies_.radians.size());
+  if (sum != num_pairs) {
+    fail("streams.sections",
+         fmt::format("expected a sum of {}, the number of pairs, got {}", num_pairs, sum));
+  }
+}
+
+// Returns [T, P] or [B, T, P].
+Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) const {
+  const auto given = streams_ ? find_published(streams_->name) : std::nullopt;
+  if (!given)
+    return angles_of(positions_BT ? *positions_BT : iota({x_BTD.dim(1)}, 0), frequencies_);
+  const auto num_streams = static_cast<int64_t>(streams_->sections.size());
+  const Type expected{DType::kI32, {num_streams, x_BTD.dim(0), x_BTD.dim(1)}};
+  if (given->type() != expected) {
+    throw ShapeError(fmt::format("{}: expected '{}' to be {}, got {}", config_path(),
+                                 streams_->name, to_text(expected), to_text(given->type())));
+  }
+  const Tensor angles_SBTP = angles_of(*given, frequencies_);
+  Values parts;
+  int64_t first = 0;
+  for (const int64_t size : streams_->sections) {
+    const Tensor own_BTP = index_in_dim(angles_SBTP, 0, static_cast<int64_t>(parts.size()));
+    parts.push_back(slice_in_dim(own_BTP, -1, first, first + size));
+    first += size;
+  }
+  return concatenate(parts, -1);
 }
 
 QKVTensors RoPE::forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) {
   QKVTensors x = inner_(x_BTD, positions_BT);
-  const Tensor frequency = frequencies(theta_, head_dim_);
-  const auto rotation_at = [&](const Tensor& positions) {
-    return rotation(positions, frequency, x_BTD.dtype());
+  const auto rotation = [&](const Tensor& angles) {
+    return Rotation(angles, frequencies_.scale, pairs_, x_BTD.dtype());
   };
-  const Rotation r = rotation_at(positions_BT ? *positions_BT : iota({x_BTD.dim(1)}, 0));
-  x.q_BTNH = rotate(x.q_BTNH, r);
-  if (has_source())
-    x.k_BSKH = rotate(x.k_BSKH, rotation_at(iota({x.k_BSKH.dim(1)}, 0)));
-  else if (x.k_BSKH)
-    x.k_BSKH = rotate(x.k_BSKH, r);
+  const Rotation of_queries = rotation(angles(x_BTD, positions_BT));
+  x.q_BTNH = of_queries(x.q_BTNH);
+  if (!x.k_BSKH) return x;
+  const Rotation of_keys =
+      has_source() ? rotation(angles_of(iota({x.k_BSKH.dim(1)}, 0), frequencies_)) : of_queries;
+  x.k_BSKH = of_keys(x.k_BSKH);
+  if (turn_values_) x.v_BSKH = of_keys(x.v_BSKH);
   return x;
 }
 
+AXLE_REGISTER(PositionStreams)
 AXLE_REGISTER(RoPE)
 
 }  // namespace axle

@@ -1,24 +1,54 @@
-// Rotary position embeddings.
+// Rotary position embeddings, wrapped around any projection of queries and keys.
 //
-// Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2; neighbouring elements form the pairs.
+// Letters in tensor names, for this file only:
+//   B batch   T positions
+//
+// Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2. Parts of heads: Black et al. 2022, arXiv
+//   2204.06745, section 2.1. Streams of positions (M-RoPE): Wang et al. 2024, arXiv 2409.12191,
+//   section 2.1.
 #pragma once
 
 #include "layers/attention/qkv/fused_qkv.h"
+#include "layers/positions/rotation.h"
 
 namespace axle {
 
-/// Rotates each pair (2i, 2i + 1) of queries and keys by the angle
-/// position * theta^(-2i / head_dim).
+/// Several positions for each token, such as time, height and width (M-RoPE).
+struct PositionStreams {
+  /// Numbers of pairs that each stream turns, first pairs first: [16, 24, 24] in Qwen2-VL.
+  std::vector<Positive<int64_t>> sections = {};
+  /// The name under which the caller publishes the streams, i32 [number of sections, B, T]. If
+  /// nothing is published, each stream is the positions of the tokens, as for text.
+  std::string name = "position_streams";
+  AXLE_CONFIG(PositionStreams, sections, name)
+};
+
+/// Rotates each pair of elements of queries and keys by the angle position * frequency.
 ///
-/// Angles are f32 whatever the dtype of x. Throws ConfigError at construction if head_dim is odd.
+/// Angles are f32 whatever the dtype of x. Keys of a source (SourceQKV) take their positions in the
+/// source; values too if `turn_values` is set.
+/// Throws ConfigError at construction if the part of a head that is turned is not an even number of
+/// elements, or if the sections do not sum to its number of pairs.
 class RoPE final : public WrappedQKV {
  public:
   struct Config {
-    /// Base of the wavelengths, which grow from 2 pi to almost 2 pi theta positions.
+    /// Base of the wavelengths, which grow from 2 pi to almost 2 pi theta positions before scaling.
     Positive<double> theta = 1e4;
+    /// Computes the angle by which each pair turns from one position to the next.
+    FrequencyFn frequencies = PlainFrequencies{};
+    /// Which elements form a pair: neighbours, or those of two halves (Llama and GPT-NeoX in the
+    /// format of Hugging Face).
+    PairLayout pairs = PairLayout::kNeighbours;
+    /// The fraction of each head, from its first element on, that is turned.
+    Ranged<double, Bounds{.min = 0, .max = 1, .open_min = true}> fraction = 1;
+    /// Gives sections of the pairs positions of their own; none: all pairs turn by the positions of
+    /// the tokens.
+    std::optional<PositionStreams> streams = {};
+    /// True: values are turned like keys.
+    bool turn_values = false;
     /// Computes the queries and keys to rotate.
     Child<QKV> inner = FusedQKV::Config{};
-    AXLE_CONFIG(RoPE, theta, inner)
+    AXLE_CONFIG(RoPE, theta, frequencies, pairs, fraction, streams, turn_values, inner)
   };
   RoPE(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -26,8 +56,13 @@ class RoPE final : public WrappedQKV {
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) override;
 
  private:
-  int64_t head_dim_;
-  double theta_;
+  int64_t turned_dim(const Config& cfg, int64_t head_dim) const;
+  Tensor angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) const;
+
+  PairLayout pairs_;
+  Frequencies frequencies_;
+  std::optional<PositionStreams> streams_;
+  bool turn_values_;
 };
 
 }  // namespace axle

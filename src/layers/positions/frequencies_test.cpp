@@ -1,0 +1,135 @@
+// Frequencies against published formulas, and against numbers of tools/oracle/rope_frequencies.py,
+// which computes them a second way.
+#include "layers/positions/frequencies.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "layers/positions/linear_frequencies.h"
+#include "layers/positions/llama3_frequencies.h"
+#include "layers/positions/ntk_frequencies.h"
+#include "layers/positions/yarn_frequencies.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+// Expects the frequencies of the pairs 0, 1, n/4, n/2 - 3, n/2, 3n/4 and n - 1.
+void expect_frequencies(const Frequencies& f, const std::array<double, 7>& expected) {
+  const size_t n = f.radians.size();
+  const size_t at[] = {0, 1, n / 4, n / 2 - 3, n / 2, 3 * n / 4, n - 1};
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(f.radians[at[i]] / expected[i], 1, 2e-6) << "pair " << at[i];
+}
+
+TEST(PlainFrequencies, FallByTheSameFactorFromPairToPair) {
+  const Frequencies f = PlainFrequencies{}({.theta = 10000, .dim = 8});
+  EXPECT_EQ(f.radians.size(), 4u);
+  EXPECT_EQ(f.scale, 1);
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(f.radians[i] * std::pow(10.0, i), 1, 1e-12);
+}
+
+TEST(LinearFrequencies, AreNumbersOfTheOracle) {
+  const Frequencies f = LinearFrequencies{.factor = 4}({.theta = 1e4, .dim = 128});
+  expect_frequencies(f, {0.25, 0.2164911, 0.025, 0.003849816, 0.0025, 0.00025, 2.886955e-05});
+}
+
+TEST(NTKFrequencies, AreNumbersOfTheOracle) {
+  const Frequencies f = NTKFrequencies{.factor = 4}({.theta = 1e4, .dim = 128});
+  expect_frequencies(
+      f, {1, 0.8471172, 0.07032275, 0.00813507, 0.00494529, 0.0003477664, 2.886955e-05});
+}
+
+TEST(NTKFrequencies, KeepTheHighestAndDivideTheLowest) {
+  const FrequencySpec spec{.theta = 500, .dim = 10};
+  const Frequencies f = NTKFrequencies{.factor = 3}(spec), plain = PlainFrequencies{}(spec);
+  EXPECT_EQ(f.radians.front(), 1);
+  EXPECT_NEAR(f.radians.back() * 3, plain.radians.back(), 1e-12);
+  EXPECT_EQ(NTKFrequencies{.factor = 3}({.dim = 2}).radians, std::vector<double>{1});
+}
+
+TEST(Llama3Frequencies, AreNumbersOfTheOracle) {
+  const Frequencies f =
+      Llama3Frequencies{.factor = 8, .original_len = 8192}({.theta = 5e5, .dim = 128});
+  expect_frequencies(
+      f, {1, 0.8146172, 0.03760603, 0.002166571, 0.000524846, 6.647871e-06, 3.068926e-07});
+}
+
+TEST(Llama3Frequencies, BlendBetweenLowAndHigh) {
+  const Llama3Frequencies scaling{
+      .factor = 2, .low_freq_factor = 2, .high_freq_factor = 6, .original_len = 100};
+  const FrequencySpec spec{.theta = 100, .dim = 16};
+  const Frequencies f = scaling(spec), plain = PlainFrequencies{}(spec);
+  int num_blended = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    const double wavelength = 2 * std::numbers::pi / plain.radians[i];
+    double expected = plain.radians[i];
+    if (wavelength > 100.0 / 2) {
+      expected /= 2;
+    } else if (wavelength > 100.0 / 6) {
+      const double kept = (100 / wavelength - 2) / 4;
+      expected = (1 - kept) * expected / 2 + kept * expected;
+      ++num_blended;
+    }
+    EXPECT_NEAR(f.radians[i], expected, 1e-12) << i;
+  }
+  EXPECT_EQ(num_blended, 2);
+}
+
+TEST(Llama3Frequencies, LowIsBelowHigh) {
+  const Llama3Frequencies scaling{.factor = 2, .low_freq_factor = 4, .original_len = 100};
+  EXPECT_EQ(error_of<ConfigError>([&] { scaling({.dim = 4}); }),
+            "expected low_freq_factor < high_freq_factor, got 4 and 4");
+}
+
+TEST(YaRNFrequencies, AreNumbersOfTheOracle) {
+  const Frequencies qwen =
+      YaRNFrequencies{.factor = 4, .original_len = 32768}({.theta = 1e6, .dim = 128});
+  expect_frequencies(
+      qwen, {1, 0.8058422, 0.03162278, 0.001405112, 0.0006029411, 7.905694e-06, 3.102344e-07});
+  EXPECT_NEAR(qwen.scale, 0.1 * std::log(4.0) + 1, 1e-12);
+  const Frequencies gpt_oss = YaRNFrequencies{
+      .factor = 32, .original_len = 4096, .whole_indices = false}({.theta = 1.5e5, .dim = 64});
+  expect_frequencies(
+      gpt_oss, {1, 0.6890443, 0.05081328, 0.003860359, 0.0004564839, 4.099978e-06, 3.023511e-07});
+  const Frequencies deepseek = YaRNFrequencies{
+      .factor = 40, .original_len = 4096, .attention_factor = 1}({.theta = 1e4, .dim = 64});
+  expect_frequencies(deepseek, {1, 0.7498942, 0.1, 0.01837814, 0.0055, 2.5e-05, 3.333804e-06});
+  EXPECT_EQ(deepseek.scale, 1);
+}
+
+TEST(YaRNFrequencies, AFewPositionsKeepThePairThatNeverDivides) {
+  const FrequencySpec spec{.theta = 1e4, .dim = 128};
+  const Frequencies f = YaRNFrequencies{.factor = 2, .original_len = 1}(spec),
+                    plain = PlainFrequencies{}(spec);
+  EXPECT_EQ(f.radians[0], plain.radians[0]);
+  for (size_t i = 1; i < 64; ++i) EXPECT_NEAR(f.radians[i] * 2, plain.radians[i], 1e-12) << i;
+}
+
+TEST(YaRNFrequencies, RefuseWhatHasNoBlend) {
+  EXPECT_EQ(error_of<ConfigError>([] {
+              YaRNFrequencies{.factor = 2, .original_len = 10, .beta_slow = 32}({.dim = 4});
+            }),
+            "expected beta_slow < beta_fast, got 32 and 32");
+  EXPECT_EQ(error_of<ConfigError>(
+                [] { YaRNFrequencies{.factor = 2, .original_len = 10}({.theta = 1, .dim = 4}); }),
+            "expected theta > 1, got 1; YaRN needs its logarithm");
+}
+
+// A factor of 1 changes nothing.
+TEST(Frequencies, OfFactorOneArePlain) {
+  const FrequencySpec spec{.theta = 1e4, .dim = 16};
+  const std::vector<double> plain = PlainFrequencies{}(spec).radians;
+  EXPECT_EQ(LinearFrequencies{.factor = 1}(spec).radians, plain);
+  EXPECT_EQ(NTKFrequencies{.factor = 1}(spec).radians, plain);
+  EXPECT_EQ((Llama3Frequencies{.factor = 1, .original_len = 64}(spec).radians), plain);
+  const Frequencies yarn = YaRNFrequencies{.factor = 1, .original_len = 64}(spec);
+  EXPECT_EQ(yarn.radians, plain);
+  EXPECT_EQ(yarn.scale, 1);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,51 @@
+#include "layers/positions/rotation.h"
+
+#include "ops/annotate.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/trigonometry.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+
+namespace axle {
+
+Tensor angles_of(const Tensor& positions, const Frequencies& frequencies) {
+  const std::vector<float> f(frequencies.radians.begin(), frequencies.radians.end());
+  const auto pairs = static_cast<int64_t>(f.size());
+  return expand_dims(astype(positions, DType::kF32), -1) *
+         constant(HostTensor({pairs}, std::span<const float>(f)));
+}
+
+Rotation::Rotation(const Tensor& angles, double scale, PairLayout layout, DType dtype)
+    : dim_(2 * angles.dim(-1)), layout_(layout) {
+  Tensor cosine = cos(angles), sine = sin(angles);
+  if (scale != 1) {
+    cosine = cosine * scale;
+    sine = sine * scale;
+  }
+  // Without the barrier the compiler recomputes sine and cosine for every head.
+  const Values table = optimization_barrier({astype(cosine, dtype), astype(sine, dtype)});
+  const bool halves = layout == PairLayout::kHalves;
+  const auto aligned = [&](const Tensor& t) {
+    return expand_dims(expand_dims(t, halves ? -2 : -1), -3);
+  };
+  const Tensor sign =
+      constant(halves ? HostTensor({2, 1}, {-1.0f, 1.0f}) : HostTensor({2}, {-1.0f, 1.0f}));
+  cosine_ = aligned(table[0]);
+  signed_sine_ = aligned(table[1]) * astype(sign, dtype);
+}
+
+// (a, b) -> (a cos - b sin, b cos + a sin).
+Tensor Rotation::operator()(const Tensor& x_BTNH) const {
+  const int64_t head_dim = x_BTNH.dim(-1);
+  const bool partial = dim_ != head_dim;
+  const Tensor x = partial ? slice_in_dim(x_BTNH, -1, 0, dim_) : x_BTNH;
+  const bool halves = layout_ == PairLayout::kHalves;
+  const Tensor pairs = unflatten(x, -1, halves ? Shape{2, -1} : Shape{-1, 2});
+  const Tensor swapped = reverse(pairs, {halves ? -2 : -1});
+  const Tensor turned = reshape(pairs * cosine_ + swapped * signed_sine_, x.shape());
+  return partial ? concatenate({turned, slice_in_dim(x_BTNH, -1, dim_, head_dim)}, -1) : turned;
+}
+
+}  // namespace axle

@@ -1,0 +1,47 @@
+#include "layers/attention/qkv/normed_qkv.h"
+
+#include "layers/attention/attention.h"
+#include "layers/attention/qkv/query_only.h"
+#include "layers/attention/qkv/rope.h"
+#include "testing/layer_laws.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+using testing::normal_values;
+
+constexpr QKV::Dims kDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
+AXLE_LAYER_LAWS(NormedQKV, kDims,
+                {{"default", {}}, {"queries_alone", {.inner = QueryOnly::Config{}}}})
+AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
+                {{"norm_before_rope",
+                  {.num_heads = 2, .qkv = RoPE::Config{.inner = NormedQKV::Config{}}}}})
+
+TEST(NormedQKV, WithoutPositionsIsTheNormOfAttention) {
+  auto inside =
+      build_for_test<Attention>({.num_heads = 2, .qkv = NormedQKV::Config{}}, {.model_dim = 8});
+  auto outside = build_for_test<Attention>(
+      {.num_heads = 2, .query_norm = RMSNorm::Config{}, .key_norm = RMSNorm::Config{}},
+      {.model_dim = 8});
+  outside.set("qkv/weight", inside.parameter("qkv/inner/weight"));
+  outside.set("output/weight", inside.parameter("output/weight"));
+  for (const char* name : {"query_norm/scale", "key_norm/scale"})
+    outside.set(name, inside.parameter(std::string("qkv/") + name));
+  const HostTensor x = normal_values({2, 3, 8}, 3);
+  EXPECT_EQ(inside.run(x), outside.run(x));
+}
+
+// The learned factors of the norm stay with their elements: the rotation moves them to others.
+TEST(NormedQKV, ComesBeforeTheRotationAroundIt) {
+  constexpr QKV::Dims dims{.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2};
+  auto rope = build_for_test<RoPE>({.inner = NormedQKV::Config{}}, dims);
+  rope.set("inner/query_norm/scale", HostTensor({2}, {1.f, 0.f}));
+  const HostTensor q =
+      rope.call({{"x", normal_values({1, 1, 4}, 3)}, {"positions", HostTensor({1, 1}, {1})}})
+          .outputs[0];
+  EXPECT_NEAR(q.at(1) / q.at(0), std::tan(1.0), 1e-5);
+}
+
+}  // namespace
+}  // namespace axle

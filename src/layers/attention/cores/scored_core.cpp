@@ -12,8 +12,10 @@ namespace axle {
 Tensor ScoredCore::forward(const Tensor& q_BTNH, const KeyValues& keys,
                            const Visibility& visibility) {
   const Tensor q = per_dim_scale_ ? (*per_dim_scale_)(q_BTNH) : q_BTNH;
-  const HeadGroups heads(q * scale_, keys);
+  const HeadGroups heads(content_queries(q) * scale_, keys);
   Tensor logits = heads.scores();
+  if (const Tensor scores = position_scores(q, visibility))
+    logits = logits + heads.aligned(scores * scale_, true);
   if (logit_cap_) logits = *logit_cap_ * tanh(logits / *logit_cap_);
   if (const Tensor bias = visibility.added())
     logits = logits + heads.aligned(astype(bias, logits.dtype()), true);

@@ -9,7 +9,7 @@
 
 namespace axle {
 
-/// A core that computes weights from the logits cap(scale * q k^T) + bias, f32.
+/// A core that computes weights from the logits cap(scale * (q k^T + position scores)) + bias, f32.
 ///
 /// Summary: "max_logit", the largest logit of a key that a query sees (scalar, f32).
 class ScoredCore : public AttentionCore {
@@ -27,6 +27,11 @@ class ScoredCore : public AttentionCore {
   /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
   /// that the query does not see are hidden by kHiddenLogit.
   virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;
+  /// Returns the queries for the products with the keys; by default q itself.
+  virtual Tensor content_queries(const Tensor& q_BTNH) { return q_BTNH; }
+  /// Returns what the positions add to these products, f32 [N, T, S] or [B, N, T, S]; an empty
+  /// tensor, the default: nothing.
+  virtual Tensor position_scores(const Tensor&, const Visibility&) { return {}; }
 
   /// The logit of a key that a query does not see. It is finite, so that the softmax of a query
   /// that sees no key is uniform, not NaN.

@@ -21,6 +21,7 @@ Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const Mixe
   const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
   Visibility out;
   TokenPlaces& at = out.places;
+  at.in_order = !decoding && !keys.positions_BS;
   at.query_positions = decoding ? column(*context.positions) : iota({num_queries, 1}, 0);
   at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
   if (context.segment_ids) at.query_segments = column(*context.segment_ids);

@@ -24,6 +24,8 @@ struct TokenPlaces {
   std::optional<Tensor> query_segments = {}, key_segments = {};
   /// [B, 1, 1]: number of tokens at the beginning of each row that all its tokens may see; none: 0.
   std::optional<Tensor> prefix_lengths = {};
+  /// True: query t has position t, and key s position s.
+  bool in_order = false;
 
   template <class F>
   void each_field(F&& fn) {

@@ -31,7 +31,8 @@ inline HostTensor token_ids(int32_t n = 5) {
 /// make() returns the inputs of a call. For decoding, kTokens names the input with the tokens [B,
 /// T, ..], kPositions the input with the positions of new tokens, kLastIndex the input with the
 /// index of the last token that counts (where the role has such inputs), and kMethod the method to
-/// call. A role without kTokens takes AXLE_CALL_LAWS.
+/// call. A role without kTokens takes AXLE_CALL_LAWS. kResult is the dtype of the results of a role
+/// that has the same one whatever the dtype of the parameters.
 template <class Role>
 struct LawInputs;
 
@@ -112,6 +113,7 @@ struct LawInputs<QKV> : TokensInX {
 };
 template <>
 struct LawInputs<LogitBias> {
+  static constexpr DType kResult = DType::kF32;
   static Tree<HostTensor> make(const LogitBias::Dims&) {
     return {{"places/query_positions", HostTensor({3, 1}, {0, 1, 2})},
             {"places/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})}};
@@ -140,6 +142,13 @@ struct LawInputs<Mixer> : TokensInX {
 };
 template <>
 struct LawInputs<Block> : LawInputs<Mixer> {};
+template <>
+struct LawInputs<PositionEmbedding> : TokensInX {
+  static constexpr const char* kPositions = "positions";
+  static Tree<HostTensor> make(const PositionEmbedding::Dims& d) {
+    return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
+  }
+};
 template <>
 struct LawInputs<TokenEmbedding> {
   static constexpr const char* kTokens = "ids";

@@ -13,6 +13,8 @@ Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
       vocab_size_(cfg.vocab_size),
       max_seq_len_(cfg.max_seq_len),
       emb_(child("emb", cfg.emb, {.vocab_size = cfg.vocab_size, .model_dim = cfg.model_dim})),
+      position_emb_(child("position_emb", cfg.position_emb,
+                          {.model_dim = cfg.model_dim, .max_seq_len = cfg.max_seq_len})),
       dropout_(child("dropout", cfg.dropout, {})),
       layers_(child("layers", cfg.layers, {.model_dim = cfg.model_dim})),
       output_norm_(child("output_norm", cfg.output_norm, {.input_dim = cfg.model_dim})),
@@ -30,6 +32,7 @@ Tensor Decoder::compute_hidden(const Tensor& ids_BT, const MixerContext& context
                                  config_path(), *max_seq_len_, ids_BT.dim(1)));
   }
   Tensor x_BTD = emb_(ids_BT);
+  if (position_emb_) x_BTD = (*position_emb_)(x_BTD, context.positions);
   if (dropout_) x_BTD = (*dropout_)(x_BTD);
   x_BTD = layers_(x_BTD, context);
   return constrain(output_norm_(x_BTD), kTokenAxes);

@@ -9,14 +9,12 @@
 #include "layers/blocks/repeat.h"
 #include "layers/dropout.h"
 #include "layers/models/embedding.h"
+#include "layers/positions/position_embedding.h"
 #include "layers/projection.h"
 
 namespace axle {
 
-/// A number of positions. The bound is that of i32, the dtype of positions.
-using NumPositions = Ranged<int64_t, Bounds{.min = 1, .max = 2147483647}>;
-
-/// ids_BT -> head(output_norm(layers(emb(ids)))).
+/// ids_BT -> head(output_norm(layers(position_emb(emb(ids))))).
 ///
 /// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
 /// Throws ShapeError if T > max_seq_len.
@@ -37,6 +35,8 @@ class Decoder final
     std::optional<NumPositions> max_seq_len = {};
     /// Maps token ids to vectors.
     Child<TokenEmbedding> emb = Embedding::Config{};
+    /// Adds a vector for its position to each embedded token; none: nothing is added.
+    std::optional<Child<PositionEmbedding>> position_emb = {};
     /// Dropout on the embedded tokens; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
     /// The blocks between embedding and output norm.
@@ -45,8 +45,8 @@ class Decoder final
     Child<Norm> output_norm = RMSNorm::Config{};
     /// Projects vectors to logits; none: the head shares the weight of the embedding.
     std::optional<Child<Projection>> lm_head = {};
-    AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, dropout, layers, output_norm,
-                lm_head)
+    AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, position_emb, dropout, layers,
+                output_norm, lm_head)
   };
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -70,6 +70,7 @@ class Decoder final
   int64_t vocab_size_;
   std::optional<int64_t> max_seq_len_;
   Handle<TokenEmbedding> emb_;
+  std::optional<Handle<PositionEmbedding>> position_emb_;
   std::optional<Handle<Dropout>> dropout_;
   Handle<Block> layers_;
   Handle<Norm> output_norm_;

@@ -1,0 +1,9 @@
+#include "layers/positions/position_embedding.h"
+
+#include "config/register.h"
+
+namespace axle {
+
+AXLE_REGISTER(PositionEmbedding::Dims)
+
+}  // namespace axle

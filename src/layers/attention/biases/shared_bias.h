@@ -1,0 +1,52 @@
+// Biases that several layers share.
+//
+// Source: Raffel et al. 2020, arXiv 1910.10683, section 2.1: the layers of T5 share one bias.
+#pragma once
+
+#include "layers/attention/biases/logit_bias.h"
+
+namespace axle {
+
+/// Computes a bias and lets later layers add it too, by BorrowedBias. Their queries and keys must
+/// have the same positions as those of this layer.
+class SharedBias final : public LogitBias {
+ public:
+  struct Config {
+    /// The name under which the bias is published.
+    std::string name = "bias";
+    /// Computes the bias.
+    Child<LogitBias> inner = {};
+    AXLE_CONFIG(SharedBias, name, inner)
+  };
+  SharedBias(const Config& cfg, const Dims& dims, const Scope& scope)
+      : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override;
+
+ private:
+  std::string name_;
+  Handle<LogitBias> inner_;
+};
+
+/// Adds the bias that an earlier layer shares (SharedBias).
+///
+/// Throws ConfigError in a call if no earlier layer has published the name.
+class BorrowedBias final : public LogitBias {
+ public:
+  struct Config {
+    /// The name under which the bias was published.
+    std::string name = "bias";
+    AXLE_CONFIG(BorrowedBias, name)
+  };
+  BorrowedBias(const Config& cfg, const Dims&, const Scope& scope)
+      : LogitBias(scope), name_(cfg.name) {}
+
+ protected:
+  Tensor forward(const TokenPlaces&) override { return published(name_); }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace axle

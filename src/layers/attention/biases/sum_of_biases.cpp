@@ -1,0 +1,32 @@
+#include "layers/attention/biases/sum_of_biases.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "ops/elementwise/arithmetic.h"
+
+namespace axle {
+
+SumOfBiases::SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope)
+    : LogitBias(scope) {
+  if (cfg.biases.empty()) {
+    fail("biases",
+         "expected at least one bias, got none; leave the bias of attention out if nothing is "
+         "added");
+  }
+  for (size_t i = 0; i < cfg.biases.size(); ++i)
+    biases_.push_back(child(fmt::format("bias{}", i), cfg.biases[i], dims));
+}
+
+Tensor SumOfBiases::forward(const TokenPlaces& places) {
+  Tensor sum;
+  for (const auto& bias : biases_) {
+    const Tensor own = bias(places);
+    sum = sum ? sum + own : own;
+  }
+  return sum;
+}
+
+AXLE_REGISTER(SumOfBiases)
+
+}  // namespace axle

@@ -20,8 +20,9 @@ namespace {
 using testing::HasSubstr;
 
 // Fields that accept any finite number.
-const std::set<std::string> kAnyNumber = {"Add.weight", "Constant.value", "GatedAdd.initial",
-                                          "InverseSqrt.begin_step", "Trainer.seed"};
+const std::set<std::string> kAnyNumber = {
+    "Add.weight",     "Constant.value",         "GatedAdd.initial", "Gaussian.mean",
+    "GroupNorm.axes", "InverseSqrt.begin_step", "Trainer.seed"};
 
 // Returns what a field holds. An empty field gets a default first.
 Slot filled(Slot slot) {

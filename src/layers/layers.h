@@ -16,6 +16,7 @@
 #include "layers/attention/cores/sigmoid_attention.h"
 #include "layers/attention/cores/softmax_attention.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
+#include "layers/attention/latent_attention.h"
 #include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/masks/combined_masks.h"
 #include "layers/attention/masks/position_mask.h"

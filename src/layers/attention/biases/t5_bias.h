@@ -8,6 +8,9 @@
 
 namespace axle {
 
+/// A number of buckets, or of positions that they cover.
+using BucketNumber = Ranged<int64_t, Bounds{.min = 2, .max = 1 << 16}>;
+
 /// Adds weight[bucket(key position - query position), n] to the logits of head n.
 ///
 /// The first half of the buckets of a side holds one distance each, the others grow logarithmically
@@ -19,9 +22,9 @@ class T5Bias final : public LogitBias {
  public:
   struct Config {
     /// Number of buckets, of both sides if `bidirectional` is set.
-    Ranged<int64_t, Bounds{.min = 2, .max = 1 << 16}> num_buckets = 32;
+    BucketNumber num_buckets = 32;
     /// The last bucket begins at about this distance.
-    Ranged<int64_t, Bounds{.min = 2, .max = 1 << 16}> max_distance = 128;
+    BucketNumber max_distance = 128;
     /// True: the second half of the buckets is for keys after the query. False: those share the
     /// bucket of distance 0, for causal masks.
     bool bidirectional = false;

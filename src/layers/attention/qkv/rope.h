@@ -23,6 +23,9 @@ struct PositionStreams {
   AXLE_CONFIG(PositionStreams, sections, name)
 };
 
+/// A part of something, not none of it: in (0, 1].
+using PositiveFraction = Ranged<double, Bounds{.min = 0, .max = 1, .open_min = true}>;
+
 /// Rotates each pair of elements of queries and keys by the angle position * frequency.
 ///
 /// Angles are f32 whatever the dtype of x. Keys of a source (SourceQKV) take their positions in the
@@ -40,7 +43,7 @@ class RoPE final : public WrappedQKV {
     /// format of Hugging Face).
     PairLayout pairs = PairLayout::kNeighbours;
     /// The fraction of each head, from its first element on, that is turned.
-    Ranged<double, Bounds{.min = 0, .max = 1, .open_min = true}> fraction = 1;
+    PositiveFraction fraction = 1;
     /// Gives sections of the pairs positions of their own; none: all pairs turn by the positions of
     /// the tokens.
     std::optional<PositionStreams> streams = {};

@@ -1,0 +1,99 @@
+// Multi-head latent attention: keys and values are computed from one small vector per token, which
+// is all that the cache keeps.
+//
+// Letters in tensor names, for this file only:
+//   B batch       T queries       S keys          D model dim      N heads
+//   R rank of keys and values     Q rank of queries
+//   H head dim without position   P head dim with position          V head dim of values
+//
+// Source: DeepSeek-AI 2024, arXiv 2405.04434, section 2.1 and appendix B.
+#pragma once
+
+#include "layers/attention/attention.h"
+#include "layers/linear.h"
+#include "layers/norms/rms_norm.h"
+#include "layers/positions/rotation.h"
+
+namespace axle {
+
+/// Mixes information between positions: x -> attention(x), without residual or norm.
+///
+/// latent = kv_norm(first R of kv_down(x)); keys = [latent key_up | turned last P of kv_down(x)], the
+/// second part shared by all heads; values = latent value_up; queries = query_up(query_norm(
+/// query_down(x))), of which the last P elements of each head are turned.
+///
+/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
+/// Parameters beside those of the children: key_up[R, N, H], value_up[R, N, V].
+/// Decoding uses the absorbed form: queries are mapped to the latent space, and the cache holds the
+/// latent vector and the shared key, R + P numbers for each token.
+/// Throws ConfigError at construction if rope_dim is odd.
+class LatentAttention final : public Mixer {
+ public:
+  struct Config {
+    /// Number of heads.
+    Required<Positive<int64_t>> num_heads = REQUIRED;
+    /// Q, the size of the vector that queries are computed from; none: they are computed from x.
+    std::optional<Positive<int64_t>> query_rank = {};
+    /// R, the size of the vector that keys and values are computed from.
+    Positive<int64_t> kv_rank = 512;
+    /// H, the elements of a head without position.
+    Positive<int64_t> nope_dim = 128;
+    /// P, the elements of a head that are turned by the position.
+    Positive<int64_t> rope_dim = 64;
+    /// V, the size of one head of values.
+    Positive<int64_t> value_dim = 128;
+    /// Base of the wavelengths of the rotation.
+    Positive<double> theta = 1e4;
+    /// Computes the angle by which each pair turns from one position to the next.
+    FrequencyFn frequencies = PlainFrequencies{};
+    /// Which elements form a pair.
+    PairLayout pairs = PairLayout::kNeighbours;
+    /// Projects x to the query's rank; unused if query_rank is none.
+    Child<Projection> query_down = Linear::Config{.bias = false};
+    /// Norm of the query's vector; unused if query_rank is none.
+    Child<Norm> query_norm = RMSNorm::Config{};
+    /// Projects the query's vector, or x, to the heads.
+    Child<HeadInput> query_up = HeadInputLinear::Config{};
+    /// Projects x to the rank of keys and values, and the shared part of keys.
+    Child<Projection> kv_down = Linear::Config{.bias = false};
+    /// Norm of the vector of keys and values.
+    Child<Norm> kv_norm = RMSNorm::Config{};
+    /// Projects the heads back to the model dim.
+    Child<HeadOutput> output = HeadOutputLinear::Config{};
+    /// Decides which keys a query sees; none: every query sees every key.
+    std::optional<Child<AttentionMask>> mask = CausalMask::Config{};
+    /// Computes the result of each head.
+    Child<AttentionCore> core = SoftmaxAttention::Config{};
+    /// Keeps the latent vectors (as values) and the shared keys while decoding.
+    Child<KVCache> kv_cache = DenseKVCache::Config{};
+    AXLE_CONFIG(LatentAttention, num_heads, query_rank, kv_rank, nope_dim, rope_dim, value_dim,
+                theta, frequencies, pairs, query_down, query_norm, query_up, kv_down, kv_norm,
+                output, mask, core, kv_cache)
+  };
+  LatentAttention(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return mask_ && mask_->can_decode(); }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Tensor queries(const Tensor& x_BTD);
+  Tensor absorbed(const Tensor& q_BTNH, const KeyValues& cached, const Visibility& visibility);
+  Tensor expanded(const Tensor& q_BTNH, const KeyValues& fresh, const Visibility& visibility);
+
+  int64_t num_heads_, kv_rank_, nope_dim_, rope_dim_;
+  PairLayout pairs_;
+  Frequencies frequencies_;
+  std::unique_ptr<AttentionMask> mask_;
+  Param key_up_, value_up_;
+  std::optional<Handle<Projection>> query_down_;
+  std::optional<Handle<Norm>> query_norm_;
+  Handle<HeadInput> query_up_;
+  Handle<Projection> kv_down_;
+  Handle<Norm> kv_norm_;
+  Handle<HeadOutput> output_;
+  Handle<AttentionCore> core_;
+  Handle<KVCache> kv_cache_;
+};
+
+}  // namespace axle

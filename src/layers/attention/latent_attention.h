@@ -18,8 +18,8 @@ namespace axle {
 
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
-/// latent = kv_norm(first R of kv_down(x)); keys = [latent key_up | turned last P of kv_down(x)], the
-/// second part shared by all heads; values = latent value_up; queries = query_up(query_norm(
+/// latent = kv_norm(first R of kv_down(x)); keys = [latent key_up | turned last P of kv_down(x)],
+/// the second part shared by all heads; values = latent value_up; queries = query_up(query_norm(
 /// query_down(x))), of which the last P elements of each head are turned.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.

@@ -17,7 +17,9 @@ TEST_P(RecipePrograms, Lower) {
   Trainer::Config config = recipe(GetParam());
   UseData{kSyntheticData}.apply_to(config);
   const TrainingParts training(config);
-  const Mesh mesh = infer_mesh(config.mesh, config.mesh.size("fsdp") == 8 ? 8 : 1);
+  int64_t num_devices = 1;  // the least that the mesh takes
+  for (const MeshAxis& axis : config.mesh.axes) num_devices *= std::max<int64_t>(axis.size, 1);
+  const Mesh mesh = infer_mesh(config.mesh, num_devices);
   const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
   for (const Program& program : {step_program(parts), eval_program(parts), init_program(parts)}) {
     EXPECT_NE(program.text.find("func.func public @main"), std::string::npos) << program.name;

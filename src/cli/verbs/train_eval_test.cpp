@@ -220,7 +220,8 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
 TEST_F(TrainEval, EveryVerbSaysWhatANamedClassKept) {
   const std::string run = dir_ / "run", kept =
                                             "RMSNorm -> LayerNorm: model.decoder.output_norm\n"
-                                            "  carried over: model.decoder.output_norm.eps\n";
+                                            "  carried over: model.decoder.output_norm.eps\n"
+                                            "  dropped: model.decoder.output_norm.zero_centred\n";
   const Ran params =
       run_axle({"params", "quickstart", "--json", "--set", "model.decoder.output_norm=LayerNorm"});
   EXPECT_EQ(params.code, 0);

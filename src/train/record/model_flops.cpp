@@ -11,9 +11,14 @@ namespace {
 
 using FlopsByDType = std::map<DType, double>;
 
+bool is_product(const OpNode& op) {
+  const std::string_view name = op.rules->name();
+  return name == "dot_general" || name == "ragged_dot" || name == "convolution";
+}
+
 void add_products(const Region& region, double times, FlopsByDType& out) {
   for (const OpNode* op : region.ops()) {
-    if (op->rules->name() == "dot_general") {
+    if (is_product(*op)) {
       out[op->inputs[0].dtype()] += times * op->rules->row().cost.flops(*op);
     } else {
       const std::vector<double> runs = counted_runs(*op);

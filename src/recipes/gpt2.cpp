@@ -1,0 +1,66 @@
+// GPT-2: the smallest published model.
+//
+// Source: Radford et al. 2019, Language models are unsupervised multitask learners, section 2.3.
+//   Rates and batch size of a model of this size: Brown et al. 2020, arXiv 2005.14165, table 2.1.
+#include "config/register.h"
+#include "layers/attention/qkv/fused_qkv.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/repeat.h"
+#include "layers/norms/layer_norm.h"
+#include "layers/positions/learned_positions.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+Init normal(double deviation) {
+  return Init(VarianceScaling{
+      .scale = deviation, .fan = Fan::kNone, .distribution = Distribution::kNormal});
+}
+
+// The last projection of each residual starts smaller by the root of the number of residuals.
+template <class Role, class Config>
+Child<Role> last(Config config, int64_t num_layers) {
+  LayerOptions options;
+  options.init = normal(0.02 / std::sqrt(2.0 * static_cast<double>(num_layers)));
+  return Child<Role>(std::move(config), options);
+}
+
+Trainer::Config gpt2_124M() {
+  constexpr int64_t kLayers = 12, kSeqLen = 1024;
+  const Child<Norm> norm = LayerNorm::Config{.eps = 1e-5f};
+  const TransformerLayer::Config layer{
+      .attention =
+          PreNorm::Config{
+              .norm = norm,
+              .body = Attention::Config{.num_heads = 12,
+                                        .qkv = FusedQKV::Config{.bias = true},
+                                        .output = last<HeadOutput>(
+                                            HeadOutputLinear::Config{.bias = true}, kLayers)}},
+      .feed_forward =
+          PreNorm::Config{.norm = norm,
+                          .body = FeedForward::Config{
+                              .activation = {"gelu", &gelu},
+                              .up = Linear::Config{.bias = true},
+                              .down = last<Projection>(Linear::Config{.bias = true}, kLayers)}}};
+  Trainer::Config cfg = language_model({
+      .decoder = {.model_dim = 768,
+                  .vocab_size = 50257,
+                  .max_seq_len = kSeqLen,
+                  .position_emb = LearnedPositions::Config{},
+                  .layers = Repeat::Config{.num_layers = kLayers, .layer = layer}},
+      .learner = {.peak_lr = 6e-4, .warmup_steps = 715, .max_step = 572204, .weight_decay = 0.1},
+      .tokens_per_batch = 512 * kKi,
+      .seq_len = kSeqLen,
+      .mesh = {.axes = {{.name = "data", .size = -1}}},
+  });
+  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.output_norm = norm;
+  decoder.emb.options.init = normal(0.02);
+  cfg.model.options.init = normal(0.02);
+  return cfg;
+}
+AXLE_REGISTER(gpt2_124M, "gpt2-124M")
+
+}  // namespace
+}  // namespace axle

@@ -7,6 +7,7 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/models/lm_head.h"
+#include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
 #include "recipes/language_model.h"
 
@@ -42,6 +43,7 @@ Trainer::Config mixtral_8x7B() {
       .tokens_per_batch = 4 * kMi,
       .seq_len = 8192,
       .mesh = {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}},
+      .mesh_rules = {{.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}}},
   });
 }
 AXLE_REGISTER(mixtral_8x7B, "mixtral-8x7B")

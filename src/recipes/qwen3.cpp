@@ -10,6 +10,7 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/models/lm_head.h"
+#include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
 #include "recipes/language_model.h"
 
@@ -30,7 +31,7 @@ Child<Mixer> dense(int64_t hidden_dim) {
                              .gate = Linear::Config{.bias = false}};
 }
 
-Trainer::Config qwen3(const Size& s, Mesh mesh) {
+Trainer::Config qwen3(const Size& s, Mesh sharding) {
   const Child<Norm> norm = RMSNorm::Config{.eps = 1e-6f};
   const NormedQKV::Config heads{
       .query_norm = norm, .key_norm = norm, .inner = FusedGroupedQKV::Config{}};
@@ -54,7 +55,8 @@ Trainer::Config qwen3(const Size& s, Mesh mesh) {
       .learner = {.peak_lr = s.peak_lr, .max_step = 1 << 20, .weight_decay = 0.1},
       .tokens_per_batch = 8 * kMi,
       .seq_len = kSeqLen,
-      .mesh = std::move(mesh),
+      .mesh = std::move(sharding),
+      .mesh_rules = {{.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}}},
   };
   if (s.untied_head) m.decoder.lm_head = LmHead::Config{};
   Trainer::Config cfg = language_model(m);

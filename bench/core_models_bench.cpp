@@ -15,6 +15,7 @@
 #include "bench_main.h"
 #include "core_models.h"
 #include "lower/trace_program.h"
+#include "peer_values.h"
 #include "pjrt/make_runtime.h"
 
 namespace axle {
@@ -24,25 +25,6 @@ struct Flags {
   std::string model = "mlp", text_file, dump_file;
   int64_t num_steps = 10;
 };
-
-// Returns numbers in [0, 1) that look random and that numpy computes alike.
-float fraction(uint32_t leaf, uint32_t i) {
-  uint32_t x = i * 2654435761U + (leaf + 1) * 2246822519U;
-  x ^= x >> 16;
-  x *= 2246822519U;
-  x ^= x >> 13;
-  x *= 3266489917U;
-  x ^= x >> 16;
-  return static_cast<float>(x >> 8) / 16777216.0F;
-}
-
-HostTensor uniform(uint32_t leaf, const Shape& shape, double bound) {
-  HostTensor out(Type{DType::kF32, shape});
-  const auto values = out.values<float>();
-  for (uint32_t i = 0; i < values.size(); ++i)
-    values[i] = (fraction(leaf, i) * 2 - 1) * static_cast<float>(bound);
-  return out;
-}
 
 // The state of the first step and the inputs, in the order of core_train_step.
 std::vector<HostTensor> arguments_of(const CoreModel& model) {

@@ -81,7 +81,8 @@ StepTimes bare(const Trainer::Config& cfg) {
   const auto runtime = make_runtime({});
   const auto executable = runtime->compile(step_program(parts));
   Arrays state, batch;
-  for (const HostTensor& value : evaluate(*init_program(parts).graph, {random::key(cfg.seed)}))
+  for (const HostTensor& value :
+       evaluate(*init_program(parts).graph, {random::key_words(cfg.seed)}))
     state.push_back(runtime->make_array(value, {}, {}));
   const Batch first = input->next().value();
   for (const auto& [name, value] : first.tensors)

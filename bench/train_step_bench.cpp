@@ -107,7 +107,7 @@ Tree<HostTensor> random_batch(const Size& s, bool packed) {
 // Returns the initial value of a leaf as the peers draw it: weights ~ N(0, 0.02^2), scales of norms
 // 1, state of the learner 0.
 HostTensor initial_value(const ProgramValue& leaf) {
-  if (leaf.name == "prng_key") return random::key(0);
+  if (leaf.name == "prng_key") return random::key_words(0);
   HostTensor value(leaf.type);
   if (leaf.name.starts_with("learner/")) return value;
   if (leaf.name.ends_with("/scale")) return HostTensor::ones(leaf.type.dims);

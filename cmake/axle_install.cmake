@@ -39,6 +39,15 @@ function(axle_example name class recipe kernel)
   endif()
 endfunction()
 
+# A test that builds the programs of examples/wrong_layers, each with a mistake that must be named.
+function(axle_wrong_layers)
+  if(AXLE_TESTS AND TARGET axle_program)
+    add_test(NAME Examples.wrong_layers
+             COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_wrong_layers.sh ${PROJECT_BINARY_DIR})
+    set_tests_properties(Examples.wrong_layers PROPERTIES ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}" LABELS integration TIMEOUT 600)
+  endif()
+endfunction()
+
 # Tests that run the commands of README.md and docs/, a page each, and compare the flags that they name with the program's.
 function(axle_docs)
   if(AXLE_TESTS AND TARGET axle_program)

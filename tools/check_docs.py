@@ -260,7 +260,7 @@ def function_faults(pages, source_of):
         for path, names in FUNCTIONS.findall(text):
             source = source_of("src/" + path) or ""
             for name in re.findall(r"\w+", names.replace("then ", "")):
-                if not re.search(rf"^(?![/#\s])(?:.*[\s*&:])?{name}\(", source, re.MULTILINE):
+                if not re.search(rf"^(?![/#\s])(?:[^({{]*[\s*&:])?{name}\(", source, re.MULTILINE):
                     yield f"{page}: no function {name} in {path}"
 
 

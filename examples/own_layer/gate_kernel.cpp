@@ -6,12 +6,11 @@ using namespace axle;
 
 namespace {
 
-const Kernel gate({.name = "channel_gate",
-                   .fallback =
-                       [](const Values& v, const KernelAttributes&) {
-                         return Values{v[0] * sigmoid(v[0] * v[1])};
-                       },
-                   .dims = "*., . -> *."});
+const Kernel gate{
+    .name = "channel_gate",
+    .fallback = [](const Values& v,
+                   const KernelAttributes&) { return Values{v[0] * sigmoid(v[0] * v[1])}; },
+    .dims = "*., . -> *."};
 
 std::string refuses_other_dtypes(const KernelQuery& query) {
   for (const Type& type : query.operands) {

@@ -3,6 +3,9 @@
 //
 //   #include <axle/axle.h>
 //   int main(int argc, char** argv) { return axle::run_cli(argc, argv); }
+//
+// layers.h, learn.h and modifiers.h include all of their folders. They are written when Axle is
+// built (cmake/axle_umbrella.cmake).
 #pragma once
 
 #include "cli/run_cli.h"

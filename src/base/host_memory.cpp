@@ -80,6 +80,13 @@ void apply_address_limit(HostMemory& memory, const fs::path& proc) {
 
 }  // namespace
 
+int64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  in >> total >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
 HostMemory host_memory(const fs::path& proc, const fs::path& cgroups) {
   Table info = read_table(proc / "meminfo");
   HostMemory memory{.total_bytes = info["MemTotal"] * 1024,

@@ -14,6 +14,9 @@ struct HostMemory {
   int64_t available_bytes = 0;
 };
 
+/// Returns the resident memory of this process, in bytes; 0 if the system does not report it.
+int64_t resident_bytes();
+
 /// Reads the kernel's tables. Tests pass other folders.
 HostMemory host_memory(const std::filesystem::path& proc = "/proc",
                        const std::filesystem::path& cgroups = "/sys/fs/cgroup");

@@ -12,8 +12,6 @@
 namespace axle {
 namespace {
 
-std::string shown(int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
-
 bool has(const HostMemory& memory, int64_t bytes) {
   return memory.total_bytes == 0 || bytes <= memory.available_bytes;
 }
@@ -21,8 +19,8 @@ bool has(const HostMemory& memory, int64_t bytes) {
 }  // namespace
 
 std::string to_text(const HostMemory& memory) {
-  return fmt::format("{} available of {}", shown(memory.available_bytes),
-                     shown(memory.total_bytes));
+  return fmt::format("{} available of {}", bytes_text(memory.available_bytes),
+                     bytes_text(memory.total_bytes));
 }
 
 void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory) {
@@ -31,13 +29,13 @@ void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory
   std::string largest;
   for (const HostNeed& need : needs) {
     needed = saturating_sum(needed, need.bytes);
-    parts.push_back(fmt::format("{} {}", need.what, shown(need.bytes)));
+    parts.push_back(fmt::format("{} {}", need.what, bytes_text(need.bytes)));
     if (!need.largest.empty()) largest += "; " + need.largest + " alone";
   }
   if (has(memory, needed)) return;
   throw Error(fmt::format("host memory: expected {} for this run ({}{}), got {}; take a smaller "
                           "model or batch, or a machine with more memory",
-                          shown(needed), join(parts, ", "), largest, to_text(memory)),
+                          bytes_text(needed), join(parts, ", "), largest, to_text(memory)),
               ExitCode::kDoesNotFit);
 }
 
@@ -48,7 +46,7 @@ void check_host_allocation(std::string_view where, std::string_view what, int64_
   throw Error(
       fmt::format(
           "{}: expected {} of host memory for {}, got {}; use less, or a machine with more memory",
-          where, shown(bytes), what, to_text(memory)),
+          where, bytes_text(bytes), what, to_text(memory)),
       ExitCode::kDoesNotFit);
 }
 

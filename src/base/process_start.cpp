@@ -30,7 +30,7 @@ void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 double secs_since_process_start() {
   std::ifstream file("/proc/self/stat");
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  // The fields start behind the program's name, which may contain any character.
+  // The fields start after the program's name, which may contain any character.
   std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
   constexpr int kBefore = 19;  // number of fields between the name and the start time
   std::string skipped;

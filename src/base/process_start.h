@@ -1,23 +1,24 @@
-// The start of a process: settings that must come first, and the time since then.
+// Settings that a process makes before all else, and the time since it began.
 #pragma once
 
 namespace axle {
 
-/// Prepares the process; the first line of main().
+/// Prepares the process. main() calls it first.
 ///
-/// Opens standard streams that are closed at the start, in such a way that reading or writing them
-/// fails. Otherwise the next file opened would get their number and receive what the program
-/// prints. Makes a write to a file at its size limit (`ulimit -f`) fail, as on a full disk, instead
-/// of ending the process.
+/// A standard stream may be closed when the process starts. The next file that is opened would then
+/// get its number and receive what the program prints. So this function opens such streams; reading
+/// and writing them fails.
+///
+/// A write beyond the file size limit (`ulimit -f`) ends a process by default. This function makes
+/// the write fail instead, like a write to a full disk.
 void prepare_process();
 
-/// From now on, makes a write to a pipe without a reader (`| head`) fail instead of ending the
-/// process. For work that continues without a console.
+/// Makes later writes to a pipe without a reader (`| head`) fail. By default they end the process.
+/// Work that continues without a console calls it.
 void ignore_broken_pipes();
 
-/// Returns the seconds since this process was started, in steps of the kernel's clock (10 ms); 0 if
-/// the system does not tell. The time of a program that replaced itself by exec counts from its
-/// first start.
+/// Returns the seconds since the process started, in steps of 10 ms. Returns 0 if the system does
+/// not tell. exec() does not restart the clock.
 double secs_since_process_start();
 
 }  // namespace axle

@@ -82,7 +82,7 @@ void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
                          const Tree<std::string>& metadata) {
   try {
     // The last of several checks: a run falls back to the state that was saved.
-    if (const auto bad = first_not_finite(tensors))
+    if (const auto bad = first_non_finite(tensors))
       throw StorageError(fmt::format("expected finite numbers, got NaN or infinity in {}", *bad));
     write_checkpoint(root_, step, tensors, metadata);
     // Older checkpoints are removed only after the new one was read back and verified.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/tree.h"
+#include "checkpoint/manifest.h"
 #include "ir/host_tensor.h"
 
 namespace axle {
@@ -12,7 +13,7 @@ namespace axle {
 struct WriteOptions {
   /// Once a data file has reached this size, the next tensor goes into a new file.
   int64_t file_bytes = int64_t{4} << 30;
-  int64_t chunk_bytes = 16 << 20;
+  int64_t chunk_bytes = kChunkBytes;
 };
 
 /// Writes ROOT/step_<step>: into a temporary folder, which is flushed to the disk and then renamed.

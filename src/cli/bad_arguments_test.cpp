@@ -60,6 +60,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     const std::map<std::string, Arguments> commands = {
         {"checkpoint export", {model, dir_ / "out.safetensors"}},
         {"checkpoint ls", {model}},
+        {"checkpoint merge", {model, "--dir", dir_ / "merged"}},
         {"compile", compiling},
         {"completion", {"bash"}},
         {"config check", recipe},
@@ -156,7 +157,7 @@ TEST_P(BadArguments, TheGoodCommandIsGood) {
   const Ran ran = run_axle(good(GetParam()));
   // Verbs that would compile, fetch or convert for a long time get an invalid last argument.
   const std::map<std::string, int> others = {
-      {"compile", 4}, {"import llama2c", 3}, {"plugin fetch", 2}};
+      {"checkpoint merge", 2}, {"compile", 4}, {"import llama2c", 3}, {"plugin fetch", 2}};
   const auto it = others.find(GetParam());
   if (GetParam() != "doctor") {
     EXPECT_EQ(ran.code, it == others.end() ? 0 : it->second) << ran.err;

@@ -47,9 +47,15 @@ std::string command_words(const CLI::App& app) {
   return parent ? command_words(*parent) + " " + app.get_name() : app.get_name();
 }
 
-// Returns what CLI11 found: a flag without its value in the words of our own messages.
+// Returns what CLI11 found: a flag without its value, or with one that it does not take, in the
+// words of our own messages.
 std::string problem_text(const CLI::ParseError& error) {
   const std::string text = error.what();
+  constexpr std::string_view kNoValue = " was given a disallowed flag override";
+  if (text.ends_with(kNoValue)) {
+    return fmt::format("--{}: expected no value, got one",
+                       text.substr(0, text.size() - kNoValue.size()));
+  }
   constexpr std::string_view kFlag = ": 1 required ", kEnd = " missing";
   const size_t at = text.find(kFlag);
   if (at == text.npos || !text.ends_with(kEnd)) return text;
@@ -82,8 +88,9 @@ CommandLine::CommandLine(Output& out)
                         "Print the version");
   app_.set_help_flag("-h,--help", "Print this help");
   app_.get_formatter()->column_width(kHelpColumn);
-  app_.option_defaults()->multi_option_policy(
-      CLI::MultiOptionPolicy::TakeLast);  // inherited by the verbs
+  app_.option_defaults()  // inherited by the verbs
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->disable_flag_override();
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // check_extras says more than CLI11 does
   app_.footer("axle <verb> --help lists the flags of a verb.\n\n" + exit_code_text());

@@ -157,6 +157,10 @@ TEST(RunCli, MissingValueAndMissingFlag) {
   const Ran no_value = run_axle({"train", "quickstart", "--steps"});
   EXPECT_EQ(no_value.code, 2);
   EXPECT_EQ(no_value.err, "axle train: --steps: expected N, got nothing; see axle train --help\n");
+  const Ran a_value = run_axle({"train", "quickstart", "--find-nan=2"});
+  EXPECT_EQ(a_value.code, 2);
+  EXPECT_EQ(a_value.err,
+            "axle train: --find-nan: expected no value, got one; see axle train --help\n");
   const Ran ran = run_axle({"eval", "--from", "somewhere"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("--data is required"));

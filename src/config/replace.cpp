@@ -7,16 +7,33 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/carry.h"
+#include "config/document/print.h"
+#include "config/mistakes.h"
 #include "config/registry.h"
 #include "config/walk.h"
 
 namespace axle {
 namespace {
 
-bool matches(const Selector& select, const std::string& path, const AnyConfig& config) {
-  const std::type_info& owner = *config.type().owner;
-  const bool type = select.derived ? derives_from(owner, *select.type) : owner == *select.type;
-  return type && glob_match(select.at, path) && (!select.where || select.where(path, config));
+// Returns true if the selector selects this config, apart from its predicate.
+bool is_candidate(const Selector& select, const std::string& path, const ConfigType& type) {
+  const std::type_info& owner = *type.owner;
+  return (select.derived ? derives_from(owner, *select.type) : owner == *select.type) &&
+         glob_match(select.at, path);
+}
+
+bool matches(const Selector& select, const std::string& path, const Slot& outer) {
+  if (const AnyConfig* const held = held_config(outer)) {
+    return is_candidate(select, path, held->type()) && (!select.where || select.where(path, *held));
+  }
+  const Slot slot = unwrap(outer);
+  if (slot.ops->kind != FieldKind::kStruct) return false;
+  const ConfigType& type = slot.ops->config_type();
+  if (!is_candidate(select, path, type)) return false;
+  if (!select.where) return true;
+  const AnyConfig copy = AnyConfig::with_defaults(type);
+  slot.ops->assign(copy.get(), slot.at);
+  return select.where(path, copy);
 }
 
 void check_field(const AnyConfig& config, std::string_view name) {
@@ -42,41 +59,24 @@ void put_inner(const AnyConfig& outer, const std::string& name, const AnyConfig&
 }
 
 void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
-           ReplaceReport& report) {
+           RewriteReport& report) {
+  if (!held_config(slot)) {
+    throw ConfigError(fmt::format("expected a slot for classes, got a struct that is always {}",
+                                  unwrap(slot).ops->config_type().name));
+  }
   AnyConfig next = spec.with;
+  const AnyConfig& old = *held_config(slot);
   if (!spec.wrap.empty()) {
-    put_inner(next, spec.wrap, *held_config(slot));
+    put_inner(next, spec.wrap, old);
   } else {
-    const Carried fields = carry_over(*held_config(slot), next, spec.keep);
+    const Carried fields = carry_over(old, next, spec.keep);
+    if (&old.type() == &next.type() && same_values(ConfigView(old).slot(), ConfigView(next).slot()))
+      return report.unchanged.push_back(path);
     for (const std::string& f : fields.carried) report.carried.push_back(join_config_path(path, f));
     for (const std::string& f : fields.dropped) report.dropped.push_back(join_config_path(path, f));
   }
   put_config(slot, std::move(next));
   report.matched.push_back(path);
-}
-
-[[noreturn]] void fail_no_match(const ConfigView& root, const Selector& select) {
-  Selector anywhere = select;
-  anywhere.at = "**";
-  std::vector<std::string> names, paths;
-  walk(root, [&](const std::string& path, const Slot& slot) {
-    const AnyConfig* const held = held_config(slot);
-    if (!held) return;
-    names.emplace_back(held->type().name);
-    if (matches(anywhere, path, *held)) paths.push_back(path);
-  });
-  if (!paths.empty()) {
-    throw ConfigError(fmt::format(
-        "replace {}: expected at least one match at '{}', got none{} (in "
-        "the tree at: {})",
-        short_type_name(*select.type), select.at, suggest(select.at, paths), join(paths, ", ")));
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  const std::string target = short_type_name(*select.type);
-  throw ConfigError(
-      fmt::format("replace {}: expected at least one match at '{}', got none{} (in the tree: {})",
-                  target, select.at, suggest(target, names), join(names, ", ")));
 }
 
 }  // namespace
@@ -85,24 +85,59 @@ Selector select_by_name(std::string_view name) {
   for (const RoleListing& listing : list_roles()) {
     if (listing.role->name == name) return {.type = listing.role->type, .derived = true};
   }
+  for (const ConfigType* type : registered_configs()) {
+    const bool is_struct = !type->role && !type->signature;
+    if (is_struct && type->name == name) return {.type = type->owner};
+  }
   return {.type = find_config_type(name).owner};
 }
 
-ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec) {
+int64_t for_each_match(ConfigRef root, const Selector& select,
+                       const std::function<void(const std::string& path, const Slot& slot)>& fn) {
+  AXLE_CHECK(select.type, "a selector needs a class to look for");
+  int64_t count = 0;
+  walk(root, {}, [&](const std::string& path, const Slot& slot) {
+    if (!matches(select, path, slot)) return;
+    ++count;
+    try {
+      fn(path, slot);
+    } catch (const ConfigError& e) {
+      const std::string what = e.what();
+      throw ConfigError(what.starts_with(path) ? what : with_location(path, what));
+    }
+  });
+  return count;
+}
+
+void fail_no_match(const ConfigView& root, const Selector& select) {
+  Selector anywhere = select;
+  anywhere.at = "**";
+  std::vector<std::string> names, paths;
+  walk(root, [&](const std::string& path, const Slot& slot) {
+    if (const AnyConfig* const held = held_config(slot)) names.emplace_back(held->type().name);
+    if (matches(anywhere, path, slot)) paths.push_back(path);
+  });
+  const std::string target = short_type_name(*select.type);
+  if (!paths.empty()) {
+    throw NoMatch(
+        fmt::format("{}: expected at least one match at '{}', got none{} (in the tree at: {})",
+                    target, select.at, suggest(select.at, paths), join(paths, ", ")));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  throw NoMatch(fmt::format("{}: expected at least one match at '{}', got none{} (in the tree: {})",
+                            target, select.at, suggest(target, names), join(names, ", ")));
+}
+
+RewriteReport replace_config(ConfigRef root, const ReplaceSpec& spec) {
   AXLE_CHECK(spec.with && spec.select.type,
              "a replacement needs a class to look for and one to put there");
   for (const std::string& path : spec.keep) check_field(spec.with, first_name(path));
-  ReplaceReport report;
-  walk(root, {}, [&](const std::string& path, const Slot& slot) {
-    const AnyConfig* old = held_config(slot);
-    if (!old || !matches(spec.select, path, *old)) return;
-    try {
-      apply(spec, path, slot, report);
-    } catch (const ConfigError& e) {
-      throw ConfigError(path.empty() ? e.what() : path + ": " + e.what());
-    }
-  });
-  if (report.matched.empty() && !spec.allow_none) fail_no_match(root, spec.select);
+  RewriteReport report;
+  const int64_t count = for_each_match(
+      root, spec.select,
+      [&](const std::string& path, const Slot& slot) { apply(spec, path, slot, report); });
+  if (count == 0 && !spec.allow_none) fail_no_match(root, spec.select);
   return report;
 }
 

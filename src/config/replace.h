@@ -1,5 +1,5 @@
-// Rewrites whole config trees: replaces the class in every matching slot, or wraps it in another
-// class.
+// Rewrites whole config trees: selects configs by class, path and predicate; replaces the class in
+// every slot that is selected, or wraps it in another class.
 #pragma once
 
 #include <functional>
@@ -9,22 +9,35 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "config/config_ref.h"
 #include "config/fields/child.h"
 
 namespace axle {
 
-/// Selects Child and Fn slots of a tree by the class that they hold.
+/// Selects Child and Fn slots of a tree by the class that they hold, and structs by their own.
 struct Selector {
-  const std::type_info* type = nullptr;  // a module class, functor or role
+  const std::type_info* type = nullptr;  // a module class, functor, role or struct
   bool derived = false;                  // true: also matches classes that inherit from it
   std::string at = "**";                 // pattern of paths (glob_match)
   std::function<bool(const std::string& path, const AnyConfig& config)> where = {};
 };
 
-/// Selects a class ("RMSNorm", "Norm.RMSNorm"), or all classes of a role ("Norm"). Throws
-/// ConfigError if the name is unknown or ambiguous.
+/// Selects a class ("RMSNorm", "Norm.RMSNorm"), all classes of a role ("Norm"), or a struct
+/// ("Evaler"). Throws ConfigError if the name is unknown or ambiguous.
 Selector select_by_name(std::string_view name);
+
+/// The tree holds nothing that a rewrite looks for. Who asked for the rewrite may allow that.
+struct NoMatch : ConfigError {
+  using ConfigError::ConfigError;
+};
+
+/// Calls fn(path, slot) for every slot or struct that is selected, after those inside it. Returns
+/// how many there are. Puts the path in front of a ConfigError that fn throws.
+int64_t for_each_match(ConfigRef root, const Selector& select,
+                       const std::function<void(const std::string& path, const Slot& slot)>& fn);
+/// Throws NoMatch, with the nearest names or paths of the tree.
+[[noreturn]] void fail_no_match(const ConfigView& root, const Selector& select);
 
 struct ReplaceSpec {
   Selector select;
@@ -38,23 +51,31 @@ struct ReplaceSpec {
   bool allow_none = false;
 };
 
-/// The paths of the matched slots, of the fields carried over and of the fields dropped.
-struct ReplaceReport {
-  std::vector<std::string> matched, carried, dropped;
+/// A slot that a rewrite selected but could not change, and why.
+struct SkippedSlot {
+  std::string path, why;
 };
 
-/// A replacement ("RMSNorm -> LayerNorm") and its report.
-struct Replaced {
+/// What a rewrite did, by the paths of slots. A slot is in at most one of the first three lists.
+struct RewriteReport {
+  std::vector<std::string> matched = {};    // rewritten
+  std::vector<std::string> unchanged = {};  // selected, and as wanted before
+  std::vector<SkippedSlot> skipped = {};
+  std::vector<std::string> carried = {}, dropped = {};  // fields of the old config
+};
+
+/// A rewrite ("RMSNorm -> LayerNorm") and its report.
+struct Rewrite {
   std::string what;
-  ReplaceReport report;
+  RewriteReport report;
 };
 
 /// Replaces the config in every matching slot and returns what changed. Visits a slot after its
 /// children, so that a replacement may contain its target. Each match gets its own clone of `with`.
 /// Fields of the clone that are not set take the old value of the field of the same name and type.
-/// Slot options stay. Throws ConfigError if nothing matched (unless allow_none), if `keep` or
-/// `wrap` names no field, or if the class does not fit into a matched slot.
-ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec);
+/// Slot options stay. Throws NoMatch if nothing matched (unless allow_none). Throws ConfigError if
+/// `keep` or `wrap` names no field, or if the class does not fit into a matched slot.
+RewriteReport replace_config(ConfigRef root, const ReplaceSpec& spec);
 
 /// Options of replace_config<Target> and wrap<Target>; see Selector and ReplaceSpec for the fields.
 struct ReplaceOptions {
@@ -80,7 +101,7 @@ std::string field_at(const ConfigType& type, size_t offset);
 
 /// Replaces every `Target`: a class, or a role, which means every class of it.
 template <class Target, Configures C>
-ReplaceReport replace_config(ConfigRef root, C with, const ReplaceOptions& options = {}) {
+RewriteReport replace_config(ConfigRef root, C with, const ReplaceOptions& options = {}) {
   return replace_config(root, ReplaceSpec{.select = detail::selector_of<Target>(options),
                                           .with = AnyConfig::of(std::move(with)),
                                           .keep = options.keep,
@@ -89,7 +110,7 @@ ReplaceReport replace_config(ConfigRef root, C with, const ReplaceOptions& optio
 
 /// Puts the old config of every `Target` into the slot `inner` of a clone of `outer`.
 template <class Target, Configures C, class T>
-ReplaceReport wrap(ConfigRef root, C outer, T C::*inner, const ReplaceOptions& options = {}) {
+RewriteReport wrap(ConfigRef root, C outer, T C::*inner, const ReplaceOptions& options = {}) {
   const auto offset =
       reinterpret_cast<const char*>(&(outer.*inner)) - reinterpret_cast<const char*>(&outer);
   std::string slot = detail::field_at(C::config_type(), static_cast<size_t>(offset));

@@ -22,7 +22,7 @@ Tower::Config tower() {
 
 TEST(Replace, EveryMatchEverywhere) {
   Tower::Config cfg = tower();
-  const ReplaceReport report = replace_config<Scale>(cfg, Shift::Config{});
+  const RewriteReport report = replace_config<Scale>(cfg, Shift::Config{});
   EXPECT_THAT(report.matched, ElementsAre("norm", "output_norm", "layers[0].inner", "heads['a']"));
   EXPECT_THAT(report.carried,
               ElementsAre("norm.eps", "output_norm.eps", "layers[0].inner.eps", "heads['a'].eps"));
@@ -52,8 +52,11 @@ TEST(Replace, SetMeansChangedOrKept) {
 
 TEST(Replace, OfItselfIsTheIdentity) {
   Tower::Config cfg = tower();
-  replace_config<Scale>(cfg, Scale::Config{});
+  const RewriteReport report = replace_config<Scale>(cfg, Scale::Config{});
   EXPECT_EQ(diff(tower(), cfg), "");
+  EXPECT_THAT(report.matched, ElementsAre());
+  EXPECT_THAT(report.unchanged,
+              ElementsAre("norm", "output_norm", "layers[0].inner", "heads['a']"));
 }
 
 TEST(Replace, Selectors) {
@@ -74,6 +77,17 @@ TEST(Replace, Selectors) {
       replace_config<Norm>(cfg, Shift::Config{}).matched,
       ElementsAre("norm", "output_norm", "layers[0].inner", "layers[0]", "layers[1]", "heads['a']"))
       << "a role: all its classes";
+}
+
+TEST(Replace, StructsAreSelectedButStay) {
+  Tower::Config cfg = tower();
+  std::vector<std::string> paths;
+  EXPECT_EQ(for_each_match(cfg, select_by_name("Tower"),
+                           [&](const std::string& path, const Slot&) { paths.push_back(path); }),
+            1);
+  EXPECT_THAT(paths, ElementsAre(""));
+  EXPECT_EQ(error_of([&] { replace_config<Tower>(cfg, Shift::Config{}); }),
+            "expected a slot for classes, got a struct that is always Tower");
 }
 
 TEST(Replace, MayContainItsTarget) {
@@ -98,7 +112,7 @@ TEST(Replace, Functors) {
 
 TEST(Wrap, PutsTheOldConfigInside) {
   Tower::Config cfg = tower();
-  const ReplaceReport report = wrap<Scale>(cfg, Twice::Config{}, &Twice::Config::inner);
+  const RewriteReport report = wrap<Scale>(cfg, Twice::Config{}, &Twice::Config::inner);
   EXPECT_THAT(report.matched, ElementsAre("norm", "output_norm", "layers[0].inner", "heads['a']"));
   EXPECT_EQ(cfg.norm.get_if<Twice>()->inner.get_if<Scale>()->factor, 5);
   EXPECT_EQ(cfg.norm.options.dtype, Precision::kLow);
@@ -133,10 +147,10 @@ TEST(Replace, ByName) {
 TEST(Replace, NoMatchIsAnErrorUnlessAllowed) {
   Tower::Config cfg{.norm = Shift::Config{}};
   EXPECT_EQ(error_of([&] { replace_config<Scale>(cfg, Shift::Config{}); }),
-            "replace Scale: expected at least one match at '**', got none; did you mean 'Scaled'? "
+            "Scale: expected at least one match at '**', got none; did you mean 'Scaled'? "
             "(in the tree: Scaled, Shift)");
   EXPECT_EQ(error_of([&] { replace_config<Shift>(cfg, Scale::Config{}, {.at = "nrm"}); }),
-            "replace Shift: expected at least one match at 'nrm', got none; did you mean 'norm'? "
+            "Shift: expected at least one match at 'nrm', got none; did you mean 'norm'? "
             "(in the tree at: norm)");
   EXPECT_TRUE(replace_config<Scale>(cfg, Shift::Config{}, {.allow_none = true}).matched.empty());
 }

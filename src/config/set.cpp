@@ -70,10 +70,10 @@ class Reader {
   explicit Reader(UnnamedValues unnamed) : unnamed_(unnamed) {}
 
   // Reads everything that is right, then throws one ConfigError with everything that is wrong.
-  std::vector<Replaced> read_all(const Document& d, const Slot& slot, const std::string& path) {
+  std::vector<Rewrite> read_all(const Document& d, const Slot& slot, const std::string& path) {
     mistakes_.attempt([&] { read(d, slot, path); });
     mistakes_.throw_any();
-    return std::move(replaced_);
+    return std::move(rewrites_);
   }
 
  private:
@@ -161,16 +161,18 @@ class Reader {
 
   // Notes the fields that a class named without fields takes over.
   void note_kept(const AnyConfig& held, const AnyConfig& next, const std::string& path) {
-    Carried fields;
-    if (&held.type() != &next.type()) {
-      fields = carry_over(held, next, {});
+    RewriteReport report;
+    if (&held.type() == &next.type()) {
+      report.unchanged = {path};
     } else {
-      for (const Field& f : next.type().fields) fields.carried.emplace_back(f.name);
+      report.matched = {path};
+      const Carried fields = carry_over(held, next, {});
+      for (const std::string& f : fields.carried)
+        report.carried.push_back(join_config_path(path, f));
+      for (const std::string& f : fields.dropped)
+        report.dropped.push_back(join_config_path(path, f));
     }
-    ReplaceReport report{.matched = {path}, .carried = {}, .dropped = {}};
-    for (const std::string& f : fields.carried) report.carried.push_back(join_config_path(path, f));
-    for (const std::string& f : fields.dropped) report.dropped.push_back(join_config_path(path, f));
-    replaced_.push_back(
+    rewrites_.push_back(
         {fmt::format("{} -> {}", held.type().name, next.type().name), std::move(report)});
   }
 
@@ -240,7 +242,7 @@ class Reader {
   }
 
   UnnamedValues unnamed_;
-  std::vector<Replaced> replaced_;
+  std::vector<Rewrite> rewrites_;
   Mistakes mistakes_;
 };
 
@@ -274,13 +276,13 @@ Document document_of(const Slot& slot, std::string_view text, const std::string&
 
 }  // namespace
 
-std::vector<Replaced> read_document(const Document& document, const Slot& slot,
-                                    const std::string& path, UnnamedValues unnamed) {
+std::vector<Rewrite> read_document(const Document& document, const Slot& slot,
+                                   const std::string& path, UnnamedValues unnamed) {
   return Reader(unnamed).read_all(document, slot, path);
 }
 
-std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
-                          std::string_view root_name) {
+std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view text,
+                         std::string_view root_name) {
   if (find_invalid_utf8(path) || find_invalid_utf8(text)) {
     throw ConfigError(
         fmt::format("{}: expected UTF-8, got '{}'", printable(path), printable(text)));
@@ -290,8 +292,8 @@ std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_vie
   return read_document(document_of(slot, text, full), slot, full, UnnamedValues::kKeep);
 }
 
-std::vector<Replaced> set_value(ConfigRef root, std::string_view path, const Document& value,
-                                std::string_view root_name) {
+std::vector<Rewrite> set_value(ConfigRef root, std::string_view path, const Document& value,
+                               std::string_view root_name) {
   const Slot slot = find_or_make_slot(root, path, root_name);
   const std::string full = join_config_path(root_name, path);
   const auto read = [&](const Document& document) {

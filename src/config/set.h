@@ -7,8 +7,8 @@
 
 namespace axle {
 
-/// What happens to values that the document does not name. These are the slot's options where it
-/// names a `class:`, and the other entries of a map.
+/// What happens to the options of a slot, and to the entries of a map, that a document does not
+/// name. Options are in question only where it names a `class:`.
 enum class UnnamedValues { kKeep, kReset };
 
 /// Reads the document into the slot and returns the fields that replacements carried over.
@@ -19,8 +19,8 @@ enum class UnnamedValues { kKeep, kReset };
 ///   number in place of a class: makes the class of the role that declares kFromNumber.
 /// Throws ConfigError with one line for each mistake, beginning with its path. Reads everything
 /// else before it throws.
-std::vector<Replaced> read_document(const nlohmann::ordered_json& document, const Slot& slot,
-                                    const std::string& path, UnnamedValues unnamed);
+std::vector<Rewrite> read_document(const nlohmann::ordered_json& document, const Slot& slot,
+                                   const std::string& path, UnnamedValues unnamed);
 
 /// Sets the field at `path` from text, according to the type of the field:
 ///   leaf: its text; strings may be quoted;
@@ -34,13 +34,13 @@ std::vector<Replaced> read_document(const nlohmann::ordered_json& document, cons
 ///   list, struct: YAML, "[1, 2, 3]" or "{name: data, size: 2}";
 ///   map: YAML; new keys are added, other entries stay; "{}" empties the map.
 /// Throws ConfigError "<path>: expected <what>, got <text>".
-std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
-                          std::string_view root_name = {});
+std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view text,
+                         std::string_view root_name = {});
 /// Sets the field at `path` from a value of a document. read_document() reads a mapping, a list,
 /// null or the text of a leaf. Other strings and REQUIRED are read as set() reads text. Throws
 /// ConfigError as set() does.
-std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
-                                const nlohmann::ordered_json& value,
-                                std::string_view root_name = {});
+std::vector<Rewrite> set_value(ConfigRef root, std::string_view path,
+                               const nlohmann::ordered_json& value,
+                               std::string_view root_name = {});
 
 }  // namespace axle

@@ -104,7 +104,7 @@ int64_t total_bytes(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-bool is_same_text(const std::string& a, const std::string& b) {
+bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;  // a missing path is not an error here
   return a == b || std::filesystem::equivalent(a, b, error);
 }

@@ -27,7 +27,7 @@ constexpr auto texts_of(OnError) {
 }
 
 /// True if two paths, possibly spelled differently, name the same file.
-bool is_same_text(const std::string& a, const std::string& b);
+bool is_same_file(const std::string& a, const std::string& b);
 
 /// Reads a UTF-8 text file, or all *.txt files in a folder and its subfolders in the order of their
 /// paths. Counts other files as skipped, and also files that links lead to a second time. All text

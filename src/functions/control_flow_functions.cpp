@@ -116,18 +116,31 @@ Values custom_vjp_by_formula(const Values& arguments, const TensorFunction& forw
   }
   return custom_vjp(rule, arguments);
 }
-// Returns the outputs, then their derivatives.
-Values jvp_by_formula(const Values& arguments, const Values& tangents, const TensorFunction& fn) {
-  auto [outputs, derivatives] = jvp(fn, arguments, tangents);
-  outputs.insert(outputs.end(), derivatives.begin(), derivatives.end());
+// Appends the tensors that are there: integers have no derivative.
+Values with_derivatives(Values outputs, const Values& derivatives) {
+  std::ranges::copy_if(derivatives, std::back_inserter(outputs),
+                       [](const Tensor& d) { return static_cast<bool>(d); });
   return outputs;
+}
+// The tangents are those of the arguments that are floating-point or complex. Returns the outputs,
+// then the derivatives of those that have one.
+Values jvp_by_formula(const Values& arguments, const Values& tangents, const TensorFunction& fn) {
+  const auto has_tangent = [](const Tensor& x) { return is_differentiable(x.dtype()); };
+  if (const auto n = std::ranges::count_if(arguments, has_tangent); n != std::ssize(tangents)) {
+    throw ConfigError(fmt::format(
+        "tangents: expected one for each of the {} floating-point or complex arguments, got {}", n,
+        tangents.size()));
+  }
+  Values all;
+  auto next = tangents.begin();
+  for (const Tensor& x : arguments) all.push_back(has_tangent(x) ? *next++ : Tensor());
+  auto [outputs, derivatives] = jvp(fn, arguments, all);
+  return with_derivatives(std::move(outputs), derivatives);
 }
 // Returns the outputs, then the gradients of the arguments that have one.
 Values gradient_by_formula(const Values& arguments, const TensorFunction& fn) {
   auto [outputs, gradients] = value_and_grad(fn, arguments);
-  std::ranges::copy_if(gradients, std::back_inserter(outputs),
-                       [](const Tensor& g) { return static_cast<bool>(g); });
-  return outputs;
+  return with_derivatives(std::move(outputs), gradients);
 }
 Values vmap_by_formula(const Values& arguments, const TensorFunction& fn,
                        const VmapOptions& options) {

@@ -60,7 +60,7 @@ constexpr auto texts_of(Precision) {
 inline std::vector<EnumText<DotAlgorithm>> texts_of(DotAlgorithm) {
   std::vector<EnumText<DotAlgorithm>> out = {{DotAlgorithm::kDefault, "default"}};
   for (auto a = static_cast<int>(DotAlgorithm::kDefault) + 1;
-       a <= static_cast<int>(DotAlgorithm::kF64F64F64); ++a)
+       a <= static_cast<int>(DotAlgorithm::kI8I8I32Backward); ++a)
     out.push_back({static_cast<DotAlgorithm>(a), name_of(static_cast<DotAlgorithm>(a))});
   return out;
 }

@@ -245,6 +245,26 @@ TEST(Formula, MistakesInCustomVjpSayWhatIsExpected) {
               HasSubstr("expected a cotangent for each of the 2 arguments of tripled"));
 }
 
+TEST(Formula, TangentsAreThoseOfNumbersWithDerivatives) {
+  const auto derived = [](const std::string& tangents) {
+    return run(
+        "{parameters: [x, n, t], steps: {y: {function: jvp, operands: {arguments: [x, n], "
+        "tangents: [" +
+            tangents +
+            "]}, attributes: {fn: {parameters: [x, n], steps: {a: "
+            "{function: square, operands: [x]}, b: {function: neg, operands: [n]}}, results: "
+            "[b, a]}}}}, results: [y.0, y.1, y.2]}",
+        {vector({3}), HostTensor({1}, {5}), vector({10})});
+  };
+  const std::vector<HostTensor> y = derived("t");
+  EXPECT_EQ(y[0], HostTensor({1}, {-5}));
+  EXPECT_EQ(y[1], vector({9}));
+  EXPECT_EQ(y[2], vector({60}));
+  EXPECT_THAT(error_of<Error>([&] { derived("t, t"); }),
+              HasSubstr("tangents: expected one for each of the 1 floating-point or complex "
+                        "arguments, got 2"));
+}
+
 TEST(Formula, VmapTakesAxesAndASize) {
   const auto mapped = [](const std::string& attributes, const HostTensor& x) {
     return one("{function: vmap, attributes: {fn: neg" + attributes + "}}", {x});

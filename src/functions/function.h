@@ -78,9 +78,6 @@ S* overload(S* fn) {
 namespace detail {
 
 template <class T>
-inline constexpr bool kIsOperand = std::is_same_v<T, Tensor> || std::is_same_v<T, Values>;
-
-template <class T>
 void describe(const SignatureName& given, std::vector<Parameter>& out) {
   if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, random::Key>) {
     out.push_back({.name = given.name, .kind = Parameter::Kind::kTensor});

@@ -31,10 +31,10 @@ TEST(Function, AKeyIsATensorOfWordsWhoseKindTheScopeNames) {
         [=](const Values& v) {
           return Values{random::split(random::Key::wrap(v[0], impl)).data()};
         },
-        {random::key(5, impl)})[0];
+        {random::key_words(5, impl)})[0];
   };
-  const HostTensor wide = random::key(5, PrngImpl::kRbg);
-  EXPECT_EQ(split_words(random::key(5)), expected(PrngImpl::kThreefry2x32));
+  const HostTensor wide = random::key_words(5, PrngImpl::kRbg);
+  EXPECT_EQ(split_words(random::key_words(5)), expected(PrngImpl::kThreefry2x32));
   EXPECT_EQ(split_words(wide), expected(PrngImpl::kRbg));
   EXPECT_NE(split_words(wide), expected(PrngImpl::kUnsafeRbg));
   const PrngScope scope({.wide_keys = PrngImpl::kUnsafeRbg});

@@ -33,7 +33,7 @@ void visit_fields(ScatterOptions& o, F visit) {
   visit("unique_indices", o.unique_indices);
 }
 template <class F>
-void visit_fields(WindowDims& o, F visit) {
+void visit_fields(GatherDims& o, F visit) {
   visit("offset", o.offset);
   visit("collapsed", o.collapsed);
   visit("operand_batch", o.operand_batch);

@@ -16,7 +16,7 @@ using Sizes = const Shape&;
 
 std::vector<Function> keys() {
   return {
-      function("random::key(seed, impl=threefry2x32)", random::key),
+      function("random::key: random::key_words(seed, impl=threefry2x32)", key_words),
       function("random::random_key(seed, impl=threefry2x32)", random_key),
       function("random::split(key, n=2)", overload<Key(KeyRef, int64_t)>(random::split)),
       function("random::split_each(key, n=2)", split_each),

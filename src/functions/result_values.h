@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/create.h"
-#include "ops/movement/unique.h"
+#include "ops/movement/counting.h"
 #include "ops/random/key.h"
 #include "ops/reductions/cross_entropy.h"
 #include "transform/control_flow/scan.h"

@@ -11,9 +11,9 @@
 namespace axle {
 namespace {
 
-// A name of the form <before>(a:b)<behind>, with the alternatives a and b.
+// A name of the form <before>(a:b)<after>, with the alternatives a and b.
 struct Merged {
-  std::string_view before, behind;
+  std::string_view before, after;
   std::vector<std::string_view> alternatives;
 };
 
@@ -21,7 +21,7 @@ struct Merged {
 // of a name.
 std::optional<Merged> first_merged(std::string_view name) {
   for (size_t open = name.find('('); open != name.npos; open = name.find('(', open + 1)) {
-    Merged out{.before = name.substr(0, open), .behind = {}, .alternatives = {}};
+    Merged out{.before = name.substr(0, open), .after = {}, .alternatives = {}};
     size_t start = open + 1;
     int depth = 0;
     for (size_t i = open; i < name.size(); ++i) {
@@ -32,7 +32,7 @@ std::optional<Merged> first_merged(std::string_view name) {
         start = i + 1;
       }
       if (depth > 0) continue;
-      out.behind = name.substr(i + 1);
+      out.after = name.substr(i + 1);
       if (out.alternatives.size() > 1) return out;
       break;
     }
@@ -50,7 +50,7 @@ void expand(const std::string& name, std::vector<std::string>& out) {
     return;
   }
   for (const std::string_view alternative : merged->alternatives)
-    expand(fmt::format("{}{}{}", merged->before, alternative, merged->behind), out);
+    expand(fmt::format("{}{}{}", merged->before, alternative, merged->after), out);
 }
 
 OpLocation parse_location(std::string_view name) {

@@ -8,7 +8,7 @@
 
 #include "hlo/field_numbers.h"
 #include "hlo/replica_groups.h"
-#include "io/proto_wire.h"
+#include "io/proto_writer.h"
 
 namespace axle {
 

@@ -27,10 +27,6 @@ bool is_half_of_pair(std::string_view opcode) {
          opcode == "optimization-barrier";
 }
 
-bool runs_one(std::string_view opcode) {
-  return opcode == "fusion" || opcode == "call" || opcode == "async-start";
-}
-
 }  // namespace
 
 HloUses::HloUses(const HloModule& module, const HloValueOrigins& values)
@@ -83,7 +79,7 @@ void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const 
       element.elements.pop_back();
       out.push_back({Use::kSame, std::move(element)});
     }
-  } else if (to.opcode == "tuple" || runs_one(to.opcode)) {
+  } else if (to.opcode == "tuple" || runs_one_computation(to.opcode)) {
     for (size_t n = 0; n < to.operands.size(); ++n) {
       if (to.operands[n] != v.instruction) continue;
       if (to.opcode == "tuple") {
@@ -125,7 +121,7 @@ void HloUses::add_result(const Value& root, std::vector<Use>& out) const {
   }
   auto [c, i] = *caller;
   const auto& instructions = module_.computations[c].instructions;
-  if (!runs_one(instructions[i].opcode)) {
+  if (!runs_one_computation(instructions[i].opcode)) {
     out.push_back({Use::kWhole});
     return;
   }

@@ -29,10 +29,6 @@ bool is_variadic_gather(const HloInstruction& instruction) {
          instruction.operands.size() > 1;
 }
 
-bool runs_one_computation(std::string_view opcode) {
-  return opcode == "fusion" || opcode == "call" || opcode == "async-start";
-}
-
 constexpr int kMaxPermuteSteps = 10'000;
 
 // True for ops that scale or cast each element of one operand.
@@ -49,6 +45,10 @@ bool is_permute(std::string_view opcode) { return opcode.starts_with("collective
 constexpr int kMaxNameSteps = 2'000;
 
 }  // namespace
+
+bool runs_one_computation(std::string_view opcode) {
+  return opcode == "fusion" || opcode == "call" || opcode == "async-start";
+}
 
 bool runs_called_computations(const HloInstruction& instruction) {
   return instruction.opcode != "async-update" && instruction.opcode != "async-done";

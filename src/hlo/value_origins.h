@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,8 @@ class HloValueOrigins {
   /// Returns the number of elements, on one device, of the argument that a result comes from; none
   /// if the result is computed or was gathered.
   std::optional<int64_t> argument_elements(size_t computation, size_t instruction) const;
-  /// Returns how many elements of such a result come from the argument, without the zeros that they
-  /// were written into.
+  /// Returns how many elements of a result that holds parts of an argument come from the argument.
+  /// The zeros that they were written into do not count.
   int64_t part_elements(size_t computation, size_t instruction) const;
   /// Returns the number of iterations of a while loop. It is either XLA's note on the loop, or
   /// derived from a counter whose start, step and limit are constants. None for other loops.
@@ -79,6 +80,9 @@ class HloValueOrigins {
   const HloModule& module_;
   std::vector<std::optional<Value>> callers_;
 };
+
+/// True for instructions whose result is that of the one computation that they call.
+bool runs_one_computation(std::string_view opcode);
 
 /// True if an instruction runs the computations in `called`. False for async-update and async-done,
 /// which only repeat the `called` of their async-start.

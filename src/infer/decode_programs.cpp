@@ -50,10 +50,11 @@ std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameter
   return {astype(logits_BV, DType::kF32), std::move(caches)};
 }
 
-// Draws a token for each row, or kNotFinite if no logit is the maximum: reduce_max passes a NaN on.
+// Draws a token for each row, or kNonFiniteToken if no logit is the maximum: reduce_max passes a
+// NaN on.
 Tensor drawn(const Tensor& logits_BV, const random::Key& key, const Sampling& sampling) {
   const Tensor finite_B = is_finite(reduce_max(logits_BV, {-1}));
-  return select(finite_B, sample(logits_BV, key, sampling), scalar(kNotFinite, DType::kI32));
+  return select(finite_B, sample(logits_BV, key, sampling), scalar(kNonFiniteToken, DType::kI32));
 }
 
 // Returns the state in the order of decode_state. One half of the key draws the tokens, the other
@@ -78,7 +79,7 @@ std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShap
     const DType dtype = is_float(stored) ? shape.compute_dtype.value_or(stored) : stored;
     out.push_back({path, {dtype, spec.shape}, spec.partition()});
   }
-  for (const auto& [path, spec] : model.state_specs())
+  for (const auto& [path, spec] : inference_state_specs(model))
     out.push_back({join_path(kLayerStatePath, path), spec.type(), spec.partition()});
   return out;
 }

@@ -18,7 +18,7 @@ namespace axle {
 
 /// Stands for a token whose logits have no finite maximum: some logit is NaN or +infinity, or all
 /// are -infinity.
-constexpr int32_t kNotFinite = -1;
+constexpr int32_t kNonFiniteToken = -1;
 
 /// The sizes for which a pair of programs is compiled.
 struct DecodeShape {
@@ -40,13 +40,14 @@ constexpr int64_t kMaxPositions = std::numeric_limits<int32_t>::max();
 int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
 /// Returns the leading inputs of both programs: the parameters in the types that decoding computes
-/// with, then the state that layers kept in training ("state/<layer>/<name>").
+/// with, then the state that layers kept in training ("state/<layer>/<name>"), without the frozen
+/// models.
 std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape);
 
 /// Returns the state that one decode step passes to the next. In the programs it follows the
 /// parameters: the caches by path, then "key" u32[2], "positions" i32[B] (the place of the newest
-/// token in its row) and "tokens" i32[B] (the newest token, or kNotFinite). A cache dim that its
-/// mesh axes do not divide is not sharded.
+/// token in its row) and "tokens" i32[B] (the newest token, or kNonFiniteToken). A cache dim that
+/// its mesh axes do not divide is not sharded.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
 
 /// (decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T], padded with any tokens) ->

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 #include "base/checked.h"
@@ -42,7 +43,7 @@ class Rows {
   void add(std::span<const int32_t> tokens, const Generator::OnToken& on_token) {
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (done_[i]) continue;
-      if (tokens[i] == kNotFinite) fail_not_finite(i);
+      if (tokens[i] == kNonFiniteToken) fail_non_finite(i);
       if (std::ranges::count(options_.end_tokens, tokens[i])) {
         close(i, StopReason::kEndToken);
         continue;
@@ -58,7 +59,7 @@ class Rows {
   std::vector<GeneratedRow> take() { return std::move(rows_); }
 
  private:
-  [[noreturn]] void fail_not_finite(size_t row) const {
+  [[noreturn]] void fail_non_finite(size_t row) const {
     throw Error(fmt::format("prompt {}, new token {}: expected finite logits, got NaN or infinity; "
                             "finite parameters can still be too large",
                             row + 1, rows_[row].tokens.size() + 1),
@@ -175,7 +176,7 @@ Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& sh
   Arrays arguments = parameters_;
   const Prefill& compiled = prefill(shape, options.sampling);
   append_by_name(arguments,
-                 {{"key", random::key(options.seed)}, {"lengths", lengths}, {"prompts", ids}},
+                 {{"key", random::key_words(options.seed)}, {"lengths", lengths}, {"prompts", ids}},
                  compiled.program, runtime_);
   return compiled.executable->execute(arguments);
 }

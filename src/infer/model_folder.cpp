@@ -26,7 +26,8 @@
 #include "io/file_lock.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
-#include "layers/models/causal_lm.h"
+#include "layers/models/model.h"
+#include "layers/products/lora_product.h"
 
 namespace axle {
 namespace fs = std::filesystem;
@@ -46,7 +47,9 @@ struct ModelFolderConfig {
   Child<Model> model = {};
   /// Its input: tokenizer and seq_len.
   Child<Input> input = {};
-  AXLE_CONFIG(ModelFolderConfig, model, input)
+  /// The type to compute in; none: the types of the parameters.
+  std::optional<FloatDType> compute_dtype = {};
+  AXLE_CONFIG(ModelFolderConfig, model, input, compute_dtype)
 };
 
 // Returns a field of `document`; null if there is none.
@@ -64,12 +67,6 @@ Child<Role> read_child(const Json& document, const std::string& where,
   Child<Role> child;
   from_json(child, document, where);
   return child;
-}
-
-std::optional<int64_t> max_seq_len(const Child<Model>& model) {
-  const auto* const lm = model.get_if<CausalLM>();
-  const auto* const decoder = lm ? lm->decoder.get_if<Decoder>() : nullptr;
-  return decoder ? decoder->max_seq_len : std::nullopt;
 }
 
 // Reads a field that is not a config; none if the field does not exist.
@@ -240,7 +237,7 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
     throw ConfigError(fmt::format(
         "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
   }
-  if (const auto bad = first_not_finite(out.by_path)) {
+  if (const auto bad = first_non_finite(out.by_path)) {
     throw Error(fmt::format("{}: expected finite numbers in the checkpoint of step {}, got NaN or "
                             "infinity in {}",
                             root.string(), info->step, *bad),
@@ -255,10 +252,12 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
   Tree<HostTensor> tensors;
   put_subtree(tensors, kModelPath, std::move(saved.parameters));
+  put_subtree(tensors, kLayerStatePath, std::move(saved.layer_state));
   write_checkpoint(checkpoints_of(dir), 0, tensors, {});
   const ModelFolderConfig config{
       .model = saved.model,
-      .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len}};
+      .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len},
+      .compute_dtype = saved.compute_dtype};
   // The config comes last: a folder without it holds no model.
   replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
@@ -284,6 +283,16 @@ void put_in_place(const fs::path& unfinished, const fs::path& dir) {
   remove_tree(unfinished);
 }
 
+// Removes the state of frozen models, which only training reads.
+void drop_frozen(const Model& model, Tree<HostTensor>& by_path) {
+  Tree<ParamSpec> kept;
+  put_subtree(kept, kLayerStatePath, inference_state_specs(model));
+  const std::string state = std::string(kLayerStatePath) + "/";
+  std::erase_if(by_path, [&](const auto& stored) {
+    return stored.first.starts_with(state) && !kept.contains(stored.first);
+  });
+}
+
 // All but the parameters.
 LoadedModel build_model(const ModelConfig& config) {
   const std::string source = config.source + ": ";
@@ -294,11 +303,14 @@ LoadedModel build_model(const ModelConfig& config) {
                             "; a run on synthetic data has no tokenizer");
 
   LoadedModel out = config_error_in(config.source, [&] {
-    return LoadedModel{.model = model.build({}, Scope{.path = std::string(kModelPath)}),
+    return LoadedModel{.config = model,
+                       .model = model.build({}, Scope{.path = std::string(kModelPath)}),
                        .parameters = {},
+                       .tokenizer_config = tokenizer,
                        .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
-                       .context_len = max_seq_len(model)};
+                       .context_len = {}};
   });
+  out.context_len = out.model->max_seq_len();
   out.compute_dtype =
       read_leaf<FloatDType>(config.document, "compute_dtype", source + "compute_dtype");
   if (!out.context_len)
@@ -326,6 +338,7 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
   };
   ModelParameters parameters = load_parameters(dir, specs_of, weights, report);
   out.parameters = std::move(parameters.by_path);
+  drop_frozen(*out.model, out.parameters);
   out.step = parameters.step;
   return out;
 }
@@ -352,7 +365,13 @@ ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_
 ModelParameters load_initial_parameters(const fs::path& dir, const Model& model,
                                         const Report& report) {
   const SpecsFor specs_for = [&](const Manifest& manifest) {
-    return keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
+    Tree<ParamSpec> specs = keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
+    const std::vector<std::string> adapters = adapter_paths(model);
+    const auto is_stored = [&](const auto& path) { return manifest.tensors.contains(path); };
+    if (std::ranges::none_of(adapters, is_stored)) {
+      for (const std::string& path : adapters) specs.erase(path);
+    }
+    return specs;
   };
   return load(dir, specs_for, Weights::kTrained, report);
 }

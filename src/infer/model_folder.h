@@ -34,8 +34,11 @@ constexpr auto texts_of(Weights) {
 
 /// A model with its parameters in host memory.
 struct LoadedModel {
+  Child<Model> config;
   std::unique_ptr<Model> model;
-  Tree<HostTensor> parameters;  // "model/...", and the state of layers, "state/..."
+  /// "model/...", and the state of layers, "state/...", without the frozen models.
+  Tree<HostTensor> parameters;
+  Child<Tokenizer> tokenizer_config;
   std::unique_ptr<Tokenizer> tokenizer;
   /// The longest sequence that the model supports: the decoder's max_seq_len, else the input's
   /// seq_len.
@@ -84,7 +87,8 @@ ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfC
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
-/// checkpoint holds any. Throws as load_parameters does.
+/// checkpoint holds any. Parameters of adapters (LoraProduct) are left out if the checkpoint holds
+/// none of them. Throws as load_parameters does.
 ModelParameters load_initial_parameters(const std::filesystem::path& dir, const Model& model,
                                         const Report& report = report_to_stderr);
 
@@ -94,7 +98,11 @@ struct ModelToSave {
   Child<Tokenizer> tokenizer;
   /// By path, without the leading "model/": "decoder/emb/weight".
   Tree<HostTensor> parameters;
-  int64_t context_len;
+  /// State of layers, by path, without the leading "state/": "model/decoder/...".
+  Tree<HostTensor> layer_state = {};
+  int64_t context_len = 1;
+  /// Type to compute in; none: the types of the parameters.
+  std::optional<FloatDType> compute_dtype = {};
   /// Further files of the folder, by name: the files that the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };

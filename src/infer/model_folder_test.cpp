@@ -153,13 +153,19 @@ TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
   EXPECT_THAT(lines[0], HasSubstr("step_00000007"));
 }
 
+// Returns the text of a config.yaml with this compute_dtype.
+std::string with_dtype(std::string config, std::string_view dtype) {
+  const size_t begin = config.find("compute_dtype:"), end = config.find('\n', begin);
+  return config.replace(begin, end - begin, fmt::format("compute_dtype: {}", dtype));
+}
+
 // config.yaml may be that of steps which were never saved, or were damaged.
 TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
   save(dir_ / "run");
   const std::filesystem::path run = dir_ / "run", file = run / "config.yaml";
   const std::string config = read_file(file);
   const auto with = [&](int dtype_bits) {
-    return fmt::format("{}compute_dtype: {}\n", config, dtype_bits == 16 ? "bf16" : "f64");
+    return with_dtype(config, dtype_bits == 16 ? "bf16" : "f64");
   };
   write_checkpoint(run / "checkpoints", 5, tiny_.parameters, {{"config", with(16)}});
   write_checkpoint(run / "checkpoints", 6, tiny_.parameters, {{"config", with(64)}});
@@ -242,11 +248,11 @@ TEST_F(ModelFolder, TheTypeThatTheRunComputesInIsTaken) {
   EXPECT_FALSE(load_model(dir_ / "run").compute_dtype);
   const auto config = std::filesystem::path(dir_ / "run") / "config.yaml";
   const std::string text = read_file(config);
-  replace_file(config, text + "compute_dtype: none\n");
+  replace_file(config, with_dtype(text, "none"));
   EXPECT_FALSE(load_model(dir_ / "run").compute_dtype);
-  replace_file(config, text + "compute_dtype: bf16\n");
+  replace_file(config, with_dtype(text, "bf16"));
   EXPECT_EQ(load_model(dir_ / "run").compute_dtype, DType::kBF16);
-  replace_file(config, text + "compute_dtype: bf15\n");
+  replace_file(config, with_dtype(text, "bf15"));
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run"); }),
               HasSubstr("config.yaml: compute_dtype: expected "));
 }

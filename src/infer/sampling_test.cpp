@@ -22,7 +22,7 @@ std::vector<double> shares(const std::vector<float>& logits, const Sampling& sam
       [&](const Values& x) {
         return sample(broadcast_to(x[0], {kDraws, vocab_size}), random::Key::wrap(x[1]), sampling);
       },
-      {HostTensor({vocab_size}, std::span<const float>(logits)), random::key(seed)});
+      {HostTensor({vocab_size}, std::span<const float>(logits)), random::key_words(seed)});
   std::vector<double> out(logits.size());
   for (const int32_t token : tokens.values<int32_t>()) out.at(static_cast<size_t>(token)) += 1;
   for (double& share : out) share /= kDraws;
@@ -125,7 +125,7 @@ TEST(Sampling, RowsAreDrawnEachFromItsOwnLogits) {
       [](const Values& x) {
         return sample(x[0], random::Key::wrap(x[1]), {.temperature = 1, .top_k = 2});
       },
-      {logits, random::key(3)});
+      {logits, random::key_words(3)});
   EXPECT_EQ(tokens, HostTensor({2}, {0, 1}));
 }
 
@@ -135,7 +135,7 @@ TEST(Sampling, SeedDecides) {
         [](const Values& x) {
           return sample(broadcast_to(x[0], {64, 4}), random::Key::wrap(x[1]), {.temperature = 1});
         },
-        {HostTensor({4}, {0.0f, 0.0f, 0.0f, 0.0f}), random::key(seed)});
+        {HostTensor({4}, {0.0f, 0.0f, 0.0f, 0.0f}), random::key_words(seed)});
   };
   EXPECT_EQ(draw(1), draw(1));
   EXPECT_NE(draw(1), draw(2));

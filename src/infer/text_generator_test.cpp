@@ -23,8 +23,10 @@ LoadedModel says(std::string_view text, bool ends, std::optional<int64_t> contex
   }
   if (ends) successors.emplace_back(last, ByteTokenizer::kBoundary);
   TinyModel tiny = chain_model(successors, 260);
-  return {.model = std::move(tiny.model),
+  return {.config = {},
+          .model = std::move(tiny.model),
           .parameters = std::move(tiny.parameters),
+          .tokenizer_config = {},
           .tokenizer = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {}),
           .context_len = context_len};
 }
@@ -65,8 +67,10 @@ TEST_F(TextGeneratorTest, TheBeginningOfAnotherTextIsAnEnd) {
 TEST_F(TextGeneratorTest, AnEmptyPromptBeginsAText) {
   TinyModel tiny = chain_model(
       {{ByteTokenizer::kBoundary, 'h'}, {'h', 'i'}, {'i', ByteTokenizer::kBoundary}}, 260);
-  LoadedModel model{.model = std::move(tiny.model),
+  LoadedModel model{.config = {},
+                    .model = std::move(tiny.model),
                     .parameters = std::move(tiny.parameters),
+                    .tokenizer_config = {},
                     .tokenizer = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {}),
                     .context_len = {}};
   EXPECT_EQ(generate(std::move(model), "", {}).text, "hi");

@@ -41,7 +41,7 @@ inline void expect_generates_as_the_loops(Runtime& runtime, const LlamaSizes& si
   for (const int32_t token : out.row.tokens) {
     const TinyLlama::Choice best = llama.best(text);
     ASSERT_GT(best.margin, 1e-3) << "another seed: too close to call";
-    ASSERT_EQ(token, best.token) << "behind " << text.size() << " tokens";
+    ASSERT_EQ(token, best.token) << "after " << text.size() << " tokens";
     text.push_back(token);
   }
   if (out.row.stop == StopReason::kMaxTokens) {

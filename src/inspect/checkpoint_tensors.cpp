@@ -23,11 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dotted(std::string path) {
-  std::ranges::replace(path, '/', '.');
-  return path;
-}
-
 std::string steps_text(const std::vector<int64_t>& steps,
                        const std::vector<int64_t>& damaged = {}) {
   std::vector<std::string> out;

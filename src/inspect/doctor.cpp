@@ -72,11 +72,11 @@ std::vector<std::string> problems_of(const DoctorReport& report) {
   if (disk > 0 && disk < kLowDiskBytes) {
     out.push_back(fmt::format(
         "disk: expected free space for checkpoints, got {} in this folder; choose another --dir",
-        bytes_text(static_cast<double>(disk))));
+        bytes_text(disk)));
   }
   if (memory > 0 && memory < kLowMemoryBytes) {
     out.push_back(fmt::format("memory: expected 2 GiB for the quickstart, got {} available",
-                              bytes_text(static_cast<double>(memory))));
+                              bytes_text(memory)));
   }
   return out;
 }
@@ -110,9 +110,8 @@ std::string backend_text(const BackendFacts& backend) {
   if (!backend.cuda_toolkit.empty()) line("ptxas and libdevice: " + backend.cuda_toolkit);
   if (!backend.missing.empty()) line("missing: " + backend.missing);
   for (const DeviceInfo& device : backend.devices) {
-    line(fmt::format(
-        "device {}: {}{}", device.id, device.kind,
-        device.memory_bytes ? ", " + bytes_text(static_cast<double>(*device.memory_bytes)) : ""));
+    line(fmt::format("device {}: {}{}", device.id, device.kind,
+                     device.memory_bytes ? ", " + bytes_text(*device.memory_bytes) : ""));
   }
   for (const PeakFact& peak : backend.peaks)
     line(fmt::format("peak {}: {:.3g} GFLOP/s ({})", peak.dtype, peak.flops / 1e9, peak.source));
@@ -150,11 +149,9 @@ std::string to_text(const DoctorReport& report) {
   out += fmt::format("{:<12} {}: {}\n", "machine", report.machine_name, m.processor);
   out +=
       fmt::format("{:<12} {} cores, {}\n", "processor", m.num_cores, join(m.instruction_sets, " "));
-  out += fmt::format("{:<12} {}, {} available\n", "memory",
-                     bytes_text(static_cast<double>(m.memory_bytes)),
-                     bytes_text(static_cast<double>(m.available_memory_bytes)));
-  out += fmt::format("{:<12} {} free here\n", "disk",
-                     bytes_text(static_cast<double>(m.free_disk_bytes)));
+  out += fmt::format("{:<12} {}, {} available\n", "memory", bytes_text(m.memory_bytes),
+                     bytes_text(m.available_memory_bytes));
+  out += fmt::format("{:<12} {} free here\n", "disk", bytes_text(m.free_disk_bytes));
   for (const BackendFacts& backend : report.backends) out += "\n" + backend_text(backend);
   out += report.problems.empty() ? "\nAll is well.\n" : "\nProblems\n";
   for (const std::string& problem : report.problems) out += "  " + problem + "\n";

@@ -109,7 +109,7 @@ Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
         field && field->path == "input" && field->text.find('{') == std::string::npos;
     (names_input ? inputs : later).push_back(edit);
   }
-  out.report.replaced = apply_edits(inputs, out.config);
+  out.report.rewrites = apply_edits(inputs, out.config);
   take_whole_text(out.config);
   const bool synthetic = data == kSyntheticData;
   if (!synthetic) {
@@ -118,7 +118,7 @@ Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
     check_takes_effect(later, std::move(edited));
   }
   later.insert(synthetic ? later.begin() : later.end(), UseData{data});
-  std::ranges::move(apply_edits(later, out.config), std::back_inserter(out.report.replaced));
+  std::ranges::move(apply_edits(later, out.config), std::back_inserter(out.report.rewrites));
   complete_synthetic(out.config);
   return out;
 }

@@ -21,6 +21,7 @@ Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& sp
   Tree<double> out;
   if (!learner) return out;
   const auto take = [&](const std::string& path, const Slot& slot) {
+    if (!path.ends_with(".weight_decay_scales")) return;
     if (*slot.ops->type != typeid(WeightDecayScales)) return;
     const auto& patterns = *static_cast<const WeightDecayScales*>(slot.at);
     for (const auto& [param, factor] : weight_decay_scales(specs, patterns, path)) {

@@ -40,6 +40,13 @@ TEST(ParameterTable, WeightDecayOfTheOptimizersPatterns) {
   EXPECT_EQ(json["params"]["decoder/emb/weight"]["weight_decay_scale"], nullptr);
 }
 
+TEST(ParameterTable, OtherFactorsByPatternAreNoWeightDecay) {
+  Trainer::Config config = recipe("quickstart");
+  set(config, "learner.update_transforms", "[{class: ScaleByPath, scales: {\"**.scale\": 0.5}}]");
+  const Json json = to_json(parameter_table(config));
+  EXPECT_EQ(json["params"]["decoder/output_norm/scale"]["weight_decay_scale"], nullptr);
+}
+
 TEST(ParameterTable, Text) {
   const std::string text = to_text(parameter_table(recipe("fuji-7B-v2")));
   EXPECT_THAT(text, HasSubstr("[None, [expert, fsdp, seq], model]"));

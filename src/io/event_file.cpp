@@ -8,7 +8,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "io/proto_wire.h"
+#include "io/proto_writer.h"
 #include "io/tfrecord.h"
 
 namespace axle {

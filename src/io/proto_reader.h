@@ -1,4 +1,4 @@
-// Reads protobuf messages written as in proto_wire.h, without generated code or a library.
+// Reads protobuf messages written as in proto_writer.h, without generated code or a library.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "io/proto_wire.h"
+#include "io/proto_writer.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -63,7 +63,7 @@ bool is_differentiable(DType dtype);
 /// True for signed and unsigned integers; false for pred.
 bool is_integer(DType dtype);
 bool is_unsigned(DType dtype);
-/// True for 4-bit integers: products, random draws and promotion do not take them.
+/// True for 4-bit integers: random bits, labels of losses and promotion do not take them.
 bool is_storage_only(DType dtype);
 /// The dtype in which sums are computed: f32 for floats of 8 and 16 bits, else `dtype` itself.
 DType wide_dtype(DType dtype);

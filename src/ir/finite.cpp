@@ -56,7 +56,7 @@ bool all_finite(const HostTensor& tensor) {
   }
 }
 
-std::optional<std::string> first_not_finite(const Tree<HostTensor>& tensors) {
+std::optional<std::string> first_non_finite(const Tree<HostTensor>& tensors) {
   for (const auto& [name, tensor] : tensors) {
     if (!all_finite(tensor)) return name;
   }

@@ -12,6 +12,6 @@ namespace axle {
 /// True if no element is NaN or infinite; always true for integers and predicates.
 bool all_finite(const HostTensor& tensor);
 /// Returns the name of the first tensor that holds a NaN or an infinity; none if all are finite.
-std::optional<std::string> first_not_finite(const Tree<HostTensor>& tensors);
+std::optional<std::string> first_non_finite(const Tree<HostTensor>& tensors);
 
 }  // namespace axle

@@ -29,8 +29,8 @@ TEST(Finite, FindsOneBadNumberWhereverItStands) {
 
 TEST(Finite, NamesTheTensor) {
   const HostTensor good = HostTensor::ones({2});
-  EXPECT_EQ(first_not_finite({{"a", good}, {"b", good}}), std::nullopt);
-  EXPECT_EQ(first_not_finite(
+  EXPECT_EQ(first_non_finite({{"a", good}, {"b", good}}), std::nullopt);
+  EXPECT_EQ(first_non_finite(
                 {{"a", good}, {"b", HostTensor({1}, {std::numeric_limits<float>::infinity()})}}),
             "b");
 }

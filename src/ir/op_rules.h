@@ -140,8 +140,8 @@ struct Divided {
 /// none if the policy keeps nothing in the regions that these results need.
 using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vector<bool>& used,
                                               const ResidualPolicy& policy);
-/// For ops that do not run all their regions: returns how often the cost of one run of the op
-/// counts each region.
+/// For ops that do not run all their regions: returns, for each region, the number of its runs that
+/// the op's cost includes.
 using RunsRule = std::vector<double> (*)(const OpNode& op);
 /// How an op repeats a region. kIterations: one run after another; kDevices: a run on each device.
 enum class Repeats { kOnce, kIterations, kDevices };
@@ -250,7 +250,7 @@ struct OpRow {
   LinearizeRule linearize = nullptr;
   PruneRule prune = nullptr;
   DivideRule divide = nullptr;  // nullptr: nothing in the regions can be kept
-  RunsRule runs = nullptr;      // nullptr: the cost counts the iterations that `regions` tells
+  RunsRule runs = nullptr;      // nullptr: it includes the iterations of `regions`
   RegionsRule regions = nullptr;
   SourceRule source = nullptr;
   WidenRule widen = nullptr;  // nullptr: no region is open
@@ -260,6 +260,9 @@ struct OpRow {
   /// True for ops that are cheap to recompute (shape ops, names, constants). Their results are
   /// never kept as residuals when a region is split into forward and backward.
   bool cheap = false;
+  /// True for products of two tensors, whose results remat policies keep first and which are the
+  /// FLOPs of a model.
+  bool is_product = false;
   /// True if each element of the result is an element of the only operand, converted to the dtype
   /// of the result.
   bool moves_elements = false;

@@ -15,7 +15,8 @@ namespace {
 void check_names(const Mesh& mesh, std::string_view where, const PartitionSpec& spec) {
   for (const DimAxes& dim : spec.dims) {
     for (const std::string& axis : dim) {
-      if (std::ranges::count(kMeshAxes, axis) > 0 || mesh.has(axis)) continue;
+      const bool is_known = std::ranges::count(kMeshAxes, axis) > 0 || mesh.has(axis);
+      if (is_known || axis == kUnconstrained[0]) continue;
       throw ConfigError(fmt::format("{}: expected mesh axes in {}, got '{}'{}", where,
                                     to_text(spec), axis, suggest(axis, kMeshAxes)));
     }

@@ -8,9 +8,10 @@
 
 namespace axle {
 
-/// Throws ConfigError if an input of the program is sharded over an axis that is neither in `mesh`
-/// nor in kMeshAxes, if no input is sharded over some axis of `mesh` of size > 1, or if the role of
-/// an axis "<name>:<role>" is not in kMeshAxes.
+/// Throws ConfigError in each of these cases:
+///   an input of the program is sharded over an axis that is neither in `mesh` nor in kMeshAxes;
+///   no input is sharded over some axis of `mesh` of size > 1;
+///   the role of an axis "<name>:<role>" is not in kMeshAxes.
 void check_mesh(const Mesh& mesh, const std::vector<ProgramValue>& inputs);
 /// Throws ConfigError if a sharding constraint in `graph` names an axis that is neither in `mesh`
 /// nor in kMeshAxes, or names an axis twice. Axes of `mesh` that no constraint names are no error.

@@ -60,6 +60,7 @@ TEST(CheckMesh, AxesOfOnesOwnHaveTheRolesOfKnownOnes) {
 
 TEST(CheckMesh, LayersAskForAxesThatExistEachOnce) {
   EXPECT_EQ(error_with({{{"data", "fsdp"}, "rows"}}), "no error");
+  EXPECT_EQ(error_with({{"data", kUnconstrained}}), "no error");
   EXPECT_THAT(error_with({{"dta"}}), HasSubstr("model/layer: expected mesh axes in [dta], got "
                                                "'dta'; did you mean 'data'?"));
   EXPECT_THAT(error_with({{"data", "data"}}),

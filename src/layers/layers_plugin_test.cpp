@@ -69,7 +69,8 @@ TEST_F(LayersOnPlugin, UnrolledLanguageModelWithAHeadOfItsOwn) {
   Decoder::Config decoder{
       .model_dim = 16,
       .vocab_size = 5,
-      .layers = Stacked::Config{.num_layers = 2, .layer = {layer({}), {.remat = SaveDots{}}}},
+      .layers =
+          Stacked::Config{.num_layers = 2, .layer = Child<Block>(layer({}), {.remat = SaveDots{}})},
       .output_norm = LayerNorm::Config{}};
   decoder.lm_head = LmHead::Config{};
   auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
@@ -182,7 +183,7 @@ TEST_F(LayersOnPlugin, InitialParameters) {
         Tree<Tensor> all = lm.layer().initialize(random::Key::wrap(key[0]));
         return tensors_of(all);
       },
-      {random::key(3)});
+      {random::key_words(3)});
 }
 
 TEST_F(LayersOnPlugin, DecodingStep) {

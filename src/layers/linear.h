@@ -1,6 +1,7 @@
 // An affine map of the last dim.
 #pragma once
 
+#include "layers/products/plain_product.h"
 #include "layers/projection.h"
 
 namespace axle {
@@ -14,7 +15,9 @@ class Linear final : public Projection {
   struct Config {
     /// True: a bias is added to x * weight.
     bool bias = true;
-    AXLE_CONFIG(Linear, bias)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(Linear, bias, product)
   };
   Linear(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -24,6 +27,7 @@ class Linear final : public Projection {
  private:
   Param weight_;
   std::optional<Param> bias_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

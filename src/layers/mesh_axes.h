@@ -24,8 +24,8 @@ inline const DimAxes kSequenceAxes = "seq";
 inline const PartitionSpec kTokenAxes = {{kBatchAxes, kSequenceAxes}};
 /// Layout of the activations inside layers: heads [B, T, N, H] and hidden units [B, T, F].
 inline const PartitionSpec kTokenPartsAxes = {{kBatchAxes, kSequenceAxes, kShardAxes}};
-/// Layout of keys and values [B, S, K, H]. The sequence is not sharded, since a query may see every
-/// position.
+/// Layout of keys and values [B, S, K, H], also of cached ones. The sequence is not sharded, since
+/// a query may see every position.
 inline const PartitionSpec kWholeSequenceAxes = {{kBatchAxes, kReplicated, kShardAxes}};
 
 }  // namespace axle

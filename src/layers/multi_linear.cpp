@@ -2,7 +2,6 @@
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/products/einsum.h"
 
 namespace axle {
 
@@ -10,7 +9,8 @@ MultiLinear::MultiLinear(const Config& cfg, const Dims& dims, const Scope& scope
     : MultiProjection(scope),
       weight_(param("weight", {.shape = {dims.input_dim, dims.num_outputs, dims.output_dim},
                                .mesh_axes = {dims.input_axes, kReplicated, dims.output_axes},
-                               .fan = {.in = {-3}, .out = {-2, -1}}})) {
+                               .fan = {.in = {-3}, .out = {-2, -1}}})),
+      product_(child("product", cfg.product, product_dims("...i,ino->...no", *this, weight_))) {
   if (cfg.bias) {
     bias_ = param("bias", {.shape = {dims.num_outputs, dims.output_dim},
                            .mesh_axes = {kReplicated, dims.output_axes},
@@ -19,7 +19,7 @@ MultiLinear::MultiLinear(const Config& cfg, const Dims& dims, const Scope& scope
 }
 
 Tensor MultiLinear::forward(const Tensor& x) {
-  const Tensor y = einsum("...i,ino->...no", x, weight_());
+  const Tensor y = product_(x, weight_());
   return bias_ ? y + (*bias_)() : y;
 }
 

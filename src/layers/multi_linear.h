@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layers/multi_projection.h"
+#include "layers/products/plain_product.h"
 
 namespace axle {
 
@@ -14,7 +15,9 @@ class MultiLinear final : public MultiProjection {
   struct Config {
     /// True: a bias is added to the products.
     bool bias = true;
-    AXLE_CONFIG(MultiLinear, bias)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(MultiLinear, bias, product)
   };
   MultiLinear(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -24,6 +27,7 @@ class MultiLinear final : public MultiProjection {
  private:
   Param weight_;
   std::optional<Param> bias_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

@@ -4,6 +4,7 @@
 #include "layers/linear.h"
 #include "layers/models/lm_head.h"
 #include "layers/multi_linear.h"
+#include "layers/products/lora_product.h"
 #include "layers/unit_norm_linear.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
@@ -13,19 +14,22 @@ namespace {
 
 using testing::build_for_test;
 
+const LoraProduct::Config kLora{.rank = 2};
+
 AXLE_LAYER_LAWS(Linear,
                 {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},
-                {{"bias", {}}, {"no_bias", {.bias = false}}})
+                {{"bias", {}}, {"no_bias", {.bias = false}}, {"lora", {.product = kLora}}})
 AXLE_LAYER_LAWS(UnitNormLinear, {.input_dim = 4, .output_dim = 3},
                 {{"bias", {}}, {"no_bias", {.bias = false}}})
 AXLE_LAYER_LAWS(MultiLinear,
                 {.input_dim = 4, .num_outputs = 2, .output_dim = 3, .output_axes = "model"},
-                {{"bias", {}}, {"no_bias", {.bias = false}}})
-AXLE_LAYER_LAWS(LmHead, {.input_dim = 4, .output_dim = 6, .input_axes = "model"}, {{"default", {}}})
+                {{"bias", {}}, {"no_bias", {.bias = false}}, {"lora", {.product = kLora}}})
+AXLE_LAYER_LAWS(LmHead, {.input_dim = 4, .output_dim = 6, .input_axes = "model"},
+                {{"default", {}}, {"lora", {.product = kLora}}})
 AXLE_LAYER_LAWS(HeadInputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
-                {{"bias", {.bias = true}}, {"no_bias", {}}})
+                {{"bias", {.bias = true}}, {"no_bias", {}}, {"lora", {.product = kLora}}})
 AXLE_LAYER_LAWS(HeadOutputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
-                {{"bias", {.bias = true}}, {"no_bias", {}}})
+                {{"bias", {.bias = true}}, {"no_bias", {}}, {"lora", {.product = kLora}}})
 
 TEST(Linear, MultipliesAndAdds) {
   auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});
@@ -64,7 +68,7 @@ TEST(Linear, NamesTheLayerWhoseShapesDoNotFit) {
   EXPECT_THAT(error_of<ShapeError>([&] {
                 layer.run(HostTensor::ones({1, 3}));
               }),
-              ::testing::StartsWith("linear: dot"));
+              ::testing::StartsWith("linear/product: einsum"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // An affine map whose weight has columns of length 1.
 #pragma once
 
+#include "layers/products/plain_product.h"
 #include "layers/projection.h"
 
 namespace axle {
@@ -16,7 +17,9 @@ class UnitNormLinear final : public Projection {
   struct Config {
     /// True: a bias is added to the product.
     bool bias = true;
-    AXLE_CONFIG(UnitNormLinear, bias)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(UnitNormLinear, bias, product)
   };
   UnitNormLinear(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -26,6 +29,7 @@ class UnitNormLinear final : public Projection {
  private:
   Param weight_;
   std::optional<Param> bias_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "learn/schedule.h"
-#include "learn/update.h"
+#include "learn/stateful_update.h"
 #include "learn/weight_decay.h"
 
 namespace axle {

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "config/fields/child.h"
-#include "learn/update.h"
+#include "learn/stateful_update.h"
 
 namespace axle {
 
-/// A transform whose updates replace the gradients (Learner::transforms) or the updates of the
-/// optimizer (Learner::update_transforms); the latter come to it as its gradients.
+/// A transform of gradients or of updates. In Learner::transforms it gets the gradients, and its
+/// updates replace them. In Learner::update_transforms it gets the optimizer's updates, also in
+/// UpdateInputs::gradients, and its updates replace those.
 class GradientTransform : public StatefulUpdate {
  public:
   using Role = GradientTransform;

@@ -8,9 +8,9 @@
 
 namespace axle {
 
-/// Passes its own parameters to an optimizer, and joins what the optimizer returns to what is there
-/// already. The optimizer's state and measurements lie below `name`. All parameters of a call may
-/// include those of others.
+/// Updates its own parameters by an optimizer. A call may pass all parameters: it takes its own,
+/// and adds its results to the given trees. The optimizer's state and measurements lie below
+/// `name`.
 class InnerOptimizer {
  public:
   InnerOptimizer(const Child<Optimizer>& config, std::string name, Tree<ParamSpec> params,

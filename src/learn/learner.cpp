@@ -38,8 +38,10 @@ void each_transform(const List& before, const List& after, F&& fn) {
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params), trained_(dims.params) {
   const std::string frozen = field_path(scope, "frozen");
-  for (const std::string& path : matching_paths(dims.params, cfg_.frozen, frozen))
-    trained_.erase(path);
+  const auto kept = matching_paths(dims.params, cfg_.trained, field_path(scope, "trained"));
+  for (const std::string& path : matching_paths(dims.params, cfg_.frozen, frozen)) {
+    if (!kept.contains(path)) trained_.erase(path);
+  }
   if (trained_.empty() && !dims.params.empty()) {
     throw ConfigError(fmt::format(
         "{}: expected parameters that are left to train, got patterns that match all {}", frozen,

@@ -42,4 +42,17 @@ MatrixSplit::MatrixSplit(const Tree<ParamSpec>& params, const std::vector<std::s
   }
 }
 
+Tree<Tensor> MatrixOptimizer::gradient_point(const Tree<Tensor>& params,
+                                             const Tree<Tensor>& state) const {
+  Tree<Tensor> out = params;
+  split_.others.move_to_gradient_point(out, state);
+  return out;
+}
+
+Tree<Tensor> MatrixOptimizer::measure(const MeasureInputs& in) const {
+  Tree<Tensor> out;
+  split_.others.add_measured(in, out);
+  return out;
+}
+
 }  // namespace axle

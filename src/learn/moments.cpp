@@ -2,11 +2,18 @@
 
 #include <cmath>
 
+#include "learn/stateful_update.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 
 namespace axle {
+
+Tree<ParamSpec> moment_specs(const Tree<ParamSpec>& params) {
+  Tree<ParamSpec> specs = zero_state_specs(params, "m");
+  specs.merge(zero_state_specs(params, "v"));
+  return specs;
+}
 
 Tensor moving_mean(double decay, const Tensor& mean, const Tensor& x) {
   return decay * mean + (1 - decay) * x;

@@ -3,10 +3,14 @@
 // Source: Kingma & Ba 2015, arXiv 1412.6980, sections 2 and 3.
 #pragma once
 
+#include "base/tree.h"
 #include "ir/tensor.h"
+#include "nn/param.h"
 
 namespace axle {
 
+/// Returns the specs of the moving means of gradients and of their squares: "m/<path>", "v/<path>".
+Tree<ParamSpec> moment_specs(const Tree<ParamSpec>& params);
 /// Returns decay * mean + (1 - decay) * x.
 Tensor moving_mean(double decay, const Tensor& mean, const Tensor& x);
 Tensor moving_mean(const Tensor& decay, const Tensor& mean, const Tensor& x);

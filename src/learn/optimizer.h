@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/fields/child.h"
-#include "learn/update.h"
+#include "learn/stateful_update.h"
 #include "ops/random/key.h"
 
 namespace axle {
@@ -12,8 +12,8 @@ namespace axle {
 class Objective {
  public:
   virtual ~Objective() = default;
-  /// Traced: returns the gradient of the loss by these parameters at these values. Parameters left
-  /// out stay as they are. The gradient can be differentiated itself.
+  /// Traced: returns the gradient of the loss with respect to these parameters, at these values.
+  /// Parameters that are left out stay as they are. The gradient can be differentiated itself.
   virtual Tree<Tensor> gradient(const Tree<Tensor>& params) const = 0;
 
   struct Sampled {
@@ -21,8 +21,8 @@ class Objective {
     /// Number of targets that the loss is the mean of, an f32 scalar.
     Tensor num_targets;
   };
-  /// Traced: returns the gradient that the step had if the model itself drew the targets, with
-  /// `key`. Throws ConfigError if the model predicts no tokens.
+  /// Traced: returns the gradient that the step would have if the targets were drawn, with `key`,
+  /// from the model's own predictions. Throws ConfigError if the model predicts no tokens.
   virtual Sampled sampled_gradient(const Tree<Tensor>& params, const random::Key& key) const = 0;
 };
 

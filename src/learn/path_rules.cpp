@@ -17,9 +17,7 @@ namespace {
 }  // namespace
 
 bool matches_path(std::string_view pattern, std::string_view path) {
-  std::string dotted(path);
-  std::ranges::replace(dotted, '/', '.');
-  return glob_match(pattern, dotted);
+  return glob_match(pattern, dotted(std::string(path)));
 }
 
 Tree<double> numbers_by_path(const Tree<ParamSpec>& params, const NumbersByPath& by_pattern,

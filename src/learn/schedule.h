@@ -34,18 +34,18 @@ struct ConstantRate {
   AXLE_CONFIG(ConstantRate, value)
 };
 
-/// Sets the end of each schedule below `root` that leaves it open: one with a field `max_step` of
-/// type std::optional<Positive<int64_t>> that is none. The schedule then ends with the run, or one
-/// step after its `warmup_steps` if that is later. Schedules inside of Segments and Stepwise stay
-/// open.
+/// Sets the open ends of schedules below `root`. An end is open if the schedule has a field
+/// `max_step` of type std::optional<Positive<int64_t>> that is none. The schedule then ends with
+/// the run, or one step after its `warmup_steps` if that is later. Schedules inside of Segments and
+/// Stepwise stay open.
 void set_schedule_ends(ConfigRef root, int64_t run_steps);
 
 /// Returns one line for each way in which a schedule below `root` does not fit its run of
-/// `run_steps`. Call it after set_schedule_ends. A schedule does not fit if its `warmup_steps` take
-/// the whole run, or if before the end of the run
-/// - its value becomes 0 and stays 0,
-/// - its `max_step` is past, or
-/// - it has fallen to its value at `end_step`.
+/// `run_steps`. Call it after set_schedule_ends. A schedule does not fit in each of these cases:
+///   its `warmup_steps` take the whole run;
+///   its value becomes 0 and stays 0 before the end of the run;
+///   its `max_step` is before the end of the run;
+///   it falls to its value at `end_step` before the end of the run.
 std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
                                            std::string_view root_name = {});
 

@@ -59,7 +59,8 @@ std::string hex_bytes(const HostTensor& value) {
 
 }  // namespace
 
-std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh) {
+std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh,
+                         ShardedDims kind) {
   const PartitionSpec known = restrict(spec, mesh);
   std::vector<std::string> dims;
   for (int64_t i = 0; i < rank; ++i) {
@@ -68,6 +69,7 @@ std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& me
       for (const std::string& axis : known.dims[static_cast<size_t>(i)])
         axes.push_back(axis == kUnconstrained[0] ? axis : "\"" + axis + "\"");
     }
+    if (kind == ShardedDims::kOpen) axes.push_back(kUnconstrained[0]);
     dims.push_back(fmt::format("{{{}}}", fmt::join(axes, ", ")));
   }
   return fmt::format("<@mesh, [{}]>", fmt::join(dims, ", "));
@@ -231,11 +233,13 @@ HloValues TextBuilder::call(const std::string& name, const HloValues& arguments,
 }
 
 HloValue TextBuilder::sharding_constraint(const HloValue& x, const PartitionSpec& spec) {
-  if (mesh_.num_devices() == 1) return x;
+  // Over manual axes, x is a part already.
+  const Mesh mesh{automatic_axes()};
+  if (mesh.num_devices() == 1) return x;
   const std::string name = fresh_name();
   out_.append(static_cast<size_t>(2 * depth_), ' ');
   fmt::format_to(std::back_inserter(out_), "{} = sdy.sharding_constraint {} {} : {}", name, x.name,
-                 sdy_sharding(restrict(spec, x.type.dims, mesh_), x.type.rank(), mesh_),
+                 sdy_sharding(restrict(spec, x.type.dims, mesh), x.type.rank(), mesh),
                  mlir_type(x.type));
   line_end();
   return {name, x.type};
@@ -275,10 +279,16 @@ HloValues TextBuilder::manual_computation(const HloValues& operands,
                                           const std::vector<Type>& parts,
                                           const std::vector<Type>& results,
                                           const std::function<HloValues(const HloValues&)>& body) {
+  // The partitioner may divide dims over the axes that stay automatic.
+  const bool is_partial = std::ranges::any_of(automatic_axes(), [&](const MeshAxis& axis) {
+    return std::ranges::count(manual_axes, axis.name) == 0;
+  });
   const auto shardings = [&](const std::vector<PartitionSpec>& specs, const auto& types) {
     std::vector<std::string> out;
-    for (size_t i = 0; i < specs.size(); ++i)
-      out.push_back(sdy_sharding(specs[i], types[i].rank(), mesh_));
+    for (size_t i = 0; i < specs.size(); ++i) {
+      out.push_back(sdy_sharding(specs[i], types[i].rank(), mesh_,
+                                 is_partial ? ShardedDims::kOpen : ShardedDims::kClosed));
+    }
     return fmt::format("[{}]", fmt::join(out, ", "));
   };
   std::vector<Type> operand_types;

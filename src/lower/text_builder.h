@@ -74,9 +74,12 @@ class TextBuilder final : public HloBuilder {
   int depth_ = 1;
 };
 
+/// Whether the partitioner may divide dims over more axes than the sharding names.
+enum class ShardedDims { kClosed, kOpen };
 /// Returns the Shardy text of a sharding, without "#sdy.sharding": <@mesh, [{"data"}, {}]>. An
 /// empty `spec` means replicated. Axes that the mesh does not have, or has with size 1, are left
 /// out.
-std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh);
+std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh,
+                         ShardedDims kind = ShardedDims::kClosed);
 
 }  // namespace axle

@@ -10,18 +10,22 @@
 
 namespace axle {
 
-Chain::Chain(const Config& cfg, const Dims&, const Scope& scope) : cfg_(cfg), path_(scope.path) {
+Chain::Chain(const Config& cfg, const Dims&, const Scope& scope)
+    : cfg_(cfg),
+      path_(scope.path),
+      allow_none_(static_cast<const ModifierOptions*>(scope.options)->allow_none) {
   if (cfg_.modifiers.empty()) {
     throw ConfigError(fmt::format("{}.modifiers: expected at least one modifier, got none", path_));
   }
 }
 
-std::vector<Replaced> Chain::apply(ConfigRef root) const {
-  std::vector<Replaced> out;
+std::vector<Rewrite> Chain::apply(ConfigRef root) const {
+  std::vector<Rewrite> out;
   for (size_t i = 0; i < cfg_.modifiers.size(); ++i) {
-    std::ranges::move(
-        apply_modifier(cfg_.modifiers[i], fmt::format("{}.modifiers[{}]", path_, i), root),
-        std::back_inserter(out));
+    Child<Modifier> modifier = cfg_.modifiers[i];
+    modifier.options.allow_none |= allow_none_;
+    std::ranges::move(apply_modifier(modifier, fmt::format("{}.modifiers[{}]", path_, i), root),
+                      std::back_inserter(out));
   }
   return out;
 }

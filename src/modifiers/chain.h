@@ -5,7 +5,7 @@
 
 namespace axle {
 
-/// Applies modifiers in order.
+/// Applies modifiers in order. Its option `allow_none` holds for each of them.
 class Chain final : public Modifier {
  public:
   struct Config {
@@ -16,11 +16,12 @@ class Chain final : public Modifier {
   /// Throws ConfigError if `modifiers` is empty.
   Chain(const Config& cfg, const Dims&, const Scope& scope);
   /// Throws ConfigError if one of the modifiers does.
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;
   std::string path_;
+  bool allow_none_;
 };
 
 }  // namespace axle

@@ -5,6 +5,7 @@
 #include "layers/norms/layer_norm.h"
 #include "modifiers/replace_class.h"
 #include "modifiers/set_fields.h"
+#include "modifiers/set_remat.h"
 #include "modifiers/tiny_root_test.h"
 #include "testing/error_of.h"
 
@@ -30,11 +31,24 @@ TEST(Chain, AppliesModifiersInOrder) {
 TEST(Chain, ReportsTheMistakesOfItsModifiers) {
   EXPECT_EQ(error_of([] { changes_by(Chain::Config{}); }),
             ".modifiers: expected at least one modifier, got none");
-  EXPECT_THAT(error_of([] {
-                changes_by(Chain::Config{.modifiers = {kLayerNorms, kLayerNorms}});
-              }),
-              ::testing::HasSubstr("RMSNorm"))
-      << "the second finds nothing to replace";
+  const SetRemat::Config nowhere = remat("**.lair", SaveDots{});
+  EXPECT_EQ(error_of([&] {
+              changes_by(Chain::Config{.modifiers = {kLayerNorms, nowhere}});
+            }),
+            "SetRemat.at: expected the path of a layer slot, got '**.lair', which matches none; "
+            "correct it, or set '@allow_none: true'");
+}
+
+TEST(Chain, AllowsItsModifiersToFindNothing) {
+  const SetRemat::Config nowhere = remat("**.lair", SaveDots{});
+  const Child<Modifier> chain = {Chain::Config{.modifiers = {nowhere, kLayerNorms}},
+                                 {.allow_none = true}};
+  TinyRoot root;
+  const std::vector<Rewrite> rewrites = apply_modifier(chain, "modify", root);
+  ASSERT_EQ(rewrites.size(), 2u);
+  EXPECT_EQ(rewrites[0].what, "SetRemat");
+  EXPECT_TRUE(rewrites[0].report.matched.empty());
+  EXPECT_EQ(rewrites[1].report.matched.size(), 3u);
 }
 
 }  // namespace

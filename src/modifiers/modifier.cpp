@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/regex.h"
+#include "base/text/text.h"
 #include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/register.h"
@@ -24,16 +25,50 @@ void at(const std::string& path, const std::function<void()>& apply) {
   }
 }
 
+// Returns the paths that the modifier selected and could not change, with the reasons.
+std::vector<std::string> reasons_in(const std::vector<Rewrite>& rewrites) {
+  std::vector<std::string> out;
+  for (const Rewrite& rewrite : rewrites) {
+    for (const auto& [path, why] : rewrite.report.skipped)
+      out.push_back(fmt::format("{}: {}", path, why));
+  }
+  return out;
+}
+
+bool found_any(const std::vector<Rewrite>& rewrites) {
+  return std::ranges::any_of(rewrites, [](const Rewrite& rewrite) {
+    return !rewrite.report.matched.empty() || !rewrite.report.unchanged.empty();
+  });
+}
+
+std::vector<Rewrite> build_and_apply(const Child<Modifier>& config, const std::string& path,
+                                     ConfigRef root) {
+  const std::string_view name = config.any().type().name;
+  std::vector<Rewrite> out = config.build({}, Scope{.path = path})->apply(root);
+  if (config.options.allow_none || found_any(out)) return out;
+  const std::vector<std::string> reasons = reasons_in(out);
+  throw NoMatch(reasons.empty()
+                    ? fmt::format("{}: expected something to change, got a tree without it", name)
+                    : fmt::format("{}: expected at least one slot that it can change, got only {}",
+                                  name, join(reasons, "; ")));
+}
+
 }  // namespace
 
-std::vector<Replaced> apply_modifier(const Child<Modifier>& config, const std::string& path,
-                                     ConfigRef root) {
+std::vector<Rewrite> apply_modifier(const Child<Modifier>& config, const std::string& path,
+                                    ConfigRef root) {
   check_complete(config.any(), config.any().type().name);
-  return config.build({}, Scope{.path = path})->apply(root);
+  try {
+    return build_and_apply(config, path, root);
+  } catch (const NoMatch& none) {
+    if (config.options.allow_none)
+      return {{.what = std::string(config.any().type().name), .report = {}}};
+    throw ConfigError(fmt::format("{}; correct it, or set '@allow_none: true'", none.what()));
+  }
 }
 
 AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root) {
-  // All patterns are looked at, also those behind the one that matches.
+  // All patterns are looked at, also those after the one that matches.
   size_t first = rules.size();
   for (size_t i = rules.size(); i-- > 0;) {
     at(fmt::format("mesh_rules[{}].machine", i), [&] {
@@ -41,17 +76,18 @@ AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine,
     });
   }
   if (first == rules.size()) return {};
-  AppliedRule out{.machine = rules[first].machine, .replaced = {}};
+  AppliedRule out{.machine = rules[first].machine, .rewrites = {}};
   for (size_t i = 0; i < rules[first].modifiers.size(); ++i) {
     const std::string path = fmt::format("mesh_rules[{}].modifiers[{}]", first, i);
     at(path, [&] {
       std::ranges::move(apply_modifier(rules[first].modifiers[i], path, root),
-                        std::back_inserter(out.replaced));
+                        std::back_inserter(out.rewrites));
     });
   }
   return out;
 }
 
+AXLE_REGISTER(ModifierOptions)
 AXLE_REGISTER(MeshRule)
 
 }  // namespace axle

@@ -1,5 +1,5 @@
-// Modifiers rewrite config trees and are configs themselves. Mesh rules and the `modify` section of
-// config files hold them.
+// Modifiers rewrite config trees and are configs themselves. Mesh rules, the `modify` section of
+// config files and `--modify` hold them.
 #pragma once
 
 #include <string>
@@ -12,21 +12,31 @@
 
 namespace axle {
 
+/// Options of every slot that holds a modifier.
+struct ModifierOptions {
+  /// True: the modifier may find nothing to change. False: that is an error.
+  bool allow_none = false;
+  AXLE_CONFIG(ModifierOptions, allow_none)
+};
+
 /// Rewrites the config tree of a trainer.
 class Modifier {
  public:
   using Role = Modifier;
+  using Options = ModifierOptions;
   struct Dims {};
   virtual ~Modifier() = default;
-  /// Rewrites the tree in place. Returns the classes that it replaced by name, with reports of the
-  /// fields kept. Throws ConfigError if it finds nothing to rewrite.
-  virtual std::vector<Replaced> apply(ConfigRef root) const = 0;
+  /// Rewrites the tree in place. Returns what it did: the slots that it changed, those that were so
+  /// before, and those that it could not change. A second call changes nothing. Throws ConfigError
+  /// for mistakes; may throw NoMatch, if it can say more about it than apply_modifier().
+  virtual std::vector<Rewrite> apply(ConfigRef root) const = 0;
 };
 
 /// Builds the modifier and applies it to `root`. `path` is its place in the config, for messages.
-/// Returns what Modifier::apply returns. Throws ConfigError if a required field is not set.
-std::vector<Replaced> apply_modifier(const Child<Modifier>& config, const std::string& path,
-                                     ConfigRef root);
+/// Returns what Modifier::apply returns. Throws ConfigError if a required field is not set, and if
+/// the modifier finds nothing that it can change, unless its option `allow_none` is set.
+std::vector<Rewrite> apply_modifier(const Child<Modifier>& config, const std::string& path,
+                                    ConfigRef root);
 
 /// Modifiers for the machines whose name matches `machine`, such as "tpu-v5p-.*",
 /// "gpu-(H100|H200)-.*" or "cpu.*".
@@ -39,11 +49,11 @@ struct MeshRule {
 };
 using MeshRules = std::vector<MeshRule>;
 
-/// The `machine` pattern of the rule that was applied, "" if no rule matched, and the classes that
-/// its modifiers replaced.
+/// The `machine` pattern of the rule that was applied, "" if no rule matched, and what its
+/// modifiers did.
 struct AppliedRule {
   std::string machine = {};
-  std::vector<Replaced> replaced = {};
+  std::vector<Rewrite> rewrites = {};
 };
 
 /// Applies the modifiers of the first rule that matches `machine`, in order. Throws ConfigError if

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/text/text.h"
 #include "modifiers/replace_class.h"
 #include "modifiers/set_fields.h"
 #include "modifiers/tiny_root_test.h"
@@ -47,11 +48,35 @@ TEST(MeshRules, WhatTheirModifiersReplacedComesBack) {
                      SetFields::Config{.set = {{"model.decoder.output_norm", "RMSNorm"}}}}}};
   TinyRoot root;
   std::string text;
-  for (const auto& [what, done] : apply_mesh_rules(rules, "cpu", root).replaced)
-    text += what + ": " + done.carried.at(0) + "\n";
-  EXPECT_EQ(text,
-            "RMSNorm -> LayerNorm: model.decoder.layers.layer.attention.norm.eps\n"
-            "LayerNorm -> RMSNorm: model.decoder.output_norm.eps\n");
+  for (const auto& [what, done] : apply_mesh_rules(rules, "cpu", root).rewrites)
+    text += what + ": " + join(done.matched, ", ") + " with " + join(done.carried, ", ") + "\n";
+  const std::string layer = "model.decoder.layers.layer", head = "model.decoder.output_norm";
+  EXPECT_EQ(text, "RMSNorm -> LayerNorm: " + layer + ".attention.norm, " + layer +
+                      ".feed_forward.norm, " + head + " with " + layer + ".attention.norm.eps, " +
+                      layer + ".feed_forward.norm.eps, " + head + ".eps\nSetFields: " + head +
+                      " with \nLayerNorm -> RMSNorm: " + head + " with " + head + ".eps\n");
+}
+
+// Selects slots and changes none of them.
+class Stubborn final : public Modifier {
+ public:
+  struct Config {
+    AXLE_CONFIG(Stubborn)
+  };
+  Stubborn(const Config&, const Dims&, const Scope&) {}
+  std::vector<Rewrite> apply(ConfigRef) const override {
+    return {{"Stubborn", {.skipped = {{"a", "too large"}, {"b", "too small"}}}}};
+  }
+};
+
+TEST(Modifier, ThatCanChangeNothingIsAnErrorUnlessAllowed) {
+  TinyRoot root;
+  EXPECT_EQ(
+      error_of([&] { apply_modifier(Stubborn::Config{}, "modify[0]", root); }),
+      "Stubborn: expected at least one slot that it can change, got only a: too large; b: too "
+      "small; correct it, or set '@allow_none: true'");
+  const Child<Modifier> allowed = {Stubborn::Config{}, {.allow_none = true}};
+  EXPECT_EQ(apply_modifier(allowed, "modify[0]", root).at(0).report.skipped.size(), 2u);
 }
 
 TEST(MeshRules, APatternThatIsNoneIsNamed) {
@@ -75,6 +100,8 @@ TEST(MeshRules, AMistakeOfAModifierHasItsPlace) {
   EXPECT_THAT(error_of([&] { apply_mesh_rules(rules, "cpu", root); }),
               ::testing::HasSubstr("mesh_rules[1].modifiers[1]: nonsense: no such field"));
 }
+
+AXLE_REGISTER(Stubborn)
 
 }  // namespace
 }  // namespace axle

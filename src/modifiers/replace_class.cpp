@@ -3,16 +3,26 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
-#include "config/replace.h"
+#include "modifiers/field_texts.h"
 
 namespace axle {
 
-std::vector<Replaced> ReplaceClass::apply(ConfigRef root) const {
-  ReplaceSpec spec{.select = select_by_name(cfg_.replace),
-                   .with = AnyConfig::with_defaults(find_config_type(cfg_.with))};
-  spec.select.at = cfg_.at;
-  return {
-      {fmt::format("{} -> {}", cfg_.replace, spec.with.type().name), replace_config(root, spec)}};
+std::vector<Rewrite> ReplaceClass::apply(ConfigRef root) const {
+  const ConfigType& type = find_config_type(cfg_.with);
+  ReplaceSpec spec{.select = select_texts(cfg_.replace, cfg_.at, cfg_.where, "ReplaceClass"),
+                   .with = AnyConfig::with_defaults(type),
+                   .allow_none = true};
+  std::vector<Rewrite> out = set_texts(spec.with, cfg_.set, type.name).classes;
+  for (const auto& [path, text] : cfg_.set) spec.keep.push_back(path);
+  RewriteReport report = replace_config(root, spec);
+  if (report.matched.empty() && report.unchanged.empty()) {
+    const Selector replaced{.type = type.owner, .at = cfg_.at};
+    for_each_match(root, replaced,
+                   [&](const std::string& path, const Slot&) { report.unchanged.push_back(path); });
+    if (report.unchanged.empty()) fail_no_match(root, spec.select);
+  }
+  out.push_back({fmt::format("{} -> {}", cfg_.replace, type.name), std::move(report)});
+  return out;
 }
 
 AXLE_REGISTER(ReplaceClass)

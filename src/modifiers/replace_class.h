@@ -1,12 +1,15 @@
 // Replaces one class by another, by name.
 #pragma once
 
+#include <map>
+
 #include "modifiers/modifier.h"
 
 namespace axle {
 
 /// Replaces every config of a class, or of any class of a role, like replace_config. Fields with
-/// the same name and type keep their values; slots keep their options.
+/// the same name and type keep their values; slots keep their options. If there is none, slots that
+/// hold the new class count as replaced before.
 class ReplaceClass final : public Modifier {
  public:
   struct Config {
@@ -14,13 +17,17 @@ class ReplaceClass final : public Modifier {
     std::string replace = {};
     /// Name of the new class; it starts with its defaults.
     std::string with = {};
+    /// Fields of the new class by path, as text: {"eps": "1e-5"}. They keep no old value.
+    std::map<std::string, std::string> set = {};
     /// Pattern of the slot paths to replace at; "**": everywhere.
     std::string at = "**";
-    AXLE_CONFIG(ReplaceClass, replace, with, at)
+    /// Values that fields of the old config must have, by path: {"num_heads": "8"}.
+    std::map<std::string, std::string> where = {};
+    AXLE_CONFIG(ReplaceClass, replace, with, set, at, where)
   };
   ReplaceClass(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError for unknown names, if the class does not fit a slot, or if nothing matches.
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -55,7 +55,27 @@ TEST(ReplaceClass, NamesWhatItDoesNotKnowOrFind) {
   EXPECT_THAT(error({.replace = "RMSNrm", .with = "LayerNorm"}), HasSubstr("RMSNrm"));
   EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNrm"}), HasSubstr("LayerNrm"));
   EXPECT_THAT(error({.replace = "RMSNorm", .with = "FeedForward"}), HasSubstr("FeedForward"));
-  EXPECT_THAT(error({.replace = "LayerNorm", .with = "RMSNorm"}), HasSubstr("LayerNorm"));
+  EXPECT_THAT(error({.replace = "LayerNorm", .with = "GroupNorm"}), HasSubstr("LayerNorm"));
+  EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNorm", .where = {{"epss", "1"}}}),
+              HasSubstr("ReplaceClass.where.epss: no such field; did you mean 'eps'?"));
+}
+
+TEST(ReplaceClass, SetsFieldsOfTheNewClassAndAsksForThoseOfTheOld) {
+  TinyRoot root;
+  root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm =
+      RMSNorm::Config{.eps = 0.5f};
+  const ReplaceClass::Config modifier{.replace = "RMSNorm",
+                                      .with = "LayerNorm",
+                                      .set = {{"eps", "0.25"}},
+                                      .where = {{"eps", "0.5"}}};
+  const auto report = apply_modifier(modifier, "modify[0]", root);
+  ASSERT_EQ(report.size(), 1u);
+  EXPECT_EQ(report[0].report.matched, std::vector<std::string>{"model.decoder.output_norm"});
+  EXPECT_EQ(root.model.get_if<CausalLM>()
+                ->decoder.get_if<Decoder>()
+                ->output_norm.get_if<LayerNorm>()
+                ->eps,
+            0.25f);
 }
 
 }  // namespace

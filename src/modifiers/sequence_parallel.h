@@ -23,7 +23,7 @@ class SequenceParallel final : public Modifier {
   };
   SequenceParallel(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError if the tree has no such slots.
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/error.h"
 #include "config/register.h"
-#include "config/set.h"
+#include "modifiers/field_texts.h"
 
 namespace axle {
 
-std::vector<Replaced> SetFields::apply(ConfigRef root) const {
-  std::vector<Replaced> out;
-  for (const auto& [path, text] : cfg_.set)
-    std::ranges::move(axle::set(root, path, text), std::back_inserter(out));
+SetFields::SetFields(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {
+  if (cfg_.set.empty()) {
+    throw ConfigError(
+        "SetFields.set: expected at least one field, got none; name it with its value");
+  }
+}
+
+std::vector<Rewrite> SetFields::apply(ConfigRef root) const {
+  SetTexts done = set_texts(root, cfg_.set);
+  std::vector<Rewrite> out = {{"SetFields", std::move(done.fields)}};
+  std::ranges::move(done.classes, std::back_inserter(out));
   return out;
 }
 

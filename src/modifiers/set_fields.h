@@ -16,9 +16,10 @@ class SetFields final : public Modifier {
     std::map<std::string, std::string> set = {};
     AXLE_CONFIG(SetFields, set)
   };
-  SetFields(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  /// Throws ConfigError if `set` is empty.
+  SetFields(const Config& cfg, const Dims&, const Scope&);
   /// Throws ConfigError for unknown paths and for values that do not fit their fields.
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -1,12 +1,12 @@
 #include "modifiers/set_mesh.h"
 
 #include "config/register.h"
-#include "config/set.h"
+#include "modifiers/field_texts.h"
 
 namespace axle {
 
-std::vector<Replaced> SetMesh::apply(ConfigRef root) const {
-  return set(root, "mesh", to_text(cfg_.mesh.get()));
+std::vector<Rewrite> SetMesh::apply(ConfigRef root) const {
+  return {{"SetMesh", set_texts(root, {{"mesh", to_text(cfg_.mesh.get())}}).fields}};
 }
 
 SetMesh::Config mesh(std::vector<MeshAxis> axes) { return {.mesh = Mesh{.axes = std::move(axes)}}; }

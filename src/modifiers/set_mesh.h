@@ -15,7 +15,7 @@ class SetMesh final : public Modifier {
     AXLE_CONFIG(SetMesh, mesh)
   };
   SetMesh(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -1,14 +1,16 @@
 #include "modifiers/set_partition.h"
 
+#include <fmt/format.h>
+
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "modifiers/slot_option.h"
 
 namespace axle {
 
-std::vector<Replaced> SetPartition::apply(ConfigRef root) const {
-  set_option(root, "@partition", &cfg_.partition, cfg_.at, "SetPartition");
-  return {};
+std::vector<Rewrite> SetPartition::apply(ConfigRef root) const {
+  return {{fmt::format("SetPartition at {}", cfg_.at),
+           set_option(root, "@partition", &cfg_.partition, cfg_.at, "SetPartition")}};
 }
 
 SetPartition::Config parallel_vocabulary(std::string at) {

@@ -21,7 +21,7 @@ class SetPartition final : public Modifier {
     AXLE_CONFIG(SetPartition, at, partition)
   };
   SetPartition(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -18,7 +18,7 @@ class SetRemat final : public Modifier {
     AXLE_CONFIG(SetRemat, at, policy)
   };
   SetRemat(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -15,7 +15,7 @@ TEST(SlotOption, CountsTheSlotsThatHaveTheOption) {
     ++asked;
     return path.ends_with("norm");
   };
-  EXPECT_EQ(set_option(root, "@dtype", &dtype, norms), 3);
+  EXPECT_EQ(set_option(root, "@dtype", &dtype, norms).matched.size(), 3u);
   EXPECT_GT(asked, 10);
   EXPECT_EQ(diff(TinyRoot{}, root),
             "model.decoder.layers.layer.attention.norm.@dtype: bf16 (new)\n"
@@ -23,7 +23,11 @@ TEST(SlotOption, CountsTheSlotsThatHaveTheOption) {
             "model.decoder.output_norm.@dtype: bf16 (new)\n");
   // A plain field is not a layer slot, so it has no options.
   const auto field = [](const std::string& path, const Slot&) { return path == "max_steps"; };
-  EXPECT_EQ(set_option(root, "@dtype", &dtype, field), 0);
+  const RewriteReport none = set_option(root, "@dtype", &dtype, field);
+  EXPECT_TRUE(none.matched.empty() && none.unchanged.empty());
+  const RewriteReport again = set_option(root, "@dtype", &dtype, norms);
+  EXPECT_TRUE(again.matched.empty());
+  EXPECT_EQ(again.unchanged.size(), 3u);
 }
 
 }  // namespace

@@ -1,13 +1,15 @@
 // Puts a class around another one, by name.
 #pragma once
 
+#include <map>
+
 #include "modifiers/modifier.h"
 
 namespace axle {
 
 /// Wraps every config of a class, or of any class of a role, in a config of another class: RoPE
-/// around every QKV. Slots that hold the new class already are left as they are, and so is what
-/// these wrap: applied twice, the modifier changes nothing more.
+/// around every QKV. Slots that hold the new class, and what they wrap, stay as they are. So a
+/// second application changes nothing.
 class WrapClass final : public Modifier {
  public:
   struct Config {
@@ -19,12 +21,14 @@ class WrapClass final : public Modifier {
     std::string slot = "inner";
     /// Pattern of the slot paths to wrap at; "**": everywhere.
     std::string at = "**";
-    AXLE_CONFIG(WrapClass, wrap, with, slot, at)
+    /// Values that fields of the wrapped config must have, by path: {"bias": "true"}.
+    std::map<std::string, std::string> where = {};
+    AXLE_CONFIG(WrapClass, wrap, with, slot, at, where)
   };
   WrapClass(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError for unknown names, if the class does not fit a slot, or if nothing matches
   /// and nothing is wrapped yet.
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -41,7 +41,7 @@ using Init = Fn<Initialiser(const InitSpec&)>;
 
 /// Sets every element to `value`.
 struct Constant {
-  /// The value of every element.
+  /// The value of every element: any number.
   double value = 0;
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Constant, value)
@@ -61,7 +61,7 @@ struct Ones {
 struct Gaussian {
   /// The standard deviation.
   Required<NonNegative<double>> std = REQUIRED;
-  /// The mean.
+  /// The mean: any number.
   double mean = 0;
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Gaussian, std, mean)

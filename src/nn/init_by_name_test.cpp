@@ -113,7 +113,7 @@ dtypes:
 
 HostTensor draw(const Init& init, const InitSpec& spec) {
   return eval([&](const Values& key) { return Values{init(spec).draw(random::Key::wrap(key[0]))}; },
-              {random::key(1)})[0];
+              {random::key_words(1)})[0];
 }
 
 TEST(InitPerGroup, DrawsEachGroupWithItsOwnKeyAndFans) {
@@ -128,7 +128,7 @@ TEST(InitPerGroup, DrawsEachGroupWithItsOwnKeyAndFans) {
           parts.push_back(Init(by_out)({.shape = {3, 5, 2}}).draw(own));
         return Values{concatenate(parts, -1)};
       },
-      {random::key(1)})[0];
+      {random::key_words(1)})[0];
   EXPECT_EQ(got, expected);
   EXPECT_EQ(draw(InitPerGroup{.num_groups = 1, .init = by_out}, spec), draw(by_out, spec));
   EXPECT_EQ(Init(per_group)(spec).text, "uniform(0, 1.0 / fan_out) in 4 groups");

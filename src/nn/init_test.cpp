@@ -11,7 +11,7 @@ namespace {
 
 HostTensor draw(const Init& init, const InitSpec& spec) {
   return eval([&](const Values& key) { return Values{init(spec).draw(random::Key::wrap(key[0]))}; },
-              {random::key(1)})[0];
+              {random::key_words(1)})[0];
 }
 struct Moments {
   double mean, deviation, largest;

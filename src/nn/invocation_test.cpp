@@ -55,13 +55,13 @@ TEST(Invocation, KeysDeriveFromPathsAndCalls) {
             random::fold_in(random::Key::wrap(key[0]), md5_mod_2_31_minus_1("second"));
         return Values{random::normal(random::fold_in(second, 1), {4})};
       },
-      {random::key(9)})[0];
+      {random::key_words(9)})[0];
   EXPECT_EQ(layer.run(x, {.seed = 9}), expected);
   testing::TestLayer<Noise> alone({}, {.dim = 4});
   EXPECT_EQ(
       alone.run(x, {.seed = 9}),
       eval([](const Values& key) { return Values{random::normal(random::Key::wrap(key[0]), {4})}; },
-           {random::key(9)})[0]);
+           {random::key_words(9)})[0]);
 }
 
 TEST(Invocation, WhatIsMissingIsNamed) {

@@ -18,7 +18,7 @@ TEST(KeySequence, TheFirstKeysDoNotDependOnHowManyFollow) {
           for (int i = 0; i < n; ++i) out.push_back(sequence.next().data());
           return out;
         },
-        {random::key(4)});
+        {random::key_words(4)});
   };
   const auto few = keys(2), many = keys(6);
   EXPECT_EQ(few[0], many[0]);

@@ -97,6 +97,11 @@ Tree<ParamSpec> Layer::state_specs() const {
   return out;
 }
 
+void Layer::visit(const std::function<void(const Layer&)>& fn) const {
+  fn(*this);
+  for (const Layer* c : children_) c->visit(fn);
+}
+
 Tree<Tensor> Layer::initialize_state(const random::Key& key) const {
   Tree<Tensor> out;
   for (const auto& [path, spec] : state_specs()) {
@@ -144,6 +149,16 @@ void Layer::add_summary(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();
   if (inv.options().summaries)
     inv.collection().summaries.insert_or_assign(join_path(inv.path(), name), stop_gradient(value));
+}
+void Layer::add_statistics(const NamedTensors& results) {
+  if (!Invocation::current().options().summaries) return;
+  for (const auto& [name, x] : results) {
+    if (!is_float(x.dtype())) continue;
+    for (const Statistic& statistic : options_.stats) {
+      const NamedStatistic found = statistic(x);
+      add_summary(join_path(join_path("output", name), found.name), found.value);
+    }
+  }
 }
 void Layer::add_aux_loss(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();

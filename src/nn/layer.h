@@ -14,6 +14,7 @@
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@
 #include "nn/invocation.h"
 #include "nn/method.h"
 #include "nn/param.h"
+#include "nn/statistic.h"
 #include "transform/remat/remat.h"
 
 namespace axle {
@@ -51,7 +53,10 @@ struct LayerOptions {
   /// Mesh axes of the layer's result, instead of its role's default; only for results of one
   /// tensor.
   std::optional<PartitionSpec> activation = {};
-  AXLE_CONFIG(LayerOptions, dtype, dtypes, init, remat, partition, activation)
+  /// Statistics of the floating-point results of the layer, as summaries "output/<statistic>" of
+  /// its calls. They are computed only where summaries are. Empty: none.
+  std::vector<Statistic> stats = {};
+  AXLE_CONFIG(LayerOptions, dtype, dtypes, init, remat, partition, activation, stats)
 };
 
 /// Owns a child layer and is called like its role.
@@ -107,6 +112,8 @@ class Layer {
   /// Returns the state that training keeps beside the parameters, of this layer and the layers
   /// below, by path: moving statistics, biases of routers. Each update may change it once.
   virtual Tree<ParamSpec> state_specs() const;
+  /// Calls fn(layer) for this layer and all layers below, parents first.
+  void visit(const std::function<void(const Layer&)>& fn) const;
   /// Emits the initial values of all parameters, from a key. Keys are split in order of
   /// declaration, own parameters first.
   virtual Tree<Tensor> initialize(const random::Key& key) const;
@@ -178,6 +185,8 @@ class Layer {
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
 
   const LayerOptions& options() const { return options_; }
+  /// Adds the statistics of the slot's option @stats of these results, by their names.
+  void add_statistics(const NamedTensors& results);
   /// Throws ConfigError "<config path>.<field>: <what>".
   [[noreturn]] void fail(std::string_view field, std::string_view what) const;
 
@@ -231,10 +240,9 @@ class LayerRole<Self, R(A...)> : public Layer {
   R operator()(A... args) {
     const Invocation::Frame frame(*this);
     if (options().remat && Invocation::current().options().training) {
-      return rematerialize<R>((*options().remat)(),
-                              [&] { return constrain_output(forward(args...)); });
+      return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
     }
-    return constrain_output(forward(args...));
+    return finished(forward(args...));
   }
 
   std::vector<Method> methods() override {
@@ -249,9 +257,10 @@ class LayerRole<Self, R(A...)> : public Layer {
   static PartitionSpec activation() { return {}; }
 
  private:
-  R constrain_output(R result) const {
+  R finished(R result) {
     if constexpr (std::is_same_v<R, Tensor>)
-      return constrain(result, options().activation.value_or(Self::activation()));
+      result = constrain(result, options().activation.value_or(Self::activation()));
+    if (!options().stats.empty()) add_statistics(named_tensors_of(result));
     return result;
   }
 };

@@ -14,6 +14,14 @@ Tree<ParamSpec> stacked(Tree<ParamSpec> specs, int64_t n) {
   return specs;
 }
 
+Tree<StateSpec> stacked(Tree<StateSpec> specs, int64_t n) {
+  for (auto& [path, spec] : specs) {
+    spec.type.dims.insert(spec.type.dims.begin(), n);
+    spec.mesh_axes.dims.insert(spec.mesh_axes.dims.begin(), kReplicated);
+  }
+  return specs;
+}
+
 Tree<Tensor> initialize_stacked(const Layer& layer, const random::Key& key, int64_t n) {
   FlatTree flat;
   const ScanResult drawn = scan(

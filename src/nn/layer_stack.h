@@ -27,6 +27,7 @@ struct FlatTree {
 /// Returns the specs with a leading dim of size n. The dim is replicated over the mesh and does not
 /// count for fans.
 Tree<ParamSpec> stacked(Tree<ParamSpec> specs, int64_t n);
+Tree<StateSpec> stacked(Tree<StateSpec> specs, int64_t n);
 
 /// Emits the initial values of n layers like `layer`, stacked: a scan. The keys are those that n
 /// children of a layer get, in order.

@@ -11,8 +11,8 @@ Tensor InputReader::required(const std::string& name) {
   if (const auto t = optional(name)) return *t;
   std::vector<std::string> given;
   for (const auto& [path, t] : inputs_) given.push_back("in/" + path);
-  throw ConfigError(fmt::format("in/{}: expected this input, got {}", name,
-                                given.empty() ? "none" : "only " + join(given, ", ")));
+  throw DataError(fmt::format("in/{}: expected this input, got {}", name,
+                              given.empty() ? "none" : "only " + join(given, ", ")));
 }
 
 std::optional<Tensor> InputReader::optional(const std::string& name) {

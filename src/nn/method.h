@@ -28,7 +28,7 @@ InputNames(T...) -> InputNames<sizeof...(T)>;
 class InputReader {
  public:
   explicit InputReader(const Tree<Tensor>& inputs) : inputs_(inputs) {}
-  /// Throws ConfigError naming the input if it is missing.
+  /// Throws DataError naming the input if it is missing.
   Tensor required(const std::string& name);
   std::optional<Tensor> optional(const std::string& name);
   /// Returns all inputs called "<name>/...", keyed by the rest of their names.

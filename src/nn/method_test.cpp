@@ -71,11 +71,11 @@ TEST(Method, ReadsEachKindOfArgumentByName) {
 }
 
 TEST(Method, NamesWhatIsMissingOrTooMuch) {
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(error_of<DataError>([] {
               run({"x", "pair/a"});
             }),
             "in/pair/b: expected this input, got only in/pair/a, in/x");
-  EXPECT_EQ(error_of([] { run({}); }), "in/x: expected this input, got none");
+  EXPECT_EQ(error_of<DataError>([] { run({}); }), "in/x: expected this input, got none");
   EXPECT_EQ(
       error_of([] {
         run({"x", "pair/a", "pair/b", "pair/c", "y"});

@@ -12,6 +12,19 @@
 
 namespace axle {
 
+/// How state that training keeps gets its new value.
+enum class StateUpdate {
+  /// By set_state. The value is the same for all tokens.
+  kSet,
+  /// By set_state. Where parts of a batch see the layer apart, as experts do, the largest value of
+  /// all parts counts.
+  kMaximum,
+  /// By the backward pass: the gradient of the objective with respect to the state, as a custom_vjp
+  /// that takes the state defines it. Where parts of a batch see the layer apart, the largest one
+  /// counts. Several calls of the layer in one step add up.
+  kGradient
+};
+
 struct ParamSpec {
   Shape shape = {};
   /// Mesh axes of each dim. Dims beyond the list are replicated.
@@ -23,6 +36,8 @@ struct ParamSpec {
   std::optional<DType> dtype = {};
   /// Factor of the weight decay. None: as the optimizer's rules say.
   std::optional<double> weight_decay_scale = {};
+  /// For state alone.
+  StateUpdate update = StateUpdate::kSet;
 
   // For complete specs, as Layer::param_specs returns them.
   Type type() const { return {dtype.value_or(DType::kF32), shape}; }

@@ -138,6 +138,10 @@ Values optimization_barrier(const Values& values) {
 Tensor place(const Tensor& x, Memory memory) {
   return emit(place_rules, {x}, PlaceAttributes(memory));
 }
+std::optional<Memory> memory_of(const OpNode& op) {
+  if (op.rules != &place_rules) return std::nullopt;
+  return op.attrs<PlaceAttributes>().memory;
+}
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec) {
   return emit(sharding_rules, {x}, ShardingAttributes(spec));
 }

@@ -2,6 +2,7 @@
 // compiler.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ enum class Memory {
 };
 /// Returns x, moved to `memory`. The gradient is not moved.
 Tensor place(const Tensor& x, Memory memory);
+/// Returns the memory of a `place` op, or none for every other op.
+std::optional<Memory> memory_of(const OpNode& op);
 /// Returns x, sharded over the mesh by `spec`. The gradient is sharded in the same way. Dims beyond
 /// the spec are replicated. Throws ShapeError if the spec has more dims than x.
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec);

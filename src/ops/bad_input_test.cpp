@@ -117,6 +117,36 @@ TEST(BadInputOfOps, AxesAreChecked) {
   });
 }
 
+// Numbers near the ends of 64 bits would overflow to sizes that look right.
+TEST(BadInputOfOps, SizesDoNotOverflow) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  expect_errors({
+      {"pad: expected padding for each dim of i32[4] that leaves a size from 0 to "
+       "1125899906842624, and interior >= 0, got low = [9223372036854775807], high = "
+       "[9223372036854775807]",
+       [](auto& o) { pad(o.n, 0, {kMost}, {kMost}); }},
+      {"pad: expected padding for each dim of i32[4]",
+       [](auto& o) { pad(o.n, 0, {0}, {0}, {kMost}); }},
+      {"pad: expected padding for each dim of i32[4]",
+       [](auto& o) { pad(o.n, 0, {-kMost}, {kMost}); }},
+      {"reduce_window_sum: expected a window that with its strides, dilations and padding spans at "
+       "most 1125899906842624 elements of a dim, got window = [2], padding = "
+       "[(9223372036854775807, 0)]",
+       [](auto& o) {
+         reduce_window_sum(o.n, {.sizes = {2}, .padding = {{kMost, 0}}});
+       }},
+      {"reduce_window_sum: expected a window that",
+       [](auto& o) { reduce_window_sum(o.n, {.sizes = {3}, .window_dilations = {kMost / 2}}); }},
+      {"reduce_window_sum: expected a window that",
+       [](auto& o) { reduce_window_sum(o.n, {.sizes = {3}, .base_dilations = {kMost}}); }},
+      {"reduce_window_sum: expected a window that",
+       [](auto& o) { reduce_window_sum(o.n, {.sizes = {3}, .strides = {kMost}}); }},
+      {"diagonal_matrix: expected a matrix of at most 1125899906842624 elements, got the offset "
+       "9223372036854775807",
+       [](auto& o) { diagonal_matrix(o.n, kMost); }},
+  });
+}
+
 // What would be the operand itself is checked too.
 TEST(BadInputOfOps, ShortCutsDoNotSkipTheChecks) {
   expect_errors({
@@ -125,8 +155,8 @@ TEST(BadInputOfOps, ShortCutsDoNotSkipTheChecks) {
        [](auto& o) {
          slice(o.x, {}, {2, 3});
        }},
-      {"pad: expected padding for each dim of f32[2, 3] that leaves a size of at least 0, and "
-       "interior >= 0, got low = [0], high = []",
+      {"pad: expected padding for each dim of f32[2, 3] that leaves a size from 0 to "
+       "1125899906842624, and interior >= 0, got low = [0], high = []",
        [](auto& o) { pad(o.x, o.s, {0}, {}); }},
       {"pad: expected a scalar f32 to pad with, got i32[4]",
        [](auto& o) {
@@ -199,7 +229,7 @@ TEST(BadInputOfOps, NumbersBesideTensorsFitTheirDtype) {
 }
 
 TEST(BadInputOfOps, WindowsNameEachDimAtMostOnce) {
-  const auto gathered = [](const Operands& o, const WindowDims& dims) {
+  const auto gathered = [](const Operands& o, const GatherDims& dims) {
     gather(o.x, o.n, dims, {1, 1});
   };
   expect_errors({

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 
@@ -125,5 +126,7 @@ void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor
 }
 
 HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x) { return x; }
+
+Tensor wide(const Tensor& x) { return astype(x, wide_dtype(x.dtype())); }
 
 }  // namespace axle

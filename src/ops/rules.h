@@ -13,11 +13,11 @@ namespace axle {
 std::vector<Type> same_type(const OpNode& op);
 /// same_type for real numbers: all dtypes but predicates and complex ones.
 std::vector<Type> same_type_numbers(const OpNode& op);
-/// Throws ShapeError if the first operand is none of these.
+/// Throws ShapeError unless the first operand holds real numbers.
 void check_numbers(const OpNode& op);
 /// same_type for real and complex numbers.
 std::vector<Type> same_type_real_or_complex(const OpNode& op);
-/// Throws ShapeError if the first operand is none of these.
+/// Throws ShapeError unless the first operand holds real or complex numbers.
 void check_real_or_complex(const OpNode& op);
 /// Throws ShapeError if the first operand is complex.
 void check_ordered(const OpNode& op);
@@ -40,9 +40,7 @@ int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis);
 std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
                                      std::vector<int64_t> axes);
 
-/// Returns the result of reducing nothing, in a dtype.
-using Identity = double (*)(DType);
-/// The identity of a sum: 0.
+/// The identity of a sum, which is its value over no elements: 0.
 double zero_value(DType dtype);
 /// The identity of a maximum: -inf, or the least number of a dtype without infinity. For integers
 /// it saturates to their least number.
@@ -155,6 +153,9 @@ double num_input_elements(const OpNode& op);
 
 /// Lowering rule that writes no op: the results are the operands.
 HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x);
+
+/// Returns x in the dtype that its elements are summed in (wide_dtype).
+Tensor wide(const Tensor& x);
 
 /// Attributes of ops that work along one axis.
 struct AxisAttributes : Attributes {

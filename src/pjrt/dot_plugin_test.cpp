@@ -57,6 +57,22 @@ TEST_F(DotExecution, EveryAlgorithm) {
   }
 }
 
+TEST_F(DotExecution, IntegersInFloats) {
+  HostTensor a = uniform({6, 33}, -127, 127, 2), b = uniform({33, 5}, -127, 127, 3);
+  for (HostTensor* x : {&a, &b}) {
+    for (float& v : x->values<float>()) v = std::nearbyint(v);
+  }
+  for (const DotAlgorithm algorithm : {DotAlgorithm::kI8I8I32, DotAlgorithm::kI8I8I32Backward}) {
+    const auto fn = [&](const Values& v) {
+      return Values{dot(v[0], v[1], {.result_dtype = DType::kF32, .algorithm = algorithm})};
+    };
+    expect_same(fn, {a, b}, 0);
+    expect_same(fn, {a.astype(DType::kBF16), b.astype(DType::kBF16)}, 0);
+    EXPECT_EQ(eval(fn, {a, b})[0],
+              eval([](const Values& v) { return Values{dot(v[0], v[1])}; }, {a, b})[0]);
+  }
+}
+
 TEST_F(DotExecution, SaturatingCasts) {
   const float inf = std::numeric_limits<float>::infinity();
   const HostTensor x(

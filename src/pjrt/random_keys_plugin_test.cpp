@@ -35,7 +35,7 @@ TEST_F(RandomKeys, OfAllKindsGiveTheSameBits) {
   const auto check = [&](PrngImpl impl, ThreefryMode mode) {
     const PrngScope scope({.threefry = mode});
     const TensorFunction fn = [=](const Values& v) { return keys_and_bits(Key::wrap(v[0], impl)); };
-    const std::vector<HostTensor> key = {random::key(7, impl)};
+    const std::vector<HostTensor> key = {random::key_words(7, impl)};
     EXPECT_EQ(run(fn, key), eval(fn, key)) << static_cast<int>(impl);
   };
   check(PrngImpl::kThreefry2x32, ThreefryMode::kPartitionable);
@@ -64,7 +64,7 @@ TEST_F(RandomKeys, DrawTheSameInLoops) {
       return Values{random::poisson(own, {2}, constant(HostTensor({2}, {4.f, 40.f}))),
                     random::multinomial(own, {5}, scalar(60), full({3}, 1. / 3))};
     };
-    const std::vector<HostTensor> key = {random::key(7, impl)};
+    const std::vector<HostTensor> key = {random::key_words(7, impl)};
     expect_same(floats, key, 1e-5);
     EXPECT_EQ(run(counts, key), eval(counts, key));
   }

@@ -27,7 +27,7 @@ class Samplers : public PluginTest {
   double largest_rounding(const TensorFunction& draw) {
     double out = 0;
     for (int64_t seed = 0; seed < 10; ++seed) {
-      const std::vector<HostTensor> key{random::key(seed)};
+      const std::vector<HostTensor> key{random::key_words(seed)};
       const HostTensor fused = run(draw, key)[0], rounded = eval(draw, key)[0];
       for (int64_t i = 0; i < fused.size(); ++i)
         out = std::max(out, std::abs(fused.at(i) - rounded.at(i)));
@@ -282,7 +282,7 @@ TEST_F(Samplers, GiveWhatTheInterpreterGives) {
   for (const Sampler& sampler : samplers()) {
     for (const DType dtype : sampler.dtypes) {
       SCOPED_TRACE(fmt::format("{}({}) of {}", sampler.name, sampler.form, name_of(dtype)));
-      std::vector<HostTensor> inputs = {random::key(17)};
+      std::vector<HostTensor> inputs = {random::key_words(17)};
       for (const HostTensor& x : sampler.inputs) inputs.push_back(x.astype(dtype));
       const TensorFunction fn = [&](const Values& v) { return sampler.draw(v, dtype); };
       if (sampler.agreement == kExact) {
@@ -307,7 +307,7 @@ void push_edges(std::vector<int64_t>& out) {
 // Tries every pair of bounds of the dtype: small and negative ones, the ends of the range, and
 // values that a double does not hold exactly.
 TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
-  const std::vector<HostTensor> key{random::key(5)};
+  const std::vector<HostTensor> key{random::key_words(5)};
   for (const DType dtype : {DType::kI32, DType::kI64, DType::kU32, DType::kU64}) {
     std::vector<int64_t> bounds{-2, 0, 3, 100, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1};
     dispatch(dtype, [&]<class T>(std::type_identity<T>) {
@@ -346,7 +346,7 @@ TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
 
 // Bounds of floats: negative, far apart, as close as possible, infinite.
 TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
-  const std::vector<HostTensor> key{random::key(6)};
+  const std::vector<HostTensor> key{random::key_words(6)};
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
     for (const auto& [low, high] : std::vector<std::pair<double, double>>{
              {-3, -1}, {-1e30, 1e30}, {1, 1 + 0x1p-7}, {1e-30, 2e-30}, {-kInfinity, 0}, {5, 5}}) {
@@ -385,7 +385,7 @@ TEST_F(Samplers, FusedNumbersAreThoseOfJax) {
   };
   for (const int64_t seed : {0, 1, 42}) {
     const std::string name = fmt::format("threefry2x32/{}/", seed);
-    const std::vector<HostTensor> key{random::key(seed)};
+    const std::vector<HostTensor> key{random::key_words(seed)};
     EXPECT_EQ(run(uniform, key)[0], stored.get(name + "uniform_-2_5")) << seed;
     EXPECT_EQ(run(truncated, key)[0], stored.get(name + "truncated_normal")) << seed;
   }

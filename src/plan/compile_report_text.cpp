@@ -25,7 +25,7 @@ std::string axes_text(const std::vector<std::string>& axes) {
 }
 
 std::string verdict(const CompileReport& r) {
-  const auto text = [](int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  const auto text = [](int64_t bytes) { return bytes_text(bytes); };
   if (!r.too_large_message.empty()) {
     const auto shortage = read_memory_shortage(r.too_large_message);
     if (!shortage) return fmt::format("does not fit: {}\n", r.too_large_message);
@@ -49,9 +49,7 @@ std::string verdict(const CompileReport& r) {
 
 std::string memory_text(const MemoryStats& m) {
   TextTable table({"bytes per device", ""});
-  const auto row = [&](const char* what, int64_t bytes) {
-    table.add({what, bytes_text(static_cast<double>(bytes))});
-  };
+  const auto row = [&](const char* what, int64_t bytes) { table.add({what, bytes_text(bytes)}); };
   row("arguments", m.argument_bytes);
   row("results", m.output_bytes);
   row("  of these aliased to arguments", m.alias_bytes);
@@ -76,8 +74,6 @@ std::string kind_text(const CollectiveRow& row) {
   return row.implemented_kind.empty() ? row.kind
                                       : fmt::format("{} (for {})", row.kind, row.implemented_kind);
 }
-
-const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
 
 struct KindSum {
   int64_t count = 0;
@@ -109,10 +105,9 @@ std::string collectives_text(const CompileReport& r) {
   for (const CollectiveRow& row : *r.collectives) {
     const std::vector<std::string> arguments = sent(r, row);
     table.add({kind_text(row), axes_text(row.axes),
-               (row.is_lower_bound ? ">= " : "") + grouped_digits(row.count),
-               bytes_text(static_cast<double>(row.bytes)), bytes_text(row.wire.fast),
-               bytes_text(row.wire.slow), pass_text(row.backward), row.op,
-               arguments.empty() ? row.layer : join(arguments, ", ")});
+               (row.is_lower_bound ? ">= " : "") + grouped_digits(row.count), bytes_text(row.bytes),
+               bytes_text(row.wire.fast), bytes_text(row.wire.slow), pass_text(row.backward),
+               row.op, arguments.empty() ? row.layer : join(arguments, ", ")});
   }
   TextTable sums({"sum by kind", "per step", "bytes per device", "sent fast", "sent slow"});
   for (const auto& [kind, sum] : sums_by_kind(r)) {
@@ -126,8 +121,8 @@ std::string largest_text(const CompileReport& r) {
   if (r.largest.empty()) return {};
   TextTable table({"largest temporaries", "values", "shape", "pass", "op", "layer"});
   for (const TemporaryBuffer& one : r.largest) {
-    table.add({bytes_text(static_cast<double>(one.bytes)), grouped_digits(one.count), one.shape,
-               pass_text(one.backward), one.op, one.layer});
+    table.add({bytes_text(one.bytes), grouped_digits(one.count), one.shape, pass_text(one.backward),
+               one.op, one.layer});
   }
   return table.text();
 }

@@ -24,8 +24,6 @@ bool gathers(const Collective& c) {
   return c.kind == "all-gather" || c.implemented_kind == "all-gather";
 }
 
-const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
-
 std::string name_of(const std::vector<std::string>& arguments, int64_t number) {
   const auto i = static_cast<size_t>(number);
   return i < arguments.size() ? arguments[i] : fmt::format("argument {}", number);
@@ -147,6 +145,8 @@ void add_rematerialised(const HloModule& module, std::vector<std::string>& out) 
 }
 
 }  // namespace
+
+const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
 
 std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all) {
   std::map<std::pair<bool, int64_t>, ArgumentGathers> sums;

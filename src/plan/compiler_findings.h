@@ -8,6 +8,9 @@
 
 namespace axle {
 
+/// Returns the name of a pass of a step: "forward" or "backward".
+const char* pass_text(bool backward);
+
 /// How often a whole argument of the program is gathered in one pass of a step.
 struct ArgumentGathers {
   int64_t argument = 0;

@@ -86,9 +86,13 @@ class Requests {
   std::map<std::pair<std::string, std::string>, Sizes> at_;  // by layer and op
 };
 
+bool is_over_stages(const Collective& c) {
+  return c.axes.size() == 1 && (c.axes[0] == "pipeline" || c.axes[0].ends_with(":pipeline"));
+}
+
 bool is_unasked(const Collective& c, const Requests& requests) {
   const std::vector<OpLocation> locations = op_locations(c.op_name);
-  if (c.kind == "collective-permute")
+  if (c.kind == "collective-permute" && !is_over_stages(c))
     return !std::ranges::any_of(locations,
                                 [](const OpLocation& p) { return p.op == "dot_general"; });
   if (c.kind == "all-to-all" || c.kind == "ragged-all-to-all") {
@@ -119,7 +123,7 @@ std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
         "sharding_constraint",
         row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
         row.is_lower_bound ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
-        bytes_text(static_cast<double>(row.bytes))));
+        bytes_text(row.bytes)));
   }
   return out;
 }

@@ -83,9 +83,16 @@ TEST(Resharding, IsNotWhatAddsValuesUp) {
   EXPECT_FALSE(warned(at("model/head/sin", "reduce-scatter")));
 }
 
-TEST(Resharding, PermutesAreNeverAskedFor) {
+TEST(Resharding, PermutesAreAskedForBetweenStages) {
   EXPECT_TRUE(warned(at("model/sharding_constraint", "collective-permute")));
   EXPECT_FALSE(warned(at("model/head/dot_general", "collective-permute")));
+  for (const char* axis : {"pipeline", "stage:pipeline"}) {
+    Collective move = at("model/sharding_constraint", "collective-permute");
+    move.axes = {axis};
+    EXPECT_FALSE(warned(move)) << axis;
+    move.axes.push_back("data");
+    EXPECT_TRUE(warned(move)) << axis;
+  }
 }
 
 TEST(Resharding, ConstraintsInLoopsCount) {

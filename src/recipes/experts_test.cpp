@@ -29,7 +29,7 @@ Resolved with_experts(const std::string& fields) {
 
 TEST(ExpertsInARecipe, KeepTheFieldsOfTheFeedForward) {
   Trainer::Config config = resolved("set: {}\n").config;
-  const ReplaceReport report = replace_config<FeedForward>(config, MoE::Config{.num_experts = 4});
+  const RewriteReport report = replace_config<FeedForward>(config, MoE::Config{.num_experts = 4});
   EXPECT_EQ(report.matched, std::vector<std::string>{kBody});
   for (const char* field : {"hidden_dim", "activation", "gate", "up", "down"})
     EXPECT_THAT(report.carried, ::testing::Contains(std::string(kBody) + "." + field));

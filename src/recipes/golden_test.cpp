@@ -30,7 +30,7 @@ TEST(Recipes, AreThese) {
 
 TEST(Recipes, UnknownNamesGetTheNearest) {
   EXPECT_EQ(error_of([] { recipe("quikstart"); }).substr(0, 76),
-            "no recipe is called 'quikstart'; did you mean 'quickstart'? (recipes: fuji-1");
+            "no recipe is called 'quikstart'; did you mean 'quickstart'? (recipes: deepse");
 }
 
 }  // namespace

@@ -47,16 +47,15 @@ Trainer::Config gpt2_124M() {
       .decoder = {.model_dim = 768,
                   .vocab_size = 50257,
                   .max_seq_len = kSeqLen,
+                  .emb = Embedding::Config{.init = normal(0.02)},
                   .position_emb = LearnedPositions::Config{},
                   .layers = Repeat::Config{.num_layers = kLayers, .layer = layer}},
       .learner = {.peak_lr = 6e-4, .warmup_steps = 715, .max_step = 572204, .weight_decay = 0.1},
       .tokens_per_batch = 512 * kKi,
       .seq_len = kSeqLen,
-      .mesh = {.axes = {{.name = "data", .size = -1}}},
+      .mesh = one_axis("data"),
   });
-  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  decoder.output_norm = norm;
-  decoder.emb.options.init = normal(0.02);
+  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = norm;
   cfg.model.options.init = normal(0.02);
   return cfg;
 }

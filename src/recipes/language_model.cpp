@@ -1,6 +1,7 @@
 #include "recipes/language_model.h"
 
 #include "data/text_input.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/fused_qkv.h"
@@ -12,6 +13,8 @@
 #include "layers/norms/rms_norm.h"
 #include "learn/schedules/warmup_schedule.h"
 #include "learn/transforms/clip_by_global_norm.h"
+#include "modifiers/set_mesh.h"
+#include "modifiers/set_remat.h"
 #include "train/record/tensorboard_writer.h"
 
 namespace axle {
@@ -69,6 +72,49 @@ Trainer::Config language_model(const LanguageModel& m) {
       .input = TextInput::Config{.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut},
       .every_steps = m.eval_every_steps};
   return cfg;
+}
+
+Trainer::Config byte_model(ByteModel m) {
+  Trainer::Config cfg = language_model({
+      .decoder = {.model_dim = m.model_dim,
+                  .vocab_size = 264,
+                  .max_seq_len = m.seq_len,
+                  .layers = std::move(m.layers)},
+      .learner = {.peak_lr = 3e-3,
+                  .warmup_steps = m.warmup_steps,
+                  .max_step = m.num_steps,
+                  .final_fraction = 0,
+                  .weight_decay = 0.1},
+      .tokens_per_batch = 16 * m.seq_len,
+      .seq_len = m.seq_len,
+      .tokenizer = ByteTokenizer::Config{},
+      .mesh = one_axis("data"),
+  });
+  cfg.compute_dtype = {};  // f32: bf16 gains nothing at this size on a CPU
+  cfg.checkpointer = {.every_steps = m.save_every_steps};
+  cfg.evalers.at("held_out").every_steps = {};
+  return cfg;
+}
+
+SaveNames kept_projections() { return save("q_proj", "k_proj", "v_proj", "attention_output"); }
+
+Mesh one_axis(std::string name) { return {.axes = {{.name = std::move(name), .size = -1}}}; }
+
+Mesh all_axes(const AllAxes& sizes) {
+  return {.axes = {{.name = "pipeline", .size = sizes.pipeline},
+                   {.name = "data", .size = sizes.data},
+                   {.name = "expert", .size = sizes.expert},
+                   {.name = "fsdp", .size = sizes.fsdp},
+                   {.name = "seq", .size = sizes.seq},
+                   {.name = "model", .size = sizes.model}}};
+}
+
+MeshRule mesh_rule(std::string machine, const AllAxes& sizes) {
+  return {.machine = std::move(machine), .modifiers = {SetMesh::Config{.mesh = all_axes(sizes)}}};
+}
+
+MeshRule cpu_rule() {
+  return {.machine = "cpu-.*", .modifiers = {SetMesh::Config{.mesh = one_axis("data")}}};
 }
 
 }  // namespace axle

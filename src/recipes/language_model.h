@@ -3,6 +3,8 @@
 #pragma once
 
 #include "data/tokenizers/tokenizer.h"
+#include "modifiers/modifier.h"
+#include "nn/remat_policies.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -45,5 +47,33 @@ struct LlamaLayer {
   DimFn hidden_dim;
 };
 TransformerLayer::Config llama_layer(const LlamaLayer& l);
+
+/// A small model over bytes, which learns to write text in a minute or two on two cores.
+struct ByteModel {
+  int64_t model_dim;
+  Child<Block> layers;
+  int64_t num_steps = 300, warmup_steps = 30, seq_len = 128, save_every_steps = 100;
+};
+/// Returns language_model() of these numbers, with 16 rows a batch and all products in f32.
+Trainer::Config byte_model(ByteModel m);
+
+/// Remat policy: saves the projections of each layer for the backward pass, and recomputes the
+/// rest.
+SaveNames kept_projections();
+
+/// A mesh of one axis for all devices.
+Mesh one_axis(std::string name);
+
+/// A mesh of all known axes. Recipes of AXLearn have such meshes.
+struct AllAxes {
+  int64_t pipeline = 1, data = 1, expert = 1, fsdp = 1, seq = 1, model = 1;
+};
+Mesh all_axes(const AllAxes& sizes);
+
+/// A rule that gives machines such a mesh.
+MeshRule mesh_rule(std::string machine, const AllAxes& sizes);
+
+/// The rule for runs on CPUs: all devices share the batch.
+MeshRule cpu_rule();
 
 }  // namespace axle

@@ -5,7 +5,6 @@
 #include "layers/state_space/mamba2.h"
 
 #include "config/register.h"
-#include "data/tokenizers/byte_tokenizer.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"
 #include "recipes/language_model.h"
@@ -33,33 +32,15 @@ Trainer::Config mamba2_130M() {
                   .weight_decay = 0.1},
       .tokens_per_batch = 256 * 2048,
       .seq_len = 2048,
-      .mesh = {.axes = {{.name = "data", .size = -1}}},
+      .mesh = one_axis("data"),
   });
 }
 AXLE_REGISTER(mamba2_130M, "mamba2-130M")
 
 // The same at a size that learns in a minute on two cores.
 Trainer::Config mamba2_test() {
-  constexpr int64_t kSteps = 300, kSeqLen = 128;
-  Trainer::Config cfg = language_model({
-      .decoder = {.model_dim = 64,
-                  .vocab_size = 264,
-                  .max_seq_len = kSeqLen,
-                  .layers = layers(2, {.head_dim = 16, .state_dim = 16, .chunk_size = 32})},
-      .learner = {.peak_lr = 3e-3,
-                  .warmup_steps = 30,
-                  .max_step = kSteps,
-                  .final_fraction = 0,
-                  .weight_decay = 0.1},
-      .tokens_per_batch = 16 * kSeqLen,
-      .seq_len = kSeqLen,
-      .tokenizer = ByteTokenizer::Config{},
-      .mesh = {.axes = {{.name = "data", .size = -1}}},
-  });
-  cfg.compute_dtype = {};  // f32: bf16 gains nothing at this size on a CPU
-  cfg.checkpointer = {.every_steps = 100};
-  cfg.evalers.at("held_out").every_steps = {};
-  return cfg;
+  return byte_model(
+      {.model_dim = 64, .layers = layers(2, {.head_dim = 16, .state_dim = 16, .chunk_size = 32})});
 }
 AXLE_REGISTER(mamba2_test, "mamba2-test")
 

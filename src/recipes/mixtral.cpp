@@ -2,13 +2,10 @@
 //
 // Source: Jiang et al. 2024, arXiv 2401.04088, section 2 and table 1.
 #include "config/register.h"
-#include "data/tokenizers/byte_tokenizer.h"
 #include "layers/blocks/repeat.h"
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/models/lm_head.h"
-#include "modifiers/set_mesh.h"
-#include "modifiers/set_remat.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -23,7 +20,7 @@ Child<Block> layer(const LlamaLayer& sizes, int64_t num_experts) {
                               .hidden_dim = sizes.hidden_dim,
                               .gate = Linear::Config{.bias = false}};
   Child<Block> slot = std::move(out);
-  slot.options.remat = save("q_proj", "k_proj", "v_proj", "attention_output");
+  slot.options.remat = kept_projections();
   return slot;
 }
 
@@ -36,45 +33,27 @@ Trainer::Config mixtral_8x7B() {
                                            .layer = layer({.num_heads = 32,
                                                            .num_kv_heads = 8,
                                                            .rope_theta = 1e6,
-                                                           .hidden_dim = FixedDim{14336}},
+                                                           .hidden_dim = FixedDim{.dim = 14336}},
                                                           8)},
                   .lm_head = LmHead::Config{}},
       .learner = {.peak_lr = 3e-4, .max_step = 512 * kKi, .weight_decay = 0.1},
       .tokens_per_batch = 4 * kMi,
       .seq_len = 8192,
       .mesh = {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}},
-      .mesh_rules = {{.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}}},
+      .mesh_rules = {cpu_rule()},
   });
 }
 AXLE_REGISTER(mixtral_8x7B, "mixtral-8x7B")
 
 // The same at a size that learns in a minute on two cores.
 Trainer::Config mixtral_test() {
-  constexpr int64_t kSteps = 300, kSeqLen = 128;
-  Trainer::Config cfg = language_model({
-      .decoder = {.model_dim = 64,
-                  .vocab_size = 264,
-                  .max_seq_len = kSeqLen,
-                  .layers = Repeat::Config{.num_layers = 2,
-                                           .layer = layer({.num_heads = 4,
-                                                           .num_kv_heads = 2,
-                                                           .rope_theta = 1e4,
-                                                           .hidden_dim = FixedDim{96}},
-                                                          4)}},
-      .learner = {.peak_lr = 3e-3,
-                  .warmup_steps = 30,
-                  .max_step = kSteps,
-                  .final_fraction = 0,
-                  .weight_decay = 0.1},
-      .tokens_per_batch = 16 * kSeqLen,
-      .seq_len = kSeqLen,
-      .tokenizer = ByteTokenizer::Config{},
-      .mesh = {.axes = {{.name = "data", .size = -1}}},
-  });
-  cfg.compute_dtype = {};  // f32: bf16 gains nothing at this size on a CPU
-  cfg.checkpointer = {.every_steps = 100};
-  cfg.evalers.at("held_out").every_steps = {};
-  return cfg;
+  return byte_model({.model_dim = 64,
+                     .layers = Repeat::Config{.num_layers = 2,
+                                              .layer = layer({.num_heads = 4,
+                                                              .num_kv_heads = 2,
+                                                              .rope_theta = 1e4,
+                                                              .hidden_dim = FixedDim{.dim = 96}},
+                                                             4)}});
 }
 AXLE_REGISTER(mixtral_test, "mixtral-test")
 

@@ -1,7 +1,8 @@
-// Qwen3: dense models and one with experts, with norms of queries and keys. The learning rates are
-// not published; those here are of a Llama of the size.
+// Qwen3: dense models and two with experts, with norms of queries and keys. The learning rates and
+// batches are not published; those here are of a Llama of the size.
 //
-// Source: Yang et al. 2025, arXiv 2505.09388, section 2 and tables 1 and 2.
+// Source: Yang et al. 2025, arXiv 2505.09388, section 2 and tables 1 and 2, and the configs of the
+//   model cards.
 #include "config/register.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/normed_qkv.h"
@@ -9,9 +10,8 @@
 #include "layers/blocks/repeat.h"
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
+#include "layers/mesh_axes.h"
 #include "layers/models/lm_head.h"
-#include "modifiers/set_mesh.h"
-#include "modifiers/set_remat.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -24,81 +24,160 @@ struct Size {
   Child<Mixer> feed_forward;
   bool untied_head = true;
   double peak_lr = 3e-4;
+  int64_t head_dim = kHeadDim;
 };
 
 Child<Mixer> dense(int64_t hidden_dim) {
-  return FeedForward::Config{.hidden_dim = FixedDim{hidden_dim},
+  return FeedForward::Config{.hidden_dim = FixedDim{.dim = hidden_dim},
                              .gate = Linear::Config{.bias = false}};
 }
 
-Trainer::Config qwen3(const Size& s, Mesh sharding) {
-  const Child<Norm> norm = RMSNorm::Config{.eps = 1e-6f};
+Child<Mixer> experts(int64_t num_experts, int64_t top_k, int64_t hidden_dim) {
+  return MoE::Config{.num_experts = num_experts,
+                     .router = TopKRouter::Config{.top_k = top_k},
+                     .hidden_dim = FixedDim{.dim = hidden_dim},
+                     .gate = Linear::Config{.bias = false}};
+}
+
+const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f};
+
+Child<Block> layers(const Size& s) {
   const NormedQKV::Config heads{
-      .query_norm = norm, .key_norm = norm, .inner = FusedGroupedQKV::Config{}};
+      .query_norm = kNorm, .key_norm = kNorm, .inner = FusedGroupedQKV::Config{}};
   Child<Block> layer = TransformerLayer::Config{
       .attention =
           PreNorm::Config{
-              .norm = norm,
+              .norm = kNorm,
               .body = Attention::Config{.num_heads = s.num_heads,
                                         .num_kv_heads = s.num_kv_heads,
-                                        .head_dim = kHeadDim,
+                                        .head_dim = s.head_dim,
                                         .qkv = RoPE::Config{.theta = 1e6,
                                                             .pairs = PairLayout::kHalves,
                                                             .inner = heads}}},
-      .feed_forward = PreNorm::Config{.norm = norm, .body = s.feed_forward}};
-  layer.options.remat = save("q_proj", "k_proj", "v_proj", "attention_output");
+      .feed_forward = PreNorm::Config{.norm = kNorm, .body = s.feed_forward}};
+  layer.options.remat = kept_projections();
+  return Repeat::Config{.num_layers = s.num_layers, .layer = std::move(layer)};
+}
+
+Trainer::Config with_norm(Trainer::Config cfg) {
+  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = kNorm;
+  return cfg;
+}
+
+Trainer::Config qwen3(const Size& s, Mesh sharding) {
   LanguageModel m{
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = kVocab,
                   .max_seq_len = kSeqLen,
-                  .layers = Repeat::Config{.num_layers = s.num_layers, .layer = layer}},
+                  .layers = layers(s)},
       .learner = {.peak_lr = s.peak_lr, .max_step = 1 << 20, .weight_decay = 0.1},
       .tokens_per_batch = 8 * kMi,
       .seq_len = kSeqLen,
       .mesh = std::move(sharding),
-      .mesh_rules = {{.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}}},
+      .mesh_rules = {cpu_rule()},
   };
   if (s.untied_head) m.decoder.lm_head = LmHead::Config{};
-  Trainer::Config cfg = language_model(m);
-  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = norm;
+  return with_norm(language_model(m));
+}
+Trainer::Config qwen3_dense(const Size& s) { return qwen3(s, one_axis("fsdp")); }
+// The vocabulary is sharded as AXLearn's recipe of the 30B model shards it.
+Trainer::Config qwen3_moe(const Size& s) {
+  Trainer::Config cfg =
+      qwen3(s, {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}});
+  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.emb.options.partition = decoder.lm_head->options.partition =
+      PartitionSpec{{kShardAxes, kModelDimAxes}};
   return cfg;
 }
 
-const Mesh kFsdp{.axes = {{.name = "fsdp", .size = -1}}};
-
 Trainer::Config qwen3_0_6B() {
-  return qwen3({.num_layers = 28,
-                .model_dim = 1024,
-                .num_heads = 16,
-                .num_kv_heads = 8,
-                .feed_forward = dense(3072),
-                .untied_head = false},
-               kFsdp);
+  return qwen3_dense({.num_layers = 28,
+                      .model_dim = 1024,
+                      .num_heads = 16,
+                      .num_kv_heads = 8,
+                      .feed_forward = dense(3072),
+                      .untied_head = false});
 }
 AXLE_REGISTER(qwen3_0_6B, "qwen3-0.6B")
 
+Trainer::Config qwen3_1_7B() {
+  return qwen3_dense({.num_layers = 28,
+                      .model_dim = 2048,
+                      .num_heads = 16,
+                      .num_kv_heads = 8,
+                      .feed_forward = dense(6144),
+                      .untied_head = false});
+}
+AXLE_REGISTER(qwen3_1_7B, "qwen3-1.7B")
+
+Trainer::Config qwen3_4B() {
+  return qwen3_dense({.num_layers = 36,
+                      .model_dim = 2560,
+                      .num_heads = 32,
+                      .num_kv_heads = 8,
+                      .feed_forward = dense(9728),
+                      .untied_head = false});
+}
+AXLE_REGISTER(qwen3_4B, "qwen3-4B")
+
 Trainer::Config qwen3_8B() {
-  return qwen3({.num_layers = 36,
-                .model_dim = 4096,
-                .num_heads = 32,
-                .num_kv_heads = 8,
-                .feed_forward = dense(12288)},
-               kFsdp);
+  return qwen3_dense({.num_layers = 36,
+                      .model_dim = 4096,
+                      .num_heads = 32,
+                      .num_kv_heads = 8,
+                      .feed_forward = dense(12288)});
 }
 AXLE_REGISTER(qwen3_8B, "qwen3-8B")
 
+Trainer::Config qwen3_14B() {
+  return qwen3_dense({.num_layers = 40,
+                      .model_dim = 5120,
+                      .num_heads = 40,
+                      .num_kv_heads = 8,
+                      .feed_forward = dense(17408)});
+}
+AXLE_REGISTER(qwen3_14B, "qwen3-14B")
+
+Trainer::Config qwen3_32B() {
+  return qwen3_dense({.num_layers = 64,
+                      .model_dim = 5120,
+                      .num_heads = 64,
+                      .num_kv_heads = 8,
+                      .feed_forward = dense(25600),
+                      .peak_lr = 1.5e-4});
+}
+AXLE_REGISTER(qwen3_32B, "qwen3-32B")
+
 Trainer::Config qwen3_30B_A3B() {
-  return qwen3({.num_layers = 48,
-                .model_dim = 2048,
-                .num_heads = 32,
-                .num_kv_heads = 4,
-                .feed_forward = MoE::Config{.num_experts = 128,
-                                            .router = TopKRouter::Config{.top_k = 8},
-                                            .hidden_dim = FixedDim{768},
-                                            .gate = Linear::Config{.bias = false}}},
-               {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}});
+  return qwen3_moe({.num_layers = 48,
+                    .model_dim = 2048,
+                    .num_heads = 32,
+                    .num_kv_heads = 4,
+                    .feed_forward = experts(128, 8, 768)});
 }
 AXLE_REGISTER(qwen3_30B_A3B, "qwen3-30B-A3B")
+
+Trainer::Config qwen3_235B_A22B() {
+  return qwen3_moe({.num_layers = 94,
+                    .model_dim = 4096,
+                    .num_heads = 64,
+                    .num_kv_heads = 4,
+                    .feed_forward = experts(128, 8, 1536),
+                    .peak_lr = 1.5e-4});
+}
+AXLE_REGISTER(qwen3_235B_A22B, "qwen3-235B-A22B")
+
+// The models with experts at a size that learns in a minute on two cores.
+Trainer::Config qwen3_test() {
+  const Size s{.num_layers = 2,
+               .model_dim = 64,
+               .num_heads = 4,
+               .num_kv_heads = 2,
+               .feed_forward = experts(8, 2, 48),
+               .head_dim = 32};
+  return with_norm(byte_model({.model_dim = s.model_dim, .layers = layers(s)}));
+}
+AXLE_REGISTER(qwen3_test, "qwen3-test")
 
 }  // namespace
 }  // namespace axle

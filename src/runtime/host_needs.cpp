@@ -27,7 +27,7 @@ std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mes
     need.bytes = saturating_sum(need.bytes, bytes);
     if (is_parameter && bytes > largest) {
       largest = bytes;
-      need.largest = leaf.name + " " + bytes_text(static_cast<double>(bytes));
+      need.largest = leaf.name + " " + bytes_text(bytes);
       std::ranges::replace(need.largest, '/', '.');
     }
     copy.bytes = saturating_sum(copy.bytes, static_cast<int64_t>(leaf.type.num_bytes()));

@@ -108,7 +108,7 @@ inline void expect_initial_parameters(const AxlearnFixture& fixture, const Layer
     actual.emplace(
         ours,
         eval([&](const Values& x) { return Values{draw_at(random::Key::wrap(x[0]), spec, place)}; },
-             {random::key(0)})[0]);
+             {random::key_words(0)})[0]);
   }
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [path, value] : expected) {

@@ -39,7 +39,7 @@ inline void add_initial_state(const Layer& layer, Tree<HostTensor>& state) {
         }
         return out;
       },
-      {random::key(0)});
+      {random::key_words(0)});
   for (size_t i = 0; i < paths.size(); ++i) state.emplace(paths[i], values[i]);
 }
 
@@ -149,7 +149,7 @@ inline Tree<HostTensor> initial_parameters(const Layer& layer, int64_t seed) {
         }
         return out;
       },
-      {random::key(seed)});
+      {random::key_words(seed)});
   Tree<HostTensor> out;
   for (size_t i = 0; i < paths.size(); ++i) out.emplace(paths[i], values[i]);
   return out;

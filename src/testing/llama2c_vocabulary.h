@@ -11,7 +11,7 @@ namespace axle {
 /// Pieces and their scores.
 using Pieces = std::vector<std::pair<std::string, float>>;
 
-/// Returns the pieces as a file holds them behind its first number.
+/// Returns the pieces as a file holds them after its first number.
 inline std::string pieces_of_file(const Pieces& pieces) {
   std::string out;
   for (const auto& [piece, score] : pieces) {
@@ -23,7 +23,7 @@ inline std::string pieces_of_file(const Pieces& pieces) {
   return out;
 }
 
-/// Returns a file with these pieces behind the special ones and the bytes.
+/// Returns a file with these pieces after the special ones and the bytes.
 inline std::string vocabulary_file(const Pieces& pieces) {
   return std::string(4, '\0') + pieces_of_file(Pieces(259, {"<special>", 0})) +
          pieces_of_file(pieces);

@@ -166,9 +166,9 @@ inline void add_movement(std::vector<OpSample>& out) {
                      [](const Values& v) { return take_along_axis(v[0], v[1], 1); }));
   out.push_back(call("scatter_add", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0}), y},
                      [](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); }));
-  const WindowDims rows{.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
+  const GatherDims rows{.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
   // Windows of two columns at positions of two components. The last two windows reach outside.
-  const WindowDims pairs{
+  const GatherDims pairs{
       .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
   const HostTensor positions({4, 2}, {0, 1, 3, 0, 2, 4, -1, 2});
   out.push_back(call("gather", {x, positions}, [pairs](const Values& v) {
@@ -304,11 +304,16 @@ inline void add_four_bits(DType dtype, std::vector<OpSample>& out) {
                                  square(sum),
                                  sum * 3};
                  }});
-  if (!is_unsigned(dtype)) {
-    out.push_back({"sign", pair, [](const Values& v) {
-                     return Values{sign(v[0] - v[1]), abs(v[0] - v[1])};
-                   }});
-  }
+  out.push_back({"dot_general", pair, [](const Values& v) {
+                   const Tensor sum = v[0] + v[1];
+                   const DType byte = is_unsigned(sum.dtype()) ? DType::kU8 : DType::kI8,
+                               word = is_unsigned(sum.dtype()) ? DType::kU32 : DType::kI32;
+                   return Values{dot(v[0], sum), dot(sum, v[1], {.result_dtype = byte}),
+                                 dot(sum, sum, {.result_dtype = word})};
+                 }});
+  out.push_back({"sign", pair, [](const Values& v) {
+                   return Values{sign(v[0] - v[1]), abs(v[0] - v[1])};
+                 }});
   out.push_back({"lt", pair, [](const Values& v) {
                    const Tensor &x = v[0], &y = v[1], sum = x + y;
                    return Values{sum<y, sum <= y, x * y> x, sum >= y, equal(sum, y),

@@ -7,7 +7,7 @@
 namespace axle::testing::samples {
 
 // Windows of two columns at positions of two components.
-inline const WindowDims kPairs{
+inline const GatherDims kPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
 inline void add_gather_modes(std::vector<OpSample>& out) {
@@ -31,7 +31,7 @@ inline void add_gather_modes(std::vector<OpSample>& out) {
 }
 
 inline void add_scatters(std::vector<OpSample>& out) {
-  using Scatter = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const WindowDims&,
+  using Scatter = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const GatherDims&,
                              const ScatterOptions&);
   const std::pair<const char*, Scatter> combining[] = {{"scatter_add", scatter_add},
                                                        {"scatter_mul", scatter_mul},

@@ -8,11 +8,6 @@
 #include "base/text/units.h"
 
 namespace axle {
-namespace {
-
-std::string size_text(int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
-
-}  // namespace
 
 void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology) {
   if (topology.devices.empty() || !topology.devices[0].memory_bytes) return;
@@ -29,7 +24,7 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
         fmt::format(
             "{}: expected a program within the {} that programs may use on a device, got one "
             "that needs {}; use more devices, a smaller batch or another remat policy",
-            name, size_text(available_bytes), size_text(needed)),
+            name, bytes_text(available_bytes), bytes_text(needed)),
         ExitCode::kDoesNotFit);
   }
 }
@@ -38,8 +33,8 @@ std::string device_memory_text(const NamedProgram& step, const Topology& topolog
   const auto memory = step.program->memory();
   if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
   return fmt::format("{} needs {} of the {} that programs may use on a device", step.name,
-                     size_text(memory->total_bytes()),
-                     size_text(*topology.devices[0].memory_bytes));
+                     bytes_text(memory->total_bytes()),
+                     bytes_text(*topology.devices[0].memory_bytes));
 }
 
 }  // namespace axle

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "layers/pipeline/microbatches.h"
 #include "learn/learner.h"
 #include "nn/functional.h"
 #include "ops/annotate.h"
@@ -10,7 +11,6 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
 #include "ops/products/einsum.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
@@ -70,12 +70,21 @@ Tree<Tensor> with_sampled_targets(const ProgramParts& parts, const StepInputs& i
   return batch;
 }
 
-// Splits [B, ..] into [n, B / n, ..]; part i has the rows i, i + n, ...
-Tensor split_rows(const ProgramParts& parts, const Tensor& x, int64_t n) {
+// Splits [B, ..] into the n parts of a batch.
+Tensor parts_of(const ProgramParts& parts, const Tensor& x, int64_t n) {
   PartitionSpec axes = parts.batch_partition;
   axes.dims.resize(std::min(axes.dims.size(), x.shape().size()));
   axes.dims.insert(axes.dims.begin(), kReplicated);
-  return sharding_constraint(move_axis(unflatten(x, 0, {x.dim(0) / n, n}), 1, 0), axes);
+  return sharding_constraint(split_rows(x, n), axes);
+}
+
+// The state of layers that is a gradient (StateUpdate::kGradient).
+std::vector<std::string> paths_of_gradient_state(const Model& model) {
+  std::vector<std::string> out;
+  for (const auto& [path, spec] : model.state_specs()) {
+    if (spec.update == StateUpdate::kGradient) out.push_back(path);
+  }
+  return out;
 }
 
 Tensor weight_of(const Gradients& part) {
@@ -144,16 +153,20 @@ Gradients StepObjective::evaluate(const StepInputs& inputs, const random::Key& s
 Gradients StepObjective::of_part(const StepInputs& inputs, const random::Key& sample) const {
   const Tree<Tensor> batch = sample ? with_sampled_targets(parts_, inputs, sample) : inputs.batch;
   const Tree<ParamSpec>& trained = parts_.learner->trained();
+  const std::vector<std::string> gradient_state = paths_of_gradient_state(parts_.model);
   Gradients out;
   Values leaves;
   for (const auto& [path, spec] : trained) leaves.push_back(inputs.parameters.at(path));
+  for (const std::string& path : gradient_state) leaves.push_back(inputs.layers.at(path));
   // The order of the auxiliary outputs is fixed while the loss is traced.
   const auto [values, by_leaf] = value_and_grad(
       [&](const Values& p) {
-        Tree<Tensor> traced = inputs.parameters;
+        StepInputs traced = inputs;
         size_t i = 0;
-        for (const auto& [path, spec] : trained) traced.at(path) = p[i++];
-        auto [output, collected] = forward(parts_, traced, batch, training_options(parts_, inputs));
+        for (const auto& [path, spec] : trained) traced.parameters.at(path) = p[i++];
+        for (const std::string& path : gradient_state) traced.layers.at(path) = p[i++];
+        auto [output, collected] =
+            forward(parts_, traced.parameters, batch, training_options(parts_, traced));
         out.metrics = output.metrics;
         out.metrics.emplace("loss", output.loss);
         put_subtree(out.metrics, "summary", std::move(collected.summaries));
@@ -173,6 +186,7 @@ Gradients StepObjective::of_part(const StepInputs& inputs, const random::Key& sa
   size_t i = 0;
   for (const auto& [path, spec] : trained)
     out.by_parameter.emplace_hint(out.by_parameter.end(), path, by_leaf[i++]);
+  for (const std::string& path : gradient_state) out.layers.at(path) = by_leaf[i++];
   return out;
 }
 
@@ -185,7 +199,7 @@ Gradients StepObjective::of_parts(const StepInputs& inputs, const random::Key& s
   for (const auto& [path, spec] : trained)
     init.push_back(sharding_constraint(zeros(spec.shape), spec.partition()));
   for (const auto& [path, t] : inputs.layers) init.push_back(t);
-  for (const auto& [name, t] : inputs.batch) xs.push_back(split_rows(parts_, t, n));
+  for (const auto& [name, t] : inputs.batch) xs.push_back(parts_of(parts_, t, n));
   xs.push_back(iota({n}, 0));
 
   Tree<Tensor> metrics;  // names, and later the values

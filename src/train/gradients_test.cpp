@@ -3,7 +3,17 @@
 
 #include <gmock/gmock.h>
 
-#include "learn/learn.h"
+#include "learn/learner.h"
+#include "learn/optimizer.h"
+#include "learn/optimizers/adafactor.h"
+#include "learn/optimizers/adamw.h"
+#include "learn/optimizers/muon.h"
+#include "learn/optimizers/schedule_free.h"
+#include "learn/optimizers/sgd.h"
+#include "learn/optimizers/skip_and_clip.h"
+#include "learn/optimizers/soap.h"
+#include "learn/optimizers/sophia.h"
+#include "learn/schedule.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 #include "testing/host_tensors.h"

@@ -19,7 +19,7 @@ class InitFrom : public TrainerTest {
     config.max_steps = steps;
     config.evalers.clear();
     RunOptions options;
-    if (!init_from.empty()) options.init_from = dir_ / init_from;
+    if (!init_from.empty()) options.init.folder = dir_ / init_from;
     ended_ = train(config, name, std::move(options));
     auto saved = restore_tensors(run(name) / "checkpoints");
     return saved ? std::move(saved->tensors) : Tree<HostTensor>();

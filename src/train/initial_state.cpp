@@ -2,31 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/tree.h"
 #include "config/document/serialize.h"
+#include "config/mistakes.h"
 #include "infer/model_folder.h"
 #include "ir/eval.h"
 #include "layers/experts/upcycle.h"
+#include "nn/draw_parameter.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
 
 namespace axle {
 namespace {
 
-Given what_is(const std::optional<Tree<HostTensor>>& given) {
-  if (!given) return Given::kNothing;
-  const bool with_state = !subtree(*given, kLayerStatePath).empty();
-  return with_state ? Given::kParametersAndLayerState : Given::kParameters;
+std::unique_ptr<Model> built_model(const ModelConfig& config) {
+  const std::string name(stored_prefix(Weights::kTrained));
+  Child<Model> model;
+  from_json(model, config.document.at(name), config.source + ": model");
+  return model.build({}, Scope{.path = name});
 }
 
 Tree<HostTensor> upcycled_state(const std::filesystem::path& folder, const Model& model,
                                 int64_t seed, Progress& progress) {
   const auto dense_specs = [](const ModelConfig& config) {
-    const std::string name(stored_prefix(Weights::kTrained));
-    Child<Model> dense;
-    from_json(dense, config.document.at(name), config.source + ": model");
-    return dense.build({}, Scope{.path = name})->param_specs();
+    return built_model(config)->param_specs();
   };
   const ModelParameters saved = load_parameters(folder, dense_specs);
   Tree<HostTensor> out = upcycled(saved.by_path, model.param_specs(), seed);
@@ -37,36 +39,101 @@ Tree<HostTensor> upcycled_state(const std::filesystem::path& folder, const Model
   return out;
 }
 
+// Returns the values of the model in `folder` by their names in the training state of a larger
+// model, which holds that model at `path`. Its parameters may be layer state there.
+Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::path& folder,
+                               const Tree<ParamSpec>& specs, Progress& progress) {
+  const std::string state = std::string(kLayerStatePath) + "/",
+                    model(stored_prefix(Weights::kTrained));
+  const auto name_in_part = [&](const std::string& stored) {
+    const bool is_state = stored.starts_with(state);
+    const std::string below = stored.substr(is_state ? state.size() : 0);
+    const std::string name = path + below.substr(model.size());
+    return is_state || !specs.contains(name) ? state + name : name;
+  };
+  const ModelParameters saved = load_parameters(
+      folder, [](const ModelConfig& config) { return stored_specs(*built_model(config)); });
+  Tree<HostTensor> out;
+  Mistakes mistakes;
+  for (const auto& [stored, value] : saved.by_path) {
+    const std::string name = name_in_part(stored);
+    const auto spec = specs.find(name);
+    if (spec == specs.end() || spec->second.shape != value.shape() ||
+        is_float(spec->second.type().dtype) != is_float(value.dtype())) {
+      mistakes.add(fmt::format("{}: expected {}, got {} from {}", name,
+                               spec == specs.end() ? "no such value" : to_text(spec->second.type()),
+                               to_text(value.type()), folder.string()));
+      continue;
+    }
+    out.emplace(name, value.astype(spec->second.type().dtype));
+  }
+  for (const auto& [name, spec] : specs) {
+    const bool is_below = name.starts_with(path + "/") || name.starts_with(state + path + "/");
+    if (is_below && !out.contains(name) && mistakes.size() == 0)
+      mistakes.add(fmt::format("{}: expected a value in {}, got none", name, folder.string()));
+  }
+  mistakes.throw_any();
+  progress.note(fmt::format("{} starts with the parameters of {} after step {}", path,
+                            folder.string(), saved.step));
+  return out;
+}
+
+void check_frozen(const Model& model, const Tree<HostTensor>& given) {
+  for (const Model* frozen : model.frozen_models()) {
+    for (const auto& [path, spec] : frozen->param_specs()) {
+      if (given.contains(join_path(kLayerStatePath, path))) continue;
+      const std::string part = frozen->config_path();
+      throw ConfigError(fmt::format(
+          "{}: expected the parameters of a trained model, got none; give --init-part {}=FOLDER",
+          part, part.substr(part.find('.') + 1)));
+    }
+  }
+}
+
 }  // namespace
 
-std::optional<Tree<HostTensor>> given_state(const InitFrom& from, const Model& model, int64_t seed,
-                                            Progress& progress) {
-  if (from.folder.empty()) {
-    if (!from.upcycle) return std::nullopt;
+Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_t seed,
+                                Progress& progress) {
+  Tree<HostTensor> out;
+  if (from.upcycle && from.folder.empty())
     throw ConfigError("--upcycle: expected --init-from with the folder of a dense model, got none");
+  if (from.upcycle) {
+    out = upcycled_state(from.folder, model, seed, progress);
+  } else if (!from.folder.empty()) {
+    ModelParameters saved = load_initial_parameters(from.folder, model);
+    const bool has_state =
+        model.state_specs().empty() || !subtree(saved.by_path, kLayerStatePath).empty();
+    const auto num_new = std::ranges::count_if(
+        model.param_specs(), [&](const auto& spec) { return !saved.by_path.contains(spec.first); });
+    progress.note(fmt::format(
+        "starts with the parameters of {} after step {}{}{}", from.folder.string(), saved.step,
+        has_state ? "" : "; it holds no state of layers, which start with their initial values",
+        num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new)));
+    out = std::move(saved.by_path);
   }
-  if (from.upcycle) return upcycled_state(from.folder, model, seed, progress);
-  ModelParameters saved = load_initial_parameters(from.folder, model);
-  const bool complete = saved.by_path.size() == stored_specs(model).size();
-  progress.note(fmt::format("starts with the parameters of {} after step {}{}",
-                            from.folder.string(), saved.step,
-                            complete ? ""
-                                     : "; it holds no state of layers, which start with their "
-                                       "initial values"));
-  return std::move(saved.by_path);
+  for (const auto& [part, folder] : from.parts) {
+    std::string path = join_path(stored_prefix(Weights::kTrained), part);
+    std::ranges::replace(path, '.', '/');
+    for (auto& [name, value] : state_of_part(path, folder, stored_specs(model), progress))
+      out.insert_or_assign(name, value);
+  }
+  check_frozen(model, out);
+  return out;
 }
 
 // Compiling the init program takes longer than interpreting it, unless the model is large.
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
-                     int64_t seed, const std::optional<Tree<HostTensor>>& given, Runtime& runtime,
+                     int64_t seed, const Tree<HostTensor>& given, Runtime& runtime,
                      const CompileOptions& options) {
   constexpr int64_t kLarge = 1'000'000'000;
   int64_t num_elements = 0;
   for (const ProgramValue& leaf : leaves) num_elements += leaf.type.num_elements();
-  const Program init = init_program(parts, what_is(given));
-  std::vector<HostTensor> arguments = {random::key(seed)};
+  std::set<std::string> names;
+  for (const auto& [name, value] : given) names.insert(name);
+  const Program init = init_program(parts, names);
+  std::vector<HostTensor> arguments = {random::key_words(seed)};
   for (size_t i = 1; i < init.inputs.size(); ++i)
-    arguments.push_back(given->at(init.inputs[i].name));
+    arguments.push_back(given.at(init.inputs[i].name));
   if (num_elements >= kLarge) {
     Arrays arrays;
     for (size_t i = 0; i < arguments.size(); ++i)

@@ -267,7 +267,7 @@ TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
     Trainer::Config none_changes = config(1, loop);
     none_changes.model = model_of(SeenRms::Config{.decay = 1}, loop);
     RunOptions options;
-    options.init_from = run(first);
+    options.init.folder = run(first);
     const Ended ended = train(none_changes, second, options);
     EXPECT_EQ(ended.error, "");
     EXPECT_THAT(ended.out, HasSubstr("starts with the parameters of " + run(first).string() +
@@ -301,7 +301,7 @@ TEST_F(LayerStateRun, StartsAnewWhereAnotherRunHasNoneAndSaysSo) {
   };
   save(1);
   RunOptions options;
-  options.init_from = run("first");
+  options.init.folder = run("first");
   const Ended ended = train(config, "second", options);
   EXPECT_THAT(ended.out, HasSubstr("after step 1; it holds no state of layers, which start with "
                                    "their initial values\n"));

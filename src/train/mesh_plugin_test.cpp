@@ -58,7 +58,7 @@ TEST_F(MeshTraining, RandomBitsDoNotDependOnTheMesh) {
         {{DType::kU32, {2}}});
     const Program program = lower(std::move(graph), "mask", {{"key", {DType::kU32, {2}}}},
                                   {{"mask", type, {{{"data", "fsdp"}, {}, {"model"}}}}}, mesh);
-    const ArrayPtr key = runtime_->make_array(random::key(4), {}, mesh);
+    const ArrayPtr key = runtime_->make_array(random::key_words(4), {}, mesh);
     return runtime_->compile(program)->execute({&key, 1})[0]->to_host();
   };
   const HostTensor expected = masks(kOne);

@@ -126,7 +126,7 @@ void keep_if(const Tensor& good, T& next, T& before) {
 StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, StateParts state,
                          Gradients gradients, Tree<Tensor>& metrics) {
   const StateParts trial = updated(*parts.learner, state, gradients).first;
-  const Tensor bad = finite.first_not_finite(trial.joined());
+  const Tensor bad = finite.first_non_finite(trial.joined());
   Tensor good = is_finite(gradients.loss) & is_finite(gradients.norm) & (bad < 0.0);
   metrics.emplace("not_finite", bad);
   metrics.emplace("skipped", astype(!good, DType::kF32));
@@ -187,25 +187,25 @@ void check_parameters(const std::vector<ProgramValue>& state, const Mesh& mesh) 
 
 }  // namespace
 
-Program init_program(const ProgramParts& parts, Given given) {
+Program init_program(const ProgramParts& parts, const std::set<std::string>& given) {
   const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
   check_parameters(state, parts.mesh);
   std::vector<ProgramValue> inputs;
   inputs.push_back({"key", {DType::kU32, {2}}});
-  const auto append = [&](const std::vector<ProgramValue>& values) {
-    inputs.insert(inputs.end(), values.begin(), values.end());
-  };
-  if (given != Given::kNothing) append(values_of(parts.model.param_specs()));
-  if (given == Given::kParametersAndLayerState)
-    append(values_of(parts.model.state_specs(), kLayerStatePath));
+  for (const ProgramValue& leaf : state) {
+    if (given.contains(leaf.name)) inputs.push_back(leaf);
+  }
   const TensorFunction fn = [&](const Values& x) {
     const std::vector<random::Key> keys = random::split_each(random::Key::wrap(x[0]), 2);
-    const StateParts from(to_tree({inputs.begin() + 1, inputs.end()}, x.data() + 1));
-    Tree<Tensor> all = given == Given::kNothing ? parts.model.initialize(keys[1]) : from.parameters;
-    put_subtree(all, kLearnerPath, parts.learner->initialize(Tree<Tensor>(all)));
-    put_subtree(all, kLayerStatePath,
-                given == Given::kParametersAndLayerState ? from.layers
-                                                         : parts.model.initialize_state(keys[1]));
+    StateParts drawn({});
+    drawn.parameters = parts.model.initialize(keys[1]);
+    drawn.layers = parts.model.initialize_state(keys[1]);
+    Tree<Tensor> all = drawn.joined();
+    for (const auto& [name, t] : to_tree({inputs.begin() + 1, inputs.end()}, x.data() + 1))
+      all.at(name) = t;
+    StateParts begun(all);
+    begun.learner = parts.learner->initialize(begun.parameters);
+    all = begun.joined();
     all.emplace(kKeyPath, keys[0].data());
     Values out;
     for (const ProgramValue& v : state) out.push_back(all.at(v.name));
@@ -250,7 +250,8 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
 
 Program eval_program(const ProgramParts& parts, Weights weights) {
   const std::vector<ProgramValue> parameters = values_of(parts.model.param_specs()),
-                                  layers = values_of(parts.model.state_specs(), kLayerStatePath),
+                                  layers = values_of(inference_state_specs(parts.model),
+                                                     kLayerStatePath),
                                   batch = batch_inputs(parts);
   std::vector<ProgramValue> inputs = parameters, outputs;
   if (weights == Weights::kAverage) {

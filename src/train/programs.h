@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,9 @@ std::vector<ProgramValue> train_state(const Model& model, const Learner& learner
 /// batch_partition; a tensor of fewer dims uses only its leading entries.
 std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
 
-/// Which leaves of the initial state are inputs of init_program; initialisers draw the others.
-enum class Given { kNothing, kParameters, kParametersAndLayerState };
-/// (key u32[2], the given leaves sorted by path) -> state.
-Program init_program(const ProgramParts& parts, Given given = Given::kNothing);
+/// (key u32[2], leaves of the state by name) -> state. `given` names the leaves that are inputs:
+/// parameters and state of layers. Initialisers draw the others.
+Program init_program(const ProgramParts& parts, const std::set<std::string>& given = {});
 /// (state, batch) -> (state, metrics). Metrics are scalars sorted by name; layer summaries are
 /// below "summary/". The state is donated.
 ///

@@ -97,8 +97,9 @@ TEST(Programs, StepsDonateTheWholeState) {
   }
   const auto names = output_names(step);
   const std::vector<std::string> metrics(names.begin() + state.size(), names.end());
-  EXPECT_THAT(metrics, testing::ElementsAre("cross_entropy", "grad_norm", "learning_rate", "loss",
-                                            "not_finite", "num_targets", "skipped"));
+  EXPECT_THAT(metrics,
+              testing::ElementsAre("accuracy", "cross_entropy", "grad_norm", "learning_rate",
+                                   "loss", "not_finite", "num_targets", "skipped"));
 }
 
 TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
@@ -128,7 +129,8 @@ TEST(Programs, EvaluationTakesParametersAndBatchAlone) {
   const Built built(tiny_model(tiny_stack(0.5)));
   const Program eval = eval_program(built.parts);
   EXPECT_EQ(eval.inputs.size(), built.model->param_specs().size() + built.parts.batch.size());
-  EXPECT_THAT(output_names(eval), testing::ElementsAre("cross_entropy", "loss", "num_targets"));
+  EXPECT_THAT(output_names(eval),
+              testing::ElementsAre("accuracy", "cross_entropy", "loss", "num_targets"));
 }
 
 TEST(Programs, InitialStateDependsOnTheSeedAlone) {

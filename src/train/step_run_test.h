@@ -39,7 +39,7 @@ class StepRun {
   /// Returns the state that a run with this seed starts from.
   Tree<HostTensor> initial_state(int64_t seed) {
     const std::vector<HostTensor> values =
-        evaluate(*init_program(parts()).graph, {random::key(seed)});
+        evaluate(*init_program(parts()).graph, {random::key_words(seed)});
     Tree<HostTensor> out;
     for (size_t i = 0; i < leaves_.size(); ++i) out.emplace(leaves_[i].name, values[i]);
     return out;

@@ -32,6 +32,8 @@
 #include "train/record/model_flops.h"
 #include "train/record/progress.h"
 #include "train/record/step_clock.h"
+#include "train/record/text_metrics.h"
+#include "train/record/throughput.h"
 #include "train/training_parts.h"
 #include "transform/body.h"
 
@@ -48,6 +50,7 @@ struct Trainer::Run {
     int64_t step = 0;
     Arrays metrics, prints;
     int64_t num_tokens = 0;
+    double num_bytes = 0;
     std::future<Clock::time_point> done_at;
   };
 
@@ -64,7 +67,6 @@ struct Trainer::Run {
   void take_step(const Batch& batch);
   void finish_step();
   void report(Pending done);
-  Throughput throughput(const Lap& lap) const;
   void evaluate(bool at_end, const StopCondition& stop);
   bool save(bool wait);
   void save_at_end();
@@ -99,7 +101,7 @@ struct Trainer::Run {
   std::unique_ptr<Progress> progress_;
   std::optional<Pending> pending_;
   StepClock clock_;
-  double model_flops_ = 0, program_flops_ = 0, peak_flops_ = 0;
+  StepCost cost_;
   int64_t skipped_ = 0;       // steps that were not finite
   int64_t num_left_out_ = 0;  // documents left out
   bool failing_ = false;      // the run is ending with an error
@@ -123,7 +125,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
   state_.leaves = train_state(*training_.model, *training_.learner);
-  program_flops_ = region_flops(*step_.graph);
+  cost_.program_flops = region_flops(*step_.graph);
 }
 
 // Checks the device counts and the host's memory, then starts to open the data.
@@ -148,7 +150,7 @@ void Trainer::Run::initialise_or_restore() {
       const RunMetadata saved = run_metadata(info);
       folder_.check_same_config(saved, cfg_, scratch,
                                 {.all = options_.force, .input = options_.restart_data});
-      if (!options_.force && cfg_.on_non_finite == NonFinite::kStop) check_not_stopped(saved);
+      if (!options_.force && cfg_.on_non_finite == OnNonFinite::kStop) check_not_stopped(saved);
     };
     RestoredArrays restored =
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
@@ -162,11 +164,10 @@ void Trainer::Run::initialise_or_restore() {
     const auto [restarted, note] = restore_input(*input_, saved, options_.restart_data);
     data_restarted_ = restarted;
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
-                                options_.init_from.empty() ? "" : "; --init-from has no effect"));
+                                options_.init.empty() ? "" : "; --init-from has no effect"));
   } else {
     data_restarted_ = options_.restart_data;
-    auto given = given_state({.folder = options_.init_from, .upcycle = options_.upcycle},
-                             *training_.model, cfg_.seed, *progress_);
+    auto given = initial_values(options_.init, *training_.model, cfg_.seed, *progress_);
     drawn_ = std::async([this, given = std::move(given)] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
@@ -246,8 +247,8 @@ void Trainer::Run::measure_peak() {
   const Peak peak = machine_peak(runtime_->topology(), flops.dtype);
   for (const std::string& line : mfu_notes(flops, peak, runtime_->topology()))
     progress_->note(line);
-  model_flops_ = flops.count;
-  peak_flops_ = peak.flops;
+  cost_.model_flops = flops.count;
+  cost_.peak_flops = peak.flops;
 }
 
 ExitCode Trainer::Run::loop() {
@@ -332,6 +333,7 @@ void Trainer::Run::take_step(const Batch& batch) {
                   .metrics = Arrays(metrics.begin(), metrics.end()),
                   .prints = Arrays(prints.begin(), prints.end()),
                   .num_tokens = batch.num_targets,
+                  .num_bytes = batch.num_target_bytes,
                   .done_at = completion_of(outputs.back())};
   std::optional<Pending> before = std::exchange(pending_, std::move(started));
   if (before) report(std::move(*before));
@@ -342,32 +344,20 @@ void Trainer::Run::finish_step() {
   if (auto done = std::exchange(pending_, std::nullopt)) report(std::move(*done));
 }
 
-Throughput Trainer::Run::throughput(const Lap& lap) const {
-  const double secs = lap.secs / static_cast<double>(lap.num_steps);
-  Throughput out{.tokens_per_sec = static_cast<double>(lap.num_tokens) / lap.secs,
-                 .step_secs = secs};
-  if (peak_flops_ > 0) {
-    out.mfu = model_flops_ / secs / peak_flops_;
-    out.hfu = program_flops_ / secs / peak_flops_;
-  }
-  return out;
-}
-
 // Waits for the metrics of a step, which are complete by now or soon, and reports them.
 void Trainer::Run::report(Pending done) {
   StepRecord record{.step = done.step,
                     .values = metric_values(step_, state_.leaves.size(), done.metrics)};
-  const Throughput speed = throughput(clock_.lap(done.done_at.get(), done.num_tokens));
+  const Throughput speed = throughput_of(clock_.lap(done.done_at.get(), done.num_tokens), cost_);
   const int64_t not_finite = static_cast<int64_t>(record.values.extract("not_finite").mapped());
-  record.values["tokens_per_sec"] = speed.tokens_per_sec;
-  record.values["mfu"] = speed.mfu;
-  record.values["hfu"] = speed.hfu;
+  add_text_metrics(record.values, done.num_tokens, done.num_bytes);
+  add_throughput(record.values, speed);
   record.values["wall_secs"] = clock_.wall_secs();
   if (num_left_out_ > 0) record.values["skipped_documents"] = static_cast<double>(num_left_out_);
   const bool skipped = record.values["skipped"] != 0;
   if (!skipped) record.values.erase("skipped");
   // Before the record: if it cannot be written, the state is saved with this reason.
-  if (skipped && cfg_.on_non_finite == NonFinite::kStop && stopped_.empty())
+  if (skipped && cfg_.on_non_finite == OnNonFinite::kStop && stopped_.empty())
     stopped_ = fmt::format("step {}: expected finite numbers", record.step);
   write(record);
   for (const std::string& line : prints_.lines(done.prints))
@@ -375,8 +365,8 @@ void Trainer::Run::report(Pending done) {
   if (skipped) {
     ++skipped_;
     const bool is_first = !failing_ && record.step == first_step_ + 1;
-    const auto [what, is_permanent] = find_not_finite(record, not_finite, state_, is_first);
-    const bool ends = is_permanent || cfg_.on_non_finite == NonFinite::kStop || finder_;
+    const auto [what, is_permanent] = non_finite_step(record, not_finite, state_, is_first);
+    const bool ends = is_permanent || cfg_.on_non_finite == OnNonFinite::kStop || finder_;
     if (ends && !failing_) fail_non_finite(record.step, what);
     if (!failing_) {
       progress_->note(
@@ -414,7 +404,7 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
     progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
                                 step_number_, to_text(*result), result->num_targets,
                                 seconds_since(start)));
-    if (const std::string bad = not_finite(*result); !bad.empty()) {
+    if (const std::string bad = first_non_finite(*result); !bad.empty()) {
       progress_->note(fmt::format("WARNING: eval {} at step {}: {} is not finite", evaler->name(),
                                   step_number_, bad));
     }

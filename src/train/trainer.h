@@ -24,7 +24,8 @@
 #include "modifiers/modifier.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaluation/evaler.h"
-#include "train/finite/non_finite.h"
+#include "train/finite/on_non_finite.h"
+#include "train/init_from.h"
 #include "train/record/summary_writer.h"
 
 namespace axle {
@@ -49,12 +50,8 @@ struct RunOptions {
   std::string compile_cache = {};
   /// A compiled step from `axle compile --save`; empty: the run compiles the step.
   std::filesystem::path executable = {};
-  /// Folder of a run or of an import. A new run starts with its parameters; empty: with random
-  /// ones.
-  std::filesystem::path init_from = {};
-  /// The folder holds a dense model with the same layers. Its feed-forward layers become the
-  /// experts of the model's mixtures (layers/experts/upcycle.h).
-  bool upcycle = false;
+  /// What a new run starts from; empty: random parameters.
+  InitFrom init = {};
   /// After a step whose loss, gradient or new state is not finite, finds the op that made the first
   /// NaN or infinity, prints it, and ends the run. The host then waits for each step.
   bool find_nan = false;
@@ -84,7 +81,7 @@ class Trainer {
     NamedMap<Evaler::Config> evalers = {};
     /// Steps of the whole run, including those before a resume.
     Required<StepCount> max_steps = REQUIRED;
-    /// Seed of initialisation, dropout and the order of data.
+    /// Seed of initialisation, dropout and the order of data: any number.
     int64_t seed = 0;
     /// Devices as named axes, "data=2,fsdp=-1"; no axes: one device.
     Mesh mesh = {};
@@ -100,7 +97,7 @@ class Trainer {
     /// override Axle's own choices for the device.
     std::map<std::string, std::string> compiler_options = {};
     /// What happens after a step whose loss, gradient or new state is not finite.
-    NonFinite on_non_finite = NonFinite::kStop;
+    OnNonFinite on_non_finite = OnNonFinite::kStop;
     /// Steps between lines on the console; metrics.jsonl has every step.
     Positive<int64_t> log_every_steps = 10;
     /// Compute and write the summaries of layers in every step. If false, summaries cost nothing.

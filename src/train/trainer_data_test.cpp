@@ -142,6 +142,27 @@ TEST_F(TrainerData, SoAreThoseOfAnEvaler) {
                                    "first: "));
 }
 
+// A byte is a token, so that bits per byte follow from the mean loss of the batch alone.
+TEST_F(TrainerData, StepsAndEvaluationsReportTheMetricsOfText) {
+  Trainer::Config config = over(dir_ / "corpus", 2);
+  config.evalers["val"] = {
+      .input = TextInput::Config{.source = TextSource::Config{.path = dir_ / "other.txt"},
+                                 .seq_len = 16,
+                                 .batch_size = 8,
+                                 .epochs = 1}};
+  ASSERT_EQ(train(config).code, ExitCode::kOk);
+  int evaluations = 0;
+  for (const auto& record : records_of(run())) {
+    const double nats = record.at("cross_entropy");
+    EXPECT_NEAR(record.at("perplexity"), std::exp(nats), 1e-9 * std::exp(nats));
+    EXPECT_NEAR(record.at("bits_per_byte"), nats / std::log(2.0), 0.01 * nats);
+    EXPECT_GE(record.at("accuracy"), 0);
+    EXPECT_LE(record.at("accuracy"), 1);
+    evaluations += record.contains("split");
+  }
+  EXPECT_EQ(evaluations, 1);
+}
+
 TEST_F(TrainerData, ACorpusTooSmallToHoldOutIsRefusedBeforeTheFirstStep) {
   replace_file(dir_ / "tiny.txt", "ab");
   Trainer::Config config = over(dir_ / "corpus", 2);

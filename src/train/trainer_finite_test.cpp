@@ -17,7 +17,7 @@ class TrainerFinite : public TrainerTest {};
 
 // A run whose steps are not finite: with this learning rate, no loss is finite after the first
 // step.
-Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
+Trainer::Config exploding(int64_t max_steps, OnNonFinite policy) {
   Trainer::Config config = config_of(max_steps);
   config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
       ConstantRate{.value = 1e30};
@@ -34,8 +34,8 @@ Tree<HostTensor> without_key(Tree<HostTensor> state) {
 }
 
 TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
-  EXPECT_EQ(train(exploding(1, NonFinite::kStop), "one").code, ExitCode::kOk);
-  const Ended ended = train(exploding(20, NonFinite::kStop));
+  EXPECT_EQ(train(exploding(1, OnNonFinite::kStop), "one").code, ExitCode::kOk);
+  const Ended ended = train(exploding(20, OnNonFinite::kStop));
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.error, HasSubstr("step 2: expected finite numbers, got loss "));
   EXPECT_THAT(ended.error, HasSubstr("the state without that step is saved as step"));
@@ -49,26 +49,26 @@ TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
 
 // Else a queue that runs the command until it ends well would have steps left out in silence.
 TEST_F(TrainerFinite, ARunThatWasStoppedGoesOnWhereThatIsSaid) {
-  train(exploding(20, NonFinite::kStop));
+  train(exploding(20, OnNonFinite::kStop));
   const int64_t step = state_of(run()).step;
   for (int i = 0; i < 2; ++i) {
-    const Ended again = train(exploding(20, NonFinite::kStop));
+    const Ended again = train(exploding(20, OnNonFinite::kStop));
     EXPECT_EQ(again.code, ExitCode::kValidationFailed);
     EXPECT_THAT(again.error, HasSubstr("manifest.json: the run stopped: step 2: expected finite "
                                        "numbers, got loss "));
     EXPECT_EQ(state_of(run()).step, step);
   }
-  const Ended forced = train(exploding(20, NonFinite::kStop), "run", true, /*force=*/true);
+  const Ended forced = train(exploding(20, OnNonFinite::kStop), "run", true, /*force=*/true);
   EXPECT_EQ(forced.code, ExitCode::kValidationFailed);
   EXPECT_THAT(forced.error, HasSubstr(fmt::format("step {}: expected finite", step + 1)));
   EXPECT_GT(state_of(run()).step, step);
-  EXPECT_EQ(train(exploding(20, NonFinite::kSkip)).code, ExitCode::kOk);
+  EXPECT_EQ(train(exploding(20, OnNonFinite::kSkip)).code, ExitCode::kOk);
   EXPECT_EQ(state_of(run()).step, 20);
   EXPECT_EQ(state_of(run()).metadata.at("stopped"), "");
 }
 
 TEST_F(TrainerFinite, AnEvaluationThatIsNotFiniteIsToldAndCostsNothing) {
-  Trainer::Config config = exploding(1, NonFinite::kStop);
+  Trainer::Config config = exploding(1, OnNonFinite::kStop);
   config.evalers = config_of(1).evalers;
   config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
       ConstantRate{.value = 1e15};
@@ -80,8 +80,8 @@ TEST_F(TrainerFinite, AnEvaluationThatIsNotFiniteIsToldAndCostsNothing) {
 }
 
 TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
-  train(exploding(1, NonFinite::kSkip), "one");
-  const Ended ended = train(exploding(5, NonFinite::kSkip));
+  train(exploding(1, OnNonFinite::kSkip), "one");
+  const Ended ended = train(exploding(5, OnNonFinite::kSkip));
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
   EXPECT_THAT(ended.out, HasSubstr("step 5: not finite: loss "));
   EXPECT_THAT(ended.out, HasSubstr("the state was kept, 1 such step so far\n"));
@@ -91,7 +91,7 @@ TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
   EXPECT_EQ(without_key(state.tensors), without_key(state_of(run("one")).tensors));
   expect_no_holes(run(), 5);
   EXPECT_EQ(metrics_of(run()).at(4).at("skipped"), 1);
-  EXPECT_THAT(train(exploding(6, NonFinite::kSkip)).out, HasSubstr("5 such steps so far\n"));
+  EXPECT_THAT(train(exploding(6, OnNonFinite::kSkip)).out, HasSubstr("5 such steps so far\n"));
 }
 
 // A schedule that is bad from step 3 on.
@@ -130,7 +130,7 @@ TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
 
 // A state that was never finite ends the run at its first step, even if bad steps are skipped.
 TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
-  for (const NonFinite policy : {NonFinite::kStop, NonFinite::kSkip}) {
+  for (const OnNonFinite policy : {OnNonFinite::kStop, OnNonFinite::kSkip}) {
     for (const int64_t steps : {1, 12}) {
       Trainer::Config config = config_of(steps);
       config.evalers.clear();
@@ -158,7 +158,7 @@ TEST_F(TrainerFinite, ARestoredStateThatIsNotFiniteEndsTheRunAndStays) {
   const auto skipping = [](int64_t steps) {
     Trainer::Config config = config_of(steps);
     config.evalers.clear();
-    config.on_non_finite = NonFinite::kSkip;
+    config.on_non_finite = OnNonFinite::kSkip;
     return config;
   };
   ASSERT_EQ(train(skipping(2)).code, ExitCode::kOk);

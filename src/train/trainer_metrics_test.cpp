@@ -92,7 +92,7 @@ TEST_F(TrainerMetrics, AllThatARunWritesHasANameOfARecord) {
   auto& learner = *config.learner.get_if<Learner>();
   learner.norms = NormMetrics::kAll;
   learner.optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 1e30};
-  config.on_non_finite = NonFinite::kSkip;
+  config.on_non_finite = OnNonFinite::kSkip;
   config.layer_summaries = true;
   EXPECT_EQ(train(config).code, ExitCode::kOk);
   std::set<std::string> written, allowed = {"numbers/0", "numbers/1", "numbers/2"};
@@ -178,7 +178,7 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
   plain.evalers.clear();
   Trainer::Config remat = plain;
   Stacked::Config layers{.num_layers = 2, .layer = tiny_layer(0.1)};
-  layers.layer.options.remat = SaveNothing{};
+  layers.layer->options.remat = SaveNothing{};
   remat.model = tiny_model(layers);
   const StepFlops without = flops_of(plain, "plain"), with = flops_of(remat, "remat");
   EXPECT_EQ(with.model, without.model);

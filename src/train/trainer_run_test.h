@@ -18,7 +18,7 @@ struct Ended {
   std::string error, out, err;
 };
 
-class TrainerTest : public testing::Test {
+class TrainerTest : public ::testing::Test {
  protected:
   Ended train(const Trainer::Config& config, const std::string& name = "run", bool resume = true,
               bool force = false) {
@@ -27,8 +27,8 @@ class TrainerTest : public testing::Test {
   Ended train(const Trainer::Config& config, const std::string& name, RunOptions options) {
     options.dir = dir_ / name;
     options.backend = backend_;
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
     Ended ended;
     try {
       ended.code = Trainer(config, std::move(options)).run();
@@ -38,8 +38,8 @@ class TrainerTest : public testing::Test {
     } catch (...) {  // an exception of another library: a bug
       ended.code = ExitCode::kInternal;
     }
-    ended.out = testing::internal::GetCapturedStdout();
-    ended.err = testing::internal::GetCapturedStderr();
+    ended.out = ::testing::internal::GetCapturedStdout();
+    ended.err = ::testing::internal::GetCapturedStderr();
     return ended;
   }
   std::filesystem::path run(const std::string& name = "run") const { return dir_ / name; }

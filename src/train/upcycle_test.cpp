@@ -34,8 +34,8 @@ class Upcycling : public TrainerTest {
  protected:
   RunOptions from(const std::string& name) const {
     RunOptions options;
-    options.init_from = run(name);
-    options.upcycle = true;
+    options.init.folder = run(name);
+    options.init.upcycle = true;
     return options;
   }
 };
@@ -43,7 +43,7 @@ class Upcycling : public TrainerTest {
 TEST_F(Upcycling, StartsAsTheDenseModel) {
   train(dense_config(), "dense");
   RunOptions same;
-  same.init_from = run("dense");
+  same.init.folder = run("dense");
   train(frozen(dense_config()), "same", same);
   const Ended ended = train(frozen(experts_config()), "experts", from("dense"));
   EXPECT_EQ(ended.error, "");
@@ -76,7 +76,7 @@ TEST_F(Upcycling, NamesWhatDoesNotFit) {
               HasSubstr("feed_forward/body/up/weight: expected f32[2, 4, 16, 33] or f32[2, 16, 33] "
                         "to start from, got f32[2, 16, 32]"));
   RunOptions nowhere;
-  nowhere.upcycle = true;
+  nowhere.init.upcycle = true;
   EXPECT_EQ(train(experts_config(), "none", nowhere).error,
             "--upcycle: expected --init-from with the folder of a dense model, got none");
 }

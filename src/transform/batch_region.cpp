@@ -15,7 +15,7 @@ Tensor repeated(const Tensor& t, const BatchAxis& axis) {
 
 }  // namespace
 
-std::vector<Batched> marked(const Values& values, const std::vector<bool>& batched) {
+std::vector<Batched> with_marks(const Values& values, const std::vector<bool>& batched) {
   std::vector<Batched> out;
   for (size_t i = 0; i < values.size(); ++i) out.push_back({values[i], batched[i]});
   return out;
@@ -50,7 +50,7 @@ std::vector<Batched> batch_region(const Region& region, std::span<const Batched>
     } else {
       const Values copies = emit_all(*op->rules, operands_of(BatchX(*op, operands, axis)),
                                      op->attributes, op->regions);
-      results = marked(copies, std::vector<bool>(copies.size(), false));
+      results = with_marks(copies, std::vector<bool>(copies.size(), false));
     }
     AXLE_CHECK(results.size() == op->outputs.size(),
                "one batched result for each result of " + std::string(op->rules->name()));
@@ -89,7 +89,7 @@ BatchedRegion batched_region(const Region& region, const std::vector<bool>& batc
   out.region = trace(
       [&](const Values& parameters) {
         Values results;
-        for (const Batched& v : batch_region(region, marked(parameters, batched), axis)) {
+        for (const Batched& v : batch_region(region, with_marks(parameters, batched), axis)) {
           const bool forced = !force.empty() && force[results.size()] && !v.is_batched;
           results.push_back(forced ? repeated(v.value, axis) : v.value);
           out.results.push_back(v.is_batched || forced);
@@ -103,8 +103,8 @@ BatchedRegion batched_region(const Region& region, const std::vector<bool>& batc
 std::vector<Batched> batch_body(BatchX x) {
   const OpNode& op = x.op();
   BatchedRegion body = batched_region(op.region(), batched_marks(x.values()), x.axis());
-  return marked(emit_all(*op.rules, operands_of(x), op.attributes, {std::move(body.region)}),
-                body.results);
+  return with_marks(emit_all(*op.rules, operands_of(x), op.attributes, {std::move(body.region)}),
+                    body.results);
 }
 
 Values operands_of(BatchX x) {

@@ -10,8 +10,8 @@
 
 namespace axle {
 
-/// Returns operands of which those marked in `batched` have the batch dim in front.
-std::vector<Batched> marked(const Values& values, const std::vector<bool>& batched);
+/// Pairs values with their marks: values[i] has the batch dim in front if batched[i].
+std::vector<Batched> with_marks(const Values& values, const std::vector<bool>& batched);
 /// Returns which of the values have the batch dim.
 std::vector<bool> batched_marks(std::span<const Batched> values);
 /// Returns the values with the batch dim; repeats those that are not batched.
@@ -32,8 +32,8 @@ struct BatchedRegion {
   std::shared_ptr<const Region> region;
   std::vector<bool> results;  // marks of the results
 };
-/// Makes it for parameters of which those marked in `batched` have the batch dim in front. Results
-/// that are marked in `force` get the batch dim even if they do not depend on it.
+/// Makes the BatchedRegion of `region`. Parameters that are marked in `batched` have the batch dim
+/// in front. Results that are marked in `force` get it even if they do not depend on these.
 BatchedRegion batched_region(const Region& region, const std::vector<bool>& batched,
                              const BatchAxis& axis, const std::vector<bool>& force = {});
 

@@ -53,9 +53,10 @@ ParameterSource operand_of_parameter(const OpNode& op, ParameterSource::Run, siz
 
 Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {
   const Region& body = op.region();
-  const auto whole = simplify(*slice(body, body.parameters(), selected(body.results(), used)));
+  const auto whole =
+      simplify(*slice_region(body, body.parameters(), selected(body.results(), used)));
   Pruned out{.inputs = needed_parameters(*whole)};
-  auto smaller = slice(*whole, selected(whole->parameters(), out.inputs), whole->results());
+  auto smaller = slice_region(*whole, selected(whole->parameters(), out.inputs), whole->results());
   out.emit = [&op, used, smaller = std::move(smaller)](const Values& inputs) {
     return spread_results(emit_all(*op.rules, inputs, op.attributes, {smaller}), used);
   };

@@ -112,7 +112,7 @@ using Backward = decltype(CustomVjp::backward);
 Backward batched_backward(Backward backward, std::vector<bool> arguments,
                           const std::vector<bool>& residuals, const BatchAxis& axis) {
   return [=](const Values& saved, const Values& cotangents) {
-    std::vector<Batched> inputs = marked(saved, residuals);
+    std::vector<Batched> inputs = with_marks(saved, residuals);
     for (const Tensor& ct : cotangents) {
       if (ct) inputs.push_back({ct, true});
     }
@@ -138,7 +138,8 @@ Backward batched_backward(Backward backward, std::vector<bool> arguments,
         types);
     // check_cotangents reports the wrong number of them.
     if (exists.size() != arguments.size()) return Values(exists.size());
-    const auto captured = marked(closed.captures, std::vector<bool>(closed.captures.size(), false));
+    const auto captured =
+        with_marks(closed.captures, std::vector<bool>(closed.captures.size(), false));
     const Values results = with_batch_dims(
         batch_region(*closed.region, concatenate<Batched>({captured, inputs}), axis), axis);
     Values out;
@@ -198,7 +199,8 @@ Pruned prune_custom_vjp(const OpNode& op, const std::vector<bool>& used) {
   std::vector<bool> used_forward = used;
   used_forward.resize(op.region(1).results().size(), true);
   const auto part = [](const Region& region, const std::vector<bool>& results) {
-    return simplify(*slice(region, region.parameters(), selected(region.results(), results)));
+    return simplify(
+        *slice_region(region, region.parameters(), selected(region.results(), results)));
   };
   const auto primal = part(op.region(0), used), forward = part(op.region(1), used_forward);
   const std::vector<bool> read = needed_parameters(*primal), saved = needed_parameters(*forward);
@@ -215,7 +217,7 @@ Pruned prune_custom_vjp(const OpNode& op, const std::vector<bool>& used) {
       .file = a.file,
       .line = a.line};
   const auto smaller = [&](const Region& region) {
-    return slice(region, selected(region.parameters(), out.inputs), region.results());
+    return slice_region(region, selected(region.parameters(), out.inputs), region.results());
   };
   out.emit = [&op, used,
               attributes = std::make_shared<const CustomVjpAttributes>(rule, num_captures),
@@ -279,8 +281,8 @@ Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
       },
       types_of(arguments));
   const Values& results = closed.region->results();
-  auto primal = slice(*closed.region, closed.region->parameters(),
-                      concatenate<Tensor>({std::span(results).first(num_outputs)}));
+  auto primal = slice_region(*closed.region, closed.region->parameters(),
+                             concatenate<Tensor>({std::span(results).first(num_outputs)}));
   CustomVjp kept = rule;
   kept.backward = with_manual_axes(rule.backward);
   return emit_all(custom_vjp_rules, closed.operands(arguments),

@@ -15,9 +15,10 @@
 #include "ops/movement/index.h"
 #include "ops/movement/search.h"
 #include "ops/movement/shape.h"
-#include "ops/products/dot_parts.h"
+#include "ops/products/dot.h"
 #include "ops/products/ragged_dot.h"
 #include "ops/reductions/cumulative.h"
+#include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -204,7 +205,7 @@ Type without_dim_0(const Tensor& t, std::string_view of, int64_t expected) {
 }  // namespace
 
 Values ragged_map(const TensorFunction& fn, const Values& rows, const Values& groups,
-                  const Tensor& group_sizes) {
+                  const Tensor& group_sizes, const std::vector<RowResult>& results) {
   if (rows.empty() || rows[0].rank() == 0)
     shape_error("ragged_map", "expected rows, got none", rows);
   if (group_sizes.rank() != 1 || group_sizes.dtype() != DType::kI32)
@@ -221,7 +222,20 @@ Values ragged_map(const TensorFunction& fn, const Values& rows, const Values& gr
   for (const Tensor& t : groups) arguments.push_back({t, Along::kGroups});
   RaggedMap map(num_rows, group_sizes);
   Values out;
-  for (const Value& v : map.run(*closed.region, arguments)) out.push_back(map.by_row(v));
+  for (const Value& v : map.run(*closed.region, arguments)) {
+    const RowResult wanted = results.empty() ? RowResult::kEach : results.at(out.size());
+    if (wanted == RowResult::kSame && v.along != Along::kNothing) {
+      shape_error(
+          "ragged_map",
+          fmt::format("expected result {} to be the same for all rows, got one that differs",
+                      out.size()),
+          {v.value});
+    }
+    if (wanted == RowResult::kEach)
+      out.push_back(map.by_row(v));
+    else
+      out.push_back(v.along == Along::kNothing ? v.value : reduce_max(v.value, {0}));
+  }
   return out;
 }
 

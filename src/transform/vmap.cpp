@@ -54,7 +54,7 @@ Values vmap(const TensorFunction& fn, const Values& arguments, const VmapOptions
   }
   const ClosedRegion closed = trace_closed(fn, types);
   const std::vector<Batched> captured =
-      marked(closed.captures, std::vector<bool>(closed.captures.size(), false));
+      with_marks(closed.captures, std::vector<bool>(closed.captures.size(), false));
   const std::vector<Batched> results =
       batch_region(*closed.region, concatenate<Batched>({captured, batched}), axis);
   const Axes out_axes = complete(options.out_axes, results.size(), "out_axes", arguments);

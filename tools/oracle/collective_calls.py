@@ -1,7 +1,8 @@
 """What the collectives of Axle are in JAX: functions of the part of a device and the mesh axes."""
 
 import jax.numpy as jnp
-from calls import MESH, Devices, F, I, call, on_devices, whole
+import numpy as np
+from calls import B, MESH, Devices, F, I, call, on_devices, whole
 from jax import lax
 
 
@@ -62,7 +63,8 @@ CALLS = {
         on_devices(lax.psum, ["model"], (), ()),
         on_devices(lax.psum, ["model"], ("model",), (), x=I(8, 4)),
     ],
-    "pmean": [on_devices(lax.pmean, ["model"], ("model",), ()), on_devices(lax.pmean, ["model", "data"], (("model", "data"),), ())],
+    "pmean": [on_devices(lax.pmean, ["model"], ("model",), ()), on_devices(lax.pmean, ["model", "data"], (("model", "data"),), ())]
+    + [on_devices(lax.pmean, ["model"], ("model",), (), x=x) for x in (I(8, 4), I(8, 4, low=-128, high=128, dtype=np.int8), B(8, 4))],
     "pmax": [on_devices(lax.pmax, ["model"], ("model",), (), vjp=False), on_devices(lax.pmax, ["data", "model"], ("data", "model"), (), vjp=False, x=whole(8, 4))],
     "pmin": [on_devices(lax.pmin, ["model"], ("model",), (), vjp=False), on_devices(lax.pmin, ["data"], ("data", "model"), (None, "model"), vjp=False, x=I(8, 4))],
     "axis_index": [

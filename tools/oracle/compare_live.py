@@ -4,11 +4,13 @@
   ./dev bench peers jax
   .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle
   .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle --backend interpreter roll sort
+  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle --special maximum sort
 
 Inputs are drawn here. JAX computes each call, its vjp at drawn cotangents, and the same under vmap over a batch of two;
 `axle eval-op --compare` computes them again. Collectives run in a shard_map over eight devices that JAX makes of the host.
 One line for each function says how far they are apart. Exit code 1 if a function differs. functions.py says what each
-function is in JAX, or why it has no line.
+function is in JAX, or why it has no line. With --special, floats are NaN, infinities, zeros of both signs and extremes among small
+numbers; then a difference is something to judge, since JAX itself gives what falls out of its formulas.
 """
 
 import argparse
@@ -43,20 +45,36 @@ def drawn(rng, like):
     return x.astype(like.dtype)
 
 
+SPECIAL = [1, np.nan, -0.0, np.inf, -1, 0.5, 0.0, -np.inf, 2.5, 3e38, -3e38, 1.2e-38, -2.0]
+
+
+def special(x, first):
+    """The array with special numbers in place of its floats."""
+    if not is_differentiable(x) or np.issubdtype(x.dtype, np.complexfloating):
+        return x
+    at = first + np.arange(x.size) * 3
+    with np.errstate(over="ignore"):
+        return np.asarray(SPECIAL)[at % len(SPECIAL)].reshape(x.shape).astype(x.dtype)
+
+
 class Batch:
     """Cases with their inputs and what JAX computes of them."""
 
     def __init__(self):
         self.cases, self.inputs, self.results = [], {}, {}
 
-    def add(self, name, function, call, seed, mapped):
+    def add(self, name, function, call, seed, mapped, is_special):
         """Adds one call."""
         rng = np.random.default_rng(len(self.cases))
         arrays = arguments_of(call, seed)
+        if is_special:
+            arrays = [[special(x, 5 * i + 2 * seed) for x in operand] for i, operand in enumerate(arrays)]
         flat = [x for operand in arrays for x in operand]
         sizes = [len(operand) for operand in arrays]
         if mapped:
             others = [x for operand in arguments_of(call, seed + 100) for x in operand]
+            if is_special:
+                others = [special(x, 7 * i + 1) for i, x in enumerate(others)]
             flat = [np.stack(pair) for pair in zip(flat, others)]
 
         def of_flat(*xs):
@@ -118,6 +136,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--axle", default="axle", help="the program")
     parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--special", action="store_true", help="special numbers in place of drawn floats")
     parser.add_argument("functions", nargs="*", help="names of functions (default: all)")
     args = parser.parse_args()
     unknown = set(args.functions) - set(CALLS)
@@ -130,7 +149,7 @@ def main():
                 name = f"{function}/{i}{'/vmap' if mapped else ''}"
                 try:
                     with jax.enable_x64(call.x64):
-                        batch.add(name, function, call, i, mapped)
+                        batch.add(name, function, call, i, mapped, args.special)
                 except Exception as error:  # a mistake of the line in functions.py, or JAX cannot do it
                     wrong.setdefault(function, []).append(f"{name}: JAX: {str(error).splitlines()[0]}")
     report = batch.compare(args.axle, args.backend)

@@ -51,9 +51,15 @@ def gathered_of_batch(mode):
     ]
 
 
-def has_gradient(fn, mode):
-    """JAX's gradient of a least or largest element is infinite where a window was moved inside."""
-    return mode != "clip" or fn not in (lax.scatter_min, lax.scatter_max)
+def moved_inside(fn, mode, indices, last):
+    """The positions of windows, of which the last one inside is `last`, and the mode, as JAX needs them.
+
+    JAX's gradient of a least or largest element is infinite where JAX itself moved a window inside: it looks for the window at its
+    position before.
+    """
+    if mode != "clip" or fn not in (lax.scatter_min, lax.scatter_max):
+        return indices[:, None], mode
+    return jnp.clip(indices, 0, last)[:, None], "promise_in_bounds"
 
 
 def scattered(fn, rows, mode="drop", **promises):
@@ -61,9 +67,10 @@ def scattered(fn, rows, mode="drop", **promises):
     numbers = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
 
     def of_rows(x, i, u):
-        return fn(x, i[:, None], u, numbers, mode=mode, **promises)
+        inside, mode_of_jax = moved_inside(fn, mode, i, 4)
+        return fn(x, inside, u, numbers, mode=mode_of_jax, **promises)
 
-    return [call(of_rows, operand=P(5, 3), indices=rows, updates=P(4, 3), at=ROWS | {"mode": mode} | promises, vjp=has_gradient(fn, mode))]
+    return [call(of_rows, operand=P(5, 3), indices=rows, updates=P(4, 3), at=ROWS | {"mode": mode} | promises)]
 
 
 def scattered_windows(fn, mode, **promises):
@@ -71,10 +78,11 @@ def scattered_windows(fn, mode, **promises):
     numbers = lax.ScatterDimensionNumbers(update_window_dims=(1, 2), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,))
 
     def of_windows(x, i, u):
-        return fn(x, i[:, None], u, numbers, mode=mode, **promises)
+        inside, mode_of_jax = moved_inside(fn, mode, i, 7)
+        return fn(x, inside, u, numbers, mode=mode_of_jax, **promises)
 
     at = {"offset": [1, 2], "index_map": [0], "index_vector_dim": 1, "mode": mode} | promises
-    return [call(of_windows, operand=P(9, 3), indices=SOME_OUTSIDE, updates=P(3, 2, 3), at=at, vjp=has_gradient(fn, mode))]
+    return [call(of_windows, operand=P(9, 3), indices=SOME_OUTSIDE, updates=P(3, 2, 3), at=at)]
 
 
 def in_all_modes(fn, rows, **promises):

@@ -76,6 +76,24 @@ def sizes(*of_seed):
 GROUPS = sizes([3, 0, 4], [2, 2, 1], [0, 7, 0], [4, 9, 3])
 
 
+# Products of 4-bit integers, which files of tensors do not hold.
+FOUR_BITS = [
+    call(
+        lambda a, b, dtype=dtype: lax.dot(a.astype(dtype), b.astype(dtype)).astype(np.int8),
+        a=I(4, 3, low=-8, high=16, dtype=np.int8), b=I(3, 5, low=-8, high=16, dtype=np.int8), vjp=False, tol="bitwise",
+        steps={
+            "parameters": ["a", "b"],
+            "steps": {
+                "x": {"function": "astype", "operands": ["a"], "attributes": {"dtype": name}},
+                "y": {"function": "astype", "operands": ["b"], "attributes": {"dtype": name}},
+                "product": {"function": "dot", "operands": ["x", "y"]},
+                "wide": {"function": "astype", "operands": ["product"], "attributes": {"dtype": "i8"}},
+            },
+        },
+    )
+    for name, dtype in (("i4", jnp.int4), ("u4", jnp.uint4))
+]  # fmt: skip
+
 CALLS = {
     "dot_general": [batched_dot()]
     + [batched_dot(precision=p, at={"precision": name}) for p, name in ((lax.Precision.DEFAULT, "default"), (lax.Precision.HIGH, "high"), (lax.Precision.HIGHEST, "highest"))]
@@ -86,7 +104,7 @@ CALLS = {
     + [batched_dot(jnp.float8_e4m3fn, {"result_dtype": "f32"}, vjp=False, preferred_element_type=np.float32, b_dtype=jnp.float8_e5m2)]
     + [batched_dot(at={"algorithm": name}, precision=lax.DotAlgorithmPreset[name]) for name in ("F32_F32_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6")]
     + [batched_dot(jnp.bfloat16, {"algorithm": "BF16_BF16_F32", "result_dtype": "f32"}, "largest=8e-3", precision=lax.DotAlgorithmPreset.BF16_BF16_F32, preferred_element_type=np.float32)],
-    "dot": [call(jnp.matmul, a=F(3, 4), b=F(4, 5)), call(jnp.matmul, a=C(3, 4), b=C(4, 2)), call(lambda a, b: jnp.matmul(a, b), a=I(3, 4), b=I(4, 2))]
+    "dot": FOUR_BITS + [call(jnp.matmul, a=F(3, 4), b=F(4, 5)), call(jnp.matmul, a=C(3, 4), b=C(4, 2)), call(lambda a, b: jnp.matmul(a, b), a=I(3, 4), b=I(4, 2))]
     + [call(jnp.matmul, a=F(3, 40, dtype=dtype), b=F(40, 5, dtype=dtype), tol=tol) for dtype, name, tol in HALVES]
     + [call(lambda a, b: jnp.matmul(a, b, preferred_element_type=np.float32), a=F(3, 40, dtype=dtype), b=F(40, 5, dtype=dtype), at={"result_dtype": "f32"}, tol=tol) for dtype, name, tol in HALVES],
     "einsum": [call(lambda a, b: jnp.einsum("btd,dnh->bnth", a, b), a=F(2, 3, 4), b=F(4, 2, 3), at={"spec": "btd,dnh->bnth"}), call(lambda a: jnp.einsum("bts->tb", a), a=F(2, 3, 4), at={"spec": "bts->tb"})],

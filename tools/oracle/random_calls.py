@@ -4,9 +4,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import rbg_calls
-from calls import F, I, P, V, call, draws, factor
+from calls import F, I, P, V, call, draws, factor, key
 from jax import lax
 from jax.extend.random import threefry2x32_p
+
+# Files of tensors hold no 4-bit integers.
+FOUR_BITS = [
+    call(
+        lambda k: jax.random.randint(jax.random.wrap_key_data(k), (11,), -7, 7, jnp.int4).astype(np.int8),
+        key=key, x64=False, vjp=False, tol="bitwise",
+        steps={
+            "parameters": ["key"],
+            "steps": {
+                "drawn": {"function": "random::randint", "operands": ["key"], "attributes": {"shape": [11], "low": -7, "high": 7, "dtype": "i4"}},
+                "wide": {"function": "astype", "operands": ["drawn"], "attributes": {"dtype": "i8"}},
+            },
+        },
+    )  # fmt: skip
+]
 
 CALLS = {
     "random::key": [call(lambda: jax.random.key_data(jax.random.key(42)), at={"seed": 42}, vmap=False)],
@@ -50,7 +65,7 @@ CALLS = {
     "random::binomial": draws(lambda k, n, p: jax.random.binomial(k, n, p, (6,), np.float32), {"shape": [6]}, n=V(20), p=V(0.3)),
     "random::multinomial": draws(lambda k, n, p: jax.random.multinomial(k, n, p, shape=(2, 3), dtype=np.float32), {"batch": [2]}, n=V(10), p=V([0.2, 0.3, 0.5])),
     "random::orthogonal": draws(lambda k: jax.random.orthogonal(k, 3, (2,), np.float32), {"batch": [2], "rows": 3, "columns": 3}, "1e-4"),
-    "random::randint": draws(lambda k: jax.random.randint(k, (11,), -7, 100, np.int32), {"shape": [11], "low": -7, "high": 100}) + draws(lambda k, a, b: jax.random.randint(k, (4, 3), a, b, np.int32), {"shape": [4, 3]}, low=I(3, low=-9, high=0), high=I(3, low=1, high=90)),
+    "random::randint": FOUR_BITS + draws(lambda k: jax.random.randint(k, (11,), -7, 100, np.int32), {"shape": [11], "low": -7, "high": 100}) + draws(lambda k, a, b: jax.random.randint(k, (4, 3), a, b, np.int32), {"shape": [4, 3]}, low=I(3, low=-9, high=0), high=I(3, low=1, high=90)),
     "random::permutation": draws(lambda k: jax.random.permutation(k, np.int32(13)).astype(np.int32), {"n": 13}) + draws(lambda k, x: jax.random.permutation(k, x, 1), {"axis": 1}, x=F(2, 5)),
     "random::independent_permutation": draws(lambda k, x: jax.random.permutation(k, x, 1, independent=True), {"axis": 1}, x=F(2, 5)),
     "random::categorical": draws(lambda k, x: jax.random.categorical(k, x, -1, shape=(6, 2)).astype(np.int32), {"batch": [6]}, logits=F(2, 3)),

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from calls import B, F, I, N, binary, call, unary, whole
+from calls import B, C, F, I, N, binary, call, unary, whole
 from jax import lax
 
 
@@ -40,7 +40,7 @@ CALLS = {
     "reduce_xor": unary(lambda x: lax.reduce_xor(x, (1,)), B(3, 4), at={"axes": [1]}) + unary(lambda x: lax.reduce_xor(x, (0, 2)), I(2, 3, 4), at={"axes": [0, 2]}),
     "sum": unary(jnp.sum) + of_halves(jnp.sum, {}),
     "mean": unary(jnp.mean) + unary(lambda x: x.mean(0), at={"axes": [0]}) + of_halves(lambda x: x.mean(1), {"axes": [1]}),
-    "variance": unary(lambda x: x.var(0), at={"axes": [0]}),
+    "variance": unary(lambda x: x.var(0), at={"axes": [0]}) + unary(lambda x: x.var(0), C(3, 4), at={"axes": [0]}),
     "argmax": unary(lambda x: lax.argmax(x, 1, np.int32), whole(3, 6)),
     "argmin": unary(lambda x: lax.argmin(x, 0, np.int32), whole(3, 6), at={"axis": 0}),
     "softmax_cross_entropy": [call(cross_entropy, logits=F(3, 5), labels=N(3, below=5))],

@@ -113,6 +113,11 @@ bool glob_match(std::string_view pattern, std::string_view path) {
   return matches_segments(dotted_segments(pattern), dotted_segments(path));
 }
 
+std::string dotted(std::string path) {
+  std::ranges::replace(path, '/', '.');
+  return path;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   for (;;) {

@@ -23,6 +23,9 @@ int edit_distance(std::string_view a, std::string_view b);
 /// separate.
 bool glob_match(std::string_view pattern, std::string_view path);
 
+/// Returns the path of a parameter or a layer with dots in place of slashes, as configs spell it.
+std::string dotted(std::string path);
+
 /// Returns the segments between separators; "" gives one empty segment.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);

@@ -27,4 +27,11 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.1f} us", seconds * 1e6);
 }
 
+std::string duration_text(double seconds) {
+  const auto s = static_cast<int64_t>(seconds + 0.5);
+  if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+  if (s >= 60) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  return fmt::format("{}s", s);
+}
+
 }  // namespace axle

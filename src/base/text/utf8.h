@@ -12,7 +12,7 @@ namespace axle {
 enum class Utf8Kind {
   kComplete,   // `size` bytes of one character
   kTruncated,  // all `size` bytes begin a character whose remaining bytes are missing
-  kInvalid,    // the first byte (size 1) can't begin a character, or the bytes behind it do not fit
+  kInvalid,    // the first byte (size 1) can't begin a character, or the bytes after it do not fit
 };
 struct Utf8Step {
   Utf8Kind kind;

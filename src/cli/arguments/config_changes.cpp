@@ -1,7 +1,5 @@
 #include "cli/arguments/config_changes.h"
 
-#include <fmt/format.h>
-
 namespace axle::cli {
 namespace {
 
@@ -14,18 +12,7 @@ Json text_or_null(const std::optional<std::string>& text) {
 }  // namespace
 
 std::string to_text(const ConfigChanges& report) {
-  if (report.changes.empty()) return "no differences\n";
-  std::string out;
-  for (const ConfigChange& change : report.changes) {
-    const std::string &before = change.before.value_or(""), after = change.after.value_or("");
-    if (change.before && change.after)
-      out += fmt::format("{}: {} -> {}\n", change.path, before, after);
-    else if (change.before)
-      out += fmt::format("{}: {} (gone)\n", change.path, before);
-    else
-      out += fmt::format("{}: {} (new)\n", change.path, after);
-  }
-  return out;
+  return report.changes.empty() ? "no differences\n" : axle::to_text(report.changes);
 }
 
 Json to_json(const ConfigChanges& report) {

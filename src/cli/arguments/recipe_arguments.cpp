@@ -52,6 +52,8 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--config", "FILE", "Apply the sections recipe, replace, modify, set of a YAML file",
       [this](const std::string& path) { files_.push_back(path); });
   add_set_to(app, edits);
+  add("--modify", "MODIFIER", "Apply a modifier: SequenceParallel, 'SetRemat: {at: \"**.layer\"}'",
+      [&](const std::string& text) { edits.push_back(UseModifier{text}); });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
   });

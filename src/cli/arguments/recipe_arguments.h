@@ -13,8 +13,8 @@ class App;
 
 namespace axle::cli {
 
-/// RECIPE, --config, --on, and the flags that change fields: --set, --mesh, --steps, --seed,
-/// --data. The flags that change fields apply in their order on the command line.
+/// RECIPE, --config, --on, and the flags that change fields: --set, --modify, --mesh, --steps,
+/// --seed, --data. The flags that change fields apply in their order on the command line.
 class RecipeArguments {
  public:
   void add_to(CLI::App& app);

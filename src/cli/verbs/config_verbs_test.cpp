@@ -66,7 +66,7 @@ TEST(ConfigVerbs, ShowSaysWhichMeshRuleItFollows) {
   };
   EXPECT_THAT(show({"--on", "gpu-H100-8"}), HasSubstr(" for gpu-H100-8\n"));
   EXPECT_THAT(show({"--on", "gpu-B200-8"}), HasSubstr("no mesh rule matches gpu-B200-8"));
-  EXPECT_EQ(show({}), "");
+  EXPECT_EQ(show({}), "SetMesh: mesh\n");
 }
 
 TEST(ConfigVerbs, DiffShowsWhatDiffersBetweenMachines) {
@@ -201,11 +201,49 @@ TEST_F(ConfigFile, CheckPrintsReportAndDifferences) {
       write("recipe: quickstart\nreplace: {RMSNorm: LayerNorm}\nset: {max_steps: 9}\n");
   const Ran ran = run_axle({"config", "check", "--config", path, "--data", "synthetic"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("RMSNorm -> LayerNorm: "));
+  EXPECT_THAT(ran.out, HasSubstr("RMSNorm -> LayerNorm, 3 slots: "));
   EXPECT_THAT(ran.out, HasSubstr("carried over: "));
   EXPECT_THAT(ran.out, HasSubstr("model.decoder.output_norm: RMSNorm -> LayerNorm\n"));
   EXPECT_THAT(ran.out, HasSubstr("-> 9\n"));
   EXPECT_THAT(ran.out, Not(HasSubstr("seed:")));
+}
+
+TEST(ConfigVerbs, ModifyAppliesBetweenTheFlagsAroundIt) {
+  const Ran ran = run_axle({"config", "show", "quickstart", "--set", "learner.microbatches=2",
+                            "--modify", "GradientAccumulation: {microbatches: 4}", "--modify",
+                            "SetWhere: {select: Norm, set: {eps: 0.5}}", "--set",
+                            "model.decoder.output_norm.eps=0.25"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(field(ran.out, "learner.microbatches"), "4");
+  EXPECT_EQ(field(ran.out, "model.decoder.layers.layer.attention.norm.eps"), "0.5");
+  EXPECT_EQ(field(ran.out, "model.decoder.output_norm.eps"), "0.25");
+  EXPECT_THAT(ran.err, HasSubstr("SetWhere Norm, 3 slots: "));
+}
+
+TEST(ConfigVerbs, ModifyNamesItsMistakes) {
+  const auto error = [](const std::string& modifier) {
+    const Ran ran =
+        run_axle({"config", "check", "quickstart", "--data", "synthetic", "--modify", modifier});
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  EXPECT_THAT(error("SetRemt"), HasSubstr("no Modifier is called 'SetRemt'; did you mean 'SetRem"));
+  EXPECT_THAT(error("[SetRemat]"), HasSubstr("--modify: expected one modifier, 'Name' or "));
+  EXPECT_THAT(error("SetRemat: 3"), HasSubstr("SetRemat: expected a mapping of fields, got"));
+  EXPECT_THAT(error("SetRemat: {att: x}"), HasSubstr("SetRemat.att: no such field"));
+  EXPECT_THAT(error("SetRemat: {at: x}"), HasSubstr("or set '@allow_none: true'"));
+  EXPECT_EQ(run_axle({"config", "check", "quickstart", "--data", "synthetic", "--modify",
+                      "SetRemat: {at: x, \"@allow_none\": true}"})
+                .code,
+            0);
+}
+
+TEST_F(ConfigFile, ReplaceMayBeAllowedToFindNothing) {
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace: {MoE: FeedForward}\n"),
+              HasSubstr("MoE: expected at least one match at '**', got none"));
+  const std::string path =
+      write("recipe: quickstart\nreplace: {MoE: {with: FeedForward, allow_none: true}}\n");
+  EXPECT_EQ(run_axle({"config", "show", "--config", path}).code, 0);
 }
 
 TEST(ConfigVerbs, CheckNamesWhatIsMissing) {

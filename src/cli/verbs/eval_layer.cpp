@@ -5,8 +5,8 @@
 #include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
-#include "inspect/eval_layer/eval_comparison.h"
 #include "inspect/eval_layer/eval_layer_files.h"
+#include "inspect/eval_layer/eval_reference.h"
 #include "pjrt/make_runtime.h"
 
 namespace axle::cli {

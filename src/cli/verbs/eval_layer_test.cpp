@@ -89,7 +89,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
             "axle: params/weight: expected f32[2, 1], got none; params/kernel: not a parameter of "
             "this layer\n");
   const Ran inputs = run({"--seed", "1"});
-  EXPECT_EQ(inputs.code, 2);
+  EXPECT_EQ(inputs.code, 3);
   EXPECT_THAT(inputs.err, HasSubstr("in/x: "));
   const Ran none = run({"--params", dir_ / "none.safetensors"});
   EXPECT_EQ(none.code, 3);

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "cli/arguments/init_arguments.h"
 #include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/runtime_arguments.h"
@@ -15,8 +16,9 @@ struct TrainOptions {
   RecipeArguments recipe;
   RuntimeArguments runtime;
   std::string dir;
-  std::string executable, init_from;
-  bool resume = true, force = false, restart_data = false, find_nan = false, upcycle = false;
+  InitArguments init;
+  std::string executable;
+  bool resume = true, force = false, restart_data = false, find_nan = false;
 };
 
 void add(CLI::App& app, TrainOptions& options, Output&) {
@@ -35,12 +37,7 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_option("--executable", options.executable,
                  "Run the step that `axle compile --save` saved, without compiling")
       ->type_name("FILE");
-  app.add_option("--init-from", options.init_from,
-                 "Folder of a run or of an import whose parameters a new run starts with")
-      ->type_name("DIR");
-  app.add_flag("--upcycle", options.upcycle,
-               "The folder of --init-from holds a dense model: experts start as copies of its "
-               "feed-forward layers");
+  options.init.add_to(app);
   options.runtime.add_to(app);
 }
 
@@ -68,8 +65,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .restart_data = options.restart_data,
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
-                 .init_from = options.init_from,
-                 .upcycle = options.upcycle,
+                 .init = options.init.result(),
                  .find_nan = options.find_nan};
   return Trainer(resolved.config, std::move(run)).run();
 }

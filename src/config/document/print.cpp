@@ -107,9 +107,9 @@ std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& af
   return out;
 }
 
-std::string diff(const ConfigView& before, const ConfigView& after, std::string_view root_name) {
+std::string to_text(const std::vector<ConfigChange>& changes) {
   std::string out;
-  for (const ConfigChange& c : changes(before, after, root_name)) {
+  for (const ConfigChange& c : changes) {
     const std::string where = c.path.empty() ? "" : c.path + ": ";
     if (c.before && c.after)
       out += where + *c.before + " -> " + *c.after + "\n";
@@ -119,6 +119,10 @@ std::string diff(const ConfigView& before, const ConfigView& after, std::string_
       out += where + *c.after + " (new)\n";
   }
   return out;
+}
+
+std::string diff(const ConfigView& before, const ConfigView& after, std::string_view root_name) {
+  return to_text(changes(before, after, root_name));
 }
 
 bool same_values(const Slot& a, const Slot& b) {

@@ -26,8 +26,10 @@ struct ConfigChange {
 };
 std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
                                   std::string_view root_name = {});
-/// Returns the changes as lines "path: before -> after\n", "path: before (gone)\n" or "path: after
-/// (new)\n"; "" if the trees are equal.
+/// Returns one line for each change: "path: before -> after\n", "path: before (gone)\n" or "path:
+/// after (new)\n".
+std::string to_text(const std::vector<ConfigChange>& changes);
+/// Returns the text of changes(); "" if the trees are equal.
 std::string diff(const ConfigView& before, const ConfigView& after,
                  std::string_view root_name = {});
 

@@ -155,7 +155,7 @@ class Builder final : public YAML::EventHandler {
     anchored_[node.anchor] = node;
   }
 
-  // Notes the line of a key or of a list element. The value behind a key has no entry of its own.
+  // Notes the line of a key or of a list element. The value after a key has no entry of its own.
   void note_line(const YAML::Mark& mark) {
     if (!lines_ || open_.empty() || open_.size() > kDepthOfLines || open_.back().key) return;
     std::vector<size_t> place;

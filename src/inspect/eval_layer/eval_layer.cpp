@@ -107,7 +107,7 @@ Tree<HostTensor> initial_params(const Layer& layer, int64_t seed, Runtime& runti
   return run_named(
       "initialize",
       [&](const Tree<Tensor>& in) { return layer.initialize(random::Key::wrap(in.at("key"))); },
-      {{"key", random::key(seed)}}, runtime);
+      {{"key", random::key_words(seed)}}, runtime);
 }
 
 void check_token_ids(const Layer& layer, const Tree<HostTensor>& in) {
@@ -173,7 +173,7 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
                        : subtree(inputs, "state"));
   if (options.grad) put_subtree(arguments, "cotangent", subtree(inputs, "cotangent"));
   if (options.dtype) cast_floats(arguments, *options.dtype);
-  if (options.call_key) arguments.emplace("key", random::key(*options.call_key));
+  if (options.call_key) arguments.emplace("key", random::key_words(*options.call_key));
 
   Program program = trace_named(
       "eval_layer",

@@ -115,7 +115,7 @@ class Run {
   /// Returns the state that a run with this seed begins with.
   Tree<HostTensor> drawn(int64_t seed) const {
     check_tensor_memory("training state", types_of(leaves_));
-    return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key(seed)}});
+    return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key_words(seed)}});
   }
   /// Returns the state before the first step: `state`, with the given values in place of its own.
   Tree<HostTensor> start(Tree<HostTensor> state, const std::optional<Tree<HostTensor>>& weights,
@@ -135,7 +135,7 @@ class Run {
       for (auto& [name, value] : check_given(types, std::move(given), "state", "state of this run"))
         state.insert_or_assign(name, value.astype(types.at(name).dtype));
     }
-    if (call_key) state.insert_or_assign("prng_key", random::key(*call_key));
+    if (call_key) state.insert_or_assign("prng_key", random::key_words(*call_key));
     return state;
   }
   NamedExecutable step() const {

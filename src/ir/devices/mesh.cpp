@@ -118,6 +118,12 @@ PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh) {
   return out;
 }
 
+DimAxes names_of(const std::vector<MeshAxis>& axes) {
+  DimAxes out;
+  for (const MeshAxis& axis : axes) out.push_back(axis.name);
+  return out;
+}
+
 int64_t num_parts(const DimAxes& axes, const Mesh& mesh) {
   int64_t out = 1;
   for (const std::string& axis : axes) out = saturating_product(out, mesh.size(axis));

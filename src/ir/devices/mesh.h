@@ -53,6 +53,8 @@ struct DimAxes : std::vector<std::string> {
   DimAxes(std::initializer_list<const char*> axes)
       : std::vector<std::string>(axes.begin(), axes.end()) {}
 };
+/// Returns the names of the axes.
+DimAxes names_of(const std::vector<MeshAxis>& axes);
 inline const DimAxes kReplicated = {};
 /// In a sharding constraint: the partitioner decides over which axes to shard the dim.
 inline const DimAxes kUnconstrained = {"?"};

@@ -12,9 +12,6 @@
 namespace axle {
 namespace {
 
-// Returns positions_BT that count 0, 1, ... in each row.
-Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
-
 // Throws ShapeError unless positions and segment ids are i32[B, T] and prefix lengths i32[B]. Some
 // other types and shapes would be broadcast without an error.
 void check_context(const std::string& where, const Tensor& x_BTD, const MixerContext& context) {
@@ -68,8 +65,7 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_context(config_path(), x_BTD, context);
-  MixerContext placed = context;
-  if (decoding() && !placed.positions) placed.positions = counted_positions(x_BTD);
+  const MixerContext placed = decoding() ? with_positions(x_BTD, context) : context;
   QKVTensors heads = qkv_(x_BTD, placed.positions);
   if (query_norm_) heads.q_BTNH = (*query_norm_)(heads.q_BTNH);
   if (key_norm_ && heads.k_BSKH) heads.k_BSKH = (*key_norm_)(heads.k_BSKH);

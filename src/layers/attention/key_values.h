@@ -1,4 +1,4 @@
-// What attention looks at.
+// The keys and values of one call of attention, with their positions and segments.
 //
 // Letters in tensor names, for this file only:
 //   B batch   S keys   K key/value heads   H head dim

@@ -47,7 +47,12 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
                 {.model_dim = dims.model_dim, .num_heads = num_heads_, .head_dim = cfg.value_dim})),
       core_(child("core", cfg.core, {.num_heads = num_heads_, .head_dim = nope_dim_ + rope_dim_})),
       kv_cache_(child("kv_cache", cfg.kv_cache,
-                      {.num_kv_heads = 1, .head_dim = rope_dim_, .value_dim = kv_rank_})) {
+                      {.num_kv_heads = 1, .head_dim = rope_dim_, .value_dim = kv_rank_})),
+      key_product_(child("key_product", cfg.key_product,
+                         product_dims("bsr,rnh->bsnh", *this, key_up_, WeightUse::kOthersToo))),
+      value_product_(
+          child("value_product", cfg.value_product,
+                product_dims("bsr,rnv->bsnv", *this, value_up_, WeightUse::kOthersToo))) {
   if (rope_dim_ % 2 != 0) fail("rope_dim", fmt::format("must be even, got {}", rope_dim_));
   frequencies_ = checked_frequencies(cfg.frequencies, {.theta = cfg.theta, .dim = rope_dim_},
                                      config_path() + ".frequencies");
@@ -66,8 +71,7 @@ Tensor LatentAttention::queries(const Tensor& x_BTD) {
 }
 
 Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
-  MixerContext placed = context;
-  if (decoding() && !placed.positions) placed.positions = iota({x_BTD.dim(0), x_BTD.dim(1)}, 1);
+  const MixerContext placed = decoding() ? with_positions(x_BTD, context) : context;
   const Rotation turn(
       angles_of(placed.positions ? *placed.positions : iota({x_BTD.dim(1)}, 0), frequencies_),
       frequencies_.scale, pairs_, x_BTD.dtype());
@@ -93,11 +97,11 @@ Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context
 Tensor LatentAttention::expanded(const Tensor& q_BTNH, const KeyValues& fresh,
                                  const Visibility& visibility) {
   const Tensor latent_BSR = squeeze(fresh.v_BSKH, {2});
-  const Tensor k_BSNH = einsum("bsr,rnh->bsnh", latent_BSR, key_up_());
+  const Tensor k_BSNH = key_product_(latent_BSR, key_up_());
   Shape shared = k_BSNH.shape();
   shared.back() = rope_dim_;
   const Tensor k = concatenate({k_BSNH, broadcast_to(fresh.k_BSKH, shared)}, 3);
-  const Tensor v = einsum("bsr,rnv->bsnv", latent_BSR, value_up_());
+  const Tensor v = value_product_(latent_BSR, value_up_());
   return core_(q_BTNH,
                {.k_BSKH = constrain(name(k, "k_proj"), kWholeSequenceAxes),
                 .v_BSKH = constrain(name(v, "v_proj"), kWholeSequenceAxes),

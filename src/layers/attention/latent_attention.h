@@ -16,6 +16,9 @@
 
 namespace axle {
 
+/// Size of the part of a head that turns. Beyond the bound, the angles are too large a constant.
+using TurnedDim = Ranged<int64_t, Bounds{.min = 1, .max = 1 << 19}>;
+
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
 /// latent = kv_norm(first R of kv_down(x)); keys = [latent key_up | turned last P of kv_down(x)],
@@ -39,7 +42,7 @@ class LatentAttention final : public Mixer {
     /// H, the elements of a head without position.
     Positive<int64_t> nope_dim = 128;
     /// P, the elements of a head that are turned by the position.
-    Positive<int64_t> rope_dim = 64;
+    TurnedDim rope_dim = 64;
     /// V, the size of one head of values.
     Positive<int64_t> value_dim = 128;
     /// Base of the wavelengths of the rotation.
@@ -60,6 +63,10 @@ class LatentAttention final : public Mixer {
     Child<Norm> kv_norm = RMSNorm::Config{};
     /// Projects the heads back to the model dim.
     Child<HeadOutput> output = HeadOutputLinear::Config{};
+    /// Multiplies the latent vector by key_up. Decoding absorbs key_up as it is.
+    Child<Product> key_product = PlainProduct::Config{};
+    /// Multiplies the latent vector by value_up. Decoding absorbs value_up as it is.
+    Child<Product> value_product = PlainProduct::Config{};
     /// Decides which keys a query sees; none: every query sees every key.
     std::optional<Child<AttentionMask>> mask = CausalMask::Config{};
     /// Computes the result of each head.
@@ -68,7 +75,7 @@ class LatentAttention final : public Mixer {
     Child<KVCache> kv_cache = DenseKVCache::Config{};
     AXLE_CONFIG(LatentAttention, num_heads, query_rank, kv_rank, nope_dim, rope_dim, value_dim,
                 theta, frequencies, pairs, query_down, query_norm, query_up, kv_down, kv_norm,
-                output, mask, core, kv_cache)
+                output, key_product, value_product, mask, core, kv_cache)
   };
   LatentAttention(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return mask_ && mask_->can_decode(); }
@@ -94,6 +101,7 @@ class LatentAttention final : public Mixer {
   Handle<HeadOutput> output_;
   Handle<AttentionCore> core_;
   Handle<KVCache> kv_cache_;
+  Handle<Product> key_product_, value_product_;
 };
 
 }  // namespace axle

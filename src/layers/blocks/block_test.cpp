@@ -162,7 +162,7 @@ TEST(Repeat, LayersDrawFromKeysOfTheirOwn) {
                                                 md5_mod_2_31_minus_1("layer"));
         return Values{random::normal(own, {3})};
       },
-      {random::key(0)})[0];
+      {random::key_words(0)})[0];
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(noise.at(i), expected.at(i));
 }
 
@@ -176,6 +176,8 @@ TEST(Stacked, TakesOneConfigForEachLayer) {
       build_for_test<Stacked>({.num_layers = 3, .layers = {PreNorm::Config{.body = kSmall}}},
                               {.model_dim = 4}),
       "stacked.layers: must have num_layers entries or none, got 1 and num_layers = 3");
+  EXPECT_ERROR(build_for_test<Stacked>({.num_layers = 3, .layer = {}}, {.model_dim = 4}),
+               "stacked.layer: expected a block, got none; set it or layers");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace axle {
 class GatedAdd final : public Join {
  public:
   struct Config {
-    /// The gate before the sigmoid at the start.
+    /// The gate before the sigmoid at the start: any number.
     double initial = 0;
     AXLE_CONFIG(GatedAdd, initial)
   };

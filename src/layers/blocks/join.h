@@ -26,7 +26,7 @@ class Join : public LayerRole<Join, Tensor(const Tensor& x_BTD, const Tensor& y_
 class Add final : public Join {
  public:
   struct Config {
-    /// Factor of the body's result.
+    /// Factor of the body's result: any number.
     double weight = 1;
     static constexpr std::string_view kFromNumber = "weight";
     AXLE_CONFIG(Add, weight)

@@ -23,10 +23,12 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
     fail("num_layers",
          fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMaxLayers, n));
   }
+  if (cfg.layers.empty() && !cfg.layer)
+    fail("layer", "expected a block, got none; set it or layers");
   for (int64_t i = 0; i < n; ++i) {
-    layers_.push_back(child(fmt::format("layer{}", i),
-                            cfg.layers.empty() ? cfg.layer : cfg.layers[static_cast<size_t>(i)],
-                            dims));
+    const Child<Block>& layer =
+        cfg.layers.empty() ? *cfg.layer : cfg.layers[static_cast<size_t>(i)];
+    layers_.push_back(child(fmt::format("layer{}", i), layer, dims));
   }
 }
 

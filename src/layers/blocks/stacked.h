@@ -1,6 +1,9 @@
 // Blocks one after another, unrolled in the program.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "layers/blocks/transformer_layer.h"
@@ -10,14 +13,15 @@ namespace axle {
 /// x -> layer<n-1>(.. layer1(layer0(x))). Shapes: x_BTD -> y_BTD, dtype of x.
 ///
 /// The children are named layer0, layer1, ... Throws ConfigError at construction if `layers` is not
-/// empty and its size differs from num_layers, or if num_layers > 4096.
+/// empty and its size differs from num_layers, if both `layer` and `layers` are empty, or if
+/// num_layers > 4096.
 class Stacked final : public Block {
  public:
   struct Config {
     /// Number of blocks.
     Required<Positive<int64_t>> num_layers = REQUIRED;
-    /// Config of every block; unused if `layers` is set.
-    Child<Block> layer = TransformerLayer::Config{};
+    /// Config of every block; unused if `layers` is set. None: `layers` is set.
+    std::optional<Child<Block>> layer = TransformerLayer::Config{};
     /// One config for each block; empty: all blocks use `layer`.
     std::vector<Child<Block>> layers = {};
     AXLE_CONFIG(Stacked, num_layers, layer, layers)

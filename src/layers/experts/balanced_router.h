@@ -36,8 +36,8 @@ class BalancedRouter final : public LinearRouter {
     Positive<int64_t> num_expert_groups = 1;
     /// Number of groups that a token may choose from.
     Positive<int64_t> top_groups = 1;
-    /// Bound of the logits: they become cap * tanh(logits / cap); 0: no bound.
-    NonNegative<double> logit_cap = 0;
+    /// Bound of the logits: they become cap * tanh(logits / cap); none: no bound.
+    std::optional<Positive<double>> logit_cap = {};
     /// Weights of the losses.
     RouterLosses losses = {.load_balance = 0, .z = 0, .sequence_balance = 1e-4};
     AXLE_CONFIG(BalancedRouter, top_k, score, update_rate, routed_scale, num_expert_groups,

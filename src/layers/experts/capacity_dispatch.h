@@ -4,6 +4,7 @@
 // outer batch as in Table 1 of arXiv 2405.15052.
 #pragma once
 
+#include "base/checked.h"
 #include "layers/experts/dispatch.h"
 
 namespace axle {
@@ -36,7 +37,9 @@ class CapacityDispatch final : public Dispatch {
                 eval_capacity_factor, min_capacity)
   };
   CapacityDispatch(const Config& cfg, const Dims& dims, const Scope&);
-  int64_t num_groups() const override { return cfg_.outer_batch * cfg_.num_groups; }
+  int64_t num_groups() const override {
+    return saturating_product(cfg_.outer_batch, cfg_.num_groups);
+  }
   bool may_drop() const override { return true; }
   Dispatched run(const Tensor& x_BTD, const Routing& routing,
                  const Experts& experts) const override;

@@ -3,15 +3,26 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "layers/experts/router.h"
 
 namespace axle {
 
-/// Runs all experts. Without sizes: x[E, .., D] -> y[E, .., D], where dim 0 counts the experts.
-/// With sizes i32[E]: x_MD -> y_MD, where the rows are sorted by expert and sizes counts those of
-/// each.
-using Experts = std::function<Tensor(const Tensor& x, const std::optional<Tensor>& sizes_E)>;
+/// The experts of a mixture.
+struct Experts {
+  /// Runs the experts whose parameters the current invocation has. Without sizes: x[E, .., D] ->
+  /// y[E, .., D], where dim 0 counts the experts. With sizes i32[E]: x_MD -> y_MD, where the rows
+  /// are sorted by expert and sizes counts those of each.
+  std::function<Tensor(const Tensor& x, const std::optional<Tensor>& sizes_E)> run;
+  /// Paths of their parameters. Dim 0 of each counts the experts.
+  std::vector<std::string> parameters = {};
+
+  Tensor operator()(const Tensor& x, const std::optional<Tensor>& sizes_E) const {
+    return run(x, sizes_E);
+  }
+};
 
 struct Dispatched {
   /// The sum over choices of weight * expert(x): [B, T, D], dtype of x.

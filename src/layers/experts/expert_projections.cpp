@@ -3,19 +3,39 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/create.h"
+#include "ops/dims.h"
+#include "ops/movement/broadcast.h"
 #include "ops/random/random.h"
+#include "ops/reductions/reduce.h"
+#include "transform/custom_vjp.h"
 #include "transform/ragged_map.h"
 #include "transform/vmap.h"
 
 namespace axle {
+namespace {
+
+// Returns a copy of the state for each part of a batch. The gradient of the state is the largest
+// one of the copies.
+Tensor parts_of_gradient(const Tensor& state, int64_t num_parts) {
+  const CustomVjp rule{
+      .name = "parts_of_gradient",
+      .forward =
+          [num_parts](const Values& x) {
+            const Shape& shape = x[0].shape();
+            return WithResiduals{{broadcast_in_dim(x[0], prepended(num_parts, shape),
+                                                   axis_range(1, std::ssize(shape) + 1))},
+                                 {}};
+          },
+      .backward = [](const Values&, const Values& g) { return Values{reduce_max(g[0], {0})}; }};
+  return custom_vjp(rule, {state})[0];
+}
+
+}  // namespace
 
 ExpertProjections::ExpertProjections(Handle<Projection> one, int64_t num_experts)
-    : one_(std::move(one)), num_experts_(num_experts) {
-  if (one_->state_specs().empty()) return;
-  throw ConfigError(fmt::format("{}: expected a projection without state in training, got {}",
-                                one_->config_path(), one_->state_specs().begin()->first));
-}
+    : one_(std::move(one)), num_experts_(num_experts) {}
 
 Tree<ParamSpec> ExpertProjections::param_specs() const {
   Tree<ParamSpec> specs = one_->param_specs();
@@ -46,37 +66,77 @@ Tree<Tensor> ExpertProjections::initialize(const random::Key& key) const {
   return out;
 }
 
-TensorFunction ExpertProjections::one_call() const {
+ExpertProjections::StateOfCalls ExpertProjections::state_of_calls() const {
+  const InvocationOptions options = Invocation::current().nested_options();
+  StateOfCalls out;
+  for (const auto& [path, spec] : one_->state_specs()) {
+    if (!options.state.contains(path)) continue;  // whoever reads it says that it is missing
+    (spec.update == StateUpdate::kGradient ? out.gradients : out.others).push_back(path);
+  }
+  return out;
+}
+
+TensorFunction ExpertProjections::one_call(StateOfCalls& state) const {
   Invocation& outer = Invocation::current();
   InvocationOptions options = outer.nested_options();
   options.summaries = false;
-  options.state.clear();
-  return [this, options, root = outer.path()](const Values& values) {
+  return [this, options, root = outer.path(), &state](const Values& values) {
     InvocationOptions own = options;
     if (own.key) own.key = random::fold_in(own.key, values[1]);
     Tree<Tensor> parameters;
     auto at = values.begin() + 2;
+    for (const std::string& path : state.gradients) own.state.at(path) = *at++;
     for (const auto& [path, spec] : one_->param_specs()) parameters.emplace(path, *at++);
     Invocation inner(root, std::move(parameters), std::move(own));
-    const Tensor y = one_(values[0]);
-    if (!inner.collection().aux_losses.empty()) {
+    Values out{one_(values[0])};
+    const OutputCollection& collected = inner.collection();
+    if (!collected.aux_losses.empty()) {
       throw ConfigError(fmt::format("{}: expected a projection without aux losses, got {}",
-                                    one_->config_path(),
-                                    inner.collection().aux_losses.begin()->first));
+                                    one_->config_path(), collected.aux_losses.begin()->first));
     }
-    return Values{y};
+    for (const std::string& path : state.others) {
+      const auto set = collected.state.find(path);
+      if (set != collected.state.end()) state.set.insert(path);
+      out.push_back(set != collected.state.end() ? set->second : options.state.at(path));
+    }
+    return out;
   };
 }
 
 Tensor ExpertProjections::operator()(const Tensor& x, const std::optional<Tensor>& sizes_E) const {
-  Values parameters;
-  for (const auto& [path, spec] : one_->param_specs())
-    parameters.push_back(Invocation::current().parameter(path));
-  const Tensor number = iota({x.dim(0)}, 0, DType::kU32);
-  if (sizes_E) return ragged_map(one_call(), {x, number}, parameters, *sizes_E)[0];
-  Values arguments{x, number};
-  arguments.insert(arguments.end(), parameters.begin(), parameters.end());
-  return vmap(one_call(), arguments)[0];
+  Invocation& outer = Invocation::current();
+  StateOfCalls state = state_of_calls();
+  const Tree<ParamSpec> state_specs = one_->state_specs();
+  Values arguments{x, iota({x.dim(0)}, 0, DType::kU32)}, parameters;
+  const InvocationOptions options = outer.nested_options();
+  for (const std::string& path : state.gradients)
+    arguments.push_back(parts_of_gradient(options.state.at(path), x.dim(0)));
+  for (const auto& [path, spec] : one_->param_specs()) parameters.push_back(outer.parameter(path));
+
+  const auto is_maximum = [&](const std::string& path) {
+    return state_specs.at(path).update == StateUpdate::kMaximum;
+  };
+  Values results;
+  if (sizes_E) {
+    std::vector<RowResult> kinds{RowResult::kEach};
+    for (const std::string& path : state.others)
+      kinds.push_back(is_maximum(path) ? RowResult::kMaximum : RowResult::kSame);
+    results = ragged_map(one_call(state), arguments, parameters, *sizes_E, kinds);
+  } else {
+    VmapOptions axes{.out_axes = {0}};
+    for (const std::string& path : state.others)
+      axes.out_axes.push_back(is_maximum(path) ? std::optional<int64_t>(0) : std::nullopt);
+    arguments.insert(arguments.end(), parameters.begin(), parameters.end());
+    results = vmap(one_call(state), arguments, axes);
+    for (size_t i = 0; i < state.others.size(); ++i) {
+      if (is_maximum(state.others[i])) results[i + 1] = reduce_max(results[i + 1], {0});
+    }
+  }
+  for (size_t i = 0; i < state.others.size(); ++i) {
+    if (state.set.contains(state.others[i]))
+      outer.collection().state.insert_or_assign(state.others[i], results[i + 1]);
+  }
+  return results[0];
 }
 
 }  // namespace axle

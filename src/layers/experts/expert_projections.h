@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "layers/projection.h"
 
@@ -11,7 +12,8 @@ namespace axle {
 /// leading dim that counts the experts, sharded over the mesh axis `expert`: weight[E, I, O].
 ///
 /// Any projection will do: each of its products with a weight is one batched or one ragged product.
-/// Throws ConfigError if it keeps state in training.
+/// State of the projection is shared by all experts. Throws ShapeError in a call that sets state
+/// that differs between tokens or experts, unless its StateUpdate says how to merge it.
 class ExpertProjections {
  public:
   ExpertProjections(Handle<Projection> one, int64_t num_experts);
@@ -24,8 +26,16 @@ class ExpertProjections {
   Tensor operator()(const Tensor& x, const std::optional<Tensor>& sizes_E) const;
 
  private:
-  // Returns the projection as a function of one call's values: x, its number, then its parameters.
-  TensorFunction one_call() const;
+  // State that calls take and return, in the order of their values.
+  struct StateOfCalls {
+    std::vector<std::string> gradients;      // StateUpdate::kGradient, taken
+    std::vector<std::string> others;         // returned behind y
+    std::set<std::string, std::less<>> set;  // by a traced call
+  };
+  StateOfCalls state_of_calls() const;
+  // Returns the projection as a function of one call's values: x, its number, its part of each
+  // gradient, then its parameters.
+  TensorFunction one_call(StateOfCalls& state) const;
 
   Handle<Projection> one_;
   int64_t num_experts_;

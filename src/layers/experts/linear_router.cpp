@@ -37,8 +37,9 @@ LinearRouter::LinearRouter(const Common& common, const Dims& dims, const Scope& 
 
 Tensor LinearRouter::logits(const Tensor& x_BTD) {
   const Tensor logits_BTE = dot(x_BTD, weight_(), {.result_dtype = DType::kF32});
-  const double cap = common_.logit_cap;
-  return cap == 0 ? logits_BTE : cap * tanh(logits_BTE / cap);
+  if (!common_.logit_cap) return logits_BTE;
+  const double cap = *common_.logit_cap;
+  return cap * tanh(logits_BTE / cap);
 }
 
 Routing LinearRouter::routing(const Tensor& logits_BTE, const Tensor& scores_BTE,

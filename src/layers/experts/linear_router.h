@@ -24,7 +24,7 @@ class LinearRouter : public Router {
   /// The fields that every linear router has.
   struct Common {
     int64_t num_choices;
-    double logit_cap;  // 0: no cap
+    std::optional<Positive<double>> logit_cap;
     RouterLosses losses;
   };
   /// Throws ConfigError unless a token can choose `num_choices` experts.

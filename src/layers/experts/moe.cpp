@@ -73,6 +73,18 @@ Tensor MoE::run_experts(const Tensor& x, const std::optional<Tensor>& sizes_E) c
   return down_(name(constrain(hidden, sizes_E ? kSortedAxes : kBlockAxes), "hidden"), sizes_E);
 }
 
+Experts MoE::experts() const {
+  Experts out{
+      .run = [this](const Tensor& x, const auto& sizes_E) { return run_experts(x, sizes_E); }};
+  const auto add = [&](const ExpertProjections& projections) {
+    for (const auto& [path, spec] : projections.param_specs()) out.parameters.push_back(path);
+  };
+  if (gate_) add(*gate_);
+  add(up_);
+  add(down_);
+  return out;
+}
+
 void MoE::add_losses(const Routing& routing, const Dispatched& dispatched) {
   if (decoding()) return;  // nothing is dropped, and the router gives no losses
   if (dispatched.dropped_K) add_summary("dropped", mean(*dispatched.dropped_K));
@@ -86,16 +98,15 @@ void MoE::check_groups(const Tensor& x_BTD) const {
   const int64_t groups = dispatch_->num_groups();
   if (decoding() || (x_BTD.rank() == 3 && x_BTD.dim(0) * x_BTD.dim(1) % groups == 0)) return;
   throw ShapeError(
-      fmt::format("{}.dispatch: expected x [B, T, D] with tokens that form {} groups, got {}",
+      fmt::format("{}.dispatch: expected x [B, T, D] with tokens that form {} groups "
+                  "(outer_batch * num_groups), got {}",
                   config_path(), groups, to_text(x_BTD.type())));
 }
 
 Tensor MoE::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_groups(x_BTD);
   const Routing routing = router_(x_BTD);
-  const Dispatched dispatched =
-      dispatch_->run(x_BTD, routing,
-                     [&](const Tensor& x, const auto& sizes_E) { return run_experts(x, sizes_E); });
+  const Dispatched dispatched = dispatch_->run(x_BTD, routing, experts());
   add_losses(routing, dispatched);
   return shared_ ? dispatched.y_BTD + (*shared_)(x_BTD, context) : dispatched.y_BTD;
 }

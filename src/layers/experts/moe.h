@@ -5,13 +5,13 @@
 #pragma once
 
 #include "layers/blocks/mixer.h"
-#include "layers/dims.h"
 #include "layers/experts/adaptive_loss_scale.h"
 #include "layers/experts/expert_projections.h"
 #include "layers/experts/sorted_dispatch.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/feed_forward/activation.h"
 #include "layers/linear.h"
+#include "layers/width.h"
 
 namespace axle {
 
@@ -67,6 +67,7 @@ class MoE final : public Mixer {
  private:
   void check_groups(const Tensor& x_BTD) const;
   Tensor run_experts(const Tensor& x, const std::optional<Tensor>& sizes_E) const;
+  Experts experts() const;
   void add_losses(const Routing& routing, const Dispatched& dispatched);
 
   int64_t num_experts_, hidden_dim_;

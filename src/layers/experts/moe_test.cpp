@@ -1,6 +1,8 @@
 // Mixtures of experts: laws, what exchanging parts keeps, losses, mistakes.
 #include "layers/experts/moe.h"
 
+#include <gmock/gmock.h>
+
 #include <numeric>
 
 #include "config/register.h"
@@ -9,9 +11,11 @@
 #include "layers/experts/switch_router.h"
 #include "layers/experts/top2_router.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/products/lora_product.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/reductions/reduce.h"
+#include "testing/error_of.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -35,6 +39,12 @@ MoE::Config with_bias() {
   cfg.down = Linear::Config{};
   return cfg;
 }
+MoE::Config with_adapters() {
+  const Linear::Config adapted{.bias = false, .product = LoraProduct::Config{.rank = 2}};
+  MoE::Config cfg = small(TopKRouter::Config{});
+  cfg.gate = cfg.up = cfg.down = adapted;
+  return cfg;
+}
 MoE::Config with_shared() {
   MoE::Config cfg = small(BalancedRouter::Config{.top_k = 2});
   cfg.shared = FeedForward::Config{.hidden_dim = FixedDim{5}};
@@ -54,6 +64,7 @@ AXLE_LAYER_LAWS(MoE, {.model_dim = 4},
                  {"gumbel",
                   small(TopKRouter::Config{.noise = RouterNoise{"gumbel", &gumbel_noise}})},
                  {"bias", with_bias()},
+                 {"lora", with_adapters()},
                  {"shared", with_shared()}})
 
 // Returns results and gradients of a training call. The gradients are those of one fixed cotangent.
@@ -222,7 +233,7 @@ TEST(MoE, LearnsOneExpertForEachCluster) {
   EXPECT_EQ(last[2].at(0), 1) << "each expert has a quarter of the tokens";
 }
 
-/// x -> x, with state that changes in training.
+/// x -> x, with state of each token.
 class Remembering final : public Projection {
  public:
   struct Config {
@@ -233,7 +244,10 @@ class Remembering final : public Projection {
   }
 
  protected:
-  Tensor forward(const Tensor& x) override { return x; }
+  Tensor forward(const Tensor& x) override {
+    set_state("seen", sum(x));
+    return x;
+  }
 };
 AXLE_REGISTER(Remembering)
 
@@ -274,10 +288,6 @@ TEST(MoE, MistakesFailAtConstruction) {
   cfg.hidden_dim = FixedDim{0};
   EXPECT_EQ(mistake(cfg), "mo_e.hidden_dim.dim: expected an integer of at least 1, got 0");
   cfg = small(TopKRouter::Config{});
-  cfg.up = Remembering::Config{};
-  EXPECT_EQ(mistake(cfg),
-            "mo_e.up: expected a projection without state in training, got mo_e/up/seen");
-  cfg = small(TopKRouter::Config{});
   cfg.adaptive_load_balance = AdaptiveLossScale::Config{.max_overload = 0.1, .min_weight = 0.1};
   EXPECT_EQ(mistake(cfg),
             "mo_e.adaptive_load_balance: expected none, since the dispatch drops nothing, got a "
@@ -286,6 +296,14 @@ TEST(MoE, MistakesFailAtConstruction) {
 
 TEST(MoE, MistakesOfACall) {
   MoE::Config cfg = small(TopKRouter::Config{});
+  cfg.up = Remembering::Config{};
+  cfg.hidden_dim = FixedDim{4};
+  auto remembering = build_for_test<MoE>(cfg, {.model_dim = 4});
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                remembering.run(normal_values({1, 3, 4}, 1), {.training = true});
+              }),
+              ::testing::HasSubstr("expected result 1 to be the same for all rows, got one that "
+                                   "differs"));
   cfg.up = Penalized::Config{};
   cfg.hidden_dim = FixedDim{4};
   auto moe = build_for_test<MoE>(cfg, {.model_dim = 4});
@@ -295,7 +313,8 @@ TEST(MoE, MistakesOfACall) {
       small(TopKRouter::Config{}, CapacityDispatch::Config{.outer_batch = 2, .num_groups = 2}),
       {.model_dim = 4});
   EXPECT_ERROR(grouped.run(normal_values({2, 3, 4}, 1)),
-               "mo_e.dispatch: expected x [B, T, D] with tokens that form 4 groups, got "
+               "mo_e.dispatch: expected x [B, T, D] with tokens that form 4 groups "
+               "(outer_batch * num_groups), got "
                "f32[2, 3, 4]");
 }
 

@@ -1,4 +1,4 @@
-// The losses that keep a router in order: equal loads for the experts, small logits.
+// The losses that keep a router balanced: equal loads of the experts, small logits.
 #pragma once
 
 #include "config/fields/ranged.h"

@@ -1,44 +1,59 @@
 #include "layers/experts/sorted_dispatch.h"
 
+#include <algorithm>
+
 #include "config/register.h"
-#include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
+#include "layers/experts/sorted_tokens.h"
+#include "layers/mesh_axes.h"
 #include "ops/movement/shape.h"
-#include "ops/movement/sort.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
+#include "transform/shard_map/shard_map.h"
 
 namespace axle {
 namespace {
 
-const GatherOptions kPermutation = {.mode = GatherMode::kPromiseInBounds, .unique_indices = true};
-
-// Returns how many choices fall on each expert: i32[M] -> i32[E].
-Tensor sizes_of(const Tensor& experts_M, int64_t num_experts) {
-  return reduce_sum(one_hot(experts_M, num_experts, DType::kI32), {0});
-}
+Tensor rows(const Tensor& t_BTX) { return flatten(t_BTX, 0, 1); }
 
 }  // namespace
 
-// Choices are numbered k * N + n, so that the sum over a token's choices adds whole blocks.
 Dispatched SortedDispatch::run(const Tensor& x_BTD, const Routing& routing,
                                const Experts& experts) const {
-  const int64_t num_choices = routing.experts_BTK.dim(2), model_dim = x_BTD.dim(2);
-  const auto by_choice = [&](const Tensor& t_BTK) {
-    return swap_axes(reshape(t_BTK, {-1, num_choices}), 0, 1);
+  return {.y_BTD = on_devices(x_BTD, routing, experts)};
+}
+
+Tensor SortedDispatch::on_devices(const Tensor& x_BTD, const Routing& routing,
+                                  const Experts& experts) const {
+  Invocation& outer = Invocation::current();
+  const Mesh& mesh = outer.options().mesh;
+  const PartitionSpec tokens = restrict(kTokenAxes, x_BTD.shape(), mesh);
+  const DimAxes expert_axes = restrict(PartitionSpec{{"expert"}}, mesh).dims[0];
+
+  ShardMapOptions map{.mesh = mesh, .in_specs = {tokens, tokens, tokens}, .out_specs = {tokens}};
+  for (const std::string& axis : expert_axes) map.axes.push_back(axis);
+  for (const DimAxes& dim : tokens.dims) {
+    for (const std::string& axis : dim) {
+      if (std::ranges::count(map.axes, axis) == 0) map.axes.push_back(axis);
+    }
+  }
+  Values arguments{x_BTD, routing.experts_BTK, routing.weights_BTK};
+  for (const std::string& path : experts.parameters) {
+    arguments.push_back(outer.parameter(path));
+    map.in_specs.push_back({{expert_axes}});
+  }
+  const auto of_device = [&](const Values& v) {
+    Tree<Tensor> parameters;
+    for (size_t i = 0; i < experts.parameters.size(); ++i)
+      parameters.emplace(experts.parameters[i], v[3 + i]);
+    const Invocation inner(outer.path(), std::move(parameters), outer.nested_options());
+    const Tensor y_ND =
+        run_sorted_over(expert_axes, rows(v[0]), rows(v[1]), rows(v[2]), experts, num_experts_);
+    return Values{reshape(y_ND, v[0].shape())};
   };
-  const Tensor x_ND = reshape(x_BTD, {-1, model_dim});
-  const Tensor experts_M = flatten(by_choice(routing.experts_BTK));
-  const Tensor order_M = argsort(experts_M), place_M = argsort(order_M);
-  const Tensor token_M = remainder(order_M, full_like(order_M, x_ND.dim(0)));
-  const Tensor in_MD = take(x_ND, token_M, 0, {.mode = GatherMode::kPromiseInBounds});
-  const Tensor out_MD = experts(in_MD, sizes_of(experts_M, num_experts_));
-  const Tensor out_KND = unflatten(take(out_MD, place_M, 0, kPermutation), 0, {num_choices, -1});
-  const Tensor y_ND =
-      einsum("knd,kn->nd", astype(out_KND, DType::kF32), by_choice(routing.weights_BTK));
-  return {.y_BTD = reshape(astype(y_ND, x_BTD.dtype()), x_BTD.shape())};
+  if (map.axes.empty()) {
+    const Tensor y_ND = run_sorted(rows(x_BTD), rows(routing.experts_BTK),
+                                   rows(routing.weights_BTK), experts, num_experts_);
+    return reshape(y_ND, x_BTD.shape());
+  }
+  return shard_map(of_device, arguments, map)[0];
 }
 
 AXLE_REGISTER(SortedDispatch)

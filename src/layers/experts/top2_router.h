@@ -14,8 +14,8 @@ namespace axle {
 class Top2Router final : public LinearRouter {
  public:
   struct Config {
-    /// Bound of the logits: they become cap * tanh(logits / cap); 0: no bound.
-    NonNegative<double> logit_cap = 0;
+    /// Bound of the logits: they become cap * tanh(logits / cap); none: no bound.
+    std::optional<Positive<double>> logit_cap = {};
     /// Weights of the losses.
     RouterLosses losses = {};
     AXLE_CONFIG(Top2Router, logit_cap, losses)

@@ -43,8 +43,8 @@ class TopKRouter final : public LinearRouter {
     ExpertWeights weights = ExpertWeights::kSumToOne;
     /// Noise of the logits in training; none: no noise.
     std::optional<RouterNoise> noise = {};
-    /// Bound of the logits: they become cap * tanh(logits / cap); 0: no bound.
-    NonNegative<double> logit_cap = 0;
+    /// Bound of the logits: they become cap * tanh(logits / cap); none: no bound.
+    std::optional<Positive<double>> logit_cap = {};
     /// Weights of the losses.
     RouterLosses losses = {};
     AXLE_CONFIG(TopKRouter, top_k, score, weights, noise, logit_cap, losses)

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "config/mistakes.h"
+#include "nn/draw_parameter.h"
 #include "ops/dims.h"
 #include "ops/movement/broadcast.h"
-#include "ops/random/random.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -34,14 +33,6 @@ HostTensor copies(const HostTensor& one, const ParamSpec& spec) {
   return eval(fn, {one})[0];
 }
 
-HostTensor drawn(const std::string& path, const ParamSpec& spec, int64_t seed) {
-  const auto fn = [&](const Values& x) {
-    const random::Key key = random::Key::wrap(x[0]);
-    return Values{spec.initialiser().draw(random::fold_in(key, md5_mod_2_31_minus_1(path)))};
-  };
-  return eval(fn, {random::key(seed)})[0];
-}
-
 }  // namespace
 
 Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& specs,
@@ -51,7 +42,7 @@ Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& 
   for (const auto& [path, spec] : specs) {
     const auto it = dense.find(path);
     if (it == dense.end()) {
-      out.emplace(path, drawn(path, spec, seed));
+      out.emplace(path, draw_parameter(path, spec, seed));
     } else if (it->second.type() == spec.type()) {
       out.emplace(path, it->second);
     } else if (const auto one = type_of_one(spec); one && it->second.type() == *one) {

@@ -11,13 +11,13 @@
 
 namespace axle {
 
-/// Returns values for all parameters of `specs`, from those of a model with the same layers but for
-/// the experts. A parameter with the path and type of a dense one keeps its value. One with the
-/// path of a dense one and a dim more, which the mesh axis `expert` alone shards, gets a copy for
-/// each expert. Parameters without a dense one, as those of routers, are drawn from the seed.
+/// Makes the parameters of a mixture of experts, `specs`, from those of a dense model. A parameter
+/// with the path and type of a dense one gets its value. One with the path of a dense one and a dim
+/// more, which the mesh axis `expert` alone shards, gets a copy for each expert. Parameters whose
+/// path the dense model lacks, such as those of routers, are drawn from the seed.
 ///
 /// Throws ConfigError with a line for each parameter whose type fits neither way, and for each
-/// dense one of which nothing is made.
+/// dense parameter that is not used.
 Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& specs,
                           int64_t seed);
 

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "layers/blocks/mixer.h"
-#include "layers/dims.h"
 #include "layers/feed_forward/activation.h"
 #include "layers/linear.h"
+#include "layers/width.h"
 
 namespace axle {
 

@@ -1,9 +1,9 @@
 // The sizes of the projections to and from a hidden layer.
 #pragma once
 
-#include "layers/dims.h"
 #include "layers/mesh_axes.h"
 #include "layers/projection.h"
+#include "layers/width.h"
 
 namespace axle {
 

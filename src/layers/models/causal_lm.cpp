@@ -1,31 +1,10 @@
 #include "layers/models/causal_lm.h"
 
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "config/register.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/exponential.h"
-#include "ops/reductions/reduce.h"
+#include "layers/models/token_batch.h"
+#include "layers/models/token_losses.h"
 
 namespace axle {
-namespace {
-
-std::optional<Tensor> find(const Tree<Tensor>& batch, const std::string& key) {
-  const auto it = batch.find(key);
-  return it == batch.end() ? std::nullopt : std::optional(it->second);
-}
-
-MixerContext context_of(const Tree<Tensor>& batch) {
-  return {.positions = find(batch, "input_positions"),
-          .segment_ids = find(batch, "input_segment_ids"),
-          .last_index = find(batch, "last_index"),
-          .prefix_lengths = find(batch, "prefix_lengths")};
-}
-
-}  // namespace
 
 CausalLM::CausalLM(const Config& cfg, const Dims&, const Scope& scope)
     : Model(scope),
@@ -33,61 +12,37 @@ CausalLM::CausalLM(const Config& cfg, const Dims&, const Scope& scope)
       loss_chunk_len_(cfg.loss_chunk_len),
       decoder_(child("decoder", cfg.decoder, {})) {}
 
-Tensor CausalLM::required(const Tree<Tensor>& batch, const std::string& key) const {
-  const auto found = find(batch, key);
-  if (!found)
-    throw ConfigError(fmt::format("{}: the batch must hold {}, got none",
-                                  path().empty() ? "the model" : path(), key));
-  return *found;
-}
-
-LossSums CausalLM::sums(const Tensor& ids_BT, const Tensor& labels_BT,
-                        const MixerContext& context) {
-  if (!loss_chunk_len_) return loss_sums(decoder_(ids_BT, context), labels_BT);
-  const Tensor x_BTD = decoder_->hidden(ids_BT, context);
-  const Invocation& outer = Invocation::current();
-  return chunked_loss_sums(
-      [&](const Tensor& x_BtD) {
-        const Invocation in_chunk(outer.path(), outer.parameters(),
-                                  {.training = outer.options().training, .in_loop = true});
-        return decoder_->logits_of(x_BtD);
-      },
-      x_BTD, labels_BT, *loss_chunk_len_);
-}
-
-ModelOutput CausalLM::forward(const Tree<Tensor>& batch) {
-  const Tensor labels_BT = required(batch, "target_labels");
-  const LossSums all = sums(required(batch, "input_ids"), labels_BT, context_of(batch));
-  const Tensor num_targets = sum(astype(labels_BT >= 0, all.cross_entropy.dtype()));
-  const Tensor divisor = maximum(num_targets, 1);
-
-  ModelOutput out{.loss = all.cross_entropy / divisor};
-  out.metrics.emplace("cross_entropy", out.loss);
-  out.metrics.emplace(kNumTargets, num_targets);
-  if (z_loss_scale_ != 0) {
-    const Tensor z_loss = z_loss_scale_ * (all.squared_log_z / divisor);
-    out.metrics.emplace("z_loss", z_loss);
-    out.loss = out.loss + z_loss;
-  }
-  Tree<Tensor> aux_losses = std::exchange(Invocation::current().collection().aux_losses, {});
-  if (!aux_losses.empty()) {
-    Tensor total;
-    for (const auto& [path, value] : aux_losses) {
-      const Tensor term = astype(sum(value), out.loss.dtype());
-      total = total ? total + term : term;
-    }
-    out.metrics.emplace("aux_loss", total);
-    out.loss = out.loss + total;
-  }
+ModelOutput CausalLM::losses(const Tree<Tensor>& batch, const TokenLoss* further) {
+  const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
+  const Tensor ids_BT = batch_tensor(batch, "input_ids", *this);
+  const MixerContext context = context_of(batch);
+  const LossSums sums = loss_chunk_len_
+                            ? head_loss_sums(*decoder_, decoder_->hidden(ids_BT, context),
+                                             labels_BT, loss_chunk_len_, further)
+                            : loss_sums(decoder_(ids_BT, context), labels_BT, further);
+  ModelOutput out = mean_losses(sums, num_targets_of(labels_BT, sums), z_loss_scale_, further);
+  take_aux_losses(out);
   return out;
 }
 
+ModelOutput CausalLM::forward(const Tree<Tensor>& batch) { return losses(batch, nullptr); }
+
+ModelOutput CausalLM::forward_with(const Tree<Tensor>& batch, const TokenLoss& further) {
+  return losses(batch, &further);
+}
+
+Tensor CausalLM::hidden_forward(const Tree<Tensor>& batch) {
+  return decoder_->hidden(batch_tensor(batch, "input_ids", *this), context_of(batch));
+}
+
+Tensor CausalLM::head_forward(const Tensor& x_BTD) { return decoder_->logits_of(x_BTD); }
+
 Tensor CausalLM::logits_forward(const Tree<Tensor>& batch) {
-  return decoder_(required(batch, "input_ids"), context_of(batch));
+  return decoder_(batch_tensor(batch, "input_ids", *this), context_of(batch));
 }
 
 Tensor CausalLM::next_logits_forward(const Tree<Tensor>& batch) {
-  return decoder_->next_logits(required(batch, "input_ids"), context_of(batch));
+  return decoder_->next_logits(batch_tensor(batch, "input_ids", *this), context_of(batch));
 }
 
 AXLE_REGISTER(CausalLM)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "layers/models/decoder.h"
-#include "layers/models/loss_sums.h"
 #include "layers/models/model.h"
 
 namespace axle {
@@ -11,8 +10,8 @@ namespace axle {
 /// targets >= 0, plus the sum of all auxiliary losses.
 ///
 /// Numerics: the loss is f32 whatever the dtype of the logits.
-/// Metrics: "cross_entropy" (mean) and "num_targets"; "z_loss" if z_loss_scale is not 0; "aux_loss"
-/// if a layer added one.
+/// Metrics: "cross_entropy" (mean), "accuracy" (the share of targets that have the largest logit)
+/// and "num_targets"; "z_loss" if z_loss_scale is not 0; "aux_loss" if a layer added one.
 class CausalLM final : public Model {
  public:
   struct Config {
@@ -28,16 +27,18 @@ class CausalLM final : public Model {
   CausalLM(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
   int64_t vocab_size() const override { return decoder_->vocab_size(); }
+  std::optional<int64_t> max_seq_len() const override { return decoder_->max_seq_len(); }
 
  protected:
   ModelOutput forward(const Tree<Tensor>& batch) override;
+  ModelOutput forward_with(const Tree<Tensor>& batch, const TokenLoss& further) override;
+  Tensor hidden_forward(const Tree<Tensor>& batch) override;
+  Tensor head_forward(const Tensor& x_BTD) override;
   Tensor logits_forward(const Tree<Tensor>& batch) override;
   Tensor next_logits_forward(const Tree<Tensor>& batch) override;
 
  private:
-  Tensor required(const Tree<Tensor>& batch, const std::string& key) const;
-
-  LossSums sums(const Tensor& ids_BT, const Tensor& labels_BT, const MixerContext& context);
+  ModelOutput losses(const Tree<Tensor>& batch, const TokenLoss* further);
 
   NonNegative<double> z_loss_scale_;
   std::optional<int64_t> loss_chunk_len_;

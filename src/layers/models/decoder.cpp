@@ -10,6 +10,7 @@ namespace axle {
 
 Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
     : LayerRole(scope),
+      model_dim_(cfg.model_dim),
       vocab_size_(cfg.vocab_size),
       max_seq_len_(cfg.max_seq_len),
       emb_(child("emb", cfg.emb, {.vocab_size = cfg.vocab_size, .model_dim = cfg.model_dim})),
@@ -42,6 +43,11 @@ Tensor Decoder::head(const Tensor& x) { return lm_head_ ? (*lm_head_)(x) : emb_-
 
 Tensor Decoder::forward(const Tensor& ids_BT, const MixerContext& context) {
   return constrain(head(compute_hidden(ids_BT, context)), kTokenPartsAxes);
+}
+
+Tensor Decoder::embed(const Tensor& ids_BT) {
+  const Invocation::Frame frame(*this);
+  return emb_(ids_BT);
 }
 
 Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {

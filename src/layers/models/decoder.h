@@ -51,6 +51,8 @@ class Decoder final
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
 
+  /// Returns x_BTD, the embedded tokens, without positions and dropout.
+  Tensor embed(const Tensor& ids_BT);
   /// Returns x_BTD, the input of the head.
   Tensor hidden(const Tensor& ids_BT, const MixerContext& context);
   /// Returns logits_BTV of x_BTD.
@@ -58,6 +60,7 @@ class Decoder final
   /// Returns logits_BV of the last token of each row (MixerContext::last).
   Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
   std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
+  int64_t model_dim() const { return model_dim_; }
   int64_t vocab_size() const { return vocab_size_; }
 
  protected:
@@ -67,7 +70,7 @@ class Decoder final
   Tensor compute_hidden(const Tensor& ids_BT, const MixerContext& context);
   Tensor head(const Tensor& x);
 
-  int64_t vocab_size_;
+  int64_t model_dim_, vocab_size_;
   std::optional<int64_t> max_seq_len_;
   Handle<TokenEmbedding> emb_;
   std::optional<Handle<PositionEmbedding>> position_emb_;

@@ -9,8 +9,6 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/index.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
 #include "transform/custom_vjp.h"
 
 namespace axle {
@@ -42,7 +40,9 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),
-      table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes} {
+      table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes},
+      product_(child("product", cfg.product,
+                     product_dims("...d,vd->...v", *this, weight_, WeightUse::kOthersToo))) {
   for (DimAxes& axes : table_axes_.dims) std::erase_if(axes, divides_model_dim);
 }
 
@@ -74,9 +74,7 @@ Tensor Embedding::look_up(const Tensor& ids_BT) {
   return constrain(custom_vjp(lookup, {weight_(), ids_BT})[0], kTokenAxes);
 }
 
-Tensor Embedding::attend_forward(const Tensor& x_BTD) {
-  return einsum("...d,vd->...v", x_BTD, weight_());
-}
+Tensor Embedding::attend_forward(const Tensor& x_BTD) { return product_(x_BTD, weight_()); }
 
 const RoleMethods embedding_methods(typeid(TokenEmbedding),
                                     {{"attend", TokenEmbedding::kAttendInputs}});

@@ -6,7 +6,7 @@
 
 #include "layers/mesh_axes.h"
 #include "layers/models/embedding_scale.h"
-#include "nn/layer.h"
+#include "layers/products/plain_product.h"
 
 namespace axle {
 
@@ -50,7 +50,9 @@ class Embedding final : public TokenEmbedding {
         VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
     /// Factor on the vectors that are looked up, not on those of attend(); none: no factor.
     std::optional<EmbeddingScale> scale = {};
-    AXLE_CONFIG(Embedding, init, scale)
+    /// Multiplies x by the weight, in attend().
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(Embedding, init, scale, product)
   };
   Embedding(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -68,6 +70,7 @@ class Embedding final : public TokenEmbedding {
   // Layout of the weight during the lookup, without kModelDimAxes: the weight is all-gathered over
   // them first. A lookup in a table sharded over them would move every token between devices.
   PartitionSpec table_axes_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

@@ -94,9 +94,37 @@ TEST(CausalLM, LossIsTheMeanOverLabelsThatCount) {
   const auto [ce2, z2] = cross_entropy_of(logits, 4, 4);
   const double z_loss = 0.5 * (z1 * z1 + z2 * z2) / 2;
   EXPECT_NEAR(out[0].at(0), (ce1 + ce2) / 2 + z_loss, 1e-5);
-  EXPECT_NEAR(out[1].at(0), (ce1 + ce2) / 2, 1e-5) << "cross_entropy";
-  EXPECT_EQ(out[2].at(0), 2) << "num_targets";
-  EXPECT_NEAR(out[3].at(0), z_loss, 1e-5) << "z_loss";
+  EXPECT_NEAR(out[2].at(0), (ce1 + ce2) / 2, 1e-5) << "cross_entropy";
+  EXPECT_EQ(out[3].at(0), 2) << "num_targets";
+  EXPECT_NEAR(out[4].at(0), z_loss, 1e-5) << "z_loss";
+}
+
+TEST(CausalLM, AccuracyCountsTheTargetsThatHaveTheLargestLogit) {
+  auto layer = build_for_test<CausalLM>({.decoder = decoder()}, {});
+  const HostTensor logits =
+      layer.call({{"batch/input_ids", testing::token_ids()}}, {.method = "logits"}).outputs[0];
+  const auto best = [&](int64_t token) {
+    int32_t at = 0;
+    for (int32_t v = 1; v < 5; ++v)
+      if (logits.at(token * 5 + v) > logits.at(token * 5 + at)) at = v;
+    return at;
+  };
+  // Hits at 0, 2 and 5, misses at 3 and 7; the label at 4 is none.
+  const HostTensor labels(
+      {2, 4}, {best(0), -1, best(2), (best(3) + 1) % 5, -1, best(5), -1, (best(7) + 2) % 5});
+  EXPECT_FLOAT_EQ(layer.call(batch(labels)).outputs[1].at(0), 0.6f);
+}
+
+// A model that knows nothing finds each of five tokens equally likely: one target in five is hit.
+TEST(CausalLM, TargetsThatShareTheLargestLogitShareTheHit) {
+  CausalLM::Config cfg{.decoder = untied()};
+  for (const bool chunked : {false, true}) {
+    if (chunked) cfg.loss_chunk_len = 3;
+    auto layer = build_for_test<CausalLM>(cfg, {});
+    layer.set("decoder/lm_head/weight", HostTensor(Type{DType::kF32, {5, 4}}));
+    EXPECT_FLOAT_EQ(
+        layer.call(batch(HostTensor({2, 4}, {0, 1, 2, 3, 4, -1, 4, 4}))).outputs[1].at(0), 0.2f);
+  }
 }
 
 // Returns the loss, the metrics, and the gradients of the loss by all parameters.
@@ -160,15 +188,15 @@ TEST(CausalLM, TakesInAuxiliaryLossesThroughLoopAndRemat) {
   const Tree<HostTensor> inputs = batch(HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1}));
   const auto result = layer.call(inputs, {.training = true});
   EXPECT_TRUE(result.aux_losses.empty()) << "they are in the loss";
-  EXPECT_NEAR(result.outputs[0].at(0), result.outputs[2].at(0) + 30, 1e-4);
-  EXPECT_EQ(result.outputs[1].at(0), 30) << "aux_loss";
+  EXPECT_NEAR(result.outputs[0].at(0), result.outputs[3].at(0) + 30, 1e-4);
+  EXPECT_EQ(result.outputs[2].at(0), 30) << "aux_loss";
 
   const testing::LayerFunction fn = layer.function(inputs, {.training = true});
   const auto paths = fn.parameter_paths();
   const auto at = static_cast<size_t>(
       std::ranges::find(paths, "causal_lm/decoder/layers/layer/body/w") - paths.begin());
   const HostTensor one = HostTensor::scalar(1.0f), none = HostTensor::scalar(0.0f);
-  EXPECT_EQ(eval(testing::gradient_function(fn, {one, none, none, none}), fn.arguments())[at],
+  EXPECT_EQ(eval(testing::gradient_function(fn, {one, none, none, none, none}), fn.arguments())[at],
             HostTensor({2, 2}, {2.0f, 4.0f, 6.0f, 8.0f}));
 }
 

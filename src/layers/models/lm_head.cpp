@@ -1,18 +1,17 @@
 #include "layers/models/lm_head.h"
 
 #include "config/register.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
 
 namespace axle {
 
-LmHead::LmHead(const Config&, const Dims& dims, const Scope& scope)
+LmHead::LmHead(const Config& cfg, const Dims& dims, const Scope& scope)
     : Projection(scope),
       weight_(param("weight", {.shape = {dims.output_dim, dims.input_dim},
                                .mesh_axes = {dims.output_axes, dims.input_axes},
-                               .fan = {.in = {-1}, .out = {-2}}})) {}
+                               .fan = {.in = {-1}, .out = {-2}}})),
+      product_(child("product", cfg.product, product_dims("...d,vd->...v", *this, weight_))) {}
 
-Tensor LmHead::forward(const Tensor& x) { return einsum("...d,vd->...v", x, weight_()); }
+Tensor LmHead::forward(const Tensor& x) { return product_(x, weight_()); }
 
 AXLE_REGISTER(LmHead)
 

@@ -1,6 +1,7 @@
 // A projection from vectors to logits that shares no weight with the embedding.
 #pragma once
 
+#include "layers/products/plain_product.h"
 #include "layers/projection.h"
 
 namespace axle {
@@ -9,15 +10,18 @@ namespace axle {
 class LmHead final : public Projection {
  public:
   struct Config {
-    AXLE_CONFIG(LmHead)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(LmHead, product)
   };
-  LmHead(const Config&, const Dims& dims, const Scope& scope);
+  LmHead(const Config& cfg, const Dims& dims, const Scope& scope);
 
  protected:
   Tensor forward(const Tensor& x) override;
 
  private:
   Param weight_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

@@ -1,10 +1,11 @@
 // Sums of the losses of all tokens, with or without the logits of all tokens in memory at once.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions   V vocabulary   D model dim
+//   B batch   T positions   t positions of a chunk   V vocabulary   D model dim
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "ir/tensor.h"
 
@@ -14,14 +15,40 @@ namespace axle {
 struct LossSums {
   Tensor cross_entropy;
   Tensor squared_log_z;  // of log(sum(exp(logits)))^2
+  /// Labels that have the largest logit. If n logits are equally large, a label that is one of them
+  /// counts 1 / n.
+  Tensor hits;
+  Tensor further = {};  // of a TokenLoss; none without one
+
+  template <class F>
+  void each_field(F&& fn) {
+    fn("cross_entropy", cross_entropy);
+    fn("squared_log_z", squared_log_z);
+    fn("hits", hits);
+    fn("further", further);
+  }
 };
 
-/// logits_BTV and labels_BT.
-LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT);
+/// A loss of each token beside its cross entropy, such as the divergence from a teacher.
+struct TokenLoss {
+  /// The name of its metric.
+  std::string name;
+  /// Weights of this loss and of the cross entropy in the objective.
+  double weight = 1, cross_entropy_weight = 1;
+  /// Tensors [B, T, ..] that it reads besides the logits.
+  Values inputs = {};
+  /// Maps logits_BtV of some positions, and the inputs at these positions, to losses f32[B, t].
+  std::function<Tensor(const Tensor& logits_BtV, const Values& inputs)> losses;
+};
+
+/// logits_BTV and labels_BT; `further` may be null.
+LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT,
+                   const TokenLoss* further = nullptr);
 
 /// The same of head(x_BTD), computed for `chunk_len` positions at a time. The backward pass
 /// computes the logits of a chunk anew, so that those of one chunk are in memory at once.
 LossSums chunked_loss_sums(const std::function<Tensor(const Tensor& x_BtD)>& head,
-                           const Tensor& x_BTD, const Tensor& labels_BT, int64_t chunk_len);
+                           const Tensor& x_BTD, const Tensor& labels_BT, int64_t chunk_len,
+                           const TokenLoss* further = nullptr);
 
 }  // namespace axle

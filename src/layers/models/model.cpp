@@ -1,5 +1,8 @@
 #include "layers/models/model.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "config/register.h"
 #include "nn/role_methods.h"
 
@@ -13,6 +16,41 @@ Tensor Model::logits(const Tree<Tensor>& batch) {
 Tensor Model::next_logits(const Tree<Tensor>& batch) {
   const Invocation::Frame frame(*this);
   return next_logits_forward(batch);
+}
+
+ModelOutput Model::with_token_loss(const Tree<Tensor>& batch, const TokenLoss& further) {
+  const Invocation::Frame frame(*this);
+  return forward_with(batch, further);
+}
+
+Tensor Model::hidden(const Tree<Tensor>& batch) {
+  const Invocation::Frame frame(*this);
+  return hidden_forward(batch);
+}
+
+Tensor Model::logits_of(const Tensor& x_BTD) {
+  const Invocation::Frame frame(*this);
+  return head_forward(x_BTD);
+}
+
+ModelOutput Model::forward_with(const Tree<Tensor>&, const TokenLoss& further) {
+  throw ConfigError(
+      fmt::format("{}: expected a model that takes the loss '{}' of each token, got "
+                  "one without forward_with",
+                  config_path(), further.name));
+}
+
+Tensor Model::hidden_forward(const Tree<Tensor>& batch) { return logits_forward(batch); }
+
+Tensor Model::head_forward(const Tensor& x_BTD) { return x_BTD; }
+
+Tree<ParamSpec> inference_state_specs(const Model& model) {
+  Tree<ParamSpec> out = model.state_specs();
+  for (const Model* frozen : model.frozen_models()) {
+    const std::string below = frozen->path() + "/";
+    std::erase_if(out, [&](const auto& state) { return state.first.starts_with(below); });
+  }
+  return out;
 }
 
 std::vector<Method> Model::methods() {

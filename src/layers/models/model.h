@@ -1,11 +1,12 @@
 // The role Model: a trainer trains it, a generator generates text with it.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions   V vocabulary
+//   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
 #include <array>
 
+#include "layers/models/loss_sums.h"
 #include "nn/layer.h"
 
 namespace axle {
@@ -53,11 +54,33 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   Tensor next_logits(const Tree<Tensor>& batch);
   /// Number of token ids: valid ids are in [0, vocab_size).
   virtual int64_t vocab_size() const = 0;
+  /// The longest sequence; none: the model sets no limit.
+  virtual std::optional<int64_t> max_seq_len() const { return std::nullopt; }
+
+  /// Calls the model with a further loss of each target, which joins the objective and the metrics.
+  /// Throws ConfigError if the model cannot take one.
+  ModelOutput with_token_loss(const Tree<Tensor>& batch, const TokenLoss& further);
+  /// Returns x_BTD, which logits_of() maps to the logits position by position. A chunk of positions
+  /// may be mapped at a time.
+  Tensor hidden(const Tree<Tensor>& batch);
+  Tensor logits_of(const Tensor& x_BTD);
+  /// The models below this one that training reads and never changes, such as a teacher. Their
+  /// parameters are state of this layer (state_specs). A new run loads them from folders of their
+  /// own. Evaluation, decoding and export leave them out.
+  virtual std::vector<const Model*> frozen_models() const { return {}; }
   std::vector<Method> methods() override;
 
  protected:
   virtual Tensor logits_forward(const Tree<Tensor>& batch) = 0;
   virtual Tensor next_logits_forward(const Tree<Tensor>& batch) = 0;
+  virtual ModelOutput forward_with(const Tree<Tensor>& batch, const TokenLoss& further);
+  /// The defaults: the logits themselves, and the identity.
+  virtual Tensor hidden_forward(const Tree<Tensor>& batch);
+  virtual Tensor head_forward(const Tensor& x_BTD);
 };
+
+/// Returns the state of layers that a call outside of training reads: state_specs() without the
+/// frozen models.
+Tree<ParamSpec> inference_state_specs(const Model& model);
 
 }  // namespace axle

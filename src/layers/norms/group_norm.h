@@ -35,7 +35,7 @@ class GroupNorm final : public Norm {
     GroupMoments moments = GroupMoments::kLayerNorm;
     /// Dims of x that statistics go over besides the channels of a group: [1] stands for the
     /// positions of x[B, T, D], [] for the channels alone. Negative dims count from the end. None:
-    /// all dims but the first.
+    /// all dims but the first. Any number is read; a call refuses dims that x lacks.
     std::optional<std::vector<int64_t>> axes = {};
     AXLE_CONFIG(GroupNorm, num_groups, eps, moments, axes)
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layers/state_space/chunks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -21,13 +22,7 @@ namespace {
 constexpr double kNever = -1e30;
 
 // Letters: C chunks, Q or S positions inside a chunk.
-// x[B, T, ..] -> [B, C, Q, ..], with zeros after the end.
-Tensor in_chunks(const Tensor& x, int64_t chunk_size) {
-  const int64_t missing = (chunk_size - x.dim(1) % chunk_size) % chunk_size;
-  return unflatten(missing > 0 ? pad_in_dim(x, 1, 0, missing) : x, 1, {-1, chunk_size});
-}
-
-// The same for segments, with the last segment of each row after the end.
+// Like in_chunks, with the last segment of each row after the end.
 Tensor segments_in_chunks(const Tensor& segments_BT, int64_t chunk_size) {
   const int64_t missing = (chunk_size - segments_BT.dim(1) % chunk_size) % chunk_size;
   if (missing == 0) return unflatten(segments_BT, 1, {-1, chunk_size});

@@ -18,7 +18,7 @@ constexpr double kLeastSum = 1e-6;
 }  // namespace
 
 LinearAttention::LinearAttention(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Mixer(scope),
+    : RecurrentMixer(scope),
       num_heads_(cfg.num_heads),
       head_dim_(head_sizes(dims.model_dim, num_heads_, {}, cfg.head_dim,
                            [this](auto field, auto what) { fail(field, what); })
@@ -36,15 +36,11 @@ LinearAttention::LinearAttention(const Config& cfg, const Dims& dims, const Scop
           child("output", cfg.output,
                 {.model_dim = dims.model_dim, .num_heads = num_heads_, .head_dim = head_dim_})) {}
 
-Tree<StateSpec> LinearAttention::decode_state_specs(const DecodeDims& dims) const {
-  Tree<StateSpec> out = Layer::decode_state_specs(dims);
-  const int64_t width = head_dim_ + (normalise_ ? 1 : 0);
-  out.emplace(join_path(path(), "state"),
-              StateSpec{.type = {DType::kF32, {dims.batch_size, num_heads_, 1, head_dim_, width}},
-                        .mesh_axes = {{kBatchAxes, kShardAxes}}});
-  out.emplace(join_path(path(), "segment"),
-              StateSpec{.type = {DType::kI32, {dims.batch_size}}, .mesh_axes = {{kBatchAxes}}});
-  return out;
+RecurrentMixer::StateDims LinearAttention::state_dims() const {
+  return {.num_groups = num_heads_,
+          .heads_per_group = 1,
+          .state_dim = head_dim_,
+          .head_dim = head_dim_ + (normalise_ ? 1 : 0)};
 }
 
 Tensor LinearAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
@@ -53,19 +49,13 @@ Tensor LinearAttention::forward(const Tensor& x_BTD, const MixerContext& context
   const auto wide = [](const Tensor& x) { return astype(x, DType::kF32); };
   Tensor v_BTNH = wide(heads.v_BSKH);
   if (normalise_) v_BTNH = pad_in_dim(v_BTNH, 3, 0, 1, 1);  // a value of 1 sums the weights
-  std::optional<RecurrenceState> before;
-  if (decoding()) before = RecurrenceState{state("state"), state("segment")};
   const Tensor no_decay = zeros({x_BTD.dim(0), x_BTD.dim(1), num_heads_, 1});
-  const RecurrenceResult result = chunked_recurrence({.log_decay_BTGR = no_decay,
-                                                      .b_BTGN = features_(wide(heads.k_BSKH)),
-                                                      .c_BTGN = features_(wide(heads.q_BTNH)),
-                                                      .x_BTGRP = expand_dims(v_BTNH, 3)},
-                                                     tokens, chunk_size_, before);
-  if (decoding()) {
-    set_state("state", result.state.h_BGRNP);
-    set_state("segment", result.state.segment_B.value_or(state("segment")));
-  }
-  Tensor y_BTNH = squeeze(result.y_BTGRP, {3});
+  const Tensor y_BTGRP = recur({.log_decay_BTGR = no_decay,
+                                .b_BTGN = features_(wide(heads.k_BSKH)),
+                                .c_BTGN = features_(wide(heads.q_BTNH)),
+                                .x_BTGRP = expand_dims(v_BTNH, 3)},
+                               tokens, chunk_size_);
+  Tensor y_BTNH = squeeze(y_BTGRP, {3});
   if (normalise_) {
     const Values parts = split(y_BTNH, {head_dim_, 1}, 3);
     y_BTNH = parts[0] / maximum(parts[1], kLeastSum);

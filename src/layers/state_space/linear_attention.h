@@ -12,8 +12,8 @@
 #include "layers/attention/qkv/head_projection.h"
 #include "layers/feed_forward/activation.h"
 #include "layers/norms/norm.h"
-#include "layers/state_space/chunked_recurrence.h"
 #include "layers/state_space/feature_maps.h"
+#include "layers/state_space/recurrent_mixer.h"
 
 namespace axle {
 
@@ -25,7 +25,7 @@ namespace axle {
 /// i32[B].
 /// Throws ConfigError at construction if head_dim is none and num_heads does not divide the model
 /// dim.
-class LinearAttention final : public Mixer {
+class LinearAttention final : public RecurrentMixer {
  public:
   struct Config {
     /// Number of heads.
@@ -48,10 +48,9 @@ class LinearAttention final : public Mixer {
                 chunk_size)
   };
   LinearAttention(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool can_decode() const override { return true; }
-  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
  protected:
+  StateDims state_dims() const override;
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:

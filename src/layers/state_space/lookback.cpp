@@ -29,16 +29,16 @@ LookedBack Lookback::forward(const Tensor& x_BTC, const MixerContext& context) {
     if (out.segments_BWT) out.segments_BWT = pad_in_dim(*out.segments_BWT, 1, num_before, 0);
     return out;
   }
-  const Tensor last = state("last"), segment = state("segment");
+  const Tensor last = state("last");
   out.x_BWTC = concatenate({astype(last, x_BTC.dtype()), x_BTC}, 1);
-  if (out.segments_BWT) out.segments_BWT = concatenate({segment, *out.segments_BWT}, 1);
+  if (out.segments_BWT) out.segments_BWT = concatenate({state("segment"), *out.segments_BWT}, 1);
   // The last W tokens that count are those before the next call.
   const Tensor last_B1 = tokens.last_B ? expand_dims(*tokens.last_B, -1)
                                        : full({x_BTC.dim(0), 1}, x_BTC.dim(1) - 1, DType::kI32);
   const Tensor index_BW = last_B1 + 1 + iota({1, num_before}, 1);
   set_state("last", astype(batched_take(out.x_BWTC, index_BW), last.dtype()));
   set_state("segment",
-            out.segments_BWT ? take_along_axis(*out.segments_BWT, index_BW, 1) : segment);
+            out.segments_BWT ? take_along_axis(*out.segments_BWT, index_BW, 1) : state("segment"));
   return out;
 }
 

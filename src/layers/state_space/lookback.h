@@ -8,7 +8,7 @@
 
 namespace axle {
 
-/// Values with those of the W positions before the first token in front.
+/// x, with the values of the W earlier positions in front.
 struct LookedBack {
   Tensor x_BWTC;  // [B, W + T, C]; zeros before the beginning of the text
   /// i32[B, W + T]: the segments of these positions, 0 before the beginning; none: one segment.

@@ -1,7 +1,7 @@
 // Mamba: a selective state-space model with a decay for each channel and state element.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions   D model dim   F inner dim   N state dim   R step rank
+//   B batch   T positions   Q positions of a chunk   D model dim   F inner dim   N state dim
 //
 // Source: Gu & Dao 2023, arXiv 2312.00752, section 3.
 #pragma once
@@ -22,7 +22,7 @@ struct LogOfCount {
 /// For each channel f and state element n: h_t = exp(dt_t A) h_{t-1} + dt_t b_t x_t and
 /// y_t = sum over n of c_t h_t + skip x_t, with x = silu(conv(input)), A = -exp(decay), and b, c
 /// and the step dt computed from x. Then result = output(y * silu(gate)). The recurrence is an
-/// associative scan.
+/// associative scan inside of chunks.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.
 /// Parameters, beside those of the children: decay[F, N], skip[F], step_bias[F].
@@ -34,6 +34,8 @@ class Mamba1 final : public Mixer {
     Positive<int64_t> expand = 2;
     /// Size of the state of each channel.
     Positive<int64_t> state_dim = 16;
+    /// Positions of one chunk: an associative scan inside a chunk, a loop from chunk to chunk.
+    Positive<int64_t> chunk_size = 64;
     /// Rank of the projection to step sizes; none: model dim / 16, rounded up.
     std::optional<Positive<int64_t>> step_rank = {};
     /// Projects x to the gate.
@@ -52,8 +54,8 @@ class Mamba1 final : public Mixer {
     Init step_bias_init = InverseSoftplusOfLogUniform{};
     /// Projects the result back to the model dim.
     Child<Projection> output = Linear::Config{.bias = false};
-    AXLE_CONFIG(Mamba1, expand, state_dim, step_rank, gate, input, conv, select, step, decay_init,
-                step_bias_init, output)
+    AXLE_CONFIG(Mamba1, expand, state_dim, chunk_size, step_rank, gate, input, conv, select, step,
+                decay_init, step_bias_init, output)
   };
   Mamba1(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -63,7 +65,11 @@ class Mamba1 final : public Mixer {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
-  int64_t inner_dim_, state_dim_, step_rank_;
+  // Returns the sum over n of c_t h_t.
+  Tensor recur(const Tensor& step_BTF, const Tensor& x_BTF, const Tensor& b_BTN,
+               const Tensor& c_BTN, const TokenStream& tokens);
+
+  int64_t inner_dim_, state_dim_, chunk_size_, step_rank_;
   Param decay_, skip_, step_bias_;
   Handle<Projection> gate_, input_;
   Handle<ShortConv> conv_;

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "config/register.h"
+#include "layers/feed_forward/hidden_projections.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
@@ -11,19 +12,9 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/reductions/softmax.h"
 
 namespace axle {
-namespace {
-
-Projection::Dims widening(int64_t model_dim, int64_t inner_dim) {
-  return {.input_dim = model_dim,
-          .output_dim = inner_dim,
-          .input_axes = kModelDimAxes,
-          .output_axes = kShardAxes};
-}
-
-}  // namespace
-
 Mamba2::Sizes Mamba2::sizes(const Config& cfg, const Dims& dims) const {
   Sizes out{.inner_dim = saturating_product(cfg.expand, dims.model_dim),
             .num_heads = 0,
@@ -45,7 +36,7 @@ Mamba2::Sizes Mamba2::sizes(const Config& cfg, const Dims& dims) const {
 }
 
 Mamba2::Mamba2(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Mixer(scope),
+    : RecurrentMixer(scope),
       sizes_(sizes(cfg, dims)),
       chunk_size_(cfg.chunk_size),
       decay_(
@@ -61,23 +52,14 @@ Mamba2::Mamba2(const Config& cfg, const Dims& dims, const Scope& scope)
       step_(child("step", cfg.step, widening(dims.model_dim, sizes_.num_heads))),
       conv_(child("conv", cfg.conv, {.channels = sizes_.conv_dim})),
       norm_(child("norm", cfg.norm, {.input_dim = sizes_.inner_dim})),
-      output_(child("output", cfg.output,
-                    {.input_dim = sizes_.inner_dim,
-                     .output_dim = dims.model_dim,
-                     .input_axes = kShardAxes,
-                     .output_axes = kModelDimAxes})) {}
+      output_(child("output", cfg.output, narrowing(sizes_.inner_dim, dims.model_dim))) {}
 
-Tree<StateSpec> Mamba2::decode_state_specs(const DecodeDims& dims) const {
-  Tree<StateSpec> out = Layer::decode_state_specs(dims);
-  const Sizes& s = sizes_;
-  out.emplace(join_path(path(), "state"),
-              StateSpec{.type = {DType::kF32,
-                                 {dims.batch_size, s.num_groups, s.num_heads / s.num_groups,
-                                  s.state_dim, s.head_dim}},
-                        .mesh_axes = {{kBatchAxes}}});
-  out.emplace(join_path(path(), "segment"),
-              StateSpec{.type = {DType::kI32, {dims.batch_size}}, .mesh_axes = {{kBatchAxes}}});
-  return out;
+RecurrentMixer::StateDims Mamba2::state_dims() const {
+  return {.num_groups = sizes_.num_groups,
+          .heads_per_group = sizes_.num_heads / sizes_.num_groups,
+          .state_dim = sizes_.state_dim,
+          .head_dim = sizes_.head_dim,
+          .group_axes = kReplicated};  // there may be fewer groups than devices
 }
 
 Tensor Mamba2::forward(const Tensor& x_BTD, const MixerContext& context) {
@@ -91,23 +73,16 @@ Tensor Mamba2::forward(const Tensor& x_BTD, const MixerContext& context) {
     return unflatten(t, 2, last == 0 ? Shape{s.num_groups, -1} : Shape{s.num_groups, -1, last});
   };
   const Tensor raw_step = astype(step_(x_BTD), DType::kF32) + astype(step_bias_(), DType::kF32);
-  const Tensor step_BTH = -log_sigmoid(-raw_step);  // softplus
+  const Tensor step_BTH = softplus(raw_step);
   const Tensor rate_H = -exp(astype(decay_(), DType::kF32));
   const Tensor x_BTGRP = grouped(parts[0], s.head_dim);
-  std::optional<RecurrenceState> before;
-  if (decoding()) before = RecurrenceState{state("state"), state("segment")};
-  const RecurrenceResult result =
-      chunked_recurrence({.log_decay_BTGR = grouped(step_BTH * rate_H, 0),
-                          .b_BTGN = unflatten(parts[1], 2, {s.num_groups, s.state_dim}),
-                          .c_BTGN = unflatten(parts[2], 2, {s.num_groups, s.state_dim}),
-                          .x_BTGRP = x_BTGRP * expand_dims(grouped(step_BTH, 0), -1)},
-                         tokens, chunk_size_, before);
-  if (decoding()) {
-    set_state("state", result.state.h_BGRNP);
-    set_state("segment", result.state.segment_B.value_or(state("segment")));
-  }
+  const Tensor y_BTGRP = recur({.log_decay_BTGR = grouped(step_BTH * rate_H, 0),
+                                .b_BTGN = unflatten(parts[1], 2, {s.num_groups, s.state_dim}),
+                                .c_BTGN = unflatten(parts[2], 2, {s.num_groups, s.state_dim}),
+                                .x_BTGRP = x_BTGRP * expand_dims(grouped(step_BTH, 0), -1)},
+                               tokens, chunk_size_);
   const Tensor skip = unflatten(astype(skip_(), DType::kF32), 0, {s.num_groups, -1, 1});
-  const Tensor y_BTF = flatten(result.y_BTGRP + skip * x_BTGRP, 2, 4);
+  const Tensor y_BTF = flatten(y_BTGRP + skip * x_BTGRP, 2, 4);
   const Tensor gated_BTF = astype(y_BTF * silu(astype(gate_BTF, DType::kF32)), x_BTD.dtype());
   return output_(norm_(name(gated_BTF, "hidden")));
 }

@@ -11,7 +11,7 @@
 #include "layers/linear.h"
 #include "layers/norms/rms_norm.h"
 #include "layers/projection.h"
-#include "layers/state_space/chunked_recurrence.h"
+#include "layers/state_space/recurrent_mixer.h"
 #include "layers/state_space/short_conv.h"
 #include "layers/state_space/step_init.h"
 
@@ -26,7 +26,7 @@ namespace axle {
 /// Decode state: state [B, G, H / G, N, P] f32 and segment i32[B], beside that of the convolution.
 /// Throws ConfigError at construction if head_dim does not divide the inner dim, or num_groups the
 /// number of heads.
-class Mamba2 final : public Mixer {
+class Mamba2 final : public RecurrentMixer {
  public:
   struct Config {
     /// Inner dim / model dim.
@@ -59,10 +59,9 @@ class Mamba2 final : public Mixer {
                 conv, decay_init, step_bias_init, norm, output)
   };
   Mamba2(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool can_decode() const override { return true; }
-  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
  protected:
+  StateDims state_dims() const override;
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:

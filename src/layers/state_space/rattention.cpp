@@ -14,7 +14,7 @@
 namespace axle {
 
 RAttention::RAttention(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Mixer(scope),
+    : RecurrentMixer(scope),
       sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
                         [this](auto field, auto what) { fail(field, what); })),
       window_(cfg.window),
@@ -42,21 +42,15 @@ RAttention::RAttention(const Config& cfg, const Dims& dims, const Scope& scope)
                      .num_heads = sizes_.num_heads,
                      .head_dim = sizes_.head_dim})) {}
 
-Tree<StateSpec> RAttention::decode_state_specs(const DecodeDims& dims) const {
-  Tree<StateSpec> out = Layer::decode_state_specs(dims);
-  const int64_t head_dim = sizes_.head_dim;
-  out.emplace(
-      join_path(path(), "state"),
-      StateSpec{.type = {DType::kF32, {dims.batch_size, sizes_.num_heads, 1, head_dim, head_dim}},
-                .mesh_axes = {{kBatchAxes, kShardAxes}}});
-  out.emplace(join_path(path(), "segment"),
-              StateSpec{.type = {DType::kI32, {dims.batch_size}}, .mesh_axes = {{kBatchAxes}}});
-  return out;
+RecurrentMixer::StateDims RAttention::state_dims() const {
+  return {.num_groups = sizes_.num_heads,
+          .heads_per_group = 1,
+          .state_dim = sizes_.head_dim,
+          .head_dim = sizes_.head_dim};
 }
 
 Tensor RAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
-  MixerContext placed = context;
-  if (decoding() && !placed.positions) placed.positions = iota({x_BTD.dim(0), x_BTD.dim(1)}, 1);
+  const MixerContext placed = decoding() ? with_positions(x_BTD, context) : context;
   const QKVTensors heads = qkv_(x_BTD, placed.positions);
   const Tensor local_BTNH = local_norm_(local(heads, placed));
   const Tensor memory_BTNH = memory_norm_(memory(heads, placed));
@@ -94,19 +88,13 @@ Tensor RAttention::memory(const QKVTensors& heads, const MixerContext& context) 
     v_BTNH =
         select(broadcast_to(expand_dims(expand_dims(is_same, -1), -1), v_BTNH.shape()), v_BTNH, 0);
   }
-  std::optional<RecurrenceState> before;
-  if (decoding()) before = RecurrenceState{state("state"), state("segment")};
-  const RecurrenceResult result =
-      chunked_recurrence({.log_decay_BTGR = zeros({q_BTNH.dim(0), length, sizes_.num_heads, 1}),
-                          .b_BTGN = k_BTNH,
-                          .c_BTGN = features_(astype(q_BTNH, DType::kF32)),
-                          .x_BTGRP = expand_dims(v_BTNH, 3)},
-                         tokens, chunk_size_, before);
-  if (decoding()) {
-    set_state("state", result.state.h_BGRNP);
-    set_state("segment", result.state.segment_B.value_or(state("segment")));
-  }
-  return astype(squeeze(result.y_BTGRP, {3}), q_BTNH.dtype());
+  const Tensor y_BTGRP =
+      recur({.log_decay_BTGR = zeros({q_BTNH.dim(0), length, sizes_.num_heads, 1}),
+             .b_BTGN = k_BTNH,
+             .c_BTGN = features_(astype(q_BTNH, DType::kF32)),
+             .x_BTGRP = expand_dims(v_BTNH, 3)},
+            tokens, chunk_size_);
+  return astype(squeeze(y_BTGRP, {3}), q_BTNH.dtype());
 }
 
 AXLE_REGISTER(RAttention)

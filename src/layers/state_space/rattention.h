@@ -10,21 +10,21 @@
 #include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/feed_forward/activation.h"
 #include "layers/norms/rms_norm.h"
-#include "layers/state_space/chunked_recurrence.h"
 #include "layers/state_space/feature_maps.h"
 #include "layers/state_space/lookback.h"
+#include "layers/state_space/recurrent_mixer.h"
 
 namespace axle {
 
 /// y = output(local_norm(window attention) + memory_norm(linear attention to earlier tokens)).
 /// Queries, keys and values are shared. A query sees itself and the W tokens before it by softmax,
-/// the tokens before those by a linear recurrence over features; of each, those of its own segment.
+/// the tokens before those by a linear recurrence over features; both only in its own segment.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.
 /// Decode state: state [B, N, 1, H, H] f32 and segment i32[B], beside the last W tokens, kept by
 /// the cache of the window and for the recurrence.
 /// Throws ConfigError at construction as Attention does.
-class RAttention final : public Mixer {
+class RAttention final : public RecurrentMixer {
  public:
   struct Config {
     /// Number of query heads.
@@ -53,10 +53,9 @@ class RAttention final : public Mixer {
                 local_norm, memory_norm, output, chunk_size)
   };
   RAttention(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool can_decode() const override { return true; }
-  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
  protected:
+  StateDims state_dims() const override;
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:

@@ -18,7 +18,7 @@ using testing::TestLayer;
 constexpr MixerDims kDims{.model_dim = 4};
 
 const Mamba2::Config kMamba2{.head_dim = 2, .state_dim = 3, .num_groups = 2, .chunk_size = 2};
-const Mamba1::Config kMamba1{.state_dim = 3};
+const Mamba1::Config kMamba1{.state_dim = 3, .chunk_size = 2};
 const LinearAttention::Config kLinear{.num_heads = 2, .chunk_size = 3};
 
 AXLE_LAYER_LAWS(Mamba2, kDims, {{"small", kMamba2}})

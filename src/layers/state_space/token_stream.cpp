@@ -26,4 +26,13 @@ Tensor TokenStream::without_padding(const Tensor& x) const {
   return select(broadcast_to(live, x.shape()), x, 0);
 }
 
+Tree<StateSpec> recurrence_state_specs(std::string_view path, int64_t batch_size, Shape dims,
+                                       const DimAxes& axes) {
+  dims.insert(dims.begin(), batch_size);
+  return {{join_path(path, "state"),
+           {.type = {DType::kF32, std::move(dims)}, .mesh_axes = {{kBatchAxes, axes}}}},
+          {join_path(path, "segment"),
+           {.type = {DType::kI32, {batch_size}}, .mesh_axes = {{kBatchAxes}}}}};
+}
+
 }  // namespace axle

@@ -24,4 +24,9 @@ struct TokenStream {
   Tensor without_padding(const Tensor& x) const;
 };
 
+/// Returns the decode state of the recurrence at `path`: "state" f32[B, ..dims], with dims[0] over
+/// `axes`, and "segment" i32[B], the segment of the newest token.
+Tree<StateSpec> recurrence_state_specs(std::string_view path, int64_t batch_size, Shape dims,
+                                       const DimAxes& axes);
+
 }  // namespace axle

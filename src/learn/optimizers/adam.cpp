@@ -15,11 +15,7 @@ Adam::Adam(const Config& cfg, const Dims& dims, const Scope& scope)
   for (auto& [path, l2] : l2_) l2 *= cfg.l2;
 }
 
-Tree<ParamSpec> Adam::state_specs() const {
-  Tree<ParamSpec> specs = zero_state_specs(params_, "m");
-  specs.merge(zero_state_specs(params_, "v"));
-  return specs;
-}
+Tree<ParamSpec> Adam::state_specs() const { return moment_specs(params_); }
 
 UpdateOutputs Adam::update(const UpdateInputs& in) const {
   const Tensor t = astype(in.step, DType::kF32);

@@ -11,7 +11,7 @@ namespace axle {
 
 /// update = -learning_rate * m_hat / (sqrt(v_hat) + eps)
 /// where m_hat and v_hat are the bias-corrected moving means of g = gradient + l2 * scale * param
-/// and of its square. The regularisation so enters the moments; AdamW keeps it apart.
+/// and of its square. So the regularisation enters the moments; AdamW keeps it apart.
 ///
 /// State: "m/<path>" and "v/<path>", f32.
 class Adam final : public Optimizer {
@@ -25,7 +25,7 @@ class Adam final : public Optimizer {
     FractionBelowOne b2 = 0.95;
     /// Added to the square root of the mean square.
     Positive<double> eps = 1e-8;
-    /// Weight of the parameters in the gradients: that of sum(param^2) / 2 in the loss.
+    /// Weight of sum(param^2) / 2 in the loss.
     NonNegative<double> l2 = 0;
     /// Factors of `l2` for parameters whose path matches a pattern.
     WeightDecayScales l2_scales = {};

@@ -18,11 +18,7 @@ AdamW::AdamW(const Config& cfg, const Dims& dims, const Scope& scope)
                 .weight_decay_scales = cfg.weight_decay_scales},
                params_, scope) {}
 
-Tree<ParamSpec> AdamW::state_specs() const {
-  Tree<ParamSpec> specs = zero_state_specs(params_, "m");
-  specs.merge(zero_state_specs(params_, "v"));
-  return specs;
-}
+Tree<ParamSpec> AdamW::state_specs() const { return moment_specs(params_); }
 
 UpdateOutputs AdamW::update(const UpdateInputs& in) const {
   const Tensor t = astype(in.step, DType::kF32);

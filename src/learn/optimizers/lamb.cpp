@@ -18,11 +18,7 @@ Lamb::Lamb(const Config& cfg, const Dims& dims, const Scope& scope)
   for (auto& [path, decay] : decay_) decay *= cfg.weight_decay;
 }
 
-Tree<ParamSpec> Lamb::state_specs() const {
-  Tree<ParamSpec> specs = zero_state_specs(params_, "m");
-  specs.merge(zero_state_specs(params_, "v"));
-  return specs;
-}
+Tree<ParamSpec> Lamb::state_specs() const { return moment_specs(params_); }
 
 UpdateOutputs Lamb::update(const UpdateInputs& in) const {
   const Tensor t = astype(in.step, DType::kF32);

@@ -38,13 +38,13 @@ Tensor orthogonalized(const Tensor& x, int64_t iterations) {
 }
 
 Muon::Muon(const Config& cfg, const Dims& dims, const Scope& scope)
-    : cfg_(cfg),
+    : MatrixOptimizer({dims.params, cfg.exclude, cfg.others, scope}),
+      cfg_(cfg),
       descent_({.learning_rate = cfg.learning_rate,
                 .weight_decay = cfg.weight_decay,
                 .decay_factor = cfg.decay_factor,
                 .weight_decay_scales = cfg.weight_decay_scales},
-               dims.params, scope),
-      split_(dims.params, cfg.exclude, cfg.others, scope) {}
+               dims.params, scope) {}
 
 Tree<ParamSpec> Muon::state_specs() const {
   Tree<ParamSpec> specs = zero_state_specs(split_.own, "m");
@@ -56,18 +56,6 @@ Tree<Tensor> Muon::initialize(const Tree<Tensor>& params) const {
   Tree<Tensor> state = Optimizer::initialize(params);
   split_.others.add_state(params, state);
   return state;
-}
-
-Tree<Tensor> Muon::gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const {
-  Tree<Tensor> out = params;
-  split_.others.move_to_gradient_point(out, state);
-  return out;
-}
-
-Tree<Tensor> Muon::measure(const MeasureInputs& in) const {
-  Tree<Tensor> out;
-  split_.others.add_measured(in, out);
-  return out;
 }
 
 UpdateOutputs Muon::update(const UpdateInputs& in) const {

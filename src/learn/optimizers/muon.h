@@ -9,7 +9,6 @@
 
 #include "learn/descent.h"
 #include "learn/matrix_split.h"
-#include "learn/optimizer.h"
 #include "learn/optimizers/adamw.h"
 #include "learn/schedules/warmup_schedule.h"
 
@@ -33,7 +32,7 @@ constexpr auto texts_of(MuonScale) {
 ///
 /// State: "m/<path>", f32; "others/...". Metrics: "learning_rate"; those of others as
 /// "<metric>/others".
-class Muon final : public Optimizer {
+class Muon final : public MatrixOptimizer {
  public:
   struct Config {
     /// Learning rate at each step.
@@ -63,14 +62,11 @@ class Muon final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   Tree<Tensor> initialize(const Tree<Tensor>& params) const override;
-  Tree<Tensor> gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const override;
-  Tree<Tensor> measure(const MeasureInputs& in) const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
 
  private:
   Config cfg_;
   Descent descent_;
-  MatrixSplit split_;
 };
 
 /// Traced: maps each matrix U S V^T to nearly U V^T, by Newton-Schulz iterations.

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include "learn/learn.h"
+#include "learn/learner.h"
+#include "learn/optimizer.h"
+#include "learn/optimizers/adamw.h"
 #include "learn/optimizers/optimizer_run_test.h"
+#include "learn/optimizers/sgd.h"
+#include "learn/schedule.h"
+#include "learn/transforms/scale_by_path.h"
 #include "testing/error_of.h"
 
 namespace axle {

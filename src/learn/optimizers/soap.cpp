@@ -50,13 +50,13 @@ Tensor identities(const Shape& shape) {
 }  // namespace
 
 Soap::Soap(const Config& cfg, const Dims& dims, const Scope& scope)
-    : cfg_(cfg),
+    : MatrixOptimizer({dims.params, cfg.exclude, cfg.others, scope}),
+      cfg_(cfg),
       descent_({.learning_rate = cfg.learning_rate,
                 .weight_decay = cfg.weight_decay,
                 .decay_factor = cfg.decay_factor,
                 .weight_decay_scales = cfg.weight_decay_scales},
-               dims.params, scope),
-      split_(dims.params, cfg.exclude, cfg.others, scope) {}
+               dims.params, scope) {}
 
 std::vector<Soap::Side> Soap::sides(const std::string& path) const {
   const MatrixDims& dims = split_.dims.at(path);
@@ -69,8 +69,7 @@ std::vector<Soap::Side> Soap::sides(const std::string& path) const {
 }
 
 Tree<ParamSpec> Soap::state_specs() const {
-  Tree<ParamSpec> specs = zero_state_specs(split_.own, "m");
-  specs.merge(zero_state_specs(split_.own, "v"));
+  Tree<ParamSpec> specs = moment_specs(split_.own);
   for (const auto& [path, spec] : split_.own) {
     for (const Side& side : sides(path)) {
       const ParamSpec squares = square_spec(spec, split_.dims.at(path), side.dim);
@@ -92,18 +91,6 @@ Tree<Tensor> Soap::initialize(const Tree<Tensor>& params) const {
   }
   split_.others.add_state(params, state);
   return state;
-}
-
-Tree<Tensor> Soap::gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const {
-  Tree<Tensor> out = params;
-  split_.others.move_to_gradient_point(out, state);
-  return out;
-}
-
-Tree<Tensor> Soap::measure(const MeasureInputs& in) const {
-  Tree<Tensor> out;
-  split_.others.add_measured(in, out);
-  return out;
 }
 
 Tensor Soap::turned(const std::string& path, Tensor matrices, const Tree<Tensor>& state,

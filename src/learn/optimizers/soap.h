@@ -9,7 +9,6 @@
 
 #include "learn/descent.h"
 #include "learn/matrix_split.h"
-#include "learn/optimizer.h"
 #include "learn/optimizers/adamw.h"
 #include "learn/schedules/warmup_schedule.h"
 
@@ -29,7 +28,7 @@ namespace axle {
 /// State, f32: "m/<path>" and "v/<path>"; "left/<path>", "left_basis/<path>" [.., rows, rows] and
 /// "right/<path>", "right_basis/<path>" [.., columns, columns] for sides that turn; "others/...".
 /// Metrics: "learning_rate"; those of others as "<metric>/others".
-class Soap final : public Optimizer {
+class Soap final : public MatrixOptimizer {
  public:
   struct Config {
     /// Learning rate at each step.
@@ -65,8 +64,6 @@ class Soap final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   Tree<Tensor> initialize(const Tree<Tensor>& params) const override;
-  Tree<Tensor> gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const override;
-  Tree<Tensor> measure(const MeasureInputs& in) const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
 
  private:
@@ -84,7 +81,6 @@ class Soap final : public Optimizer {
 
   Config cfg_;
   Descent descent_;
-  MatrixSplit split_;
 };
 
 }  // namespace axle

@@ -32,7 +32,7 @@ struct InverseSqrt {
   WarmupShape warmup = WarmupShape::kLinear;
   /// Exponent of the fall.
   Positive<double> exponent = 0.5;
-  /// The step that counts as t = 0; it may be negative.
+  /// The step that counts as t = 0: any number, also a negative one.
   int64_t begin_step = 0;
   Tensor operator()(const Step& step) const;
   AXLE_CONFIG(InverseSqrt, scale, warmup_steps, warmup, exponent, begin_step)

@@ -52,7 +52,7 @@ struct Stepwise {
 struct Warmup {
   /// The schedule, which sees the steps of the run.
   Schedule schedule = ConstantRate{};
-  /// Number of steps of the warm-up; 0: the factor jumps to 1 behind begin_step.
+  /// Number of steps of the warm-up; 0: the factor jumps to 1 after begin_step.
   NonNegative<int64_t> warmup_steps = 500;
   /// The last step with the factor `begin`.
   NonNegative<int64_t> begin_step = 0;

@@ -25,9 +25,9 @@ struct CosineWithWarmup {
   NonNegative<double> begin = 0;
   /// The last rate as a fraction of `peak`.
   Fraction alpha = 0;
-  /// Step at which the fall begins, if it is behind the warm-up; none: right behind it.
+  /// Step at which the fall begins, if it is after the warm-up; none: right after it.
   std::optional<NonNegative<int64_t>> decay_begin_step = {};
-  /// Throws ConfigError unless max_step is known and behind the warm-up and decay_begin_step.
+  /// Throws ConfigError unless max_step is known and after the warm-up and decay_begin_step.
   Tensor operator()(const Step& step) const;
   AXLE_CONFIG(CosineWithWarmup, peak, warmup_steps, max_step, begin, alpha, decay_begin_step)
 };

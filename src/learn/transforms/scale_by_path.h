@@ -7,7 +7,7 @@
 namespace axle {
 
 /// gradient * scale, with the scale of the pattern that matches the parameter's path; 1 without
-/// one. Behind the optimizer (Learner::update_transforms) it scales the learning rate and the decay
+/// one. After the optimizer (Learner::update_transforms) it scales the learning rate and the decay
 /// of these parameters.
 ///
 /// Throws ConfigError if a pattern matches no parameter, or if two with different scales match one.

@@ -9,6 +9,7 @@
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
 #include "ops/reductions/combine.h"
+#include "ops/reductions/reduce.h"
 #include "ops/stablehlo.h"
 
 namespace axle {
@@ -89,8 +90,13 @@ Tensor pmax(const Tensor& x, const DimAxes& axes) { return over_devices(pmax_rul
 Tensor pmin(const Tensor& x, const DimAxes& axes) { return over_devices(pmin_rules, x, axes); }
 Tensor pmean(const Tensor& x, const DimAxes& names) {
   const std::vector<MeshAxis> axes = ManualAxes::named("pmean", names, {x});
-  if (axes.empty()) return x;
-  return sum_over_devices(x, axes) / CollectiveAttributes(axes).group_size();
+  // The mean over no axes is the number as a float. Integers are summed before, as in JAX.
+  const auto as_float = [](const Tensor& n) {
+    return is_differentiable(n.dtype()) ? n : mean(n, {});
+  };
+  if (axes.empty()) return as_float(x);
+  const Tensor total = sum_over_devices(is_integer(x.dtype()) ? x : as_float(x), axes);
+  return as_float(total) / CollectiveAttributes(axes).group_size();
 }
 
 Tensor axis_index(const DimAxes& axes) {

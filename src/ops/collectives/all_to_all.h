@@ -1,5 +1,5 @@
-// An exchange of equal parts between all devices. It is called inside of shard_map, by the names of
-// its manual axes.
+// An exchange of equal parts between all devices. Call it inside of shard_map, with names of its
+// manual axes.
 #pragma once
 
 #include "ir/devices/mesh.h"

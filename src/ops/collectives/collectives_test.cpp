@@ -94,6 +94,18 @@ TEST(AllReduce, MeansAndExtrema) {
               ElementsAre(1, 2, 1, 2));
 }
 
+TEST(AllReduce, MeansOfIntegersAndPredicatesAreFloats) {
+  const auto mean_of = [](const std::vector<HostTensor>& x, const DimAxes& axes) {
+    return on_devices(kAxes, x, [&](const Tensor& own) { return pmean(own, axes); })[3];
+  };
+  std::vector<HostTensor> numbers, predicates;
+  for (const int32_t v : {1, 2, 4, 9}) numbers.push_back(HostTensor({1}, {v}));
+  for (const bool v : {true, false, false, false}) predicates.push_back(HostTensor({1}, {v}));
+  EXPECT_EQ(mean_of(numbers, {"model"}), HostTensor({1}, {6.5f}));
+  EXPECT_EQ(mean_of(numbers, {}), HostTensor({1}, {9.f}));
+  EXPECT_EQ(mean_of(predicates, {"data", "model"}), HostTensor({1}, {0.25f}));
+}
+
 TEST(AxisIndex, IsRowMajorInTheOrderOfTheNames) {
   const auto index = [](const DimAxes& axes) {
     return of_powers([&](const Tensor&) { return reshape(axis_index(axes), {1}); });

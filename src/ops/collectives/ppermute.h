@@ -1,4 +1,4 @@
-// Tensors sent from device to device. It is called inside of shard_map, by the names of its manual
+// Sending tensors from device to device. Call it inside of shard_map, with names of its manual
 // axes.
 #pragma once
 

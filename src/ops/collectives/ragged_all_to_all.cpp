@@ -28,12 +28,6 @@ namespace {
 // The operands of the op, in their order.
 enum Position : size_t { kOperand, kOutput, kInputOffsets, kSendSizes, kOutputOffsets, kRecvSizes };
 
-DimAxes names_of(const std::vector<MeshAxis>& axes) {
-  DimAxes out;
-  for (const MeshAxis& axis : axes) out.push_back(axis.name);
-  return out;
-}
-
 // Returns what the devices of the group have for this one: entry i of device j becomes entry j of
 // device i. The axes must be manual.
 Tensor transposed(const Tensor& entries, const std::vector<MeshAxis>& axes) {

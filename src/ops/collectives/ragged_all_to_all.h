@@ -1,5 +1,5 @@
 // An exchange of slices whose sizes are known only when the program runs, such as the tokens of a
-// mixture of experts. It is called inside of shard_map, by the names of its manual axes.
+// mixture of experts. Call it inside of shard_map, with names of its manual axes.
 #pragma once
 
 #include "ir/devices/mesh.h"

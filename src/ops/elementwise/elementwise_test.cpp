@@ -55,6 +55,13 @@ TEST(Elementwise, OperandsMustBroadcast) {
   EXPECT_THAT(message, HasSubstr("lt: shapes [2, 3] and [2] do not broadcast"));
 }
 
+TEST(Elementwise, SignsOfUnsignedNumbersAre0And1) {
+  const HostTensor x({4}, {0u, 1u, 7u, 4294967295u});
+  EXPECT_EQ(run([](const Values& v) { return sign(v[0]); }, {x}),
+            HostTensor({4}, {0u, 1u, 1u, 1u}));
+  EXPECT_EQ(run([](const Values& v) { return abs(v[0]); }, {x}), x);
+}
+
 TEST(Elementwise, DtypesAreChecked) {
   const HostTensor p = HostTensor({2}, {true, false}), i = counting({2}, DType::kI32),
                    u = counting({2}, DType::kU32);
@@ -62,8 +69,8 @@ TEST(Elementwise, DtypesAreChecked) {
               HasSubstr("expected numbers to compute with, got pred"));
   EXPECT_THAT(error_of([](const Values& v) { return exp(v[0]); }, {i}),
               HasSubstr("expected a floating-point operand, got i32"));
-  EXPECT_THAT(error_of([](const Values& v) { return abs(v[0]); }, {u}),
-              HasSubstr("expected signed numbers"));
+  EXPECT_THAT(error_of([](const Values& v) { return sign(v[0]); }, {p}),
+              HasSubstr("expected numbers to compute with, got pred"));
   EXPECT_THAT(error_of([](const Values& v) { return !v[0]; }, {i}),
               HasSubstr("expected a predicate"));
   EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),

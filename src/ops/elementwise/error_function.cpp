@@ -59,13 +59,22 @@ const OpRules erf_rules(
      .hlo = "chlo.erf",
      .cost = kTranscendental});
 
+// XLA cannot expand chlo.erfc of 8-bit floats.
+HloValues lower_erfc(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const Type& own = op.outputs[0];
+  if (size_bytes(own.dtype) > 1) return {b.one("chlo.erfc", x, own)};
+  const Type wide{DType::kF32, own.dims};
+  const HloValue y = b.one("chlo.erfc", {b.one("stablehlo.convert", x, wide)}, wide);
+  return {b.one("stablehlo.convert", {y}, own)};
+}
+
 const OpRules erfc_rules(
     {.name = "erfc",
      .infer = same_float_type,
      .batch = elementwise,
      .vjp = [](X x, Y, Ct g) { return Values{-2 / kSqrtPi * (g[0] * exp(-square(x[0])))}; },
      .eval = unary([](Float auto x) { return std::erfc(x); }),
-     .hlo = "chlo.erfc",
+     .hlo = lower_erfc,
      .cost = kTranscendental});
 
 const OpRules erf_inv_rules(

@@ -1,6 +1,6 @@
 #include "ops/elementwise/rounding.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "ops/batching.h"
 #include "ops/create.h"
@@ -8,6 +8,7 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/complex.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -15,27 +16,30 @@ namespace {
 using detail::Float;
 using detail::Number;
 
-std::vector<Type> signed_number(const OpNode& op) {
-  check_numbers(op);
-  const DType dtype = op.inputs[0].dtype();
-  if (is_unsigned(dtype))
-    shape_error(op, fmt::format("expected signed numbers, got {}", name_of(dtype)));
-  return same_type(op);
-}
-
 std::vector<Type> pred_of_float(const OpNode& op) {
   return {Type{DType::kPred, same_float_type(op)[0].dims}};
 }
 
 std::vector<Type> infer_abs(const OpNode& op) {
   const Type& x = op.inputs[0].type();
-  return is_complex(x.dtype) ? std::vector<Type>{{real_dtype(x.dtype), x.dims}} : signed_number(op);
+  return is_complex(x.dtype) ? std::vector<Type>{{real_dtype(x.dtype), x.dims}}
+                             : same_type_numbers(op);
 }
 
 Values abs_vjp(X x, Y y, Ct g) {
   if (!is_complex(x[0].dtype())) return {select(x[0] >= 0, g[0], -g[0])};
   const Tensor scale = g[0] / select(equal(y[0], 0), 1, y[0]);
   return {complex(scale, zeros_like(scale)) * conj(x[0])};
+}
+
+// StableHLO's abs and sign take no unsigned numbers.
+HloValues lower_abs(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  if (is_unsigned(x[0].type.dtype)) return x;
+  return {b.one("stablehlo.abs", x, op.outputs[0])};
+}
+HloValues lower_sign(const OpNode&, HloBuilder& b, const HloValues& x) {
+  if (!is_unsigned(x[0].type.dtype)) return {hlo_map(b, "sign", x)};
+  return {hlo_map(b, "minimum", {x[0], hlo_splat_like(b, x[0], 1)})};
 }
 
 const OpRules abs_rules({.name = "abs",
@@ -50,17 +54,20 @@ const OpRules abs_rules({.name = "abs",
                            else
                              return std::abs(x);
                          }),
-                         .hlo = "stablehlo.abs",
+                         .hlo = lower_abs,
                          .cost = kElementwise});
 
 const OpRules sign_rules({.name = "sign",
-                          .infer = signed_number,
+                          .infer = same_type_numbers,
                           .batch = elementwise,
                           .vjp = no_gradient,
                           .eval = unary([]<Number T>(T x) {
-                            return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+                            if constexpr (std::is_unsigned_v<T>)
+                              return std::min(x, T(1));
+                            else
+                              return x > 0 ? T(1) : x < 0 ? T(-1) : x;
                           }),
-                          .hlo = "stablehlo.sign",
+                          .hlo = lower_sign,
                           .cost = kElementwise});
 
 const OpRules floor_rules({.name = "floor",
@@ -114,5 +121,6 @@ Tensor ceil(const Tensor& x) { return emit(ceil_rules, {x}); }
 Tensor round_nearest_even(const Tensor& x) { return emit(round_nearest_even_rules, {x}); }
 Tensor round_nearest_afz(const Tensor& x) { return emit(round_nearest_afz_rules, {x}); }
 Tensor is_finite(const Tensor& x) { return emit(is_finite_rules, {x}); }
+bool is_finite_check(const OpNode& op) { return op.rules == &is_finite_rules; }
 
 }  // namespace axle

@@ -17,5 +17,7 @@ Tensor round_nearest_even(const Tensor& x);
 Tensor round_nearest_afz(const Tensor& x);
 /// Returns a predicate that is true where x is neither infinite nor NaN.
 Tensor is_finite(const Tensor& x);
+/// True for `is_finite` ops.
+bool is_finite_check(const OpNode& op);
 
 }  // namespace axle

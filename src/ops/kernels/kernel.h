@@ -10,7 +10,8 @@
 
 namespace axle {
 
-struct KernelRow {
+/// A definition. Definitions are constants of static storage: calls refer to them.
+struct Kernel {
   std::string_view name;
   /// Computes the kernel by ops. It is what every implementation must compute, and what runs where
   /// there is none. It uses no tensors but the operands.
@@ -26,24 +27,12 @@ struct KernelRow {
   std::string_view dims = {};
 };
 
-/// A definition. Definitions are constants of static storage.
-class Kernel {
- public:
-  explicit Kernel(KernelRow row) : row_(row) {}
-  Kernel(const Kernel&) = delete;
-  Kernel& operator=(const Kernel&) = delete;
-  const KernelRow& row() const { return row_; }
-
- private:
-  KernelRow row_;
-};
-
 /// How the operands and the results of a kernel are divided over devices.
 struct KernelPartition {
   std::vector<PartitionSpec> in_specs, out_specs;
 };
 /// Returns how a kernel runs over the axes of `mesh` if its operands are divided as `specs` ask,
-/// as far as `dims` (KernelRow::dims) and the sizes of the dims allow. Each operand names the axes
+/// as far as `dims` (Kernel::dims) and the sizes of the dims allow. Each operand names the axes
 /// of its dims; the first operand that names some for a letter decides. Throws ShapeError if `dims`
 /// does not fit the types.
 KernelPartition partition_kernel(std::string_view dims, const std::vector<Type>& operands,

@@ -40,8 +40,6 @@ std::string KernelImplementation::text() const {
   return fmt::format("{} kernel {}", row_.host ? "host" : row_.platform, row_.version);
 }
 
-const std::vector<const KernelImplementation*>& all_kernel_implementations() { return registry(); }
-
 KernelSelection select_kernel(std::string_view kernel, const KernelQuery& query,
                               const LoweringTarget& target) {
   std::vector<const KernelImplementation*> rows, elsewhere;

@@ -49,9 +49,6 @@ class KernelImplementation {
   KernelImplementationRow row_;
 };
 
-/// Returns every implementation that is linked into the program, in no particular order.
-const std::vector<const KernelImplementation*>& all_kernel_implementations();
-
 /// The implementation that a target runs, or the reasons why there is none.
 struct KernelSelection {
   const KernelImplementation* implementation = nullptr;

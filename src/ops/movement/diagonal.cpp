@@ -1,5 +1,7 @@
 #include "ops/movement/diagonal.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -61,10 +63,18 @@ Tensor diagonal(const Tensor& x, int64_t offset) {
 }
 
 Tensor diagonal_matrix(const Tensor& x, int64_t offset) {
-  const int64_t n = x.dim(normalized_axis("diagonal_matrix", x, -1)), size = n + std::abs(offset);
+  const int64_t n = x.dim(normalized_axis("diagonal_matrix", x, -1));
+  const bool is_near = offset >= -kMaxElements && offset <= kMaxElements;
+  const int64_t size = n + (is_near ? std::abs(offset) : kMaxElements);
   Shape shape = x.shape();
   shape.back() = size;
   shape.push_back(size);
+  if (!is_near || !is_countable(shape)) {
+    shape_error("diagonal_matrix",
+                fmt::format("expected a matrix of at most {} elements, got the offset {}",
+                            kMaxElements, offset),
+                {x});
+  }
   if (n == 0) return zeros(shape, x.dtype());
   const int64_t start = std::max<int64_t>(offset, -offset * size);
   Shape low(x.shape().size(), 0), high = low, interior = low;

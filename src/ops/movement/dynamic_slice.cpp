@@ -122,8 +122,8 @@ Tensor batched_starts(BatchX x, size_t first) {
 }
 
 // The windows of the batch, one at each position.
-WindowDims windows_of_batch(int64_t rank, bool is_operand_batched) {
-  WindowDims dims{.offset = axis_range(1, rank + 1), .index_vector_dim = 1};
+GatherDims windows_of_batch(int64_t rank, bool is_operand_batched) {
+  GatherDims dims{.offset = axis_range(1, rank + 1), .index_vector_dim = 1};
   dims.index_map = is_operand_batched ? axis_range(1, rank + 1) : axis_range(0, rank);
   if (is_operand_batched) dims.operand_batch = dims.indices_batch = {0};
   return dims;

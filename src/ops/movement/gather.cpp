@@ -107,7 +107,7 @@ Scalar default_fill(DType dtype) {
 
 }  // namespace
 
-Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& dims,
+Tensor gather(const Tensor& operand, const Tensor& indices, const GatherDims& dims,
               const Shape& sizes, const GatherOptions& options) {
   Shape own = sizes;  // a window has no element along an empty batch dim
   for (const int64_t d : dims.operand_batch) {

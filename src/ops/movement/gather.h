@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ir/scalar.h"
-#include "ops/movement/window_dims.h"
+#include "ops/movement/gather_dims.h"
 
 namespace axle {
 
@@ -32,7 +32,7 @@ struct GatherOptions {
 
 /// Returns the window of shape `sizes` at each position. Indices may have any integer dtype.
 /// Throws ShapeError if the dimension numbers do not fit the shapes.
-Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& dims,
+Tensor gather(const Tensor& operand, const Tensor& indices, const GatherDims& dims,
               const Shape& sizes, const GatherOptions& options = {});
 
 }  // namespace axle

@@ -15,7 +15,7 @@ using ::testing::IsNan;
 using testing::run;
 
 // Windows of one row and 2 columns, at positions (row, column) held by the last dim of the indices.
-const WindowDims kPairs{
+const GatherDims kPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
 TEST(Gather, TakesWindowsAndMovesThemInside) {
@@ -30,7 +30,7 @@ TEST(Gather, TakesWindowsAndMovesThemInside) {
 }
 
 TEST(Gather, ComponentsMayStandInFront) {
-  WindowDims dims = kPairs;
+  GatherDims dims = kPairs;
   dims.index_vector_dim = 0;
   dims.offset = {0};  // the dim within the window comes first
   const HostTensor at({2, 3}, {0, 2, 1, 1, 0, 2});
@@ -43,7 +43,7 @@ TEST(Gather, ComponentsMayStandInFront) {
 }
 
 TEST(Gather, BatchDimsAreWalkedTogether) {
-  const WindowDims dims{.collapsed = {1},
+  const GatherDims dims{.collapsed = {1},
                         .operand_batch = {0},
                         .indices_batch = {0},
                         .index_map = {1},
@@ -103,7 +103,7 @@ TEST(Gather, BadDimsAreErrors) {
   EXPECT_THROW(gather(x, at, kPairs, {1}), ShapeError);                // a size is missing
   // Positions with 3 components instead of 2.
   EXPECT_THROW(gather(x, zeros({5, 3}, DType::kI32), kPairs, {1, 2}), ShapeError);
-  WindowDims offset = kPairs, batch = kPairs;
+  GatherDims offset = kPairs, batch = kPairs;
   offset.offset = {7};
   batch.operand_batch = {1};
   EXPECT_THROW(gather(x, at, offset, {1, 2}), ShapeError);

@@ -16,9 +16,9 @@ namespace {
 
 // Returns the dimension numbers for windows of one element: `axis` is indexed, all other dims are
 // batch dims. Throws ShapeError if the shapes differ along another dim.
-WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std::string_view op) {
+GatherDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std::string_view op) {
   bool fits = indices.rank() == x.rank();
-  WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
+  GatherDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
   for (int64_t d = 0; fits && d < x.rank(); ++d) {
     if (d == axis) continue;
     fits = x.dim(d) == indices.dim(d);
@@ -33,8 +33,8 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
 }
 
 // Returns the dimension numbers for slices along `axis`, which positions of one component choose.
-WindowDims slices_at(const Tensor& x, const Tensor& indices, int64_t axis) {
-  WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
+GatherDims slices_at(const Tensor& x, const Tensor& indices, int64_t axis) {
+  GatherDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
   for (int64_t d = 0; d < axis; ++d) dims.offset.push_back(d);
   for (int64_t d = axis; d + 1 < x.rank(); ++d) dims.offset.push_back(indices.rank() + d);
   return dims;

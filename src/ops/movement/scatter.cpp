@@ -43,7 +43,7 @@ std::vector<Type> infer_extremum(const OpNode& op) {
 }
 
 // Returns the window sizes along the dims of the operand, read from the updates of a scatter.
-Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDims& dims) {
+Shape update_window(const Tensor& operand, const Tensor& updates, const GatherDims& dims) {
   Shape sizes;
   size_t w = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
@@ -56,8 +56,8 @@ Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDi
 }
 
 Tensor emit_scatter(const OpRules& rules, const Tensor& operand, const Tensor& indices,
-                    const Tensor& updates, const WindowDims& dims, const ScatterOptions& options) {
-  check_window_dims(rules.name(), dims, operand, indices);
+                    const Tensor& updates, const GatherDims& dims, const ScatterOptions& options) {
+  check_gather_dims(rules.name(), dims, operand, indices);
   const WindowAttributes a(dims, update_window(operand, updates, dims),
                            {.in_bounds = options.mode != ScatterMode::kDrop,
                             .sorted = options.indices_are_sorted,
@@ -96,7 +96,7 @@ Values vjp_scatter(X x, Y, Ct g) {
 
 Values vjp_scatter_mul(X x, Y, Ct g) {
   const OpNode& op = x.op();
-  const WindowDims& dims = window(op).dims;
+  const GatherDims& dims = window(op).dims;
   const ScatterOptions options = options_of(op);
   const Tensor operand_gradient = scatter_mul(g[0], x[1], x[2], dims, options);
   if (options.unique_indices) return {operand_gradient, Tensor(), windows_of(op, g[0] * x[0])};
@@ -165,7 +165,7 @@ HloValues lower(const char* name, const OpNode& op, HloBuilder& b, const HloValu
 
 std::vector<Batched> batch_scatter(BatchX x) {
   const auto& a = window(x.op());
-  const WindowDims dims = batched_dims(a.dims, true, x.is_batched(1));
+  const GatherDims dims = batched_dims(a.dims, true, x.is_batched(1));
   const Tensor operand = with_batch_dim(x, 0), updates = with_batch_dim(x, 2);
   return all_batched({emit(*x.op().rules, {operand, x[1], updates},
                            WindowAttributes(dims, update_window(operand, updates, dims),
@@ -238,23 +238,23 @@ const OpRules scatter_rules({.name = "scatter",
 }  // namespace
 
 Tensor scatter_add(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options) {
+                   const GatherDims& dims, const ScatterOptions& options) {
   return emit_scatter(scatter_add_rules, operand, indices, updates, dims, options);
 }
 Tensor scatter_mul(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options) {
+                   const GatherDims& dims, const ScatterOptions& options) {
   return emit_scatter(scatter_mul_rules, operand, indices, updates, dims, options);
 }
 Tensor scatter_min(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options) {
+                   const GatherDims& dims, const ScatterOptions& options) {
   return emit_scatter(scatter_min_rules, operand, indices, updates, dims, options);
 }
 Tensor scatter_max(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options) {
+                   const GatherDims& dims, const ScatterOptions& options) {
   return emit_scatter(scatter_max_rules, operand, indices, updates, dims, options);
 }
 Tensor scatter(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-               const WindowDims& dims, const ScatterOptions& options) {
+               const GatherDims& dims, const ScatterOptions& options) {
   return emit_scatter(scatter_rules, operand, indices, updates, dims, options);
 }
 

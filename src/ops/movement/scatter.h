@@ -4,7 +4,7 @@
 // Layer code should use the simpler functions of ops/movement/index.h.
 #pragma once
 
-#include "ops/movement/window_dims.h"
+#include "ops/movement/gather_dims.h"
 
 namespace axle {
 
@@ -31,21 +31,21 @@ struct ScatterOptions {
 ///
 /// Adds up all updates of an element.
 Tensor scatter_add(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options = {});
+                   const GatherDims& dims, const ScatterOptions& options = {});
 /// Multiplies an element by all its updates. Unless `unique_indices`, the gradient of an update
 /// divides by the update. Where an element has an update of zero, derivatives of the second order
 /// are then wrong.
 Tensor scatter_mul(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options = {});
+                   const GatherDims& dims, const ScatterOptions& options = {});
 /// The least (largest) of an element and its updates; NaN if one of them is NaN. Equal ones share
 /// the gradient.
 Tensor scatter_min(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options = {});
+                   const GatherDims& dims, const ScatterOptions& options = {});
 Tensor scatter_max(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-                   const WindowDims& dims, const ScatterOptions& options = {});
+                   const GatherDims& dims, const ScatterOptions& options = {});
 /// Replaces elements by their updates. Windows must not overlap: both the result and the gradient
 /// of overlapping updates are undefined.
 Tensor scatter(const Tensor& operand, const Tensor& indices, const Tensor& updates,
-               const WindowDims& dims, const ScatterOptions& options = {});
+               const GatherDims& dims, const ScatterOptions& options = {});
 
 }  // namespace axle

@@ -14,11 +14,11 @@ using ::testing::ElementsAre;
 using ::testing::IsNan;
 using testing::run;
 
-using Scatter = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const WindowDims&,
+using Scatter = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const GatherDims&,
                            const ScatterOptions&);
 
 // Windows of one row and 2 columns, at positions (row, column) held by the last dim of the indices.
-const WindowDims kPairs{
+const GatherDims kPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
 TEST(Scatter, AddsUpAndDropsWhatReachesOutside) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "ops/batching.h"
 #include "ops/checks.h"
 #include "ops/create.h"
@@ -35,7 +36,8 @@ std::vector<Type> infer_slice(const OpNode& op) {
   for (size_t d = 0; fits && d < rank; ++d) {
     fits = 0 <= a.starts[d] && a.starts[d] <= a.limits[d] && a.limits[d] <= x.dims[d] &&
            a.strides[d] > 0;
-    if (fits) y.dims.push_back((a.limits[d] - a.starts[d] + a.strides[d] - 1) / a.strides[d]);
+    const int64_t n = fits ? a.limits[d] - a.starts[d] : 0;
+    if (fits) y.dims.push_back(n / a.strides[d] + (n % a.strides[d] != 0));
   }
   if (!fits) {
     shape_error(op, fmt::format("expected 0 <= start <= limit <= size and stride >= 1 for each dim "
@@ -102,6 +104,9 @@ struct PadAttributes : Attributes {
   }
 };
 
+// True if no sum of such numbers overflows.
+bool is_few(int64_t n) { return n >= -kMaxElements && n <= kMaxElements; }
+
 std::vector<Type> infer_pad(const OpNode& op) {
   const Type& x = op.inputs[0].type();
   const auto& a = op.attrs<PadAttributes>();
@@ -112,15 +117,18 @@ std::vector<Type> infer_pad(const OpNode& op) {
   bool fits = a.low.size() == rank && a.high.size() == rank && a.interior.size() == rank;
   Type y{x.dtype, {}};
   for (size_t d = 0; fits && d < rank; ++d) {
-    const int64_t spread = x.dims[d] + std::max<int64_t>(x.dims[d] - 1, 0) * a.interior[d];
-    y.dims.push_back(spread + a.low[d] + a.high[d]);
-    fits = a.interior[d] >= 0 && y.dims[d] >= 0;
+    fits = is_few(a.low[d]) && is_few(a.high[d]) && is_few(a.interior[d]) && a.interior[d] >= 0;
+    if (!fits) break;
+    const int64_t holes = saturating_product(std::max<int64_t>(x.dims[d] - 1, 0), a.interior[d]);
+    const int64_t inside = std::min(saturating_sum(x.dims[d], holes), 4 * kMaxElements);
+    y.dims.push_back(inside + a.low[d] + a.high[d]);
+    fits = y.dims[d] >= 0 && y.dims[d] <= kMaxElements;
   }
   if (!fits) {
     shape_error(op,
-                fmt::format("expected padding for each dim of {} that leaves a size of at least "
-                            "0, and interior >= 0, got {}",
-                            to_text(x), a.text()));
+                fmt::format("expected padding for each dim of {} that leaves a size from 0 to {}, "
+                            "and interior >= 0, got {}",
+                            to_text(x), kMaxElements, a.text()));
   }
   return {y};
 }

@@ -60,11 +60,11 @@ std::string WindowAttributes::text() const {
   return out;
 }
 
-bool is_dropped(const WindowDims& dims, int64_t d) {
+bool is_dropped(const GatherDims& dims, int64_t d) {
   return has_dim(dims.collapsed, d) || has_dim(dims.operand_batch, d);
 }
 
-void check_window_dims(std::string_view op, const WindowDims& dims, const Tensor& operand,
+void check_gather_dims(std::string_view op, const GatherDims& dims, const Tensor& operand,
                        const Tensor& indices) {
   const Values operands = {operand, indices};
   const auto check = [&](std::string_view what, const std::vector<int64_t>& list, int64_t rank) {
@@ -101,7 +101,7 @@ void check_window_dims(std::string_view op, const WindowDims& dims, const Tensor
 void check_windows(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
   const Tensor &operand = op.inputs[0], &indices = op.inputs[1];
-  check_window_dims(op.rules->name(), dims, operand, indices);
+  check_gather_dims(op.rules->name(), dims, operand, indices);
   if (!is_integer(indices.dtype()))
     shape_error(op, fmt::format("indices must be integers, got {}", name_of(indices.dtype())));
   if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank()) {
@@ -183,7 +183,7 @@ Tensor windows_inside(const WindowAttributes& a, const Tensor& operand, const Te
   return broadcast_in_dim(inside, slices.shape(), positions);
 }
 
-std::string mlir_dims(const WindowDims& dims, const WindowDimNames& names) {
+std::string mlir_dims(const GatherDims& dims, const WindowDimNames& names) {
   std::string out;
   const auto add = [&](std::string_view key, const std::vector<int64_t>& list) {
     if (!list.empty()) out += fmt::format("{} = [{}], ", key, fmt::join(list, ", "));
@@ -196,8 +196,8 @@ std::string mlir_dims(const WindowDims& dims, const WindowDimNames& names) {
   return fmt::format("{}index_vector_dim = {}", out, dims.index_vector_dim);
 }
 
-WindowDims batched_dims(const WindowDims& dims, bool has_operand, bool has_indices) {
-  WindowDims out = dims;
+GatherDims batched_dims(const GatherDims& dims, bool has_operand, bool has_indices) {
+  GatherDims out = dims;
   out.offset = shifted(dims.offset);
   if (has_operand) {
     for (auto* list : {&out.collapsed, &out.operand_batch, &out.index_map}) *list = shifted(*list);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/op_rules.h"
-#include "ops/movement/window_dims.h"
+#include "ops/movement/gather_dims.h"
 
 namespace axle {
 
@@ -18,20 +18,20 @@ struct WindowPromises {
 };
 
 struct WindowAttributes : Attributes {
-  WindowAttributes(WindowDims d, Shape s, WindowPromises p)
+  WindowAttributes(GatherDims d, Shape s, WindowPromises p)
       : dims(std::move(d)), sizes(std::move(s)), promises(p) {}
-  WindowDims dims;
+  GatherDims dims;
   Shape sizes;  // size of the window along each dim of the operand
   WindowPromises promises;
   std::string text() const override;
 };
 
 /// True if windows have size 1 along dim d of the operand, so that the slices lack it.
-bool is_dropped(const WindowDims& dims, int64_t d);
+bool is_dropped(const GatherDims& dims, int64_t d);
 
 /// Throws ShapeError, naming `op`, if dimension numbers name dims that the operand or the indices
 /// lack, or name a dim twice.
-void check_window_dims(std::string_view op, const WindowDims& dims, const Tensor& operand,
+void check_gather_dims(std::string_view op, const GatherDims& dims, const Tensor& operand,
                        const Tensor& indices);
 /// Throws ShapeError if the dimension numbers do not fit the first two operands.
 void check_windows(const OpNode& op);
@@ -48,11 +48,11 @@ Tensor windows_inside(const WindowAttributes& a, const Tensor& operand, const Te
 struct WindowDimNames {
   std::string_view offset, collapsed, operand_batch, indices_batch, index_map;
 };
-std::string mlir_dims(const WindowDims& dims, const WindowDimNames& names);
+std::string mlir_dims(const GatherDims& dims, const WindowDimNames& names);
 
 /// Returns the dims of windows over batched slices. The batch is a batch dim if both the operand
 /// and the indices have it, a position dim if only the indices have it, else a dim of each window.
-WindowDims batched_dims(const WindowDims& dims, bool has_operand, bool has_indices);
+GatherDims batched_dims(const GatherDims& dims, bool has_operand, bool has_indices);
 /// Returns the promises that still hold over batched slices.
 WindowPromises batched_promises(WindowPromises promises, bool has_operand, bool has_indices);
 

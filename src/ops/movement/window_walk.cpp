@@ -16,7 +16,7 @@ HostTensor wide_indices(const HostTensor& indices) {
   return out;
 }
 
-WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
+WindowWalk::WindowWalk(const GatherDims& dims, const Shape& sizes, const Shape& operand,
                        const HostTensor& indices, const Shape& slices) {
   const Shape operand_strides = row_major_strides(operand);
   const Shape slice_strides = row_major_strides(slices);

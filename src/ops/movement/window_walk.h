@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/host_tensor.h"
-#include "ops/movement/window_dims.h"
+#include "ops/movement/gather_dims.h"
 
 namespace axle {
 
@@ -22,7 +22,7 @@ class WindowWalk {
  public:
   /// How to treat a window that reaches outside the operand: move it inside or drop it.
   enum class OutOfBounds { kClamp, kDrop };
-  WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
+  WindowWalk(const GatherDims& dims, const Shape& sizes, const Shape& operand,
              const HostTensor& indices, const Shape& slices);
   /// Calls fn(offset in the operand, offset in the slices) for each element of each window. The
   /// windows come in row-major order of their positions.

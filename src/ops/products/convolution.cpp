@@ -203,7 +203,7 @@ std::vector<Batched> batch_convolution(BatchX in) {
                               merge_major(in[1], 0, output_dim)),
                     a.dims.y[1]);
   }
-  // Merges the leading dim behind the groups of `dim`: (group, batch, rest).
+  // Merges the leading dim after the groups of `dim`: (group, batch, rest).
   const auto merged_in_groups = [&](const Tensor& t, int64_t dim, int64_t count) {
     const Tensor moved = move_axis(split_major(t, dim + 1, count), 0, dim + 1);
     return flatten(moved, dim, dim + 2);
@@ -305,7 +305,8 @@ const OpRules convolution_rules({.name = "convolution",
                                  .vjp = vjp_convolution,
                                  .eval = eval_convolution,
                                  .hlo = lower_convolution,
-                                 .cost = convolution_flops});
+                                 .cost = convolution_flops,
+                                 .is_product = true});
 
 [[noreturn]] void fail_layouts(std::string_view x, std::string_view kernel, std::string_view y) {
   shape_error(

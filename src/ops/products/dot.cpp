@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include "ops/batching.h"
+#include "ops/dims.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/four_bits.h"
+#include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/products/dot_backward.h"
 #include "ops/products/dot_eval.h"
-#include "ops/products/dot_parts.h"
 #include "ops/products/einsum.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
@@ -63,8 +66,8 @@ bool has_8_bits(DType d) { return is_float(d) && size_bytes(d) == 1; }
 // True if products of these operands can be summed in a dtype that is not theirs.
 bool can_widen(DType operand, DType result) {
   if (is_integer(operand)) {
-    return is_integer(result) && is_unsigned(result) == is_unsigned(operand) &&
-           size_bytes(result) > size_bytes(operand);
+    const bool is_wider = is_storage_only(operand) || size_bytes(result) > size_bytes(operand);
+    return is_integer(result) && is_unsigned(result) == is_unsigned(operand) && is_wider;
   }
   return is_float(operand) && is_float(result);
 }
@@ -78,7 +81,7 @@ DType result_dtype(const OpNode& op, const DotOptions& options) {
                             name_of(a), name_of(b)));
   }
   const DType result = options.result_dtype.value_or(a);
-  if (a == DType::kPred || is_storage_only(a) || (result != a && !can_widen(a, result))) {
+  if (a == DType::kPred || (result != a && !can_widen(a, result))) {
     shape_error(
         op, fmt::format("cannot multiply {} operands to a {} result", name_of(a), name_of(result)));
   }
@@ -110,6 +113,28 @@ std::vector<Type> infer_dot(const OpNode& op) {
   return {Type{result, std::move(shape)}};
 }
 
+// Returns the product of a cotangent, rounded to integers, and integers, with the dims of `out`.
+Tensor times_integers(const Tensor& ct, const Labels& ct_labels, const Tensor& integers,
+                      const Labels& labels, const Labels& out, const DotOptions& options) {
+  std::vector<int64_t> summed, places;
+  for (size_t i = 0; i < ct_labels.size(); ++i) {
+    const auto at = std::ranges::find(out, ct_labels[i]);
+    if (at == out.end())
+      summed.push_back(static_cast<int64_t>(i));
+    else
+      places.push_back(at - out.begin());
+  }
+  const ScaledIntegers rounded = to_integers(ct, summed);
+  const Tensor y = contract(rounded.integers, ct_labels, integers, labels, out, options);
+  // Dims of the scale come in the order of `out`, as broadcast_in_dim wants them.
+  const Tensor scale = squeeze(rounded.scale, summed);
+  std::vector<int64_t> order = axis_range(0, scale.rank());
+  std::ranges::sort(order, {}, [&](int64_t i) { return places[static_cast<size_t>(i)]; });
+  std::ranges::sort(places);
+  const Tensor factor = broadcast_in_dim(transpose(scale, order), y.shape(), places);
+  return astype(astype(y, factor.dtype()) * factor, integers.dtype());
+}
+
 // Each gradient is a product of the cotangent and the other operand, written with labels.
 Values vjp_dot(X x, Y, Ct g) {
   const auto& [dims, options] =
@@ -129,12 +154,23 @@ Values vjp_dot(X x, Y, Ct g) {
   for (const int64_t d : free_dims(x[1].rank(), dims.b_contracting, dims.b_batch))
     y_labels.push_back(b_labels[static_cast<size_t>(d)]);
   const auto [a, b, ct, backward] = backward_operands(x, g[0], options);
+  if (options.algorithm == DotAlgorithm::kI8I8I32Backward) {
+    return {times_integers(ct, y_labels, b, b_labels, a_labels, backward),
+            times_integers(ct, y_labels, a, a_labels, b_labels, backward)};
+  }
   return {astype(contract(ct, y_labels, b, b_labels, a_labels, backward), x[0].dtype()),
           astype(contract(a, a_labels, ct, y_labels, b_labels, backward), x[1].dtype())};
 }
 
-HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
+// Compilers do not widen products of 4-bit integers: they are multiplied as bytes.
+HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& operands) {
   const auto& a = op.attrs<DotAttributes>();
+  HloValues x = operands;
+  Type type = op.outputs[0];
+  if (is_storage_only(x[0].type.dtype)) {
+    for (HloValue& operand : x) operand = hlo_byte_of(b, operand);
+    if (is_storage_only(type.dtype)) type.dtype = x[0].type.dtype;
+  }
   std::string numbers;
   const auto add = [&](std::string_view key, const std::vector<int64_t>& dims) {
     if (!dims.empty())
@@ -147,9 +183,20 @@ HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
   add("rhs_contracting_dimensions", a.dims.b_contracting);
   std::string text = fmt::format("dot_dimension_numbers = #stablehlo.dot<{}>, {}", numbers,
                                  mlir_precision_config(a.options.precision));
-  if (const DotAlgorithm algorithm = a.options.algorithm; algorithm != DotAlgorithm::kDefault)
+  const DotAlgorithm algorithm = a.options.algorithm;
+  if (has_integers(algorithm)) {
+    const auto to = [&](const HloValue& v, DType dtype) {
+      return b.one("stablehlo.convert", {v}, {dtype, v.type.dims});
+    };
+    const HloValue sums =
+        b.one("stablehlo.dot_general", {to(x[0], DType::kI8), to(x[1], DType::kI8)},
+              {DType::kI32, op.outputs[0].dims}, text);
+    return {to(sums, op.outputs[0].dtype)};
+  }
+  if (algorithm != DotAlgorithm::kDefault)
     text += ", algorithm = " + mlir_text(algorithm, x[0].type.dtype, x[1].type.dtype);
-  return {b.one("stablehlo.dot_general", x, op.outputs[0], text)};
+  const HloValue y = b.one("stablehlo.dot_general", x, type, text);
+  return {type == op.outputs[0] ? y : b.one("stablehlo.convert", {y}, op.outputs[0])};
 }
 
 double dot_flops(const OpNode& op) {
@@ -193,7 +240,8 @@ const OpRules dot_rules({.name = "dot_general",
                                eval_dot(a.dims, *x[0], *x[1], y[0], a.options.algorithm);
                              },
                          .hlo = lower_dot,
-                         .cost = dot_flops});
+                         .cost = dot_flops,
+                         .is_product = true});
 
 }  // namespace
 

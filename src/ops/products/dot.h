@@ -54,4 +54,12 @@ Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
 /// Sums over the last dim of `a` and the first of `b`: [.., k] x [k, ..] -> [.., ..].
 Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options = {});
 
+/// What a traced dot_general computes, for transforms that replace it.
+struct DotParts {
+  const DotDims& dims;
+  const DotOptions& options;
+};
+/// Returns the dims and options of a dot_general; none for every other op.
+std::optional<DotParts> dot_parts_of(const OpNode& op);
+
 }  // namespace axle

@@ -20,6 +20,7 @@ struct Row {
 const Row& row(DotAlgorithm algorithm) {
   using enum DType;
   static const std::vector<DType> eight = {kF8E4M3FN, kF8E5M2};
+  static const std::vector<DType> wide = {kBF16, kF16, kF32, kF64};
   static const std::vector<DType> any = {kF8E4M3FN, kF8E5M2, kF16, kBF16, kF32};
   // In the order of the enumeration.
   static const Row rows[] = {
@@ -38,7 +39,9 @@ const Row& row(DotAlgorithm algorithm) {
       {"TF32_TF32_F32", "tf32", "f32", 1, {kF32}, {kF32}, DotRounding{10, 1, 1}},
       {"TF32_TF32_F32_X3", "tf32", "f32", 3, {kF32}, {kF32}, DotRounding{10, 2, 2}},
       {"F32_F32_F32", "f32", "f32", 1, {kF32}, {kF32}},
-      {"F64_F64_F64", "f64", "f64", 1, {kF64}, {kF64}}};
+      {"F64_F64_F64", "f64", "f64", 1, {kF64}, {kF64}},
+      {"I8_I8_I32", "", "i32", 1, wide, wide},
+      {"I8_I8_I32_BACKWARD", "", "i32", 1, wide, wide}};
   return rows[static_cast<size_t>(algorithm)];
 }
 
@@ -58,6 +61,10 @@ bool is_imprecise(DotAlgorithm algorithm) {
 }
 
 }  // namespace
+
+bool has_integers(DotAlgorithm algorithm) {
+  return algorithm == DotAlgorithm::kI8I8I32 || algorithm == DotAlgorithm::kI8I8I32Backward;
+}
 
 std::string_view name_of(DotAlgorithm algorithm) { return row(algorithm).name; }
 

@@ -247,6 +247,12 @@ std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims
 
 void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y,
               DotAlgorithm algorithm) {
+  if (has_integers(algorithm)) {
+    HostTensor sums(Type{DType::kI32, y.shape()});
+    run<uint32_t>(dims, a.astype(DType::kI8), b.astype(DType::kI8), sums);
+    y = sums.astype(y.dtype());
+    return;
+  }
   // Integers are multiplied as unsigned numbers: their wraparound is defined in C++. The low bits
   // of narrow ones are those of wide ones.
   if (is_integer(a.dtype())) {

@@ -79,10 +79,30 @@ std::vector<Type> infer_contracting(const OpNode& op) {
   return {infer_result(op, {o, i, m, n}, {o, g, k, n})};
 }
 
+// Calls product(ct) and multiplies it by the scale of ct, whose dims `axes` the product sums over.
+// Where the algorithm has integers backward, ct is rounded to integers.
+template <class Product>
+Tensor backward_product(X x, const Tensor& ct, const std::vector<int64_t>& axes, DType dtype,
+                        const Product& product) {
+  if (x.attrs<RaggedAttributes>().options.algorithm != DotAlgorithm::kI8I8I32Backward)
+    return astype(product(ct), dtype);
+  const ScaledIntegers rounded = to_integers(ct, axes);
+  const Tensor y = product(rounded.integers);
+  return astype(astype(y, rounded.scale.dtype()) * rounded.scale, dtype);
+}
+
 Values vjp_ragged_dot(X x, Y, Ct g) {
   const auto [a, b, ct, options] = backward_operands(x, g[0], x.attrs<RaggedAttributes>().options);
-  return {astype(emit_ragged_dot(ct, swap_axes(b, 2, 3), x[2], options), x[0].dtype()),
-          astype(emit_contracting(a, ct, x[2], options), x[1].dtype()), Tensor()};
+  const Values operands{a, swap_axes(b, 2, 3), x[2]};
+  return {backward_product(x, ct, {3}, x[0].dtype(),
+                           [&, own = options](const Tensor& rows) {
+                             return emit_ragged_dot(rows, operands[1], operands[2], own);
+                           }),
+          backward_product(x, ct, {1, 2}, x[1].dtype(),
+                           [&, own = options](const Tensor& rows) {
+                             return emit_contracting(operands[0], rows, operands[2], own);
+                           }),
+          Tensor()};
 }
 Values vjp_contracting(X x, Y, Ct g) {
   const auto [a, b, ct, options] = backward_operands(x, g[0], x.attrs<RaggedAttributes>().options);
@@ -303,7 +323,8 @@ const OpRules ragged_dot_rules({.name = "ragged_dot",
                                 .vjp = vjp_ragged_dot,
                                 .eval = eval_ragged_dot,
                                 .hlo = lower_ragged_dot,
-                                .cost = ragged_flops});
+                                .cost = ragged_flops,
+                                .is_product = true});
 
 const OpRules contracting_rules({.name = "ragged_dot_contracting",
                                  .infer = infer_contracting,
@@ -311,7 +332,8 @@ const OpRules contracting_rules({.name = "ragged_dot_contracting",
                                  .vjp = vjp_contracting,
                                  .eval = eval_contracting,
                                  .hlo = lower_contracting,
-                                 .cost = ragged_flops});
+                                 .cost = ragged_flops,
+                                 .is_product = true});
 
 Tensor emit_ragged_dot(const Tensor& lhs, const Tensor& matrices, const Tensor& sizes,
                        const DotOptions& options) {

@@ -25,6 +25,8 @@ Shape Key::shape() const {
   return dims;
 }
 
-Key random_key(int64_t seed, PrngImpl impl) { return Key::wrap(constant(key(seed, impl)), impl); }
+Key random_key(int64_t seed, PrngImpl impl) {
+  return Key::wrap(constant(key_words(seed, impl)), impl);
+}
 
 }  // namespace axle::random

@@ -18,7 +18,7 @@ class Key {
  public:
   Key() = default;
   /// Makes keys of words u32[.., 2] for threefry, u32[.., 4] for the others. The default is that of
-  /// random::key. Throws ShapeError for other dtypes and shapes.
+  /// key_words. Throws ShapeError for other dtypes and shapes.
   static Key wrap(const Tensor& words, PrngImpl impl = PrngImpl::kThreefry2x32);
 
   explicit operator bool() const { return static_cast<bool>(data_); }
@@ -34,7 +34,7 @@ class Key {
   PrngImpl impl_ = PrngImpl::kThreefry2x32;
 };
 
-/// Returns the key of a seed as a constant: random::key of random.h, wrapped.
+/// Returns the key of a seed as a constant: key_words of random.h, wrapped.
 Key random_key(int64_t seed, PrngImpl impl = PrngImpl::kThreefry2x32);
 
 }  // namespace axle::random

@@ -81,7 +81,7 @@ TEST(Key, AnArrayOfKeysDrawsNothing) {
 TEST(Key, OfASeedHasTheWordsOfTheSeed) {
   for (const PrngImpl impl : {PrngImpl::kThreefry2x32, PrngImpl::kRbg}) {
     EXPECT_EQ(testing::run([&](const Values&) { return random::random_key(-5, impl).data(); }, {}),
-              random::key(-5, impl));
+              random::key_words(-5, impl));
   }
 }
 

@@ -1,7 +1,7 @@
 // Kinds of random keys.
 //
-// A key (key.h) carries its kind, and every sampler takes every kind. How threefry counts is a
-// choice for all code traced within a PrngScope, like a setting of JAX.
+// A key (key.h) carries its kind, and every sampler takes every kind. PrngScope sets the
+// ThreefryMode of the code traced in it, as jax_threefry_partitionable does in JAX.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
   const PrngScope scope({.threefry = ThreefryMode::kOriginal});
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0])); },
-                      {random::key(1701)});
+                      {random::key_words(1701)});
 }
 
 // jax.random.bits(jax.random.key(1701), (n,), dtype)

@@ -23,7 +23,7 @@ bool is_threefry(std::string_view op, const Key& key) {
 
 }  // namespace
 
-HostTensor key(int64_t seed, PrngImpl impl) {
+HostTensor key_words(int64_t seed, PrngImpl impl) {
   const auto bits = static_cast<uint64_t>(seed);
   const auto high = static_cast<uint32_t>(bits >> 32), low = static_cast<uint32_t>(bits);
   if (impl == PrngImpl::kThreefry2x32) return HostTensor({2}, {high, low});

@@ -24,7 +24,7 @@ namespace axle::random {
 /// of the seed, u32[2]; twice these words for the kinds whose keys are u32[4]. JAX does the same if
 /// x64 is on. Without x64 it keeps only the lower 32 bits: its seed -1 is 2^32 - 1 here. random_key
 /// gives a key for traced code.
-HostTensor key(int64_t seed, PrngImpl impl = PrngImpl::kThreefry2x32);
+HostTensor key_words(int64_t seed, PrngImpl impl = PrngImpl::kThreefry2x32);
 /// Returns n independent keys of the same kind, an array of shape [n]. Do not use `key` afterwards.
 Key split(const Key& key, int64_t n = 2);
 /// Returns the keys of split(key, n) one by one.

@@ -65,9 +65,9 @@ Tensor randint_of(const Key& key, const Shape& shape, int64_t low, Word span, DT
 bool is_narrow(DType dtype) { return is_integer(dtype) && size_bytes(dtype) < 4; }
 
 void check_randint_dtype(DType dtype) {
-  if (!is_integer(dtype) || is_storage_only(dtype)) {
+  if (!is_integer(dtype)) {
     shape_error("random::randint",
-                fmt::format("expected an integer dtype of 8 to 64 bits, got {}", name_of(dtype)));
+                fmt::format("expected an integer dtype, got {}", name_of(dtype)));
   }
 }
 

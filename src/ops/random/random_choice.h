@@ -9,8 +9,8 @@
 namespace axle::random {
 
 /// Integers in [low, high), nearly uniform; exactly uniform if high - low is a power of two.
-/// Returns `low` if the interval is empty. Throws ShapeError unless dtype is an integer dtype of 8
-/// to 64 bits that can represent all these integers.
+/// Returns `low` if the interval is empty. Throws ShapeError unless dtype is an integer dtype that
+/// can represent all these integers.
 Tensor randint(const Key& key, const Shape& shape, int64_t low, int64_t high,
                DType dtype = DType::kI32);
 /// The same with bounds that broadcast to `shape` and give the dtype.

@@ -26,7 +26,7 @@ using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
 HostTensor draw(const Sampler& sampler, const Shape& shape) {
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0]), shape); },
-                      {random::key(42)});
+                      {random::key_words(42)});
 }
 
 struct Row {

@@ -20,7 +20,7 @@ using ::testing::Pointwise;
 using testing::run;
 
 HostTensor draw(int64_t seed, const std::function<Tensor(const Key&)>& sampler) {
-  return run([&](const Values& v) { return sampler(Key::wrap(v[0])); }, {random::key(seed)});
+  return run([&](const Values& v) { return sampler(Key::wrap(v[0])); }, {random::key_words(seed)});
 }
 
 template <class... T>
@@ -29,11 +29,11 @@ HostTensor words(Shape shape, T... values) {
 }
 
 TEST(Random, Keys) {
-  EXPECT_EQ(random::key(42), words({2}, 0, 42));
-  EXPECT_EQ(random::key(-1), words({2}, 0xffffffff, 0xffffffff));
-  EXPECT_EQ(random::key(0xffffffff), words({2}, 0, 0xffffffff));
-  EXPECT_EQ(random::key((int64_t{7} << 32) + 42), words({2}, 7, 42));
-  EXPECT_EQ(random::key(std::numeric_limits<int64_t>::min()), words({2}, 0x80000000, 0));
+  EXPECT_EQ(random::key_words(42), words({2}, 0, 42));
+  EXPECT_EQ(random::key_words(-1), words({2}, 0xffffffff, 0xffffffff));
+  EXPECT_EQ(random::key_words(0xffffffff), words({2}, 0, 0xffffffff));
+  EXPECT_EQ(random::key_words((int64_t{7} << 32) + 42), words({2}, 7, 42));
+  EXPECT_EQ(random::key_words(std::numeric_limits<int64_t>::min()), words({2}, 0x80000000, 0));
   EXPECT_EQ(draw(0, [](const Key& k) { return random::split(k, 3).data(); }),
             words({3, 2}, 1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009));
   EXPECT_EQ(draw(42, [](const Key& k) { return random::split(k).data(); }),
@@ -161,7 +161,7 @@ TEST(Random, CategoricalFollowsTheLogits) {
   const HostTensor logits({3}, {std::log(0.2f), std::log(0.5f), std::log(0.3f)});
   const HostTensor x =
       run([](const Values& v) { return random::categorical(Key::wrap(v[0]), v[1], -1, {5000}); },
-          {random::key(1), logits});
+          {random::key_words(1), logits});
   EXPECT_EQ(x.shape(), (Shape{5000}));
   const auto values = x.values<int32_t>();
   EXPECT_NEAR(static_cast<double>(std::ranges::count(values, 0)), 1000, 150);
@@ -182,7 +182,7 @@ TEST(Random, Choice) {
   const HostTensor p({4}, {0.0f, 0.25f, 0.75f, 0.0f});
   const auto with = [&](random::Replacement r, Shape shape) {
     return run([&](const Values& v) { return random::choice(Key::wrap(v[0]), v[1], shape, r); },
-               {random::key(3), p});
+               {random::key_words(3), p});
   };
   EXPECT_THAT(sorted(with(random::Replacement::kWithout, {2})), ElementsAre(1, 2));
   const HostTensor many = with(random::Replacement::kWith, {40, 50});
@@ -197,7 +197,7 @@ TEST(Random, PermutationMovesSlices) {
   const HostTensor order = draw(9, [](const Key& k) { return random::permutation(k, 4); });
   const HostTensor y =
       run([](const Values& v) { return random::permutation(Key::wrap(v[0]), v[1], 1); },
-          {random::key(9), x});
+          {random::key_words(9), x});
   for (int64_t i = 0; i < 4; ++i)
     EXPECT_EQ(y.at(2 * i), x.at(2 * static_cast<int64_t>(order.at(i))));
 }

@@ -25,11 +25,11 @@ HostTensor words(Shape shape, T... values) {
   return HostTensor(std::move(shape), {static_cast<uint32_t>(values)...});
 }
 
-const HostTensor kKey = random::key(5, PrngImpl::kRbg);
+const HostTensor kKey = random::key_words(5, PrngImpl::kRbg);
 
 TEST(Rbg, AKeyIsTwoKeysOfThreefry) {
   EXPECT_EQ(kKey, words({4}, 0, 5, 0, 5));
-  EXPECT_EQ(random::key(-1, PrngImpl::kUnsafeRbg), words({4}, ~0u, ~0u, ~0u, ~0u));
+  EXPECT_EQ(random::key_words(-1, PrngImpl::kUnsafeRbg), words({4}, ~0u, ~0u, ~0u, ~0u));
 }
 
 // jax.random.bits(jax.random.key(5, impl="rbg"), (9,)) and (3,), "uint64"
@@ -59,7 +59,7 @@ TEST(Rbg, HalvesAreSplitByThreefry) {
     const PrngScope scope({.threefry = mode});
     const HostTensor keys = draw(key, split), child = draw(key, fold);
     for (const int64_t half : {0, 1}) {
-      const HostTensor own = random::key(half == 0 ? 1701 : 42);
+      const HostTensor own = random::key_words(half == 0 ? 1701 : 42);
       const HostTensor expected = draw(own, split, PrngImpl::kThreefry2x32),
                        folded = draw(own, fold, PrngImpl::kThreefry2x32);
       for (int64_t i = 0; i < 6; ++i)

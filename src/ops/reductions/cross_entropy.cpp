@@ -13,11 +13,10 @@
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
+#include "ops/rules.h"
 
 namespace axle {
 namespace {
-
-Tensor wide(const Tensor& x) { return astype(x, wide_dtype(x.dtype())); }
 
 std::vector<Type> infer(const OpNode& op) {
   const Type &logits = op.inputs[0].type(), &labels = op.inputs[1].type();

@@ -7,6 +7,7 @@
 #include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/complex.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
@@ -260,7 +261,9 @@ Tensor variance(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dim
   if (const DType wide = mean_dtype(x.dtype()); wide != x.dtype())
     return astype(variance(astype(x, wide), axes, keep_dims), result_of_mean(x.dtype()));
   const Tensor centered = x - mean(x, axes, true);
-  return mean(centered * centered, axes, keep_dims);
+  const Tensor squared =
+      is_complex(x.dtype()) ? real(centered * conj(centered)) : centered * centered;
+  return mean(squared, axes, keep_dims);
 }
 
 std::vector<int64_t> all_axes(const Tensor& x) { return axis_range(0, x.rank()); }

@@ -9,8 +9,8 @@
 namespace axle {
 
 Tensor reduce_sum(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
-/// Sums in the dtype of x, also for bf16. For dims of which each device holds one element: the sum
-/// is then an all-reduce, and this halves the bytes that devices exchange for bf16.
+/// Sums in the dtype of x, also for bf16. Use it if each device holds one element of the dims: the
+/// sum is then an all-reduce, and bf16 halves its bytes.
 Tensor reduce_sum_in_own_dtype(const Tensor& x, const std::vector<int64_t>& axes);
 /// NaN if any element is NaN. Equal largest elements share the gradient.
 Tensor reduce_max(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
@@ -27,7 +27,7 @@ Tensor sum(const Tensor& x);
 /// Means and variances of integers and predicates are f32, those of 64-bit integers f64, as in JAX.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
-/// mean((x - mean(x))^2), in two passes.
+/// mean(|x - mean(x)|^2), in two passes. Real for complex numbers.
 Tensor variance(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 
 /// {0, 1, ..., rank - 1}.

@@ -107,6 +107,12 @@ TEST(Reduce, MeansOfIntegersAndPredicatesAreFloats) {
   EXPECT_EQ(y[2], HostTensor::scalar(0.1875f));
 }
 
+TEST(Reduce, VariancesOfComplexNumbersAreReal) {
+  using Complex = std::complex<float>;
+  const HostTensor z({2}, {Complex(1, 2), Complex(3, -2)});
+  EXPECT_EQ(run([](const Values& v) { return variance(v[0], {0}); }, {z}), HostTensor::scalar(5.f));
+}
+
 TEST(Argmax, FirstWinsAndNanWins) {
   const HostTensor x({3, 4},
                      {1.f, 3.f, 3.f, 0.f, 5.f, kNan, kNan, 9.f, -kInf, -kInf, -kInf, -kInf});

@@ -19,8 +19,6 @@ namespace {
 // Cost of max, subtract, exp, sum and divide.
 constexpr CostRule kSoftmaxCost{12};
 
-Tensor wide(const Tensor& x) { return astype(x, wide_dtype(x.dtype())); }
-
 int64_t axis_of(const OpNode& op) { return op.attrs<AxisAttributes>().axis; }
 
 struct SoftmaxAttributes : AxisAttributes {

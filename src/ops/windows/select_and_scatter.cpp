@@ -139,7 +139,7 @@ const OpRules positions_rules({.name = "selected_positions",
                                .hlo = lower_positions,
                                .cost = num_input_elements});
 
-const WindowDims kOneElement = {.collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
+const GatherDims kOneElement = {.collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
 
 // Returns the elements of g, shaped like x, that the windows over x select; 0 for none.
 Tensor take_selected(const Tensor& g, const Tensor& positions) {

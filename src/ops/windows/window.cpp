@@ -4,12 +4,19 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "ops/rules.h"
 
 namespace axle {
 namespace {
 
 int64_t covered(const SlidingDim& d) { return dilated_size(d.size, d.window_dilation); }
+
+// True if n elements that are d apart span no more elements than any tensor has.
+bool spans_few(int64_t n, int64_t d) {
+  return checked_product(n, d).value_or(kMaxElements + 1) <= kMaxElements;
+}
+bool is_few(int64_t n) { return n >= -kMaxElements && n <= kMaxElements; }
 
 // Sets the padding that gives ceil(size / stride) windows.
 void pad_to_same(SlidingDim& d, int64_t size) {
@@ -44,11 +51,24 @@ SlidingWindow sliding_window(std::string_view op, const Window& window, const Sh
   set("strides", window.strides, &SlidingDim::stride);
   set("base dilations", window.base_dilations, &SlidingDim::base_dilation);
   set("window dilations", window.window_dilations, &SlidingDim::window_dilation);
+  const auto check_few = [&](size_t d, bool few) {
+    if (few) return;
+    shape_error(op,
+                fmt::format("expected a window that with its strides, dilations and padding spans "
+                            "at most {} elements of a dim, got {}",
+                            kMaxElements, to_text(SlidingWindow{out[d]})),
+                operands);
+  };
+  for (size_t d = 0; d < rank; ++d) {
+    check_few(d, spans_few(out[d].size, out[d].window_dilation) &&
+                     spans_few(sizes[d], out[d].base_dilation) && is_few(out[d].stride));
+  }
   if (const auto& padding = window.padding.dims()) {
     check_count("padding", padding->size());
     for (size_t d = 0; d < rank; ++d) {
       out[d].low = (*padding)[d].low;
       out[d].high = (*padding)[d].high;
+      check_few(d, is_few(out[d].low) && is_few(out[d].high));
     }
   } else if (window.padding.rule() == PaddingRule::kSame) {
     for (size_t d = 0; d < rank; ++d) pad_to_same(out[d], sizes[d]);

@@ -20,7 +20,7 @@ class Compiler {
   virtual const Plugin& plugin() const = 0;
   /// The target's devices as the plugin describes them.
   virtual const Topology& topology() const = 0;
-  /// What compile() lowers programs for that depend on their target.
+  /// The target that compile() lowers a program for if the program depends on it.
   virtual LoweringTarget lowering_target() const = 0;
   /// Compiles `program`, whose mesh must not have more devices than the target. Only a CPU target,
   /// whose compiler loads the result at once, uses `options.cache_dir`. Throws DeviceError with the

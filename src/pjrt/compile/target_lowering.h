@@ -1,4 +1,4 @@
-// What programs are lowered for when a plugin compiles them.
+// The lowering target of a plugin: for what programs are lowered before it compiles them.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,13 @@
 
 namespace axle {
 
-/// Compiles a program and drops the result. Throws what the compiler says.
+/// Compiles a program and drops the result. Throws DeviceError with the compiler's
+/// message.
 using TryCompile = std::function<void(const Program& program)>;
 
-/// Returns what programs for the devices of a topology are lowered for. `compile` compiles for
-/// them. Whether the compiler has an op is found by compiling a small program over all devices,
-/// once per process and topology.
+/// Returns the lowering target for the devices of a topology, for which `compile` compiles. To find
+/// whether the compiler has an op, it compiles a small program over all devices, once per process
+/// and topology.
 LoweringTarget lowering_target(const Plugin& plugin, const Topology& topology, TryCompile compile);
 
 /// Writes a warning to standard error for each op of the program that is not lowered to its best

@@ -117,10 +117,9 @@ void write_attributes(const HostKernelCall& call) {
 const KernelImplementation attributes_on_host({.kernel = "attributes",
                                                .platform = "cpu",
                                                .host = write_attributes});
-const Kernel attributes_kernel({.name = "attributes",
-                                .fallback = [](const Values& v, const KernelAttributes&) {
-                                  return Values{zeros_like(v[0])};
-                                }});
+const Kernel attributes_kernel{
+    .name = "attributes",
+    .fallback = [](const Values& v, const KernelAttributes&) { return Values{zeros_like(v[0])}; }};
 KernelAttributes attributes(double scale) {
   return {{{"count", int64_t{-5}}, {"flag", true}, {"scale", scale}, {"text", "a \"b\"\n"}}};
 }

@@ -48,9 +48,9 @@ class Plugin {
   void call(Args& args, std::string_view where) const {
     if (const auto failure = try_call(args)) throw_failure(where, *failure);
   }
-  /// Does the same as call and appends advice() to the message of a failure. It serves the calls
-  /// that initialise the plugin or create a client or topology: they fail first if
-  /// AXLE_PLUGIN_<NAME> names a plugin of another platform.
+  /// Does the same as call(), and appends advice() to the message of a failure. It is for the calls
+  /// that initialise the plugin or create a client or a topology. If AXLE_PLUGIN_<NAME> names a
+  /// plugin of another platform, one of these calls is the first to fail.
   template <class Args>
   void first_call(Args& args, std::string_view where) const {
     if (auto failure = try_call(args)) throw_failure(where, with_advice(std::move(*failure)));

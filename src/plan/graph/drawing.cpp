@@ -150,7 +150,7 @@ std::string drawing(const Program& step, const std::string& layer,
   const Region& graph = *step.graph;
   Edges edges(layer, levels);
   std::vector<bool> is_forward;
-  for (const Stage stage : stages_of(graph)) is_forward.push_back(stage == Stage::kForward);
+  for (const StepStage stage : stages_of(graph)) is_forward.push_back(stage == StepStage::kForward);
   edges.follow(graph, is_forward, {});
 
   std::string out = std::string(

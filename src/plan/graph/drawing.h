@@ -9,10 +9,10 @@
 
 namespace axle {
 
-/// Returns a graph in the language of graphviz. A node is a layer of at most `depth` below `layer`
-/// (default: 2) with forward ops: their FLOPs and moved bytes, and the bytes that they save for the
-/// backward pass. An edge is what one layer reads of another, with its bytes in one run.
-/// Throws ConfigError if the step has no forward op in the layer.
+/// Returns a graph in the language of graphviz. Its nodes are the layers with forward ops down to
+/// `depth` (default: 2) below `layer`. Each shows its FLOPs, its moved bytes and the bytes kept for
+/// the backward pass. An edge shows the bytes that one layer reads of another in one run. Throws
+/// ConfigError if the step has no forward op in the layer.
 std::string drawing(const Program& step, const std::string& layer,
                     const std::optional<int64_t>& depth);
 

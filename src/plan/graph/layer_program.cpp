@@ -21,19 +21,19 @@ struct Part {
 };
 
 // Returns the forward ops of the layer in the outermost region that has any.
-Part find_forward(const Region& region, const std::vector<Stage>& stages,
+Part find_forward(const Region& region, const std::vector<StepStage>& stages,
                   const std::string& layer) {
   Part out{&region};
   for (size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i] == Stage::kForward && is_in_layer(layer_of(*region.ops()[i]), layer))
+    if (stages[i] == StepStage::kForward && is_in_layer(layer_of(*region.ops()[i]), layer))
       out.ops.push_back(region.ops()[i]);
   }
   if (!out.ops.empty()) return out;
   for (size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i] != Stage::kForward) continue;
+    if (stages[i] != StepStage::kForward) continue;
     for (const auto& body : region.ops()[i]->regions) {
-      Part found =
-          find_forward(*body, std::vector<Stage>(body->ops().size(), Stage::kForward), layer);
+      Part found = find_forward(
+          *body, std::vector<StepStage>(body->ops().size(), StepStage::kForward), layer);
       if (!found.ops.empty()) return found;
     }
   }
@@ -78,7 +78,7 @@ Program layer_program(const Program& step, const std::string& layer) {
   for (const Tensor& t : part.region->results()) {
     if (own.contains(t.node())) add(outputs, t);
   }
-  return lower(slice(*part.region, inputs, outputs), "layer", named(inputs, "input"),
+  return lower(slice_region(*part.region, inputs, outputs), "layer", named(inputs, "input"),
                named(outputs, "output"), step.mesh);
 }
 

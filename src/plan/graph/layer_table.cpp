@@ -45,7 +45,7 @@ class Rows {
   }
 
  private:
-  // Orders children directly behind their parents: a slash sorts before every other character.
+  // Orders children directly after their parents: a slash sorts before every other character.
   struct ByPath {
     bool operator()(const std::string& a, const std::string& b) const {
       return std::ranges::lexicographical_compare(a, b, {}, order, order);

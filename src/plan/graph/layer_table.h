@@ -15,11 +15,11 @@ namespace axle {
 /// The sums over the ops of a layer and all layers below it, in one step on all devices together.
 struct LayerRow {
   std::string path;  // "" for the whole step
-  /// Ops of the program by Stage; the body of a loop counts once.
+  /// Ops of the program by StepStage; the body of a loop counts once.
   std::array<int64_t, 3> num_ops = {};
-  /// Floating-point operations by Stage; the body of a loop counts in each iteration.
+  /// Floating-point operations by StepStage; the body of a loop counts in each iteration.
   std::array<double, 3> flops = {};
-  /// Bytes of operands and results by Stage, as if no op were fused.
+  /// Bytes of operands and results by StepStage, as if no op were fused.
   std::array<double, 3> bytes = {};
   /// Bytes of the values that the forward pass keeps on the devices for the backward pass
   /// (SavedValues).

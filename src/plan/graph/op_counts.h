@@ -13,7 +13,7 @@ namespace axle {
 
 struct OpCount {
   std::string op;
-  /// Ops of the program by Stage; the body of a loop counts once.
+  /// Ops of the program by StepStage; the body of a loop counts once.
   std::array<int64_t, 3> count = {};
   /// How often one step runs them; the body of a loop counts in each iteration.
   double runs = 0;

@@ -23,8 +23,7 @@ bool has_one_body(const OpNode& op) { return op.regions.size() == 1; }
 
 // Ops that return their operand.
 bool is_annotation(const OpNode& op) {
-  return op.inputs.size() == 1 &&
-         (!tag_of(op).empty() || constraint_of(op) || op.rules->name() == "place");
+  return op.inputs.size() == 1 && (!tag_of(op).empty() || constraint_of(op) || memory_of(op));
 }
 
 bool is_stacked(const OpNode& op, uint32_t result) {
@@ -80,7 +79,7 @@ void describe_origin(const Region& step, Tensor t, SavedValue& out) {
       region = &op.region();
       t = region->results()[t.index()];
     } else if (is_annotation(op)) {
-      out.is_on_host |= op.rules->name() == "place";
+      out.is_on_host |= memory_of(op) == Memory::kHost;
       t = op.inputs[0];
     } else {
       break;

@@ -14,10 +14,10 @@
 namespace axle {
 namespace {
 
-void walk(const Region& region, Stage stage, double runs,
+void walk(const Region& region, StepStage stage, double runs,
           const std::function<void(const RunOp&)>& fn);
 
-void walk_op(const OpNode& op, Stage stage, double runs,
+void walk_op(const OpNode& op, StepStage stage, double runs,
              const std::function<void(const RunOp&)>& fn) {
   if (op.regions.empty()) return fn({op, stage, runs});
   const std::vector<double> times = counted_runs(op);
@@ -26,7 +26,7 @@ void walk_op(const OpNode& op, Stage stage, double runs,
   }
 }
 
-void walk(const Region& region, Stage stage, double runs,
+void walk(const Region& region, StepStage stage, double runs,
           const std::function<void(const RunOp&)>& fn) {
   for (const OpNode* op : region.ops()) walk_op(*op, stage, runs, fn);
 }
@@ -46,23 +46,23 @@ bool is_of_update(const OpNode& op) {
 }
 
 // Moves ops outside of layers to the update if only the update reads them.
-void move_to_update(const Region& step, std::vector<Stage>& stages) {
+void move_to_update(const Region& step, std::vector<StepStage>& stages) {
   std::unordered_set<const OpNode*> read_by_update, read_otherwise;
   for (const Tensor& t : step.results()) read_otherwise.insert(t.node());
   for (size_t i = stages.size(); i-- > 0;) {
     const OpNode* op = step.ops()[i];
-    if (stages[i] == Stage::kForward && layer_of(*op).empty() && read_by_update.contains(op) &&
+    if (stages[i] == StepStage::kForward && layer_of(*op).empty() && read_by_update.contains(op) &&
         !read_otherwise.contains(op))
-      stages[i] = Stage::kUpdate;
-    auto& read = stages[i] == Stage::kUpdate ? read_by_update : read_otherwise;
+      stages[i] = StepStage::kUpdate;
+    auto& read = stages[i] == StepStage::kUpdate ? read_by_update : read_otherwise;
     for (const Tensor& t : op->inputs) read.insert(t.node());
   }
 }
 
 }  // namespace
 
-std::vector<Stage> stages_of(const Region& step) {
-  std::vector<Stage> out;
+std::vector<StepStage> stages_of(const Region& step) {
+  std::vector<StepStage> out;
   std::unordered_set<const OpNode*> after_forward;
   for (const OpNode* op : step.ops()) {
     const bool is_backward = op->phase == Phase::kBackward;
@@ -71,14 +71,16 @@ std::vector<Stage> stages_of(const Region& step) {
           return after_forward.contains(t.node());
         });
     if (is_backward || is_update) after_forward.insert(op);
-    out.push_back(is_backward ? Stage::kBackward : is_update ? Stage::kUpdate : Stage::kForward);
+    out.push_back(is_backward ? StepStage::kBackward
+                  : is_update ? StepStage::kUpdate
+                              : StepStage::kForward);
   }
   move_to_update(step, out);
   return out;
 }
 
 void walk_ops(const Region& step, const std::function<void(const RunOp&)>& fn) {
-  const std::vector<Stage> stages = stages_of(step);
+  const std::vector<StepStage> stages = stages_of(step);
   for (size_t i = 0; i < stages.size(); ++i) walk_op(*step.ops()[i], stages[i], 1, fn);
 }
 

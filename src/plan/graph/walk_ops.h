@@ -13,16 +13,16 @@ namespace axle {
 
 /// The parts of a training step. kUpdate: the learner, the check for finite numbers, all that is
 /// computed from the gradients, and ops outside of layers that only these read.
-enum class Stage { kForward, kBackward, kUpdate };
+enum class StepStage { kForward, kBackward, kUpdate };
 inline constexpr std::array<std::string_view, 3> kStageNames = {"forward", "backward", "update"};
 
-/// Returns the stage of each op of the step, in order. The ops in its body are of the same stage.
-std::vector<Stage> stages_of(const Region& step);
+/// Returns the stage of each op of the step, in order. Ops in the body of an op have its stage.
+std::vector<StepStage> stages_of(const Region& step);
 
 /// An op without a body.
 struct RunOp {
   const OpNode& op;
-  Stage stage = Stage::kForward;
+  StepStage stage = StepStage::kForward;
   /// How often one step runs the op. Of the branches of a cond only the costliest counts.
   double runs = 1;
 };

@@ -16,11 +16,27 @@ struct Version {
   int64_t vocab_size, seq_len, tokens_per_batch, max_step;
   double rope_theta;
 };
-constexpr Version kV1{32 * kKi, 2048, 4 * kMi, 256 * kKi, 1e4};
-constexpr Version kV2{32 * kKi, 4096, 4 * kMi, 512 * kKi, 1e4};
-constexpr Version kV3{128 * kKi, 8192, 16 * kMi, 960 * kKi, 5e5};
+constexpr Version kV1{.vocab_size = 32 * kKi,
+                      .seq_len = 2048,
+                      .tokens_per_batch = 4 * kMi,
+                      .max_step = 256 * kKi,
+                      .rope_theta = 1e4};
+constexpr Version kV2{.vocab_size = 32 * kKi,
+                      .seq_len = 4096,
+                      .tokens_per_batch = 4 * kMi,
+                      .max_step = 512 * kKi,
+                      .rope_theta = 1e4};
+constexpr Version kV3{.vocab_size = 128 * kKi,
+                      .seq_len = 8192,
+                      .tokens_per_batch = 16 * kMi,
+                      .max_step = 960 * kKi,
+                      .rope_theta = 5e5};
 // The vocabulary of Llama 3's own tokenizer.
-constexpr Version kV3Tiktoken{128256, 8192, 16 * kMi, 960 * kKi, 5e5};
+constexpr Version kV3Tiktoken{.vocab_size = 128256,
+                              .seq_len = 8192,
+                              .tokens_per_batch = 16 * kMi,
+                              .max_step = 960 * kKi,
+                              .rope_theta = 5e5};
 
 struct Size {
   int64_t num_layers, model_dim, num_heads, num_kv_heads;
@@ -61,7 +77,8 @@ Trainer::Config fuji_1B(const Version& v) {
                .num_heads = 32,
                .num_kv_heads = 8,
                .hidden_dim = ScaledDim{.scale = 4}},
-              v, fuji_mesh(-1, 8), {.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8"});
+              v, all_axes({.data = -1, .fsdp = 8}),
+              {.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8"});
 }
 Trainer::Config fuji_1B_v3() { return fuji_1B(kV3); }
 AXLE_REGISTER(fuji_1B_v3, "fuji-1B-v3")
@@ -73,8 +90,9 @@ Trainer::Config fuji_3B(const Version& v) {
                .model_dim = 3072,
                .num_heads = 24,
                .num_kv_heads = 8,
-               .hidden_dim = FixedDim{8192}},
-              v, fuji_mesh(-1, 8), {.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8"});
+               .hidden_dim = FixedDim{.dim = 8192}},
+              v, all_axes({.data = -1, .fsdp = 8}),
+              {.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8"});
 }
 Trainer::Config fuji_3B_v3() { return fuji_3B(kV3); }
 AXLE_REGISTER(fuji_3B_v3, "fuji-3B-v3")
@@ -87,7 +105,7 @@ Trainer::Config fuji_7B(const Version& v, int64_t num_kv_heads, const FujiRules&
                .num_heads = 32,
                .num_kv_heads = num_kv_heads,
                .hidden_dim = ScaledDim{.scale = 8.0 / 3, .multiple_of = 256}},
-              v, fuji_mesh(-1, 8), rules);
+              v, all_axes({.data = -1, .fsdp = 8}), rules);
 }
 const FujiRules k7BRules{.fsdp_tpu_v5p = 16, .fsdp_gpu = 8, .fsdp_tpu_v6e = 128};
 Trainer::Config fuji_7B_v1() { return fuji_7B(kV1, 32, k7BRules); }
@@ -106,7 +124,7 @@ Trainer::Config fuji_8B(const Version& v) {
                .num_kv_heads = 8,
                .hidden_dim = ScaledDim{.scale = 3.5, .multiple_of = 256},
                .untied_head = true},
-              v, fuji_mesh(-1, 8), k8BRules);
+              v, all_axes({.data = -1, .fsdp = 8}), k8BRules);
 }
 Trainer::Config fuji_8B_v3_tiktoken() { return fuji_8B(kV3Tiktoken); }
 AXLE_REGISTER(fuji_8B_v3_tiktoken, "fuji-8B-v3-tiktoken")
@@ -119,7 +137,7 @@ Trainer::Config fuji_70B(const Version& v, int64_t num_kv_heads) {
                .hidden_dim = ScaledDim{.scale = 3.5, .multiple_of = 256},
                .peak_lr = 1.5e-4,
                .untied_head = true},
-              v, fuji_mesh(1, -1),
+              v, all_axes({.fsdp = -1}),
               {.fsdp_tpu_v5p = 128,
                .fsdp_gpu = 128,
                .few_tpu_v5p = "([0-9]{1,2}|128|384|640|896)",
@@ -143,11 +161,11 @@ Trainer::Config fuji_405B(const Version& v) {
                .model_dim = 16384,
                .num_heads = 128,
                .num_kv_heads = 8,
-               .hidden_dim = FixedDim{53248},
+               .hidden_dim = FixedDim{.dim = 53248},
                .peak_lr = 1.5e-4,
                .untied_head = true,
                .keeps_projections = true},
-              v, fuji_mesh(1, -1), {.fsdp_tpu_v5p = -1, .fsdp_gpu = -1});
+              v, all_axes({.fsdp = -1}), {.fsdp_tpu_v5p = -1, .fsdp_gpu = -1});
 }
 Trainer::Config fuji_405B_v3() { return fuji_405B(kV3); }
 AXLE_REGISTER(fuji_405B_v3, "fuji-405B-v3")
@@ -174,7 +192,7 @@ Trainer::Config fuji_test(double rope_theta) {
       .save_every_steps = 500,
       .keep_every_steps = 3000,
       .eval_every_steps = 1500,
-      .mesh = fuji_mesh(-1, 1),
+      .mesh = all_axes({.data = -1, .fsdp = 1}),
   });
 }
 Trainer::Config fuji_test_v1() { return fuji_test(1e4); }

@@ -1,11 +1,11 @@
 #include "recipes/fuji/fuji_rules.h"
 
-#include "layers/mesh_axes.h"
 #include "modifiers/replace_class.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_partition.h"
 #include "modifiers/set_remat.h"
+#include "recipes/language_model.h"
 
 namespace axle {
 namespace {
@@ -60,17 +60,8 @@ MeshRules fuji_rules(const FujiRules& r) {
       rule("gpu-(H100|H200|A100)-" + r.few_gpus, data_and_fsdp(-1), keep_projections(), r),
       rule("gpu-(H100|H200|A100)-.*", data_and_fsdp(r.fsdp_gpu), keep_projections(), r),
       trainium2(r),
-      {.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}},
+      cpu_rule(),
   };
-}
-
-SaveNames kept_projections() { return save("q_proj", "k_proj", "v_proj", "attention_output"); }
-
-Mesh fuji_mesh(int64_t data, int64_t fsdp) {
-  Mesh out;
-  for (const std::string& axis : kMeshAxes)
-    out.axes.push_back({.name = axis, .size = axis == "data" ? data : axis == "fsdp" ? fsdp : 1});
-  return out;
 }
 
 }  // namespace axle

@@ -1,18 +1,9 @@
-// The meshes of the Fuji recipes, and their rules for machines.
+// The rules of the Fuji recipes for machines.
 #pragma once
 
 #include "modifiers/modifier.h"
-#include "nn/remat_policies.h"
-#include "train/trainer.h"
 
 namespace axle {
-
-/// A mesh of all known axes, with these sizes along `data` and `fsdp` and 1 along the others.
-Mesh fuji_mesh(int64_t data, int64_t fsdp);
-
-/// Remat policy: saves the projections of each layer for the backward pass, and recomputes the
-/// rest.
-SaveNames kept_projections();
 
 /// The parameters of the rules: the number of devices over which parameters are sharded on each
 /// machine, -1 for all of them, and properties of the model.

@@ -12,6 +12,7 @@
 #include "config/registry.h"
 #include "config/set.h"
 #include "io/file.h"
+#include "recipes/resolve/use_modifier.h"
 
 namespace axle {
 namespace {
@@ -146,10 +147,10 @@ std::string name_in(const Json& value, std::string_view what) {
 }
 
 // Parses the entry of a class in `replace`: either {with: Class, set: {...}, at: glob, wrap: slot,
-// keep: [...]}, or only the class. Fields that `set` names do not take over old values. If `set`
-// itself replaces a class, the report says so.
+// keep: [...], allow_none: true}, or only the class. Fields that `set` names do not take over old
+// values. If `set` itself replaces a class, the report says so.
 ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveReport& report) {
-  static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep"};
+  static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep", "allow_none"};
   const Json fields = value.is_object() ? value : Json{{"with", value}};
   for (const auto& [key, unused] : fields.items()) {
     if (!std::ranges::count(kKeys, key)) {
@@ -171,7 +172,7 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
   if (!set_fields.is_object()) fail_expected("a mapping of fields", set_fields);
   for (const auto& [path, field] : set_fields.items()) {
     std::ranges::move(set_value(spec.with, path, field, spec.with.type().name),
-                      std::back_inserter(report.replaced));
+                      std::back_inserter(report.rewrites));
     spec.keep.push_back(path);
   }
   const Json keep = fields.value("keep", Json::array());
@@ -179,6 +180,10 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
   for (const Json& field : keep) spec.keep.push_back(name_in(field, "names of fields"));
   if (fields.contains("at")) spec.select.at = name_in(fields["at"], "a pattern of paths");
   if (fields.contains("wrap")) spec.wrap = name_in(fields["wrap"], "the name of a slot");
+  if (fields.contains("allow_none")) {
+    read_document(fields["allow_none"], {.name = {}, .at = &spec.allow_none, .ops = &kOps<bool>},
+                  fmt::format("replace.{}.allow_none", target), UnnamedValues::kKeep);
+  }
   return spec;
 }
 
@@ -186,25 +191,14 @@ void apply_replace(const RecipeFileEntry& entry, Trainer::Config& config, Resolv
   const Json specs = entry.value.is_array() ? entry.value : Json::array({entry.value});
   for (const Json& value : specs) {
     const ReplaceSpec spec = replace_spec(entry.key, value, report);
-    report.replaced.push_back(
+    report.rewrites.push_back(
         {fmt::format("{} -> {}", entry.key, spec.with.type().name), replace_config(config, spec)});
   }
 }
 
-AnyConfig modifier_named(const std::string& name) {
-  for (const std::string& known : names_of(typeid(Modifier))) {
-    if (lower_case(known) == lower_case(name)) return make_config(role_info<Modifier>(), known);
-  }
-  return make_config(role_info<Modifier>(), name);
-}
-
 void apply_modify(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
-  Child<Modifier> modifier;
-  modifier.put(modifier_named(entry.key));
-  if (!entry.value.is_null()) from_json(modifier.any(), entry.value, modifier.any().type().name);
-  std::ranges::move(apply_modifier(modifier, "modify", config),
-                    std::back_inserter(report.replaced));
-  report.modified.emplace_back(modifier.any().type().name);
+  std::ranges::move(apply_modifier_named(entry.key, entry.value, config),
+                    std::back_inserter(report.rewrites));
 }
 
 }  // namespace
@@ -239,11 +233,11 @@ void apply(const RecipeFile& file, Trainer::Config& config, ResolveReport& repor
   for (const auto& entry : file.set) {
     if (sets_mesh_rules(entry.key)) continue;
     mistakes.attempt(
-        [&] { std::ranges::move(set_entry(entry, config), std::back_inserter(report.replaced)); });
+        [&] { std::ranges::move(set_entry(entry, config), std::back_inserter(report.rewrites)); });
   }
 }
 
-std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config) {
+std::vector<Rewrite> set_entry(const RecipeFileEntry& entry, Trainer::Config& config) {
   return at_entry(entry, [&] { return set_value(config, entry.key, entry.value); });
 }
 

@@ -59,6 +59,6 @@ void apply(const RecipeFile& file, Trainer::Config& config, ResolveReport& repor
            Mistakes& mistakes);
 /// Sets the field that an entry of the section `set` names. Throws ConfigError
 /// "<file>:<line>: ...".
-std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config);
+std::vector<Rewrite> set_entry(const RecipeFileEntry& entry, Trainer::Config& config);
 
 }  // namespace axle

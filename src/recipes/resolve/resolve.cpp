@@ -25,7 +25,7 @@ bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& ed
                Trainer::Config& config, ResolveReport& report, Mistakes& mistakes) {
   bool any = false;
   const auto attempt = [&](auto set_one) {
-    mistakes.attempt([&] { std::ranges::move(set_one(), std::back_inserter(report.replaced)); });
+    mistakes.attempt([&] { std::ranges::move(set_one(), std::back_inserter(report.rewrites)); });
     any = true;
   };
   for (const RecipeFile& file : files) {
@@ -45,7 +45,7 @@ void apply_rules(Trainer::Config& config, ResolveReport& report) {
   const MeshRules rules = config.mesh_rules;
   AppliedRule applied = apply_mesh_rules(rules, report.machine, config);
   report.mesh_rule = std::move(applied.machine);
-  std::ranges::move(applied.replaced, std::back_inserter(report.replaced));
+  std::ranges::move(applied.rewrites, std::back_inserter(report.rewrites));
   if (!report.mesh_rule.empty()) return;
   for (const MeshRule& rule : rules) report.unmatched_rules.push_back(rule.machine);
 }
@@ -82,18 +82,18 @@ Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& s
 }
 
 void apply_edits(const std::vector<Edit>& edits, Trainer::Config& config,
-                 std::vector<Replaced>& replaced, Mistakes& mistakes) {
+                 std::vector<Rewrite>& rewrites, Mistakes& mistakes) {
   for (const Edit& edit : edits) {
     mistakes.attempt([&] {
       const auto apply = [&](const auto& e) { return e.apply_to(config); };
-      std::ranges::move(std::visit(apply, edit), std::back_inserter(replaced));
+      std::ranges::move(std::visit(apply, edit), std::back_inserter(rewrites));
     });
   }
 }
 
 }  // namespace
 
-std::vector<Replaced> SetField::apply_to(Trainer::Config& config) const {
+std::vector<Rewrite> SetField::apply_to(Trainer::Config& config) const {
   if (sets_mesh_rules(path)) return {};  // set before the rules were applied
   return set(config, path, text);
 }
@@ -139,17 +139,17 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   for (const RecipeFile& file : request.files) apply(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
     out.report.rule_set_too_late = rule_that_would_change(out.config, request.machine);
-  apply_edits(request.edits, out.config, out.report.replaced, mistakes);
+  apply_edits(request.edits, out.config, out.report.rewrites, mistakes);
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   return out;
 }
 
-std::vector<Replaced> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config) {
+std::vector<Rewrite> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config) {
   Mistakes mistakes;
-  std::vector<Replaced> replaced;
-  apply_edits(edits, config, replaced, mistakes);
+  std::vector<Rewrite> rewrites;
+  apply_edits(edits, config, rewrites, mistakes);
   mistakes.throw_any();
-  return replaced;
+  return rewrites;
 }
 
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config) {

@@ -8,6 +8,7 @@
 #include "recipes/resolve/recipe_file.h"
 #include "recipes/resolve/resolve_report.h"
 #include "recipes/resolve/use_data.h"
+#include "recipes/resolve/use_modifier.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -19,10 +20,10 @@ struct SetField {
   std::string path, text;
 
   /// Returns what a class in place of another replaced. Throws ConfigError as set() does.
-  std::vector<Replaced> apply_to(Trainer::Config& config) const;
+  std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 /// A change that a flag asks for.
-using Edit = std::variant<SetField, UseData>;
+using Edit = std::variant<SetField, UseData, UseModifier>;
 
 /// Everything that determines a config.
 struct ResolveRequest {
@@ -59,7 +60,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes);
 
 /// Applies the edits to `config`, in their order. Returns what they replaced. Throws ConfigError
 /// with a line for each mistake; the other edits are applied then.
-std::vector<Replaced> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config);
+std::vector<Rewrite> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config);
 
 /// Returns the text of a file for --config that gives exactly this config.
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config);

@@ -38,12 +38,16 @@ std::string mesh_rule_text(const ResolveReport& report) {
 
 std::string changes_text(const ResolveReport& report) {
   std::string out;
-  for (const auto& [what, done] : report.replaced) {
-    out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
+  for (const auto& [what, done] : report.rewrites) {
+    const size_t count = done.matched.size();
+    out += fmt::format("{}{}: {}\n", what, count > 1 ? fmt::format(", {} slots", count) : "",
+                       count == 0 ? "nothing to change" : join(done.matched, ", "));
+    append(out, "so before", done.unchanged);
+    for (const auto& [path, why] : done.skipped)
+      out += fmt::format("  skipped: {}: {}\n", path, why);
     append(out, "carried over", done.carried);
     append(out, "dropped", done.dropped);
   }
-  for (const std::string& name : report.modified) out += fmt::format("modified by {}\n", name);
   return out;
 }
 

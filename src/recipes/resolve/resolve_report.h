@@ -21,18 +21,20 @@ struct ResolveReport {
   /// If a file changed the rules after they were applied: the rule that matches this machine and
   /// was not applied. Empty: none.
   std::string rule_set_too_late = {};
-  std::vector<Replaced> replaced = {};
-  std::vector<std::string> modified = {};
+  std::vector<Rewrite> rewrites = {};
 };
 /// Returns the report as text:
 ///   mesh rule gpu-.* for gpu-H100-8
 ///   FeedForward -> MoE: model.decoder.layers.layer.feed_forward.body
 ///     carried over: ...
+///   SetRemat at **.layer, 2 slots: model.decoder.layers.pattern[0].layer, ...
+///     so before: ...
+///     skipped: ...: expected ..., got ...
 std::string to_text(const ResolveReport& report);
 /// Returns the lines of the report about mesh rules.
 std::string mesh_rule_text(const ResolveReport& report);
-/// Returns one line for each replacement, with the fields carried over and dropped, and one for
-/// each modifier.
+/// Returns a line for each rewrite with the slots that it changed; below it, if there are any: the
+/// slots that were so before, those that it skipped and why, the fields carried over and dropped.
 std::string changes_text(const ResolveReport& report);
 
 }  // namespace axle

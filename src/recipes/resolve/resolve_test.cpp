@@ -60,8 +60,9 @@ TEST(Resolve, ReplaceByItselfIsTheIdentity) {
       resolve_config({.recipe = "", .files = {file}, .edits = {}, .machine = "cpu-16"});
   const Resolved plain = resolve_config({.recipe = "quickstart", .machine = "cpu-16"});
   EXPECT_EQ(diff(plain.config, resolved.config), "");
-  EXPECT_EQ(resolved.report.replaced.size(), 3u);
-  EXPECT_THAT(to_text(resolved.report), HasSubstr("RMSNorm -> RMSNorm: model.decoder."));
+  EXPECT_EQ(resolved.report.rewrites.size(), 3u);
+  EXPECT_THAT(to_text(resolved.report),
+              HasSubstr("RMSNorm -> RMSNorm: nothing to change\n  so before: model.decoder."));
 }
 
 // A class can be named alone by a modifier, by a modifier of a mesh rule, and by a field that
@@ -162,8 +163,9 @@ TEST(Resolve, AnEditOfARuleIsToldOnce) {
       .edits = {SetField{"mesh_rules[0].modifiers[0]", "SetMesh"}},
       .machine = "abacus-1"};
   const Resolved out = resolve_config(request);
-  ASSERT_EQ(out.report.replaced.size(), 1) << to_text(out.report);
-  EXPECT_THAT(out.report.replaced[0].what, HasSubstr("SetMesh -> SetMesh"));
+  ASSERT_EQ(out.report.rewrites.size(), 2) << to_text(out.report);
+  EXPECT_THAT(out.report.rewrites[0].what, HasSubstr("SetMesh -> SetMesh"));
+  EXPECT_EQ(out.report.rewrites[1].what, "SetMesh") << "the rule, applied";
 }
 
 TEST(Resolve, RulesThatComeTooLateAreSaid) {

@@ -31,7 +31,7 @@ std::set<std::string> paths_of(ConfigRef root) {
 
 bool is_of(const std::string& path, const std::set<std::string>& texts) {
   return std::ranges::any_of(texts,
-                             [&](const std::string& text) { return is_same_text(text, path); });
+                             [&](const std::string& text) { return is_same_file(text, path); });
 }
 
 int point_at(ConfigRef root, const std::string& path, const std::set<std::string>& moving) {
@@ -53,7 +53,7 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
 
 }  // namespace
 
-std::vector<Replaced> UseData::apply_to(Trainer::Config& config) const {
+std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
   // Evalers on the same text as the input change with it.
   const std::set<std::string> moving = paths_of(config.input);
   if (data == kSyntheticData) {

@@ -21,7 +21,7 @@ struct UseData {
   /// name no path or read the same text as the training input; other evalers keep their text. The
   /// word "synthetic" replaces each of these inputs by a SyntheticInput with the same seq_len and
   /// batch_size. Returns an empty list. Throws ConfigError if the training input reads no text.
-  std::vector<Replaced> apply_to(Trainer::Config& config) const;
+  std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 
 }  // namespace axle

@@ -18,11 +18,6 @@ using MeshAxes = std::vector<MeshAxis>;
 /// A list for each device, in row-major order over the manual axes.
 using Each = std::vector<Values>;
 
-inline DimAxes names_of(const MeshAxes& axes) {
-  DimAxes out;
-  for (const MeshAxis& axis : axes) out.push_back(axis.name);
-  return out;
-}
 inline size_t num_devices(const MeshAxes& axes) {
   return static_cast<size_t>(Mesh{axes}.num_devices());
 }

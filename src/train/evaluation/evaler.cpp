@@ -10,6 +10,7 @@
 #include "runtime/named_arguments.h"
 #include "train/device_state.h"
 #include "train/record/metric_values.h"
+#include "train/record/text_metrics.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -75,14 +76,7 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
     if (name != kNumTargets) result.metrics[name] = sum / static_cast<double>(result.num_targets);
   }
   result.num_bytes = std::llround(num_bytes);
-  const auto it = result.metrics.find("cross_entropy");
-  const double nats = it == result.metrics.end() ? result.metrics.at("loss") : it->second;
-  // The exponential of the mean over all targets; a mean of the batches' own would be larger.
-  if (it != result.metrics.end()) result.metrics["perplexity"] = std::exp(nats);
-  if (num_bytes > 0) {
-    result.metrics["bits_per_byte"] =
-        nats * static_cast<double>(result.num_targets) / num_bytes / std::log(2.0);
-  }
+  add_text_metrics(result.metrics, result.num_targets, num_bytes);
   result.byte_entropy_bits = input.facts().byte_entropy_bits;
   return result;
 }
@@ -96,7 +90,7 @@ std::string to_text(const EvalResult& result) {
   return out;
 }
 
-std::string not_finite(const EvalResult& result) {
+std::string first_non_finite(const EvalResult& result) {
   for (const auto& [name, value] : result.metrics) {
     if (!std::isfinite(value)) return name;
   }

@@ -21,8 +21,8 @@ struct DeviceState;
 struct TrainingParts;
 
 struct EvalResult {
-  /// Means over all targets: "loss" (nats per target) and the model's other metrics. Besides,
-  /// "perplexity" if the model reports "cross_entropy", and "bits_per_byte" if the targets are
+  /// Means over all targets: "loss" (nats per target) and the model's other metrics. Also
+  /// "perplexity", if the model reports "cross_entropy", and "bits_per_byte", if the targets are
   /// text.
   Tree<double> metrics = {};
   int64_t num_targets = 0, num_bytes = 0;
@@ -34,7 +34,7 @@ struct EvalResult {
 std::string to_text(const EvalResult& result);
 
 /// Returns the name of the first metric that is NaN or infinite; empty if all are finite.
-std::string not_finite(const EvalResult& result);
+std::string first_non_finite(const EvalResult& result);
 
 /// Throws ConfigError if `input` reports that it is endless.
 void check_not_endless(const Input& input, std::string_view where);

@@ -37,7 +37,7 @@ bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
   const auto *const run_source = run.get_if<TextSource::Config>(),
                     *const evaler_source = evaler.get_if<TextSource::Config>();
   return run_source && evaler_source && run_source->path.has_value() &&
-         evaler_source->path.has_value() && is_same_text(*run_source->path, *evaler_source->path);
+         evaler_source->path.has_value() && is_same_file(*run_source->path, *evaler_source->path);
 }
 
 // True if the evaler reads the same text as the run. The evaler's source takes over the fields that

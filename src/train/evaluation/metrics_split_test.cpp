@@ -75,8 +75,11 @@ EvalResult evaluated(int64_t rows_per_batch) {
 TEST(Evaluation, MetricsAreTheSameForEverySplit) {
   const EvalResult whole = evaluated(kRows);
   EXPECT_EQ(whole.num_targets, 72);
-  for (const char* name : {"bits_per_byte", "cross_entropy", "loss", "perplexity", "z_loss"})
+  for (const char* name :
+       {"accuracy", "bits_per_byte", "cross_entropy", "loss", "perplexity", "z_loss"})
     EXPECT_TRUE(whole.metrics.contains(name)) << name;
+  EXPECT_GT(whole.metrics.at("accuracy"), 0);
+  EXPECT_NEAR(std::remainder(whole.metrics.at("accuracy") * 72, 1), 0, 1e-4) << "a count of hits";
   const double nats = whole.metrics.at("cross_entropy");
   EXPECT_NEAR(whole.metrics.at("perplexity"), std::exp(nats), 1e-9);
   EXPECT_NEAR(whole.metrics.at("bits_per_byte"), nats / 2 / std::log(2.0), 1e-9);

@@ -40,7 +40,7 @@ FiniteState::FiniteState(const std::vector<ProgramValue>& state) {
 
 // Takes one minimum over the indices of bad parts, element by element. Devices that hold shards of
 // the state then agree on the result in one small collective, whatever the number of parts.
-Tensor FiniteState::first_not_finite(const Tree<Tensor>& state) const {
+Tensor FiniteState::first_non_finite(const Tree<Tensor>& state) const {
   const NameScope scope("finite");
   const auto number = [](size_t n) { return scalar(static_cast<double>(n), DType::kI32); };
   const Tensor none = number(parts_.size());
@@ -60,7 +60,7 @@ Tensor FiniteState::first_not_finite(const Tree<Tensor>& state) const {
   return select(less(first, none), first, scalar(-1, DType::kI32));
 }
 
-std::optional<std::string> first_not_finite(const DeviceState& state) {
+std::optional<std::string> first_non_finite(const DeviceState& state) {
   for (size_t i = 0; i < state.leaves.size(); ++i) {
     const bool can_be = is_float(state.leaves[i].type.dtype);
     if (can_be && !all_finite(state.arrays[i]->to_host())) return state.leaves[i].name;

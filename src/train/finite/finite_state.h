@@ -23,7 +23,7 @@ class FiniteState {
   const std::vector<std::string>& parts() const { return parts_; }
   /// Traced: returns the index of the first part that holds a non-finite value, -1 if there is
   /// none; an i32 scalar.
-  Tensor first_not_finite(const Tree<Tensor>& state) const;
+  Tensor first_non_finite(const Tree<Tensor>& state) const;
 
  private:
   std::vector<std::string> parts_;
@@ -32,6 +32,6 @@ class FiniteState {
 
 /// Returns the name of the first leaf that holds a NaN or an infinity. Copies the leaves to the
 /// host one after another, so call it only for a state that is suspected to be bad.
-std::optional<std::string> first_not_finite(const DeviceState& state);
+std::optional<std::string> first_non_finite(const DeviceState& state);
 
 }  // namespace axle

@@ -41,7 +41,7 @@ double first_bad(const Tree<HostTensor>& state) {
         Tree<Tensor> tree;
         size_t i = 0;
         for (const auto& [path, value] : state) tree.emplace(path, v[i++]);
-        return Values{finite.first_not_finite(tree)};
+        return Values{finite.first_non_finite(tree)};
       },
       values);
   EXPECT_EQ(out[0].type(), (Type{DType::kI32, {}}));
@@ -82,7 +82,7 @@ TEST(FirstNotFinite, NamesTheLeafOfAStateOnDevices) {
     DeviceState state{.leaves = kState, .arrays = {}};
     for (const auto& [path, value] : values)
       state.arrays.push_back(runtime.make_array(value, {}, {}));
-    return first_not_finite(state);
+    return first_non_finite(state);
   };
   EXPECT_EQ(first(), std::nullopt);
   values.at("model/b") = HostTensor({2}, {1.0f, kNan});

@@ -31,6 +31,7 @@ constexpr std::string_view kInput = "input";
 
 bool is_safe_change(std::string_view path) {
   if (first_name(path) == kInput && path.ends_with(".path")) return true;
+  if (path.find(".@stats") != std::string_view::npos) return true;  // summaries of layers
   return std::ranges::count(kSafe, first_name(path)) > 0;
 }
 

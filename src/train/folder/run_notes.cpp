@@ -19,9 +19,9 @@ std::string skipped_text(const Skipped& skipped) {
                      skipped.messages.empty() ? "" : skipped.messages[0]);
 }
 
-NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
-                          bool is_first) {
-  if (const auto leaf = is_first ? first_not_finite(state) : std::nullopt) {
+NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const DeviceState& state,
+                              bool is_first) {
+  if (const auto leaf = is_first ? first_non_finite(state) : std::nullopt) {
     return {fmt::format("NaN or infinity in {} before this step; no later step repairs it", *leaf),
             /*is_permanent=*/true};
   }
@@ -33,10 +33,10 @@ NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceSt
                       record.values.at("learning_rate"))};
 }
 
-std::string how_to_continue(bool find_nan, NonFinite policy) {
+std::string how_to_continue(bool find_nan, OnNonFinite policy) {
   if (!find_nan) return "set on_non_finite=skip";
-  return policy == NonFinite::kSkip ? "leave out --find-nan"
-                                    : "leave out --find-nan and set on_non_finite=skip";
+  return policy == OnNonFinite::kSkip ? "leave out --find-nan"
+                                      : "leave out --find-nan and set on_non_finite=skip";
 }
 
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,

@@ -18,7 +18,7 @@ namespace axle {
 std::vector<std::string> schedule_warnings(const Trainer::Config& config);
 /// Returns how many documents are left out, with the first reason. `skipped.count` is at least 1.
 std::string skipped_text(const Skipped& skipped);
-struct NotFinite {
+struct NonFiniteStep {
   /// The values that were not finite, as text for a message.
   std::string what;
   /// True if the state was not finite before the step: skipping steps does not repair it.
@@ -28,11 +28,11 @@ struct NotFinite {
 /// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Searches the
 /// state itself only after the first step (`is_first`), because that takes long for a large state.
 /// After a later step, the state is known to be finite.
-NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
-                          bool is_first);
+NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const DeviceState& state,
+                              bool is_first);
 /// Returns what to change in the command of a run that ended because a step was not finite, so that
 /// it continues. `find_nan`: the run has --find-nan, which ends it whatever the policy says.
-std::string how_to_continue(bool find_nan, NonFinite policy);
+std::string how_to_continue(bool find_nan, OnNonFinite policy);
 /// Returns lines that name the peak behind mfu, or the reason why mfu stays 0. `peak` is the peak
 /// for flops.dtype.
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "config/find_slot.h"
 #include "config/register.h"
 #include "config/set.h"
@@ -30,11 +31,6 @@ Tree<ParamSpec> specs_of(const Child<Model>& model) {
   return model.build({}, Scope{.path = "model"})->param_specs();
 }
 
-std::string dotted(std::string path) {
-  std::ranges::replace(path, '/', '.');
-  return path;
-}
-
 // Returns the slot's value, which must have the type T.
 template <class T>
 T& value_at(ConfigRef root, const char* path) {
@@ -44,27 +40,68 @@ T& value_at(ConfigRef root, const char* path) {
       fmt::format("MuP: expected a trainer's config, got one with another field {}", path));
 }
 
-// Scales the variance of the initialiser that the slot of this weight has now.
-void scale_init(ConfigRef root, const std::string& path, const ParamSpec& spec, double factor) {
+bool has_slot(ConfigRef root, const std::string& path) {
+  try {
+    return find_slot(root, path).ops->kind == FieldKind::kChild;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+Init scaled_init(const std::string& path, const ParamSpec& spec, double factor) {
   const VarianceScaling* const now = spec.init->functor().get_if<VarianceScaling>();
-  const std::string slot = dotted(path.substr(0, path.rfind('/')));
   if (!now || now->fan == Fan::kNone) {
     throw ConfigError(
-        fmt::format("MuP: {}.@init: expected VarianceScaling with a fan, got {}; set it", slot,
-                    spec.init->name()));
+        fmt::format("MuP: {}.@init: expected VarianceScaling with a fan, got {}; set it",
+                    dotted(path.substr(0, path.rfind('/'))), spec.init->name()));
   }
   VarianceScaling scaled = *now;
   scaled.scale = now->scale * factor;
-  const std::optional<Init> option = Init(scaled);
-  set_option(root, "@init", &option, slot, "MuP");
+  return scaled;
+}
+
+// Gives these weights their initialisers: in the slots of their layers, or by their names if the
+// layers have no slots of their own, as those of a Stacked. Returns the slots.
+std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
+                                   const std::map<std::string, Init>& inits) {
+  std::vector<std::string> slots;
+  InitByName by_name;
+  for (const auto& [path, init] : inits) {
+    const std::string slot = dotted(path.substr(0, path.rfind('/')));
+    if (has_slot(root, slot)) {
+      const std::optional<Init> option = init;
+      set_option(root, "@init", &option, slot, "MuP");
+      slots.push_back(slot);
+    } else {
+      by_name.rules.push_back({.pattern = NamePattern{"\\Q" + path + "\\E"}, .init = init});
+    }
+  }
+  if (by_name.rules.empty()) return slots;
+  if (const auto& before = model.options.init) by_name.otherwise = *before;
+  if (const auto* before = by_name.otherwise.functor().get_if<InitByName>()) {
+    by_name.rules.insert(by_name.rules.end(), before->rules.begin(), before->rules.end());
+    by_name.otherwise = Init(before->otherwise);
+  }
+  model.options.init = Init(by_name);
+  slots.emplace_back("model");
+  const Tree<ParamSpec> specs = specs_of(model);
+  for (const auto& [path, init] : inits) {
+    const auto* const got = specs.at(path).init->functor().get_if<VarianceScaling>();
+    if (got && double{got->scale} == double{init.functor().get_if<VarianceScaling>()->scale})
+      continue;
+    throw ConfigError(fmt::format(
+        "MuP: {}: expected the initialiser of model.@init, got one of a nearer slot; set it there",
+        path));
+  }
+  return slots;
 }
 
 }  // namespace
 
-std::vector<Replaced> MuP::apply(ConfigRef root) const {
-  const auto& model = value_at<Child<Model>>(root, "model");
+std::vector<Rewrite> MuP::apply(ConfigRef root) const {
+  auto& model = value_at<Child<Model>>(root, "model");
   Learner::Config* const learner = value_at<Child<Learner>>(root, "learner").get_if<Learner>();
-  if (!learner) throw ConfigError("MuP: learner: expected a Learner, got another class");
+  if (!learner) throw NoMatch("MuP: learner: expected a Learner, got another class or none");
   ModelRoot base{.model = model};
   for (const auto& [path, text] : cfg_.base) set(base, path, text);
   const Tree<ParamSpec> wide = specs_of(model);
@@ -73,6 +110,7 @@ std::vector<Replaced> MuP::apply(ConfigRef root) const {
     throw ConfigError(
         fmt::format("{}: expected a model of another width, got one of the same", kWhere));
   }
+  Rewrite out{.what = "MuP", .report = {}};
   ScaleByPath::Config rates;
   for (const auto& [path, scale] : scales.learning_rate) rates.scales[dotted(path)] = scale;
   for (const Child<GradientTransform>& transform : learner->update_transforms) {
@@ -80,12 +118,18 @@ std::vector<Replaced> MuP::apply(ConfigRef root) const {
     const auto same = [](const auto& a, const auto& b) {
       return a.first == b.first && double{a.second} == double{b.second};
     };
-    if (known && std::ranges::equal(known->scales, rates.scales, same)) return {};
+    if (known && std::ranges::equal(known->scales, rates.scales, same)) {
+      out.report.unchanged.emplace_back("learner.update_transforms");
+      return {std::move(out)};
+    }
   }
+  std::map<std::string, Init> inits;
   for (const auto& [path, factor] : scales.init_variance)
-    scale_init(root, path, wide.at(path), factor);
+    inits.emplace(path, scaled_init(path, wide.at(path), factor));
+  out.report.matched = set_inits(root, model, inits);
+  out.report.matched.emplace_back("learner.update_transforms");
   learner->update_transforms.push_back(rates);
-  return {};
+  return {std::move(out)};
 }
 
 AXLE_REGISTER(ModelRoot)

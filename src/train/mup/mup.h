@@ -9,7 +9,7 @@
 namespace axle {
 
 /// Compares the model with its base and sets what has to change with the width (mup_scales): a
-/// ScaleByPath behind the optimizer, and the initialiser of output weights. For Adam and its
+/// ScaleByPath after the optimizer, and the initialiser of output weights. For Adam and its
 /// relatives. The scale of attention logits stays as it is.
 ///
 /// Applied a second time it changes nothing.
@@ -22,9 +22,9 @@ class MuP final : public Modifier {
     AXLE_CONFIG(MuP, base)
   };
   MuP(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  /// Throws ConfigError if the two models differ in more than sizes, or not even in these; if the
+  /// Throws ConfigError if the two models differ in more than sizes or do not differ at all; if the
   /// tree has no Learner; and if an output weight is not drawn by VarianceScaling.
-  std::vector<Replaced> apply(ConfigRef root) const override;
+  std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -1,8 +1,11 @@
 #include "train/mup/mup.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
+#include "layers/blocks/pattern.h"
+#include "layers/experts/moe.h"
 #include "layers/models/lm_head.h"
 #include "learn/transforms/scale_by_path.h"
 #include "testing/error_of.h"
@@ -20,7 +23,7 @@ Trainer::Config wide() {
   decoder->model_dim = 64;
   decoder->lm_head = LmHead::Config{};
   decoder->layers.get_if<Stacked>()
-      ->layer.get_if<TransformerLayer>()
+      ->layer->get_if<TransformerLayer>()
       ->feed_forward.get_if<PreNorm>()
       ->body.get_if<FeedForward>()
       ->hidden_dim = FixedDim{96};
@@ -56,10 +59,35 @@ TEST(MuP, ScalesRatesByTheGrowthOfTheInputs) {
 TEST(MuP, ScalesTheInitialOutputWeights) {
   Trainer::Config config = wide();
   apply(mup(), config);
-  const auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  const VarianceScaling* init = decoder.lm_head->options.init->functor().get_if<VarianceScaling>();
-  ASSERT_TRUE(init);
-  EXPECT_EQ(init->scale, 0.25);
+  const std::string changes = diff(wide(), config);
+  EXPECT_THAT(changes, HasSubstr("lm_head"));
+  EXPECT_THAT(changes, HasSubstr("0.25"));
+}
+
+// The layers of a pattern have no slots with the names of their parameters.
+TEST(MuP, ScalesTheInitialWeightsOfRoutersInAPattern) {
+  Trainer::Config config = wide();
+  auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.layers = Pattern::Config{
+      .num_layers = 2,
+      .pattern = {PreNorm::Config{.body = MoE::Config{.num_experts = 4}}, tiny_layer()}};
+  const auto scales = [&] {
+    std::map<std::string, double> out;
+    for (const auto& [path, spec] : config.model.build({}, Scope{.path = "model"})->param_specs()) {
+      const auto* init = spec.init->functor().get_if<VarianceScaling>();
+      if (init) out[path] = init->scale;
+    }
+    return out;
+  };
+  std::map<std::string, double> expected = scales();
+  for (const char* layer : {"lm_head", "layers/groups/layer/layer0/body/router"})
+    expected.at(fmt::format("model/decoder/{}/weight", layer)) /= 4;
+  // Its hidden layer has a fixed width.
+  for (const char* layer : {"gate", "up"})
+    expected.at(fmt::format("model/decoder/layers/groups/layer/layer1/feed_forward/body/{}/weight",
+                            layer)) /= 4;
+  apply(MuP::Config{.base = {{"model.decoder.model_dim", "16"}}}, config);
+  EXPECT_EQ(scales(), expected);
 }
 
 TEST(MuP, AppliedTwiceChangesNothingMore) {

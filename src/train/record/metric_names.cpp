@@ -27,8 +27,8 @@ constexpr std::array kRecordNames = {
     RecordName{"hfu", "the trainer"},                // trainer.cpp
     RecordName{"wall_secs", "the trainer"},          // trainer.cpp
     RecordName{"skipped_documents", "the trainer"},  // trainer.cpp
-    RecordName{"bits_per_byte", "the evaluation"},   // evaler.cpp
-    RecordName{"perplexity", "the evaluation"},      // evaler.cpp
+    RecordName{"bits_per_byte", "the trainer"},      // text_metrics.cpp
+    RecordName{"perplexity", "the trainer"},         // text_metrics.cpp
 };
 
 [[noreturn]] void refuse(std::string_view where, std::string_view name, std::string_view owner) {

@@ -11,14 +11,9 @@ namespace {
 
 using FlopsByDType = std::map<DType, double>;
 
-bool is_product(const OpNode& op) {
-  const std::string_view name = op.rules->name();
-  return name == "dot_general" || name == "ragged_dot" || name == "convolution";
-}
-
 void add_products(const Region& region, double times, FlopsByDType& out) {
   for (const OpNode* op : region.ops()) {
-    if (is_product(*op)) {
+    if (op->rules->row().is_product) {
       out[op->inputs[0].dtype()] += times * op->rules->row().cost.flops(*op);
     } else {
       const std::vector<double> runs = counted_runs(*op);
@@ -32,7 +27,9 @@ void add_products(const Region& region, double times, FlopsByDType& out) {
 ModelFlops model_flops(const ProgramParts& parts) {
   try {
     FlopsByDType products;
-    add_products(*eval_program(parts).graph, 1, products);
+    ProgramParts alone = parts;  // on one device, where no stage is idle and no buffer is padded
+    alone.mesh = {};
+    add_products(*eval_program(alone).graph, 1, products);
     ModelFlops out;
     double most = 0;
     for (const auto& [dtype, flops] : products) {

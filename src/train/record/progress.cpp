@@ -5,6 +5,9 @@
 
 #include <cstdio>
 
+#include "base/host_memory.h"
+#include "base/text/units.h"
+
 namespace axle {
 namespace {
 
@@ -29,20 +32,6 @@ std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_
 }
 
 }  // namespace
-
-std::string duration_text(double secs) {
-  const auto s = static_cast<int64_t>(secs + 0.5);
-  if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
-  if (s >= 60) return fmt::format("{}m{:02}s", s / 60, s % 60);
-  return fmt::format("{}s", s);
-}
-
-int64_t resident_bytes() {
-  std::ifstream in("/proc/self/statm");
-  int64_t total = 0, resident = 0;
-  in >> total >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
 
 Progress::Progress(int64_t max_steps, int64_t every_steps)
     : max_steps_(max_steps),

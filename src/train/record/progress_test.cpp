@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "base/host_memory.h"
+#include "base/text/units.h"
+
 namespace axle {
 namespace {
 

@@ -5,8 +5,8 @@
 #include "base/concatenate.h"
 #include "ops/elementwise/convert.h"
 #include "transform/clone.h"
-#include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond_op.h"
+#include "transform/control_flow/type_checks.h"
 
 namespace axle {
 

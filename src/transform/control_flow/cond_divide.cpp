@@ -1,10 +1,8 @@
 #include "transform/control_flow/cond_divide.h"
 
-#include <algorithm>
-
 #include "base/concatenate.h"
-#include "ops/create.h"
 #include "transform/control_flow/cond_op.h"
+#include "transform/control_flow/cond_slots.h"
 #include "transform/marks.h"
 #include "transform/remat/divide.h"
 #include "transform/trace.h"
@@ -27,30 +25,9 @@ struct Branch {
 // Returns the slots that the saved values of a branch take. Adds slots if there are too few.
 std::vector<size_t> take_slots(const Halves& halves, std::vector<Slot>& slots) {
   std::vector<size_t> own;
-  for (size_t i = 0; i < halves.saved.size(); ++i) {
-    const Slot wanted{halves.saved[i].type(), halves.saved_as[i]};
-    size_t slot = 0;
-    while (slot < slots.size() && (slots[slot] != wanted || std::ranges::count(own, slot) > 0))
-      ++slot;
-    if (slot == slots.size()) slots.push_back(wanted);
-    own.push_back(slot);
-  }
+  for (size_t i = 0; i < halves.saved.size(); ++i)
+    own.push_back(take_slot(slots, Slot{halves.saved[i].type(), halves.saved_as[i]}, own));
   return own;
-}
-
-// Returns the branch with its kept values, and zeros in the slots of other branches.
-std::shared_ptr<const Region> forward_branch(const Branch& branch, const std::vector<Slot>& slots) {
-  return trace(
-      [&](const Values& parameters) {
-        const Values all = inline_region(*branch.halves.forward, parameters);
-        const size_t num_results = branch.halves.joint.num_results;
-        Values out = concatenate<Tensor>({std::span(all).first(num_results)});
-        for (const Slot& slot : slots) out.push_back(zeros(slot.type.dims, slot.type.dtype));
-        for (size_t i = 0; i < branch.slot_of.size(); ++i)
-          out[num_results + branch.slot_of[i]] = all[num_results + i];
-        return out;
-      },
-      types_of(branch.halves.forward->parameters()));
 }
 
 // Parameters: those marked in `needed`, then the slots. Results: those that are computed again.
@@ -90,13 +67,15 @@ std::optional<Divided> divide_cond(const OpNode& op, const std::vector<bool>& us
   for (size_t i = 0; i < needed.size(); ++i) {
     if (needed[i]) types.push_back(op.inputs[i + 1].type());
   }
+  std::vector<Type> slot_types;
   for (const Slot& slot : slots) {
+    slot_types.push_back(slot.type);
     types.push_back(slot.type);
     out.kept.push_back(slot.kept_as);
   }
   std::vector<std::shared_ptr<const Region>> forward, backward;
   for (const Branch& branch : branches) {
-    forward.push_back(forward_branch(branch, slots));
+    forward.push_back(forward_branch(branch.halves, slot_types, branch.slot_of));
     backward.push_back(backward_branch(branch, needed, types));
   }
   out.forward = [forward](const Values& inputs) { return emit_cond(forward, inputs); };

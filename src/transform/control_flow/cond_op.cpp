@@ -14,9 +14,9 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
-#include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond_divide.h"
 #include "transform/control_flow/cond_vjp.h"
+#include "transform/control_flow/type_checks.h"
 #include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
@@ -96,7 +96,7 @@ std::vector<Batched> batch_cond(BatchX x) {
     std::vector<std::shared_ptr<const Region>> branches;
     for (const auto& region : op.regions)
       branches.push_back(batched_region(*region, marks, x.axis(), force).region);
-    return marked(emit_cond(std::move(branches), operands_of(x)), force);
+    return with_marks(emit_cond(std::move(branches), operands_of(x)), force);
   }
   if (op.regions.size() == 1) return batch_region(op.region(), operands, x.axis());
   Values out;
@@ -120,13 +120,13 @@ Pruned prune_cond(const OpNode& op, const std::vector<bool>& used) {
   std::vector<bool> needed(op.inputs.size() - 1, false);
   for (const auto& branch : op.regions) {
     parts.push_back(
-        simplify(*slice(*branch, branch->parameters(), selected(branch->results(), used))));
+        simplify(*slice_region(*branch, branch->parameters(), selected(branch->results(), used))));
     const std::vector<bool> own = needed_parameters(*parts.back());
     for (size_t i = 0; i < own.size(); ++i) needed[i] = needed[i] || own[i];
   }
   std::vector<std::shared_ptr<const Region>> smaller;
   for (const auto& part : parts)
-    smaller.push_back(slice(*part, selected(part->parameters(), needed), part->results()));
+    smaller.push_back(slice_region(*part, selected(part->parameters(), needed), part->results()));
   Pruned out{.inputs = needed};
   out.inputs.insert(out.inputs.begin(), true);  // the index
   out.emit = [smaller, used](const Values& inputs) {

@@ -5,6 +5,7 @@
 #include "base/concatenate.h"
 #include "ops/create.h"
 #include "transform/control_flow/cond_op.h"
+#include "transform/control_flow/cond_slots.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"
 #include "transform/trace.h"
@@ -38,14 +39,7 @@ Plan plan_branches(const OpNode& op, const std::vector<bool>& active) {
   for (const auto& branch : op.regions) {
     Halves halves = split(make_joint(*branch, active, wants), nullptr);
     Indices own;
-    for (const Tensor& t : halves.saved) {
-      size_t slot = 0;
-      while (slot < plan.slots.size() &&
-             (plan.slots[slot] != t.type() || std::ranges::count(own, slot) > 0))
-        ++slot;
-      if (slot == plan.slots.size()) plan.slots.push_back(t.type());
-      own.push_back(slot);
-    }
+    for (const Tensor& t : halves.saved) own.push_back(take_slot(plan.slots, t.type(), own));
     for (const size_t i : halves.needed) add_new(plan.needed, i);
     for (const size_t i : halves.joint.cotangent_of) add_new(plan.wanted, i);
     for (size_t i = 0; i < halves.joint.input_cotangent.size(); ++i) {
@@ -55,22 +49,6 @@ Plan plan_branches(const OpNode& op, const std::vector<bool>& active) {
     plan.branches.push_back(std::move(halves));
   }
   return plan;
-}
-
-// Returns the branch with its residuals, and zeros in the slots of other branches.
-std::shared_ptr<const Region> forward_branch(const Plan& plan, size_t branch) {
-  const Halves& halves = plan.branches[branch];
-  return trace(
-      [&](const Values& parameters) {
-        const Values computed = inline_region(*halves.forward, parameters);
-        const size_t num_results = halves.joint.num_results;
-        Values out = concatenate<Tensor>({std::span(computed).first(num_results)});
-        for (const Type& type : plan.slots) out.push_back(zeros(type.dims, type.dtype));
-        for (size_t i = 0; i < plan.slot_of[branch].size(); ++i)
-          out[num_results + plan.slot_of[branch][i]] = computed[num_results + i];
-        return out;
-      },
-      types_of(halves.forward->parameters()));
 }
 
 // Parameters: needed, slots, cotangents of the wanted results. Results: the gradients.
@@ -102,7 +80,8 @@ Linearized linearize_cond(const OpNode& op, const Values& inputs, const std::vec
   // The first operand is the index; the branches take the others.
   const Plan plan = plan_branches(op, std::vector<bool>(active.begin() + 1, active.end()));
   std::vector<std::shared_ptr<const Region>> branches;
-  for (size_t i = 0; i < plan.branches.size(); ++i) branches.push_back(forward_branch(plan, i));
+  for (size_t i = 0; i < plan.branches.size(); ++i)
+    branches.push_back(forward_branch(plan.branches[i], plan.slots, plan.slot_of[i]));
   const Values forward = emit_cond(std::move(branches), inputs);
   const size_t num_results = op.outputs.size();
   auto pullback = [=, result_types = op.outputs](const Values& cotangents) {

@@ -4,8 +4,8 @@
 
 #include "base/concatenate.h"
 #include "ops/checks.h"
-#include "transform/control_flow/carry.h"
 #include "transform/control_flow/scan_op.h"
+#include "transform/control_flow/type_checks.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -35,7 +35,7 @@ std::vector<Batched> batch_scan(BatchX x) {
   std::vector<bool> force(x.op().outputs.size(), false);
   for (size_t i = 0; i < a.num_carries; ++i) force[i] = batched[a.num_consts + i];
   const BatchedRegion body = batched_region(x.op().region(), batched, x.axis(), force);
-  std::vector<Batched> out = marked(emit_scan(body.region, std::move(inputs), a), body.results);
+  std::vector<Batched> out = with_marks(emit_scan(body.region, std::move(inputs), a), body.results);
   for (size_t i = a.num_carries; i < out.size(); ++i) {
     if (out[i].is_batched) out[i].value = move_axis(out[i].value, 1, 0);
   }

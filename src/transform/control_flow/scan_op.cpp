@@ -8,11 +8,11 @@
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "transform/body.h"
-#include "transform/control_flow/carry.h"
 #include "transform/control_flow/scan_batch.h"
 #include "transform/control_flow/scan_divide.h"
 #include "transform/control_flow/scan_prune.h"
 #include "transform/control_flow/scan_vjp.h"
+#include "transform/control_flow/type_checks.h"
 
 namespace axle {
 namespace {

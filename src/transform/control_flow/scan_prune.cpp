@@ -21,7 +21,7 @@ std::vector<bool> needed_results(const OpNode& op, std::vector<bool> needed) {
   const Region& body = op.region();
   for (bool changed = true; changed;) {
     changed = false;
-    const auto part = slice(body, body.parameters(), selected(body.results(), needed));
+    const auto part = slice_region(body, body.parameters(), selected(body.results(), needed));
     const std::vector<bool> parameters = needed_parameters(*part);
     for (size_t i = 0; i < a.num_carries; ++i) {
       if (parameters[a.num_consts + i] && !needed[i]) needed[i] = changed = true;
@@ -43,7 +43,8 @@ Pruned prune_scan(const OpNode& op, const std::vector<bool>& used) {
     passed_on[i] = results[i] && is_passed_on(op, i);
     if (passed_on[i]) results[i] = false;
   }
-  const auto part = simplify(*slice(body, body.parameters(), selected(body.results(), results)));
+  const auto part =
+      simplify(*slice_region(body, body.parameters(), selected(body.results(), results)));
   const std::vector<bool> read = needed_parameters(*part);
 
   Pruned out{.inputs = read};
@@ -65,7 +66,7 @@ Pruned prune_scan(const OpNode& op, const std::vector<bool>& used) {
   Values parameters = consts;
   parameters.insert(parameters.end(), carries.begin(), carries.end());
   parameters.insert(parameters.end(), xs.begin(), xs.end());
-  auto smaller = slice(*part, parameters, part->results());
+  auto smaller = slice_region(*part, parameters, part->results());
   out.emit = [a, num_fixed, used, passed_on, results, kept = out.inputs, smaller,
               num_consts = consts.size(), num_carries = carries.size()](const Values& inputs) {
     Values own_consts, own_carries, own_xs, of_operand(kept.size());

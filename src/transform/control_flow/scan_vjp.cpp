@@ -93,7 +93,7 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
                                              plan.stacked, plan.xs_values, ys_cotangents});
   const Values gradients =
       concatenate<Tensor>({std::span(region.results()).subspan(joint.num_results)});
-  const auto core = slice(region, inputs, gradients, Effects::kBackward);
+  const auto core = slice_region(region, inputs, gradients, Effects::kBackward);
 
   std::vector<size_t> const_gradients;  // positions among `gradients`
   for (size_t i = 0; i < a.num_consts; ++i) {
@@ -153,11 +153,11 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
     if (at == forward_results.size()) forward_results.push_back(t);
   }
   const Values forward =
-      emit_scan(slice(region, parameters, forward_results, Effects::kForward), inputs, a);
+      emit_scan(slice_region(region, parameters, forward_results, Effects::kForward), inputs, a);
   const Values const_parameters = concatenate<Tensor>({std::span(parameters).first(a.num_consts)});
   const Values const_inputs = concatenate<Tensor>({std::span(inputs).first(a.num_consts)});
-  const Values hoisted =
-      inline_region(*slice(region, const_parameters, plan.hoisted, Effects::kNone), const_inputs);
+  const Values hoisted = inline_region(
+      *slice_region(region, const_parameters, plan.hoisted, Effects::kNone), const_inputs);
 
   auto pullback = [=, body = backward_body(joint, plan, a)](const Values& cotangents) {
     Values in;

@@ -8,9 +8,9 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
+#include "transform/control_flow/type_checks.h"
 #include "transform/control_flow/while_op.h"
 #include "transform/trace.h"
 

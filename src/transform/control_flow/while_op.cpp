@@ -14,7 +14,7 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
-#include "transform/control_flow/carry.h"
+#include "transform/control_flow/type_checks.h"
 #include "transform/control_flow/while_prune.h"
 #include "transform/trace.h"
 
@@ -126,7 +126,7 @@ std::vector<Batched> batch_while(BatchX x) {
     types.push_back(inputs[i].type());
   }
   const auto goes_on = [&](const Values& state) {
-    const auto all = marked(state, batched);
+    const auto all = with_marks(state, batched);
     return batch_region(condition_of(op), condition_arguments<Batched>(a, all), x.axis())[0];
   };
   // Both regions take all consts here: the body asks each example whether it goes on.
@@ -138,7 +138,7 @@ std::vector<Batched> batch_while(BatchX x) {
       types);
   const auto body = trace(
       [&](const Values& state) {
-        const auto all = marked(state, batched);
+        const auto all = with_marks(state, batched);
         const Batched each = goes_on(state);
         std::vector<Batched> next =
             batch_region(body_of(op), body_arguments<Batched>(a, all), x.axis());
@@ -155,8 +155,9 @@ std::vector<Batched> batch_while(BatchX x) {
   // The attributes of an op whose two regions share all consts: the consts are given twice.
   const std::span consts = std::span(inputs).first(a.num_consts());
   const Values both = concatenate<Tensor>({consts, inputs});
-  return marked(emit_while(condition, body, both, WhileAttributes(a.num_consts(), a.num_consts())),
-                std::vector<bool>(batched.begin() + a.num_consts(), batched.end()));
+  return with_marks(
+      emit_while(condition, body, both, WhileAttributes(a.num_consts(), a.num_consts())),
+      std::vector<bool>(batched.begin() + a.num_consts(), batched.end()));
 }
 
 // The number of iterations is not known: the costs of one.

@@ -34,7 +34,8 @@ NeededBody needed_body(const OpNode& op, Marks carries) {
   const Region& body = op.region(1);
   const size_t num_consts = op.attrs<WhileAttributes>().num_body_consts;
   while (true) {
-    const auto part = simplify(*slice(body, body.parameters(), selected(body.results(), carries)));
+    const auto part =
+        simplify(*slice_region(body, body.parameters(), selected(body.results(), carries)));
     const Marks read = from(needed_parameters(*part), num_consts);
     bool changed = false;
     for (size_t i = 0; i < carries.size(); ++i) {
@@ -56,8 +57,9 @@ struct Parameters {
     const std::span all(region.parameters());
     const Values carried = concatenate<Tensor>({all.subspan(consts.size())});
     const Values own = concatenate<Tensor>({all.first(consts.size())});
-    return slice(region, concatenate<Tensor>({consts_of(own, carried), selected(carried, carries)}),
-                 region.results());
+    return slice_region(region,
+                        concatenate<Tensor>({consts_of(own, carried), selected(carried, carries)}),
+                        region.results());
   }
 };
 
@@ -83,7 +85,7 @@ Pruned prune_while(const OpNode& op, const std::vector<bool>& used) {
     changed[i] = !passed_on[i];
     if (changed[i]) results.push_back(result);
   }
-  const auto body = slice(*needed.region, needed.region->parameters(), results);
+  const auto body = slice_region(*needed.region, needed.region->parameters(), results);
   const Marks read = needed_parameters(*body);
   const Parameters of_condition{first(asked, a.num_condition_consts),
                                 both(passed_on, asked_carries), changed};

@@ -23,7 +23,7 @@ struct KernelCallAttributes : Attributes {
   KernelAttributes attributes;
   KernelOptions options;
   std::string text() const override {
-    std::vector<std::string> parts = {std::string(kernel.row().name)};
+    std::vector<std::string> parts = {std::string(kernel.name)};
     if (!attributes.values.empty()) parts.push_back(mlir_entries(attributes));
     for (const PartitionSpec& spec : options.specs) parts.push_back(to_text(spec));
     return fmt::format("{}", fmt::join(parts, ", "));
@@ -39,8 +39,7 @@ Linearized linearize_kernel_call(const OpNode& op, const Values& inputs,
       if (is_differentiable(op.outputs[i].dtype))
         cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
-    if (const VjpRule vjp = a.kernel.row().vjp)
-      return vjp(X(op, inputs), Y(op, outputs), Ct(op, cotangents));
+    if (a.kernel.vjp) return a.kernel.vjp(X(op, inputs), Y(op, outputs), Ct(op, cotangents));
     return linearize(op.region(), inputs, active).pullback(cotangents);
   };
   return {std::move(outputs), pullback};
@@ -48,7 +47,7 @@ Linearized linearize_kernel_call(const OpNode& op, const Values& inputs,
 
 std::vector<Batched> batch_kernel_call(BatchX x) {
   const auto& a = x.attrs<KernelCallAttributes>();
-  if (a.kernel.row().batch) return a.kernel.row().batch(x);
+  if (a.kernel.batch) return a.kernel.batch(x);
   Values batched;
   for (const Batched& v : x.values()) {
     if (v.is_batched) batched.push_back(v.value);
@@ -68,26 +67,26 @@ std::vector<Batched> batch_kernel_call(BatchX x) {
 std::string write_implementation(const OpNode& op, HloBuilder& b, const HloValues& x,
                                  LoweringChoice& choice, HloValues& y) {
   const auto& a = op.attrs<KernelCallAttributes>();
-  const KernelRow& row = a.kernel.row();
+  const Kernel& kernel = a.kernel;
   KernelQuery query{types_of(op.inputs), op.outputs, a.attributes};
   const std::vector<MeshAxis> axes = b.automatic_axes();
   const Mesh mesh{axes};
   KernelPartition partition;
   if (!axes.empty()) {
-    if (row.dims.empty() || a.options.specs.empty()) {
-      const KernelSelection of_whole = select_kernel(row.name, query, b.target());
+    if (kernel.dims.empty() || a.options.specs.empty()) {
+      const KernelSelection of_whole = select_kernel(kernel.name, query, b.target());
       if (!of_whole.implementation) return of_whole.reason;
-      return row.dims.empty()
+      return kernel.dims.empty()
                  ? "the work is divided over devices here, but no dim of the kernel may be"
                  : "the work is divided over devices here, but KernelOptions::specs is not given";
     }
-    partition = partition_kernel(row.dims, query.operands, query.results, a.options.specs, mesh);
+    partition = partition_kernel(kernel.dims, query.operands, query.results, a.options.specs, mesh);
     for (size_t i = 0; i < query.operands.size(); ++i)
       query.operands[i] = part_type(query.operands[i], partition.in_specs[i], mesh);
     for (size_t i = 0; i < query.results.size(); ++i)
       query.results[i] = part_type(query.results[i], partition.out_specs[i], mesh);
   }
-  const KernelSelection selection = select_kernel(row.name, query, b.target());
+  const KernelSelection selection = select_kernel(kernel.name, query, b.target());
   if (!selection.implementation) return selection.reason;
   choice.form = selection.implementation->text();
   const auto write = [&](const HloValues& parts) {
@@ -106,8 +105,8 @@ std::string write_implementation(const OpNode& op, HloBuilder& b, const HloValue
 
 HloValues lower_kernel_call(const OpNode& op, HloBuilder& b, const HloValues& x) {
   if (b.target().platform.empty()) return inline_body(op, b, x);
-  LoweringChoice choice{
-      .op = fmt::format("kernel {}", op.attrs<KernelCallAttributes>().kernel.row().name)};
+  LoweringChoice choice{.op =
+                            fmt::format("kernel {}", op.attrs<KernelCallAttributes>().kernel.name)};
   HloValues y;
   choice.reason = write_implementation(op, b, x, choice, y);
   if (!choice.reason.empty()) {
@@ -136,8 +135,8 @@ const OpRules kernel_call_rules(
 
 Values kernel_call(const Kernel& kernel, const Values& operands, KernelAttributes attributes,
                    KernelOptions options) {
-  const auto fallback = trace([&](const Values& x) { return kernel.row().fallback(x, attributes); },
-                              types_of(operands));
+  const auto fallback =
+      trace([&](const Values& x) { return kernel.fallback(x, attributes); }, types_of(operands));
   return emit_all(kernel_call_rules, operands,
                   std::make_shared<const KernelCallAttributes>(kernel, std::move(attributes),
                                                                std::move(options)),
@@ -151,9 +150,6 @@ std::vector<Batched> batch_in_front(BatchX x) {
   return all_batched(kernel_call(a.kernel, with_batch_dims(x), a.attributes, std::move(options)));
 }
 
-const KernelAttributes& kernel_attributes(const OpNode& op) {
-  return op.attrs<KernelCallAttributes>().attributes;
-}
 const KernelOptions& kernel_options(const OpNode& op) {
   return op.attrs<KernelCallAttributes>().options;
 }

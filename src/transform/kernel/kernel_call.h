@@ -10,8 +10,7 @@ namespace axle {
 struct KernelOptions {
   /// How each operand is divided over the mesh of the program, as in a sharding constraint. Needed
   /// where the partitioner divides the work: there an implementation runs in a manual region over
-  /// the parts that kernel.row().dims allows. Inside of a shard_map over all axes, nothing is
-  /// needed.
+  /// the parts that Kernel::dims allows. Inside of a shard_map over all axes, nothing is needed.
   std::vector<PartitionSpec> specs = {};
 };
 
@@ -28,8 +27,6 @@ Values kernel_call(const Kernel& kernel, const Values& operands, KernelAttribute
 /// operand gets the batch dim in front.
 std::vector<Batched> batch_in_front(BatchX x);
 
-/// For rules of a kernel: the attributes of the call.
-const KernelAttributes& kernel_attributes(const OpNode& op);
 /// For rules of a kernel: the options of the call.
 const KernelOptions& kernel_options(const OpNode& op);
 

@@ -23,10 +23,10 @@ using testing::normal_values;
 using ::testing::Not;
 
 // exp(scale * x) @ w: neither a gradient nor a batching rule of its own.
-const Kernel plain_kernel({.name = "scaled_exp",
-                           .fallback = [](const Values& v, const KernelAttributes& a) {
-                             return Values{dot(exp(v[0] * a.get<double>("scale")), v[1])};
-                           }});
+const Kernel plain_kernel{.name = "scaled_exp",
+                          .fallback = [](const Values& v, const KernelAttributes& a) {
+                            return Values{dot(exp(v[0] * a.get<double>("scale")), v[1])};
+                          }};
 
 Values scaled_exp(const Values& v) { return kernel_call(plain_kernel, v, {{{"scale", 0.5}}}); }
 

@@ -42,9 +42,7 @@ const std::map<std::string_view, Dtypes>& refused_dtypes() {
       {"qr", small},
       {"eigh", small},
       {"nextafter", {DType::kF8E4M3FN, DType::kF8E5M2}},
-      {"dot_general", four_bits},
       {"softmax_cross_entropy", four_bits},
-      {"sign", {DType::kU4, DType::kU8, DType::kU16, DType::kU32, DType::kU64}},
       {"ragged_dot", all_but_i32},  // the sizes of the groups
       {"ragged_dot_contracting", all_but_i32},
       {"threefry2x32", all_but_u32},

@@ -41,7 +41,7 @@ class AttributeText {
   const std::string& text() const { return text_; }
   /// True if the text has this key, with or without a value.
   bool has(std::string_view key) const;
-  /// Returns the text behind "key = "; empty if there is none.
+  /// Returns the text after "key = "; empty if there is none.
   std::string value(std::string_view key) const;
   /// Returns all integers of the value, in order.
   std::vector<int64_t> numbers(std::string_view key) const;

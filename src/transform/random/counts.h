@@ -1,7 +1,7 @@
 // Samplers of counts by rejection: Poisson, binomial and multinomial.
 //
 // Parameters are float tensors that broadcast to the shape of the result. The numbers are those of
-// JAX, but for draws so near to the bound of acceptance that rounding decides.
+// JAX, except where rounding decides whether a draw is accepted.
 #pragma once
 
 #include "ir/tensor.h"

@@ -27,7 +27,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 HostTensor draw(const Sampler& sampler, const Shape& shape,
                 PrngImpl impl = PrngImpl::kThreefry2x32) {
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0], impl), shape); },
-                      {random::key(42, impl)});
+                      {random::key_words(42, impl)});
 }
 
 Sampler poisson(const HostTensor& rate) {

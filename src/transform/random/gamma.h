@@ -1,8 +1,8 @@
 // Samplers of the gamma distribution and of those made from it.
 //
 // Parameters are float tensors that broadcast to the shape of the result; they give the dtype. The
-// numbers are those of JAX up to rounding. Their gradients are those of gamma_gradient.h; second
-// derivatives throw ShapeError, like that of while_loop. Keys of threefry draw all elements at
+// numbers are those of JAX up to rounding. Their gradients are those of gamma_gradient.h. Second
+// derivatives throw ShapeError. Keys of threefry draw all elements at
 // once, until the last one is accepted; other keys draw them one by one, since under vmap a shared
 // key would give all examples the same draws.
 #pragma once

@@ -1,10 +1,10 @@
-// How gamma numbers change with their parameter, if the probability of smaller ones is kept: the
+// The derivative of gamma samples with respect to their parameter, at a fixed quantile: the
 // implicit reparametrisation gradient.
 //
 // With P(a, x), the probability of numbers below x, and its density p = dP/dx, the derivative is
 // dx/da = -(dP/da) / p. P is a power series, its complement a continued fraction; both are
-// differentiated term by term. For large a, x is expanded in the normal number of its probability:
-// above 100 (1e4 for f64). This holds for x that may be drawn, not far outside.
+// differentiated term by term. For a above 100 (1e4 in f64), x is a series in the standard normal
+// quantile of the same probability. The series holds where samples lie, not far outside.
 //
 // Sources: Figurnov, Mohamed and Mnih 2018, "Implicit reparameterization gradients",
 // arXiv 1805.08498, section 4; NIST Digital Library of Mathematical Functions, 8.7.1 and 8.9.2;

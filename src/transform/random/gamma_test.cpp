@@ -31,7 +31,7 @@ using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 HostTensor draw(const Sampler& sampler, const Shape& shape,
                 PrngImpl impl = PrngImpl::kThreefry2x32) {
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0], impl), shape); },
-                      {random::key(42, impl)});
+                      {random::key_words(42, impl)});
 }
 
 void expect_close(const HostTensor& x, const std::vector<double>& expected,
@@ -167,7 +167,7 @@ std::vector<HostTensor> gradients(const Draws& sampler, const std::vector<HostTe
     };
     return value_and_grad(loss, Values(v.begin() + 1, v.end())).second;
   };
-  std::vector<HostTensor> arguments{random::key(42, impl)};
+  std::vector<HostTensor> arguments{random::key_words(42, impl)};
   arguments.insert(arguments.end(), parameters.begin(), parameters.end());
   return eval(of_loss, arguments);
 }
@@ -273,7 +273,7 @@ TEST(RandomGamma, HasNoSecondDerivative) {
     const auto loss = [&](const Values& a) { return first({v[0], a[0]}); };
     return value_and_grad(loss, {v[1]}).second;
   };
-  EXPECT_THROW(eval(second, {random::key(1), HostTensor::scalar(2.f)}), ShapeError);
+  EXPECT_THROW(eval(second, {random::key_words(1), HostTensor::scalar(2.f)}), ShapeError);
 }
 
 // Samplers are made of other samplers, which an error does not name.

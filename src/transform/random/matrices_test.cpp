@@ -15,7 +15,8 @@ namespace {
 using random::Key;
 
 HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
-  return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0])); }, {random::key(42)});
+  return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0])); },
+                      {random::key_words(42)});
 }
 
 // jax.random.orthogonal(jax.random.key(42), 3) of JAX 0.10

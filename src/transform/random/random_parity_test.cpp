@@ -43,7 +43,7 @@ class RandomParity : public ::testing::TestWithParam<Case> {
   static random::PrngImpl impl() {
     return is_threefry() ? random::PrngImpl::kThreefry2x32 : random::PrngImpl::kRbg;
   }
-  static HostTensor key() { return random::key(GetParam().seed, impl()); }
+  static HostTensor key() { return random::key_words(GetParam().seed, impl()); }
   static HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
     return eval([&](const Values& v) { return Values{sampler(Key::wrap(v[0], impl()))}; },
                 {key()})[0];

@@ -170,8 +170,8 @@ ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy) 
   return out;
 }
 
-std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
-                              Effects effects) {
+std::shared_ptr<Region> slice_region(const Region& region, const Values& inputs,
+                                     const Values& results, Effects effects) {
   auto out = std::make_shared<Region>();
   Copies copies;
   for (const Tensor& t : inputs)
@@ -255,10 +255,10 @@ Halves split(Joint joint, const ResidualPolicy& policy) {
     out.needed.push_back(static_cast<size_t>(it - parameters.begin()));
     needed.push_back(t);
   }
-  out.forward = slice(region, concatenate<Tensor>({parameters}),
-                      concatenate<Tensor>({results, out.saved}), Effects::kForward);
-  out.backward = slice(region, concatenate<Tensor>({needed, out.saved, cotangents}),
-                       concatenate<Tensor>({gradients}), Effects::kBackward);
+  out.forward = slice_region(region, concatenate<Tensor>({parameters}),
+                             concatenate<Tensor>({results, out.saved}), Effects::kForward);
+  out.backward = slice_region(region, concatenate<Tensor>({needed, out.saved, cotangents}),
+                              concatenate<Tensor>({gradients}), Effects::kBackward);
   return out;
 }
 

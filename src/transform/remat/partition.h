@@ -56,8 +56,8 @@ enum class Effects { kAll, kForward, kBackward, kNone };
 /// Returns a new closed region that computes `results` from `inputs`, both values of `region`. An
 /// input that is the result of name(x, tag) also stands for x, which has the same value. The ops
 /// with an effect that it keeps must need only `inputs`.
-std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
-                              Effects effects = Effects::kAll);
+std::shared_ptr<Region> slice_region(const Region& region, const Values& inputs,
+                                     const Values& results, Effects effects = Effects::kAll);
 
 /// The two halves of a joint region, for ops that run each half once:
 ///   forward(parameters) -> results ++ saved

@@ -5,7 +5,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/error.h"
@@ -83,14 +82,10 @@ RematPolicy by_tags(std::string_view policy, std::string_view verb, TagPattern (
   return out;
 }
 
-bool is_product(const OpNode& op) {
-  static constexpr std::array<std::string_view, 4> kProducts = {
-      "dot_general", "convolution", "ragged_dot", "ragged_dot_contracting"};
-  return std::ranges::find(kProducts, op.rules->name()) != kProducts.end();
-}
-
 RematPolicy for_dots(Residual residual, std::string text) {
-  return {[residual](const OpNode& op) { return is_product(op) ? residual : Residual::kRecompute; },
+  return {[residual](const OpNode& op) {
+            return op.rules->row().is_product ? residual : Residual::kRecompute;
+          },
           std::move(text)};
 }
 

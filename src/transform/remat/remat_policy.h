@@ -35,8 +35,8 @@ RematPolicy offload_dots();
 /// `offload` are kept in host memory. "*" and "?" match as in file names. Names in both lists are
 /// kept on the device. Throws ConfigError if both lists are empty.
 RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload = {});
-/// Like save_names, by regular expressions that match whole tags. Throws ConfigError for a pattern
-/// that is none, too.
+/// Like save_names, by regular expressions that match whole tags. Throws ConfigError also for a
+/// pattern that is no regular expression.
 RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::string> offload = {});
 /// Keeps what any of the policies keeps: on the device if any of them says so, else in host memory.
 /// Throws ConfigError if there is none.

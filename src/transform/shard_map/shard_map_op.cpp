@@ -163,7 +163,7 @@ std::vector<Batched> batch_shard_map(BatchX x) {
   };
   add_dim(a.in_specs, marks);
   add_dim(a.out_specs, body.results);
-  return marked(emit_shard_map(body.region, operands_of(x), a), body.results);
+  return with_marks(emit_shard_map(body.region, operands_of(x), a), body.results);
 }
 
 std::vector<RegionRuns> shard_map_regions(const OpNode& op) {

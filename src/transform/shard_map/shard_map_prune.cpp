@@ -14,7 +14,8 @@ namespace axle {
 Pruned prune_shard_map(const OpNode& op, const std::vector<bool>& used) {
   const auto a = op.attrs<ShardMapAttributes>();
   const Region& body = op.region();
-  const auto part = simplify(*slice(body, body.parameters(), selected(body.results(), used)));
+  const auto part =
+      simplify(*slice_region(body, body.parameters(), selected(body.results(), used)));
   const std::vector<PartitionSpec> part_specs = selected(a.out_specs, used);
 
   std::vector<std::optional<size_t>> operand_of(part->results().size());
@@ -26,10 +27,11 @@ Pruned prune_shard_map(const OpNode& op, const std::vector<bool>& used) {
     }
     is_computed.push_back(!operand_of[i]);
   }
-  const auto computing = slice(*part, part->parameters(), selected(part->results(), is_computed));
+  const auto computing =
+      slice_region(*part, part->parameters(), selected(part->results(), is_computed));
   const std::vector<bool> read = needed_parameters(*computing);
   const auto smaller =
-      slice(*computing, selected(computing->parameters(), read), computing->results());
+      slice_region(*computing, selected(computing->parameters(), read), computing->results());
   ShardMapAttributes smaller_a = a;
   smaller_a.in_specs = selected(a.in_specs, read);
   smaller_a.out_specs = selected(part_specs, is_computed);

@@ -13,12 +13,6 @@
 namespace axle {
 namespace {
 
-DimAxes names_of(const std::vector<MeshAxis>& axes) {
-  DimAxes out;
-  for (const MeshAxis& axis : axes) out.push_back(axis.name);
-  return out;
-}
-
 // The axes are manual while the function is traced.
 std::shared_ptr<const Region> trace_manual(const ShardMapAttributes& a, const TensorFunction& fn,
                                            const std::vector<Type>& types) {

@@ -1,4 +1,4 @@
-// Makes extra results of the taps of a program (ops/tap.h).
+// Turns the taps of a program (ops/tap.h) into extra results.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -37,6 +38,15 @@ Values values_of(const Region& region) {
 
 Tensor mark_of(const Tensor& x) {
   if (!is_differentiable(x.dtype())) return full({1}, kFinite, DType::kI32);
+  // A compiler would compute the maximum of all its elements.
+  if (const auto splat = splat_of(x); splat && !is_complex(x.dtype())) {
+    const auto number = splat->as<double>();
+    return full({1},
+                std::isfinite(number) ? kFinite
+                : std::isnan(number)  ? kNaN
+                                      : kInf,
+                DType::kI32);
+  }
   const Tensor y = is_complex(x.dtype()) ? abs(x) : x;
   const Tensor none = full(y.shape(), kFinite, DType::kI32);
   const Tensor each = select(is_finite(y), none, select(is_nan(y), full_like(none, kNaN), kInf));
@@ -134,15 +144,58 @@ std::string device_of(const Place& place, const Shape& dims, int64_t row) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-// The marks of all values of a program.
+// True if the result of an op has the elements of its operand, and no others.
+bool moves_all(const OpNode& op) {
+  if (!op.rules->row().cheap || op.inputs.size() != 1 || op.outputs.size() != 1) return false;
+  const Type &from = op.inputs[0].type(), &to = op.outputs[0];
+  return from.dtype == to.dtype && from.num_elements() > 0 &&
+         to.num_elements() >= from.num_elements();
+}
+
+// Returns the marks of the values of a region, but for those that `is_wanted` refuses: these count
+// as finite.
+Values marks_of(const Region& region, const Copies& copies,
+                const std::function<bool(const Tensor&)>& is_wanted) {
+  Values out;
+  std::map<std::pair<const OpNode*, uint32_t>, Tensor> known;
+  for (const Tensor& t : values_of(region)) {
+    const OpNode& op = *t.node();
+    if (!is_wanted(t))
+      out.push_back(full({1}, kFinite, DType::kI32));
+    else if (!t.is_parameter() && moves_all(op))
+      out.push_back(known.at({op.inputs[0].node(), op.inputs[0].index()}));
+    else
+      out.push_back(mark_of(copies.at(t)));
+    known.emplace(std::pair(&op, t.index()), out.back());
+  }
+  return out;
+}
+
+// The ops and parameters that values come from.
+std::set<const OpNode*> sources_of(const Values& values) {
+  std::set<const OpNode*> out;
+  Values pending = values;
+  while (!pending.empty()) {
+    const Tensor t = pending.back();
+    pending.pop_back();
+    if (!out.insert(t.node()).second || t.is_parameter()) continue;
+    pending.insert(pending.end(), t.node()->inputs.begin(), t.node()->inputs.end());
+  }
+  return out;
+}
+
+// The marks of all values that `roots` come from.
 class Marks {
  public:
-  Marks(const Region& program, const RunRegion& run) {
+  Marks(const Region& program, const RunRegion& run, const Values& roots) {
+    const std::set<const OpNode*> sources = sources_of(roots);
     const Observed observed = observe(
         program,
-        [](const RegionPath&, const Region& region, const Copies& copies) {
-          Values marks;
-          for (const Tensor& t : values_of(region)) marks.push_back(mark_of(copies.at(t)));
+        [&](const RegionPath& path, const Region& region, const Copies& copies) {
+          if (!path.empty() && !sources.contains(path[0].op)) return Values{};
+          const Values marks = marks_of(region, copies, [&](const Tensor& t) {
+            return !path.empty() || sources.contains(t.node());
+          });
           return marks.empty() ? Values{} : Values{concatenate(marks, 0)};
         },
         kOptions);
@@ -360,19 +413,29 @@ std::string to_text(const NonFiniteOrigin& origin) {
 }
 
 std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunRegion& run) {
-  Marks marks(program, run);
-  const Place top{.region = &program};
-  Search search(program, marks);
+  Values scalars, checked;
   for (const OpNode* op : program.ops()) {
-    if (op->rules->name() == "is_finite") search.add(top, op->inputs[0]);
+    if (!is_finite_check(*op)) continue;
+    checked.push_back(op->inputs[0]);
+    if (checked.back().rank() == 0) scalars.push_back(checked.back());
   }
-  auto first = search.first();
-  if (!first) {
-    for (const Tensor& t : program.results()) search.add(top, t);
-    first = search.first();
+  const Place top{.region = &program};
+  const auto found_in = [&](Marks& marks, const Values& roots) -> std::optional<NonFiniteOrigin> {
+    Search search(program, marks);
+    for (const Tensor& t : roots) search.add(top, t);
+    const auto first = search.first();
+    if (!first) return std::nullopt;
+    return measure(program, run, marks, first->first, first->second);
+  };
+  if (!scalars.empty()) {
+    Marks marks(program, run, scalars);
+    if (auto origin = found_in(marks, scalars)) return origin;
   }
-  if (!first) return std::nullopt;
-  return measure(program, run, marks, first->first, first->second);
+  Values all = checked;
+  all.insert(all.end(), program.results().begin(), program.results().end());
+  Marks marks(program, run, all);
+  auto origin = found_in(marks, checked);
+  return origin ? origin : found_in(marks, program.results());
 }
 
 }  // namespace axle

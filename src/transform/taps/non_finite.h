@@ -31,9 +31,11 @@ struct NonFiniteOrigin {
 std::string to_text(const NonFiniteOrigin& origin);
 
 /// Follows non-finite numbers backwards, from what the program itself checks with is_finite, or
-/// else from its results, and returns the first op on the way that makes a NaN or an infinity from
-/// finite operands, or a NaN from infinities that are constants. Enters the bodies of other ops; of
-/// a while loop, the first 256 iterations. Runs two programs: one that marks each value, and one
+/// else from its results. Returns the first op on the way that makes a NaN or an infinity from
+/// finite operands, or a NaN from constant infinities. Enters the bodies of ops; of a while loop,
+/// the first 256 iterations. Scalars that the program checks come first: those of a training step
+/// are its loss and the norm of its gradient, whose sources are a part of the step. Runs a program
+/// that marks the sources of these scalars, one that marks all values if they are finite, and one
 /// that measures the operands and the result of the op found.
 ///
 /// Returns none if all these numbers are finite, or come from constants alone.

@@ -25,7 +25,7 @@ std::string to_text(const Statistics& s);
 /// other dtypes.
 Tensor statistics(const Tensor& x);
 inline constexpr int64_t kNumStatistics = 7;
-/// Reads what statistics() computed, at row `row` of a tensor whose last dim it is.
+/// Reads one row of results of statistics() that are stacked, [rows, kNumStatistics].
 Statistics read_statistics(const HostTensor& values, int64_t row = 0);
 /// Returns the statistics of a value on the host.
 Statistics statistics_of(const HostTensor& value);

@@ -1,4 +1,4 @@
-// Removal of taps from programs.
+// Removes ops with effects (ir/effect.h): taps and debug prints.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace axle {
 
-/// Returns the region without ops that are effects themselves (ir/effect.h), also in the bodies of
-/// other ops. Their operands take the place of their results. Returns the same region if it has
-/// none.
+/// Returns a copy of the region in which no op has an effect, neither in the region nor in the
+/// bodies of its ops. A result of a removed op becomes the operand of that op. A region without
+/// effects is returned as it is.
 std::shared_ptr<const Region> without_effects(std::shared_ptr<const Region> region);
-/// Like copies.clone(op), with the regions of the copy without_effects.
+/// Clones an op like Copies::clone, and removes the effects from the clone's regions.
 void clone_without_effects(const OpNode& op, Copies& copies);
 
 }  // namespace axle

@@ -9,8 +9,6 @@
 
 namespace axle {
 
-/// Layout of cached keys and values [B, S, K, H].
-inline const PartitionSpec kCachedHeadAxes = {{kBatchAxes, kReplicated, kShardAxes, kReplicated}};
 /// Returns the state of one number, i32, for each place of a cache.
 StateSpec cached_token_spec(int64_t batch_size, int64_t num_places);
 /// Returns kept_BS with fresh_BT, converted to its dtype, in row b from place starts[b] on.

@@ -1,28 +1,24 @@
 // A cache with a place for every position.
 #pragma once
 
-#include "layers/attention/caches/kv_cache.h"
+#include "layers/attention/caches/row_kv_cache.h"
 
 namespace axle {
 
-/// Keeps every position of every sequence. The key at place s has position s.
+/// Keeps every position of every sequence.
 ///
-/// State: key and value [B, S, K, H], in the dtype of DecodeDims; segment i32[B, S], which stays
-/// zero if calls give no segment ids.
-class DenseKVCache final : public KVCache {
+/// State: key and value [B, S, K, H], in the dtype of DecodeDims; segment (RowKVCache).
+class DenseKVCache final : public RowKVCache {
  public:
   struct Config {
     AXLE_CONFIG(DenseKVCache)
   };
-  DenseKVCache(const Config&, const Dims& dims, const Scope& scope) : KVCache(scope), dims_(dims) {}
-  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
+  DenseKVCache(const Config&, const Dims& dims, const Scope& scope) : RowKVCache(dims, scope) {}
 
  protected:
-  KeyValues forward(const KeyValues& fresh_BTKH) override;
-
- private:
-  Tensor append(std::string_view state_name, const Tensor& fresh_BT, const Tensor& starts_B);
-  Dims dims_;
+  Tree<StateSpec> kept_specs(const std::string& name, int64_t size,
+                             const DecodeDims& dims) const override;
+  Tensor append(const std::string& name, const Tensor& fresh_BT, const Tensor& starts_B) override;
 };
 
 }  // namespace axle

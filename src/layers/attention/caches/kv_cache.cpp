@@ -7,6 +7,11 @@
 
 namespace axle {
 
+MixerContext with_positions(const Tensor& x, MixerContext context) {
+  if (!context.positions) context.positions = iota({x.dim(0), x.dim(1)}, 1);
+  return context;
+}
+
 Tensor live_positions(const MixerContext& context) {
   const Tensor& positions_BT = *context.positions;
   if (!context.last_index) return positions_BT;

@@ -37,6 +37,8 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   virtual void check_mask(const AttentionMask*) const {}
 };
 
+/// Returns the context with the positions 0, 1, ... in each row of x[B, T, ..] if it has none.
+MixerContext with_positions(const Tensor& x, MixerContext context);
 /// Returns context.positions, i32[B, T], with kNoPosition for the padding after the last token of
 /// each row: the positions that a cache is given.
 Tensor live_positions(const MixerContext& context);

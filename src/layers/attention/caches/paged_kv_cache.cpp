@@ -65,12 +65,11 @@ KeyValues PagedKVCache::forward(const KeyValues& fresh_BTKH) {
   };
   KeyValues out{.k_BSKH = append("key_pages", fresh_BTKH.k_BSKH),
                 .v_BSKH = append("value_pages", fresh_BTKH.v_BSKH)};
-  const Tensor segments_BS = state("segment");
   if (fresh_BTKH.segments_BS) {
     out.segments_BS =
-        append_rows(segments_BS, *fresh_BTKH.segments_BS, index_in_dim(positions_BT, 1, 0));
+        append_rows(state("segment"), *fresh_BTKH.segments_BS, index_in_dim(positions_BT, 1, 0));
   }
-  set_state("segment", out.segments_BS.value_or(segments_BS));
+  set_state("segment", out.segments_BS ? *out.segments_BS : state("segment"));
   return out;
 }
 

@@ -60,7 +60,7 @@ class Ring {
 Tree<StateSpec> SlidingKVCache::decode_state_specs(const DecodeDims& dims) const {
   const auto heads = [&](int64_t size) {
     return StateSpec{.type = {dims.dtype, {dims.batch_size, window_, dims_.num_kv_heads, size}},
-                     .mesh_axes = kCachedHeadAxes};
+                     .mesh_axes = kWholeSequenceAxes};
   };
   return {{join_path(path(), "key"), heads(dims_.head_dim)},
           {join_path(path(), "value"), heads(dims_.value_size())},

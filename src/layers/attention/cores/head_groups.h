@@ -24,7 +24,6 @@ class HeadGroups {
   Tensor aligned(const Tensor& x, bool has_heads) const;
   /// Returns the values, weighted by `weights` (the shape of the scores): [B, T, N, V].
   Tensor weighted(const Tensor& weights) const;
-  bool grouped() const { return grouped_; }
 
  private:
   Tensor q_, k_, v_;

@@ -1,9 +1,9 @@
 #include "layers/attention/cores/per_dim_scale.h"
 
 #include "config/register.h"
-#include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
+#include "ops/reductions/softmax.h"
 
 namespace axle {
 
@@ -11,7 +11,7 @@ PerDimScale::PerDimScale(const Config&, const Dims& dims, const Scope& scope)
     : LayerRole(scope), scale_(param("scale", {.shape = {dims.head_dim}, .init = Zeros{}})) {}
 
 Tensor PerDimScale::forward(const Tensor& x) {
-  const Tensor factor = -log_sigmoid(-astype(scale_(), DType::kF32)) / std::log(2.0);
+  const Tensor factor = softplus(astype(scale_(), DType::kF32)) / std::log(2.0);
   return x * astype(factor, x.dtype());
 }
 

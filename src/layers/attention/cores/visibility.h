@@ -8,15 +8,15 @@
 
 namespace axle {
 
-/// The symbolic form: a core that knows the classes of mask and bias computes with these, others
-/// ask for tensors.
+/// Keeps mask and bias as objects. A core that knows their classes computes with them; other cores
+/// call visible() and added().
 ///
 /// A query sees a key if the mask allows it, the segments are equal, and the key is written.
 struct Visibility {
   TokenPlaces places = {};
   const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
   const Handle<LogitBias>* bias = nullptr;  // nullptr: nothing is added
-  bool has_empty_places = false;            // true: keys after all queries are not written
+  bool has_empty_places = false;            // true: no key is written after the queries
   /// pred [T, S] or [B, T, S], and f32 [N, T, S] or [B, N, T, S], that hold beside mask and bias.
   std::optional<Tensor> given_visible = {}, given_bias = {};
 

@@ -8,8 +8,6 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
 
 namespace axle {
 
@@ -17,7 +15,8 @@ FusedQKV::FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
     : QKV(scope),
       weight_(param("weight", {.shape = {3, dims.model_dim, dims.num_heads, dims.head_dim},
                                .mesh_axes = {kReplicated, kModelDimAxes, kShardAxes, kReplicated},
-                               .fan = {.in = {-3}, .out = {-2, -1}, .batch = {-4}}})) {
+                               .fan = {.in = {-3}, .out = {-2, -1}, .batch = {-4}}})),
+      product_(child("product", cfg.product, product_dims("btd,pdnh->pbtnh", *this, weight_))) {
   if (dims.num_kv_heads != dims.num_heads) {
     fail("num_kv_heads",
          fmt::format("must equal num_heads, got {} and {}; use FusedGroupedQKV or SeparateQKV",
@@ -46,11 +45,12 @@ Tree<Tensor> FusedQKV::initialize(const random::Key& key) const {
   }
   Tree<Tensor> out;
   for (const auto& [path, values] : parts) out.emplace(path, stack(values));
+  out.merge(product_->initialize(thirds.next()));
   return out;
 }
 
 QKVTensors FusedQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>&) {
-  Tensor y_3BTNH = einsum("btd,pdnh->pbtnh", x_BTD, weight_());
+  Tensor y_3BTNH = product_(x_BTD, weight_());
   if (bias_) {
     const Tensor bias = (*bias_)();
     y_3BTNH = y_3BTNH + reshape(bias, {3, 1, 1, bias.dim(1), bias.dim(2)});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layers/attention/qkv/qkv.h"
+#include "layers/products/plain_product.h"
 
 namespace axle {
 
@@ -15,7 +16,9 @@ class FusedQKV final : public QKV {
   struct Config {
     /// True: a bias is added to queries, keys and values.
     bool bias = false;
-    AXLE_CONFIG(FusedQKV, bias)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(FusedQKV, bias, product)
   };
   FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -27,6 +30,7 @@ class FusedQKV final : public QKV {
  private:
   Param weight_;
   std::optional<Param> bias_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

@@ -5,8 +5,6 @@
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/slice.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
 
 namespace axle {
 namespace {
@@ -37,7 +35,8 @@ int64_t num_head_copies(int64_t num_heads, int64_t num_query_heads) {
 HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
     : HeadInput(scope),
       dims_(dims),
-      weight_(param("weight", weight_spec(dims, {.in = {-3}, .out = {-2, -1}}))) {
+      weight_(param("weight", weight_spec(dims, {.in = {-3}, .out = {-2, -1}}))),
+      product_(child("product", cfg.product, product_dims("btd,dnh->btnh", *this, weight_))) {
   if (cfg.bias) {
     bias_ = param("bias", {.shape = {dims.num_heads, dims.head_dim},
                            .mesh_axes = {kShardAxes, kReplicated},
@@ -52,20 +51,21 @@ Tensor HeadInputLinear::forward(const Tensor& x_BTD) {
                              ? num_head_copies(dims_.num_heads, *dims_.num_query_heads)
                              : 1;
   const Tensor weight = copies == 1 ? weight_() : repeat_heads(weight_(), copies);
-  const Tensor y_BTNH = einsum("btd,dnh->btnh", x_BTD, weight);
+  const Tensor y_BTNH = product_(x_BTD, weight);
   return bias_ ? y_BTNH + repeat((*bias_)(), copies, 0) : y_BTNH;
 }
 
 HeadOutputLinear::HeadOutputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
     : HeadOutput(scope),
-      weight_(param("weight", weight_spec(dims, {.in = {-2, -1}, .out = {-3}}))) {
+      weight_(param("weight", weight_spec(dims, {.in = {-2, -1}, .out = {-3}}))),
+      product_(child("product", cfg.product, product_dims("btnh,dnh->btd", *this, weight_))) {
   if (cfg.bias)
     bias_ =
         param("bias", {.shape = {dims.model_dim}, .mesh_axes = {kModelDimAxes}, .init = Zeros{}});
 }
 
 Tensor HeadOutputLinear::forward(const Tensor& x_BTNH) {
-  const Tensor y_BTD = einsum("btnh,dnh->btd", x_BTNH, weight_());
+  const Tensor y_BTD = product_(x_BTNH, weight_());
   return bias_ ? y_BTD + (*bias_)() : y_BTD;
 }
 

@@ -4,7 +4,7 @@
 //   B batch   T positions   D model dim   N heads   H head dim
 #pragma once
 
-#include "nn/layer.h"
+#include "layers/products/plain_product.h"
 
 namespace axle {
 
@@ -52,7 +52,9 @@ class HeadInputLinear final : public HeadInput {
   struct Config {
     /// True: a bias is added to the product.
     bool bias = false;
-    AXLE_CONFIG(HeadInputLinear, bias)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(HeadInputLinear, bias, product)
   };
   HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -64,6 +66,7 @@ class HeadInputLinear final : public HeadInput {
   Dims dims_;
   Param weight_;
   std::optional<Param> bias_;
+  Handle<Product> product_;
 };
 
 /// y_BTD = x_BTNH * weight + bias, summed over heads. Parameters: weight[D, N, H], and bias[D] if
@@ -73,7 +76,9 @@ class HeadOutputLinear final : public HeadOutput {
   struct Config {
     /// True: a bias is added to the product.
     bool bias = false;
-    AXLE_CONFIG(HeadOutputLinear, bias)
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(HeadOutputLinear, bias, product)
   };
   HeadOutputLinear(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -84,6 +89,7 @@ class HeadOutputLinear final : public HeadOutput {
  private:
   Param weight_;
   std::optional<Param> bias_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

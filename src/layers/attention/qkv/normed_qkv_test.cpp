@@ -11,9 +11,14 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
+// As in Gemma 3: the factor of the norm is 1 + scale.
+const Child<Norm> kAroundOne = RMSNorm::Config{.zero_centred = ZeroCentred::kScale};
+
 constexpr QKV::Dims kDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
 AXLE_LAYER_LAWS(NormedQKV, kDims,
-                {{"default", {}}, {"queries_alone", {.inner = QueryOnly::Config{}}}})
+                {{"default", {}},
+                 {"queries_alone", {.inner = QueryOnly::Config{}}},
+                 {"scales_around_one", {.query_norm = kAroundOne, .key_norm = kAroundOne}}})
 AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
                 {{"norm_before_rope",
                   {.num_heads = 2, .qkv = RoPE::Config{.inner = NormedQKV::Config{}}}}})
@@ -30,6 +35,24 @@ TEST(NormedQKV, WithoutPositionsIsTheNormOfAttention) {
     outside.set(name, inside.parameter(std::string("qkv/") + name));
   const HostTensor x = normal_values({2, 3, 8}, 3);
   EXPECT_EQ(inside.run(x), outside.run(x));
+}
+
+TEST(NormedQKV, AScaleAroundOneAddsToOne) {
+  auto plain = build_for_test<NormedQKV>({}, kDims);
+  auto centred =
+      build_for_test<NormedQKV>({.query_norm = kAroundOne, .key_norm = kAroundOne}, kDims);
+  centred.set("inner/weight", plain.parameter("inner/weight"));
+  const HostTensor x = normal_values({1, 3, 8}, 3);
+  const auto agree = [&] {
+    const std::vector<HostTensor> a = plain.call({{"x", x}}).outputs;
+    const std::vector<HostTensor> b = centred.call({{"x", x}}).outputs;
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) EXPECT_LT(testing::largest_difference(a[i], b[i]), 1e-6);
+  };
+  agree();  // 1 and 1 + 0
+  plain.set("query_norm/scale", HostTensor({4}, {1.5f, 0.5f, 1.f, -1.f}));
+  centred.set("query_norm/scale", HostTensor({4}, {0.5f, -0.5f, 0.f, -2.f}));
+  agree();
 }
 
 // The learned factors of the norm stay with their elements: the rotation moves them to others.

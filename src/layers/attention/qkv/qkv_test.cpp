@@ -3,6 +3,7 @@
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/fused_qkv.h"
 #include "layers/attention/qkv/separate_qkv.h"
+#include "layers/products/lora_product.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -16,7 +17,10 @@ constexpr QKV::Dims kPlain{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .h
 
 AXLE_LAYER_LAWS(SeparateQKV, kGrouped, {{"default", {}}})
 AXLE_LAYER_LAWS(FusedGroupedQKV, kGrouped, {{"default", {}}})
-AXLE_LAYER_LAWS(FusedQKV, kPlain, {{"no_bias", {}}, {"bias", {.bias = true}}})
+AXLE_LAYER_LAWS(FusedQKV, kPlain,
+                {{"no_bias", {}},
+                 {"bias", {.bias = true}},
+                 {"lora", {.product = LoraProduct::Config{.rank = 2}}}})
 
 // Returns x[i], the part at index i of the first dim.
 HostTensor part(const HostTensor& x, int64_t i) {

@@ -23,7 +23,7 @@ struct PositionStreams {
   AXLE_CONFIG(PositionStreams, sections, name)
 };
 
-/// A part of something, not none of it: in (0, 1].
+/// A fraction above 0: in (0, 1].
 using PositiveFraction = Ranged<double, Bounds{.min = 0, .max = 1, .open_min = true}>;
 
 /// Rotates each pair of elements of queries and keys by the angle position * frequency.

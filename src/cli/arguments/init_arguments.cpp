@@ -1,0 +1,39 @@
+#include "cli/arguments/init_arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+
+namespace axle::cli {
+
+void InitArguments::add_to(CLI::App& app) {
+  app.add_option("--init-from", folder_,
+                 "Folder of a run or of an import whose parameters a new run starts with")
+      ->type_name("DIR");
+  app.add_option("--init-part", parts_,
+                 "teacher=DIR: a run or an import whose parameters model.teacher of a new run "
+                 "starts with; may be repeated")
+      ->type_name("PART=DIR");
+  app.add_flag("--upcycle", upcycle_,
+               "The folder of --init-from holds a dense model: experts start as copies of its "
+               "feed-forward layers");
+}
+
+InitFrom InitArguments::result() const {
+  InitFrom out{.folder = folder_, .upcycle = upcycle_};
+  for (const std::string& text : parts_) {
+    const size_t equals = text.find('=');
+    const std::string part = text.substr(0, equals);
+    if (equals == std::string::npos || part.empty() || equals + 1 == text.size()) {
+      throw ConfigError(fmt::format(
+          "--init-part: expected PART=DIR, such as teacher=runs/large, got '{}'", text));
+    }
+    if (!out.parts.emplace(part, text.substr(equals + 1)).second)
+      throw ConfigError(fmt::format("--init-part: expected one folder for {}, got two", part));
+  }
+  return out;
+}
+
+}  // namespace axle::cli

@@ -1,0 +1,46 @@
+#include "infer/merge_adapters.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text/units.h"
+#include "layers/products/lora_product.h"
+#include "modifiers/lora.h"
+#include "nn/param.h"
+
+namespace axle {
+
+std::string to_text(const MergeReport& report) {
+  return fmt::format("{}: {} merged into the weights of step {}\n", report.dir.string(),
+                     counted(report.num_adapters, "adapter"), report.step);
+}
+
+MergeReport merge_adapters(const std::filesystem::path& from, const std::filesystem::path& to,
+                           Weights weights, const Report& report) {
+  check_new_model(to, {});
+  LoadedModel model = load_model(from, weights, report);
+  MergeReport out{.dir = to, .step = model.step};
+  Child<Model> config = model.config;
+  out.num_adapters = static_cast<int64_t>(remove_adapters(config).size());
+  if (out.num_adapters == 0) {
+    throw ConfigError(fmt::format(
+        "{}: expected a model with adapters (LoraProduct), got one without", from.string()));
+  }
+  if (!model.context_len) {
+    throw ConfigError(
+        fmt::format("{}: expected a model whose config sets max_seq_len or "
+                    "input.seq_len, got neither",
+                    from.string()));
+  }
+  const std::string prefix(stored_prefix(Weights::kTrained));
+  const Tree<HostTensor> merged = merged_adapters(*model.model, std::move(model.parameters));
+  save_model(to, {.model = std::move(config),
+                  .tokenizer = model.tokenizer_config,
+                  .parameters = subtree(merged, prefix),
+                  .layer_state = subtree(merged, kLayerStatePath),
+                  .context_len = *model.context_len,
+                  .compute_dtype = model.compute_dtype});
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,72 @@
+#include "infer/merge_adapters.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "infer/tiny_model_test.h"
+#include "layers/blocks/repeat.h"
+#include "modifiers/lora.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+#include "testing/test_layer.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+HostTensor logits(Model& model, const Tree<HostTensor>& parameters) {
+  HostTensor ids(Type{DType::kI32, {2, 5}});
+  for (size_t i = 0; i < 10; ++i) ids.values<int32_t>()[i] = static_cast<int32_t>(31 * i % 257);
+  return testing::call_layer(model, parameters, {{"batch/input_ids", ids}}, {.method = "logits"})
+      .outputs[0];
+}
+
+class MergeAdapters : public ::testing::Test {
+ protected:
+  void save(const Child<Model>& config, const std::string& name) {
+    const auto model = config.build({}, Scope{.path = "model"});
+    save_model(dir_.path() / name,
+               {.model = config,
+                .tokenizer = ByteTokenizer::Config{},
+                .parameters = subtree(testing::jittered_parameters(*model), "model"),
+                .context_len = 8,
+                .compute_dtype = DType::kF32});
+  }
+  TempDir dir_;
+};
+
+Child<Model> adapted_model(Child<Block> layers) {
+  Child<Model> config = CausalLM::Config{
+      .decoder = Decoder::Config{.model_dim = 16, .vocab_size = 257, .layers = std::move(layers)}};
+  apply_modifier(Lora::Config{.rank = 2}, "modify[0]", config);
+  return config;
+}
+
+TEST_F(MergeAdapters, GivesThePlainModelWithTheSameLogits) {
+  save(adapted_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()}), "adapted");
+  const MergeReport report = merge_adapters(dir_.path() / "adapted", dir_.path() / "merged");
+  EXPECT_EQ(to_text(report), fmt::format("{}: 5 adapters merged into the weights of step 0\n",
+                                         (dir_.path() / "merged").string()));
+  const LoadedModel adapted = load_model(dir_.path() / "adapted"),
+                    merged = load_model(dir_.path() / "merged");
+  EXPECT_EQ(merged.context_len, 8);
+  EXPECT_EQ(merged.compute_dtype, DType::kF32);
+  for (const auto& [path, value] : merged.parameters)
+    EXPECT_EQ(path.find("lora"), std::string::npos) << path;
+  EXPECT_LE(testing::relative_difference(logits(*merged.model, merged.parameters),
+                                         logits(*adapted.model, adapted.parameters)),
+            2e-5);
+}
+
+TEST_F(MergeAdapters, RefusesAModelWithoutAdapters) {
+  Child<Model> config = adapted_model(Stacked::Config{.num_layers = 1, .layer = tiny_layer()});
+  remove_adapters(config);
+  save(config, "plain");
+  EXPECT_THAT(error_of([&] { merge_adapters(dir_.path() / "plain", dir_.path() / "merged"); }),
+              HasSubstr("expected a model with adapters (LoraProduct), got one without"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "merged"));
+}
+
+}  // namespace
+}  // namespace axle

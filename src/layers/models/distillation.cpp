@@ -1,0 +1,83 @@
+#include "layers/models/distillation.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "nn/key_sequence.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/reductions/softmax.h"
+
+namespace axle {
+namespace {
+
+// Calls fn() with the state of the current invocation as the parameters and the state of `model`,
+// as in a call without training.
+Tensor call_frozen(const Model& model, const std::function<Tensor()>& fn) {
+  const Invocation& outer = Invocation::current();
+  const auto stored = [&](const Tree<ParamSpec>& specs) {
+    Tree<Tensor> out;
+    for (const auto& [path, spec] : specs) out.emplace(path, outer.options().state.at(path));
+    return out;
+  };
+  const Invocation alone(outer.path(), stored(model.param_specs()),
+                         {.state = stored(model.state_specs()),
+                          .summaries = false,
+                          .in_loop = outer.options().in_loop,
+                          .mesh = outer.options().mesh});
+  return fn();
+}
+
+}  // namespace
+
+Distillation::Distillation(const Config& cfg, const Dims&, const Scope& scope)
+    : Model(scope),
+      divergence_(cfg.divergence),
+      temperature_(cfg.temperature),
+      hard_weight_(cfg.hard_weight),
+      soft_weight_(cfg.soft_weight),
+      student_(child("student", cfg.student, {})),
+      teacher_(child("teacher", cfg.teacher, {})) {
+  if (student_->vocab_size() != teacher_->vocab_size()) {
+    fail("teacher", fmt::format("must have the vocabulary of the student, got {} and {} token ids",
+                                teacher_->vocab_size(), student_->vocab_size()));
+  }
+  if (hard_weight_ + soft_weight_ == 0)
+    fail("soft_weight", "expected a positive soft_weight or hard_weight, got 0 for both");
+}
+
+Tree<ParamSpec> Distillation::state_specs() const {
+  Tree<ParamSpec> out = Layer::state_specs();
+  out.merge(teacher_->param_specs());
+  return out;
+}
+
+Tree<Tensor> Distillation::initialize(const random::Key& key) const {
+  return student_->initialize(KeySequence(key).next());
+}
+
+Tree<StateSpec> Distillation::decode_state_specs(const DecodeDims& dims) const {
+  return student_->decode_state_specs(dims);
+}
+
+ModelOutput Distillation::forward(const Tree<Tensor>& batch) {
+  if (!is_training()) return student_(batch);
+  const auto log_probs = [&](const Tensor& logits) {
+    return log_softmax(astype(logits, wide_dtype(logits.dtype())) / temperature_);
+  };
+  const TokenLoss divergence{
+      .name = "distillation",
+      .weight = soft_weight_ * temperature_ * temperature_,
+      .cross_entropy_weight = hard_weight_,
+      .inputs = {call_frozen(*teacher_, [&] { return teacher_->hidden(batch); })},
+      .losses = [&](const Tensor& logits_BtV, const Values& inputs) {
+        const Tensor by_teacher =
+            call_frozen(*teacher_, [&] { return teacher_->logits_of(inputs[0]); });
+        return divergence_({log_probs(logits_BtV), log_probs(by_teacher)});
+      }};
+  return student_->with_token_loss(batch, divergence);
+}
+
+AXLE_REGISTER(Distillation)
+
+}  // namespace axle

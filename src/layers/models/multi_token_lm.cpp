@@ -1,0 +1,100 @@
+#include "layers/models/multi_token_lm.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "layers/models/token_batch.h"
+#include "layers/models/token_losses.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/movement/slice.h"
+
+namespace axle {
+namespace {
+
+// Returns x[:, i + k] at position i, and `fill` after the end.
+Tensor shifted(const Tensor& x, int64_t k, double fill) {
+  k = std::min(k, x.dim(1));
+  return pad_in_dim(slice_in_dim(x, 1, k, x.dim(1)), 1, 0, k, fill);
+}
+
+// Returns the label of position i + k at position i; -1 where that is in another segment.
+Tensor labels_ahead(const Tensor& labels_BT, const std::optional<Tensor>& segment_ids_BT,
+                    int64_t k) {
+  const Tensor ahead_BT = shifted(labels_BT, k, -1);
+  if (!segment_ids_BT) return ahead_BT;
+  const Tensor same_BT = equal(*segment_ids_BT, shifted(*segment_ids_BT, k, -1));
+  return select(same_BT, ahead_BT, -1);
+}
+
+}  // namespace
+
+MultiTokenLM::MultiTokenLM(const Config& cfg, const Dims&, const Scope& scope)
+    : Model(scope),
+      mtp_scale_(cfg.mtp_scale),
+      z_loss_scale_(cfg.z_loss_scale),
+      loss_chunk_len_(cfg.loss_chunk_len),
+      decoder_(child("decoder", cfg.decoder, {})) {
+  const int64_t model_dim = decoder_->model_dim();
+  for (int64_t k = 1; k <= cfg.mtp_depth; ++k) {
+    auto head = child(fmt::format("mtp_head{}", k), cfg.mtp_head, {.model_dim = model_dim});
+    auto norm = child(fmt::format("mtp_norm{}", k), cfg.mtp_norm, {.input_dim = model_dim});
+    heads_.push_back({std::move(head), std::move(norm)});
+  }
+}
+
+Tree<StateSpec> MultiTokenLM::decode_state_specs(const DecodeDims& dims) const {
+  return decoder_->decode_state_specs(dims);
+}
+
+ModelOutput MultiTokenLM::losses(const Tree<Tensor>& batch, const TokenLoss* further) {
+  const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
+  const Tensor ids_BT = batch_tensor(batch, "input_ids", *this);
+  const MixerContext context = context_of(batch);
+  const Tensor trunk_BTD = decoder_->hidden(ids_BT, context);
+  const auto sums_of = [&](const Tensor& x_BTD, const Tensor& labels, const TokenLoss* more) {
+    return head_loss_sums(*decoder_, x_BTD, labels, loss_chunk_len_, more);
+  };
+  const LossSums next = sums_of(trunk_BTD, labels_BT, further);
+  const Tensor num_targets = num_targets_of(labels_BT, next);
+  ModelOutput out = mean_losses(next, num_targets, z_loss_scale_, further);
+
+  const Tensor tokens_BTD = decoder_->embed(ids_BT);
+  Tensor hidden_BTD = trunk_BTD, total;
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    const auto k = static_cast<int64_t>(i) + 1;
+    hidden_BTD = heads_[i].head({trunk_BTD, hidden_BTD, shifted(tokens_BTD, k, 0)}, context);
+    const Tensor x_BTD = heads_[i].norm(hidden_BTD);
+    const LossSums sums = sums_of(x_BTD, labels_ahead(labels_BT, context.segment_ids, k), nullptr);
+    const Tensor mean = sums.cross_entropy / maximum(num_targets, 1);
+    out.metrics.emplace(fmt::format("mtp_cross_entropy/{}", k), mean);
+    total = total ? total + mean : mean;
+  }
+  add_loss(out, "mtp_loss", total * (mtp_scale_ / static_cast<double>(heads_.size())));
+  take_aux_losses(out);
+  return out;
+}
+
+ModelOutput MultiTokenLM::forward(const Tree<Tensor>& batch) { return losses(batch, nullptr); }
+
+ModelOutput MultiTokenLM::forward_with(const Tree<Tensor>& batch, const TokenLoss& further) {
+  return losses(batch, &further);
+}
+
+Tensor MultiTokenLM::hidden_forward(const Tree<Tensor>& batch) {
+  return decoder_->hidden(batch_tensor(batch, "input_ids", *this), context_of(batch));
+}
+
+Tensor MultiTokenLM::head_forward(const Tensor& x_BTD) { return decoder_->logits_of(x_BTD); }
+
+Tensor MultiTokenLM::logits_forward(const Tree<Tensor>& batch) {
+  return decoder_(batch_tensor(batch, "input_ids", *this), context_of(batch));
+}
+
+Tensor MultiTokenLM::next_logits_forward(const Tree<Tensor>& batch) {
+  return decoder_->next_logits(batch_tensor(batch, "input_ids", *this), context_of(batch));
+}
+
+AXLE_REGISTER(MultiTokenLM)
+
+}  // namespace axle

@@ -1,0 +1,16 @@
+// What language models read from a batch.
+#pragma once
+
+#include <string>
+
+#include "layers/blocks/mixer.h"
+
+namespace axle {
+
+/// Returns the tensor of the batch. Throws ConfigError naming the model if the batch lacks it.
+Tensor batch_tensor(const Tree<Tensor>& batch, const std::string& name, const Layer& model);
+
+/// Returns what the batch tells about its tokens.
+MixerContext context_of(const Tree<Tensor>& batch);
+
+}  // namespace axle

@@ -1,0 +1,33 @@
+// The losses of language models around a decoder.
+#pragma once
+
+#include <optional>
+
+#include "layers/models/decoder.h"
+#include "layers/models/loss_sums.h"
+#include "layers/models/model.h"
+
+namespace axle {
+
+/// Returns the sums of the losses of the decoder's head at x_BTD, the result of Decoder::hidden.
+/// With `chunk_len`, the logits of that many positions are in memory at once.
+LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
+                        std::optional<int64_t> chunk_len, const TokenLoss* further = nullptr);
+
+/// Returns the number of labels that count, in the dtype of the sums.
+Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums);
+
+/// Returns the means over the targets: the loss cross_entropy + z_loss_scale * squared_log_z, and
+/// the metrics "cross_entropy", "accuracy" and "num_targets", "z_loss" if its scale is not 0. A
+/// further loss is part of the loss, with its weights, and a metric.
+ModelOutput mean_losses(const LossSums& sums, const Tensor& num_targets, double z_loss_scale,
+                        const TokenLoss* further = nullptr);
+
+/// Adds a loss to the objective and reports it.
+void add_loss(ModelOutput& out, std::string_view name, const Tensor& loss);
+
+/// Takes all auxiliary losses of the invocation into the loss, and reports their sum as "aux_loss"
+/// if there are any.
+void take_aux_losses(ModelOutput& out);
+
+}  // namespace axle

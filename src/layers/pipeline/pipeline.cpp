@@ -1,0 +1,169 @@
+#include "layers/pipeline/pipeline.h"
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "config/register.h"
+#include "layers/pipeline/microbatches.h"
+#include "layers/pipeline/stage_loop.h"
+#include "nn/layer_stack.h"
+#include "ops/batching.h"
+#include "ops/dims.h"
+#include "ops/movement/broadcast.h"
+#include "ops/movement/slice.h"
+
+namespace axle {
+namespace {
+
+Tree<ParamSpec> over_stages(Tree<ParamSpec> specs) {
+  for (auto& [path, spec] : specs) spec.mesh_axes.at(0) = kStageAxes;
+  return specs;
+}
+
+Tensor merged(const Traveller& t) {
+  return t.rows ? merge_rows(t.parts, *t.rows) : index_in_dim(t.parts, 0, -1);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Block(scope),
+      cfg_(cfg),
+      schedule_(cfg.schedule.build({.num_microbatches = *cfg.num_microbatches},
+                                   {.path = join_path(scope.path, "schedule")})),
+      layer_(child("layer", cfg.layer, dims)) {
+  for (const auto& [path, spec] : param_specs()) {
+    if (!is_countable(spec.shape))
+      fail("num_layers", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
+  }
+  const int64_t rounds = schedule_->num_rounds();
+  if (*cfg.num_layers % rounds != 0) {
+    fail("num_layers", fmt::format("expected a multiple of the {} rounds of the schedule, got {}",
+                                   rounds, int64_t{*cfg.num_layers}));
+  }
+}
+
+PipelinePlan Pipeline::plan() const {
+  const Mesh& mesh = Invocation::current().options().mesh;
+  const int64_t layers = *cfg_.num_layers;
+  const int64_t microbatches = decoding() ? 1 : int64_t{*cfg_.num_microbatches};
+  const int64_t devices = num_parts(restrict(PartitionSpec{{kStageAxes}}, mesh), mesh);
+  PipelinePlan out{.num_stages = decoding() ? 1 : devices,
+                   .num_microbatches = microbatches,
+                   .num_rounds = 1,
+                   .layers_per_run = layers,
+                   .passes = {}};
+  if (out.num_stages == 1) {
+    for (int64_t m = 0; m < microbatches; ++m) out.passes.push_back({.round = 0, .microbatch = m});
+    return out;
+  }
+  out.num_rounds = schedule_->num_rounds();
+  out.passes = schedule_->passes(out.num_stages);
+  check_passes(out);
+  const int64_t runs = saturating_product(out.num_stages, out.num_rounds);
+  if (layers % runs != 0) {
+    fail("num_layers",
+         fmt::format("expected a multiple of {} stages (devices of the mesh axis pipeline) times "
+                     "{} round{}, got {}; change one of them",
+                     out.num_stages, out.num_rounds, out.num_rounds == 1 ? "" : "s", layers));
+  }
+  out.layers_per_run = layers / runs;
+  return out;
+}
+
+void Pipeline::check_passes(const PipelinePlan& plan) const {
+  std::map<int64_t, int64_t> begun, done;  // by microbatch: its newest iteration, its rounds
+  for (int64_t i = 0; i < std::ssize(plan.passes); ++i) {
+    const auto [round, m] = plan.passes[static_cast<size_t>(i)];
+    if (m >= 0 && m < plan.num_microbatches && round == done[m]++ &&
+        (round == 0 || i - begun[m] >= plan.num_stages)) {
+      begun[m] = i;
+      continue;
+    }
+    fail("schedule",
+         fmt::format("expected each round of a microbatch to begin {} iterations (stages) after "
+                     "the one before, got round {} of microbatch {} in iteration {}; raise "
+                     "num_microbatches, or use GPipe",
+                     plan.num_stages, round, m, i));
+  }
+  if (std::ssize(plan.passes) != plan.num_rounds * plan.num_microbatches) {
+    fail("schedule", fmt::format("expected {} rounds of {} microbatches, got {} passes in all",
+                                 plan.num_rounds, plan.num_microbatches, plan.passes.size()));
+  }
+}
+
+Tree<ParamSpec> Pipeline::param_specs() const {
+  return over_stages(stacked(layer_->param_specs(), *cfg_.num_layers));
+}
+Tree<ParamSpec> Pipeline::state_specs() const {
+  return over_stages(stacked(layer_->state_specs(), *cfg_.num_layers));
+}
+
+Tree<StateSpec> Pipeline::decode_state_specs(const DecodeDims& dims) const {
+  return stacked(layer_->decode_state_specs(dims), *cfg_.num_layers);
+}
+
+Tree<Tensor> Pipeline::initialize(const random::Key& key) const {
+  return initialize_stacked(*layer_, key, *cfg_.num_layers);
+}
+
+Traveller Pipeline::split(const std::string& name, const Tensor& value, std::optional<int64_t> rows,
+                          int64_t batch_size) const {
+  const int64_t n = *cfg_.num_microbatches;
+  if (!rows) {
+    const Tensor parts =
+        broadcast_in_dim(value, prepended(n, value.shape()), axis_range(1, value.rank() + 1));
+    return {name, parts, rows};
+  }
+  if (*rows >= value.rank() || value.dim(*rows) != batch_size) {
+    throw ShapeError(fmt::format(
+        "{}: expected '{}' with the {} rows of x in dim {}, got {}; name the dim of a published "
+        "value in 'rows'",
+        config_path(), name, batch_size, *rows, to_text(value.type())));
+  }
+  if (batch_size % n != 0) {
+    fail("num_microbatches", fmt::format("must divide the rows of a batch, got {} and {} {}", n,
+                                         name, to_text(value.type())));
+  }
+  return {name, split_rows(value, n, *rows), rows};
+}
+
+std::optional<int64_t> Pipeline::rows_of(const std::string& name) const {
+  const auto found = cfg_.rows.find(name);
+  if (found == cfg_.rows.end()) return 0;
+  const int64_t dim = found->second;
+  return dim < 0 ? std::nullopt : std::optional(dim);
+}
+
+Tensor Pipeline::forward(const Tensor& x_BTD, const MixerContext& context) {
+  Invocation& outer = Invocation::current();
+  const PipelinePlan plan = this->plan();
+  const LayerLoop run{*layer_, outer.path(), plan.layers_per_run, cfg_.unroll};
+  LayerStack layers = current_stack(*layer_);
+  if (plan.num_stages == 1 && plan.num_microbatches == 1) {
+    auto [y_BTD, collected] = run.run(x_BTD, context, layers);
+    outer.merge(std::move(collected));
+    return y_BTD;
+  }
+  const int64_t batch_size = x_BTD.dim(0);
+  PipelineInputs inputs{.arguments = {split("x", x_BTD, 0, batch_size)},
+                        .context = context,
+                        .published = {},
+                        .layers = {}};
+  for (const auto& [name, value] : named_tensors_of(inputs.context))
+    inputs.arguments.push_back(split(name, value, 0, batch_size));
+  for (const auto& [name, value] : std::exchange(layers.options.published, {}))
+    inputs.published.push_back(split(name, value, rows_of(name), batch_size));
+  inputs.layers = std::move(layers);
+
+  PipelineOutputs out =
+      run_stages(plan, run, inputs, [this](const std::string& name) { return rows_of(name); });
+  for (const Traveller& t : out.published) out.collected.published.emplace(t.name, merged(t));
+  outer.merge(std::move(out.collected));
+  return merged(out.x);
+}
+
+AXLE_REGISTER(Pipeline)
+
+}  // namespace axle

@@ -1,0 +1,47 @@
+#include "layers/products/product.h"
+
+#include "base/error.h"
+#include "config/register.h"
+
+namespace axle {
+
+Product::Dims product_dims(std::string spec, const Layer& owner, const Param& weight,
+                           WeightUse use) {
+  const Tree<ParamSpec> specs = owner.param_specs();
+  const ParamSpec& declared = specs.at(weight.path());
+  Product::Dims dims{.spec = std::move(spec),
+                     .weight_dims = {declared.shape.begin(), declared.shape.end()},
+                     .weight_axes = declared.partition(),
+                     .stacked = {},
+                     .weight = use == WeightUse::kProductOnly ? weight.path() : std::string()};
+  const std::string letters = letters_of(dims).weight;
+  for (const int64_t dim : declared.fan.batch)
+    dims.stacked += letters[letters.size() - static_cast<size_t>(-dim)];
+  return dims;
+}
+
+ProductLetters letters_of(const Product::Dims& dims) {
+  const size_t comma = dims.spec.find(','), arrow = dims.spec.find("->");
+  AXLE_CHECK(comma != std::string::npos && arrow != std::string::npos && comma < arrow,
+             "a product's spec without ',' and '->': " + dims.spec);
+  ProductLetters out;
+  out.x = dims.spec.substr(0, comma);
+  out.weight = dims.spec.substr(comma + 1, arrow - comma - 1);
+  out.y = dims.spec.substr(arrow + 2);
+  const auto in = [](const std::string& letters, char c) {
+    return letters.find(c) != std::string::npos;
+  };
+  for (const char c : out.weight) {
+    if (in(dims.stacked, c))
+      out.stacked += c;
+    else if (in(out.x, c))
+      (in(out.y, c) ? out.batch : out.contracted) += c;
+    else
+      out.out += c;
+  }
+  return out;
+}
+
+AXLE_REGISTER(Product::Dims)
+
+}  // namespace axle

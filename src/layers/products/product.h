@@ -1,0 +1,51 @@
+// The role Product: the product of activations and a weight, inside of a layer that owns the
+// weight. Low-rank adapters and quantization are classes of this role.
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+/// x, weight -> y = einsum(spec, x, weight), dtype of x, or what stands for it.
+class Product : public LayerRole<Product, Tensor(const Tensor& x, const Tensor& weight)> {
+ public:
+  /// The product that the layer asks for.
+  struct Dims {
+    /// The dims of x, of the weight and of y, as in einsum: "...i,io->...o".
+    std::string spec;
+    /// Sizes of the dims of the weight. A call may repeat the weight along some of its dims, and so
+    /// y, a whole number of times (HeadInputLinear).
+    std::vector<Positive<int64_t>> weight_dims;
+    /// Mesh axes of the dims of the weight.
+    PartitionSpec weight_axes = {};
+    /// Letters of dims that count separate maps of the same x: "p" in "btd,pdnh->pbtnh".
+    std::string stacked = {};
+    /// Path of the parameter that is the weight. Empty: the weight is computed from parameters, or
+    /// other parts of the layer read it as well, so that nothing can be added to it.
+    std::string weight = {};
+    AXLE_CONFIG(Dims, spec, weight_dims, weight_axes, stacked, weight)
+  };
+  static constexpr InputNames kInputs = {"x", "weight"};
+  using LayerRole::LayerRole;
+};
+
+/// Whether the product's weight is a parameter that nothing else reads.
+enum class WeightUse { kProductOnly, kOthersToo };
+
+/// Returns the dims of a product with a weight that `owner` declared. The batch dims of the
+/// weight's fan are the stacked ones.
+Product::Dims product_dims(std::string spec, const Layer& owner, const Param& weight,
+                           WeightUse use = WeightUse::kProductOnly);
+
+/// The letters of a product's spec, by their part in it. Each list is in the order of the weight.
+struct ProductLetters {
+  std::string x, weight, y;  // "..." included
+  std::string stacked;       // of the weight and y, counting maps
+  std::string batch;         // of x, the weight and y
+  std::string contracted;    // of x and the weight
+  std::string out;           // of the weight and y
+};
+/// Throws InternalError for a spec without ',' and "->".
+ProductLetters letters_of(const Product::Dims& dims);
+
+}  // namespace axle

@@ -1,0 +1,104 @@
+#include "modifiers/lora.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <typeinfo>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "config/register.h"
+#include "config/walk.h"
+#include "layers/attention/latent_attention.h"
+#include "layers/models/embedding.h"
+#include "layers/unit_norm_linear.h"
+#include "modifiers/product_slots.h"
+
+namespace axle {
+namespace {
+
+bool is_adapter(const ProductSlot& product) {
+  return held_config(product.slot)->get_if<LoraProduct::Config>() != nullptr;
+}
+
+// The adapter takes the old config with it; the options of the slot stay with the slot.
+void put_adapter(const ProductSlot& product, LoraProduct::Config adapter) {
+  adapter.inner.put(*held_config(product.slot));
+  put_config(product.slot, AnyConfig::of(std::move(adapter)));
+}
+
+// False if the weight has other uses than the product. Layers of other projects say so when they
+// are built.
+bool owns_its_weight(const ProductSlot& product) {
+  return !product.owner || (!product.owner->get_if<Embedding::Config>() &&
+                            !product.owner->get_if<LatentAttention::Config>() &&
+                            !product.owner->get_if<UnitNormLinear::Config>());
+}
+
+// Adds what is missing to a list of texts, if the tree has the list.
+void add_to_list(ConfigRef root, std::string_view path, const std::vector<std::string>& texts,
+                 RewriteReport& report) {
+  walk(root, [&](const std::string& at, const Slot& slot) {
+    if (at != path || *slot.ops->type != typeid(std::vector<std::string>)) return;
+    auto& list = *static_cast<std::vector<std::string>*>(slot.at);
+    const size_t before = list.size();
+    for (const std::string& text : texts) {
+      if (std::ranges::count(list, text) == 0) list.push_back(text);
+    }
+    (list.size() > before ? report.matched : report.unchanged).push_back(at);
+  });
+}
+
+}  // namespace
+
+std::vector<Rewrite> Lora::apply(ConfigRef root) const {
+  Rewrite adapted{.what = "Product inside LoraProduct", .report = {}};
+  RewriteReport& report = adapted.report;
+  const std::vector<ProductSlot> products = product_slots(root);
+  // Inner products come first, since their slots move with the config that holds them.
+  for (const ProductSlot& product : products | std::views::reverse) {
+    if (!matches_layer(cfg_.at, product) || matches_layer(cfg_.except, product)) continue;
+    if (product.is_inner) continue;
+    if (is_adapter(product)) {
+      report.unchanged.push_back(product.path);
+    } else if (!owns_its_weight(product)) {
+      report.skipped.push_back({product.path, "other parts of the model read its weight as well"});
+    } else {
+      put_adapter(product, {.rank = cfg_.rank,
+                            .alpha = cfg_.alpha,
+                            .dropout = Dropout::Config{.rate = cfg_.dropout}});
+      report.matched.push_back(product.path);
+    }
+  }
+  std::ranges::reverse(report.matched);
+  std::ranges::reverse(report.unchanged);
+  std::ranges::reverse(report.skipped);
+  if (report.matched.empty() && report.unchanged.empty()) {
+    if (report.skipped.empty()) fail_no_product("Lora", cfg_.at);
+    return {std::move(adapted)};
+  }
+  std::vector<std::string> trained = {"**.lora_down", "**.lora_up"};
+  trained.insert(trained.end(), cfg_.also_train.begin(), cfg_.also_train.end());
+  Rewrite frozen{.what = "frozen parameters", .report = {}};
+  add_to_list(root, "learner.frozen", {"**"}, frozen.report);
+  add_to_list(root, "learner.trained", trained, frozen.report);
+  return {std::move(adapted), std::move(frozen)};
+}
+
+std::vector<std::string> remove_adapters(ConfigRef root) {
+  std::vector<std::string> out;
+  const std::vector<ProductSlot> products = product_slots(root);
+  for (const ProductSlot& product : products | std::views::reverse) {
+    auto* const lora = held_config(product.slot)->get_if<LoraProduct::Config>();
+    if (!lora) continue;
+    put_config(product.slot, AnyConfig(lora->inner.any()));
+    out.push_back(product.path);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+AXLE_REGISTER(Lora)
+
+}  // namespace axle

@@ -1,0 +1,86 @@
+#include "modifiers/put_where_it_fits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "config/find_slot.h"
+#include "config/walk.h"
+#include "layers/models/model.h"
+
+namespace axle {
+namespace {
+
+const Child<Model>& model_of(const ConfigView& root) {
+  const Slot slot = find_slot(root, "model");
+  if (*slot.ops->type == typeid(Child<Model>)) return *static_cast<const Child<Model>*>(slot.at);
+  throw ConfigError("model: expected a model, got another field");
+}
+
+// Returns the lines that the model's construction refuses with.
+std::vector<std::string> mistakes_of(const Child<Model>& model) {
+  try {
+    model.build({}, Scope{.path = "model"});
+    return {};
+  } catch (const ConfigError& error) {
+    std::vector<std::string> out;
+    for (const std::string_view line : split(error.what(), '\n')) out.emplace_back(line);
+    return out;
+  }
+}
+
+// Returns the paths of the slots of the role that hold no other slot of it and match the pattern.
+std::vector<std::string> innermost(ConfigRef root, const RoleInfo& role, const std::string& at) {
+  std::vector<std::string> out;
+  // A slot comes after those inside it.
+  for_each_match(root, {.type = role.type, .derived = true},
+                 [&](const std::string& path, const Slot&) {
+                   const bool is_outer = !out.empty() && out.back().starts_with(path + ".");
+                   if (!is_outer) out.push_back(path);
+                 });
+  std::erase_if(out, [&](const std::string& path) { return !glob_match(at, path); });
+  return out;
+}
+
+}  // namespace
+
+Rewrite put_where_it_fits(ConfigRef root, const AnyConfig& with, const std::string& at,
+                          const std::function<std::string(const AnyConfig& old)>& refuses) {
+  const RoleInfo& role = *with.type().role;
+  Selector select{.type = role.type, .derived = true, .at = at};
+  const Child<Model>& model = model_of(root);
+  const std::vector<std::string> before = mistakes_of(model);
+  Rewrite out{.what = fmt::format("{} -> {}", role.name, with.type().name), .report = {}};
+  RewriteReport& report = out.report;
+  const std::vector<std::string> paths = innermost(root, role, at);
+  if (paths.empty()) fail_no_match(root, select);
+  for (const std::string& path : paths) {
+    const Slot slot = find_slot(root, path);
+    const AnyConfig old = *held_config(slot);
+    if (const std::string why = refuses ? refuses(old) : ""; !why.empty()) {
+      report.skipped.push_back({path, why});
+      continue;
+    }
+    select.where = [&](const std::string& p, const AnyConfig&) { return p == path; };
+    const RewriteReport done = replace_config(root, {.select = select, .with = with});
+    std::vector<std::string> reasons = mistakes_of(model);
+    std::erase_if(reasons,
+                  [&](const std::string& line) { return std::ranges::count(before, line) > 0; });
+    if (!reasons.empty()) {
+      put_config(slot, old);
+      report.skipped.push_back({path, join(reasons, "; ")});
+      continue;
+    }
+    const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(report.matched, done.matched);
+    append(report.unchanged, done.unchanged);
+    append(report.carried, done.carried);
+    append(report.dropped, done.dropped);
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,19 @@
+#include "ops/products/scaled_integers.h"
+
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/reductions/reduce.h"
+
+namespace axle {
+
+ScaledIntegers to_integers(const Tensor& x, const std::vector<int64_t>& axes) {
+  constexpr double kLargest = 127;
+  const Tensor wide = astype(x, wide_dtype(x.dtype()));
+  const Tensor largest = reduce_max(abs(wide), axes, true);
+  const Tensor scale = select(largest > 0, largest / kLargest, 1);
+  return {astype(round_nearest_even(wide / scale), x.dtype()), scale};
+}
+
+}  // namespace axle

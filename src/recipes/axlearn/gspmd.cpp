@@ -1,0 +1,61 @@
+// The 16B model of GSPMD, as AXLearn publishes it: 64 layers in two stages, for measurements of
+// pipelines.
+//
+// Source: Xu et al. 2021, arXiv 2105.04663, section 5.3 and table 4; apple/axlearn,
+//   experiments/text/gpt/gspmd.py. Its published parameters have 8 key/value heads and rotary
+//   positions, where the paper has 64 heads of each kind.
+#include "config/register.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/blocks/repeat.h"
+#include "learn/optimizers/adafactor.h"
+#include "learn/schedules/inverse_sqrt_schedule.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+Trainer::Config gspmd_16B() {
+  constexpr int64_t kSeqLen = 1024;
+  const Child<Norm> norm = RMSNorm::Config{.eps = 1e-8f};
+  Child<Block> layer = TransformerLayer::Config{
+      .attention =
+          PreNorm::Config{
+              .norm = norm,
+              .body = Attention::Config{.num_heads = 64,
+                                        .num_kv_heads = 8,
+                                        .qkv = RoPE::Config{.theta = 5e5,
+                                                            .inner = FusedGroupedQKV::Config{}}}},
+      .feed_forward = PreNorm::Config{
+          .norm = norm,
+          .body = FeedForward::Config{.hidden_dim = ScaledDim{.scale = 4, .multiple_of = 256},
+                                      .activation = {"relu", &relu}}}};
+  layer.options.remat = kept_projections();
+  Trainer::Config cfg = language_model({
+      .decoder = {.model_dim = 4096,
+                  .vocab_size = 32 * kKi,
+                  .max_seq_len = kSeqLen,
+                  .layers = Repeat::Config{.num_layers = 64, .layer = layer}},
+      .learner = {.max_step = 100'000},
+      .tokens_per_batch = 512 * kSeqLen,
+      .seq_len = kSeqLen,
+      .mesh = all_axes({.data = -1, .model = 8}),
+      .mesh_rules = {cpu_rule()},
+  });
+  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.output_norm = norm;
+  decoder.emb.options.partition = PartitionSpec{{"pipeline", "model"}};
+  auto& learner = *cfg.learner.get_if<Learner>();
+  learner.transforms = {};
+  learner.optimizer =
+      Adafactor::Config{.learning_rate = InverseSqrt{.scale = 1e-3, .warmup_steps = 10'000},
+                        .b1 = ConstantRate{.value = 0.9},
+                        .b2 = AdafactorDecay{},
+                        .max_rms = 5.0,
+                        .weight_decay = 1e-3};
+  return cfg;
+}
+AXLE_REGISTER(gspmd_16B, "gspmd-16B")
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,119 @@
+// DeepSeek-V3: latent attention, and experts whose loads a bias balances. Its module for the
+// prediction of further tokens is not part of the model here.
+//
+// Source: DeepSeek-AI 2024, arXiv 2412.19437, sections 2.1 and 4.2, and the model card: 61 layers,
+//   671,026,419,200 numbers, of which 14,848 are the biases of routers (state, not parameters). The
+//   published batch grows from 3,072 to 15,360 rows in the first 469 billion tokens; here it has
+//   its last size.
+#include "config/register.h"
+#include "layers/attention/latent_attention.h"
+#include "layers/blocks/repeat.h"
+#include "layers/blocks/stacked.h"
+#include "layers/experts/balanced_router.h"
+#include "layers/experts/moe.h"
+#include "layers/models/lm_head.h"
+#include "learn/schedules/segments_schedule.h"
+#include "modifiers/set_remat.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f};
+
+struct Size {
+  LatentAttention::Config attention;
+  int64_t num_dense_layers, dense_dim;
+  int64_t num_expert_layers, num_experts, expert_dim;
+  BalancedRouter::Config router;
+};
+
+FeedForward::Config gated(int64_t hidden_dim) {
+  return {.hidden_dim = FixedDim{.dim = hidden_dim}, .gate = Linear::Config{.bias = false}};
+}
+
+Child<Block> repeated(int64_t num_layers, LatentAttention::Config attention,
+                      Child<Mixer> feed_forward) {
+  attention.query_norm = attention.kv_norm = kNorm;
+  Child<Block> layer = TransformerLayer::Config{
+      .attention = PreNorm::Config{.norm = kNorm, .body = std::move(attention)},
+      .feed_forward = PreNorm::Config{.norm = kNorm, .body = std::move(feed_forward)}};
+  // The backward pass computes keys and values from the small vectors again.
+  layer.options.remat = save("query_down", "kv_down", "attention_output");
+  return Repeat::Config{.num_layers = num_layers, .layer = std::move(layer)};
+}
+
+// The first layers are dense.
+Child<Block> layers(const Size& s) {
+  const MoE::Config experts{.num_experts = s.num_experts,
+                            .router = s.router,
+                            .hidden_dim = FixedDim{.dim = s.expert_dim},
+                            .gate = Linear::Config{.bias = false},
+                            .shared = gated(s.expert_dim)};
+  return Stacked::Config{.num_layers = 2,
+                         .layer = {},
+                         .layers = {repeated(s.num_dense_layers, s.attention, gated(s.dense_dim)),
+                                    repeated(s.num_expert_layers, s.attention, experts)}};
+}
+
+Trainer::Config deepseek_v3_671B() {
+  constexpr int64_t kSeqLen = 4096, kRows = 15'360;
+  // Steps of batches that make up so many billion tokens.
+  constexpr auto steps = [](int64_t billions) {
+    return billions * 1'000'000'000 / (kRows * kSeqLen);
+  };
+  const Init init = Gaussian{.std = 0.006};
+  Trainer::Config cfg = language_model({
+      .decoder = {.model_dim = 7168,
+                  .vocab_size = 129280,
+                  .max_seq_len = kSeqLen,
+                  .emb = Embedding::Config{.init = init},
+                  .layers = layers({.attention = {.num_heads = 128, .query_rank = 1536},
+                                    .num_dense_layers = 3,
+                                    .dense_dim = 18432,
+                                    .num_expert_layers = 58,
+                                    .num_experts = 256,
+                                    .expert_dim = 2048,
+                                    .router = {.num_expert_groups = 8, .top_groups = 4}}),
+                  .lm_head = LmHead::Config{}},
+      .learner = {.max_step = steps(14'800), .weight_decay = 0.1},
+      .tokens_per_batch = kRows * kSeqLen,
+      .seq_len = kSeqLen,
+      .mesh = {.axes = {{.name = "fsdp", .size = -1}}},
+      .mesh_rules = {cpu_rule()},
+  });
+  cfg.model.options.init = init;
+  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = kNorm;
+  cfg.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = Stepwise{
+      .stages = {{.begin_step = 0,
+                  .schedule = CosineWithWarmup{.peak = 2.2e-4,
+                                               .warmup_steps = 2000,
+                                               .max_step = steps(14'300),
+                                               .alpha = 0.1,
+                                               .decay_begin_step = steps(10'000)}},
+                 {.begin_step = steps(14'633), .schedule = ConstantRate{.value = 7.3e-6}}}};
+  return cfg;
+}
+AXLE_REGISTER(deepseek_v3_671B, "deepseek-v3-671B")
+
+// The same at a size that learns in a minute on two cores.
+Trainer::Config deepseek_v3_test() {
+  return byte_model(
+      {.model_dim = 64,
+       .layers = layers({.attention = {.num_heads = 4,
+                                       .query_rank = 48,
+                                       .kv_rank = 32,
+                                       .nope_dim = 16,
+                                       .rope_dim = 8,
+                                       .value_dim = 16},
+                         .num_dense_layers = 1,
+                         .dense_dim = 192,
+                         .num_expert_layers = 2,
+                         .num_experts = 8,
+                         .expert_dim = 48,
+                         .router = {.top_k = 2, .num_expert_groups = 4, .top_groups = 2}})});
+}
+AXLE_REGISTER(deepseek_v3_test, "deepseek-v3-test")
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,167 @@
+// Gemma 3, the text model: five layers with a sliding window for each one that sees everything,
+// norms on both sides of each mixer, and norms of queries and keys.
+//
+// Source: Gemma Team 2025, arXiv 2503.19786, section 2, tables 1 and 2, and the configs of the
+//   model cards. Published: sizes, vocabulary, windows, bases of the positions, numbers of tokens
+//   (2, 4, 12 and 14 trillion) and meshes. Not published: batch size and learning rates; those here
+//   are of a Llama of the size. The published models learn from a teacher's logits, these from text
+//   alone.
+#include "config/register.h"
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/blocks/hybrid_norm.h"
+#include "layers/blocks/pattern.h"
+#include "modifiers/set_mesh.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f, .zero_centred = ZeroCentred::kScale};
+
+struct Size {
+  int64_t num_layers, model_dim, num_heads, num_kv_heads, head_dim, hidden_dim;
+  /// Positions that a local layer sees, its own included.
+  int64_t window;
+  /// Queries are divided by the root of this number.
+  double query_scale;
+};
+
+Child<Block> residual(Child<Mixer> body) {
+  return HybridNorm::Config{.norm = kNorm, .body = std::move(body), .post_norm = kNorm};
+}
+
+Attention::Config attention(const Size& s, double theta) {
+  const NormedQKV::Config heads{
+      .query_norm = kNorm, .key_norm = kNorm, .inner = FusedGroupedQKV::Config{}};
+  return {.num_heads = s.num_heads,
+          .num_kv_heads = s.num_kv_heads,
+          .head_dim = s.head_dim,
+          .qkv = RoPE::Config{.theta = theta, .pairs = PairLayout::kHalves, .inner = heads},
+          .core = SoftmaxAttention::Config{.scale = 1 / std::sqrt(s.query_scale)}};
+}
+
+Child<Block> layer(const Size& s, Attention::Config attention) {
+  Child<Block> out = TransformerLayer::Config{
+      .attention = residual(std::move(attention)),
+      .feed_forward = residual(FeedForward::Config{.hidden_dim = FixedDim{.dim = s.hidden_dim},
+                                                   .activation = {"gelu", &gelu},
+                                                   .gate = Linear::Config{.bias = false}})};
+  out.options.remat = kept_projections();
+  return out;
+}
+
+Child<Block> layers(const Size& s) {
+  Attention::Config local = attention(s, 1e4);
+  local.mask = SlidingWindowMask::Config{.window = s.window - 1};
+  local.kv_cache = SlidingKVCache::Config{.window = s.window - 1};
+  Pattern::Config out{.num_layers = s.num_layers,
+                      .pattern = std::vector<Child<Block>>(5, layer(s, local))};
+  out.pattern.push_back(layer(s, attention(s, 1e6)));
+  return out;
+}
+
+// What surrounds the layers.
+Trainer::Config with_embedding(Trainer::Config cfg) {
+  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.emb.get_if<Embedding>()->scale = RootOfDim{};
+  decoder.output_norm = kNorm;
+  return cfg;
+}
+
+// Table 2: the machine, and how many shards data and sequence have in each of its replicas.
+struct Machine {
+  std::string name;
+  int64_t data_shards, sequence_shards;
+};
+
+Trainer::Config gemma3(const Size& s, int64_t billions_of_tokens, const Machine& machine) {
+  constexpr int64_t kSeqLen = 32 * kKi, kRows = 768;
+  const Mesh shards{.axes = {{.name = "data", .size = -1},
+                             {.name = "fsdp", .size = machine.data_shards},
+                             {.name = "seq", .size = machine.sequence_shards}}};
+  return with_embedding(language_model({
+      .decoder = {.model_dim = s.model_dim,
+                  .vocab_size = 256 * kKi,
+                  .max_seq_len = kSeqLen,
+                  .layers = layers(s)},
+      .learner = {.max_step = billions_of_tokens * 1'000'000'000 / (kRows * kSeqLen)},
+      .tokens_per_batch = kRows * kSeqLen,
+      .seq_len = kSeqLen,
+      .mesh = one_axis("fsdp"),
+      .mesh_rules = {{.machine = machine.name, .modifiers = {SetMesh::Config{.mesh = shards}}},
+                     cpu_rule()},
+  }));
+}
+
+Trainer::Config gemma3_1B() {
+  return gemma3({.num_layers = 26,
+                 .model_dim = 1152,
+                 .num_heads = 4,
+                 .num_kv_heads = 1,
+                 .head_dim = 256,
+                 .hidden_dim = 6912,
+                 .window = 512,
+                 .query_scale = 256},
+                2'000, {"tpu-v5litepod-256-2", 16, 16});
+}
+AXLE_REGISTER(gemma3_1B, "gemma3-1B")
+
+Trainer::Config gemma3_4B() {
+  return gemma3({.num_layers = 34,
+                 .model_dim = 2560,
+                 .num_heads = 8,
+                 .num_kv_heads = 4,
+                 .head_dim = 256,
+                 .hidden_dim = 10240,
+                 .window = 1024,
+                 .query_scale = 256},
+                4'000, {"tpu-v5litepod-256-8", 16, 16});
+}
+AXLE_REGISTER(gemma3_4B, "gemma3-4B")
+
+Trainer::Config gemma3_12B() {
+  return gemma3({.num_layers = 48,
+                 .model_dim = 3840,
+                 .num_heads = 16,
+                 .num_kv_heads = 8,
+                 .head_dim = 256,
+                 .hidden_dim = 15360,
+                 .window = 1024,
+                 .query_scale = 256},
+                12'000, {"tpu-v4-12288", 16, 16});
+}
+AXLE_REGISTER(gemma3_12B, "gemma3-12B")
+
+Trainer::Config gemma3_27B() {
+  return gemma3({.num_layers = 62,
+                 .model_dim = 5376,
+                 .num_heads = 32,
+                 .num_kv_heads = 16,
+                 .head_dim = 128,
+                 .hidden_dim = 21504,
+                 .window = 1024,
+                 .query_scale = 5376.0 / 32},
+                14'000, {"tpu-v5p-12288", 24, 8});
+}
+AXLE_REGISTER(gemma3_27B, "gemma3-27B")
+
+// The same at a size that learns in a minute on two cores: one group of layers, and one more.
+Trainer::Config gemma3_test() {
+  const Size s{.num_layers = 7,
+               .model_dim = 64,
+               .num_heads = 4,
+               .num_kv_heads = 2,
+               .head_dim = 16,
+               .hidden_dim = 192,
+               .window = 32,
+               .query_scale = 16};
+  return with_embedding(byte_model({.model_dim = s.model_dim, .layers = layers(s)}));
+}
+AXLE_REGISTER(gemma3_test, "gemma3-test")
+
+}  // namespace
+}  // namespace axle

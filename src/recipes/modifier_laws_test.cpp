@@ -1,0 +1,223 @@
+// Laws that hold for every modifier, on a tree of unlike parts: its report is what it did; a second
+// application changes nothing; files and `--modify` do what C++ does; what finds nothing is an
+// error, unless that is allowed. A modifier without a row fails by its name.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text/text.h"
+#include "config/document/print.h"
+#include "config/document/serialize.h"
+#include "config/find_slot.h"
+#include "config/registry.h"
+#include "layers/attention/caches/paged_kv_cache.h"
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/products/delayed_fp8_product.h"
+#include "modifiers/chain.h"
+#include "modifiers/collect_stats.h"
+#include "modifiers/lora.h"
+#include "modifiers/modifier.h"
+#include "modifiers/quantize_products.h"
+#include "modifiers/replace_class.h"
+#include "modifiers/sequence_parallel.h"
+#include "modifiers/set_cache.h"
+#include "modifiers/set_core.h"
+#include "modifiers/set_fields.h"
+#include "modifiers/set_mesh.h"
+#include "modifiers/set_partition.h"
+#include "modifiers/set_remat.h"
+#include "modifiers/set_where.h"
+#include "modifiers/wrap_class.h"
+#include "recipes/mixed_config_test.h"
+#include "recipes/resolve/use_modifier.h"
+#include "testing/error_of.h"
+#include "train/modifiers/dtype_policy.h"
+#include "train/modifiers/gradient_accumulation.h"
+#include "train/modifiers/set_ema.h"
+#include "train/mup/mup.h"
+
+namespace axle {
+namespace {
+
+/// How many slots a modifier changes in the tree of mixed_config(), finds as wanted, and skips.
+struct Counts {
+  size_t matched = 0, unchanged = 0, skipped = 0;
+  bool operator==(const Counts&) const = default;
+};
+void PrintTo(const Counts& c, std::ostream* out) {
+  *out << c.matched << " matched, " << c.unchanged << " unchanged, " << c.skipped << " skipped";
+}
+
+struct Case {
+  std::string name;
+  Child<Modifier> modifier;
+  Counts counts;
+  /// True: there is something to change in every tree.
+  bool fits_all = false;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::vector<Case> cases() {
+  const ReplaceClass::Config layer_norms{.replace = "RMSNorm", .with = "LayerNorm"};
+  const SetFields::Config steps{.set = {{"max_steps", "5"}}};
+  return {
+      {"ReplaceClass", layer_norms, {8, 0}},
+      {"ReplaceARole",
+       ReplaceClass::Config{.replace = "Norm", .with = "LayerNorm", .set = {{"eps", "0.01"}}},
+       {9, 0}},
+      {"ReplaceWhere",
+       ReplaceClass::Config{.replace = "FusedQKV",
+                            .with = "SeparateQKV",
+                            .at = "**.attention.**",
+                            .where = {{"bias", "false"}}},
+       {2, 0}},
+      {"WrapClass", WrapClass::Config{.wrap = "FusedQKV", .with = "RoPE"}, {1, 1}},
+      {"Chain", Chain::Config{.modifiers = {layer_norms, remat("**.up", SaveDots{})}}, {12, 0}},
+      {"SetFields", steps, {1, 0}, true},
+      {"SetMesh", mesh({{"data", -1}}), {1, 0}, true},
+      {"SetWhere",
+       SetWhere::Config{
+           .select = "Attention", .where = {{"num_heads", "4"}}, .set = {{"num_kv_heads", "2"}}},
+       {2, 0}},
+      {"SetWhereOfEvaluations",
+       SetWhere::Config{.select = "Evaler", .set = {{"every_steps", "10"}}},
+       {1, 1}},
+      {"SetWhereOfTransforms",
+       SetWhere::Config{
+           .select = "ClipByGlobalNorm", .at = "learner.transforms[1]", .set = {{"max_norm", "1"}}},
+       {1, 0}},
+      {"SetRemat", remat("**.pattern[*].feed_forward", SaveDots{}), {3, 0}},
+      {"CollectStats", CollectStats::Config{.at = "**.pattern[*].feed_forward"}, {4, 0}},
+      {"SetPartition",
+       SetPartition::Config{.at = "**.up", .partition = PartitionSpec{{{}, "data"}}},
+       {4, 0}},
+      {"SequenceParallel", SequenceParallel::Config{}, {12, 0}},
+      {"SetCore", SetCore::Config{.core = SigmoidAttention::Config{.bias_len = 16}}, {4, 0}},
+      {"SetCacheOfAll", SetCache::Config{.cache = PagedKVCache::Config{}}, {3, 0, 1}},
+      {"SetCacheOfWindows",
+       SetCache::Config{.cache = SlidingKVCache::Config{.window = 8}},
+       {1, 0, 3}},
+      {"GradientAccumulation", GradientAccumulation::Config{.microbatches = 4}, {1, 0}},
+      {"SetEma", SetEma::Config{.ema = ParamEma{.decay = ConstantRate{.value = 0.9}}}, {1, 0}},
+      {"DtypePolicy",
+       DtypePolicy::Config{
+           .params = DType::kBF16,
+           .rules = {{.pattern = NamePattern{".*norm/scale"}, .dtype = DType::kF32}},
+           .at = "model.decoder.layers.pattern[*]"},
+       {8, 0}},
+      {"DtypePolicyOfSteps", DtypePolicy::Config{.compute = DType::kBF16}, {1, 0}, true},
+      {"Lora", Lora::Config{.rank = 2, .also_train = {"**.norm.scale"}}, {23, 0, 1}},
+      {"QuantizeProducts", QuantizeProducts::Config{}, {22, 0, 1}},
+      {"QuantizeProductsOfAttention",
+       QuantizeProducts::Config{.at = "**.qkv.**", .with = DelayedFp8Product::Config{}},
+       {6, 0, 17}},
+      {"MuP", MuP::Config{.base = {{"model.decoder.model_dim", "8"}}}, {2, 0}},
+  };
+}
+
+Counts counts_of(const std::vector<Rewrite>& rewrites) {
+  Counts out;
+  for (const auto& [what, report] : rewrites) {
+    out.matched += report.matched.size();
+    out.unchanged += report.unchanged.size();
+    out.skipped += report.skipped.size();
+  }
+  return out;
+}
+
+std::string text_at(const ConfigView& root, const std::string& path) {
+  return to_string(ConfigView(find_slot(root, path)));
+}
+
+// True if the line at `path` belongs to one of the slots.
+bool is_below(const std::string& path, const std::set<std::string>& slots) {
+  return std::ranges::any_of(slots, [&](const std::string& slot) {
+    return path.starts_with(slot) &&
+           (path.size() == slot.size() || path[slot.size()] == '.' || path[slot.size()] == '[');
+  });
+}
+
+class ModifierLaws : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ModifierLaws, ReportsWhatItDid) {
+  const Trainer::Config before = mixed_config();
+  Trainer::Config after = before;
+  const std::vector<Rewrite> rewrites = apply_modifier(GetParam().modifier, "modify", after);
+  EXPECT_EQ(counts_of(rewrites), GetParam().counts);
+  std::set<std::string> matched;
+  for (const auto& [what, report] : rewrites) {
+    EXPECT_NE(what, "");
+    for (const std::string& path : report.matched) {
+      matched.insert(path);
+      EXPECT_NE(text_at(before, path), text_at(after, path)) << path;
+    }
+    for (const std::string& path : report.unchanged)
+      EXPECT_EQ(text_at(before, path), text_at(after, path)) << path;
+    for (const auto& [path, why] : report.skipped) {
+      EXPECT_EQ(text_at(before, path), text_at(after, path)) << path;
+      EXPECT_NE(why, "") << path;
+    }
+  }
+  const auto changed = changes(before, after);
+  EXPECT_FALSE(changed.empty());
+  for (const ConfigChange& change : changed)
+    EXPECT_TRUE(is_below(change.path, matched)) << change.path << " is in no report";
+}
+
+TEST_P(ModifierLaws, AppliedTwiceChangesNothingMore) {
+  Trainer::Config config = mixed_config();
+  const Counts first = counts_of(apply_modifier(GetParam().modifier, "modify", config));
+  const std::string once = to_string(config);
+  const Counts second = counts_of(apply_modifier(GetParam().modifier, "modify", config));
+  EXPECT_EQ(to_string(config), once);
+  EXPECT_EQ(second.matched, 0u);
+  EXPECT_GT(second.unchanged, 0u);
+  EXPECT_EQ(second.skipped, first.skipped);
+}
+
+// Returns the modifier's fields as a file holds them.
+nlohmann::ordered_json fields_of(const Child<Modifier>& modifier) {
+  nlohmann::ordered_json out = to_json(modifier);
+  out.erase("class");
+  return out;
+}
+
+TEST_P(ModifierLaws, FilesAndFlagsDoTheSame) {
+  const std::string name(GetParam().modifier.any().type().name);
+  const nlohmann::ordered_json fields = fields_of(GetParam().modifier);
+  Trainer::Config by_code = mixed_config(), by_file = by_code, by_flag = by_code;
+  apply_modifier(GetParam().modifier, "modify", by_code);
+  apply_modifier_named(name, fields, by_file);
+  EXPECT_EQ(diff(by_code, by_file), "");
+  UseModifier{yaml_text({{name, fields}})}.apply_to(by_flag);
+  EXPECT_EQ(diff(by_code, by_flag), "");
+}
+
+TEST_P(ModifierLaws, FindingNothingIsAnErrorUnlessAllowed) {
+  if (GetParam().fits_all) return;
+  const Trainer::Config bare{.model = {}, .learner = {}};
+  Trainer::Config config = bare;
+  const std::string error =
+      error_of([&] { apply_modifier(GetParam().modifier, "modify", config); });
+  EXPECT_THAT(error, ::testing::HasSubstr(": expected "));
+  EXPECT_THAT(error, ::testing::EndsWith("; correct it, or set '@allow_none: true'"));
+  Child<Modifier> allowed = GetParam().modifier;
+  allowed.options.allow_none = true;
+  EXPECT_EQ(counts_of(apply_modifier(allowed, "modify", config)), Counts{});
+  EXPECT_EQ(diff(bare, config), "");
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& a_case) { return a_case.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, ModifierLaws, ::testing::ValuesIn(cases()), name_of);
+
+TEST(ModifierLaws, AreCheckedForEveryModifier) {
+  std::set<std::string_view> checked;
+  for (const Case& c : cases()) checked.insert(c.modifier.any().type().name);
+  for (const std::string& name : names_of(typeid(Modifier)))
+    EXPECT_TRUE(checked.contains(name)) << name << " has no row in cases()";
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,51 @@
+#include "recipes/resolve/use_modifier.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
+#include "config/document/serialize.h"
+#include "config/registry.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+AnyConfig modifier_named(const std::string& name) {
+  for (const std::string& known : names_of(typeid(Modifier))) {
+    if (lower_case(known) == lower_case(name)) return make_config(role_info<Modifier>(), known);
+  }
+  return make_config(role_info<Modifier>(), name);
+}
+
+}  // namespace
+
+std::vector<Rewrite> apply_modifier_named(const std::string& name, const Json& fields,
+                                          Trainer::Config& config) {
+  Child<Modifier> modifier;
+  modifier.put(modifier_named(name));
+  const std::string known(modifier.any().type().name);
+  if (!fields.is_null() && !fields.is_object()) {
+    throw ConfigError(
+        fmt::format("{}: expected a mapping of fields, got {}", known, printable(fields.dump())));
+  }
+  if (fields.is_object()) from_json(modifier, fields, known);
+  return apply_modifier(modifier, "modify", config);
+}
+
+std::vector<Rewrite> UseModifier::apply_to(Trainer::Config& config) const {
+  const Json document = parse_yaml(text, "--modify");
+  if (document.is_string()) return apply_modifier_named(document, nullptr, config);
+  if (!document.is_object() || document.size() != 1) {
+    throw ConfigError(
+        fmt::format("--modify: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'",
+                    printable(text)));
+  }
+  return apply_modifier_named(document.begin().key(), document.begin().value(), config);
+}
+
+}  // namespace axle

@@ -1,0 +1,26 @@
+// Applies modifiers that a file or a flag names. This is what `modify:` and `--modify` do.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "train/trainer.h"
+
+namespace axle {
+
+/// Applies the modifier of this name, whatever the case of its letters, with the values of `fields`
+/// for its fields and "@allow_none"; null: its defaults. Returns what it did. Throws ConfigError.
+std::vector<Rewrite> apply_modifier_named(const std::string& name,
+                                          const nlohmann::ordered_json& fields,
+                                          Trainer::Config& config);
+
+/// An edit that applies a modifier, as text: "SequenceParallel" or "SetRemat: {at: '**.layer'}".
+struct UseModifier {
+  std::string text;
+
+  /// Returns what the modifier did. Throws ConfigError, also for text that names no modifier.
+  std::vector<Rewrite> apply_to(Trainer::Config& config) const;
+};
+
+}  // namespace axle

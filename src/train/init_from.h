@@ -1,0 +1,24 @@
+// Trained parameters that a new run starts from.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace axle {
+
+/// What a new run starts from.
+struct InitFrom {
+  /// Folder of a run or of an import; empty: none.
+  std::filesystem::path folder = {};
+  /// The folder holds a dense model with the same layers. Its feed-forward layers become the
+  /// experts of the model's mixtures (layers/experts/upcycle.h).
+  bool upcycle = false;
+  /// Folders of runs or imports for models inside the model, by their config paths below `model`:
+  /// "teacher".
+  std::map<std::string, std::filesystem::path> parts = {};
+
+  bool empty() const { return folder.empty() && parts.empty(); }
+};
+
+}  // namespace axle

@@ -1,0 +1,35 @@
+#include "train/modifiers/dtype_policy.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "modifiers/set_field.h"
+#include "modifiers/slot_option.h"
+#include "train/trainer.h"
+
+namespace axle {
+
+DtypePolicy::DtypePolicy(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {
+  if (!cfg_.params && cfg_.rules.empty() && !cfg_.compute)
+    throw ConfigError("DtypePolicy: expected params, rules or compute, got none; set one of them");
+}
+
+std::vector<Rewrite> DtypePolicy::apply(ConfigRef root) const {
+  std::vector<Rewrite> out;
+  const auto set = [&](const char* option, const void* value) {
+    out.push_back({fmt::format("DtypePolicy {}", option),
+                   set_option(root, option, value, cfg_.at, "DtypePolicy")});
+  };
+  if (cfg_.params) set("@dtype", &cfg_.params);
+  if (!cfg_.rules.empty()) set("@dtypes", &cfg_.rules);
+  if (cfg_.compute) {
+    out.push_back({"DtypePolicy compute_dtype",
+                   set_field(root, {.type = &typeid(Trainer)}, "compute_dtype", cfg_.compute)});
+  }
+  return out;
+}
+
+AXLE_REGISTER(DtypePolicy)
+
+}  // namespace axle

@@ -1,0 +1,63 @@
+// What the modifiers of trainers set. Their laws are in recipes/modifier_laws_test.cpp.
+#include <gmock/gmock.h>
+
+#include "config/document/print.h"
+#include "testing/error_of.h"
+#include "train/modifiers/dtype_policy.h"
+#include "train/modifiers/gradient_accumulation.h"
+#include "train/modifiers/set_ema.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+std::string changes_by(const Child<Modifier>& modifier) {
+  Trainer::Config config = tiny_config();
+  apply_modifier(modifier, "modify", config);
+  return diff(tiny_config(), config);
+}
+
+TEST(GradientAccumulation, SetsThePartsOfABatch) {
+  EXPECT_EQ(changes_by(GradientAccumulation::Config{.microbatches = 4}),
+            "learner.microbatches: 1 -> 4\n");
+}
+
+TEST(SetEma, TurnsTheAverageOnAndOff) {
+  EXPECT_EQ(changes_by(SetEma::Config{.ema = ParamEma{.decay = ConstantRate{.value = 0.5}}}),
+            "learner.ema: none (gone)\n"
+            "learner.ema.decay: ConstantRate (new)\nlearner.ema.decay.value: 0.5 (new)\n");
+  Trainer::Config config = tiny_config();
+  apply_modifier(SetEma::Config{}, "modify", config);
+  apply_modifier(SetEma::Config{.ema = std::nullopt}, "modify", config);
+  EXPECT_EQ(diff(tiny_config(), config), "");
+}
+
+TEST(DtypePolicy, ReachesParametersByPlaceAndByName) {
+  Trainer::Config config = tiny_config();
+  const DtypePolicy::Config policy{
+      .params = DType::kBF16,
+      .rules = {{.pattern = NamePattern{".*norm/scale"}, .dtype = DType::kF32}},
+      .compute = DType::kBF16,
+      .at = "model.decoder.layers"};
+  apply_modifier(policy, "modify", config);
+  EXPECT_EQ(config.compute_dtype->value, DType::kBF16);
+  const auto specs = config.model.build({}, Scope{.path = "model"})->param_specs();
+  int narrow = 0;
+  for (const auto& [path, spec] : specs) {
+    const bool is_wide = !path.starts_with("model/decoder/layers/") || path.ends_with("norm/scale");
+    EXPECT_EQ(spec.type().dtype, is_wide ? DType::kF32 : DType::kBF16) << path;
+    narrow += !is_wide;
+  }
+  EXPECT_GT(narrow, 4);
+}
+
+TEST(DtypePolicy, WantsSomethingToSet) {
+  EXPECT_EQ(error_of([] { changes_by(DtypePolicy::Config{}); }),
+            "DtypePolicy: expected params, rules or compute, got none; set one of them");
+  EXPECT_THAT(
+      error_of([] { changes_by(DtypePolicy::Config{.params = DType::kBF16, .at = "modell"}); }),
+      ::testing::HasSubstr("DtypePolicy.at: expected the path of a layer slot"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,90 @@
+// Tests training steps of pipelines on a plugin: virtual devices give what one device gives, and
+// what the layers without stages give.
+#include "config/replace.h"
+#include "layers/experts/balanced_router.h"
+#include "layers/experts/moe.h"
+#include "layers/pipeline/circular.h"
+#include "layers/pipeline/pipeline.h"
+#include "nn/remat_policies.h"
+#include "testing/host_tensors.h"
+#include "testing/plugin_fixture.h"
+#include "train/step_run_test.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kLayers = 4;
+
+TransformerLayer::Config layer(bool experts) {
+  TransformerLayer::Config out = tiny_layer();
+  if (experts) {
+    out.feed_forward =
+        PreNorm::Config{.body = MoE::Config{.num_experts = 4,
+                                            .router = BalancedRouter::Config{.top_k = 2},
+                                            .hidden_dim = FixedDim{16}}};
+  }
+  return out;
+}
+
+Child<Block> pipeline(int64_t rounds, bool experts = false) {
+  Pipeline::Config out{.num_layers = kLayers, .num_microbatches = 4, .layer = layer(experts)};
+  out.layer.options.remat = SaveDots{};
+  if (rounds > 1) out.schedule = Circular::Config{.num_rounds = rounds};
+  return out;
+}
+
+class PipelineOnPlugin : public PluginTest {
+ protected:
+  PipelineOnPlugin() : PluginTest(8) {}
+
+  struct History {
+    std::vector<double> losses;
+    Tree<HostTensor> state;
+  };
+  History history(const Child<Block>& layers, const std::string& mesh) {
+    StepRunOptions options{.model = tiny_model(layers),
+                           .learner = tiny_learner(),
+                           .batch = batch_spec(8, 16),
+                           .mesh = {}};
+    from_text(mesh, options.mesh);
+    // Near zero, the last bits of a gradient would decide the sign of AdamW's update.
+    options.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->eps = 1e-2;
+    StepRun run(*runtime_, options);
+    run.set_state(run.initial_state(1));
+    SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 2}, {});
+    History out;
+    for (int i = 0; i < 3; ++i) out.losses.push_back(run.step(input.next()->tensors).at("loss"));
+    out.state = run.state();
+    return out;
+  }
+  static void expect_same(const History& actual, const History& expected,
+                          const std::string& where) {
+    for (size_t i = 0; i < expected.losses.size(); ++i)
+      EXPECT_NEAR(actual.losses[i], expected.losses[i], 1e-5 * expected.losses[i]) << where;
+    ASSERT_EQ(actual.state.size(), expected.state.size()) << where;
+    for (const auto& [path, value] : expected.state) {
+      if (is_float(value.dtype())) {
+        EXPECT_LE(testing::relative_difference(actual.state.at(path), value), 1e-4)
+            << where << ", " << path;
+      }
+    }
+  }
+};
+
+TEST_F(PipelineOnPlugin, GivesWhatRepeatGivesOnAnyMesh) {
+  const History expected =
+      history(Repeat::Config{.num_layers = kLayers, .layer = layer(false)}, "");
+  for (const char* mesh : {"", "pipeline=2,data=2,model=2", "pipeline=4,fsdp=2"})
+    expect_same(history(pipeline(1), mesh), expected, mesh);
+  expect_same(history(pipeline(2), "pipeline=2,fsdp=4"), expected, "two rounds");
+}
+
+TEST_F(PipelineOnPlugin, MovesExpertsAndTheirState) {
+  const History expected = history(pipeline(1, true), "");
+  const char* mesh = "pipeline=2,expert=2,data=2";
+  expect_same(history(pipeline(1, true), mesh), expected, mesh);
+}
+
+}  // namespace
+}  // namespace axle

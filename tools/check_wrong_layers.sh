@@ -1,0 +1,45 @@
+#!/bin/sh
+# Builds the programs of examples/wrong_layers against the installed library. Each has one mistake, and lines that say
+# which text names it:
+#
+#   // compile: TEXT    the program must not build, and the build must print TEXT
+#   // start: TEXT      the program must build; it must not start, and must print TEXT
+#
+#   check_wrong_layers.sh BUILD    a ctest test
+set -eu
+build=$1
+root=$(cd "$(dirname "$0")/.." && pwd)
+prefix=$build/wrong_layers_prefix
+out=$build/examples/wrong_layers
+
+rm -rf "$prefix"
+cmake --install "$build" --prefix "$prefix" > /dev/null
+cmake -S "$root/examples/wrong_layers" -B "$out" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > /dev/null
+
+faults=0
+fault() {
+  echo "$name: $1"
+  faults=$((faults + 1))
+}
+# Each text that the source expects in this phase is in the output.
+find_texts() {
+  sed -n "s|^// $1: ||p" "$source" > "$out/texts.txt"
+  while IFS= read -r text; do
+    grep -qF -- "$text" "$out/$name.log" || fault "expected '$text', got: $(grep -m 3 -i 'error\|axle' "$out/$name.log")"
+  done < "$out/texts.txt"
+}
+for source in "$root"/examples/wrong_layers/*.cpp; do
+  name=$(basename "$source" .cpp)
+  if grep -q '^// compile: ' "$source"; then
+    if cmake --build "$out" --target "$name" > "$out/$name.log" 2>&1; then fault "expected an error of the build, got none"; fi
+    find_texts compile
+  elif ! cmake --build "$out" --target "$name" > "$out/$name.log" 2>&1; then
+    fault "expected a program, got an error of the build"
+    cat "$out/$name.log"
+  else
+    if "$out/$name" config list > "$out/$name.log" 2>&1; then fault "expected an error at the start, got none"; fi
+    find_texts start
+  fi
+done
+echo "wrong layers: $faults faults"
+[ "$faults" -eq 0 ]

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Tests of tools/loc_complexity: its scorer, its fits, its worlds, and that a feature which edits an existing line fails.
+
+No test needs the library; the worlds that are built and run are those of `tools/loc_complexity worlds`.
+"""
+
+import contextlib
+import dataclasses
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TOOLS / "loc"))
+sys.dont_write_bytecode = True
+
+import features
+import growth
+import history
+import measure
+import parts
+import peers
+import report
+import variants
+import world
+
+SIZES = ((2, 2), (4, 2), (2, 4), (5, 4))
+
+
+def command():
+    """The command as a module."""
+    loader = importlib.machinery.SourceFileLoader("loc_complexity", str(TOOLS / "loc_complexity"))
+    spec = importlib.util.spec_from_loader("loc_complexity", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def run_command(*arguments):
+    """The exit code and what the command prints."""
+    out, before = io.StringIO(), sys.argv
+    sys.argv = ["loc_complexity", *arguments]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            return command().main(), out.getvalue()
+    finally:
+        sys.argv = before
+
+
+class Growth(unittest.TestCase):
+    def test_every_shape_is_found(self):
+        for name, shape in growth.SHAPES:
+            values = {size: 3 + 2 * shape(*size) for size in SIZES}
+            self.assertEqual(growth.fit(values), name)
+        self.assertEqual(growth.fit({size: 0 for size in SIZES}), "O(1)")
+
+    def test_times_with_noise(self):
+        noise = (1.1, 0.95, 1.03, 0.9, 1.05)
+        values = {size: 2e-6 * size[0] * size[1] * n for size, n in zip(measure.CI_SIZES, noise)}
+        self.assertEqual(growth.fit(values), "O(NM)")
+
+    def test_sizes_that_tell_nothing_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "at least four sizes"):
+            growth.fit({(2, 2): 1, (4, 2): 1, (6, 2): 1, (8, 2): 1})
+
+
+class Variants(unittest.TestCase):
+    def test_a_thousand_classes_differ_in_structure(self):
+        for make, number in ((variants.model_class, 900), (variants.attention_class, 100)):
+            bodies = {re.sub(r"//.*|\d{4}|of the models|of attention", "", make(index)) for index in range(number)}
+            self.assertEqual(len(bodies), number)
+
+    def test_the_first_classes_have_every_trait(self):
+        for table, number in ((variants.MODEL_TRAITS, 20), (variants.ATTENTION_TRAITS, 10)):
+            chosen = [variants.traits(table, index) for index in range(number)]
+            for name, choices in table.items():
+                self.assertEqual({c[name] for c in chosen}, set(choices), name)
+
+    def test_indices_end(self):
+        with self.assertRaisesRegex(ValueError, "expected an index below"):
+            variants.attention_class(10**6)
+
+    def test_the_writer_knows_every_slot(self):
+        for index in range(40):
+            text = variants.model_class(index)
+            slots = set(re.findall(r"Child<\w+> (\w+) =", text))
+            self.assertEqual(set(parts.Parts().model(index, 0)) - {"class"}, slots)
+            slots = set(re.findall(r"Child<\w+> (\w+) =", variants.attention_class(index)))
+            self.assertEqual(set(parts.Parts().attention(index, 0)) - {"class"}, slots)
+
+
+class Features(unittest.TestCase):
+    ASKED = ["rope_linear", "rope_ntk", "rope_llama3", "rope_yarn", "moe_switch", "moe_top2", "moe_topk", "qk_norm", "lora", "fp8",
+             "sliding_window", "adabelief", "dynamic_tanh", "relu_attention", "head_major_cache", "kv_sharing", "cross_layer_attention"]
+
+    def test_the_list_is_whole(self):
+        self.assertEqual([feature.name for feature in features.FEATURES], self.ASKED)
+        self.assertEqual({path.name for path in features.FOLDER.iterdir() if path.is_dir()}, set(self.ASKED))
+
+    def test_twins_are_written_without_the_modifier_and_differ(self):
+        base = parts.world(parts.Parts(), 3, 3)
+        for feature in features.FEATURES:
+            self.assertNotEqual(parts.world(feature.twin(), 3, 3), base, feature.name)
+
+    def test_no_listed_feature_edits(self):
+        self.assertTrue(all(not feature.edits for feature in features.FEATURES))
+
+
+class Diffs(unittest.TestCase):
+    def rows(self, chosen):
+        with tempfile.TemporaryDirectory() as folder:
+            return measure.measure_diffs(folder, SIZES, chosen)
+
+    def test_new_files_cost_nothing(self):
+        rows = self.rows([features.FEATURES[0]])
+        self.assertEqual(set(rows[0].existing.values()), {0})
+        self.assertGreater(rows[0].new, 5)
+        self.assertEqual(list(measure.faults(rows)), [])
+
+    def test_edits_of_every_class_are_counted_and_grow(self):
+        by_class = {row.what: row for row in self.rows(features.CONTROLS)}
+        rope = by_class["RoPE, linear, written into every attention class"]
+        self.assertEqual(rope.existing, {size: size[1] for size in SIZES})
+        self.assertEqual(rope.grows, "O(M)")
+        faults = list(measure.faults([rope]))
+        self.assertEqual(len(faults), 1)
+        self.assertIn("rope_linear: expected no line changed in existing files, got 4 in a world of 5 models and 4", faults[0])
+        self.assertIn("(O(M)): attention/Attention0000.cpp", faults[0])
+
+    def test_a_long_modifier_is_a_fault(self):
+        row = dataclasses.replace(self.rows([features.FEATURES[0]])[0], modifier=4)
+        self.assertEqual(list(measure.faults([row])), ["rope_linear: expected a modifier of at most 3 lines, got 4"])
+
+    def test_the_plot_and_the_table_show_them(self):
+        rows, controls = self.rows(features.FEATURES[:2]), self.rows(features.CONTROLS[:1])
+        self.assertIn("| RoPE, linear | 0 | O(1) | 2 | 10 |", report.table(rows, timed=False))
+        plot = report.plot(rows, controls)
+        self.assertIn("2 features with a modifier", plot)
+        self.assertIn("O(M)", plot)
+
+
+class Command(unittest.TestCase):
+    SIZE_FLAGS = ["--sizes", *(f"{n}x{m}" for n, m in SIZES)]
+
+    def test_a_feature_that_edits_an_existing_file_fails(self):
+        listed = features.FEATURES
+        self.addCleanup(setattr, features, "FEATURES", listed)
+        self.assertEqual(run_command("worlds", "--diffs", "--only", "dynamic_tanh", *self.SIZE_FLAGS)[0], 0)
+        features.FEATURES = [features.CONTROLS[-1]]
+        code, text = run_command("worlds", "--diffs", "--only", "dynamic_tanh", *self.SIZE_FLAGS)
+        self.assertEqual(code, 1)
+        self.assertRegex(text, r"dynamic_tanh: expected no line changed in existing files, got \d+ in a world of 5 models")
+
+    def test_peers_prints_what_is_stored(self):
+        code, text = run_command("peers")
+        self.assertEqual(code, 0)
+        self.assertEqual(text.count("\n"), 2 + len(peers.stored()))
+
+
+class Page(unittest.TestCase):
+    """docs/loc_complexity.md against what the tool has stored and knows."""
+
+    PAGE = (TOOLS.parent / "docs/loc_complexity.md").read_text(encoding="utf-8")
+
+    def test_rows_of_peers(self):
+        self.assertIn(peers.table(peers.stored()), self.PAGE)
+
+    def test_every_feature_has_a_time(self):
+        timed = self.PAGE.split("## Times")[1].split("\n## ")[0]
+        for feature in features.FEATURES:
+            self.assertIn(f"| {feature.what} | 0 | O(1) |", timed)
+
+
+class Results(unittest.TestCase):
+    """What the program of a world prints, read."""
+
+    FEATURE = features.FEATURES[0]
+
+    def read(self, *lines):
+        head = [["modules", "40"], ["seconds", "0.001"]]
+        return world.read_applied(self.FEATURE, (2, 2), head + [list(line) for line in lines])
+
+    def test_equal_numbers(self):
+        applied = self.read(("numbers", "a", "7", "", "step/loss"), ("unchanged", "b"), ("numbers", "b", "7", "", ""))
+        self.assertEqual((applied.modules, applied.changed, applied.compared, applied.numbers), (40, 3, 2, 14))
+
+    def test_other_numbers_than_the_twin(self):
+        with self.assertRaisesRegex(world.WorldError, "a: expected the numbers of its twin, got others: step/loss"):
+            self.read(("numbers", "a", "7", "step/loss", "step/loss"))
+
+    def test_another_config_than_the_twin(self):
+        with self.assertRaisesRegex(world.WorldError, "a: expected the config of its twin, got x: 1 -> 2"):
+            self.read(("config", "a", "x: 1 -> 2"))
+
+    def test_a_feature_without_effect(self):
+        with self.assertRaisesRegex(world.WorldError, "expected other numbers than without the feature"):
+            self.read(("numbers", "a", "7", "", ""))
+        with self.assertRaisesRegex(world.WorldError, "expected some experiment to change, got none"):
+            self.read(*(("unchanged", name) for name in "abcd"))
+
+    def test_equal_op_counts(self):
+        self.assertEqual(world.check_op_counts([["ops", "a", "add 1"], ["ops", "b", "add 2"]]), 2)
+        with self.assertRaisesRegex(world.WorldError, "b: expected op counts of its own, got those of a"):
+            world.check_op_counts([["ops", "a", "add 1"], ["ops", "b", "add 1"]])
+
+
+class History(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = pathlib.Path(scratch.name)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit("start", {"a.h": "// A.\nint f(int x);\n\nint g();\n", "a.cpp": "int f(int x) { return x; }\n",
+                              "m.py": PYTHON, "conf.yml": "rope: 1\n", "doc.md": "text\n"})
+
+    def git(self, *arguments):
+        environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        subprocess.run(["git", *world.AUTHOR, *arguments], cwd=self.root, env=environment, check=True, capture_output=True)
+
+    def commit(self, subject, files):
+        for path, text in files.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text, encoding="utf-8")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "-m", subject)
+
+    def score(self, files):
+        self.commit("change", files)
+        return dataclasses.astuple(history.score_commit(self.root, "HEAD"))
+
+    def test_headers_are_interfaces_and_sources_are_not(self):
+        self.assertEqual(self.score({"a.h": "// B.\nint f(int x, int y);\n\nint g();\nint h();\n", "a.cpp": "int f(int x) { return x + 1; }\n"}),
+                         (2, 1, 0, 0, 0))
+
+    def test_new_files_and_tests(self):
+        self.assertEqual(self.score({"b.h": "// New.\nint b();\n", "b_test.cpp": "int t;\nint u;\n", "tests/c.cpp": "int c;\n", "doc.md": "text\nmore\n"}),
+                         (0, 0, 1, 3, 1))
+
+    def test_signatures_and_fields_of_python(self):
+        text = PYTHON.replace("def f(x):", "def f(x, rope=None):").replace("    size: int = 1", "    size: int = 1\n    rope: float = 1e4")
+        self.assertEqual(self.score({"m.py": text}), (2, 0, 0, 0, 0))
+        self.assertEqual(self.score({"m.py": text.replace("return x", "return x + 1").replace("def _h(", "def _i(")}), (0, 3, 0, 0, 0))
+
+    def test_a_new_class_in_an_old_file_is_no_interface_that_existed(self):
+        self.assertEqual(self.score({"m.py": PYTHON + "\n\nclass New:\n    size: int = 2\n"}), (0, 2, 0, 0, 0))
+
+    def test_flags_and_keys(self):
+        self.assertEqual(self.score({"m.py": PYTHON.replace("'--size'", "'--width'"), "conf.yml": "rope: 1\nyarn: 2\n"}), (2, 0, 0, 0, 0))
+
+    def test_a_range_by_feature(self):
+        self.commit("Rope: one", {"rope.h": "int r();\n"})
+        self.commit("Rope: two", {"a.h": "int f(int x, int rope);\n\nint g();\n"})
+        self.commit("Other", {"doc.md": "text\ntext\n"})
+        rows = history.score_range(self.root, "HEAD~3..HEAD", [("RoPE", "^Rope")])
+        self.assertEqual([(name if name == "RoPE" else name[9:], count) for name, count, _ in rows], [("RoPE", 2), ("Other", 1)])
+        self.assertEqual(dataclasses.astuple(rows[0][2]), (1, 0, 1, 0, 0))
+        self.assertIn("| RoPE | 1 | 0 | 1 | 0 | 0 |", history.table(rows))
+        self.assertEqual(len(history.score_range(self.root, "HEAD~3..HEAD", adding=r"rope\.h$")), 1)
+
+    def test_an_unknown_commit_is_said(self):
+        with self.assertRaisesRegex(RuntimeError, "git log"):
+            history.score_range(self.root, "nowhere..HEAD")
+
+
+PYTHON = """import argparse
+
+
+class Config:
+    size: int = 1
+
+
+def f(x):
+    return x
+
+
+def _h(x):
+    return x
+
+
+def arguments(parser):
+    parser.add_argument('--size', type=int)
+"""
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)

@@ -13,6 +13,7 @@
 #include "config/registry.h"
 #include "fetch/fetch_plugin.h"
 #include "pjrt/plugin/plugin_policy.h"
+#include "recipes/recipe.h"
 #include "train/trainer.h"
 
 namespace axle::cli {

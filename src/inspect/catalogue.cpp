@@ -8,6 +8,7 @@
 #include "config/document/print.h"
 #include "config/registry.h"
 #include "nn/role_methods.h"
+#include "recipes/recipe.h"
 #include "train/trainer.h"
 
 namespace axle {

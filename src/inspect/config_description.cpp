@@ -12,6 +12,7 @@
 #include "config/find_slot.h"
 #include "config/registry.h"
 #include "config/walk.h"
+#include "recipes/recipe.h"
 #include "train/trainer.h"
 
 namespace axle {

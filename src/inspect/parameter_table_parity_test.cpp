@@ -8,6 +8,7 @@
 #include "inspect/eval_layer/rename.h"
 #include "inspect/parameter_table.h"
 #include "io/file.h"
+#include "recipes/recipe.h"
 #include "testing/checkout.h"
 #include "testing/test_name.h"
 

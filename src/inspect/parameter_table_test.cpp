@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/set.h"
+#include "recipes/recipe.h"
 #include "testing/peak_memory.h"
 
 namespace axle {

@@ -122,8 +122,8 @@ std::vector<AxlearnFixture> dense_fixtures() {
   const VarianceScaling truncated{
       .scale = 0.1, .fan = Fan::kNone, .distribution = Distribution::kTruncatedNormal};
   const InitByName by_name{
-      .rules = {{.pattern = NamePattern{"bias"}, .init = Gaussian{.std = 0.2, .mean = 1}},
-                {.pattern = NamePattern{"weight"}, .init = truncated}}};
+      .rules = {{.pattern = "**.bias", .init = Gaussian{.std = 0.2, .mean = 1}},
+                {.pattern = "**.weight", .init = truncated}}};
   add("unit_norm_linear",
       at_root<UnitNormLinear>({}, {.input_dim = 8, .output_dim = 5}, {.init = Init(by_name)}));
   add("multi_linear",

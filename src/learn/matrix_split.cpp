@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learn/path_rules.h"
+#include "nn/param_path.h"
 
 namespace axle {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/text.h"
+#include "nn/param_path.h"
 
 namespace axle {
 namespace {
@@ -15,10 +15,6 @@ namespace {
 }
 
 }  // namespace
-
-bool matches_path(std::string_view pattern, std::string_view path) {
-  return glob_match(pattern, dotted(std::string(path)));
-}
 
 Tree<double> numbers_by_path(const Tree<ParamSpec>& params, const NumbersByPath& by_pattern,
                              std::string_view where) {

@@ -1,6 +1,6 @@
 // Rules by path: which parameters a pattern of a config names.
 //
-// Patterns match parameter paths written with dots (glob_match): "**.norm.scale".
+// Patterns are globs over paths with dots (nn/param_path.h): "**.norm.scale".
 #pragma once
 
 #include <map>
@@ -29,8 +29,5 @@ Tree<double> numbers_by_path(const Tree<ParamSpec>& params, const NumbersByPath&
 std::set<std::string, std::less<>> matching_paths(const Tree<ParamSpec>& params,
                                                   const std::vector<std::string>& patterns,
                                                   std::string_view where);
-
-/// True if the pattern matches the parameter path.
-bool matches_path(std::string_view pattern, std::string_view path);
 
 }  // namespace axle

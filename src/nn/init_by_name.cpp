@@ -1,7 +1,7 @@
 #include "nn/init_by_name.h"
 
-#include "base/text/regex.h"
 #include "config/register.h"
+#include "nn/param_path.h"
 
 namespace axle {
 namespace {
@@ -14,17 +14,6 @@ bool is_neutral(const Init& init) {
 
 }  // namespace
 
-bool NamePattern::matches(std::string_view path) const {
-  const Regex regex(text);
-  const size_t slash = path.rfind('/');
-  return regex.match(path) || (slash != path.npos && regex.match(path.substr(slash + 1)));
-}
-std::string to_text(const NamePattern& pattern) { return pattern.text; }
-void from_text(std::string_view text, NamePattern& pattern) {
-  const Regex checked(text);
-  pattern.text = text;
-}
-
 Initialiser InitByName::operator()(const InitSpec& spec) const { return otherwise(spec); }
 
 Init named_init(const std::optional<Init>& own, const std::optional<Init>& given,
@@ -32,7 +21,7 @@ Init named_init(const std::optional<Init>& own, const std::optional<Init>& given
   const InitByName* by_name = given ? given->functor().get_if<InitByName>() : nullptr;
   if (by_name && (!own || is_neutral(*own))) {
     for (const InitRule& rule : by_name->rules) {
-      if (NamePattern(rule.pattern).matches(path)) return rule.init;
+      if (matches_path(*rule.pattern, path)) return rule.init;
     }
   }
   if (own) return *own;
@@ -42,7 +31,7 @@ Init named_init(const std::optional<Init>& own, const std::optional<Init>& given
 
 std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::string_view path) {
   for (const DTypeRule& rule : rules) {
-    if (NamePattern(rule.pattern).matches(path)) return FloatDType(rule.dtype);
+    if (matches_path(*rule.pattern, path)) return FloatDType(rule.dtype);
   }
   return std::nullopt;
 }

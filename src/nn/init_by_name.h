@@ -12,22 +12,10 @@
 
 namespace axle {
 
-/// A regular expression over the names of parameters. It must match the whole name ("weight") or
-/// the whole path ("decoder/emb/weight").
-struct NamePattern {
-  std::string text = {};
-  /// Throws ConfigError if matching takes too long.
-  bool matches(std::string_view path) const;
-  bool operator==(const NamePattern&) const = default;
-};
-std::string to_text(const NamePattern& pattern);
-/// Throws ConfigError unless the text is a regular expression.
-void from_text(std::string_view text, NamePattern& pattern);
-
 /// The initialiser of the parameters that a pattern matches.
 struct InitRule {
-  /// The names, as a regular expression over whole names or whole paths: ".*norm/scale".
-  Required<NamePattern> pattern = REQUIRED;
+  /// Their paths, as a pattern (nn/param_path.h): "**.norm.scale".
+  Required<std::string> pattern = REQUIRED;
   /// Their initialiser.
   Init init = {};
   AXLE_CONFIG(InitRule, pattern, init)
@@ -35,8 +23,8 @@ struct InitRule {
 
 /// The dtype of the parameters that a pattern matches.
 struct DTypeRule {
-  /// The names, as a regular expression over whole names or whole paths: ".*norm/scale".
-  Required<NamePattern> pattern = REQUIRED;
+  /// Their paths, as a pattern (nn/param_path.h): "**.norm.scale".
+  Required<std::string> pattern = REQUIRED;
   /// Their dtype.
   Required<FloatDType> dtype = REQUIRED;
   AXLE_CONFIG(DTypeRule, pattern, dtype)

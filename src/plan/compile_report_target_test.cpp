@@ -52,9 +52,8 @@ void expect_all_layers_named(const CompileReport& r) {
   for (const std::string& name : r.arguments) {
     if (!name.starts_with("model/")) continue;
     const std::string owner = name.substr(0, name.rfind('/'));
-    EXPECT_TRUE(named.contains(owner) || named.contains(owner + "/product"))
-        << name << " in\n"
-        << to_text(r);
+    EXPECT_TRUE(named.contains(owner) || named.contains(owner + "/product")) << name << " in\n"
+                                                                             << to_text(r);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/document/print.h"
+#include "recipes/recipe.h"
 #include "testing/layer_laws.h"
 #include "testing/test_name.h"
 #include "train/trainer.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/batch.h"
+#include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "train/training_parts.h"
 

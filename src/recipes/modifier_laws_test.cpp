@@ -102,10 +102,9 @@ std::vector<Case> cases() {
       {"GradientAccumulation", GradientAccumulation::Config{.microbatches = 4}, {1, 0}},
       {"SetEma", SetEma::Config{.ema = ParamEma{.decay = ConstantRate{.value = 0.9}}}, {1, 0}},
       {"DtypePolicy",
-       DtypePolicy::Config{
-           .params = DType::kBF16,
-           .rules = {{.pattern = NamePattern{".*norm/scale"}, .dtype = DType::kF32}},
-           .at = "model.decoder.layers.pattern[*]"},
+       DtypePolicy::Config{.params = DType::kBF16,
+                           .rules = {{.pattern = "**.norm.scale", .dtype = DType::kF32}},
+                           .at = "model.decoder.layers.pattern[*]"},
        {8, 0}},
       {"DtypePolicyOfSteps", DtypePolicy::Config{.compute = DType::kBF16}, {1, 0}, true},
       {"Lora", Lora::Config{.rank = 2, .also_train = {"**.norm.scale"}}, {23, 0, 1}},

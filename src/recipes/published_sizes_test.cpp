@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/experts/moe.h"
+#include "recipes/recipe.h"
 #include "testing/test_name.h"
 #include "train/trainer.h"
 

@@ -12,6 +12,7 @@
 #include "layers/norms/rms_norm.h"
 #include "learn/test_program_test.h"
 #include "learn/transforms/clip_by_global_norm.h"
+#include "recipes/recipe.h"
 #include "testing/checkout.h"
 #include "testing/test_name.h"
 #include "train/trainer.h"

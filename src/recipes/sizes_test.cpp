@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/set.h"
 #include "config/walk.h"
+#include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "train/training_parts.h"
 

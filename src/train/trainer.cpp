@@ -480,11 +480,6 @@ Trainer::Trainer(const Config& config, RunOptions options) {
 Trainer::~Trainer() = default;
 ExitCode Trainer::run() { return run_->loop(); }
 
-Trainer::Config recipe(std::string_view name) {
-  return function_named<Trainer::Config()>(name, "recipe")();
-}
-std::vector<std::string> recipe_names() { return names_of(typeid(Trainer::Config())); }
-
 AXLE_REGISTER(Trainer)
 
 }  // namespace axle

@@ -19,7 +19,7 @@
 #include "config/fields/required.h"
 #include "data/input.h"
 #include "ir/devices/mesh.h"
-#include "layers/models/causal_lm.h"
+#include "layers/models/default_model.h"
 #include "learn/learner.h"
 #include "modifiers/modifier.h"
 #include "pjrt/make_runtime.h"
@@ -70,7 +70,7 @@ class Trainer {
  public:
   struct Config {
     /// What is trained.
-    Child<Model> model = CausalLM::Config{};
+    Child<Model> model = default_model();
     /// What it is trained on.
     Child<Input> input = {};
     /// How gradients become updates.
@@ -121,11 +121,5 @@ class Trainer {
   struct Run;
   std::unique_ptr<Run> run_;
 };
-
-/// Returns the recipe registered under `name` by AXLE_REGISTER(function, "name"). Throws
-/// ConfigError with the nearest name if there is none.
-Trainer::Config recipe(std::string_view name);
-/// Names of all recipes, sorted.
-std::vector<std::string> recipe_names();
 
 }  // namespace axle

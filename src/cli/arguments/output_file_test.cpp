@@ -6,6 +6,7 @@
 
 #include "checkpoint/run_files.h"
 #include "io/file.h"
+#include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -9,6 +9,7 @@
 #include "checkpoint/run_files.h"
 #include "cli/arguments/path_options.h"
 #include "io/file.h"
+#include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
 #include "recipes/resolve/use_data.h"

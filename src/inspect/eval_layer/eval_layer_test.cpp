@@ -11,6 +11,7 @@
 #include "nn/role_methods.h"
 #include "pjrt/make_runtime.h"
 #include "recipes/language_model.h"
+#include "recipes/recipe.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -16,6 +16,7 @@
 #include "inspect/eval_layer/eval_training.h"
 #include "inspect/eval_layer/layer_file.h"
 #include "io/file.h"
+#include "recipes/recipe.h"
 #include "recipes/resolve/resolve.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 // section 2.
 #pragma once
 
-#include "layers/models/causal_lm.h"
+#include "layers/models/default_model.h"
 #include "layers/models/divergence.h"
 
 namespace axle {
@@ -27,7 +27,7 @@ class Distillation final : public Model {
  public:
   struct Config {
     /// The model that is trained.
-    Child<Model> student = CausalLM::Config{};
+    Child<Model> student = default_model();
     /// The model whose predictions it learns.
     Child<Model> teacher = {};
     /// How predictions are compared.

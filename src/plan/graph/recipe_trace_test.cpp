@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/graph/op_counts.h"
+#include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/golden.h"
 #include "testing/test_name.h"

@@ -10,6 +10,7 @@
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
 #include "learn/test_program_test.h"
+#include "recipes/recipe.h"
 #include "testing/checkout.h"
 #include "testing/test_name.h"
 #include "train/trainer.h"

@@ -14,6 +14,7 @@
 #include "config/document/serialize.h"
 #include "config/set.h"
 #include "infer/model_folder.h"
+#include "recipes/recipe.h"
 #include "train/evaluation/evaler_inputs.h"
 
 namespace axle {

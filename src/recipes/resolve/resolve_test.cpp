@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
+#include "recipes/recipe.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -5,6 +5,7 @@
 
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "recipes/recipe.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 

@@ -34,11 +34,10 @@ TEST(SetEma, TurnsTheAverageOnAndOff) {
 
 TEST(DtypePolicy, ReachesParametersByPlaceAndByName) {
   Trainer::Config config = tiny_config();
-  const DtypePolicy::Config policy{
-      .params = DType::kBF16,
-      .rules = {{.pattern = NamePattern{".*norm/scale"}, .dtype = DType::kF32}},
-      .compute = DType::kBF16,
-      .at = "model.decoder.layers"};
+  const DtypePolicy::Config policy{.params = DType::kBF16,
+                                   .rules = {{.pattern = "**.norm.scale", .dtype = DType::kF32}},
+                                   .compute = DType::kBF16,
+                                   .at = "model.decoder.layers"};
   apply_modifier(policy, "modify", config);
   EXPECT_EQ(config.compute_dtype->value, DType::kBF16);
   const auto specs = config.model.build({}, Scope{.path = "model"})->param_specs();

@@ -73,7 +73,7 @@ std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
       set_option(root, "@init", &option, slot, "MuP");
       slots.push_back(slot);
     } else {
-      by_name.rules.push_back({.pattern = NamePattern{"\\Q" + path + "\\E"}, .init = init});
+      by_name.rules.push_back({.pattern = dotted(path), .init = init});
     }
   }
   if (by_name.rules.empty()) return slots;

@@ -3,7 +3,7 @@
 
 #include "infer/decode_programs.h"
 #include "infer/generator.h"
-#include "infer/tiny_model_test.h"
+#include "interop/tiny_model_test.h"
 #include "pjrt/make_runtime.h"
 #include "testing/plugin_fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include "config/register.h"
 #include "infer/decode_programs.h"
-#include "infer/tiny_model_test.h"
+#include "interop/tiny_model_test.h"
 #include "nn/functional.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -3,7 +3,7 @@
 
 #include "config/register.h"
 #include "infer/generator.h"
-#include "infer/tiny_model_test.h"
+#include "interop/tiny_model_test.h"
 #include "layers/blocks/repeat.h"
 #include "ops/elementwise/arithmetic.h"
 #include "pjrt/make_runtime.h"

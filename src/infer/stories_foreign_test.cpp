@@ -1,8 +1,8 @@
 // The small Llama of stories, trained by others, and the greedy text of its own program.
 #include <gmock/gmock.h>
 
-#include "infer/import_model.h"
 #include "infer/text_generator.h"
+#include "interop/import_model.h"
 #include "io/file.h"
 #include "pjrt/make_runtime.h"
 #include "runtime/interpreter_runtime.h"

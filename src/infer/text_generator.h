@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "infer/generator.h"
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 
 namespace axle {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "data/tokenizers/byte_tokenizer.h"
-#include "infer/tiny_model_test.h"
+#include "interop/tiny_model_test.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
 

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "infer/import_model.h"
 #include "infer/text_generator.h"
+#include "interop/import_model.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
 #include "testing/tiny_llama.h"

@@ -9,7 +9,7 @@
 
 #include "base/report.h"
 #include "base/tree.h"
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 
 namespace axle {
 

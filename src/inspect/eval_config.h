@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 #include "recipes/resolve/resolve.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 #include "ir/devices/mesh.h"
 #include "recipes/resolve/resolve.h"
 #include "train/evaluation/evaler.h"

@@ -11,8 +11,8 @@
 #include "config/register.h"
 #include "config/walk.h"
 #include "layers/attention/latent_attention.h"
+#include "layers/dense/unit_norm_linear.h"
 #include "layers/models/embedding.h"
-#include "layers/unit_norm_linear.h"
 #include "modifiers/product_slots.h"
 
 namespace axle {

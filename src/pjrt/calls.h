@@ -5,11 +5,11 @@
 #include <tuple>
 #include <vector>
 
-#include "pjrt/abi.h"
-#include "pjrt/abi_buffer.h"
-#include "pjrt/abi_client.h"
-#include "pjrt/abi_executable.h"
-#include "pjrt/abi_topology.h"
+#include "pjrt/abi/buffer.h"
+#include "pjrt/abi/client.h"
+#include "pjrt/abi/executable.h"
+#include "pjrt/abi/plugin.h"
+#include "pjrt/abi/topology.h"
 
 namespace axle::pjrt {
 

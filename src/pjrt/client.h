@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "pjrt/abi_buffer.h"
-#include "pjrt/abi_client.h"
+#include "pjrt/abi/buffer.h"
+#include "pjrt/abi/client.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_object.h"
 #include "runtime/runtime.h"

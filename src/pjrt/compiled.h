@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lower/program.h"
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_object.h"
 #include "runtime/runtime.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "pjrt/abi_client.h"
+#include "pjrt/abi/client.h"
 #include "pjrt/plugin/plugin.h"
 #include "runtime/runtime.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lower/program.h"
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "pjrt/array.h"
 #include "pjrt/compiled.h"
 #include "pjrt/plugin/plugin_object.h"

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pjrt/abi_client.h"
-#include "pjrt/abi_topology.h"
+#include "pjrt/abi/client.h"
+#include "pjrt/abi/topology.h"
 #include "pjrt/compile/compiler.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/environment_change.h"

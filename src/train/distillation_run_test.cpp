@@ -3,7 +3,7 @@
 
 #include "data/text_input.h"
 #include "infer/decode_programs.h"
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 #include "io/file.h"
 #include "layers/models/distillation.h"
 #include "learn/optimizers/sgd.h"

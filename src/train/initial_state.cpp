@@ -8,7 +8,7 @@
 #include "base/tree.h"
 #include "config/document/serialize.h"
 #include "config/mistakes.h"
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 #include "ir/eval.h"
 #include "layers/experts/upcycle.h"
 #include "nn/draw_parameter.h"

@@ -16,7 +16,7 @@
 #include "config/document/serialize.h"
 #include "config/register.h"
 #include "io/file.h"
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "pjrt/plugin/plugin.h"
 #include "train/train_process_test.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 
 namespace CLI {
 class App;

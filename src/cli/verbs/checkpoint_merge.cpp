@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/verb.h"
-#include "infer/merge_adapters.h"
+#include "interop/merge_adapters.h"
 
 namespace axle::cli {
 namespace {

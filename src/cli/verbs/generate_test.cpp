@@ -10,9 +10,9 @@
 
 #include "cli/run_test.h"
 #include "data/tokenizers/byte_tokenizer.h"
-#include "infer/model_folder.h"
 #include "infer/tiny_llama_test.h"
-#include "infer/tiny_model_test.h"
+#include "interop/model_folder.h"
+#include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
 #include "testing/tiny_llama.h"

@@ -4,7 +4,7 @@
 
 #include "cli/arguments/path_options.h"
 #include "cli/verb.h"
-#include "infer/import_model.h"
+#include "interop/import_model.h"
 
 namespace axle::cli {
 namespace {

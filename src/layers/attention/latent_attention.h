@@ -10,7 +10,7 @@
 #pragma once
 
 #include "layers/attention/attention.h"
-#include "layers/linear.h"
+#include "layers/dense/linear.h"
 #include "layers/norms/rms_norm.h"
 #include "layers/positions/rotation.h"
 

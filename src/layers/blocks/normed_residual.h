@@ -3,7 +3,7 @@
 
 #include "layers/blocks/join.h"
 #include "layers/blocks/mixer.h"
-#include "layers/dropout.h"
+#include "layers/dropout/dropout.h"
 #include "layers/norms/norm.h"
 
 namespace axle {

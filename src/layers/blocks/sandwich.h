@@ -5,7 +5,7 @@
 
 #include "layers/blocks/join.h"
 #include "layers/blocks/mixer.h"
-#include "layers/dropout.h"
+#include "layers/dropout/dropout.h"
 #include "layers/norms/rms_norm.h"
 
 namespace axle {

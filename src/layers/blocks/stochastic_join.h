@@ -2,7 +2,7 @@
 #pragma once
 
 #include "layers/blocks/join.h"
-#include "layers/stochastic_depth.h"
+#include "layers/dropout/stochastic_depth.h"
 
 namespace axle {
 

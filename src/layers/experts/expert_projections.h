@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "layers/projection.h"
+#include "layers/dense/projection.h"
 
 namespace axle {
 

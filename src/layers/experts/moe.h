@@ -5,12 +5,12 @@
 #pragma once
 
 #include "layers/blocks/mixer.h"
+#include "layers/dense/linear.h"
 #include "layers/experts/adaptive_loss_scale.h"
 #include "layers/experts/expert_projections.h"
 #include "layers/experts/sorted_dispatch.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/feed_forward/activation.h"
-#include "layers/linear.h"
 #include "layers/width.h"
 
 namespace axle {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "ir/text/print.h"
+#include "layers/dense/linear.h"
 #include "layers/experts/moe.h"
-#include "layers/linear.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "layers/blocks/mixer.h"
+#include "layers/dense/linear.h"
 #include "layers/feed_forward/activation.h"
-#include "layers/linear.h"
 #include "layers/width.h"
 
 namespace axle {

@@ -1,8 +1,8 @@
 // The sizes of the projections to and from a hidden layer.
 #pragma once
 
+#include "layers/dense/projection.h"
 #include "layers/mesh_axes.h"
-#include "layers/projection.h"
 #include "layers/width.h"
 
 namespace axle {

@@ -7,10 +7,10 @@
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "layers/blocks/repeat.h"
-#include "layers/dropout.h"
+#include "layers/dense/projection.h"
+#include "layers/dropout/dropout.h"
 #include "layers/models/embedding.h"
 #include "layers/positions/position_embedding.h"
-#include "layers/projection.h"
 
 namespace axle {
 

@@ -1,8 +1,8 @@
 // A projection from vectors to logits that shares no weight with the embedding.
 #pragma once
 
+#include "layers/dense/projection.h"
 #include "layers/products/plain_product.h"
-#include "layers/projection.h"
 
 namespace axle {
 

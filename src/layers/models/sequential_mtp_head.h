@@ -4,7 +4,7 @@
 #pragma once
 
 #include "layers/blocks/transformer_layer.h"
-#include "layers/linear.h"
+#include "layers/dense/linear.h"
 #include "layers/models/mtp_head.h"
 #include "layers/norms/rms_norm.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ir/host_tensor.h"
-#include "layers/dropout.h"
+#include "layers/dropout/dropout.h"
 #include "layers/products/plain_product.h"
 
 namespace axle {

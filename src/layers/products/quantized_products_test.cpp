@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "layers/dense/linear.h"
 #include "layers/experts/capacity_dispatch.h"
 #include "layers/experts/moe.h"
-#include "layers/linear.h"
 #include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
 #include "layers/products/int8_product.h"

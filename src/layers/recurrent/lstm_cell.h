@@ -7,8 +7,8 @@
 // arXiv 1402.1128, section 2.2.
 #pragma once
 
-#include "layers/linear.h"
-#include "layers/multi_linear.h"
+#include "layers/dense/linear.h"
+#include "layers/dense/multi_linear.h"
 #include "layers/norms/norm.h"
 #include "layers/recurrent/recurrent_cell.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "config/fields/ranged.h"
-#include "layers/linear.h"
+#include "layers/dense/linear.h"
 #include "layers/state_space/short_conv.h"
 #include "layers/state_space/step_init.h"
 

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "config/fields/ranged.h"
-#include "layers/linear.h"
+#include "layers/dense/linear.h"
+#include "layers/dense/projection.h"
 #include "layers/norms/rms_norm.h"
-#include "layers/projection.h"
 #include "layers/state_space/recurrent_mixer.h"
 #include "layers/state_space/short_conv.h"
 #include "layers/state_space/step_init.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lower/program.h"
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "pjrt/compile/compiler_settings.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_end_guard.h"

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/text/json.h"
 #include "io/file.h"
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "pjrt/compile/saved_executable.h"
 #include "pjrt/pjrt_runtime.h"
 #include "runtime/interpreter_runtime.h"

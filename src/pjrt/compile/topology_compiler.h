@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pjrt/abi_topology.h"
+#include "pjrt/abi/topology.h"
 #include "pjrt/compile/compiler.h"
 #include "pjrt/plugin/plugin_object.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pjrt/kernels/abi_ffi.h"
+#include "pjrt/abi/ffi.h"
 #include "pjrt/plugin/plugin.h"
 
 namespace axle {

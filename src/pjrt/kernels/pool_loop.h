@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "pjrt/kernels/abi_ffi.h"
+#include "pjrt/abi/ffi.h"
 
 namespace axle {
 

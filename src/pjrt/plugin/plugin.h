@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pjrt/abi.h"
+#include "pjrt/abi/plugin.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_policy.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/exit_code.h"
-#include "pjrt/abi.h"
+#include "pjrt/abi/plugin.h"
 
 namespace axle {
 

@@ -13,7 +13,7 @@
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "config/set.h"
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 #include "recipes/recipe.h"
 #include "train/evaluation/evaler_inputs.h"
 

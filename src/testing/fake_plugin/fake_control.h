@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "pjrt/abi.h"
+#include "pjrt/abi/plugin.h"
 
 namespace axle::testing {
 

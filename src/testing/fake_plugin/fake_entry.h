@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "testing/fake_plugin/fake_objects.h"
 
 namespace axle::testing {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 #include "pjrt/compile/build_option_fields.h"
 #include "testing/fake_plugin/fake_entry.h"
 #include "testing/proto_fields.h"

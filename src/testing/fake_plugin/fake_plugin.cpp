@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "pjrt/abi_client.h"
+#include "pjrt/abi/client.h"
 #include "testing/fake_plugin/fake_entry.h"
 
 namespace axle::testing {

@@ -12,7 +12,7 @@
 #include "config/carry.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 

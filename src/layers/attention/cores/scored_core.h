@@ -5,7 +5,7 @@
 #include "layers/attention/cores/attention_core.h"
 #include "layers/attention/cores/head_groups.h"
 #include "layers/attention/cores/per_dim_scale.h"
-#include "layers/dropout.h"
+#include "layers/dropout/dropout.h"
 
 namespace axle {
 

@@ -1,4 +1,4 @@
-#include "layers/stochastic_depth.h"
+#include "layers/dropout/stochastic_depth.h"
 
 #include "testing/layer_laws.h"
 

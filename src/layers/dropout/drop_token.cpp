@@ -1,4 +1,4 @@
-#include "layers/drop_token.h"
+#include "layers/dropout/drop_token.h"
 
 #include <fmt/format.h>
 

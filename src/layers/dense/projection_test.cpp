@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/linear.h"
+#include "layers/dense/linear.h"
+#include "layers/dense/multi_linear.h"
+#include "layers/dense/unit_norm_linear.h"
 #include "layers/models/lm_head.h"
-#include "layers/multi_linear.h"
 #include "layers/products/lora_product.h"
-#include "layers/unit_norm_linear.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
 

@@ -1,4 +1,4 @@
-#include "layers/dropout.h"
+#include "layers/dropout/dropout.h"
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"

@@ -1,4 +1,4 @@
-#include "layers/linear.h"
+#include "layers/dense/linear.h"
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"

@@ -1,8 +1,8 @@
 // PJRT's binary interface: compiling, running, storing and inspecting programs.
 #pragma once
 
-#include "pjrt/abi.h"
-#include "pjrt/abi_buffer.h"
+#include "pjrt/abi/buffer.h"
+#include "pjrt/abi/plugin.h"
 
 namespace axle::pjrt {
 

@@ -1,4 +1,4 @@
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -9,8 +9,8 @@
 #include "layers/blocks/repeat.h"
 #include "layers/convolution/conv1d.h"
 #include "layers/convolution/conv2d.h"
-#include "layers/linear.h"
-#include "layers/multi_linear.h"
+#include "layers/dense/linear.h"
+#include "layers/dense/multi_linear.h"
 #include "nn/init_per_group.h"
 #include "testing/test_layer.h"
 

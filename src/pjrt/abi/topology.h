@@ -1,7 +1,7 @@
 // PJRT's binary interface: compiling for absent devices, which a topology describes.
 #pragma once
 
-#include "pjrt/abi_executable.h"
+#include "pjrt/abi/executable.h"
 
 namespace axle::pjrt {
 

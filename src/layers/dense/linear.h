@@ -1,8 +1,8 @@
 // An affine map of the last dim.
 #pragma once
 
+#include "layers/dense/projection.h"
 #include "layers/products/plain_product.h"
-#include "layers/projection.h"
 
 namespace axle {
 

@@ -1,7 +1,7 @@
 // Several affine maps of the last dim, as one product.
 #pragma once
 
-#include "layers/multi_projection.h"
+#include "layers/dense/multi_projection.h"
 #include "layers/products/plain_product.h"
 
 namespace axle {

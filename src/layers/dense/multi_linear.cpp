@@ -1,4 +1,4 @@
-#include "layers/multi_linear.h"
+#include "layers/dense/multi_linear.h"
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"

@@ -1,4 +1,4 @@
-#include "layers/multi_projection.h"
+#include "layers/dense/multi_projection.h"
 
 #include "config/register.h"
 

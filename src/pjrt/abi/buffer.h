@@ -1,7 +1,7 @@
 // PJRT's binary interface: buffers and transfers between host and device.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "pjrt/abi/plugin.h"
 
 namespace axle::pjrt {
 

@@ -1,7 +1,7 @@
-// Compares abi_ffi.h with the published headers (tools/fetch_pjrt_header.sh).
+// Compares ffi.h with the published headers (tools/fetch_pjrt_header.sh).
 #include <gtest/gtest.h>
 
-#include "pjrt/kernels/abi_ffi.h"
+#include "pjrt/abi/ffi.h"
 
 #if __has_include("xla/pjrt/c/pjrt_c_api_ffi_extension.h") && __has_include("xla/ffi/api/c_api.h")
 #include "xla/ffi/api/c_api.h"

@@ -1,12 +1,12 @@
 // The binary interface of PJRT plugins (https://openxla.org/xla/pjrt), in our own declarations.
-// This file holds the parts that all calls share, errors, events and the plugin itself; abi_*.h
-// hold clients, buffers, executables and topologies.
+// This file holds the parts that all calls share, errors, events and the plugin itself. The other
+// files of this folder hold clients, buffers, executables, topologies and calls of kernels.
 //
 // A plugin exports `const Api* GetPjrtApi()`. The Api is a table of calls. Each call takes one
 // argument struct and returns an Error*, which is nullptr on success. The first field of an
 // argument struct is the size that the caller believes the struct to have. Each struct below holds
 // the table slot of its call in `kSlot` and mirrors PJRT minor version 114 byte for byte
-// (header_abi_test.cpp compares them).
+// (plugin_abi_test.cpp compares them).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "layers/unit_norm_linear.h"
+#include "layers/dense/unit_norm_linear.h"
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"

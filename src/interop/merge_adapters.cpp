@@ -1,4 +1,4 @@
-#include "infer/merge_adapters.h"
+#include "interop/merge_adapters.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // PJRT's binary interface: clients and their devices.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "pjrt/abi/plugin.h"
 
 namespace axle::pjrt {
 

@@ -1,4 +1,4 @@
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 
 #include "checkpoint/write.h"
 #include "data/tokenizers/byte_tokenizer.h"
-#include "infer/tiny_model_test.h"
+#include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/file_lock.h"
 #include "testing/error_of.h"

@@ -1,4 +1,4 @@
-#include "infer/import_model.h"
+#include "interop/import_model.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include "data/data_file.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
-#include "infer/model_folder.h"
 #include "interop/llama2c.h"
+#include "interop/model_folder.h"
 
 namespace axle {
 namespace {

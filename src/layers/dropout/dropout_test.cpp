@@ -1,4 +1,4 @@
-#include "layers/dropout.h"
+#include "layers/dropout/dropout.h"
 
 #include "testing/layer_laws.h"
 

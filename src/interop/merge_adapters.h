@@ -1,7 +1,7 @@
 // A model folder whose low-rank adapters are merged into the weights.
 #pragma once
 
-#include "infer/model_folder.h"
+#include "interop/model_folder.h"
 
 namespace axle {
 

@@ -1,4 +1,4 @@
-#include "layers/projection.h"
+#include "layers/dense/projection.h"
 
 #include "config/register.h"
 

@@ -5,7 +5,7 @@
 // mirror XLA's FFI version 0.3 (ffi_abi_test.cpp compares them).
 #pragma once
 
-#include "pjrt/abi.h"
+#include "pjrt/abi/plugin.h"
 
 namespace axle::pjrt {
 

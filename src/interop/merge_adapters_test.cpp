@@ -1,9 +1,9 @@
-#include "infer/merge_adapters.h"
+#include "interop/merge_adapters.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "infer/tiny_model_test.h"
+#include "interop/tiny_model_test.h"
 #include "layers/blocks/repeat.h"
 #include "modifiers/lora.h"
 #include "testing/error_of.h"

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "ir/hlo_builder.h"
-#include "ops/products/dot.h"
-#include "ops/windows/window.h"
 
 namespace axle {
 
@@ -28,18 +26,6 @@ HloRegion hlo_combiner(HloBuilder& b, std::string_view name, DType dtype);
 /// Reduces `dims` by "stablehlo.<name>", starting from `init`. `dims` are ascending.
 HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
                     const std::vector<int64_t>& dims);
-/// Returns the attributes of a window over all dims, for reduce_window and select_and_scatter.
-/// Dilations that are all 1 are left out: select_and_scatter has none.
-std::string mlir_window(const SlidingWindow& window);
-/// Returns the attribute `padding` of a window: a pair for each dim.
-std::string mlir_padding(const SlidingWindow& window);
-/// Reduces `counts` windows of all operands together by `combine`, starting from the scalars
-/// `init`. `combine` takes the elements so far, then the next ones.
-HloValues hlo_reduce_window(HloBuilder& b, const HloValues& x, const HloValues& init,
-                            const SlidingWindow& window, const Shape& counts,
-                            const std::function<HloValues(const HloValues&)>& combine);
-/// Returns the attribute precision_config of a product of two operands.
-std::string mlir_precision_config(Precision precision);
 /// Sorts the operands together along `axis`; the sort is stable. The first `num_keys` operands are
 /// the keys, compared by `direction` (LT or GT) with -0 = 0 and NaN above all other values.
 HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys,

@@ -266,6 +266,10 @@ std::string_view mlir_name(Precision precision) {
   constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
   return kNames[static_cast<size_t>(precision)];
 }
+std::string mlir_precision_config(Precision precision) {
+  return fmt::format("precision_config = [#stablehlo<precision {0}>, #stablehlo<precision {0}>]",
+                     mlir_name(precision));
+}
 
 Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
                    const DotOptions& options) {

@@ -22,6 +22,8 @@ enum class Precision : uint8_t { kDefault, kHigh, kHighest };
 
 /// Returns the name in StableHLO: "DEFAULT", "HIGH" or "HIGHEST".
 std::string_view mlir_name(Precision precision);
+/// Returns the StableHLO attribute precision_config of a product of two operands.
+std::string mlir_precision_config(Precision precision);
 
 struct DotOptions {
   /// dtype of the result; none: dtype of the operands. Any float for floats, a wider integer of the

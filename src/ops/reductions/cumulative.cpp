@@ -11,6 +11,7 @@
 #include "ops/reductions/combine.h"
 #include "ops/reductions/softmax.h"
 #include "ops/stablehlo.h"
+#include "ops/windows/window_stablehlo.h"
 
 namespace axle {
 namespace {

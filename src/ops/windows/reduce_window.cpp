@@ -8,6 +8,7 @@
 #include "ops/stablehlo.h"
 #include "ops/windows/select_and_scatter.h"
 #include "ops/windows/slide.h"
+#include "ops/windows/window_stablehlo.h"
 
 namespace axle {
 namespace {

@@ -12,6 +12,7 @@
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
 #include "ops/windows/slide.h"
+#include "ops/windows/window_stablehlo.h"
 
 namespace axle {
 namespace {

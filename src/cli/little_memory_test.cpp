@@ -12,6 +12,7 @@
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "layers/models/causal_lm.h"
 #include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 

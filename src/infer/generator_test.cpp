@@ -5,6 +5,7 @@
 #include "config/register.h"
 #include "infer/decode_programs.h"
 #include "interop/tiny_model_test.h"
+#include "layers/blocks/repeat.h"
 #include "nn/functional.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -11,6 +11,7 @@
 #include "layers/blocks/stacked.h"
 #include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "learn/schedules/segments_schedule.h"
 #include "modifiers/set_remat.h"

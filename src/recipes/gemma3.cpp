@@ -14,6 +14,7 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/hybrid_norm.h"
 #include "layers/blocks/pattern.h"
+#include "layers/models/causal_lm.h"
 #include "modifiers/set_mesh.h"
 #include "recipes/language_model.h"
 

@@ -6,6 +6,7 @@
 #include "layers/attention/qkv/fused_qkv.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"
+#include "layers/models/causal_lm.h"
 #include "layers/norms/layer_norm.h"
 #include "layers/positions/learned_positions.h"
 #include "recipes/language_model.h"

@@ -10,6 +10,7 @@
 #include "layers/blocks/transformer_layer.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/models/causal_lm.h"
 #include "layers/norms/rms_norm.h"
 #include "learn/schedules/warmup_schedule.h"
 #include "learn/transforms/clip_by_global_norm.h"

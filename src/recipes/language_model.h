@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/tokenizers/tokenizer.h"
+#include "layers/models/decoder.h"
 #include "modifiers/modifier.h"
 #include "nn/remat_policies.h"
 #include "train/trainer.h"

@@ -1,6 +1,7 @@
 // Every recipe can be traced, differentiated and lowered, whatever its size.
 #include <gtest/gtest.h>
 
+#include "layers/models/causal_lm.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/resolve.h"
 #include "recipes/resolve/use_data.h"

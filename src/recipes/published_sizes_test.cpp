@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/experts/moe.h"
+#include "layers/models/causal_lm.h"
 #include "recipes/recipe.h"
 #include "testing/test_name.h"
 #include "train/trainer.h"

@@ -11,6 +11,7 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/mesh_axes.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "recipes/language_model.h"
 

@@ -9,6 +9,7 @@
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/pre_norm.h"
+#include "layers/models/causal_lm.h"
 #include "layers/norms/rms_norm.h"
 #include "learn/test_program_test.h"
 #include "learn/transforms/clip_by_global_norm.h"

@@ -5,6 +5,7 @@
 #include "infer/decode_programs.h"
 #include "interop/model_folder.h"
 #include "io/file.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/distillation.h"
 #include "learn/optimizers/sgd.h"
 #include "pjrt/make_runtime.h"

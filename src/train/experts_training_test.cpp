@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "layers/blocks/repeat.h"
 #include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
 #include "nn/remat_policies.h"

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "layers/models/causal_lm.h"
 #include "learn/learner.h"
 #include "learn/optimizer.h"
 #include "learn/optimizers/adafactor.h"

@@ -3,6 +3,7 @@
 
 #include "base/tree.h"
 #include "checkpoint/restore.h"
+#include "layers/models/causal_lm.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

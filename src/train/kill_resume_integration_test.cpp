@@ -8,6 +8,7 @@
 #include "checkpoint/folder.h"
 #include "data/text_input.h"
 #include "io/event_reader_test.h"
+#include "layers/models/causal_lm.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "testing/temp_dir.h"
 #include "train/record/tensorboard_writer.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "layers/blocks/repeat.h"
 #include "layers/norms/batch_norm.h"
 #include "layers/norms/norm.h"
 #include "nn/remat_policies.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/models/causal_lm.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_partition.h"
 #include "nn/remat_policies.h"

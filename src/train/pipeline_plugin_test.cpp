@@ -1,6 +1,7 @@
 // Tests training steps of pipelines on a plugin: virtual devices give what one device gives, and
 // what the layers without stages give.
 #include "config/replace.h"
+#include "layers/blocks/repeat.h"
 #include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
 #include "layers/pipeline/circular.h"

@@ -4,6 +4,7 @@
 #include "data/synthetic_input.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stacked.h"
+#include "layers/models/causal_lm.h"
 #include "learn/transforms/clip_by_global_norm.h"
 #include "train/trainer.h"
 

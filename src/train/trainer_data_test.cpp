@@ -1,6 +1,7 @@
 // Tests the data of resumed runs: the same text under another name, another text, documents that
 // are left out.
 #include "data/text_input.h"
+#include "layers/models/causal_lm.h"
 #include "learn/schedules/warmup_schedule.h"
 #include "train/trainer_run_test.h"
 

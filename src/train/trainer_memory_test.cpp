@@ -1,5 +1,6 @@
 // A run's needs of host memory, compared with the memory that the host reports.
 #include "data/text_input.h"
+#include "layers/models/causal_lm.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

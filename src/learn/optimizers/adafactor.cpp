@@ -37,7 +37,6 @@ Adafactor::Adafactor(const Config& cfg, const Dims& dims, const Scope& scope)
                params_, scope) {
   if (cfg.b1) check_schedule(*cfg.b1, field_path(scope, "b1"), Fraction::kBounds);
   check_schedule(cfg.b2, field_path(scope, "b2"), Fraction::kBounds);
-  if (cfg.factoring == Factoring::kNone) return;
   const auto left_out = matching_paths(params_, cfg.unfactored, field_path(scope, "unfactored"));
   for (const auto& [path, spec] : params_) {
     const auto matrices = matrix_dims(spec);

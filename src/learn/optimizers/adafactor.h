@@ -25,16 +25,6 @@ constexpr auto texts_of(StepSize) {
       {{StepSize::kAbsolute, "absolute"}, {StepSize::kRelative, "relative"}});
 }
 
-/// Which parameters have factored second moments.
-enum class Factoring {
-  kMatrices,  // those with matrices (matrix_dims)
-  kNone,
-};
-constexpr auto texts_of(Factoring) {
-  return std::to_array<EnumText<Factoring>>(
-      {{Factoring::kMatrices, "matrices"}, {Factoring::kNone, "none"}});
-}
-
 /// u = gradient / sqrt(v) with v the moving mean of gradient^2 + eps. For matrices v is the product
 /// of its means over rows and over columns, divided by the mean of all. Each matrix of a stack has
 /// its own means. Then u is clipped by its root mean square, multiplied by the learning rate and,
@@ -61,9 +51,8 @@ class Adafactor final : public Optimizer {
     std::optional<Positive<double>> max_rms = 1.0;
     /// What the learning rate is a fraction of.
     StepSize step_size = StepSize::kAbsolute;
-    /// Which parameters have factored second moments.
-    Factoring factoring = Factoring::kMatrices;
-    /// Patterns of the paths of matrices that have no factored moments all the same.
+    /// Patterns of the paths of matrices (matrix_dims) without factored second moments; "**": no
+    /// moments are factored.
     std::vector<std::string> unfactored = {};
     /// Fraction of a weight that one step subtracts, before all other factors.
     NonNegative<double> weight_decay = 0;
@@ -71,8 +60,8 @@ class Adafactor final : public Optimizer {
     DecayFactor decay_factor = DecayFactor::kLearningRate;
     /// Factors of the decay for parameters whose path matches a pattern.
     WeightDecayScales weight_decay_scales = {};
-    AXLE_CONFIG(Adafactor, learning_rate, b1, b2, eps, max_rms, step_size, factoring, unfactored,
-                weight_decay, decay_factor, weight_decay_scales)
+    AXLE_CONFIG(Adafactor, learning_rate, b1, b2, eps, max_rms, step_size, unfactored, weight_decay,
+                decay_factor, weight_decay_scales)
   };
   Adafactor(const Config& cfg, const Dims& dims, const Scope& scope);
 

@@ -7,6 +7,7 @@
 
 #include "data/text_input.h"
 #include "io/file.h"
+#include "layers/models/causal_lm.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
 #include "learn/test_program_test.h"

@@ -11,6 +11,7 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top2_router.h"
 #include "layers/mesh_axes.h"
+#include "layers/models/causal_lm.h"
 #include "modifiers/set_fields.h"
 #include "modifiers/set_remat.h"
 #include "recipes/axlearn/family.h"

@@ -8,6 +8,7 @@
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/repeat.h"
+#include "layers/models/causal_lm.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
 #include "recipes/language_model.h"

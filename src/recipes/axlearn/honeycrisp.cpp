@@ -7,6 +7,7 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/repeat.h"
 #include "layers/mesh_axes.h"
+#include "layers/models/causal_lm.h"
 #include "learn/optimizers/adastar.h"
 #include "learn/optimizers/skip_and_clip.h"
 #include "recipes/axlearn/family.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "layers/models/causal_lm.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaluation/evaler.h"
 #include "train/tiny_config_test.h"

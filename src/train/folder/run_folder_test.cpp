@@ -10,6 +10,7 @@
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "io/file.h"
+#include "layers/models/causal_lm.h"
 #include "layers/norms/layer_norm.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -6,6 +6,7 @@
 #include "config/document/print.h"
 #include "layers/blocks/pattern.h"
 #include "layers/experts/moe.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "learn/transforms/scale_by_path.h"
 #include "testing/error_of.h"

@@ -1,8 +1,9 @@
-// Qwen3: dense models and two with experts, with norms of queries and keys. The learning rates and
-// batches are not published; those here are of a Llama of the size.
+// Qwen3: dense models and two with experts, with norms of queries and keys. Qwen does not publish
+// learning rates and batches. Those of qwen3-30B-A3B are AXLearn's; those of the other sizes are of
+// a Llama of the size.
 //
 // Source: Yang et al. 2025, arXiv 2505.09388, section 2 and tables 1 and 2, and the configs of the
-//   model cards.
+//   model cards; apple/axlearn, experiments/text/gpt/qwen.py (qwen3-30B-A3B-bs8m-seq8k).
 #include "config/register.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/normed_qkv.h"
@@ -13,6 +14,7 @@
 #include "layers/mesh_axes.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
+#include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -34,10 +36,11 @@ Child<Mixer> dense(int64_t hidden_dim) {
 }
 
 Child<Mixer> experts(int64_t num_experts, int64_t top_k, int64_t hidden_dim) {
-  return MoE::Config{.num_experts = num_experts,
-                     .router = TopKRouter::Config{.top_k = top_k},
-                     .hidden_dim = FixedDim{.dim = hidden_dim},
-                     .gate = Linear::Config{.bias = false}};
+  return MoE::Config{
+      .num_experts = num_experts,
+      .router = TopKRouter::Config{.top_k = top_k, .losses = {.load_balance = 0.001, .z = 0}},
+      .hidden_dim = FixedDim{.dim = hidden_dim},
+      .gate = Linear::Config{.bias = false}};
 }
 
 const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f};
@@ -65,7 +68,7 @@ Trainer::Config with_norm(Trainer::Config cfg) {
   return cfg;
 }
 
-Trainer::Config qwen3(const Size& s, Mesh sharding) {
+LanguageModel qwen3_run(const Size& s, Mesh sharding) {
   LanguageModel m{
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = kVocab,
@@ -78,13 +81,14 @@ Trainer::Config qwen3(const Size& s, Mesh sharding) {
       .mesh_rules = {cpu_rule()},
   };
   if (s.untied_head) m.decoder.lm_head = LmHead::Config{};
-  return with_norm(language_model(m));
+  return m;
 }
-Trainer::Config qwen3_dense(const Size& s) { return qwen3(s, one_axis("fsdp")); }
+Trainer::Config qwen3_dense(const Size& s) {
+  return with_norm(language_model(qwen3_run(s, one_axis("fsdp"))));
+}
 // The vocabulary is sharded as AXLearn's recipe of the 30B model shards it.
-Trainer::Config qwen3_moe(const Size& s) {
-  Trainer::Config cfg =
-      qwen3(s, {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}});
+Trainer::Config qwen3_moe(const LanguageModel& m) {
+  Trainer::Config cfg = with_norm(language_model(m));
   auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
   decoder.emb.options.partition = decoder.lm_head->options.partition =
       PartitionSpec{{kShardAxes, kModelDimAxes}};
@@ -150,21 +154,34 @@ Trainer::Config qwen3_32B() {
 AXLE_REGISTER(qwen3_32B, "qwen3-32B")
 
 Trainer::Config qwen3_30B_A3B() {
-  return qwen3_moe({.num_layers = 48,
-                    .model_dim = 2048,
-                    .num_heads = 32,
-                    .num_kv_heads = 4,
-                    .feed_forward = experts(128, 8, 768)});
+  constexpr int64_t kModelDim = 2048, kPublishedSeqLen = 8 * kKi;
+  LanguageModel m = qwen3_run({.num_layers = 48,
+                               .model_dim = kModelDim,
+                               .num_heads = 32,
+                               .num_kv_heads = 4,
+                               .feed_forward = experts(128, 8, 768)},
+                              all_axes({.data = -1, .fsdp = 8}));
+  m.decoder.max_seq_len = m.seq_len = kPublishedSeqLen;
+  m.learner.max_step = 250'000;
+  m.keep_every_steps = 5000;
+  m.eval_every_steps = 25'000;
+  Trainer::Config cfg = qwen3_moe(m);
+  cfg.model.get_if<CausalLM>()->z_loss_scale = 1e-6;
+  cfg.learner.get_if<Learner>()->optimizer =
+      with_mup_simple(AdamW::Config{}, {.model_dim = kModelDim, .final_fraction = 0.005});
+  return cfg;
 }
 AXLE_REGISTER(qwen3_30B_A3B, "qwen3-30B-A3B")
 
 Trainer::Config qwen3_235B_A22B() {
-  return qwen3_moe({.num_layers = 94,
-                    .model_dim = 4096,
-                    .num_heads = 64,
-                    .num_kv_heads = 4,
-                    .feed_forward = experts(128, 8, 1536),
-                    .peak_lr = 1.5e-4});
+  return qwen3_moe(
+      qwen3_run({.num_layers = 94,
+                 .model_dim = 4096,
+                 .num_heads = 64,
+                 .num_kv_heads = 4,
+                 .feed_forward = experts(128, 8, 1536),
+                 .peak_lr = 1.5e-4},
+                {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}}));
 }
 AXLE_REGISTER(qwen3_235B_A22B, "qwen3-235B-A22B")
 

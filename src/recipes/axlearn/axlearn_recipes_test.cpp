@@ -1,4 +1,4 @@
-// Compares Gala, Honeycrisp, Envy and GSPMD with the published configs: the numbers of the run and
+// Compares Gala, Honeycrisp, Envy, GSPMD and a Qwen3 with the published configs: the numbers of the run and
 // one update. For the parameters, see inspect/parameter_table_parity_test.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include "data/text_input.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"
+#include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
 #include "learn/test_program_test.h"
@@ -123,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(All, AxlearnRecipes,
                                            "gala-sigmoid-85M-4k-hybridnorm-alibi",
                                            "gala-sigmoid-7B-4k-hybridnorm-alibi", "honeycrisp-test",
                                            "honeycrisp-85M", "honeycrisp-3B", "envy-test",
-                                           "envy-Switch-Large", "envy-Switch-XXL"),
+                                           "envy-Switch-Large", "envy-Switch-XXL", "qwen3-30B-A3B"),
                          kNamedByText);
 
 TEST(GspmdRecipe, HasThePublishedOptimizer) {
@@ -147,7 +148,33 @@ TEST(GspmdRecipe, HasThePublishedOptimizer) {
   EXPECT_EQ(double(rate->warmup_steps), number("learning_rate.warmup_steps"));
   EXPECT_EQ(rate->exponent, -number("learning_rate.decay_power"));
   EXPECT_TRUE(config.learner.get_if<Learner>()->transforms.empty());
-  EXPECT_EQ(double(*config.max_steps), std::stod(published.at("max_step").get<std::string>()));
+}
+
+TEST(GspmdRecipe, HasThePublishedPipelineAndMesh) {
+  const Trainer::Config config = recipe("gspmd-16B");
+  const auto published =
+      Json::parse(read_file(reference_file("axlearn/params/gspmd-16B.json"))).at("hyperparameters");
+  const auto number = [&](const std::string& name) {
+    return std::stoll(published.at(name).get<std::string>());
+  };
+  const auto* layers =
+      config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers.get_if<Pipeline>();
+  ASSERT_TRUE(layers);
+  EXPECT_EQ(layers->num_layers, number("model.decoder.transformer.num_layers"));
+  EXPECT_EQ(layers->num_microbatches, number("model.decoder.transformer.num_microbatches"));
+  EXPECT_EQ(config.mesh.size("pipeline"), number("model.decoder.transformer.num_stages"));
+  EXPECT_EQ(config.max_steps, number("max_step"));
+  ASSERT_EQ(config.mesh.axes.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) {
+    const MeshAxis& axis = config.mesh.axes[i];
+    const auto size_at = [&](const char* shape) {
+      return number(fmt::format("mesh_shape['{}'][{}]", shape, i));
+    };
+    const int64_t across = size_at("dcn_mesh_shape"), within = size_at("ici_mesh_shape");
+    EXPECT_EQ(axis.name, published.at(fmt::format("mesh_axis_names[{}]", i)).get<std::string>());
+    EXPECT_EQ(axis.size, across == -1 ? -1 : across * within) << axis.name;
+    if (across != -1) EXPECT_EQ(axis.across, across) << axis.name;
+  }
 }
 
 }  // namespace

@@ -7,14 +7,21 @@
 #include "config/register.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/repeat.h"
 #include "layers/models/causal_lm.h"
+#include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
 #include "recipes/language_model.h"
 
 namespace axle {
 namespace {
+
+// The two stages lie on two sides of the slow network.
+Mesh mesh() {
+  Mesh out = all_axes({.pipeline = 2, .data = -1, .model = 8});
+  out.axes.front().across = 2;
+  return out;
+}
 
 Trainer::Config gspmd_16B() {
   constexpr int64_t kSeqLen = 1024;
@@ -36,11 +43,12 @@ Trainer::Config gspmd_16B() {
       .decoder = {.model_dim = 4096,
                   .vocab_size = 32 * kKi,
                   .max_seq_len = kSeqLen,
-                  .layers = Repeat::Config{.num_layers = 64, .layer = layer}},
+                  .layers =
+                      Pipeline::Config{.num_layers = 64, .num_microbatches = 16, .layer = layer}},
       .learner = {.max_step = 100'000},
       .tokens_per_batch = 512 * kSeqLen,
       .seq_len = kSeqLen,
-      .mesh = all_axes({.data = -1, .model = 8}),
+      .mesh = mesh(),
       .mesh_rules = {cpu_rule()},
   });
   auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();

@@ -113,7 +113,8 @@ def table(config, lines):
                 v.endswith("FusedGroupedQKVLinear") for v in config.values()):
             shape, axes = [3] + shape, [None] + axes
         if "/transformer/" in path:
-            shape, axes = [layers] + shape, [None] + axes
+            # A layer of a pipeline has no axis of its own: the stages are told apart by `pipeline`.
+            shape, axes = [layers] + shape, ["pipeline" if "pipeline/" in path else None] + axes
         path = re.sub(r"pipeline/layer/layer\d+/", "repeat/layer/", path)
         row = {"axes": axes, "dtype": "float32", "init": init, "shape": shape,
                "weight_decay_scale": None}

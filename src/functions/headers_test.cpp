@@ -84,6 +84,7 @@ const std::map<std::string, std::string> kInternal = {
     {"ops/reductions/combine.h", "rules"},
     {"ops/rules.h", "rules"},
     {"ops/stablehlo.h", "lowering"},
+    {"ops/windows/window_stablehlo.h", "lowering"},
     {"ops/windows/slide.h", "interpreter"},
     {"transform/batch_region.h", "batching"},
     {"transform/body.h", "rules"},

@@ -188,16 +188,18 @@ TEST(CausalLM, TakesInAuxiliaryLossesThroughLoopAndRemat) {
   const Tree<HostTensor> inputs = batch(HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1}));
   const auto result = layer.call(inputs, {.training = true});
   EXPECT_TRUE(result.aux_losses.empty()) << "they are in the loss";
-  EXPECT_NEAR(result.outputs[0].at(0), result.outputs[3].at(0) + 30, 1e-4);
+  EXPECT_NEAR(result.outputs[0].at(0), result.outputs[4].at(0) + 30, 1e-4);
   EXPECT_EQ(result.outputs[2].at(0), 30) << "aux_loss";
+  EXPECT_EQ(result.outputs[3].at(0), 30) << "aux_loss/square";
 
   const testing::LayerFunction fn = layer.function(inputs, {.training = true});
   const auto paths = fn.parameter_paths();
   const auto at = static_cast<size_t>(
       std::ranges::find(paths, "causal_lm/decoder/layers/layer/body/w") - paths.begin());
   const HostTensor one = HostTensor::scalar(1.0f), none = HostTensor::scalar(0.0f);
-  EXPECT_EQ(eval(testing::gradient_function(fn, {one, none, none, none, none}), fn.arguments())[at],
-            HostTensor({2, 2}, {2.0f, 4.0f, 6.0f, 8.0f}));
+  EXPECT_EQ(
+      eval(testing::gradient_function(fn, {one, none, none, none, none, none}), fn.arguments())[at],
+      HostTensor({2, 2}, {2.0f, 4.0f, 6.0f, 8.0f}));
 }
 
 TEST(CausalLM, NamesWhatTheBatchLacks) {

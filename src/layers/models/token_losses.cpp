@@ -50,12 +50,16 @@ void add_loss(ModelOutput& out, std::string_view name, const Tensor& loss) {
 void take_aux_losses(ModelOutput& out) {
   Tree<Tensor> aux_losses = std::exchange(Invocation::current().collection().aux_losses, {});
   if (aux_losses.empty()) return;
+  const auto add = [](Tensor& to, const Tensor& term) { to = to ? to + term : term; };
   Tensor total;
+  Tree<Tensor> by_name;
   for (const auto& [path, value] : aux_losses) {
     const Tensor term = astype(sum(value), out.loss.dtype());
-    total = total ? total + term : term;
+    add(total, term);
+    add(by_name["aux_loss/" + path.substr(path.rfind('/') + 1)], term);
   }
   add_loss(out, "aux_loss", total);
+  out.metrics.merge(std::move(by_name));
 }
 
 }  // namespace axle

@@ -26,8 +26,8 @@ ModelOutput mean_losses(const LossSums& sums, const Tensor& num_targets, double 
 /// Adds a loss to the objective and reports it.
 void add_loss(ModelOutput& out, std::string_view name, const Tensor& loss);
 
-/// Takes all auxiliary losses of the invocation into the loss, and reports their sum as "aux_loss"
-/// if there are any.
+/// Takes all auxiliary losses of the invocation into the loss. If there are any, reports their sum
+/// as "aux_loss" and the sums of equal names, over the layers, as "aux_loss/<name>".
 void take_aux_losses(ModelOutput& out);
 
 }  // namespace axle

@@ -42,7 +42,7 @@ TEST(OptimizerOptions, OthersUpdateWhatIsExcluded) {
     const HostTree got = after(config, 3);
     EXPECT_EQ(got.at("w"), by_adamw.at("w")) << name;
     EXPECT_EQ(got.at("b"), by_adamw.at("b")) << name;
-    EXPECT_GT(testing::relative_difference(got.at("u"), by_adamw.at("u")), 0.01) << name;
+    EXPECT_GT(testing::relative_difference(got.at("u"), by_adamw.at("u")), 0.001) << name;
   }
 }
 
@@ -54,7 +54,8 @@ TEST(OptimizerOptions, SidesOverMaxDimAreNotTurned) {
                         .b2 = 0.95,
                         .every_steps = 1,
                         .max_dim = max_dim,
-                        .weight_decay = 0};
+                        .weight_decay = 0,
+                        .others = kAdamW};
   };
   const HostTree by_adam = after(Adam::Config{.learning_rate = kRate, .b1 = 0.9, .b2 = 0.95}, 4);
   EXPECT_LT(testing::relative_difference(after(soap(2), 4).at("w"), by_adam.at("w")), 1e-6);
@@ -66,7 +67,8 @@ TEST(OptimizerOptions, SidesOverMaxDimAreNotTurned) {
 }
 
 TEST(OptimizerOptions, BasisDecayWeighsTheProductsOfGradients) {
-  OptimizerRun run(Soap::Config{.learning_rate = kRate, .basis_decay = 0.75}, initial());
+  OptimizerRun run(Soap::Config{.learning_rate = kRate, .basis_decay = 0.75, .others = kAdamW},
+                   initial());
   run.step(gradients(0));
   const std::vector<double> g = doubles(gradients(0).at("w")),
                             right = doubles(run.state.at("right/w"));
@@ -117,8 +119,9 @@ TEST(OptimizerOptions, L2ScalesNameTheParametersThatDecay) {
 }
 
 TEST(OptimizerOptions, AdafactorWithoutFactorsKeepsWholeMoments) {
-  const OptimizerRun whole(Adafactor::Config{.unfactored = {"**"}}, initial());
-  const OptimizerRun factored(Adafactor::Config{}, initial());
+  const OptimizerRun whole(Adafactor::Config{.learning_rate = kRate, .unfactored = {"**"}},
+                           initial());
+  const OptimizerRun factored(Adafactor::Config{.learning_rate = kRate}, initial());
   EXPECT_EQ(whole.state.at("v/w").shape(), (Shape{6, 3}));
   EXPECT_EQ(
       factored.state.at("v_over_rows/w").size() + factored.state.at("v_over_columns/w").size(), 9);

@@ -19,6 +19,9 @@ enum class StateUpdate {
   /// By set_state. Where parts of a batch see the layer apart, as experts do, the largest value of
   /// all parts counts.
   kMaximum,
+  /// By set_state. Every training step begins with ones, whatever the step before left. So a layer
+  /// knows its first call of a step, where microbatches call it several times.
+  kStepStart,
   /// By the backward pass: the gradient of the objective with respect to the state, as a custom_vjp
   /// that takes the state defines it. Where parts of a batch see the layer apart, the largest one
   /// counts. Several calls of the layer in one step add up.

@@ -6,6 +6,7 @@
 #include "layers/blocks/repeat.h"
 #include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
+#include "layers/pipeline/pipeline.h"
 #include "nn/remat_policies.h"
 #include "pjrt/make_runtime.h"
 #include "train/step_run_test.h"
@@ -117,6 +118,30 @@ TEST_F(ExpertsTraining, TheBiasKeepsExpertsInUseWithoutALoss) {
   const auto with = steps(0.02);
   EXPECT_FALSE(with[0].contains("aux_loss"));
   expect_balanced(with, steps(0));
+}
+
+// Microbatches of a step see one bias and count together, whoever makes them.
+TEST_F(ExpertsTraining, MicrobatchesMoveTheBiasAsTheWholeBatchDoes) {
+  const MoE::Config moe = experts(BalancedRouter::Config{
+      .top_k = 2, .losses = {.load_balance = 0, .z = 0, .sequence_balance = 0}});
+  const auto states = [&](const Child<Model>& model, int64_t microbatches) {
+    Child<Learner> learner = tiny_learner();
+    learner.get_if<Learner>()->microbatches = microbatches;
+    StepRun run(*runtime_, {.model = model, .learner = learner, .batch = batch_spec(8, 16)});
+    train(run, run.initial_state(3), 2);
+    return run.state();
+  };
+  const std::string bias = "model/decoder/layers/layer/feed_forward/body/router/bias";
+  const HostTensor expected = states(model_of(moe, false), 1).at(bias);
+  EXPECT_NE(expected, HostTensor(expected.type()));
+  EXPECT_EQ(states(model_of(moe, false), 4).at(bias), expected);
+
+  TransformerLayer::Config layer = tiny_layer();
+  layer.feed_forward.get_if<PreNorm>()->body = moe;
+  const Child<Model> pipeline =
+      tiny_model(Pipeline::Config{.num_layers = 2, .num_microbatches = 4, .layer = layer});
+  EXPECT_EQ(states(pipeline, 1).at(bias), expected);
+  EXPECT_EQ(states(pipeline, 2).at(bias), expected);
 }
 
 }  // namespace

@@ -111,6 +111,10 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
 
 StepObjective::StepObjective(const ProgramParts& parts, StepInputs inputs)
     : parts_(parts), inputs_(std::move(inputs)) {
+  for (const auto& [path, spec] : parts_.model.state_specs()) {
+    if (spec.update == StateUpdate::kStepStart)
+      inputs_.layers.at(path) = ones_like(inputs_.layers.at(path));
+  }
   const int64_t n = parts.learner->microbatches();
   for (const auto& [name, x] : inputs_.batch) {
     if (n == 1 || (x.rank() > 0 && x.dim(0) % n == 0)) continue;

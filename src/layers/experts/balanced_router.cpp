@@ -24,7 +24,9 @@ BalancedRouter::BalancedRouter(const Config& cfg, const Dims& dims, const Scope&
                    dims, scope),
       cfg_(cfg) {
   check_groups();
-  declare_state("bias", {.shape = {dims.num_experts}});
+  for (const char* name : {"bias", "step_bias", "step_load"})
+    declare_state(name, {.shape = {dims.num_experts}});
+  declare_state("step_start", {.init = Ones{}, .update = StateUpdate::kStepStart});
 }
 
 void BalancedRouter::check_groups() const {
@@ -54,17 +56,27 @@ Tensor BalancedRouter::within_top_groups(const Tensor& biased_BTE) const {
   return select(repeat(is_chosen, size, 2), biased_BTE, -std::numeric_limits<double>::infinity());
 }
 
-void BalancedRouter::update_bias(const Tensor& experts_BTK) {
-  const Tensor count_E = counts_of(experts_BTK, num_experts()), bias_E = state("bias");
-  const Tensor direction_E = astype(sign(mean(count_E) - count_E), bias_E.dtype());
-  set_state("bias", bias_E + cfg_.update_rate * direction_E);
+Tensor BalancedRouter::routing_bias() {
+  if (!is_training()) return state("bias");
+  return select(state("step_start") > 0, state("bias"), state("step_bias"));
+}
+
+void BalancedRouter::update_bias(const Tensor& step_bias_E, const Tensor& experts_BTK) {
+  const Tensor earlier_E = select(state("step_start") > 0, 0, state("step_load"));
+  const Tensor load_E =
+      earlier_E + astype(counts_of(experts_BTK, num_experts()), earlier_E.dtype());
+  set_state("bias", step_bias_E + cfg_.update_rate * sign(mean(load_E) - load_E));
+  set_state("step_bias", step_bias_E);
+  set_state("step_load", load_E);
+  set_state("step_start", zeros_like(state("step_start")));
 }
 
 Routing BalancedRouter::forward(const Tensor& x_BTD) {
   const Tensor logits_BTE = logits(x_BTD), scores_BTE = cfg_.score(logits_BTE);
-  const Tensor biased_BTE = stop_gradient(scores_BTE) + astype(state("bias"), scores_BTE.dtype());
+  const Tensor bias_E = routing_bias();
+  const Tensor biased_BTE = stop_gradient(scores_BTE) + astype(bias_E, scores_BTE.dtype());
   const Tensor experts_BTK = top_k(within_top_groups(biased_BTE), num_choices()).second;
-  if (is_training()) update_bias(experts_BTK);
+  if (is_training()) update_bias(bias_E, experts_BTK);
   const Tensor weights_BTK =
       cfg_.routed_scale * shares_of(take_along_axis(scores_BTE, experts_BTK));
   return routing(logits_BTE, scores_BTE, experts_BTK, weights_BTK, num_choices());

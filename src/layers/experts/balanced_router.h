@@ -11,14 +11,17 @@ namespace axle {
 
 /// Each token goes to the top_k experts with the largest score + bias. The bias of an expert is
 /// state: each training step lowers it by update_rate if the expert got more tokens than the mean,
-/// and raises it if it got fewer. Weights come from the scores without bias: divided by the sum of
-/// the chosen ones, times routed_scale.
+/// and raises it if it got fewer. All microbatches of a step are routed by the bias before the step
+/// and count together. Weights come from the scores without bias: divided by the sum of the chosen
+/// ones, times routed_scale.
 ///
 /// With num_expert_groups > 1, experts of consecutive numbers form groups. A token chooses only
 /// among the top_groups groups with the largest sum of their two largest biased scores.
 ///
 /// Shapes: x_BTD f32|bf16 -> experts i32[B, T, K], weights f32[B, T, K] that sum to routed_scale.
-/// State: bias f32[E]. Evaluation and decoding use it and leave it as it is.
+/// State: bias f32[E]. Evaluation and decoding use it and leave it as it is. Of the step in
+/// progress: step_bias f32[E], the bias before it; step_load f32[E], the tokens of each expert so
+/// far; step_start f32[], 1 before the first microbatch.
 /// Throws ConfigError at construction if the groups do not divide the experts, or are too few or
 /// too small for the choices.
 class BalancedRouter final : public LinearRouter {
@@ -52,7 +55,10 @@ class BalancedRouter final : public LinearRouter {
   void check_groups() const;
   /// Returns biased_BTE with -infinity for experts outside of the chosen groups.
   Tensor within_top_groups(const Tensor& biased_BTE) const;
-  void update_bias(const Tensor& experts_BTK);
+  /// Returns the bias that routes this call.
+  Tensor routing_bias();
+  /// Counts the choices of this call, and moves the bias from that of the step's start.
+  void update_bias(const Tensor& step_bias_E, const Tensor& experts_BTK);
 
   Config cfg_;
 };

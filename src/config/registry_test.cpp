@@ -32,16 +32,6 @@ TEST(Registry, TwoOfOneNameIsAnError) {
   EXPECT_NO_THROW(register_config(Axis::config_type())) << "plain structs have no name to clash";
 }
 
-TEST(Registry, AFieldThatIsListedTwiceIsNamedWithItsClass) {
-  const Axis axis;
-  const void* const at[] = {&axis.name, &axis.name};
-  const TypeOps* const ops[] = {&kOps<std::string>, &kOps<std::string>};
-  EXPECT_EQ(error_of([&] { detail::make_fields("Axis", "name, name", &axis, at, ops); }),
-            "AXLE_CONFIG(Axis, ...): expected each field once, got 'name' twice; name the one that "
-            "is left out instead");
-  EXPECT_EQ(detail::make_fields("Axis", "name, size", &axis, at, ops).size(), 2u);
-}
-
 TEST(Registry, MakesDefaultsByName) {
   EXPECT_EQ(make_config(role_info<Norm>(), "Scale").get_if<Scale::Config>()->factor, 2);
   EXPECT_EQ(error_of([] { make_config(role_info<Norm>(), "Scael"); }),

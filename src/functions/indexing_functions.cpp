@@ -45,6 +45,7 @@ std::vector<Function> order() {
           function("sort_key_val(operands, axis=-1, num_keys=1, order=ascending)", sort_key_val),
           function("argsort(x, axis=-1, order=ascending)", argsort),
           function("top_k(x, k)", top_k),
+          function("approx_max_k(x, k, axis=-1, options)", approx_max_k),
           function("searchsorted(sorted, values, side=left)", searchsorted),
           function("digitize(x, edges, closed=left)", digitize),
           function("isin(x, set)", isin),

@@ -9,6 +9,7 @@ std::vector<Function> rows() {
   return {function("cholesky(x)", cholesky),
           function("eigh(x)", eigh),
           function("qr(x)", qr),
+          function("vector_norm(x, axes=[-1], p=2, keep_dims=false)", vector_norm),
           function("matrix_norm(x, norm=frobenius)", matrix_norm),
           function("solve(a, b)", solve),
           function("cho_solve(l, b)", cho_solve),

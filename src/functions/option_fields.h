@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "ops/movement/approx_max_k.h"
 #include "ops/movement/gather.h"
 #include "ops/movement/scatter.h"
 #include "ops/products/convolution.h"
@@ -31,6 +32,12 @@ void visit_fields(ScatterOptions& o, F visit) {
   visit("mode", o.mode);
   visit("indices_are_sorted", o.indices_are_sorted);
   visit("unique_indices", o.unique_indices);
+}
+template <class F>
+void visit_fields(ApproxMaxKOptions& o, F visit) {
+  visit("recall_target", o.recall_target);
+  visit("reduction_input_size_override", o.reduction_input_size_override);
+  visit("aggregate_to_topk", o.aggregate_to_topk);
 }
 template <class F>
 void visit_fields(GatherDims& o, F visit) {

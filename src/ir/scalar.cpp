@@ -5,6 +5,7 @@
 namespace axle {
 
 bool Scalar::fits(DType dtype) const {
+  if (dtype == DType::kPred) return std::visit([](auto v) { return v == 0 || v == 1; }, value_);
   if (!is_integer(dtype)) return true;
   return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<Computed<T>> && !std::is_same_v<T, bool>) {
@@ -26,7 +27,7 @@ bool Scalar::fits(DType dtype) const {
 }
 
 std::string Scalar::text() const {
-  if (const auto* const v = std::get_if<double>(&value_)) return fmt::format("{:.17g}", *v);
+  // The default format of doubles has the fewest digits from which they can be read back.
   return std::visit([](auto v) { return fmt::format("{}", v); }, value_);
 }
 

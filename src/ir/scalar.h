@@ -27,9 +27,9 @@ class Scalar {
     return std::visit([](auto v) { return convert_element<T>(v); }, value_);
   }
   /// True if the dtype can hold this number. Floats hold every number (rounded); integers hold
-  /// whole numbers in their range.
+  /// whole numbers in their range, and predicates 0 and 1.
   bool fits(DType dtype) const;
-  /// Returns decimal digits from which the number can be read back exactly.
+  /// Returns the fewest decimal digits from which the number can be read back exactly.
   std::string text() const;
 
  private:

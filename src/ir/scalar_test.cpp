@@ -28,6 +28,18 @@ TEST(Scalar, KeepsEveryInteger) {
   EXPECT_EQ(HostTensor::scalar(kMost).text(), "i64[] {9223372036854775807}");
 }
 
+TEST(Scalar, WritesTheFewestDigits) {
+  for (const double v :
+       {0.1, 1.0, -0.0, 1e10, 1e-8, 1e300, 1.0 / 3, 0x1p-1074, 0x1.fffffffffffffp1023}) {
+    EXPECT_EQ(std::strtod(Scalar(v).text().c_str(), nullptr), v);
+  }
+  EXPECT_EQ(Scalar(0.1).text(), "0.1");
+  EXPECT_EQ(Scalar(1.0).text(), "1");
+  EXPECT_EQ(Scalar(-0.0).text(), "-0");
+  EXPECT_EQ(Scalar(1e10).text(), "10000000000");
+  EXPECT_EQ(Scalar(1.0 / 3).text(), "0.3333333333333333");
+}
+
 TEST(Scalar, FitsItsDtypeOrNot) {
   struct Row {
     Scalar value;
@@ -58,6 +70,13 @@ TEST(Scalar, FitsItsDtypeOrNot) {
            {0.5, DType::kF32, true},
            {INFINITY, DType::kBF16, true},
            {kMost, DType::kF32, true},
+           {true, DType::kPred, true},
+           {0, DType::kPred, true},
+           {1.0, DType::kPred, true},
+           {2, DType::kPred, false},
+           {-1, DType::kPred, false},
+           {0.5, DType::kPred, false},
+           {std::nan(""), DType::kPred, false},
        }) {
     EXPECT_EQ(value.fits(dtype), fits) << value.text() << " in " << name_of(dtype);
   }

@@ -98,10 +98,11 @@ const OpRules iota_rules(
 // Returns a tensor of this type for the op `op` over these operands.
 Tensor filled(std::string_view op, Type type, Scalar value, const Values& operands = {}) {
   if (!value.fits(type.dtype)) {
-    shape_error(op,
-                fmt::format("expected a whole number in the range of {}, got {}",
-                            name_of(type.dtype), value.text()),
-                operands);
+    const std::string expected =
+        type.dtype == DType::kPred
+            ? "true or false, the values of a predicate"
+            : fmt::format("a whole number in the range of {}", name_of(type.dtype));
+    shape_error(op, fmt::format("expected {}, got {}", expected, value.text()), operands);
   }
   return emit(full_rules, {}, FullAttributes(std::move(type), value));
 }

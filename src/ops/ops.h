@@ -24,6 +24,7 @@
 #include "ops/elementwise/rounding.h"
 #include "ops/elementwise/total_order.h"
 #include "ops/elementwise/trigonometry.h"
+#include "ops/movement/approx_max_k.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/counting.h"
 #include "ops/movement/diagonal.h"

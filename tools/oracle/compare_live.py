@@ -45,6 +45,9 @@ def drawn(rng, like):
     return x.astype(like.dtype)
 
 
+# Functions that one process of axle computes: a run that is stopped has shown the groups before.
+GROUP = 20
+
 SPECIAL = [1, np.nan, -0.0, np.inf, -1, 0.5, 0.0, -np.inf, 2.5, 3e38, -3e38, 1.2e-38, -2.0]
 
 
@@ -132,18 +135,10 @@ class Batch:
         return json.loads(done.stdout)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--axle", default="axle", help="the program")
-    parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--special", action="store_true", help="special numbers in place of drawn floats")
-    parser.add_argument("functions", nargs="*", help="names of functions (default: all)")
-    args = parser.parse_args()
-    unknown = set(args.functions) - set(CALLS)
-    if unknown:
-        sys.exit(f"no line in functions.py: {', '.join(sorted(unknown))}")
+def compared(functions, args):
+    """The number of calls of the functions, the largest difference of each, and what is wrong with each that differs."""
     batch, wrong = Batch(), {}
-    for function in args.functions or sorted(CALLS):
+    for function in functions:
         for i, call in enumerate(CALLS[function]):
             for mapped in (False, True) if call.vmap else (False,):
                 name = f"{function}/{i}{'/vmap' if mapped else ''}"
@@ -152,6 +147,8 @@ def main():
                         batch.add(name, function, call, i, mapped, args.special)
                 except Exception as error:  # a mistake of the line in functions.py, or JAX cannot do it
                     wrong.setdefault(function, []).append(f"{name}: JAX: {str(error).splitlines()[0]}")
+    if not batch.cases:
+        return 0, {}, wrong
     report = batch.compare(args.axle, args.backend)
     largest = {}
     for tensor in report["tensors"]:
@@ -162,14 +159,35 @@ def main():
     for failure in report["failures"]:
         line = int(failure.split("cases.yaml:")[1].split(":")[0])
         name = batch.cases[line - 2]["name"]
-        wrong.setdefault(name.split("/")[0], []).append(f"{name}: {failure.split(': ', 1)[1]}")
-    for function in args.functions or sorted(CALLS):
-        verdict = "DIFFERS" if function in wrong else f"ok, within {largest.get(function, 0):.1e}"
-        print(f"{function}: {verdict}")
-        for line in wrong.get(function, []):
-            print(f"    {line}")
-    print(f"jax {jax.__version__}: {len(batch.cases)} calls of {len(args.functions or CALLS)} functions, {len(wrong)} functions differ")
-    return 1 if wrong else 0
+        wrong.setdefault(name.split("/")[0], []).append(failure.split(": ", 1)[1])
+    return len(batch.cases), largest, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--axle", default="axle", help="the program")
+    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--special", action="store_true", help="special numbers in place of drawn floats")
+    parser.add_argument("functions", nargs="*", help="names of functions (default: all)")
+    args = parser.parse_args()
+    unknown = set(args.functions) - set(CALLS)
+    if unknown:
+        sys.exit(f"no line in functions.py: {', '.join(sorted(unknown))}")
+    names = args.functions or sorted(CALLS)
+    num_calls, differing = 0, []
+    for group in (names[i : i + GROUP] for i in range(0, len(names), GROUP)):
+        of_group, largest, wrong = compared(group, args)
+        num_calls += of_group
+        differing += [name for name in group if name in wrong]
+        for name in group:
+            print(f"{name}: " + ("DIFFERS" if name in wrong else f"ok, within {largest.get(name, 0):.1e}"))
+            for line in wrong.get(name, []):
+                print(f"    {line}")
+        sys.stdout.flush()
+    print(f"jax {jax.__version__}: {num_calls} calls of {len(names)} functions, {len(differing)} functions differ")
+    if differing:
+        print("differ: " + " ".join(differing))
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

@@ -152,6 +152,10 @@ CALLS = {
     "sort_key_val": [call(lambda xs: lax.sort(tuple(xs), num_keys=1), operands=[whole(8), F(8)]), call(lambda xs: lax.sort(tuple(xs), num_keys=2), operands=[whole(8), F(8)], at={"num_keys": 2})],
     "argsort": unary(lambda x: jnp.argsort(x).astype(np.int32), whole(3, 6)),
     "top_k": unary(lambda x: lax.top_k(x, 3), whole(3, 6), at={"k": 3}),
+    "approx_max_k": unary(lambda x: lax.approx_max_k(x, 3), whole(3, 6), at={"k": 3})
+    + unary(lambda x: lax.approx_max_k(x, 2, 0, recall_target=0.5, reduction_input_size_override=9), F(6, 3), at={"k": 2, "axis": 0, "recall_target": 0.5, "reduction_input_size_override": 9})
+    # JAX's compiler for the CPU returns all elements, sorted.
+    + unary(lambda x: [y[:, :4] for y in lax.approx_max_k(x, 4, aggregate_to_topk=False)], F(2, 6), at={"k": 4, "aggregate_to_topk": False}),
     "searchsorted": [call(lambda s, v: jnp.searchsorted(s, v).astype(np.int32), sorted=ascending(6), values=F(2, 4)),
                      call(lambda s, v: jnp.searchsorted(s, v, side="right").astype(np.int32), sorted=V([1, 2, 2, 3]), values=V([2, 0, 5]), at={"side": "right"})],
     "digitize": [call(lambda x, e: jnp.digitize(x, e).astype(np.int32), x=F(7), edges=ascending(4))],

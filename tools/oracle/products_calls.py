@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 import numpy as np
-from calls import C, F, I, V, call, definite, regular, unary
+from calls import C, F, I, V, call, definite, regular, unary, whole
 from jax import lax
 
 
@@ -137,6 +137,10 @@ CALLS = {
     "eigh": [call(eigh_with_signs, x=symmetric(*w), steps=EIGH_WITH_SIGNS, tol="1e-4") for w in ((-2, -0.5, 1, 3), (0.1, 0.7, 1.5, 2, 4), (1,))]
     + unary(lambda x: jnp.linalg.eigvalsh(x), definite(4), vjp=False, tol="1e-4"),
     "qr": unary(jnp.linalg.qr, regular(4), tol="1e-4"),
+    "vector_norm": unary(jnp.linalg.norm, F(7), tol="1e-5")
+    + [c for p in (1, 2, 3, 0.5, -1.5, np.inf, -np.inf) for c in unary(lambda x, p=p: jnp.linalg.vector_norm(x, ord=p, axis=1), at={"p": str(p), "axes": [1]}, tol="1e-5")]
+    + unary(lambda x: jnp.linalg.vector_norm(x, ord=0, axis=1), whole(3, 4), at={"p": 0, "axes": [1]}, vjp=False)
+    + unary(lambda x: jnp.linalg.vector_norm(x, axis=(0, 2), keepdims=True), C(2, 3, 4), at={"axes": [0, 2], "keep_dims": True}, vjp=False, tol="1e-5"),
     "matrix_norm": unary(jnp.linalg.norm) + unary(lambda x: jnp.linalg.norm(x, 1), at={"norm": "one"}) + unary(lambda x: jnp.linalg.norm(x, np.inf), at={"norm": "infinity"}) + unary(lambda x: jnp.linalg.norm(x, 2), at={"norm": "two"}, tol="1e-4"),
     "solve": [call(jnp.linalg.solve, a=regular(4), b=F(4, 2), tol="1e-4")],
     "cho_solve": [call(lambda l, b: jsp.linalg.cho_solve((jnp.tril(l), True), b), l=regular(4), b=F(4, 2), tol="1e-4")],

@@ -7,7 +7,9 @@
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/complex.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/rounding.h"
 #include "ops/movement/broadcast.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
@@ -212,6 +214,11 @@ Tensor clamp(Scalar low, const Tensor& x, Scalar high) {
 }
 
 Tensor is_nan(const Tensor& x) { return not_equal(x, x); }
+Tensor is_inf(const Tensor& x) {
+  if (is_complex(x.dtype())) return is_inf(real(x)) | is_inf(imag(x));
+  if (!is_float(x.dtype())) return full(x.shape(), false, DType::kPred);
+  return equal(abs(x), std::numeric_limits<double>::infinity());
+}
 Tensor fraction_of(const Tensor& p) { return mean(astype(p, DType::kF32)); }
 
 }  // namespace axle

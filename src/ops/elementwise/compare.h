@@ -41,6 +41,9 @@ Tensor clamp(Scalar low, const Tensor& x, Scalar high);
 
 /// Returns a predicate that is true where x is NaN.
 Tensor is_nan(const Tensor& x);
+/// Returns a predicate that is true where x, or a part of a complex x, is infinite. False for
+/// dtypes without infinities.
+Tensor is_inf(const Tensor& x);
 /// Returns the fraction of elements of the predicate that are true: an f32 scalar.
 Tensor fraction_of(const Tensor& p);
 

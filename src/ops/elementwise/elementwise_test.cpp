@@ -93,6 +93,16 @@ TEST(Elementwise, NumbersTakeTheDtypeBeside) {
               HasSubstr("expected a whole number in the range of u32, got -1"));
 }
 
+TEST(Elementwise, APredicateTakesNoOtherNumber) {
+  const HostTensor p({2}, {true, false});
+  EXPECT_EQ(run([](const Values& v) { return equal(v[0], 0); }, {p}),
+            HostTensor({2}, {false, true}));
+  EXPECT_THAT(error_of([](const Values& v) { return equal(v[0], -3); }, {p}),
+              HasSubstr("expected true or false, the values of a predicate, got -3"));
+  EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], 0.1); }, {p}),
+              HasSubstr("expected true or false, the values of a predicate, got 0.1"));
+}
+
 TEST(Elementwise, SelectBroadcastsAllThree) {
   const HostTensor p({2, 1}, {true, false});
   EXPECT_EQ(run([](const Values& v) { return select(v[0], v[1], -1); }, {p, counting({3})}),
@@ -112,8 +122,42 @@ TEST(Elementwise, NanIsNotLost) {
                 },
                 {x}),
             HostTensor({4}, {true, false, false, false}));
+  EXPECT_EQ(run([](const Values& v) { return is_inf(v[0]); }, {x}),
+            HostTensor({4}, {false, false, true, false}));
   EXPECT_FLOAT_EQ(
       run([](const Values& v) { return fraction_of(v[0] > 0); }, {x}).values<float>()[0], 0.5f);
+}
+
+TEST(Elementwise, InfinitiesOfEachDtype) {
+  const HostTensor x({3}, {-kInf, kNan, 1.f});
+  for (const DType dtype : {DType::kF64, DType::kF16, DType::kBF16, DType::kF8E5M2}) {
+    EXPECT_EQ(run([&](const Values& v) { return is_inf(astype(v[0], dtype)); }, {x}),
+              HostTensor({3}, {true, false, false}))
+        << name_of(dtype);
+  }
+  // These have no infinities.
+  for (const DType dtype : {DType::kF8E4M3FN, DType::kI8, DType::kU32, DType::kPred}) {
+    EXPECT_EQ(run([&](const Values& v) { return is_inf(astype(v[0], dtype)); }, {x}),
+              HostTensor({3}, {false, false, false}))
+        << name_of(dtype);
+  }
+  EXPECT_EQ(run(
+                [](const Values& v) {
+                  return is_inf(complex(v[0], zeros_like(v[0]))) |
+                         is_inf(complex(zeros_like(v[0]), v[0]));
+                },
+                {x}),
+            HostTensor({3}, {true, false, false}));
+}
+
+TEST(Elementwise, LogarithmsOfPowersOfTwo) {
+  const HostTensor x({5}, {0.25f, 1.f, 8.f, 0.f, -1.f});
+  const std::vector<double> y = elements(run([](const Values& v) { return log2(v[0]); }, {x}));
+  EXPECT_FLOAT_EQ(static_cast<float>(y[0]), -2);
+  EXPECT_EQ(y[1], 0);
+  EXPECT_FLOAT_EQ(static_cast<float>(y[2]), 3);
+  EXPECT_EQ(y[3], -kInf);
+  EXPECT_TRUE(std::isnan(y[4]));
 }
 
 TEST(Elementwise, LargeZeroAndSmallZero) {

@@ -194,6 +194,7 @@ Tensor exp2(const Tensor& x) { return emit(exp2_rules, {x}); }
 Tensor expm1(const Tensor& x) { return emit(expm1_rules, {x}); }
 Tensor logistic(const Tensor& x) { return emit(logistic_rules, {x}); }
 Tensor log(const Tensor& x) { return emit(log_rules, {x}); }
+Tensor log2(const Tensor& x) { return log(x) / kLog2; }
 Tensor log1p(const Tensor& x) { return emit(log1p_rules, {x}); }
 Tensor sqrt(const Tensor& x) { return emit(sqrt_rules, {x}); }
 Tensor rsqrt(const Tensor& x) { return emit(rsqrt_rules, {x}); }

@@ -12,6 +12,8 @@ Tensor expm1(const Tensor& x);
 /// 1 / (1 + exp(-x)).
 Tensor logistic(const Tensor& x);
 Tensor log(const Tensor& x);
+/// log(x) / log(2), so powers of two need not have whole results: an ulp is possible.
+Tensor log2(const Tensor& x);
 /// log(1 + x), accurate for x near 0.
 Tensor log1p(const Tensor& x);
 Tensor sqrt(const Tensor& x);

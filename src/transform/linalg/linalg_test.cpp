@@ -27,6 +27,7 @@ HostTensor run(const std::function<Tensor(const Values&)>& fn,
   return eval([&](const Values& v) { return Values{fn(v)}; }, arguments)[0];
 }
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
 const HostTensor kSymmetric({3, 3}, {4.0, 2.0, -1.0, 2.0, 5.0, 1.0, -1.0, 1.0, 3.0});
 const HostTensor kTall({3, 2}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
 
@@ -278,6 +279,73 @@ TEST(MatrixNorm, OfAMatrix) {
     EXPECT_NEAR(y[1].at(0), swaps ? 23 - expected : expected, 1e-12);
     check_gradients(fn, {kTall});
   }
+}
+
+// jnp.linalg.vector_norm(x, ord, axis)
+TEST(VectorNorm, OfVectors) {
+  const HostTensor x({2, 3}, {3.0, -4.0, 0.0, -1.0, 2.0, 2.0});
+  const std::pair<double, std::vector<double>> cases[] = {
+      {2, {5, 3}},
+      {1, {7, 5}},
+      {3, {4.497941445275415, 2.571281590658235}},
+      {0.5, {13.92820323027551, 14.65685424949238}},
+      {0, {2, 3}},
+      {-1, {0, 0.5}},
+      {kInf, {4, 2}},
+      {-kInf, {0, 1}}};
+  for (const auto& [p, expected] : cases) {
+    SCOPED_TRACE(p);
+    const auto norm = [p = p](const Values& v) { return vector_norm(v[0], {-1}, p); };
+    const auto kept = [p = p](const Values& v) { return vector_norm(v[0], {1}, p, true); };
+    const HostTensor y = run(norm, {x});
+    expect_near(y, HostTensor({2}, std::span<const double>(expected)), 1e-12);
+    EXPECT_EQ(run(kept, {x}), y.reshaped({2, 1}));
+  }
+  const HostTensor whole = run([](const Values& v) { return vector_norm(v[0], {0, 1}); }, {x});
+  EXPECT_NEAR(whole.at(0), std::sqrt(34), 1e-12);
+}
+
+TEST(VectorNorm, HasGradientsAlsoOfZeros) {
+  for (const double p : {1.0, 2.0, 2.5, -2.0, kInf, -kInf}) {
+    check_gradients([p](const Values& v) { return Values{vector_norm(v[0], {-1}, p)}; }, {kTall});
+  }
+  for (const double p : {2.0, 3.0}) {
+    const auto gradient = [p](const Values& v) {
+      const auto norm = [p](const Values& x) { return Values{vector_norm(x[0], {0}, p)}; };
+      return value_and_grad(norm, v).second;
+    };
+    EXPECT_EQ(eval(gradient, {HostTensor::zeros({3})})[0], HostTensor::zeros({3}));
+  }
+}
+
+TEST(VectorNorm, OfComplexAndSpecialAndNoNumbers) {
+  const auto length = [](const Values& v) { return vector_norm(complex(v[0], v[1])); };
+  EXPECT_EQ(run(length, {HostTensor({1}, {3.f}), HostTensor({1}, {-4.f})}), HostTensor({}, {5.f}));
+  for (const double p : {0.5, 1.0, 2.0, 3.0, kInf, -kInf}) {
+    const HostTensor y = run([p](const Values& v) { return vector_norm(v[0], {0}, p); },
+                             {HostTensor({2}, {1.f, std::nanf("")})});
+    EXPECT_TRUE(std::isnan(y.at(0))) << p;
+  }
+  EXPECT_EQ(run([](const Values& v) { return vector_norm(v[0], {0}, kInf); },
+                {HostTensor::zeros({0, 2})}),
+            HostTensor::zeros({2}));
+  EXPECT_TRUE(std::isnan(
+      run([](const Values& v) { return matrix_norm(v[0]); }, {HostTensor({1, 1}, {std::nanf("")})})
+          .at(0)));
+}
+
+TEST(VectorNorm, SaysWhatItExpects) {
+  const auto error = [](DType dtype, double p) {
+    return error_without_lines<ShapeError>([&] {
+      trace([&](const Values& v) { return Values{vector_norm(v[0], {0}, p)}; }, {{dtype, {2}}});
+    });
+  };
+  EXPECT_EQ(error(DType::kI32, 2),
+            "the top level: vector_norm: expected floating-point or complex numbers; operands: "
+            "i32[2] of the top level (parameter)");
+  EXPECT_EQ(error(DType::kF32, std::nan("")),
+            "the top level: vector_norm: expected a number p, got nan; operands: f32[2] of the top "
+            "level (parameter)");
 }
 
 TEST(MatrixNorm, OfZerosHasAGradientOfZeros) {

@@ -17,5 +17,6 @@
 #include "ops/kernels/kernel_implementation.h"
 #include "ops/ops.h"
 #include "recipes/language_model.h"
+#include "recipes/recipe.h"
 #include "train/trainer.h"
 #include "transform/transform.h"

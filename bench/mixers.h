@@ -13,6 +13,7 @@
 #include "layers/experts/capacity_dispatch.h"
 #include "layers/experts/moe.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/recurrent/recurrent.h"
 #include "layers/state_space/linear_attention.h"
 #include "layers/state_space/mamba1.h"
 #include "layers/state_space/mamba2.h"
@@ -53,6 +54,7 @@ inline std::map<std::string, Child<Mixer>> bench_mixers() {
   add("rattention", RAttention::Config{.num_heads = kHeads, .window = 128});
   add("mamba1", Mamba1::Config{.state_dim = 16});
   add("mamba2", Mamba2::Config{.head_dim = 64, .state_dim = 64, .chunk_size = 128});
+  add("recurrent", Recurrent::Config{});
   add("feed_forward", FeedForward::Config{.gate = Linear::Config{.bias = false},
                                           .up = Linear::Config{.bias = false},
                                           .down = Linear::Config{.bias = false}});

@@ -27,6 +27,7 @@ MIXERS = [
     "rattention",
     "mamba1",
     "mamba2",
+    "recurrent",
     "feed_forward",
     "moe_sorted",
     "moe_capacity",

@@ -173,6 +173,21 @@ def mamba2(p, x, head=64, state=64):
     return rms_norm(y * jax.nn.silu(gate), p["norm/scale"], EPS) @ p["output/weight"]
 
 
+def recurrent(p, x):
+    """An LSTM cell, whose gates are input, forget, update and output."""
+    weight = p["cell/input_proj/weight"]
+
+    def step(state, x_bd):
+        m, c = state
+        i, f, g, o = jnp.moveaxis(jnp.einsum("bi,ijh->bjh", jnp.concatenate([x_bd, m], -1), weight), 1, 0)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(g) * jnp.tanh(i)
+        m = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (m, c), m
+
+    zero = jnp.zeros((BATCH, DIM), F32)
+    return lax.scan(step, (zero, zero), x.swapaxes(0, 1))[1].swapaxes(0, 1)
+
+
 def feed_forward(p, x):
     return (jax.nn.silu(x @ p["gate/weight"]) * (x @ p["up/weight"])) @ p["down/weight"]
 
@@ -224,6 +239,7 @@ MIXERS = [
     rattention,
     mamba1,
     mamba2,
+    recurrent,
     feed_forward,
     moe_sorted,
     moe_capacity,

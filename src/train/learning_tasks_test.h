@@ -129,13 +129,16 @@ class LearningTest : public PluginTest {
             .position_emb = LearnedPositions::Config{},
             .layers = Repeat::Config{.num_layers = 2, .layer = PreNorm::Config{.body = c.mixer}},
             .lm_head = LmHead::Config{}}};
-    return {
-        *runtime_,
-        {.model = model,
-         .learner = Learner::Config{.optimizer = AdamW::Config{.learning_rate =
-                                                                   ConstantRate{.value = 5e-3}}},
-         .batch = batch_spec(kTaskRows, kTaskLength),
-         .layer_summaries = true}};
+    return {*runtime_,
+            {.model = model,
+             .learner =
+                 Learner::Config{.optimizer = AdamW::Config{.learning_rate =
+                                                                CosineWithWarmup{
+                                                                    .peak = 5e-3,
+                                                                    .warmup_steps = 20,
+                                                                    .max_step = c.num_steps + 20}}},
+             .batch = batch_spec(kTaskRows, kTaskLength),
+             .layer_summaries = true}};
   }
   /// Returns the metrics of the last steps, for each task alone.
   std::vector<Tree<double>> learn(const LearningCase& c) {
@@ -183,12 +186,12 @@ inline std::vector<LearningCase> learning_cases() {
        LatentAttention::Config{
            .num_heads = 4, .kv_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 8},
        all, 1000},
-      {"LinearAttention", LinearAttention::Config{.num_heads = 2}, all, 1000},
+      {"LinearAttention", LinearAttention::Config{.num_heads = 2, .head_dim = 32}, all, 1000},
       {"Mamba1", Mamba1::Config{}, all, 1000},
       {"Mamba2", Mamba2::Config{.head_dim = 16, .state_dim = 16, .chunk_size = 12}, all, 1000},
       {"MoE", MoE::Config{.num_experts = 4, .hidden_dim = FixedDim{32}}, {kMapping}, 200},
       {"RAttention", RAttention::Config{.num_heads = 2, .window = 4, .chunk_size = 12}, all, 1000},
-      {"Recurrent", Recurrent::Config{}, all, 1000},
+      {"Recurrent", Recurrent::Config{.cell = LSTMCell::Config{.hidden_dim = 128}}, all, 3000},
   };
 }
 

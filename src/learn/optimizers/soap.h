@@ -23,7 +23,8 @@ namespace axle {
 /// parameters without matrices, and those that `exclude` names.
 ///
 /// The bases begin as the identity, where this is Adam. At the end of every `every_steps` steps
-/// each turns by one step of orthogonal iteration: Q = qr(L Q).
+/// each turns by one step of orthogonal iteration: Q = qr(L Q). The authors' program begins
+/// otherwise: its first step makes no update, and its bases are the eigenvectors of that gradient.
 ///
 /// State, f32: "m/<path>" and "v/<path>"; "left/<path>", "left_basis/<path>" [.., rows, rows] and
 /// "right/<path>", "right_basis/<path>" [.., columns, columns] for sides that turn; "others/...".

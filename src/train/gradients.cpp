@@ -117,7 +117,7 @@ StepObjective::StepObjective(const ProgramParts& parts, StepInputs inputs)
     : parts_(parts), inputs_(std::move(inputs)) {
   for (const auto& [path, spec] : parts_.model.state_specs()) {
     if (spec.update == StateUpdate::kStepStart)
-      inputs_.layers.at(path) = ones_like(inputs_.layers.at(path));
+      inputs_.layers.at(path) = full_like(inputs_.layers.at(path), 1.0);
   }
   const int64_t n = parts.learner->microbatches();
   for (const auto& [name, x] : inputs_.batch) {

@@ -2,12 +2,12 @@
 // that does not trace, or that drops a loss, cannot land.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "plan/graph/op_counts.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/golden.h"
+#include "testing/peak_memory.h"
 #include "testing/test_name.h"
 #include "train/record/model_flops.h"
 #include "train/training_parts.h"
@@ -17,16 +17,9 @@ namespace {
 
 class RecipeTrace : public ::testing::TestWithParam<std::string> {};
 
-// Returns the most memory that the process has used, in MiB.
-int64_t peak_mib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;  // KiB on Linux
-}
-
 // Nothing of the model's size is allocated: the step is traced from types alone.
 TEST_P(RecipeTrace, IsAsGolden) {
-  const int64_t before = peak_mib();
+  const int64_t before = peak_resident_bytes();
   Trainer::Config config = recipe(GetParam());
   UseData{kSyntheticData}.apply_to(config);
   const TrainingParts training(config);
@@ -48,7 +41,7 @@ TEST_P(RecipeTrace, IsAsGolden) {
   for (size_t i = step.inputs.size() - batch.size(); i < step.outputs.size(); ++i)
     text += " " + step.outputs[i].name;
   text += "\n" + to_text(op_counts(*step.graph, ""));
-  EXPECT_LT(peak_mib() - before, 256);
+  EXPECT_LT(peak_resident_bytes() - before, 256 << 20);
   testing::expect_golden("recipes/" + GetParam() + ".trace.txt", text);
 }
 

@@ -173,7 +173,9 @@ TEST(GspmdRecipe, HasThePublishedPipelineAndMesh) {
     const int64_t across = size_at("dcn_mesh_shape"), within = size_at("ici_mesh_shape");
     EXPECT_EQ(axis.name, published.at(fmt::format("mesh_axis_names[{}]", i)).get<std::string>());
     EXPECT_EQ(axis.size, across == -1 ? -1 : across * within) << axis.name;
-    if (across != -1) EXPECT_EQ(axis.across, across) << axis.name;
+    if (across != -1) {
+      EXPECT_EQ(axis.across, across) << axis.name;
+    }
   }
 }
 

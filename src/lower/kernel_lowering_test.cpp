@@ -105,5 +105,33 @@ TEST(RaggedLowering, TheFormFollowsTheCompiler) {
             "ragged_all_to_all: masked all_to_all, since ragged_all_to_all is unknown");
 }
 
+// What all devices of a group send has more rows than an i32 counts.
+TEST(RaggedLowering, DevicesAndRowsAreCountedApart) {
+  constexpr int64_t kDevices = 64, kMany = int64_t{1} << 26, kFew = int64_t{1} << 20;
+  const Mesh mesh{{{"expert", kDevices}}};
+  const auto text = [&](int64_t rows_of_operand, int64_t rows_of_output) {
+    const auto body = [](const Values& p) {
+      const Tensor none = zeros({kDevices}, DType::kI32);
+      return Values{ragged_all_to_all(p[0], p[1], {none, none, none, none}, {"expert"})};
+    };
+    const Shape sent{kDevices * rows_of_operand, 4}, got{kDevices * rows_of_output, 4};
+    return trace_program(
+               "rows",
+               [&](const Values& x) {
+                 const PartitionSpec rows{{"expert"}};
+                 return shard_map(body, x,
+                                  {.mesh = mesh, .in_specs = {rows, rows}, .out_specs = {rows}});
+               },
+               {{"x", {DType::kF32, sent}}, {"into", {DType::kF32, got}}},
+               {{"y", {DType::kF32, got}}}, mesh)
+        .text;
+  };
+  EXPECT_THAT(text(kMany, kMany), HasSubstr("tensor<64x67108864x4xf32>"));
+  // A slice lies within both tensors, so that the smaller one bounds it.
+  for (const std::string& bounded : {text(kMany, kFew), text(kFew, kMany)})
+    EXPECT_THAT(bounded, AllOf(HasSubstr("tensor<64x1048576x4xf32>"),
+                               Not(HasSubstr("tensor<64x67108864x4xf32>"))));
+}
+
 }  // namespace
 }  // namespace axle

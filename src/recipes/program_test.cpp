@@ -1,4 +1,5 @@
 // Every recipe can be traced, differentiated and lowered, whatever its size.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "layers/models/causal_lm.h"
@@ -59,6 +60,23 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecipePrograms, testing::ValuesIn(recipe_names()), kNamedByText);
+
+// Each pair of devices has one row of a microbatch, and room for the choices of the 63 others.
+TEST(RecipePrograms, OfDeepSeekV3OnItsCluster) {
+  const Target target = parse_target("gpu-H100-2048");
+  const Trainer::Config config = resolve_config({.recipe = "deepseek-v3-671B-mtp",
+                                                 .edits = {UseData{kSyntheticData}},
+                                                 .machine = target.machine()})
+                                     .config;
+  const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
+  EXPECT_EQ(to_text(mesh), "data=4,expert=64,fsdp=4,seq=2");
+  const TrainingParts training(config);
+  const Program step =
+      step_program(training.program_parts(mesh, training.make_input()->element_spec()));
+  constexpr int64_t kTokens = 4096 / 2, kExpertsOfADevice = 256 / 64;
+  EXPECT_NE(step.text.find(fmt::format("tensor<{}x7168xbf16>", 64 * kTokens * kExpertsOfADevice)),
+            std::string::npos);
+}
 
 TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
   const auto num_ops = [](int64_t num_layers) {

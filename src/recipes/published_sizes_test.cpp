@@ -79,5 +79,19 @@ TEST(PublishedSizes, OfDeepSeekV3) {
   EXPECT_NEAR(static_cast<double>(all - experts / 256 * 248 - embedding), 36.6e9, 0.05e9);
 }
 
+// The published files (685B): besides the model they hold the module for the token after the next
+// one, with copies of the embedding and of the LM head. The scales of 8-bit blocks are not counted.
+TEST(PublishedSizes, OfDeepSeekV3WithItsPredictionModule) {
+  const auto model = recipe("deepseek-v3-671B-mtp").model.build({}, Scope{});
+  const Tree<ParamSpec> all = model->param_specs();
+  const int64_t biases = num_elements(model->state_specs());
+  EXPECT_EQ(biases, 59 * 256);
+  const int64_t copies = num_elements(all, "/emb/") + num_elements(all, "/lm_head/");
+  EXPECT_EQ(copies, 2 * 129'280 * 7168);
+  const int64_t module = num_elements(all, "mtp_");
+  EXPECT_EQ(num_elements(all) - module + 58 * 256, 671'026'419'200);
+  EXPECT_EQ(num_elements(all) + biases + copies, 684'489'845'504);
+}
+
 }  // namespace
 }  // namespace axle

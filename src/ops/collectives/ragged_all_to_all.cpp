@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "ir/devices/manual_axes.h"
 #include "ir/devices/simulated_devices.h"
 #include "ops/batching.h"
@@ -46,24 +48,33 @@ Tensor select_rows(const Tensor& p, const Tensor& x, const Tensor& y) {
   return select(broadcast_in_dim(p, x.shape(), {0}), x, y);
 }
 
-// The op by an all_to_all: each slice is padded to as many rows as the operand has. The axes are
-// manual where this is traced.
+// Returns x[device[t], row[t]] for each t. The devices and rows are apart, since their product may
+// exceed the range of the indices.
+Tensor rows_at(const Tensor& x, const Tensor& device, const Tensor& row) {
+  Shape sizes = x.shape();
+  sizes[0] = sizes[1] = 1;
+  GatherDims dims{.collapsed = {0, 1}, .index_map = {0, 1}, .index_vector_dim = 1};
+  for (int64_t d = 1; d < x.rank() - 1; ++d) dims.offset.push_back(d);
+  return gather(x, stack({device, row}, 1), dims, sizes);
+}
+
+// The op by an all_to_all. Each slice is padded to the rows of the operand or of the output, which
+// are fewer: a slice lies within both. The axes are manual where this is traced.
 Tensor masked_all_to_all(const Values& v, const std::vector<MeshAxis>& axes) {
   const Tensor &operand = v[kOperand], &output = v[kOutput];
-  const int64_t num_devices = v[kInputOffsets].dim(0), num_rows = operand.dim(0);
-  if (num_rows == 0 || output.dim(0) == 0) return output;
+  if (operand.dim(0) == 0 || output.dim(0) == 0) return output;
+  const int64_t num_rows = std::min(operand.dim(0), output.dim(0));
   const DType dtype = v[kInputOffsets].dtype();
   const Tensor row = expand_dims(iota({num_rows}, 0, dtype), 0);
   const Tensor from =
-      clamp(0, expand_dims(v[kInputOffsets], 1) + row, num_rows - 1);  // [devices, rows]
-  const Tensor sent = take(operand, from);                             // [devices, rows, ...]
+      clamp(0, expand_dims(v[kInputOffsets], 1) + row, operand.dim(0) - 1);  // [devices, rows]
+  const Tensor sent = take(operand, from);                                   // [devices, rows, ...]
   const Tensor received = all_to_all(sent, names_of(axes), 0, 0);
   const Tensor offsets = transposed(v[kOutputOffsets], axes);
   const Tensor inside = rows_inside(offsets, v[kRecvSizes], output.dim(0));
   const Tensor device = argmax(astype(inside, DType::kI32), 0);  // the first that sends the row
-  const Tensor begin = take(offsets, device);
-  const Tensor at = astype(device, dtype) * num_rows + (iota({output.dim(0)}, 0, dtype) - begin);
-  const Tensor taken = take(flatten(received, 0, 1), clamp(0, at, num_devices * num_rows - 1));
+  const Tensor at = iota({output.dim(0)}, 0, dtype) - take(offsets, device);
+  const Tensor taken = rows_at(received, astype(device, dtype), at);
   return select_rows(reduce_or(inside, {0}), taken, output);
 }
 

@@ -26,7 +26,8 @@ struct RaggedSlices {
 /// Shapes: operand [S, ...], output [T, ...] of the same dtype and dims -> [T, ...]. Offsets and
 /// sizes have no gradient.
 ///
-/// A compiler that lacks the op gets an all_to_all of slices padded to S rows (LoweringTarget).
+/// A compiler that lacks the op gets an all_to_all of slices padded to min(S, T) rows
+/// (LoweringTarget).
 /// Throws ShapeError if the operands do not fit.
 Tensor ragged_all_to_all(const Tensor& operand, const Tensor& output, const RaggedSlices& slices,
                          const DimAxes& axes);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "layers/models/causal_lm.h"
+#include "layers/pipeline/pipeline.h"
 #include "plan/graph/op_counts.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
@@ -17,6 +19,14 @@ namespace {
 
 class RecipeTrace : public ::testing::TestWithParam<std::string> {};
 
+// Returns the least rows of a batch: one for each microbatch of a pipeline.
+int64_t least_rows(const Trainer::Config& config) {
+  const auto* model = config.model.get_if<CausalLM>();
+  const auto* decoder = model ? model->decoder.get_if<Decoder>() : nullptr;
+  const auto* pipeline = decoder ? decoder->layers.get_if<Pipeline>() : nullptr;
+  return pipeline ? int64_t{*pipeline->num_microbatches} : 1;
+}
+
 // Nothing of the model's size is allocated: the step is traced from types alone.
 TEST_P(RecipeTrace, IsAsGolden) {
   const int64_t before = peak_resident_bytes();
@@ -26,7 +36,7 @@ TEST_P(RecipeTrace, IsAsGolden) {
   Tree<Type> batch = training.make_input()->element_spec();
   int64_t num_tokens = 0, num_parameters = 0;
   for (auto& [name, type] : batch) {
-    type.dims[0] = 1;  // one row
+    type.dims[0] = least_rows(config);
     if (name == "input_ids") num_tokens = type.num_elements();
   }
   for (const auto& [path, spec] : training.model->param_specs())

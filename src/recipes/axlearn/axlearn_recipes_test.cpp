@@ -76,6 +76,7 @@ HostTree filled(const Tree<ParamSpec>& specs, float value) {
 }
 
 bool is_linear(const std::string& path) {
+  if (!path.ends_with("weight")) return false;
   for (const char* part : {"/body/qkv/", "/attention/body/output/", "/feed_forward/body/gate/",
                            "/feed_forward/body/up/", "/feed_forward/body/down/"}) {
     if (path.find(part) != std::string::npos) return true;

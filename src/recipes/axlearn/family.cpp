@@ -31,7 +31,7 @@ double MupSimple::linear_lr() const {
 }
 
 std::vector<std::string> MupSimple::linear_layers() {
-  return {"**.attention.body.qkv.**", "**.attention.body.output.weight",
+  return {"**.attention.body.qkv.**.weight", "**.attention.body.output.weight",
           "**.feed_forward.body.gate.weight", "**.feed_forward.body.up.weight",
           "**.feed_forward.body.down.weight"};
 }

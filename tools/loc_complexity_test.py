@@ -98,16 +98,17 @@ class Variants(unittest.TestCase):
 
 class Features(unittest.TestCase):
     ASKED = ["rope_linear", "rope_ntk", "rope_llama3", "rope_yarn", "moe_switch", "moe_top2", "moe_topk", "qk_norm", "lora", "fp8",
-             "sliding_window", "adabelief", "dynamic_tanh", "relu_attention", "head_major_cache", "kv_sharing", "cross_layer_attention"]
+             "ternary_product", "sliding_window", "adabelief", "dynamic_tanh", "relu_attention", "head_major_cache", "kv_sharing", "cross_layer_attention"]
 
     def test_the_list_is_whole(self):
         self.assertEqual([feature.name for feature in features.FEATURES], self.ASKED)
         self.assertEqual({path.name for path in features.FOLDER.iterdir() if path.is_dir()}, set(self.ASKED))
 
     def test_twins_are_written_without_the_modifier_and_differ(self):
-        base = parts.world(parts.Parts(), 3, 3)
+        pairs = world.all_pairs(3, 3)
+        base = parts.world(parts.Parts(), pairs)
         for feature in features.FEATURES:
-            self.assertNotEqual(parts.world(feature.twin(), 3, 3), base, feature.name)
+            self.assertNotEqual(parts.world(feature.twin(), pairs), base, feature.name)
 
     def test_no_listed_feature_edits(self):
         self.assertTrue(all(not feature.edits for feature in features.FEATURES))
@@ -183,27 +184,39 @@ class Results(unittest.TestCase):
 
     FEATURE = features.FEATURES[0]
 
-    def read(self, *lines):
-        head = [["modules", "40"], ["seconds", "0.001"]]
-        return world.read_applied(self.FEATURE, (2, 2), head + [list(line) for line in lines])
+    PAIRS = world.all_pairs(2, 2)
+
+    def applied(self, *lines):
+        head = [["modules", "rope_linear", "40"], ["seconds", "rope_linear", "0.001"], ["config", "another", "a", "other features do not count"]]
+        return world.read_applied(self.FEATURE, self.PAIRS, head + [list(line) for line in lines])
+
+    def compared(self, *lines):
+        return world.read_compared(self.FEATURE, self.applied(("unchanged", "rope_linear", "b")), lines)
 
     def test_equal_numbers(self):
-        applied = self.read(("numbers", "a", "7", "", "step/loss"), ("unchanged", "b"), ("numbers", "b", "7", "", ""))
-        self.assertEqual((applied.modules, applied.changed, applied.compared, applied.numbers), (40, 3, 2, 14))
+        applied = self.applied(("unchanged", "rope_linear", "b"))
+        self.assertEqual((applied.modules, applied.changed, applied.idle), (40, 3, {"b"}))
+        rows = (("numbers", "rope_linear", "a", "7", "", "step/loss"), ("numbers", "rope_linear", "b", "7", "", ""))
+        self.assertEqual(self.compared(*rows, ("numbers", "another", "a", "7", "step/loss", "")), (2, 14))
 
     def test_other_numbers_than_the_twin(self):
         with self.assertRaisesRegex(world.WorldError, "a: expected the numbers of its twin, got others: step/loss"):
-            self.read(("numbers", "a", "7", "step/loss", "step/loss"))
+            self.compared(("numbers", "rope_linear", "a", "7", "step/loss", "step/loss"))
 
     def test_another_config_than_the_twin(self):
         with self.assertRaisesRegex(world.WorldError, "a: expected the config of its twin, got x: 1 -> 2"):
-            self.read(("config", "a", "x: 1 -> 2"))
+            self.applied(("config", "rope_linear", "a", "x: 1 -> 2"))
 
     def test_a_feature_without_effect(self):
         with self.assertRaisesRegex(world.WorldError, "expected other numbers than without the feature"):
-            self.read(("numbers", "a", "7", "", ""))
+            self.compared(("numbers", "rope_linear", "a", "7", "", ""))
         with self.assertRaisesRegex(world.WorldError, "expected some experiment to change, got none"):
-            self.read(*(("unchanged", name) for name in "abcd"))
+            self.applied(*(("unchanged", "rope_linear", name) for name in "abcd"))
+
+    def test_very_large_worlds_have_each_class(self):
+        pairs = measure.experiments(900, 100)
+        self.assertEqual(({n for n, _ in pairs}, {m for _, m in pairs}, len(pairs)), (set(range(900)), set(range(100)), 900))
+        self.assertEqual(len(measure.experiments(200, 50)), 10000)
 
     def test_equal_op_counts(self):
         self.assertEqual(world.check_op_counts([["ops", "a", "add 1"], ["ops", "b", "add 2"]]), 2)

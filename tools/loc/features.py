@@ -69,19 +69,18 @@ class NormedHeads(Parts):
 
 
 class Lora(Parts):
-    def linear(self, bias=True):
-        return of("LoraLinear", inner=super().linear(bias))
+    product = of("LoraProduct", rank=2, alpha=4)
 
-    def qkv(self, kind, layer):
-        return of("LoraQKV", inner=self.projections(kind))
+    def learner(self):
+        return {**super().learner(), "frozen": ["**"], "trained": ["**.lora_down", "**.lora_up"]}
 
 
 class Fp8(Parts):
-    def linear(self, bias=True):
-        return of("Fp8Linear", bias=bias)
+    product = embedding_product = of("Fp8Product")
 
-    def projections(self, kind):
-        return of("Fp8QKV")
+
+class Ternary(Parts):
+    product = embedding_product = of("TernaryProduct")
 
 
 class Window(Parts):
@@ -140,6 +139,7 @@ FEATURES = [
     Feature("qk_norm", "QK-norm", NormedHeads),
     Feature("lora", "LoRA", Lora),
     Feature("fp8", "fp8 products", Fp8),
+    Feature("ternary_product", "a product: ternary weights", Ternary),
     Feature("sliding_window", "sliding window", Window),
     Feature("adabelief", "an optimizer: AdaBelief", Belief),
     Feature("dynamic_tanh", "a norm: DynamicTanh", Tanh),

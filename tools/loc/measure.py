@@ -10,6 +10,8 @@ import world
 from world import WorldError
 
 CI_SIZES = ((5, 3), (20, 3), (5, 10), (10, 5), (20, 10))
+SMALL = 200  # pairs of a world whose numbers are all compared
+MOST_EXPERIMENTS = 10000
 
 
 @dataclasses.dataclass
@@ -51,39 +53,59 @@ def measure_diffs(folder, sizes, features):
     return rows
 
 
-def measure_programs(programs, rows, features, pairs_of, say):
+def measure_program(program, rows, features, sizes, compare_all, say):
     """Builds and runs the worlds and fills the rows. Throws WorldError where something is wrong."""
-    programs.make()
-    size = programs.largest
-    base = {s: programs.document("base", parts.Defaults(), s) for s in programs.sizes}
-    say(f"built {size[0]} models and {size[1]} attention classes, programs of {len(programs.sizes)} sizes")
-    with concurrent.futures.ThreadPoolExecutor(programs.jobs) as pool:
-        run_base(programs, pool, base[size], size, say)
-        jobs = []
-        for row, feature in zip(rows, features):
-            for s in programs.sizes:
-                twin = programs.document(f"twin_{feature.name}", feature.twin(), s)
-                pairs = pairs_of(*s) if s == size else [(0, 0)]
-                jobs.append((row, feature, s, pool.submit(programs.call, s, "apply", feature.name, base[s], twin, *world.names(pairs))))
-        for row, feature, s, job in jobs:
-            row.applied[s] = world.read_applied(feature, s, job.result())
-    say(f"one layer file more: compiled and linked into {len(programs.sizes)} programs in {programs.seconds_of_one_more_file():.1f} s")
-    compared = sum(row.applied[size].compared for row in rows)
-    say(f"{len(rows)} features: {compared} models with a feature computed the numbers of their twins, bit by bit")
+    program.make()
+    size = program.size
+    say(f"built {size[0]} models and {size[1]} attention classes")
+    check_op_counts(program, say)
+    with concurrent.futures.ThreadPoolExecutor(program.jobs) as pool:
+        applied = {s: pool.submit(program.call, "apply", *program.worlds(f"world_{s[0]}x{s[1]}", features, experiments(*s))) for s in sizes}
+        for s, job in applied.items():
+            for row, feature in zip(rows, features):
+                row.applied[s] = world.read_applied(feature, experiments(*s), job.result())
+        say(f"applied {len(features)} features to {len(experiments(*size))} experiments; each has the config of its twin")
+        compare(program, pool, rows, features, compare_all, say)
+    say(f"one layer file more: compiled and linked in {program.seconds_of_one_more_file():.1f} s")
 
 
-def run_base(programs, pool, document, size, say):
-    """Takes a step of every pair, and checks that no two classes have the same op counts."""
-    pairs = world.all_pairs(*size) if size[0] * size[1] <= 20000 else world.covering_pairs(*size)
-    chunks = [pairs[i :: programs.jobs * 4] for i in range(programs.jobs * 4)]
-    steps = [pool.submit(programs.call, size, "step", document, *world.names(chunk)) for chunk in chunks if chunk]
-    models = pool.submit(programs.call, size, "count", document, *world.names([(n, 0) for n in range(size[0])]))
-    attention = pool.submit(programs.call, size, "count", document, *world.names([(0, m) for m in range(size[1])]))
-    losses = [float(line[2]) for job in steps for line in job.result()]
+def experiments(n, m):
+    """All pairs; of a very large world so many that each class takes part."""
+    return world.all_pairs(n, m) if n * m <= MOST_EXPERIMENTS else world.covering_pairs(n, m)
+
+
+def compare(program, pool, rows, features, compare_all, say):
+    """Takes a step of every experiment, and compares the numbers of experiments that have a feature with their twins'."""
+    n, m = program.size
+    pairs = experiments(n, m)
+    chosen = pairs if compare_all or n * m <= SMALL else world.covering_pairs(n, m)
+    others = sorted(set(pairs) - set(chosen))
+    jobs = [pool.submit(program.call, "compare", *program.worlds(f"compared_{i}", features, part)) for i, part in enumerate(parts_of(chosen, program.jobs))]
+    jobs += [pool.submit(program.call, "step", program.document(f"step_{i}", parts.Defaults(), part)) for i, part in enumerate(parts_of(others, program.jobs))]
+    lines = [line for job in jobs for line in job.result()]
+    losses = [float(line[2]) for line in lines if line[0] == "step"]
     if len(losses) != len(pairs) or not all(0 < loss < 100 for loss in losses):
         raise WorldError(f"expected {len(pairs)} losses between 0 and 100, got {len(losses)} from {min(losses)} to {max(losses)}")
-    distinct = world.check_op_counts(models.result()), world.check_op_counts(attention.result())
-    say(f"{len(pairs)} pairs took a training step and decoded; {distinct[0]} models and {distinct[1]} attention classes, no two with the same op counts")
+    say(f"{len(pairs)} pairs took a training step and decoded")
+    counts = [world.read_compared(feature, row.applied[program.size], lines) for row, feature in zip(rows, features)]
+    if any(models != len(chosen) for models, _ in counts):
+        raise WorldError(f"expected {len(chosen)} models compared for each feature, got {[models for models, _ in counts]}")
+    say(f"{len(features)} features x {len(chosen)} pairs: {sum(values for _, values in counts):,} tensors are those of the twins, bit by bit")
+
+
+def parts_of(pairs, jobs):
+    """The pairs in parts that programs run at the same time."""
+    parts = 4 * jobs
+    return [pairs[i::parts] for i in range(parts) if pairs[i::parts]]
+
+
+def check_op_counts(program, say):
+    """Throws WorldError if two classes have the same op counts."""
+    n, m = program.size
+    models, attention = [(i, 0) for i in range(n)], [(0, i) for i in range(m)]
+    document = program.document("counted", parts.Defaults(), sorted(set(models + attention)))
+    distinct = [world.check_op_counts(program.call("count", document, *world.names(pairs))) for pairs in (models, attention)]
+    say(f"{distinct[0]} models and {distinct[1]} attention classes, no two with the same op counts")
 
 
 def faults(rows):

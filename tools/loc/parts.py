@@ -14,17 +14,27 @@ def of(name, **fields):
 
 
 class Parts:
+    product = None  # the class that multiplies by each weight; none: the default of the library
+    embedding_product = None  # the same of the embedding, whose weight makes the logits, too
+
     def norm(self):
         return of("RMSNorm")
 
+    def weighted(self, name, **fields):
+        """A layer with a weight."""
+        return of(name, **fields, **({"product": self.product} if self.product else {}))
+
     def linear(self, bias=True):
-        return of("Linear", bias=bias)
+        return self.weighted("Linear", bias=bias)
 
     def head_input(self):
-        return of("HeadInputLinear")
+        return self.weighted("HeadInputLinear")
 
     def head_output(self):
-        return of("HeadOutputLinear")
+        return self.weighted("HeadOutputLinear")
+
+    def embedding(self):
+        return of("Embedding", **({"product": self.embedding_product} if self.embedding_product else {}))
 
     def gate(self):
         """The gate of a feed-forward layer, a projection of the model dim to the hidden dim."""
@@ -37,7 +47,7 @@ class Parts:
     def projections(self, kind):
         """Projections to queries, keys and values."""
         if kind == "FusedQKV":
-            return of(kind)
+            return self.weighted(kind)
         if kind == "FusedGroupedQKV":
             return of(kind, proj=self.head_input())
         return of(kind, q_proj=self.head_input(), k_proj=self.head_input(), v_proj=self.head_input())
@@ -97,9 +107,13 @@ class Parts:
     def optimizer(self):
         return of("AdamW", learning_rate=0.01)
 
+    def learner(self):
+        return of("Learner", optimizer=self.optimizer())
+
     def experiment(self, model, attention):
-        decoder = of("Decoder", model_dim=WIDTH, vocab_size=16, layers=self.model(model, attention), output_norm=self.norm())
-        return {"model": of("CausalLM", decoder=decoder), "learner": of("Learner", optimizer=self.optimizer())}
+        decoder = of("Decoder", model_dim=WIDTH, vocab_size=16, emb=self.embedding(), layers=self.model(model, attention),
+                     output_norm=self.norm())
+        return {"model": of("CausalLM", decoder=decoder), "learner": self.learner()}
 
 
 class Defaults(Parts):
@@ -115,7 +129,6 @@ def experiment_name(model, attention):
     return f"{variants.model_name(model)}_{variants.attention_name(attention)}"
 
 
-def world(parts, num_models, num_attention):
-    """The document of a world: an experiment for each pair of a model and an attention class."""
-    pairs = [(model, attention) for model in range(num_models) for attention in range(num_attention)]
+def world(parts, pairs):
+    """The document of a world: an experiment for each of the pairs of a model and an attention class."""
     return {"experiments": {experiment_name(*pair): parts.experiment(*pair) for pair in pairs}}

@@ -106,14 +106,13 @@ class Repository:
         return out
 
 
-class Programs:
-    """The programs of a project that holds the largest world and all features: one for each size."""
+class Program:
+    """The program of a project that holds the classes of the largest world and all features."""
 
-    def __init__(self, folder, prefix, sizes, features, unity=0, jobs=2):
+    def __init__(self, folder, prefix, size, features, unity=0, jobs=2):
         self.folder, self.build = pathlib.Path(folder) / "project", pathlib.Path(folder) / "build"
-        self.prefix, self.sizes, self.unity, self.jobs = prefix, sizes, unity, jobs
-        self.largest = max(sizes)
-        files = world_files(*self.largest)
+        self.prefix, self.size, self.unity, self.jobs = prefix, size, unity, jobs
+        files = world_files(*size)
         for feature in features:
             files = edited(files, feature.edits) | feature_files(feature)
         if self.folder.is_dir():  # of an earlier run with other features
@@ -134,31 +133,34 @@ class Programs:
         if shutil.which("ccache"):
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
             environment |= {"CCACHE_BASEDIR": str(self.folder.parent), "CCACHE_NOHASHDIR": "1", "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
-        sizes = ";".join(f"{n}x{m}" for n, m in self.sizes)
         self.run(["cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
-                  f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DWORLD_SIZES={sizes}", f"-DWORLD_UNITY={self.unity}", *launcher], env=environment)
+                  f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DWORLD_UNITY={self.unity}", *launcher], env=environment)
         self.run(["cmake", "--build", self.build, "--parallel", self.jobs], env=environment)
 
     def seconds_of_one_more_file(self):
-        """Adds a layer, a class in a file of its own, and returns the seconds until all programs have it."""
+        """Adds a layer, a class in a file of its own, and returns the seconds until the program has it."""
         path = self.folder / "features/one_more/one_more.cpp"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(variants.attention_class(self.largest[1]), encoding="utf-8")
+        path.write_text(variants.attention_class(self.size[1]), encoding="utf-8")
         begin = time.monotonic()
         self.run(["cmake", "--build", self.build, "--parallel", self.jobs])
         path.unlink()
         return time.monotonic() - begin
 
-    def document(self, name, writer, size):
-        """Writes the document of a world. Returns its path."""
-        path = self.build / f"{name}_{size[0]}x{size[1]}.json"
-        path.write_text(json.dumps(parts.world(writer, *size)), encoding="utf-8")
+    def document(self, name, writer, pairs):
+        """Writes the document of a world of these pairs. Returns its path."""
+        path = self.build / f"{name}.json"
+        path.write_text(json.dumps(parts.world(writer, pairs)), encoding="utf-8")
         return path
 
-    def call(self, size, *arguments):
-        """The lines that the program of a size prints, split at tabs."""
-        text = self.run([self.build / f"world_{size[0]}x{size[1]}", *arguments])
-        return [line.split("\t") for line in text.splitlines()]
+    def worlds(self, name, features, pairs):
+        """Writes a world of these pairs, and one of twins for each feature. Returns the arguments of the program."""
+        twins = [(f.name, self.document(f"{name}_{f.name}", f.twin(), pairs)) for f in features]
+        return [self.document(name, parts.Defaults(), pairs), *(f"{feature}={path}" for feature, path in twins)]
+
+    def call(self, *arguments):
+        """The lines that the program prints, split at tabs."""
+        return [line.split("\t") for line in self.run([self.build / "world", *arguments]).splitlines()]
 
 
 @dataclasses.dataclass
@@ -168,27 +170,33 @@ class Applied:
     modules: int
     seconds: float
     changed: int  # experiments whose config changed
-    compared: int  # experiments whose numbers were compared with the twin's
-    numbers: int  # numbers of these
+    idle: frozenset = frozenset()  # experiments whose config did not
 
 
-def read_applied(feature, size, lines):
-    """Throws WorldError if a model differs from its twin, or if the feature does nothing."""
-    rows = {kind: [line[1:] for line in lines if line[0] == kind] for kind in ("modules", "seconds", "config", "unchanged", "numbers")}
-    where = f"{feature.name}, world {size[0]} x {size[1]}"
+def read_applied(feature, pairs, lines):
+    """Throws WorldError if a config differs from its twin's, or if the feature does nothing."""
+    rows = {kind: [line[2:] for line in lines if line[0] == kind and line[1] == feature.name]
+            for kind in ("modules", "seconds", "config", "unchanged")}
+    where = f"{feature.name}, world of {len(pairs)} experiments"
     for experiment, what in rows["config"]:
         raise WorldError(f"{where}: {experiment}: expected the config of its twin, got {what}")
-    idle = {experiment for (experiment,) in rows["unchanged"]}
-    for experiment, _, differs, effect in rows["numbers"]:
-        if differs:
-            raise WorldError(f"{where}: {experiment}: expected the numbers of its twin, got others: {differs}")
-        if bool(effect) == (experiment in idle):
-            raise WorldError(f"{where}: {experiment}: expected other numbers than without the feature if and only if its config changed")
-    changed = size[0] * size[1] - len(idle)
+    idle = frozenset(experiment for (experiment,) in rows["unchanged"])
+    changed = len(pairs) - len(idle)
     if not changed:
         raise WorldError(f"{where}: expected some experiment to change, got none")
-    return Applied(modules=int(rows["modules"][0][0]), seconds=float(rows["seconds"][0][0]), changed=changed,
-                   compared=len(rows["numbers"]), numbers=sum(int(row[1]) for row in rows["numbers"]))
+    return Applied(modules=int(rows["modules"][0][0]), seconds=float(rows["seconds"][0][0]), changed=changed, idle=idle)
+
+
+def read_compared(feature, applied, lines):
+    """The number of models that were compared with their twins, and of the numbers of these. Throws WorldError if numbers
+    differ, or if they are those without the feature."""
+    rows = [line[2:] for line in lines if line[0] == "numbers" and line[1] == feature.name]
+    for experiment, _, differs, effect in rows:
+        if differs:
+            raise WorldError(f"{feature.name}: {experiment}: expected the numbers of its twin, got others: {differs}")
+        if bool(effect) == (experiment in applied.idle):
+            raise WorldError(f"{feature.name}: {experiment}: expected other numbers than without the feature if and only if its config changed")
+    return len(rows), sum(int(row[1]) for row in rows)
 
 
 def covering_pairs(num_models, num_attention):

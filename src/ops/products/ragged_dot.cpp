@@ -344,6 +344,24 @@ Tensor emit_contracting(const Tensor& lhs, const Tensor& rhs, const Tensor& size
   return emit(contracting_rules, {lhs, rhs, sizes}, RaggedAttributes(options));
 }
 
+// Names the operands as they are given. The rows take them with dims of size 1 more.
+void check_operands(std::string_view op, const Values& operands, const Shape& expected_rhs) {
+  const Tensor &lhs = operands[0], &rhs = operands[1], &sizes = operands[2];
+  const auto fail = [&](const std::string& what) { shape_error(op, what, operands); };
+  if (!is_float(lhs.dtype()) || rhs.dtype() != lhs.dtype()) {
+    fail(fmt::format("expected floats of one dtype, got {} and {}", name_of(lhs.dtype()),
+                     name_of(rhs.dtype())));
+  }
+  if (sizes.dtype() != DType::kI32)
+    fail(fmt::format("expected i32 group sizes, got {}", name_of(sizes.dtype())));
+  if (lhs.rank() == 3 && sizes.dim(0) != lhs.dim(0))
+    fail(fmt::format("expected group sizes for {} batches, got {}", lhs.dim(0), sizes.dim(0)));
+  if (rhs.shape() != expected_rhs) {
+    fail(fmt::format("expected a second operand of {}, got {}", to_text(expected_rhs),
+                     to_text(rhs.shape())));
+  }
+}
+
 }  // namespace
 
 Tensor ragged_dot(const Tensor& lhs, const Tensor& rhs, const Tensor& group_sizes,
@@ -355,6 +373,9 @@ Tensor ragged_dot(const Tensor& lhs, const Tensor& rhs, const Tensor& group_size
                 "expected [m, k] x [g, k, n] with sizes [g], or a batch dim before them",
                 {lhs, rhs, group_sizes});
   }
+  Shape expected = {group_sizes.dim(-1), lhs.dim(-1), rhs.dim(-1)};
+  if (!is_shared) expected.insert(expected.begin(), lhs.dim(0));
+  check_operands("ragged_dot", {lhs, rhs, group_sizes}, expected);
   // The batch is a dim of the matrices or one of the lists of rows.
   const int64_t at = is_shared ? 0 : 1;
   const auto four = [&](const Tensor& x) {
@@ -374,6 +395,9 @@ Tensor ragged_dot_contracting(const Tensor& lhs, const Tensor& rhs, const Tensor
                 "expected [m, k] x [m, n] with sizes [g], or a batch dim before them",
                 {lhs, rhs, group_sizes});
   }
+  Shape expected = lhs.shape();
+  expected.back() = rhs.dim(-1);
+  check_operands("ragged_dot_contracting", {lhs, rhs, group_sizes}, expected);
   const auto four = [&](const Tensor& x) {
     return expand_dims(batched ? x : expand_dims(x, 0), 1);
   };

@@ -67,8 +67,17 @@ TEST(RaggedDot, SaysWhatDoesNotFit) {
   const Type rows{DType::kF32, {5, 4}}, matrices{DType::kF32, {3, 4, 2}}, sizes{DType::kI32, {3}};
   EXPECT_THAT(error({rows, rows, sizes}),
               HasSubstr("ragged_dot: expected [m, k] x [g, k, n] with sizes [g], or a batch dim"));
-  EXPECT_THAT(error({rows, matrices, {DType::kI32, {2}}}),
-              HasSubstr("ragged_dot: expected a second operand of [1, 2, 4, 2], got [1, 3, 4, 2]"));
+  EXPECT_THAT(
+      error({rows, matrices, {DType::kI32, {2}}}),
+      HasSubstr("ragged_dot: expected a second operand of [2, 4, 2], got [3, 4, 2]; operands: "
+                "f32[5, 4] of the top level (parameter), f32[3, 4, 2] of"));
+  EXPECT_THAT(error({{DType::kF32, {7, 5, 4}}, matrices, {DType::kI32, {6, 3}}}),
+              HasSubstr("ragged_dot: expected group sizes for 7 batches, got 6"));
+  EXPECT_THAT(error_without_lines<ShapeError>([&] {
+                run([](const Values& v) { return ragged_dot_contracting(v[0], v[1], v[2]); },
+                    {HostTensor(rows), HostTensor({DType::kF32, {6, 2}}), HostTensor(sizes)});
+              }),
+              HasSubstr("ragged_dot_contracting: expected a second operand of [5, 2], got [6, 2]"));
   EXPECT_THAT(error({rows, matrices, {DType::kI64, {3}}}),
               HasSubstr("ragged_dot: expected i32 group sizes, got i64"));
   EXPECT_THAT(error({rows, {DType::kBF16, {3, 4, 2}}, sizes}),

@@ -17,5 +17,12 @@ World read_world(const std::string& path) {
   return world;
 }
 
+void modify_each(ConfigRef world, const Child<Modifier>& modifier) {
+  for_each_match(world, {.type = &typeid(Experiment)},
+                 [&](const std::string& path, const Slot& experiment) {
+                   apply_modifier(modifier, path, ConfigRef(experiment));
+                 });
+}
+
 AXLE_REGISTER(Experiment)
 AXLE_REGISTER(World)

@@ -25,5 +25,9 @@ struct World {
 /// Reads a world from a file in JSON or YAML. Throws ConfigError.
 World read_world(const std::string& path);
 
+/// Applies a modifier of the library to every experiment. Throws ConfigError if it finds nothing to
+/// change in one of them.
+void modify_each(axle::ConfigRef world, const axle::Child<axle::Modifier>& modifier);
+
 /// A feature that changes a world: a function registered by AXLE_REGISTER(function, "name").
 using Feature = void(axle::ConfigRef world);

@@ -6,7 +6,8 @@
 namespace axle {
 
 std::vector<Rewrite> SetMesh::apply(ConfigRef root) const {
-  return {{"SetMesh", set_texts(root, {{"mesh", to_text(cfg_.mesh.get())}}).fields}};
+  const std::string mesh = to_text(cfg_.mesh.get());
+  return {{"SetMesh " + mesh, set_texts(root, {{"mesh", mesh}}).fields}};
 }
 
 SetMesh::Config mesh(std::vector<MeshAxis> axes) { return {.mesh = Mesh{.axes = std::move(axes)}}; }

@@ -24,9 +24,11 @@ void add(CLI::App& app, ShowOptions& options, Output& out) {
 
 ExitCode run(const ShowOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve();
-  // Goes to stderr, since programs read the config on stdout.
-  if (options.recipe.target()) std::fputs(mesh_rule_text(resolved.report).c_str(), stderr);
-  std::fputs(changes_text(resolved.report).c_str(), stderr);
+  // Goes to stderr, since programs read the config on stdout. Without --on, it is no news that no
+  // rule matches.
+  const ResolveReport& report = resolved.report;
+  const bool tells_rule = options.recipe.target() || !report.mesh_rule.empty();
+  std::fputs((tells_rule ? to_text(report) : changes_text(report)).c_str(), stderr);
   if (out.json()) {
     out.write_json(to_json(resolved.config));
   } else if (options.yaml) {

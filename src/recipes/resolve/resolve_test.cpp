@@ -166,7 +166,7 @@ TEST(Resolve, AnEditOfARuleIsToldOnce) {
   const Resolved out = resolve_config(request);
   ASSERT_EQ(out.report.rewrites.size(), 2) << to_text(out.report);
   EXPECT_THAT(out.report.rewrites[0].what, HasSubstr("SetMesh -> SetMesh"));
-  EXPECT_EQ(out.report.rewrites[1].what, "SetMesh") << "the rule, applied";
+  EXPECT_EQ(out.report.rewrites[1].what, "SetMesh data=3") << "the rule, applied";
 }
 
 TEST(Resolve, RulesThatComeTooLateAreSaid) {

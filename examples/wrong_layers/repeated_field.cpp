@@ -1,5 +1,5 @@
 // A config that lists a field twice in place of another one.
-// start: AXLE_CONFIG names the field 'initial' twice
+// start: AXLE_CONFIG(RepeatedField, ...): expected each field once, got 'initial' twice
 #include <axle/axle.h>
 
 using namespace axle;

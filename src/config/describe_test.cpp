@@ -1,8 +1,8 @@
 // What AXLE_CONFIG describes of a struct.
 #include <gmock/gmock.h>
 
-#include "base/error.h"
 #include "config/example_test.h"
+#include "testing/error_of.h"
 
 namespace axle::example {
 namespace {
@@ -43,7 +43,9 @@ TEST(Config, FieldNamedTwiceIsAnError) {
   const int at = 0;
   const void* const places[] = {&at, &at};
   const TypeOps* const ops[] = {&kOps<int>, &kOps<int>};
-  EXPECT_THROW(detail::make_fields("a, a", &at, places, ops), ConfigError);
+  EXPECT_EQ(error_of([&] { detail::make_fields("Pair", "a, a", &at, places, ops); }),
+            "AXLE_CONFIG(Pair, ...): expected each field once, got 'a' twice; name the one that is "
+            "left out instead");
 }
 
 }  // namespace

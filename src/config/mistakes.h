@@ -16,6 +16,8 @@ class Mistakes {
   /// The number of mistakes that are collected: more of them help nobody, and a hostile text may
   /// hold millions.
   static constexpr size_t kMax = 20;
+  /// Stands for the mistakes that are left out.
+  static constexpr std::string_view kRest = "the rest was not checked";
 
   /// Adds the lines of a message; a line that is already there is not added again.
   void add(std::string_view message) {
@@ -33,7 +35,7 @@ class Mistakes {
       add(error.what());
     }
     if (lines_.size() < kMax) return;
-    add("the rest was not checked");
+    add(kRest);
     throw_any();
   }
   size_t size() const { return lines_.size(); }

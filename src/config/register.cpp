@@ -1,12 +1,14 @@
 #include "config/register.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text/text.h"
 
 namespace axle {
 
-std::vector<Field> detail::make_fields(std::string_view names, const void* base,
-                                       std::span<const void* const> at,
+std::vector<Field> detail::make_fields(std::string_view owner, std::string_view names,
+                                       const void* base, std::span<const void* const> at,
                                        std::span<const TypeOps* const> ops) {
   std::vector<Field> fields;
   if (at.empty()) return fields;
@@ -14,8 +16,12 @@ std::vector<Field> detail::make_fields(std::string_view names, const void* base,
   for (size_t i = 0; i < at.size(); ++i) {
     const std::string_view name = trim(each[i]);
     for (const Field& earlier : fields) {
-      if (earlier.name == name)
-        throw ConfigError("AXLE_CONFIG names the field '" + std::string(name) + "' twice");
+      if (earlier.name == name) {
+        throw ConfigError(fmt::format(
+            "AXLE_CONFIG({}, ...): expected each field once, got '{}' twice; name the one that is "
+            "left out instead",
+            owner, name));
+      }
     }
     const auto offset = static_cast<const char*>(at[i]) - static_cast<const char*>(base);
     fields.push_back({name, static_cast<size_t>(offset), ops[i]});

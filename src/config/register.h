@@ -35,7 +35,7 @@ consteval bool has_fields() {
          !takes_fields<C>(std::make_index_sequence<n + 1>());
 }
 
-std::vector<Field> make_fields(std::string_view names, const void* base,
+std::vector<Field> make_fields(std::string_view owner, std::string_view names, const void* base,
                                std::span<const void* const> at,
                                std::span<const TypeOps* const> ops);
 
@@ -68,7 +68,8 @@ ConfigType describe() {
         const void* at[] = {&sample, &fields...};
         const TypeOps* ops[] = {nullptr, &kOps<Fs>...};
         t.name = owner;
-        t.fields = make_fields(names, &sample, std::span(at).subspan(1), std::span(ops).subspan(1));
+        t.fields =
+            make_fields(owner, names, &sample, std::span(at).subspan(1), std::span(ops).subspan(1));
       });
   t.owner = &typeid(X);
   t.type = &typeid(C);

@@ -5,6 +5,8 @@
 
 namespace axle {
 
+class Construction;
+
 struct Scope {
   std::string path = {};
   /// Options of the slot that holds the module's config (a `Role::Options`), set by Child::build.
@@ -13,6 +15,9 @@ struct Scope {
   /// The module that builds this one, for roles whose modules know its type (nn/layer.h). Valid
   /// only during construction.
   const void* parent = nullptr;
+  /// Where the modules of the tree note their mistakes; null: the module is built alone and throws
+  /// its first one. Valid only during construction.
+  Construction* construction = nullptr;
 };
 
 }  // namespace axle

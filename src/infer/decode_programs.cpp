@@ -72,15 +72,24 @@ Values next_state(const Tree<Tensor>& caches, const random::Key& key, const Tens
 
 }  // namespace
 
-std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape) {
+std::vector<ProgramValue> stored_parameters(const Model& model) {
   std::vector<ProgramValue> out;
-  for (const auto& [path, spec] : model.param_specs()) {
-    const DType stored = spec.type().dtype;
-    const DType dtype = is_float(stored) ? shape.compute_dtype.value_or(stored) : stored;
-    out.push_back({path, {dtype, spec.shape}, spec.partition()});
-  }
+  for (const auto& [path, spec] : model.param_specs())
+    out.push_back({path, spec.type(), spec.partition()});
   for (const auto& [path, spec] : inference_state_specs(model))
     out.push_back({join_path(kLayerStatePath, path), spec.type(), spec.partition()});
+  return out;
+}
+
+std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape) {
+  std::vector<ProgramValue> out = stored_parameters(model);
+  const Tree<ParamSpec> specs = model.param_specs();
+  for (ProgramValue& value : out) {
+    const auto spec = specs.find(value.name);
+    if (spec == specs.end() || !is_float(value.type.dtype)) continue;
+    const auto compute = spec->second.compute ? spec->second.compute : shape.compute_dtype;
+    value.type.dtype = compute.value_or(value.type.dtype);
+  }
   return out;
 }
 

@@ -39,9 +39,12 @@ constexpr int64_t kMaxPositions = std::numeric_limits<int32_t>::max();
 /// kMaxPositions.
 int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
+/// Returns the parameters and the state that layers kept in training ("state/<layer>/<name>"),
+/// without the frozen models, in the types that they are stored in.
+std::vector<ProgramValue> stored_parameters(const Model& model);
+
 /// Returns the leading inputs of both programs: the parameters in the types that decoding computes
-/// with, then the state that layers kept in training ("state/<layer>/<name>"), without the frozen
-/// models.
+/// with, then that state.
 std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape);
 
 /// Returns the state that one decode step passes to the next. In the programs it follows the

@@ -82,7 +82,7 @@ class Rows {
 Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
                      Options options)
     : model_(model), runtime_(runtime), options_(std::move(options)) {
-  const std::vector<ProgramValue> stored = decode_parameters(model, {}),
+  const std::vector<ProgramValue> stored = stored_parameters(model),
                                   computed = decode_parameters(
                                       model, {.compute_dtype = options_.compute_dtype});
   Tree<Type> expected;

@@ -46,8 +46,8 @@ class Check {
     const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); }) &&
                               attempt([&] { check_axes(); });
     if (!num_devices_) attempt([&] { check_device_count("mesh", num_mesh_devices(config_.mesh)); });
-    if (!is_sound(config_.model) || !attempt([&] { build_model(); })) return mistakes_.take();
-    const bool tokenizers_fit = check_tokenizers();
+    if (is_sound(config_.model)) attempt([&] { build_model(); });
+    const bool tokenizers_fit = model_ && check_tokenizers();
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
     const bool rest_is_good = is_sound(config_);
     if (inputs_are_good && tokenizers_fit && learner_is_good && mesh_is_good && rest_is_good)
@@ -140,9 +140,9 @@ class Check {
     constexpr int64_t kLong = int64_t{1} << 30;
     const auto& steps = config_.max_steps;
     const bool is_known = steps.has_value() && *steps > 0;
-    config_.learner.build(
-        {.params = model_->param_specs(), .run_steps = is_known ? int64_t{*steps} : kLong},
-        Scope{.path = "learner"});
+    config_.learner.build({.params = model_ ? model_->param_specs() : Tree<ParamSpec>(),
+                           .run_steps = is_known ? int64_t{*steps} : kLong},
+                          Scope{.path = "learner"});
   }
 
   void check_programs() {

@@ -1,5 +1,6 @@
 #include "learn/descent.h"
 
+#include "config/construction.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
@@ -8,13 +9,15 @@ namespace axle {
 
 Descent::Descent(const Fields& fields, const Tree<ParamSpec>& params, const Scope& scope)
     : learning_rate_(fields.learning_rate), decay_factor_(fields.decay_factor) {
-  check_schedule(learning_rate_, field_path(scope, "learning_rate"));
+  attempt(scope, [&] { check_schedule(learning_rate_, field_path(scope, "learning_rate")); });
   if (fields.update_schedule) {
     update_schedule_ = *fields.update_schedule;
-    check_schedule(update_schedule_, field_path(scope, "update_schedule"));
+    attempt(scope, [&] { check_schedule(update_schedule_, field_path(scope, "update_schedule")); });
   }
-  decay_ = weight_decay_scales(params, fields.weight_decay_scales,
-                               field_path(scope, "weight_decay_scales"));
+  attempt(scope, [&] {
+    decay_ = weight_decay_scales(params, fields.weight_decay_scales,
+                                 field_path(scope, "weight_decay_scales"));
+  });
   for (auto& [path, decay] : decay_) decay *= fields.weight_decay;
 }
 

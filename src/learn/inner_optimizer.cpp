@@ -9,10 +9,10 @@ Tree<Tensor> only(const Tree<Tensor>& tree, const Tree<ParamSpec>& wanted) {
 }
 
 InnerOptimizer::InnerOptimizer(const Child<Optimizer>& config, std::string name,
-                               Tree<ParamSpec> params, const std::string& config_path)
+                               Tree<ParamSpec> params, const Scope& scope)
     : name_(std::move(name)),
       params_(std::move(params)),
-      optimizer_(config.build({params_}, Scope{.path = config_path})) {}
+      optimizer_(config.build_part({params_}, scope)) {}
 
 void InnerOptimizer::add_state_specs(Tree<ParamSpec>& specs) const {
   put_subtree(specs, name_, optimizer_->state_specs());

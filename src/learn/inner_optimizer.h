@@ -14,7 +14,7 @@ namespace axle {
 class InnerOptimizer {
  public:
   InnerOptimizer(const Child<Optimizer>& config, std::string name, Tree<ParamSpec> params,
-                 const std::string& config_path);
+                 const Scope& scope);
 
   const Tree<ParamSpec>& params() const { return params_; }
   const std::string& name() const { return name_; }

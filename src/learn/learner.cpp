@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "config/construction.h"
 #include "config/register.h"
 #include "learn/inner_optimizer.h"
 #include "learn/path_rules.h"
@@ -36,30 +36,40 @@ void each_transform(const List& before, const List& after, F&& fn) {
 }  // namespace
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
-    : cfg_(cfg), params_(dims.params), trained_(dims.params) {
-  const std::string frozen = field_path(scope, "frozen");
-  const auto kept = matching_paths(dims.params, cfg_.trained, field_path(scope, "trained"));
-  for (const std::string& path : matching_paths(dims.params, cfg_.frozen, frozen)) {
-    if (!kept.contains(path)) trained_.erase(path);
-  }
-  if (trained_.empty() && !dims.params.empty()) {
-    throw ConfigError(fmt::format(
-        "{}: expected parameters that are left to train, got patterns that match all {}", frozen,
-        dims.params.size()));
-  }
+    : cfg_(cfg), params_(dims.params) {
+  attempt(scope, [&] { trained_ = without_frozen(scope); });
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
-  const auto inner = [&](std::string_view name) { return Scope{.path = field_path(scope, name)}; };
-  optimizer_ = cfg_.optimizer.build({trained_}, inner(kOptimizer));
+  optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
   const auto build = [&](const std::vector<Child<GradientTransform>>& configs,
                          std::string_view list) {
     Transforms out;
-    for (size_t i = 0; i < configs.size(); ++i)
-      out.push_back(configs[i].build({trained_}, inner(fmt::format("{}[{}]", list, i))));
+    for (size_t i = 0; i < configs.size(); ++i) {
+      const std::string field = fmt::format("{}[{}]", list, i);
+      out.push_back(configs[i].build_part({trained_}, part_scope(scope, field)));
+    }
     return out;
   };
   transforms_ = build(cfg_.transforms, kTransforms);
   update_transforms_ = build(cfg_.update_transforms, kUpdateTransforms);
-  if (cfg_.ema) check_schedule(cfg_.ema->decay, field_path(scope, "ema.decay"), Fraction::kBounds);
+  attempt(scope, [&] {
+    if (cfg_.ema)
+      check_schedule(cfg_.ema->decay, field_path(scope, "ema.decay"), Fraction::kBounds);
+  });
+}
+
+Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
+  const std::string frozen = field_path(scope, "frozen");
+  const auto kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained"));
+  Tree<ParamSpec> rest = params_;
+  for (const std::string& path : matching_paths(params_, cfg_.frozen, frozen)) {
+    if (!kept.contains(path)) rest.erase(path);
+  }
+  if (rest.empty() && !params_.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: expected parameters that are left to train, got patterns that match all {}", frozen,
+        params_.size()));
+  }
+  return rest;
 }
 
 Tree<ParamSpec> Learner::state_specs() const {

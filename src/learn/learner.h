@@ -103,6 +103,8 @@ class Learner {
  private:
   using Transforms = std::vector<std::unique_ptr<GradientTransform>>;
 
+  Tree<ParamSpec> without_frozen(const Scope& scope) const;
+
   Config cfg_;
   Tree<ParamSpec> params_, trained_;
   std::unique_ptr<Optimizer> optimizer_;

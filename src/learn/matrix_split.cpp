@@ -29,7 +29,7 @@ std::vector<std::string> vocabulary_weights() { return {"**.emb.weight", "**.lm_
 
 MatrixSplit::MatrixSplit(const Tree<ParamSpec>& params, const std::vector<std::string>& exclude,
                          const Child<Optimizer>& other_config, const Scope& scope)
-    : others(other_config, "others", rest_of(params, exclude), field_path(scope, "others")) {
+    : others(other_config, "others", rest_of(params, exclude), part_scope(scope, "others")) {
   std::vector<std::string> must_match;
   std::ranges::copy_if(exclude, std::back_inserter(must_match), [](const std::string& pattern) {
     const std::vector<std::string> optional = vocabulary_weights();

@@ -35,7 +35,7 @@ Tree<double> numbers_by_path(const Tree<ParamSpec>& params, const NumbersByPath&
     if (chosen) out.emplace(path, double{chosen->second});
   }
   for (const auto& [pattern, number] : by_pattern) {
-    if (!used.contains(pattern)) fail_unmatched(where, pattern);
+    if (!params.empty() && !used.contains(pattern)) fail_unmatched(where, pattern);
   }
   return out;
 }
@@ -51,7 +51,7 @@ std::set<std::string, std::less<>> matching_paths(const Tree<ParamSpec>& params,
       out.insert(path);
       used = true;
     }
-    if (!used) fail_unmatched(where, pattern);
+    if (!params.empty() && !used) fail_unmatched(where, pattern);
   }
   return out;
 }

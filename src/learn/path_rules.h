@@ -1,6 +1,7 @@
 // Rules by path: which parameters a pattern of a config names.
 //
-// Patterns are globs over paths with dots (nn/param_path.h): "**.norm.scale".
+// Patterns are globs over paths with dots (nn/param_path.h): "**.norm.scale". Without any
+// parameters, as where a model could not be built, every pattern passes.
 #pragma once
 
 #include <map>

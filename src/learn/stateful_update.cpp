@@ -20,6 +20,10 @@ std::string field_path(const Scope& scope, std::string_view field) {
   return scope.path.empty() ? std::string(field) : scope.path + "." + std::string(field);
 }
 
+Scope part_scope(const Scope& scope, std::string_view field) {
+  return {.path = field_path(scope, field), .construction = scope.construction};
+}
+
 Tree<ParamSpec> zero_state_specs(const Tree<ParamSpec>& params, std::string_view name) {
   Tree<ParamSpec> out;
   for (const auto& [path, param] : params) {

@@ -57,6 +57,9 @@ class StatefulUpdate {
 /// Returns "<path of the module>.<field>", for messages.
 std::string field_path(const Scope& scope, std::string_view field);
 
+/// Returns the scope of a part of the module, in its slot `field`.
+Scope part_scope(const Scope& scope, std::string_view field);
+
 /// Returns the specs of one f32 state for each parameter, with its shape and mesh axes and initial
 /// value 0: "<name>/<path>".
 Tree<ParamSpec> zero_state_specs(const Tree<ParamSpec>& params, std::string_view name);

@@ -4,27 +4,30 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "config/construction.h"
 #include "config/register.h"
 #include "nn/key_sequence.h"
 #include "ops/annotate.h"
+#include "ops/elementwise/convert.h"
 #include "ops/random/random.h"
 
 namespace axle {
 
-Layer::Layer(const Scope& scope) : path_(scope.path) {
+Layer::Layer(const Scope& scope) : path_(scope.path), construction_(scope.construction) {
   const auto* const own = static_cast<const LayerOptions*>(scope.options);
   if (own) options_ = *own;
   if (options_.remat) {
     try {
       (*options_.remat)();
     } catch (const ConfigError& error) {
-      fail("@remat", error.what());
+      note("@remat", error.what());
     }
   }
   if (scope.parent) {
     const LayerOptions& above = static_cast<const Layer*>(scope.parent)->options_;
     if (!options_.dtype) options_.dtype = above.dtype;
     if (options_.dtypes.empty()) options_.dtypes = above.dtypes;
+    if (!options_.compute) options_.compute = above.compute;
     if (!options_.init) options_.init = above.init;
   }
 }
@@ -42,12 +45,30 @@ std::string Layer::config_path() const {
 }
 
 Scope Layer::inner(std::string_view name) const {
-  return {.path = join_path(path_, name), .parent = this};
+  return {.path = join_path(path_, name), .parent = this, .construction = construction_};
+}
+
+void detail::fail_unbuilt() { throw UnbuiltPart(); }
+
+void detail::ComputeCast::enter(Tensor& argument) {
+  if (!is_float(argument.dtype())) return;
+  if (!outside_) outside_ = argument.dtype();
+  argument = astype(argument, inside_);
+}
+void detail::ComputeCast::leave(Tensor& result) const {
+  if (outside_ && result.dtype() == inside_) result = astype(result, *outside_);
+}
+
+bool Layer::has_unbuilt_child() const { return std::ranges::count(children_, nullptr) > 0; }
+
+const std::vector<Layer*>& Layer::children() const {
+  if (has_unbuilt_child()) detail::fail_unbuilt();
+  return children_;
 }
 
 void Layer::check_shape(std::string_view name, const Shape& shape) const {
   if (std::ranges::any_of(shape, [](int64_t d) { return d <= 0; }))
-    fail(name, "shape must be positive, got " + to_text(shape));
+    throw InheritedError(located(name, "shape must be positive, got " + to_text(shape)));
 }
 
 void Layer::declare_state(std::string_view name, ParamSpec spec) {
@@ -63,7 +84,7 @@ Param Layer::param(std::string_view name, ParamSpec spec) {
   if (options_.partition && (name == "weight" || !spec.init)) {
     spec.mesh_axes = options_.partition->dims;
     if (spec.mesh_axes.size() > spec.shape.size()) {
-      fail("@partition", fmt::format("expected mesh axes for at most the {} dims of {}, got {}",
+      note("@partition", fmt::format("expected mesh axes for at most the {} dims of {}, got {}",
                                      spec.shape.size(), name, to_text(*options_.partition)));
     }
   }
@@ -73,33 +94,36 @@ Param Layer::param(std::string_view name, ParamSpec spec) {
     const std::optional<DType> by_name = named_dtype(options_.dtypes, path);
     spec.dtype = by_name ? *by_name : DType{options_.dtype.value_or(DType::kF32)};
   }
-  if (!is_countable(spec.shape)) fail(name, too_large_text(spec.type()) + "; lower its dims");
+  if (options_.compute) spec.compute = DType{*options_.compute};
+  if (!is_countable(spec.shape))
+    throw InheritedError(located(name, too_large_text(spec.type()) + "; lower its dims"));
   spec.mesh_axes.resize(spec.shape.size());
   try {
     (void)spec.initialiser();
   } catch (const ConfigError& error) {
-    fail(name, error.what());
+    throw InheritedError(located(name, error.what()));
   }
+  const std::optional<DType> compute = spec.compute;
   params_.emplace_back(path, std::move(spec));
-  return Param(std::move(path));
+  return {std::move(path), compute};
 }
 
 Tree<ParamSpec> Layer::param_specs() const {
   Tree<ParamSpec> out;
   for (const auto& [path, spec] : params_) out.emplace(path, spec);
-  for (const Layer* c : children_) out.merge(c->param_specs());
+  for (const Layer* c : children()) out.merge(c->param_specs());
   return out;
 }
 
 Tree<ParamSpec> Layer::state_specs() const {
   Tree<ParamSpec> out = state_;
-  for (const Layer* c : children_) out.merge(c->state_specs());
+  for (const Layer* c : children()) out.merge(c->state_specs());
   return out;
 }
 
 void Layer::visit(const std::function<void(const Layer&)>& fn) const {
   fn(*this);
-  for (const Layer* c : children_) c->visit(fn);
+  for (const Layer* c : children()) c->visit(fn);
 }
 
 Tree<Tensor> Layer::initialize_state(const random::Key& key) const {
@@ -114,19 +138,19 @@ Tree<Tensor> Layer::initialize(const random::Key& key) const {
   Tree<Tensor> out;
   KeySequence keys(key);
   for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(keys.next()));
-  for (const Layer* c : children_) out.merge(c->initialize(keys.next()));
+  for (const Layer* c : children()) out.merge(c->initialize(keys.next()));
   return out;
 }
 
 Tree<StateSpec> Layer::decode_state_specs(const DecodeDims& dims) const {
   Tree<StateSpec> out;
-  for (const Layer* c : children_) out.merge(c->decode_state_specs(dims));
+  for (const Layer* c : children()) out.merge(c->decode_state_specs(dims));
   return out;
 }
 
 bool Layer::can_decode() const {
   Tree<StateSpec> own = decode_state_specs({});
-  for (const Layer* c : children_) {
+  for (const Layer* c : children()) {
     for (const auto& [path, spec] : c->decode_state_specs({})) own.erase(path);
   }
   return !own.empty();
@@ -211,9 +235,16 @@ Tensor Layer::published(const std::string& name) const {
       config_path(), name));
 }
 
-void Layer::fail(std::string_view field, std::string_view what) const {
+std::string Layer::located(std::string_view field, std::string_view what) const {
   const std::string path = config_path();
-  throw ConfigError(fmt::format("{}{}{}: {}", path, path.empty() ? "" : ".", field, what));
+  return fmt::format("{}{}{}: {}", path, path.empty() ? "" : ".", field, what);
+}
+void Layer::fail(std::string_view field, std::string_view what) const {
+  throw ConfigError(located(field, what));
+}
+void Layer::note(std::string_view field, std::string_view what) const {
+  if (!construction_) fail(field, what);
+  construction_->note(ConfigError(located(field, what)));
 }
 
 AXLE_REGISTER(LayerOptions)

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "config/axle_config.h"
@@ -42,6 +43,10 @@ struct LayerOptions {
   /// Dtypes of parameters by name, in this layer and those below. The first rule that matches
   /// counts and beats `dtype`. Empty: as the layer above.
   std::vector<DTypeRule> dtypes = {};
+  /// Dtype in which this layer and those below compute: their parameters and the floating-point
+  /// arguments of their calls are cast to it. Results are cast back to the dtype of the first such
+  /// argument. None: as the layer above, at the root the dtype of the whole model.
+  std::optional<FloatDType> compute = {};
   /// Initialiser of weights that name none, in this layer and those below; none: as the layer
   /// above, at the root VarianceScaling{} (uniform by the average fan). InitByName also sets biases
   /// and scales.
@@ -56,8 +61,25 @@ struct LayerOptions {
   /// Statistics of the floating-point results of the layer, as summaries "output/<statistic>" of
   /// its calls. They are computed only where summaries are. Empty: none.
   std::vector<Statistic> stats = {};
-  AXLE_CONFIG(LayerOptions, dtype, dtypes, init, remat, partition, activation, stats)
+  AXLE_CONFIG(LayerOptions, dtype, dtypes, compute, init, remat, partition, activation, stats)
 };
+
+namespace detail {
+[[noreturn]] void fail_unbuilt();
+
+// Casts the floating-point arguments of a call to the dtype of its layer (the option @compute), and
+// its results back to the dtype of the first of them.
+class ComputeCast {
+ public:
+  explicit ComputeCast(DType inside) : inside_(inside) {}
+  void enter(Tensor& argument);
+  void leave(Tensor& result) const;
+
+ private:
+  DType inside_;
+  std::optional<DType> outside_;
+};
+}  // namespace detail
 
 /// Owns a child layer and is called like its role.
 template <class Role, class Sig = typename Role::Signature>
@@ -65,16 +87,20 @@ class Handle;
 template <class Role, class R, class... A>
 class Handle<Role, R(A...)> {
  public:
+  /// Null: the layer could not be built, and any use throws UnbuiltPart.
   explicit Handle(std::unique_ptr<Role> layer) : layer_(std::move(layer)) {}
-  R operator()(A... args) const { return (*layer_)(args...); }
+  R operator()(A... args) const { return (**this)(args...); }
   /// Calls the role with fewer arguments, if it has a shorter form of its call.
   template <class... B>
   requires(sizeof...(B) < sizeof...(A)) && std::invocable<Role&, B...> R operator()(
                                                B&&... args) const {
-    return (*layer_)(std::forward<B>(args)...);
+    return (**this)(std::forward<B>(args)...);
   }
-  Role* operator->() const { return layer_.get(); }
-  Role& operator*() const { return *layer_; }
+  Role* operator->() const { return &**this; }
+  Role& operator*() const {
+    if (!layer_) detail::fail_unbuilt();
+    return *layer_;
+  }
 
  private:
   std::unique_ptr<Role> layer_;
@@ -133,9 +159,12 @@ class Layer {
   virtual std::vector<Method> methods() = 0;
 
  protected:
+  /// Builds a child. If it has a mistake, construction goes on, so that one error has the mistakes
+  /// of all layers. A constructor that uses the child ends there. {} in place of the dims is
+  /// refused unless the role has none.
   template <class R>
   Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims) {
-    auto layer = config.build(dims, inner(name));
+    auto layer = config.build_part(dims, inner(name));
     children_.push_back(layer.get());
     return Handle<R>(std::move(layer));
   }
@@ -145,6 +174,17 @@ class Layer {
     if (!config) return std::nullopt;
     return child(name, *config, dims);
   }
+  template <class R>
+  Handle<R> child(std::string_view name, const Child<R>& config, detail::NoDims) {
+    return child(name, config, detail::no_dims<R>());
+  }
+  template <class R>
+  std::optional<Handle<R>> child(std::string_view name, const std::optional<Child<R>>& config,
+                                 detail::NoDims) {
+    return child(name, config, detail::no_dims<R>());
+  }
+  /// True if a child could not be built.
+  bool has_unbuilt_child() const;
   /// Declares a parameter of this layer. Throws ConfigError if the shape is not positive or has too
   /// many elements.
   Param param(std::string_view name, ParamSpec spec);
@@ -189,6 +229,9 @@ class Layer {
   void add_statistics(const NamedTensors& results);
   /// Throws ConfigError "<config path>.<field>: <what>".
   [[noreturn]] void fail(std::string_view field, std::string_view what) const;
+  /// For constructors: notes the same error and returns, so that what follows is checked too. The
+  /// construction fails at its end.
+  void note(std::string_view field, std::string_view what) const;
 
   /// Runs `body` in a region of its own under `policy`. Returns its result and merges what the
   /// layers inside collect.
@@ -218,10 +261,14 @@ class Layer {
 
  private:
   Scope inner(std::string_view name) const;
+  std::string located(std::string_view field, std::string_view what) const;
+  // Throws UnbuiltPart if one of them could not be built.
+  const std::vector<Layer*>& children() const;
   void check_shape(std::string_view name, const Shape& shape) const;
   std::string path_;
-  LayerOptions options_;  // includes what layers above pass down
-  std::vector<Layer*> children_;
+  LayerOptions options_;                                   // includes what layers above pass down
+  Construction* construction_;                             // valid only during construction
+  std::vector<Layer*> children_;                           // null: could not be built
   std::vector<std::pair<std::string, ParamSpec>> params_;  // in declaration order
   Tree<ParamSpec> state_;
 };
@@ -239,10 +286,17 @@ class LayerRole<Self, R(A...)> : public Layer {
 
   R operator()(A... args) {
     const Invocation::Frame frame(*this);
-    if (options().remat && Invocation::current().options().training) {
-      return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
-    }
-    return finished(forward(args...));
+    if (!options().compute) return run(args...);
+    detail::ComputeCast cast{DType{*options().compute}};
+    std::tuple<std::remove_cvref_t<A>...> inside(args...);
+    return std::apply(
+        [&](auto&... each) {
+          (each_tensor(each, [&](Tensor& t) { cast.enter(t); }), ...);
+          R result = run(each...);
+          each_tensor(result, [&](Tensor& t) { cast.leave(t); });
+          return result;
+        },
+        inside);
   }
 
   std::vector<Method> methods() override {
@@ -257,6 +311,12 @@ class LayerRole<Self, R(A...)> : public Layer {
   static PartitionSpec activation() { return {}; }
 
  private:
+  R run(A... args) {
+    if (options().remat && Invocation::current().options().training) {
+      return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
+    }
+    return finished(forward(args...));
+  }
   R finished(R result) {
     if constexpr (std::is_same_v<R, Tensor>)
       result = constrain(result, options().activation.value_or(Self::activation()));

@@ -1,5 +1,6 @@
 #include "nn/layer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "nn/remat_policies.h"
@@ -74,6 +75,125 @@ TEST(Layer, ShapesMustBePositiveAndCountable) {
   EXPECT_EQ(build(kMaxElements),
             "root.weight: f32[1125899906842624, 2] takes 9e+15 bytes, more than any machine has; "
             "lower its dims");
+}
+
+/// Has a mistake, unless `mistake` is empty; notes another one, unless `noted` is empty.
+class Faulty final : public Toy {
+ public:
+  struct Config {
+    std::string mistake = {};
+    std::string noted = {};
+    std::vector<Child<Toy>> parts = {};
+    AXLE_CONFIG(Faulty, mistake, noted, parts)
+  };
+  Faulty(const Config& cfg, const Dims& dims, const Scope& scope) : Toy(scope) {
+    if (!cfg.noted.empty()) note("noted", cfg.noted);
+    for (size_t i = 0; i < cfg.parts.size(); ++i)
+      parts_.push_back(child(fmt::format("part{}", i), cfg.parts[i], dims));
+    if (!cfg.mistake.empty()) fail("mistake", cfg.mistake);
+  }
+
+ protected:
+  Tensor forward(const Tensor& x) override { return x; }
+
+ private:
+  std::vector<Handle<Toy>> parts_;
+};
+AXLE_REGISTER(Faulty)
+
+/// Looks at its child and at its own parameters in its constructor.
+class Looking final : public Toy {
+ public:
+  struct Config {
+    Child<Toy> part = Scaling::Config{};
+    bool at_itself = false;
+    AXLE_CONFIG(Looking, part, at_itself)
+  };
+  Looking(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Toy(scope), part_(child("part", cfg.part, dims)) {
+    if ((cfg.at_itself ? param_specs() : part_->param_specs()).empty())
+      fail("part", "expected parameters, got none");
+  }
+
+ protected:
+  Tensor forward(const Tensor& x) override { return part_(x); }
+
+ private:
+  Handle<Toy> part_;
+};
+AXLE_REGISTER(Looking)
+
+Thrown mistakes_of(const Child<Toy>& config, int64_t dim = 3) {
+  return thrown_by([&] { config.build({.dim = dim}, Scope{.path = "root"}); });
+}
+
+TEST(Layer, AllMistakesOfATreeAreInOneError) {
+  const Chain::Config deep{.second = Faulty::Config{.mistake = "b"}};
+  const Faulty::Config both{.mistake = "d", .parts = {Faulty::Config{.mistake = "c"}}};
+  const Thrown thrown = mistakes_of(
+      Chain::Config{.first = Faulty::Config{.mistake = "a"}, .second = deep, .third = both});
+  EXPECT_EQ(thrown.message,
+            "root.first.mistake: a\n"
+            "root.second.second.mistake: b\n"
+            "root.third.part0.mistake: c\n"
+            "root.third.mistake: d");
+  EXPECT_EQ(thrown.code, ExitCode::kUser);
+}
+
+TEST(Layer, OneMistakeIsTheWholeError) {
+  EXPECT_EQ(mistakes_of(Faulty::Config{.mistake = "a"}).message, "root.mistake: a");
+  EXPECT_EQ(mistakes_of(Chain::Config{.second = Faulty::Config{.mistake = "a"}}).message,
+            "root.second.mistake: a");
+}
+
+TEST(Layer, ANotedMistakeDoesNotEndTheConstructor) {
+  EXPECT_EQ(mistakes_of(Faulty::Config{.mistake = "b", .noted = "a"}).message,
+            "root.noted: a\nroot.mistake: b");
+  EXPECT_EQ(mistakes_of(Faulty::Config{.noted = "a"}).message, "root.noted: a");
+  EXPECT_EQ(error_of([] { Faulty({.noted = "a"}, {.dim = 1}, Scope{.path = "alone"}); }),
+            "alone.noted: a")
+      << "a layer that is built by hand throws its first mistake";
+}
+
+TEST(Layer, UsingAPartThatCouldNotBeBuiltIsNoMistake) {
+  for (const bool at_itself : {false, true}) {
+    const Looking::Config looking{.part = Faulty::Config{.mistake = "a"}, .at_itself = at_itself};
+    EXPECT_EQ(mistakes_of(looking).message, "root.part.mistake: a");
+    const Looking::Config empty{.part = Faulty::Config{}, .at_itself = at_itself};
+    EXPECT_EQ(mistakes_of(empty).message, "root.part: expected parameters, got none");
+    EXPECT_EQ(mistakes_of(Chain::Config{.first = looking, .second = empty}).message,
+              "root.first.part.mistake: a\nroot.second.part: expected parameters, got none");
+  }
+}
+
+TEST(Layer, ASizeThatManyLayersRefuseIsReportedOnce) {
+  EXPECT_EQ(mistakes_of(Chain::Config{}, 0).message,
+            "root.first.w: shape must be positive, got [0]");
+  EXPECT_EQ(mistakes_of(Chain::Config{.third = Faulty::Config{.mistake = "a"}}, 0).message,
+            "root.first.w: shape must be positive, got [0]\nroot.third.mistake: a");
+}
+
+TEST(Layer, TheNumberOfReportedMistakesIsLimited) {
+  Faulty::Config many;
+  for (int i = 0; i < 100; ++i) many.parts.push_back(Faulty::Config{.mistake = "a"});
+  const std::string message = mistakes_of(many).message;
+  EXPECT_THAT(message, ::testing::StartsWith("root.part0.mistake: a\n"));
+  EXPECT_THAT(message, ::testing::EndsWith("\nroot.part19.mistake: a\nthe rest was not checked"));
+}
+
+TEST(Layer, ComputesInTheDtypeOfItsSlot) {
+  Chain::Config cfg;
+  cfg.second.options.compute = DType::kBF16;
+  testing::TestLayer<Chain> layer(cfg, {.dim = 2}), plain({}, {.dim = 2});
+  const Tree<ParamSpec> specs = layer.layer().param_specs();
+  EXPECT_EQ(specs.at("chain/second/w").type().dtype, DType::kF32) << "it is stored as before";
+  EXPECT_EQ(specs.at("chain/second/w").compute, DType::kBF16);
+  EXPECT_EQ(specs.at("chain/first/w").compute, std::nullopt);
+  // 1 + 2^-10 is 1 in bf16.
+  const HostTensor x({2}, {1 + 0x1p-10f, 2.0f}), ones = HostTensor::ones({2});
+  for (auto* each : {&layer, &plain}) each->set("first/w", ones).set("second/w", ones);
+  EXPECT_EQ(plain.run(x), x);
+  EXPECT_EQ(layer.run(x), HostTensor({2}, {1.0f, 2.0f})) << "f32 again, after bf16";
 }
 
 TEST(Layer, InitialValuesDoNotDependOnWhatFollows) {

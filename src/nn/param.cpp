@@ -1,11 +1,15 @@
 #include "nn/param.h"
 
 #include "nn/invocation.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 
 PartitionSpec ParamSpec::partition() const { return {.dims = mesh_axes}; }
 
-Tensor Param::operator()() const { return Invocation::current().parameter(path_); }
+Tensor Param::operator()() const {
+  const Tensor& stored = Invocation::current().parameter(path_);
+  return compute_ && is_float(stored.dtype()) ? astype(stored, *compute_) : stored;
+}
 
 }  // namespace axle

@@ -38,6 +38,9 @@ struct ParamSpec {
   std::optional<double> weight_decay_scale = {};
   /// For state alone.
   StateUpdate update = StateUpdate::kSet;
+  /// The dtype that a step casts the parameter to: the option @compute of its layer. None: that of
+  /// the whole model.
+  std::optional<DType> compute = {};
 
   // For complete specs, as Layer::param_specs returns them.
   Type type() const { return {dtype.value_or(DType::kF32), shape}; }
@@ -51,14 +54,17 @@ inline constexpr std::string_view kLayerStatePath = "state";
 /// Reads one parameter of the current invocation.
 class Param {
  public:
-  /// Throws ConfigError if the caller of the invocation did not give the parameter.
+  /// Returns the parameter in the dtype of ParamSpec::compute, if that is set. Throws ConfigError
+  /// if the caller of the invocation did not give the parameter.
   Tensor operator()() const;
   const std::string& path() const { return path_; }
 
  private:
   friend class Layer;
-  explicit Param(std::string path) : path_(std::move(path)) {}
+  Param(std::string path, std::optional<DType> compute)
+      : path_(std::move(path)), compute_(compute) {}
   std::string path_;
+  std::optional<DType> compute_;
 };
 
 }  // namespace axle

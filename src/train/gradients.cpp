@@ -34,9 +34,13 @@ Tree<Tensor> cast_floats(const Tree<Tensor>& tree, const std::optional<DType>& d
 // cast, so that only the narrow form is ever gathered.
 Tree<Tensor> working_parameters(const ProgramParts& parts, const Tree<Tensor>& parameters) {
   Tree<Tensor> out = cast_floats(parameters, parts.compute_dtype);
-  if (!parts.compute_dtype) return out;
-  for (const auto& [path, spec] : parts.model.param_specs())
-    out.at(path) = sharding_constraint(out.at(path), spec.partition());
+  for (const auto& [path, spec] : parts.model.param_specs()) {
+    Tensor& working = out.at(path);
+    if (spec.compute && is_float(working.dtype()))
+      working = astype(parameters.at(path), *spec.compute);
+    if (spec.compute || parts.compute_dtype)
+      working = sharding_constraint(working, spec.partition());
+  }
   return out;
 }
 

@@ -57,6 +57,28 @@ class StepGradients : public ::testing::Test {
   const std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
 };
 
+TEST_F(StepGradients, ALayerComputesInTheDtypeOfItsSlot) {
+  using Compute = std::optional<FloatDType>;
+  const auto loss = [&](Compute of_step, Compute of_model, Compute of_layers) {
+    Child<Model> model = tiny_model(tiny_loop());
+    model.options.compute = of_model;
+    model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers.options.compute = of_layers;
+    StepRun run(*runtime_, {.model = model,
+                            .learner = Learner::Config(plain_sgd(1)),
+                            .batch = batch_spec(kRows, kLength),
+                            .compute_dtype = of_step});
+    run.set_state(run.initial_state(3));
+    return run.step(uneven_batch()).at("loss");
+  };
+  const Compute bf16 = DType::kBF16, f32 = DType::kF32;
+  const double wide = loss({}, {}, {}), narrow = loss(bf16, {}, {});
+  EXPECT_NE(narrow, wide);
+  EXPECT_EQ(loss(bf16, f32, {}), wide) << "the parameters are cast once, to the dtype of the slot";
+  const double mixed = loss(bf16, {}, f32);
+  EXPECT_NE(mixed, wide);
+  EXPECT_NE(mixed, narrow);
+}
+
 TEST_F(StepGradients, AnySplitOfABatchGivesThoseOfTheBatch) {
   StepRun whole = run_of(plain_sgd(1));
   const Tree<HostTensor> start = whole.initial_state(3);

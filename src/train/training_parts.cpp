@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "config/construction.h"
 #include "config/missing.h"
 #include "layers/check_mesh.h"
 #include "train/evaluation/evaler_inputs.h"
@@ -30,18 +30,22 @@ void check_writers(const NamedMap<Child<SummaryWriter>>& writers) {
 Trainer::Config complete(Trainer::Config config) {
   complete_evaler_inputs(config);
   check_complete(config);
-  check_writers(config.writers);
   return config;
 }
 
 }  // namespace
 
-TrainingParts::TrainingParts(const Trainer::Config& cfg)
-    : config(complete(cfg)),
-      model(config.model.build({}, Scope{.path = "model"})),
-      learner(config.learner.build({.params = model->param_specs(), .run_steps = *config.max_steps},
-                                   Scope{.path = "learner"})),
-      input_dims{.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)} {}
+TrainingParts::TrainingParts(const Trainer::Config& cfg) : config(complete(cfg)) {
+  Construction construction;
+  construction.attempt([&] { check_writers(config.writers); });
+  model = config.model.build_part({}, {.path = "model", .construction = &construction});
+  // Without the model's parameters, the learner checks all but its patterns of their paths.
+  const Tree<ParamSpec> params = model ? model->param_specs() : Tree<ParamSpec>();
+  learner = config.learner.build_part({.params = params, .run_steps = *config.max_steps},
+                                      {.path = "learner", .construction = &construction});
+  construction.throw_any();
+  input_dims = {.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)};
+}
 
 std::unique_ptr<Input> TrainingParts::make_input() const {
   return config.input.build(input_dims, Scope{.path = "input"});

@@ -9,7 +9,8 @@
 namespace axle {
 
 struct TrainingParts {
-  /// Throws ConfigError for an incomplete config or one that cannot be built.
+  /// Throws ConfigError for an incomplete config or one that cannot be built. The error has the
+  /// mistakes of all modules.
   explicit TrainingParts(const Trainer::Config& config);
   /// Throws DataError if the training data can't be read.
   std::unique_ptr<Input> make_input() const;

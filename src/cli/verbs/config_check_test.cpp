@@ -81,6 +81,32 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
             HasSubstr("mesh: expected at most one axis of size -1")));
 }
 
+// Each flag is good by itself; the modules that they make do not fit together.
+TEST(ConfigCheck, EveryMistakeOfConstructionInOneGo) {
+  const std::string attention = "model.decoder.layers.layer.attention.body.";
+  const std::vector<std::string> settings = {
+      attention + "num_kv_heads=3", attention + "kv_cache={class: SlidingKVCache, window: 64}",
+      "model.decoder.output_norm={class: GroupNorm, num_groups: 7}",
+      "learner.optimizer.learning_rate={class: Polynomial, begin_step: 5, end_step: 2}"};
+  // The mistake is in the config of all blocks, and is told of the first one.
+  const std::string first = "model.decoder.layers.layer0.attention.body.";
+  const std::string lines =
+      first + "num_kv_heads: must divide num_heads, got 3 and 4\n" + first +
+      "kv_cache.window: expected a mask with a window of at most 64 positions, got a mask without "
+      "a window; use SlidingWindowMask, a larger window, or DenseKVCache\n"
+      "model.decoder.output_norm.num_groups: must divide the 128 channels, got 7\n"
+      "learner.optimizer.learning_rate.end_step: must be after begin_step";
+  const Ran checked = check(settings);
+  EXPECT_EQ(checked.code, 2);
+  EXPECT_THAT(checked.err, HasSubstr(lines));
+  EXPECT_EQ(std::ranges::count(checked.err, '\n'), 4) << checked.err;
+  const TempDir dir;
+  const Ran trained = run_axle(joined(
+      {"train", "quickstart", "--data", "synthetic", "--dir", dir / "run"}, set_flags(settings)));
+  EXPECT_EQ(trained.code, 2);
+  EXPECT_THAT(trained.err, HasSubstr(lines));
+}
+
 // Mistakes that are found while text is parsed are reported together with those that are found
 // later.
 TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "config/construction.h"
+#include "config/fields/own_values.h"
 #include "config/register.h"
 
 namespace axle {
@@ -18,8 +19,38 @@ void ChildSlot::put_as(const RoleInfo& role, AnyConfig config) {
   held_ = std::move(config);
 }
 
-void detail::fail_empty_child(const Scope& scope, const RoleInfo& role) {
-  throw ConfigError(fmt::format("{}: REQUIRED but not set: a {}", scope.path, role.name));
+void* ChildSlot::build_as(const Building& building, const Scope& scope) const {
+  Construction construction;
+  Scope inner = scope;
+  inner.construction = &construction;
+  void* const built = build_part_as(building, inner);
+  construction.throw_any();
+  return built;
+}
+
+void* ChildSlot::build_part_as(const Building& building, const Scope& scope) const {
+  if (!scope.construction) return build_as(building, scope);
+  Construction& construction = *scope.construction;
+  const size_t num_before = construction.num_noted();
+  void* built = nullptr;
+  const auto construct = [&] {
+    if (!held_) {
+      throw ConfigError(
+          fmt::format("{}: REQUIRED but not set: a {}", scope.path, building.role.name));
+    }
+    check_own_values(held_, scope.path);
+    Scope inner = scope;
+    inner.options = building.options;
+    built = held_.type().build(held_.get(), building.dims, inner);
+  };
+  try {
+    construction.attempt(construct);
+  } catch (const UnbuiltPart&) {
+    // The part's own mistake is noted.
+  }
+  if (construction.num_noted() == num_before) return built;
+  building.destroy(built);
+  return nullptr;
 }
 
 }  // namespace axle

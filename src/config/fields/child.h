@@ -1,12 +1,12 @@
 // Slots for sub-configs: Child<Role> holds the config of any module that implements Role.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 
 #include "config/axle_config.h"
 #include "config/fields/any_config.h"
-#include "config/fields/own_values.h"
 
 namespace axle {
 
@@ -42,7 +42,18 @@ consteval bool fits() {
   static_assert(same, "this module does not implement the role of the slot");
   return same;
 }
-[[noreturn]] void fail_empty_child(const Scope& scope, const RoleInfo& role);
+
+/// The type of {} in place of dims. An empty list prefers it to any struct of dims.
+class Nothing {
+  Nothing() = delete;
+};
+using NoDims = std::initializer_list<Nothing>;
+template <class Role>
+typename Role::Dims no_dims() {
+  static_assert(std::is_empty_v<typename Role::Dims>,
+                "{} forgets the dims of the role: name each of them, as in {.input_dim = dim}");
+  return {};
+}
 }  // namespace detail
 
 /// The part of Child<Role> that does not depend on the role.
@@ -65,6 +76,14 @@ class ChildSlot {
   void put_as(const RoleInfo& role, AnyConfig config);
 
  protected:
+  /// What Child<Role> knows of a module to build; `destroy` takes a Role.
+  struct Building {
+    const RoleInfo& role;
+    const void *options, *dims;
+    void (*destroy)(void*);
+  };
+  void* build_as(const Building& building, const Scope& scope) const;
+  void* build_part_as(const Building& building, const Scope& scope) const;
   ChildSlot() = default;
   explicit ChildSlot(AnyConfig held) : held_(std::move(held)) {}
 
@@ -89,13 +108,21 @@ class Child : public ChildSlot {
       : ChildSlot(make(std::move(config))), options(std::move(slot_options)) {}
 
   /// Builds the module. Throws ConfigError for an empty slot or a number out of range, and whatever
-  /// the module's constructor throws.
+  /// the module's constructor throws. The error has the mistakes of the module and all its parts.
   std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {
-    if (!*this) detail::fail_empty_child(scope, role_info<Role>());
-    check_own_values(any(), scope.path);
-    Scope inner = scope;
-    inner.options = &options;
-    return std::unique_ptr<Role>(static_cast<Role*>(any().type().build(any().get(), &dims, inner)));
+    return owned(build_as(building(dims), scope));
+  }
+  std::unique_ptr<Role> build(detail::NoDims, const Scope& scope) const {
+    return build(detail::no_dims<Role>(), scope);
+  }
+  /// Builds the module as a part of another one. Where build() throws ConfigError, it notes the
+  /// error in scope.construction and returns null, so that the other parts are checked too. Without
+  /// a construction it is build().
+  std::unique_ptr<Role> build_part(const typename Role::Dims& dims, const Scope& scope) const {
+    return owned(build_part_as(building(dims), scope));
+  }
+  std::unique_ptr<Role> build_part(detail::NoDims, const Scope& scope) const {
+    return build_part(detail::no_dims<Role>(), scope);
   }
   /// Replaces the config and keeps the options. Throws ConfigError if the config implements another
   /// role.
@@ -104,6 +131,12 @@ class Child : public ChildSlot {
   Options options = {};
 
  private:
+  Building building(const typename Role::Dims& dims) const {
+    return {role_info<Role>(), &options, &dims, [](void* p) { delete static_cast<Role*>(p); }};
+  }
+  static std::unique_ptr<Role> owned(void* built) {
+    return std::unique_ptr<Role>(static_cast<Role*>(built));
+  }
   template <class C>
   static AnyConfig make(C config) {
     if constexpr (detail::fits<typename C::Owner, Role>()) return AnyConfig::of(std::move(config));

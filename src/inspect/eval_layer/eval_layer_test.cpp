@@ -454,7 +454,7 @@ TEST(LayerFile, Mistakes) {
   EXPECT_EQ(
       file_error("class: Linear\nconfg: {}\n"),
       "layer.yaml: no such key: confg; did you mean 'config'? (keys: class, config, dims, @dtype, "
-      "@dtypes, @init, @remat, @partition, @activation, @stats)");
+      "@dtypes, @compute, @init, @remat, @partition, @activation, @stats)");
   EXPECT_EQ(file_error("class: Linear\ndims: {input_dim: 4}\n"),
             "layer.yaml: REQUIRED but not set: dims.output_dim");
   EXPECT_THAT(file_error("class: Linear\ndims: {input_dim: 4, outptu_dim: 3}\n"),

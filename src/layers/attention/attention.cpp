@@ -43,7 +43,7 @@ Tensor named_whole(const Tensor& x_BSKH, std::string_view own_name) {
 Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
-                        [this](auto field, auto what) { fail(field, what); })),
+                        [this](auto field, auto what) { note(field, what); })),
       mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
       qkv_(child("qkv", cfg.qkv,
                  {.model_dim = dims.model_dim,

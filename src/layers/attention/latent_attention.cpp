@@ -53,9 +53,10 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
       value_product_(
           child("value_product", cfg.value_product,
                 product_dims("bsr,rnv->bsnv", *this, value_up_, WeightUse::kOthersToo))) {
-  if (rope_dim_ % 2 != 0) fail("rope_dim", fmt::format("must be even, got {}", rope_dim_));
-  frequencies_ = checked_frequencies(cfg.frequencies, {.theta = cfg.theta, .dim = rope_dim_},
-                                     config_path() + ".frequencies");
+  if (rope_dim_ % 2 != 0) note("rope_dim", fmt::format("must be even, got {}", rope_dim_));
+  frequencies_ =
+      checked_frequencies(cfg.frequencies, {.theta = cfg.theta, .dim = rope_dim_ + rope_dim_ % 2},
+                          config_path() + ".frequencies");
   if (cfg.query_rank) {
     query_down_ = child(
         "query_down", cfg.query_down,

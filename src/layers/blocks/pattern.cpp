@@ -25,7 +25,8 @@ Pattern::Pattern(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
                   .num_layers = num_groups, .unroll = cfg.unroll, .layer = stack(cfg.pattern)}),
               dims);
   }
-  if (num_layers % size != 0)
+  // The rest has blocks of the groups, and so their mistakes.
+  if (num_layers % size != 0 && !has_unbuilt_child())
     rest_ =
         child("rest", stack({cfg.pattern.begin(), cfg.pattern.begin() + num_layers % size}), dims);
 }

@@ -25,7 +25,8 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
   }
   if (cfg.layers.empty() && !cfg.layer)
     fail("layer", "expected a block, got none; set it or layers");
-  for (int64_t i = 0; i < n; ++i) {
+  // If one block cannot be built, the others of the same config cannot either.
+  for (int64_t i = 0; i < n && !(cfg.layers.empty() && has_unbuilt_child()); ++i) {
     const Child<Block>& layer =
         cfg.layers.empty() ? *cfg.layer : cfg.layers[static_cast<size_t>(i)];
     layers_.push_back(child(fmt::format("layer{}", i), layer, dims));

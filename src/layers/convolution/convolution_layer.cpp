@@ -14,7 +14,7 @@ ParamSpec weight_spec(const SlidingWindow& windows, int64_t num_groups,
                       const ConvolutionLayer::Dims& dims) {
   ParamSpec spec{.shape = list_of(windows, &SlidingDim::size)};
   spec.mesh_axes.assign(spec.shape.size(), kReplicated);
-  // If num_groups does not divide the features, the constructor fails after this.
+  // If num_groups does not divide the features, the construction fails after this.
   spec.shape.push_back(std::max<int64_t>(1, dims.input_dim / num_groups));
   spec.shape.push_back(dims.output_dim);
   spec.mesh_axes.push_back(dims.input_axes);
@@ -32,12 +32,12 @@ WeightedConvolution::WeightedConvolution(const SlidingWindow& windows, const Fie
       input_dim_(dims.input_dim),
       weight_(param("weight", weight_spec(windows, fields.num_groups, dims))) {
   if (dims.input_dim % num_groups_ != 0 || dims.output_dim % num_groups_ != 0) {
-    fail("num_groups",
+    note("num_groups",
          fmt::format("must divide the numbers of features, got {} for {} inputs and {} outputs",
                      num_groups_, int64_t{dims.input_dim}, int64_t{dims.output_dim}));
   }
   if (dims.num_spatial_dims && *dims.num_spatial_dims != static_cast<int64_t>(windows.size())) {
-    fail("window", fmt::format("slides over {} dims, expected a layer over {}", windows.size(),
+    note("window", fmt::format("slides over {} dims, expected a layer over {}", windows.size(),
                                int64_t{*dims.num_spatial_dims}));
   }
   for (const SlidingDim& dim : windows_) {

@@ -29,9 +29,8 @@ BalancedRouter::BalancedRouter(const Config& cfg, const Dims& dims, const Scope&
 
 void BalancedRouter::check_groups() const {
   const int64_t groups = cfg_.num_expert_groups, chosen = cfg_.top_groups;
-  Mistakes mistakes;
   const auto require = [&](bool holds, std::string_view field, const std::string& what) {
-    if (!holds) mistakes.attempt([&] { fail(field, what); });
+    if (!holds) note(field, what);
   };
   require(num_experts() % groups == 0, "num_expert_groups",
           fmt::format("must divide num_experts, got {} and {}", groups, num_experts()));
@@ -41,7 +40,6 @@ void BalancedRouter::check_groups() const {
   require(num_choices() <= to_choose_from, "top_k",
           fmt::format("must be at most the {} experts of {} groups, got {}", to_choose_from,
                       std::min(chosen, groups), num_choices()));
-  mistakes.throw_any();
 }
 
 Tensor BalancedRouter::within_top_groups(const Tensor& biased_BTE) const {

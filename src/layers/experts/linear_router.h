@@ -1,7 +1,6 @@
 // The parts that routers with a linear map from tokens to logits share.
 #pragma once
 
-#include "config/mistakes.h"
 #include "layers/experts/router_losses.h"
 
 namespace axle {

@@ -38,12 +38,12 @@ Distillation::Distillation(const Config& cfg, const Dims&, const Scope& scope)
       soft_weight_(cfg.soft_weight),
       student_(child("student", cfg.student, {})),
       teacher_(child("teacher", cfg.teacher, {})) {
+  if (hard_weight_ + soft_weight_ == 0)
+    note("soft_weight", "expected a positive soft_weight or hard_weight, got 0 for both");
   if (student_->vocab_size() != teacher_->vocab_size()) {
     fail("teacher", fmt::format("must have the vocabulary of the student, got {} and {} token ids",
                                 teacher_->vocab_size(), student_->vocab_size()));
   }
-  if (hard_weight_ + soft_weight_ == 0)
-    fail("soft_weight", "expected a positive soft_weight or hard_weight, got 0 for both");
 }
 
 Tree<ParamSpec> Distillation::state_specs() const {

@@ -36,7 +36,8 @@ MultiTokenLM::MultiTokenLM(const Config& cfg, const Dims&, const Scope& scope)
       loss_chunk_len_(cfg.loss_chunk_len),
       decoder_(child("decoder", cfg.decoder, {})) {
   const int64_t model_dim = decoder_->model_dim();
-  for (int64_t k = 1; k <= cfg.mtp_depth; ++k) {
+  // If one head cannot be built, the others of the same config cannot either.
+  for (int64_t k = 1; k <= cfg.mtp_depth && !has_unbuilt_child(); ++k) {
     auto head = child(fmt::format("mtp_head{}", k), cfg.mtp_head, {.model_dim = model_dim});
     auto norm = child(fmt::format("mtp_norm{}", k), cfg.mtp_norm, {.input_dim = model_dim});
     heads_.push_back({std::move(head), std::move(norm)});

@@ -15,11 +15,11 @@ namespace axle {
 GroupNorm::GroupNorm(const Config& cfg, const Dims& dims, const Scope& scope)
     : Norm(scope), cfg_(cfg), scale_(param("scale", {.shape = {dims.input_dim}, .init = Ones{}})) {
   if (dims.input_dim % cfg.num_groups != 0) {
-    fail("num_groups", fmt::format("must divide the {} channels, got {}", int64_t{dims.input_dim},
+    note("num_groups", fmt::format("must divide the {} channels, got {}", int64_t{dims.input_dim},
                                    int64_t{cfg.num_groups}));
   }
   if (cfg.axes && std::ranges::find(*cfg.axes, 0) != cfg.axes->end())
-    fail("axes", "expected dims of one row, got 0, the dim of the batch");
+    note("axes", "expected dims of one row, got 0, the dim of the batch");
   if (cfg.moments == GroupMoments::kLayerNorm)
     bias_ = param("bias", {.shape = {dims.input_dim}, .init = Zeros{}});
 }

@@ -21,7 +21,7 @@ LinearAttention::LinearAttention(const Config& cfg, const Dims& dims, const Scop
     : RecurrentMixer(scope),
       num_heads_(cfg.num_heads),
       head_dim_(head_sizes(dims.model_dim, num_heads_, {}, cfg.head_dim,
-                           [this](auto field, auto what) { fail(field, what); })
+                           [this](auto field, auto what) { note(field, what); })
                     .head_dim),
       chunk_size_(cfg.chunk_size),
       features_(cfg.features),

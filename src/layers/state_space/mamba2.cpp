@@ -22,14 +22,16 @@ Mamba2::Sizes Mamba2::sizes(const Config& cfg, const Dims& dims) const {
             .head_dim = cfg.head_dim,
             .state_dim = cfg.state_dim};
   if (out.inner_dim % out.head_dim != 0) {
-    fail("head_dim", fmt::format("must divide the inner dim, expand * model dim, got {} and {}",
+    note("head_dim", fmt::format("must divide the inner dim, expand * model dim, got {} and {}",
                                  out.head_dim, out.inner_dim));
+    out.head_dim = 1;
+    out.num_groups = 1;
   }
   out.conv_dim = saturating_sum(
       out.inner_dim, saturating_product(2, saturating_product(out.num_groups, out.state_dim)));
   out.num_heads = out.inner_dim / out.head_dim;
   if (out.num_heads % out.num_groups != 0) {
-    fail("num_groups", fmt::format("must divide the number of heads, got {} and {}", out.num_groups,
+    note("num_groups", fmt::format("must divide the number of heads, got {} and {}", out.num_groups,
                                    out.num_heads));
   }
   return out;

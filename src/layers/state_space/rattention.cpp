@@ -16,7 +16,7 @@ namespace axle {
 RAttention::RAttention(const Config& cfg, const Dims& dims, const Scope& scope)
     : RecurrentMixer(scope),
       sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
-                        [this](auto field, auto what) { fail(field, what); })),
+                        [this](auto field, auto what) { note(field, what); })),
       window_(cfg.window),
       chunk_size_(cfg.chunk_size),
       features_(cfg.features),

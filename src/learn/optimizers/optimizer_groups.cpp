@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "config/construction.h"
 #include "config/register.h"
 #include "learn/path_rules.h"
 
@@ -12,27 +12,30 @@ OptimizerGroups::OptimizerGroups(const Config& cfg, const Dims& dims, const Scop
   Tree<ParamSpec> rest = dims.params;
   Tree<std::string> group_of;
   for (const auto& [name, group] : cfg.groups) {
-    const std::string where = field_path(scope, "groups." + name);
-    if (group.params.empty())
-      throw ConfigError(fmt::format("{}.params: expected at least one pattern, got none", where));
+    const Scope at = part_scope(scope, "groups." + name);
     Tree<ParamSpec> params;
-    for (const std::string& path : matching_paths(dims.params, group.params, where + ".params")) {
-      const auto [first, fresh] = group_of.emplace(path, name);
-      if (!fresh) {
-        throw ConfigError(
-            fmt::format("{}.params: expected parameters of no other group, got {} of {}", where,
-                        path, first->second));
+    const bool is_good = attempt(scope, [&] {
+      const std::string where = field_path(at, "params");
+      if (group.params.empty())
+        throw ConfigError(fmt::format("{}: expected at least one pattern, got none", where));
+      for (const std::string& path : matching_paths(dims.params, group.params, where)) {
+        const auto [first, fresh] = group_of.emplace(path, name);
+        if (!fresh) {
+          throw ConfigError(fmt::format("{}: expected parameters of no other group, got {} of {}",
+                                        where, path, first->second));
+        }
+        params.emplace(path, dims.params.at(path));
+        rest.erase(path);
       }
-      params.emplace(path, dims.params.at(path));
-      rest.erase(path);
-    }
-    parts_.push_back(
-        {InnerOptimizer(group.optimizer, "groups/" + name, std::move(params), where + ".optimizer"),
-         name});
+    });
+    if (!is_good) rest.clear();  // what the group does not take is unknown
+    parts_.push_back({InnerOptimizer(group.optimizer, "groups/" + name, std::move(params),
+                                     part_scope(at, "optimizer")),
+                      name});
   }
   if (cfg.others) {
     parts_.push_back(
-        {InnerOptimizer(*cfg.others, "others", std::move(rest), field_path(scope, "others")), ""});
+        {InnerOptimizer(*cfg.others, "others", std::move(rest), part_scope(scope, "others")), ""});
   } else if (!rest.empty()) {
     throw ConfigError(
         fmt::format("{}: expected an optimizer for parameters of no group, got none; {} is one",

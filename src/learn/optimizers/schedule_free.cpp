@@ -19,7 +19,7 @@ constexpr const char* kWeightSum = "weight_sum";
 ScheduleFree::ScheduleFree(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg),
       params_(dims.params),
-      inner_(cfg.inner.build(dims, Scope{.path = field_path(scope, kInner)})) {}
+      inner_(cfg.inner.build_part(dims, part_scope(scope, kInner))) {}
 
 Tree<ParamSpec> ScheduleFree::state_specs() const {
   Tree<ParamSpec> specs = zero_state_specs(params_, "z");

@@ -38,7 +38,7 @@ Tensor MeanPlusDeviations::operator()(const NormStatistics& seen) const {
 }
 
 SkipAndClip::SkipAndClip(const Config& cfg, const Dims& dims, const Scope& scope)
-    : cfg_(cfg), inner_(cfg.inner.build(dims, Scope{.path = field_path(scope, kInner)})) {}
+    : cfg_(cfg), inner_(cfg.inner.build_part(dims, part_scope(scope, kInner))) {}
 
 Tree<ParamSpec> SkipAndClip::state_specs() const {
   Tree<ParamSpec> specs;

@@ -23,7 +23,9 @@ std::vector<Rewrite> DtypePolicy::apply(ConfigRef root) const {
   };
   if (cfg_.params) set("@dtype", &cfg_.params);
   if (!cfg_.rules.empty()) set("@dtypes", &cfg_.rules);
-  if (cfg_.compute) {
+  const bool is_whole_model = cfg_.at == Config().at;
+  if (cfg_.compute && !is_whole_model) set("@compute", &cfg_.compute);
+  if (cfg_.compute && is_whole_model) {
     out.push_back({"DtypePolicy compute_dtype",
                    set_field(root, {.type = &typeid(Trainer)}, "compute_dtype", cfg_.compute)});
   }

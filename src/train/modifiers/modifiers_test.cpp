@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
+#include "layers/blocks/pattern.h"
+#include "layers/experts/moe.h"
 #include "testing/error_of.h"
 #include "train/modifiers/dtype_policy.h"
 #include "train/modifiers/gradient_accumulation.h"
@@ -36,10 +38,8 @@ TEST(DtypePolicy, ReachesParametersByPlaceAndByName) {
   Trainer::Config config = tiny_config();
   const DtypePolicy::Config policy{.params = DType::kBF16,
                                    .rules = {{.pattern = "**.norm.scale", .dtype = DType::kF32}},
-                                   .compute = DType::kBF16,
                                    .at = "model.decoder.layers"};
   apply_modifier(policy, "modify", config);
-  EXPECT_EQ(config.compute_dtype->value, DType::kBF16);
   const auto specs = config.model.build({}, Scope{.path = "model"})->param_specs();
   int narrow = 0;
   for (const auto& [path, spec] : specs) {
@@ -48,6 +48,33 @@ TEST(DtypePolicy, ReachesParametersByPlaceAndByName) {
     narrow += !is_wide;
   }
   EXPECT_GT(narrow, 4);
+}
+
+TEST(DtypePolicy, ComputesByPlace) {
+  Trainer::Config config = tiny_config();
+  config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers = Pattern::Config{
+      .num_layers = 3,
+      .pattern = {tiny_layer(), PreNorm::Config{.body = MoE::Config{.num_experts = 4}},
+                  tiny_layer()}};
+  apply_modifier(DtypePolicy::Config{.compute = DType::kBF16}, "modify", config);
+  EXPECT_EQ(config.compute_dtype->value, DType::kBF16);
+  const auto rewrites =
+      apply_modifier(DtypePolicy::Config{.compute = DType::kF32,
+                                         .at = "model.decoder.layers.pattern[*].feed_forward"},
+                     "modify", config);
+  ASSERT_EQ(rewrites.size(), 1u);
+  EXPECT_EQ(rewrites[0].what, "DtypePolicy @compute");
+  EXPECT_THAT(rewrites[0].report.matched,
+              ::testing::ElementsAre("model.decoder.layers.pattern[0].feed_forward",
+                                     "model.decoder.layers.pattern[2].feed_forward"));
+  EXPECT_EQ(config.compute_dtype->value, DType::kBF16);
+  int count = 0;
+  for (const auto& [path, spec] : config.model.build({}, Scope{.path = "model"})->param_specs()) {
+    const bool is_inside = path.find("/feed_forward/") != path.npos;
+    EXPECT_EQ(spec.compute, is_inside ? std::optional(DType::kF32) : std::nullopt) << path;
+    count += is_inside;
+  }
+  EXPECT_EQ(count, 8);
 }
 
 TEST(DtypePolicy, WantsSomethingToSet) {

@@ -1,0 +1,108 @@
+// A run that cannot be built reports every mistake of its model and its learner.
+#include "train/training_parts.h"
+
+#include <gmock/gmock.h>
+
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/norms/group_norm.h"
+#include "learn/learner.h"
+#include "learn/optimizers/optimizer_groups.h"
+#include "learn/schedules/warmup_schedule.h"
+#include "testing/error_of.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+Thrown mistakes_of(const Trainer::Config& config) {
+  return thrown_by([&] { TrainingParts parts(config); });
+}
+Decoder::Config& decoder_of(Trainer::Config& config) {
+  return *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+}
+Attention::Config& attention_of(Trainer::Config& config) {
+  return *decoder_of(config)
+              .layers.get_if<Stacked>()
+              ->layer->get_if<TransformerLayer>()
+              ->attention.get_if<PreNorm>()
+              ->body.get_if<Attention>();
+}
+
+const std::string kHeads =
+    "model.decoder.layers.layer0.attention.body.num_kv_heads: must divide num_heads, got 3 and 4";
+const std::string kNorm =
+    "model.decoder.output_norm.num_groups: must divide the 16 channels, got 5";
+const std::string kRate =
+    "learner.optimizer.learning_rate.max_step: must be after the warm-up, got 5 and warmup_steps "
+    "= 10";
+const std::string kDecay = "learner.ema.decay: expected a number from 0 to 1 at step 1, got 1.5";
+
+AdamW::Config& adamw_of(Trainer::Config& config) {
+  return *config.learner.get_if<Learner>()->optimizer.get_if<AdamW>();
+}
+void break_heads(Trainer::Config& config) { attention_of(config).num_kv_heads = 3; }
+void break_norm(Trainer::Config& config) {
+  decoder_of(config).output_norm = GroupNorm::Config{.num_groups = 5};
+}
+void break_rate(Trainer::Config& config) {
+  adamw_of(config).learning_rate =
+      CosineWithWarmup{.peak = 1e-3, .warmup_steps = 10, .max_step = 5};
+}
+
+TEST(TrainingParts, OneMistakeIsTheWholeError) {
+  Trainer::Config config = tiny_config();
+  EXPECT_EQ(mistakes_of(config).message, "no error");
+  break_heads(config);
+  EXPECT_EQ(mistakes_of(config).message, kHeads);
+  config = tiny_config();
+  break_rate(config);
+  EXPECT_EQ(mistakes_of(config).message, kRate);
+}
+
+TEST(TrainingParts, EveryMistakeOfModelAndLearnerInOneError) {
+  Trainer::Config config = tiny_config();
+  break_heads(config);
+  break_norm(config);
+  break_rate(config);
+  attention_of(config).kv_cache = SlidingKVCache::Config{.window = 64};
+  config.learner.get_if<Learner>()->ema = ParamEma{.decay = ConstantRate{.value = 1.5}};
+  const Thrown thrown = mistakes_of(config);
+  EXPECT_EQ(thrown.message,
+            kHeads +
+                "\nmodel.decoder.layers.layer0.attention.body.kv_cache.window: expected a mask "
+                "with a window of at most 64 positions, got a mask without a window; use "
+                "SlidingWindowMask, a larger window, or DenseKVCache\n" +
+                kNorm + "\n" + kRate + "\n" + kDecay);
+  EXPECT_EQ(thrown.code, ExitCode::kUser);
+}
+
+// Without the model's parameters nobody knows which patterns match.
+TEST(TrainingParts, PatternsOfALearnerWaitForTheModel) {
+  Trainer::Config config = tiny_config();
+  config.learner.get_if<Learner>()->frozen = {"**.wight"};
+  adamw_of(config).weight_decay_scales = {{"**.nrm.*", 0}};
+  EXPECT_EQ(mistakes_of(config).message, "learner.frozen: '**.wight' matches no parameter");
+  break_heads(config);
+  EXPECT_EQ(mistakes_of(config).message, kHeads);
+}
+
+TEST(TrainingParts, EveryOptimizerOfAGroupIsChecked) {
+  Trainer::Config config = tiny_config();
+  break_rate(config);
+  const Child<Optimizer> faulty = adamw_of(config);
+  config.learner.get_if<Learner>()->optimizer = OptimizerGroups::Config{
+      .groups = {{"norms", {.params = {"**.norm.scale"}, .optimizer = faulty}},
+                 {"typo", {.params = {"**.nrm.*"}, .optimizer = faulty}}},
+      .others = faulty};
+  const auto rate = [](const std::string& place) {
+    return "learner.optimizer." + place +
+           ".learning_rate.max_step: must be after the warm-up, got 5 and warmup_steps = 10";
+  };
+  EXPECT_EQ(mistakes_of(config).message,
+            rate("groups.norms.optimizer") +
+                "\nlearner.optimizer.groups.typo.params: '**.nrm.*' matches no parameter\n" +
+                rate("groups.typo.optimizer") + "\n" + rate("others"));
+}
+
+}  // namespace
+}  // namespace axle

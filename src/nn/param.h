@@ -57,8 +57,8 @@ inline constexpr std::string_view kLayerStatePath = "state";
 /// Reads one parameter of the current invocation.
 class Param {
  public:
-  /// Returns the parameter in the dtype of ParamSpec::compute, if that is set. Throws ConfigError if
-  /// the caller of the invocation did not give the parameter.
+  /// Returns the parameter in the dtype of ParamSpec::compute, if that is set. Throws ConfigError
+  /// if the caller of the invocation did not give the parameter.
   Tensor operator()() const;
   const std::string& path() const { return path_; }
 

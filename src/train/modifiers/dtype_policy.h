@@ -15,8 +15,8 @@ class DtypePolicy final : public Modifier {
     std::optional<FloatDType> params = {};
     /// Types of parameters by name, in these layers; the first rule that matches beats `params`.
     std::vector<DTypeRule> rules = {};
-    /// Type that the layers at `at`, and below, compute in; none: not set. For the whole model it is
-    /// the field compute_dtype, which parameters and inputs are cast to at the start of a step.
+    /// Type that the layers at `at`, and below, compute in; none: not set. For the whole model it
+    /// is the field compute_dtype, which parameters and inputs are cast to at the start of a step.
     std::optional<FloatDType> compute = {};
     /// Pattern of the paths of layer slots: "model", "model.decoder.layers".
     std::string at = "model";

@@ -80,8 +80,8 @@ def compare(program, pool, rows, features, compare_all, say):
     pairs = experiments(n, m)
     chosen = pairs if compare_all or n * m <= SMALL else world.covering_pairs(n, m)
     others = sorted(set(pairs) - set(chosen))
-    jobs = [pool.submit(program.call, "compare", *program.worlds(f"compared_{i}", features, part)) for i, part in enumerate(parts_of(chosen, program.jobs))]
-    jobs += [pool.submit(program.call, "step", program.document(f"step_{i}", parts.Defaults(), part)) for i, part in enumerate(parts_of(others, program.jobs))]
+    jobs = [pool.submit(program.call, "compare", *program.worlds(f"compared_{i}", features, part)) for i, part in enumerate(parts_of(chosen, program.jobs, m))]
+    jobs += [pool.submit(program.call, "step", program.document(f"step_{i}", parts.Defaults(), part)) for i, part in enumerate(parts_of(others, program.jobs, m))]
     lines = [line for job in jobs for line in job.result()]
     losses = [float(line[2]) for line in lines if line[0] == "step"]
     if len(losses) != len(pairs) or not all(0 < loss < 100 for loss in losses):
@@ -93,10 +93,11 @@ def compare(program, pool, rows, features, compare_all, say):
     say(f"{len(features)} features x {len(chosen)} pairs: {sum(values for _, values in counts):,} tensors are those of the twins, bit by bit")
 
 
-def parts_of(pairs, jobs):
-    """The pairs in parts that programs run at the same time."""
-    parts = 4 * jobs
-    return [pairs[i::parts] for i in range(parts) if pairs[i::parts]]
+def parts_of(pairs, jobs, num_attention):
+    """The pairs in parts that programs run at the same time. Each part has all attention classes, so that each feature finds
+    something to change in it."""
+    parts = max(1, min(4 * jobs, len(pairs) // num_attention))
+    return [pairs[len(pairs) * i // parts : len(pairs) * (i + 1) // parts] for i in range(parts) if pairs]
 
 
 def check_op_counts(program, say):

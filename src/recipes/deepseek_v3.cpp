@@ -5,8 +5,6 @@
 //   layers, 671,026,419,200 numbers, of which 14,848 are the biases of routers (state, not
 //   parameters). The published batch grows from 3,072 to 15,360 rows in the first 469 billion
 //   tokens; here it has its last size.
-#include <fmt/format.h>
-
 #include "config/register.h"
 #include "config/replace.h"
 #include "layers/attention/latent_attention.h"
@@ -20,7 +18,6 @@
 #include "learn/schedules/segments_schedule.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
-#include "modifiers/set_where.h"
 #include "recipes/language_model.h"
 #include "train/modifiers/gradient_accumulation.h"
 
@@ -93,19 +90,15 @@ const Size k671B = {.attention = {.num_heads = 128, .query_rank = 1536},
 // The published cluster has 2048 H800: 64-way expert parallelism over 8 nodes, 16 pipeline stages,
 // data parallelism. 58 layers with experts form no 16 equal stages, so the mesh shards parameters
 // over `fsdp` and positions over `seq` as well. Two devices share one row of a microbatch: a device
-// must have room for the choices of 64 devices (docs/experts.md). The biases of the routers move
-// once in each microbatch, by a part of the published step.
+// must have room for the choices of 64 devices (docs/experts.md).
 MeshRule cluster_rule() {
   constexpr int64_t kMicrobatches = 15;
-  const std::string update_rate = fmt::format("{}", 0.001 / kMicrobatches);
   return {.machine = "gpu-(H100|H200)-2048",
-          .modifiers = {
-              mesh({{.name = "data", .size = -1},
-                    {.name = "expert", .size = 64},
-                    {.name = "fsdp", .size = 4},
-                    {.name = "seq", .size = 2}}),
-              GradientAccumulation::Config{.microbatches = kMicrobatches},
-              SetWhere::Config{.select = "BalancedRouter", .set = {{"update_rate", update_rate}}}}};
+          .modifiers = {mesh({{.name = "data", .size = -1},
+                              {.name = "expert", .size = 64},
+                              {.name = "fsdp", .size = 4},
+                              {.name = "seq", .size = 2}}),
+                        GradientAccumulation::Config{.microbatches = kMicrobatches}}};
 }
 
 Trainer::Config deepseek_v3_671B() {

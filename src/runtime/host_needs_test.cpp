@@ -57,7 +57,7 @@ TEST(HostNeeds, TheLargestParameterIsNamed) {
                 check_host_memory(state_needs(state, {}, "cpu"),
                                   {.total_bytes = 5, .available_bytes = 5});
               }),
-              HasSubstr("; model.decoder.emb.weight 2048.0 TiB alone), got 5 "));
+              HasSubstr("; model.decoder.emb.weight 2.0 PiB alone), got 5 "));
 }
 
 // A value that no axis shards is replicated on every device. Saving makes one copy of the state.
@@ -107,7 +107,7 @@ TEST(HostNeeds, AProgramThatTheHostHasNoRoomForIsRefused) {
         check_program_memory({"the step", &program}, 1, "cpu");
       }),
       HasSubstr(
-          "host memory: expected 1024.0 TiB for this run (temporaries of the step 1024.0 TiB, "));
+          "host memory: expected 1.0 PiB for this run (temporaries of the step 1.0 PiB, "));
   EXPECT_EQ(error_of<Error>([&] {
               check_program_memory({"the step", &program}, 1, "cuda");
             }),

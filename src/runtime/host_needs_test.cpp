@@ -106,8 +106,7 @@ TEST(HostNeeds, AProgramThatTheHostHasNoRoomForIsRefused) {
       error_of<Error>([&] {
         check_program_memory({"the step", &program}, 1, "cpu");
       }),
-      HasSubstr(
-          "host memory: expected 1.0 PiB for this run (temporaries of the step 1.0 PiB, "));
+      HasSubstr("host memory: expected 1.0 PiB for this run (temporaries of the step 1.0 PiB, "));
   EXPECT_EQ(error_of<Error>([&] {
               check_program_memory({"the step", &program}, 1, "cuda");
             }),

@@ -189,12 +189,16 @@ inline std::vector<LearningCase> learning_cases() {
        LatentAttention::Config{
            .num_heads = 4, .kv_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 8},
        all, 2000},
-      {"LinearAttention", LinearAttention::Config{.num_heads = 2, .head_dim = 32}, all, 2000},
+      // Turned queries and keys find the neighbour, and weights of both signs tell keys apart.
+      {"LinearAttention",
+       LinearAttention::Config{
+           .num_heads = 2, .head_dim = 32, .qkv = RoPE::Config{}, .normalise = false},
+       all, 2000},
       {"Mamba1", Mamba1::Config{}, all, 2000},
       {"Mamba2", Mamba2::Config{.head_dim = 16, .state_dim = 16, .chunk_size = 12}, all, 2000},
       {"MoE", MoE::Config{.num_experts = 4, .hidden_dim = FixedDim{32}}, {kMapping}, 200},
       {"RAttention", RAttention::Config{.num_heads = 2, .window = 4, .chunk_size = 12}, all, 2000},
-      {"Recurrent", Recurrent::Config{.cell = LSTMCell::Config{.hidden_dim = 128}}, all, 4000},
+      {"Recurrent", Recurrent::Config{.cell = LSTMCell::Config{.hidden_dim = 256}}, all, 4000},
   };
 }
 

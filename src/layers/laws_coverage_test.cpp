@@ -71,8 +71,6 @@ const std::map<std::string, Instead> kInstead = {
     // Inside of the golden numbers of the layers that hold them.
     {"PlainProduct", {"dense/projection_test.cpp", "AXLE_LAYER_LAWS(Linear,"}},
     {"LoraProduct", {"experts/moe_test.cpp", "LoraProduct::Config{"}},
-    {"CapacityDispatch", {"experts/moe_test.cpp", "const CapacityDispatch::Config kEnough"}},
-    {"SortedDispatch", {"experts/moe_test.cpp", "SortedDispatch::Config{"}},
     {"StochasticJoin", {"blocks/block_test.cpp", "StochasticJoin::Config{"}},
     {"BorrowedBias", {"attention/biases/biases_test.cpp", "block(BorrowedBias::Config{})}}}"}},
     {"Published", {"attention/sharing_test.cpp", "Published::Config{"}},

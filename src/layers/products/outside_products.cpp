@@ -1,6 +1,7 @@
 #include "layers/products/outside_products.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <unordered_map>
 

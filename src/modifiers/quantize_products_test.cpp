@@ -73,7 +73,7 @@ TEST(QuantizeProducts, ConvertsEveryProductAndListsTheRest) {
   const std::vector<Rewrite> report = apply_modifier(kInt8, "modify[0]", root);
   ASSERT_EQ(report.size(), 1u);
   EXPECT_EQ(report[0].what, "Product -> Int8Product");
-  // Attention: 2 and 2; feed-forward: 2; experts: 3; latent attention: 5; the table of the embedding
+  // Attention: 2 and 2; feed-forward: 2; experts: 3; latent attention: 5; the embedding's table
   // and the head.
   EXPECT_EQ(report[0].report.matched.size(), 16u);
   ASSERT_THAT(skipped_in(report[0].report), ElementsAre(kRouterWeight));

@@ -56,8 +56,7 @@ TinyRoot mixed_root() {
 constexpr const char* kRouterWeight =
     "model: model.decoder.layers.groups.layer.layer1.feed_forward.body.router multiplies "
     "model.decoder.layers.groups.layer.layer1.feed_forward.body.router.weight without a product, "
-    "by "
-    "dot_general";
+    "by dot_general";
 
 std::vector<std::string> skipped_in(const RewriteReport& report) {
   std::vector<std::string> out;
@@ -76,11 +75,7 @@ TEST(QuantizeProducts, ConvertsEveryProductAndListsTheRest) {
   // Attention: 2 and 2; feed-forward: 2; experts: 3; latent attention: 5; the embedding's table
   // and the head.
   EXPECT_EQ(report[0].report.matched.size(), 16u);
-  ASSERT_THAT(skipped_in(report[0].report), ElementsAre(kRouterWeight));
-  EXPECT_EQ(
-      report[0].report.skipped[0].why,
-      "model.decoder.layers.groups.layer.layer1.feed_forward.body.router multiplies it without a "
-      "product, by dot_general");
+  EXPECT_THAT(skipped_in(report[0].report), ElementsAre(kRouterWeight));
   EXPECT_THAT(to_string(root), ::testing::Not(HasSubstr("PlainProduct")));
 }
 
@@ -102,7 +97,7 @@ TEST(QuantizeProducts, LeavesWhatItIsTold) {
                                      .with = DelayedFp8Product::Config{.history_length = 16}};
   const std::vector<Rewrite> report = apply_modifier(cfg, "modify[0]", root);
   ASSERT_EQ(report.size(), 1u);
-  EXPECT_EQ(report[0].report.matched.size(), 12u);
+  EXPECT_EQ(report[0].report.matched.size(), 11u);
   EXPECT_THAT(skipped_in(report[0].report),
               ElementsAre("model.decoder.emb.product",
                           "model.decoder.layers.pattern[0].attention.body.qkv.inner.product",

@@ -14,9 +14,9 @@ struct WeightUseSite {
   std::string op;     // "dot_general", "ragged_dot", "convolution"
 };
 
-/// Returns the parameters that reach an operand of rank >= 2 of a product of two tensors (is_product
-/// in the op's row) outside of every Product layer of `root`, each with the first such op. What is
-/// computed from parameters and constants alone counts as the parameters.
+/// Returns the parameters that reach an operand of rank >= 2 of a product of two tensors
+/// (is_product in the op's row) outside of every Product layer of `root`, each with the first such
+/// op. What is computed from parameters and constants alone counts as the parameters.
 ///
 /// `call` is the traced call of `root`. Its first parameters are those of the layers, with the
 /// names in `paths`; all others are inputs.

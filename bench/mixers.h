@@ -49,7 +49,9 @@ inline std::map<std::string, Child<Mixer>> bench_mixers() {
                                                   .kv_rank = 64,
                                                   .nope_dim = 32,
                                                   .rope_dim = 16,
-                                                  .value_dim = 32});
+                                                  .value_dim = 32,
+                                                  .query_down = Linear::Config{.bias = false},
+                                                  .query_norm = RMSNorm::Config{}});
   add("linear_attention", LinearAttention::Config{.num_heads = kHeads});
   add("rattention", RAttention::Config{.num_heads = kHeads, .window = 128});
   add("mamba1", Mamba1::Config{.state_dim = 16});

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "infer/decode_programs.h"
 #include "ir/type_differences.h"
+#include "layers/attention/caches/bounded_cache.h"
 #include "layers/check_mesh.h"
 #include "layers/models/model.h"
 #include "ops/random/random.h"
@@ -163,6 +164,20 @@ int64_t Generator::max_new_tokens(std::span<const TokenIds> prompts,
   return most;
 }
 
+// Every row grows until the last one ends. The newest token of a row is in no cache yet.
+void Generator::check_caches(std::span<const TokenIds> prompts, int64_t most_new,
+                             const DecodeShape& shape) const {
+  std::vector<int64_t> lengths;
+  for (const TokenIds& prompt : prompts) {
+    const auto length = static_cast<int64_t>(prompt.size()) + most_new - 1;
+    lengths.push_back(std::min(length, shape.cache_len));
+  }
+  model_.visit([&](const Layer& layer) {
+    if (const auto* const cache = dynamic_cast<const BoundedCache*>(&layer))
+      cache->check_room(lengths);
+  });
+}
+
 // Runs the prefill. Returns the state after the prompts.
 Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& shape,
                         const GenerateOptions& options) {
@@ -189,6 +204,7 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
                           .cache_len = length_bucket(prompt_len + most_new, options_.context_len),
                           .compute_dtype = options_.compute_dtype,
                           .mesh = options_.mesh};
+  check_caches(prompts, most_new, shape);
   prefill(shape, options.sampling);
   Executable* const step = most_new > 1 ? &decode(shape, options.sampling) : nullptr;
 

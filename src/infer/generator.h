@@ -85,9 +85,9 @@ class Generator {
   /// Called with each new token of each row, as soon as it is drawn; not called with end tokens.
   using OnToken = std::function<void(size_t row, int32_t token)>;
   /// Continues all prompts together, one row each. Throws ConfigError for no prompt, an empty one,
-  /// one that fills the context, or max_tokens < 1; DeviceError; Error with kDoesNotFit if the host
-  /// has no room for a program; Error with kValidationFailed as soon as the logits of an unfinished
-  /// row are not finite.
+  /// one that fills the context, max_tokens < 1, or a cache with too little room (BoundedCache);
+  /// DeviceError; Error with kDoesNotFit if the host has no room for a program; Error with
+  /// kValidationFailed as soon as the logits of an unfinished row are not finite.
   Generated generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
                      const OnToken& on_token = {});
 
@@ -101,6 +101,8 @@ class Generator {
   Prefill& prefill(const DecodeShape& shape, const Sampling& sampling);
   Executable& decode(const DecodeShape& shape, const Sampling& sampling);
   int64_t max_new_tokens(std::span<const TokenIds> prompts, const GenerateOptions& options) const;
+  void check_caches(std::span<const TokenIds> prompts, int64_t most_new,
+                    const DecodeShape& shape) const;
   Arrays start(std::span<const TokenIds> prompts, const DecodeShape& shape,
                const GenerateOptions& options);
 

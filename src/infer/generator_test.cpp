@@ -5,6 +5,7 @@
 #include "config/register.h"
 #include "infer/decode_programs.h"
 #include "interop/tiny_model_test.h"
+#include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/blocks/repeat.h"
 #include "nn/functional.h"
 #include "ops/create.h"
@@ -85,6 +86,29 @@ TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassStacked) {
 TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassRepeated) {
   TinyModel tiny = random_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()});
   EXPECT_EQ(tokens(tiny, kPrompt, {.max_tokens = 20}), greedy_by_forward(tiny, kPrompt, 20));
+}
+
+TEST_F(GeneratorTest, PagesMustHoldAllTexts) {
+  const auto with_pages = [](int64_t num_pages) {
+    TransformerLayer::Config layer = tiny_layer();
+    layer.attention =
+        PreNorm::Config{.body = Attention::Config{.num_heads = 2,
+                                                  .kv_cache = PagedKVCache::Config{
+                                                      .page_size = 4, .num_pages = num_pages}}};
+    return random_model(Stacked::Config{.num_layers = 2, .layer = layer});
+  };
+  // Rows of 5 + 7 and 2 + 7 cached tokens take 3 pages each.
+  const TokenIds other = {8, 2};
+  TinyModel enough = with_pages(6), few = with_pages(5);
+  const auto rows = generate(enough, {kPrompt, other}, {.max_tokens = 8}).rows;
+  EXPECT_EQ(rows[0].tokens, greedy_by_forward(enough, kPrompt, 8));
+  EXPECT_EQ(rows[1].tokens, greedy_by_forward(enough, other, 8));
+  EXPECT_EQ(error_of<ConfigError>([&] {
+              generate(few, {kPrompt, other}, {.max_tokens = 8});
+            }),
+            "model.decoder.layers.layer0.attention.body.kv_cache.num_pages: expected at least 6 "
+            "pages of 4 tokens for 2 sequences at once, got 5; set more pages, or start fewer or "
+            "shorter sequences");
 }
 
 /// x_t -> x_t + x_{t-1}: a user's own mixer, with a correct or a faulty decode state.

@@ -10,10 +10,8 @@
 #include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "layers/attention/latent_attention.h"
-#include "layers/dense/unit_norm_linear.h"
-#include "layers/models/embedding.h"
 #include "modifiers/product_slots.h"
+#include "modifiers/trial_model.h"
 
 namespace axle {
 namespace {
@@ -26,14 +24,6 @@ bool is_adapter(const ProductSlot& product) {
 void put_adapter(const ProductSlot& product, LoraProduct::Config adapter) {
   adapter.inner.put(*held_config(product.slot));
   put_config(product.slot, AnyConfig::of(std::move(adapter)));
-}
-
-// False if the weight has other uses than the product. Layers of other projects say so when they
-// are built.
-bool owns_its_weight(const ProductSlot& product) {
-  return !product.owner || (!product.owner->get_if<Embedding::Config>() &&
-                            !product.owner->get_if<LatentAttention::Config>() &&
-                            !product.owner->get_if<UnitNormLinear::Config>());
 }
 
 // Adds what is missing to a list of texts, if the tree has the list.
@@ -55,6 +45,8 @@ void add_to_list(ConfigRef root, std::string_view path, const std::vector<std::s
 std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   Rewrite adapted{.what = "Product inside LoraProduct", .report = {}};
   RewriteReport& report = adapted.report;
+  const Child<Model>* const model = find_model(root);
+  const std::vector<std::string> before = model ? mistakes_of(*model) : std::vector<std::string>();
   const std::vector<ProductSlot> products = product_slots(root);
   // Inner products come first, since their slots move with the config that holds them.
   for (const ProductSlot& product : products | std::views::reverse) {
@@ -62,13 +54,18 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
     if (product.is_inner) continue;
     if (is_adapter(product)) {
       report.unchanged.push_back(product.path);
-    } else if (!owns_its_weight(product)) {
-      report.skipped.push_back({product.path, "other parts of the model read its weight as well"});
-    } else {
-      put_adapter(product, {.rank = cfg_.rank,
-                            .alpha = cfg_.alpha,
-                            .dropout = Dropout::Config{.rate = cfg_.dropout}});
+      continue;
+    }
+    const AnyConfig plain = *held_config(product.slot);
+    put_adapter(
+        product,
+        {.rank = cfg_.rank, .alpha = cfg_.alpha, .dropout = Dropout::Config{.rate = cfg_.dropout}});
+    const std::vector<std::string> refusals = model ? new_mistakes(*model, before) : before;
+    if (refusals.empty()) {
       report.matched.push_back(product.path);
+    } else {
+      put_config(product.slot, plain);
+      report.skipped.push_back({product.path, join(refusals, "; ")});
     }
   }
   std::ranges::reverse(report.matched);

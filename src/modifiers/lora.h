@@ -10,8 +10,9 @@ namespace axle {
 /// and grouped projections, experts. Products that have an adapter keep it: applied twice, the
 /// modifier changes nothing more. If the tree has a learner, all other parameters are frozen.
 ///
-/// The report lists the products that got an adapter, those that had one, and those that cannot
-/// have one, since their weights have other uses.
+/// The report lists the products that got an adapter, those that had one, and those with which the
+/// model refuses to be built, since their weights have other uses. A tree without a model is not
+/// tried: build it to see.
 class Lora final : public Modifier {
  public:
   struct Config {

@@ -61,7 +61,9 @@ struct Pair {
 template <class Role>
 Pair pair_of(const Child<Role>& config, const typename Role::Dims& dims) {
   Child<Role> adapted = config;
-  apply_modifier(Lora::Config{.rank = 2, .alpha = 3}, "modify[0]", adapted);
+  // Other parts of LatentAttention read these weights; a layer alone is no model that could tell.
+  const Lora::Config lora{.except = {"key_product", "value_product"}, .rank = 2, .alpha = 3};
+  apply_modifier(lora, "modify[0]", adapted);
   return {config.build(dims, Scope{.path = "x"}), adapted.build(dims, Scope{.path = "x"})};
 }
 
@@ -137,7 +139,9 @@ TEST(Lora, EveryMixerStartsAsItWasAndMerges) {
                                        .kv_rank = 4,
                                        .nope_dim = 4,
                                        .rope_dim = 2,
-                                       .value_dim = 4},
+                                       .value_dim = 4,
+                                       .query_down = Linear::Config{.bias = false},
+                                       .query_norm = RMSNorm::Config{}},
                dims);
   const PreNorm::Config block{.body = experts};
   check<Block>("a loop over experts", Repeat::Config{.num_layers = 3, .layer = block}, dims);
@@ -184,6 +188,9 @@ TEST(Lora, ReportsWhatItMatchedInAMixedTree) {
                                        layers + "[3].body.output.product"}));
   ASSERT_EQ(report[0].report.skipped.size(), 1u);
   EXPECT_EQ(report[0].report.skipped[0].path, "model.decoder.emb.product");
+  EXPECT_THAT(report[0].report.skipped[0].why,
+              HasSubstr("expected a product with a weight of its own, got one whose weight has "
+                        "other uses"));
   EXPECT_TRUE(report[1].report.matched.empty()) << "the tree has no learner";
 }
 

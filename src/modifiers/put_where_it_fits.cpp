@@ -7,27 +7,15 @@
 #include "base/text/text.h"
 #include "config/find_slot.h"
 #include "config/walk.h"
-#include "layers/models/model.h"
+#include "modifiers/trial_model.h"
 
 namespace axle {
 namespace {
 
 const Child<Model>& model_of(const ConfigView& root) {
-  const Slot slot = find_slot(root, "model");
-  if (*slot.ops->type == typeid(Child<Model>)) return *static_cast<const Child<Model>*>(slot.at);
+  if (const Child<Model>* const model = find_model(root)) return *model;
+  find_slot(root, "model");
   throw ConfigError("model: expected a model, got another field");
-}
-
-// Returns the lines that the model's construction refuses with.
-std::vector<std::string> mistakes_of(const Child<Model>& model) {
-  try {
-    model.build({}, Scope{.path = "model"});
-    return {};
-  } catch (const ConfigError& error) {
-    std::vector<std::string> out;
-    for (const std::string_view line : split(error.what(), '\n')) out.emplace_back(line);
-    return out;
-  }
 }
 
 // Returns the paths of the slots of the role that hold no other slot of it and match the pattern.
@@ -64,9 +52,7 @@ Rewrite put_where_it_fits(ConfigRef root, const AnyConfig& with, const std::stri
     }
     select.where = [&](const std::string& p, const AnyConfig&) { return p == path; };
     const RewriteReport done = replace_config(root, {.select = select, .with = with});
-    std::vector<std::string> reasons = mistakes_of(model);
-    std::erase_if(reasons,
-                  [&](const std::string& line) { return std::ranges::count(before, line) > 0; });
+    const std::vector<std::string> reasons = new_mistakes(model, before);
     if (!reasons.empty()) {
       put_config(slot, old);
       report.skipped.push_back({path, join(reasons, "; ")});

@@ -3,32 +3,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "config/document/print.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "layers/attention/cores/transformer_xl_attention.h"
-#include "layers/convolution/convolution_layer.h"
-#include "layers/experts/router.h"
 #include "modifiers/product_slots.h"
+#include "modifiers/trial_model.h"
 
 namespace axle {
 namespace {
-
-// True for layers with weights of their own that are multiplied without a Product. The test of this
-// modifier compares the list with the parameters of a model that has all of them.
-bool multiplies_without_product(const AnyConfig& config) {
-  const ConfigType& type = config.type();
-  return type.role == &role_info<ConvolutionLayer>() || type.role == &role_info<Router>() ||
-         config.get_if<TransformerXLAttention::Config>();
-}
 
 // A product that holds another one is no place for a quantized product, but the inner one is.
 bool holds_a_product(const std::vector<ProductSlot>& products, const ProductSlot& product) {
   return std::ranges::any_of(products, [&](const ProductSlot& other) {
     return other.is_inner && other.owner == held_config(product.slot);
   });
+}
+
+// The weights that no slot of a product can change. They may have no slot of their own either.
+std::vector<SkippedSlot> multiplied_elsewhere(const Child<Model>& model) {
+  std::vector<SkippedSlot> out;
+  try {
+    for (const auto& [path, use] : weights_outside_products(model)) {
+      const std::string layer = use.layer.empty() ? "the model" : dotted(use.layer);
+      out.push_back({"model", fmt::format("{} multiplies {} without a product, by {}", layer,
+                                          dotted(path), use.op)});
+    }
+  } catch (const Error& error) {
+    out.push_back({"model", fmt::format("weights outside of products are not known, since it "
+                                        "cannot be traced: {}",
+                                        error.what())});
+  }
+  return out;
 }
 
 }  // namespace
@@ -64,11 +73,8 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
   }
   if (report.matched.empty() && report.unchanged.empty())
     fail_no_product("QuantizeProducts", cfg_.at);
-  walk(root, [&](const std::string& path, const Slot& slot) {
-    const AnyConfig* const held = held_config(slot);
-    if (held && multiplies_without_product(*held))
-      report.skipped.push_back({path, "it multiplies without a product"});
-  });
+  if (const Child<Model>* const model = find_model(root))
+    std::ranges::move(multiplied_elsewhere(*model), std::back_inserter(report.skipped));
   return {std::move(out)};
 }
 

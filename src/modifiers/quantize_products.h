@@ -10,8 +10,10 @@ namespace axle {
 /// projections, experts, recurrent cells, tied and untied logits. Below an adapter (LoraProduct)
 /// the product with the frozen weight is replaced. Applied twice, it changes nothing more.
 ///
-/// The report lists the products that it replaced, and with the reason those that it left and the
-/// layers whose weights take part in no product: routers, convolutions.
+/// The report lists the products that it replaced, and with the reason those that it left. If the
+/// tree has a model, a training call of it is traced, and the report also lists every parameter
+/// that a layer multiplies without a product: those of routers, convolutions, and of any layer that
+/// calls einsum itself.
 class QuantizeProducts final : public Modifier {
  public:
   struct Config {

@@ -38,6 +38,7 @@ FeedForward::Config gated(int64_t hidden_dim) {
 }
 
 Child<Block> layer(LatentAttention::Config attention, Child<Mixer> feed_forward) {
+  attention.query_down = Linear::Config{.bias = false};
   attention.query_norm = attention.kv_norm = kNorm;
   Child<Block> out = TransformerLayer::Config{
       .attention = PreNorm::Config{.norm = kNorm, .body = std::move(attention)},

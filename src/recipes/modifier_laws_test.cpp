@@ -118,7 +118,7 @@ std::vector<Case> cases() {
       {"QuantizeProductsOfAttention",
        QuantizeProducts::Config{.at = "**.qkv.**", .with = DelayedFp8Product::Config{}},
        {6, 0, 17}},
-      {"MuP", MuP::Config{.base = {{"model.decoder.model_dim", "8"}}}, {2, 0}},
+      {"MuP", MuP::Config{.base = {{"model.decoder.model_dim", "8"}}}, {2, 0, 4}},
   };
 }
 

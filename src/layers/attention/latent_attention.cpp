@@ -14,6 +14,11 @@
 namespace axle {
 namespace {
 
+// The sum over the rank may be taken first, with the query, only if a product is its einsum.
+bool is_plain(const Child<Product>& product) {
+  return product.get_if<PlainProduct::Config>() != nullptr;
+}
+
 // Weights from the latent vector to the heads: R inputs, N H outputs.
 ParamSpec up_weight(int64_t rank, int64_t num_heads, int64_t head_dim) {
   return {.shape = {rank, num_heads, head_dim},
@@ -30,6 +35,7 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
       nope_dim_(cfg.nope_dim),
       rope_dim_(cfg.rope_dim),
       pairs_(cfg.pairs),
+      absorbs_(is_plain(cfg.key_product) && is_plain(cfg.value_product)),
       mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
       key_up_(param("key_up", up_weight(kv_rank_, num_heads_, nope_dim_))),
       value_up_(param("value_up", up_weight(kv_rank_, num_heads_, cfg.value_dim))),
@@ -57,6 +63,11 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
   frequencies_ =
       checked_frequencies(cfg.frequencies, {.theta = cfg.theta, .dim = rope_dim_ + rope_dim_ % 2},
                           config_path() + ".frequencies");
+  if (cfg.query_rank.has_value() != cfg.query_down.has_value())
+    note("query_down", cfg.query_rank ? "expected a projection to query_rank, got none"
+                                      : "expected none without query_rank, got a projection");
+  if (cfg.query_norm && !cfg.query_rank)
+    note("query_norm", "expected none without query_rank, got a norm");
   if (cfg.query_rank) {
     query_down_ = child(
         "query_down", cfg.query_down,
@@ -68,7 +79,8 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
 
 Tensor LatentAttention::queries(const Tensor& x_BTD) {
   if (!query_down_) return query_up_(x_BTD);
-  return query_up_((*query_norm_)(name((*query_down_)(x_BTD), "query_down")));
+  const Tensor down = name((*query_down_)(x_BTD), "query_down");
+  return query_up_(query_norm_ ? (*query_norm_)(down) : down);
 }
 
 Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
@@ -88,9 +100,9 @@ Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context
   Visibility visibility = Visibility::of(x_BTD.dim(1), latent, placed, decoding());
   visibility.mask = mask_.get();
   visibility.has_empty_places = decoding();
-  const Tensor y_BTNV = constrain(
-      decoding() ? absorbed(q_BTNH, latent, visibility) : expanded(q_BTNH, latent, visibility),
-      kTokenPartsAxes);
+  const Tensor y_BTNV = constrain(decoding() && absorbs_ ? absorbed(q_BTNH, latent, visibility)
+                                                         : expanded(q_BTNH, latent, visibility),
+                                  kTokenPartsAxes);
   return name(output_(name(y_BTNV, "attention_context")), "attention_output");
 }
 

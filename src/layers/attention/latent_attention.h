@@ -28,8 +28,11 @@ using TurnedDim = Ranged<int64_t, Bounds{.min = 1, .max = 1 << 19}>;
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
 /// Parameters beside those of the children: key_up[R, N, H], value_up[R, N, V].
 /// Decoding uses the absorbed form: queries are mapped to the latent space, and the cache holds the
-/// latent vector and the shared key, R + P numbers for each token.
-/// Throws ConfigError at construction if rope_dim is odd.
+/// latent vector and the shared key, R + P numbers for each token. With products that are not
+/// PlainProduct, it expands the cached vectors by these products instead, so that each number is
+/// the one of training.
+/// Throws ConfigError at construction if rope_dim is odd, or if only one of query_rank and
+/// query_down is set.
 class LatentAttention final : public Mixer {
  public:
   struct Config {
@@ -51,10 +54,10 @@ class LatentAttention final : public Mixer {
     FrequencyFn frequencies = PlainFrequencies{};
     /// Which elements form a pair.
     PairLayout pairs = PairLayout::kNeighbours;
-    /// Projects x to the query's rank; unused if query_rank is none.
-    Child<Projection> query_down = Linear::Config{.bias = false};
-    /// Norm of the query's vector; unused if query_rank is none.
-    Child<Norm> query_norm = RMSNorm::Config{};
+    /// Projects x to the query's rank; required with query_rank, refused without it.
+    std::optional<Child<Projection>> query_down = {};
+    /// Norm of the query's vector, none for no norm; refused without query_rank.
+    std::optional<Child<Norm>> query_norm = {};
     /// Projects the query's vector, or x, to the heads.
     Child<HeadInput> query_up = HeadInputLinear::Config{};
     /// Projects x to the rank of keys and values, and the shared part of keys.
@@ -63,9 +66,9 @@ class LatentAttention final : public Mixer {
     Child<Norm> kv_norm = RMSNorm::Config{};
     /// Projects the heads back to the model dim.
     Child<HeadOutput> output = HeadOutputLinear::Config{};
-    /// Multiplies the latent vector by key_up. Decoding absorbs key_up as it is.
+    /// Multiplies the latent vector by key_up. Decoding absorbs key_up if both products are plain.
     Child<Product> key_product = PlainProduct::Config{};
-    /// Multiplies the latent vector by value_up. Decoding absorbs value_up as it is.
+    /// Multiplies the latent vector by value_up.
     Child<Product> value_product = PlainProduct::Config{};
     /// Decides which keys a query sees; none: every query sees every key.
     std::optional<Child<AttentionMask>> mask = CausalMask::Config{};
@@ -90,6 +93,7 @@ class LatentAttention final : public Mixer {
 
   int64_t num_heads_, kv_rank_, nope_dim_, rope_dim_;
   PairLayout pairs_;
+  bool absorbs_;
   Frequencies frequencies_;
   std::unique_ptr<AttentionMask> mask_;
   Param key_up_, value_up_;

@@ -3,6 +3,7 @@
 #include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/attention/caches/sliding_kv_cache.h"
 #include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/products/int8_product.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -19,6 +20,8 @@ LatentAttention::Config small() {
 LatentAttention::Config with_query_rank() {
   LatentAttention::Config cfg = small();
   cfg.query_rank = 3;
+  cfg.query_down = Linear::Config{.bias = false};
+  cfg.query_norm = RMSNorm::Config{};
   return cfg;
 }
 LatentAttention::Config with_window() {
@@ -112,6 +115,31 @@ TEST(LatentAttention, CachesTheLatentVectorAlone) {
     if (is_float(spec.type.dtype)) numbers += spec.type.num_elements();
   }
   EXPECT_EQ(numbers, 3 * (5 + 2)) << "kv_rank + rope_dim for each position";
+}
+
+// Products that round cannot be absorbed: decoding expands the latent vectors with them.
+TEST(LatentAttention, DecodesWithTheProductsOfTraining) {
+  LatentAttention::Config cfg = small();
+  cfg.key_product = Int8Product::Config{};
+  testing::detail::law_decoding<LatentAttention>(kDims, {{"rounded keys", cfg}});
+  cfg.key_product = PlainProduct::Config{};
+  cfg.value_product = Int8Product::Config{};
+  testing::detail::law_decoding<LatentAttention>(kDims, {{"rounded values", cfg}});
+}
+
+TEST(LatentAttention, AQueryRankTakesItsLayers) {
+  LatentAttention::Config cfg = small();
+  cfg.query_rank = 3;
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+               "latent_attention.query_down: expected a projection to query_rank, got none");
+  cfg = small();
+  cfg.query_down = Linear::Config{};
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+               "latent_attention.query_down: expected none without query_rank, got a projection");
+  cfg = small();
+  cfg.query_norm = RMSNorm::Config{};
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+               "latent_attention.query_norm: expected none without query_rank, got a norm");
 }
 
 TEST(LatentAttention, TurnsPairs) {

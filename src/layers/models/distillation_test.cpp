@@ -3,6 +3,7 @@
 
 #include "layers/models/lm_head.h"
 #include "layers/models/multi_token_lm.h"
+#include "layers/models/whole_logits_test.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -102,6 +103,11 @@ TEST(Distillation, ChunksOfLogitsGiveTheSameLosses) {
     for (size_t i = 0; i < actual.size(); ++i)
       EXPECT_ALLCLOSE(actual[i], expected[i], 1e-5) << chunk << ", value " << i;
   }
+}
+
+TEST(Distillation, ChunksOfLogitsNeverHoldAllOfThem) {
+  EXPECT_TRUE(testing::step_has_whole_logits<Distillation>(distilled(ForwardKL{}), batch(), 5));
+  EXPECT_FALSE(testing::step_has_whole_logits<Distillation>(distilled(ForwardKL{}, 1), batch(), 5));
 }
 
 TEST(Distillation, TheTeacherIsStateAndNothingElseSeesIt) {

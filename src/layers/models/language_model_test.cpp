@@ -3,6 +3,7 @@
 #include "config/set.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
+#include "layers/models/whole_logits_test.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
@@ -151,6 +152,16 @@ TEST(CausalLM, ChunksOfLogitsGiveTheSameLoss) {
       for (size_t i = 0; i < whole.size(); ++i)
         EXPECT_ALLCLOSE(chunked[i], whole[i], 1e-5) << chunk << ", value " << i;
     }
+  }
+}
+
+TEST(CausalLM, ChunksOfLogitsNeverHoldAllOfThem) {
+  const Tree<HostTensor> inputs = batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1}));
+  for (const bool tied : {false, true}) {
+    CausalLM::Config cfg{.decoder = tied ? decoder() : untied(), .z_loss_scale = 0.1};
+    EXPECT_TRUE(testing::step_has_whole_logits<CausalLM>(cfg, inputs, 5));
+    cfg.loss_chunk_len = 1;
+    EXPECT_FALSE(testing::step_has_whole_logits<CausalLM>(cfg, inputs, 5)) << tied;
   }
 }
 

@@ -4,6 +4,7 @@
 #include "layers/blocks/repeat.h"
 #include "layers/models/lm_head.h"
 #include "layers/models/parallel_mtp_head.h"
+#include "layers/models/whole_logits_test.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -154,6 +155,14 @@ TEST(MultiTokenLM, ChunksOfLogitsGiveTheSameLosses) {
     for (const auto& [name, value] : outputs_of(chunked, batch()))
       EXPECT_ALLCLOSE(value, expected.at(name), 1e-5) << name << ", " << chunk;
   }
+}
+
+TEST(MultiTokenLM, ChunksOfLogitsNeverHoldAllOfThem) {
+  MultiTokenLM::Config cfg = sequential();
+  const int64_t vocab_size = build_for_test<MultiTokenLM>(cfg, {}).layer().vocab_size();
+  EXPECT_TRUE(testing::step_has_whole_logits<MultiTokenLM>(cfg, batch(), vocab_size));
+  cfg.loss_chunk_len = 1;
+  EXPECT_FALSE(testing::step_has_whole_logits<MultiTokenLM>(cfg, batch(), vocab_size));
 }
 
 // Every parameter of CausalLM keeps its path and its gradient by its own loss.

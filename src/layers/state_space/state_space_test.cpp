@@ -1,3 +1,5 @@
+#include <array>
+
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"
@@ -202,6 +204,77 @@ TEST(LinearAttention, WeighsEarlierTokensByTheirFeatures) {
   const HostTensor transposed =
       eval([](const Values& w) { return Values{einsum("dnh->hd", w[0])}; }, {out})[0];
   EXPECT_ALLCLOSE(layer.run(x), product(mixed, transposed), 1e-5);
+}
+
+TEST(FeatureMaps, SoftmaxIsOverTheHead) {
+  const HostTensor x = normal_values({2, 3, 4}, 1);
+  const HostTensor y = eval([](const Values& v) { return Values{softmax_features(v[0])}; }, {x})[0];
+  for (int64_t row = 0; row < 6; ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < 4; ++i) sum += std::exp(x.at(4 * row + i));
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(y.at(4 * row + i), std::exp(x.at(4 * row + i)) / sum, 1e-6) << row;
+  }
+}
+
+// Heads of two numbers, for each token and head.
+using Heads = std::vector<std::array<std::array<double, 2>, 2>>;
+
+std::array<double, 2> softmax_of(const std::array<double, 2>& x) {
+  const double a = std::exp(x[0]), b = std::exp(x[1]);
+  return {a / (a + b), b / (a + b)};
+}
+double dot(const std::array<double, 2>& a, const std::array<double, 2>& b) {
+  return a[0] * b[0] + a[1] * b[1];
+}
+
+// Softmax inside the window, the sum of feature products before it, both within the segment.
+TEST(RAttention, IsItsDefinition) {
+  constexpr int64_t kT = 7, kWindow = 1;
+  auto layer = build_for_test<RAttention>(kRAttention, kDims);
+  const HostTensor x = normal_values({1, kT, 4}, 1), segments({1, kT}, {1, 1, 1, 1, 1, 2, 2});
+  const auto projected = [&](const std::string& name) {
+    const HostTensor y =
+        eval([](const Values& v) { return Values{einsum("btd,dnh->btnh", v[0], v[1])}; },
+             {x, layer.parameter("qkv/" + name + "/weight")})[0];
+    Heads out(kT);
+    for (int64_t t = 0; t < kT; ++t) {
+      for (int64_t n = 0; n < 2; ++n) {  // one head of keys and values serves both of queries
+        for (int64_t h = 0; h < 2; ++h)
+          out[t][n][h] = at(y, {0, t, std::min(n, y.shape()[2] - 1), h});
+      }
+    }
+    return out;
+  };
+  const auto normed = [&](std::array<double, 2> y, const std::string& name) {
+    const double rms = std::sqrt(dot(y, y) / 2 + RMSNorm::Config{}.eps);
+    for (int64_t h = 0; h < 2; ++h) y[h] *= layer.parameter(name + "/scale").at(h) / rms;
+    return y;
+  };
+  const Heads q = projected("q_proj"), k = projected("k_proj"), v = projected("v_proj");
+  const HostTensor y = layer.call({{"x", x}, {"context/segment_ids", segments}}).outputs[0];
+  for (int64_t t = 0; t < kT; ++t) {
+    double expected[4] = {};
+    for (int64_t n = 0; n < 2; ++n) {
+      std::array<double, 2> local{}, memory{};
+      double total = 0;
+      for (int64_t s = 0; s <= t; ++s) {
+        if (at(segments, {0, s}) != at(segments, {0, t})) continue;
+        const bool is_near = t - s <= kWindow;
+        const double weight = is_near ? std::exp(dot(q[t][n], k[s][n]) / std::sqrt(2.0))
+                                      : dot(softmax_of(q[t][n]), softmax_of(k[s][n]));
+        if (is_near) total += weight;
+        for (int64_t h = 0; h < 2; ++h) (is_near ? local : memory)[h] += weight * v[s][n][h];
+      }
+      for (double& l : local) l /= total;
+      const auto near = normed(local, "local_norm"), far = normed(memory, "memory_norm");
+      for (int64_t d = 0; d < 4; ++d) {
+        for (int64_t h = 0; h < 2; ++h)
+          expected[d] += (near[h] + far[h]) * at(layer.parameter("output/weight"), {d, n, h});
+      }
+    }
+    for (int64_t d = 0; d < 4; ++d) EXPECT_NEAR(at(y, {0, t, d}), expected[d], 1e-5) << t;
+  }
 }
 
 // With a window as long as the text nothing leaves it; the memory adds the norm of zeros.

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <regex>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/find_slot.h"
 #include "config/register.h"
 #include "config/set.h"
+#include "layers/attention/attention.h"
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "learn/transforms/scale_by_path.h"
 #include "modifiers/slot_option.h"
+#include "nn/init_per_group.h"
 #include "train/mup/mup_scales.h"
 
 namespace axle {
@@ -45,6 +49,104 @@ bool has_slot(ConfigRef root, const std::string& path) {
     return find_slot(root, path).ops->kind == FieldKind::kChild;
   } catch (const ConfigError&) {
     return false;
+  }
+}
+
+// Returns the factor of the queries of a core; nullptr if the tree has no such slot.
+const std::optional<Positive<double>>* find_scale(ConfigRef root, const std::string& path) {
+  try {
+    const Slot slot = find_slot(root, path);
+    if (*slot.ops->type == typeid(std::optional<Positive<double>>))
+      return static_cast<const std::optional<Positive<double>>*>(slot.at);
+  } catch (const ConfigError&) {  // the layer has no slot with its name
+  }
+  return nullptr;
+}
+
+// True if the weights start at the same size whatever their fan. All zeros need no scale.
+bool has_fixed_size(const Init& init) {
+  if (const auto* const groups = init.functor().get_if<InitPerGroup>())
+    return has_fixed_size(groups->init);
+  const auto* const scaled = init.functor().get_if<VarianceScaling>();
+  return init.functor().get_if<Gaussian>() || (scaled && scaled->fan == Fan::kNone);
+}
+
+// Refuses hidden weights that would start too large in a wider model.
+void check_hidden_inits(const MuPScales& scales, const Tree<ParamSpec>& wide) {
+  std::vector<std::string> fixed;
+  for (const auto& [path, rate] : scales.learning_rate) {
+    if (!scales.init_variance.contains(path) && has_fixed_size(*wide.at(path).init))
+      fixed.push_back(dotted(path));
+  }
+  if (fixed.empty()) return;
+  throw ConfigError(
+      fmt::format("MuP: expected hidden weights that start by VarianceScaling with a fan, got a "
+                  "fixed size for {}; set @init",
+                  join(fixed, ", ")));
+}
+
+// The sizes of the heads of each Attention, by its path.
+Tree<int64_t> head_dims(const Child<Model>& model) {
+  const std::unique_ptr<Model> built = model.build({}, Scope{.path = "model"});
+  const Tree<ParamSpec> specs = built->param_specs();
+  Tree<int64_t> out;
+  built->visit([&](const Layer& layer) {
+    if (!dynamic_cast<const Attention*>(&layer)) return;
+    const auto weight = specs.find(join_path(layer.path(), "output/weight"));
+    if (weight != specs.end()) out.emplace(layer.path(), weight->second.shape.back());
+  });
+  return out;
+}
+
+// The factor of the queries of a core whose heads grow: q k / head dim in place of
+// q k / sqrt(head dim).
+struct LogitScale {
+  std::string layer;
+  std::string field;  // empty: the layer has no slot with its name
+  int64_t base_dim, head_dim;
+  double growth() const { return static_cast<double>(head_dim) / static_cast<double>(base_dim); }
+};
+
+// The layers of a Stacked may share a slot.
+std::vector<LogitScale> logit_scales(ConfigRef root, const Tree<int64_t>& base,
+                                     const Tree<int64_t>& wide) {
+  static const std::regex number(R"(\.layer\d+\.)");
+  std::vector<LogitScale> out;
+  for (const auto& [path, head_dim] : wide) {
+    const auto narrow = base.find(path);
+    if (narrow == base.end() || narrow->second == head_dim) continue;
+    const std::string field = dotted(path) + ".core.scale";
+    LogitScale scale{dotted(path), "", narrow->second, head_dim};
+    for (const std::string& at : {field, std::regex_replace(field, number, ".layer.")}) {
+      if (scale.field.empty() && find_scale(root, at)) scale.field = at;
+    }
+    const bool is_known = std::ranges::any_of(out, [&](const LogitScale& other) {
+      return !scale.field.empty() && other.field == scale.field;
+    });
+    if (!is_known) out.push_back(std::move(scale));
+  }
+  return out;
+}
+
+// Lists the cores that have no slot to set.
+void list_others(const std::vector<LogitScale>& scales, RewriteReport& report) {
+  for (const LogitScale& scale : scales) {
+    if (!scale.field.empty()) continue;
+    report.skipped.push_back(
+        {"model",
+         fmt::format("{}: heads grow from {} to {}: divide the factor of the queries by {}",
+                     scale.layer, scale.base_dim, scale.head_dim, scale.growth())});
+  }
+}
+
+void set_logit_scales(ConfigRef root, const std::vector<LogitScale>& scales,
+                      RewriteReport& report) {
+  for (const LogitScale& scale : scales) {
+    if (scale.field.empty()) continue;
+    const std::optional<Positive<double>>& now = *find_scale(root, scale.field);
+    const double before = now ? double{*now} : 1 / std::sqrt(static_cast<double>(scale.base_dim));
+    set(root, scale.field, fmt::format("{}", before / scale.growth()));
+    report.matched.push_back(scale.field);
   }
 }
 
@@ -111,6 +213,9 @@ std::vector<Rewrite> MuP::apply(ConfigRef root) const {
         fmt::format("{}: expected a model of another width, got one of the same", kWhere));
   }
   Rewrite out{.what = "MuP", .report = {}};
+  const std::vector<LogitScale> logits =
+      logit_scales(root, head_dims(base.model), head_dims(model));
+  list_others(logits, out.report);
   ScaleByPath::Config rates;
   for (const auto& [path, scale] : scales.learning_rate) rates.scales[dotted(path)] = scale;
   for (const Child<GradientTransform>& transform : learner->update_transforms) {
@@ -123,10 +228,12 @@ std::vector<Rewrite> MuP::apply(ConfigRef root) const {
       return {std::move(out)};
     }
   }
+  check_hidden_inits(scales, wide);
   std::map<std::string, Init> inits;
   for (const auto& [path, factor] : scales.init_variance)
     inits.emplace(path, scaled_init(path, wide.at(path), factor));
   out.report.matched = set_inits(root, model, inits);
+  set_logit_scales(root, logits, out.report);
   out.report.matched.emplace_back("learner.update_transforms");
   learner->update_transforms.push_back(rates);
   return {std::move(out)};

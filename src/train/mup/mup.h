@@ -9,8 +9,9 @@
 namespace axle {
 
 /// Compares the model with its base and sets what has to change with the width (mup_scales): a
-/// ScaleByPath after the optimizer, and the initialiser of output weights. For Adam and its
-/// relatives. The scale of attention logits stays as it is.
+/// ScaleByPath after the optimizer, the initialiser of output weights, and, where heads grow, the
+/// factor `core.scale` of the queries: q k / head dim in place of q k / sqrt(head dim). For Adam
+/// and its relatives. The report names cores whose factor has no slot of its own.
 ///
 /// Applied a second time it changes nothing.
 class MuP final : public Modifier {
@@ -23,7 +24,8 @@ class MuP final : public Modifier {
   };
   MuP(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError if the two models differ in more than sizes or do not differ at all; if the
-  /// tree has no Learner; and if an output weight is not drawn by VarianceScaling.
+  /// tree has no Learner; if an output weight is not drawn by VarianceScaling; and if hidden
+  /// weights start at a fixed size, whatever their fan.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:

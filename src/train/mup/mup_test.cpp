@@ -34,6 +34,7 @@ MuP::Config mup() {
   return {.base = {{"model.decoder.model_dim", "16"},
                    {"model.decoder.layers.layer.feed_forward.body.hidden_dim", "32"}}};
 }
+Child<Modifier> mup_model_dim() { return MuP::Config{.base = {{"model.decoder.model_dim", "16"}}}; }
 void apply(const Child<Modifier>& modifier, Trainer::Config& config) {
   modifier.build({}, Scope{})->apply(config);
 }
@@ -74,6 +75,42 @@ TEST(MuP, ScalesTheInitialOutputWeights) {
   expected.at("model/decoder/lm_head/weight") /= 4;
   apply(mup(), config);
   EXPECT_EQ(initial_scales(config), expected);
+}
+
+// Heads grow from 4 to 16: q k / sqrt(4) becomes q k * sqrt(4) / 16.
+TEST(MuP, DividesTheLogitsByTheGrowthOfTheHeads) {
+  for (const bool is_loop : {false, true}) {
+    Trainer::Config config = wide();
+    auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+    decoder.layers = is_loop ? tiny_loop() : tiny_stack();
+    const Trainer::Config before = config;
+    const auto report = mup_model_dim().build({}, Scope{})->apply(config);
+    const std::string field = "model.decoder.layers.layer.attention.body.core.scale";
+    EXPECT_THAT(report[0].report.matched, ::testing::Contains(field));
+    EXPECT_TRUE(report[0].report.skipped.empty());
+    EXPECT_THAT(diff(before, config), HasSubstr(field));
+    EXPECT_THAT(diff(before, config), HasSubstr("0.125"));
+  }
+  // A pattern's layers have slots of other names: the report says what to set.
+  Trainer::Config config = wide();
+  auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.layers = Pattern::Config{.num_layers = 1, .pattern = {tiny_layer()}};
+  const RewriteReport report = mup_model_dim().build({}, Scope{})->apply(config)[0].report;
+  ASSERT_EQ(report.skipped.size(), 1u);
+  EXPECT_THAT(report.skipped[0].why,
+              HasSubstr("heads grow from 4 to 16: divide the factor of the queries by 4"));
+}
+
+TEST(MuP, RefusesHiddenWeightsOfAFixedSize) {
+  for (const Init& init : {Init(Gaussian{.std = 0.02}), Init(VarianceScaling{.scale = 0.02,
+                                                        .fan = Fan::kNone,
+                                                        .distribution = Distribution::kNormal})}) {
+    Trainer::Config config = wide();
+    config.model.options.init = init;
+    EXPECT_THAT(error_of<ConfigError>([&] { apply(mup(), config); }),
+                HasSubstr("MuP: expected hidden weights that start by VarianceScaling with a fan, "
+                          "got a fixed size for model.decoder.layers.layer0."));
+  }
 }
 
 // The layers of a pattern have no slots with the names of their parameters.

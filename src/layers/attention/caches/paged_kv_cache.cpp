@@ -1,5 +1,7 @@
 #include "layers/attention/caches/paged_kv_cache.h"
 
+#include <fmt/format.h>
+
 #include "config/register.h"
 #include "layers/attention/caches/cached_rows.h"
 #include "ops/create.h"
@@ -27,6 +29,18 @@ Tree<StateSpec> PagedKVCache::decode_state_specs(const DecodeDims& dims) const {
           {join_path(path(), "page_table"), cached_token_spec(dims.batch_size, per_row)},
           {join_path(path(), "num_used"), {.type = {DType::kI32, {}}}},
           {join_path(path(), "segment"), cached_token_spec(dims.batch_size, per_row * size)}};
+}
+
+void PagedKVCache::check_room(std::span<const int64_t> lengths) const {
+  if (!cfg_.num_pages) return;
+  const int64_t size = cfg_.page_size;
+  int64_t needed = 0;
+  for (const int64_t length : lengths) needed += (length + size - 1) / size;
+  if (needed <= *cfg_.num_pages) return;
+  fail("num_pages",
+       fmt::format("expected at least {} pages of {} tokens for {} sequences at once, got {}; set "
+                   "more pages, or start fewer or shorter sequences",
+                   needed, size, lengths.size(), int64_t{*cfg_.num_pages}));
 }
 
 // Takes pages for the new positions and returns the table, in which 0 means no page.

@@ -3,6 +3,7 @@
 // Source: Kwon et al. 2023, arXiv 2309.06180, section 4.
 #pragma once
 
+#include "layers/attention/caches/bounded_cache.h"
 #include "layers/attention/caches/kv_cache.h"
 
 namespace axle {
@@ -11,11 +12,11 @@ namespace axle {
 /// position, so that the pool may be smaller than batch size times the longest sequence.
 ///
 /// Tokens of a sequence that finds the pool empty are not kept: the caller must not start more
-/// sequences than fit. A caller that reuses pages sets page_table and num_used itself.
+/// sequences than fit (check_room). A caller that reuses pages sets page_table and num_used itself.
 /// State: key_pages and value_pages [num_pages, page_size, K, H] in the dtype of DecodeDims;
 /// page_table i32[B, pages of a sequence], the page + 1, 0 for none; num_used i32[], the pages
 /// taken; segment i32[B, S].
-class PagedKVCache final : public KVCache {
+class PagedKVCache final : public KVCache, public BoundedCache {
  public:
   struct Config {
     /// Positions in one page.
@@ -27,6 +28,7 @@ class PagedKVCache final : public KVCache {
   PagedKVCache(const Config& cfg, const Dims& dims, const Scope& scope)
       : KVCache(scope), cfg_(cfg), dims_(dims) {}
   Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
+  void check_room(std::span<const int64_t> lengths) const override;
 
  protected:
   KeyValues forward(const KeyValues& fresh_BTKH) override;

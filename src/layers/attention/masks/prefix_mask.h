@@ -3,6 +3,8 @@
 // Source: Raffel et al. 2020, arXiv 1910.10683, section 3.2.1.
 #pragma once
 
+#include <string>
+
 #include "layers/attention/masks/attention_mask.h"
 
 namespace axle {
@@ -11,14 +13,18 @@ namespace axle {
 /// model uses AnyOf{CausalMask, PrefixMask}.
 ///
 /// Decoding: the prefix must be given in one call. Its tokens cannot see those of later calls.
+/// Throws ConfigError in a training call without prefix_lengths.
 class PrefixMask final : public AttentionMask {
  public:
   struct Config {
     AXLE_CONFIG(PrefixMask)
   };
-  PrefixMask(const Config&, const Dims&, const Scope&) {}
+  PrefixMask(const Config&, const Dims&, const Scope& scope) : path_(scope.path) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool can_decode() const override { return true; }
+
+ private:
+  std::string path_;
 };
 
 }  // namespace axle

@@ -57,6 +57,11 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
 // Returns [T, P] or [B, T, P].
 Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) const {
   const auto given = streams_ ? find_published(streams_->name) : std::nullopt;
+  if (streams_ && !given && is_training()) {
+    fail("streams", fmt::format("expected '{}' to be published in training, got nothing; set no "
+                                "streams for a model of text alone",
+                                streams_->name));
+  }
   if (!given)
     return angles_of(positions_BT ? *positions_BT : iota({x_BTD.dim(1)}, 0), frequencies_);
   const auto num_streams = static_cast<int64_t>(streams_->sections.size());

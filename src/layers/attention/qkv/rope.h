@@ -18,7 +18,8 @@ struct PositionStreams {
   /// Numbers of pairs that each stream turns, first pairs first: [16, 24, 24] in Qwen2-VL.
   std::vector<Positive<int64_t>> sections = {};
   /// The name under which the caller publishes the streams, i32 [number of sections, B, T]. If
-  /// nothing is published, each stream is the positions of the tokens, as for text.
+  /// nothing is published, each stream is the positions of the tokens, as for text; training
+  /// refuses that.
   std::string name = "position_streams";
   AXLE_CONFIG(PositionStreams, sections, name)
 };
@@ -31,7 +32,8 @@ using PositiveFraction = Ranged<double, Bounds{.min = 0, .max = 1, .open_min = t
 /// Angles are f32 whatever the dtype of x. Keys of a source (SourceQKV) take their positions in the
 /// source; values too if `turn_values` is set.
 /// Throws ConfigError at construction if the part of a head that is turned is not an even number of
-/// elements, or if the sections do not sum to its number of pairs.
+/// elements, or if the sections do not sum to its number of pairs; in a training call, if there are
+/// sections and nobody has published the streams.
 class RoPE final : public WrappedQKV {
  public:
   struct Config {

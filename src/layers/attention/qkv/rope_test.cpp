@@ -39,7 +39,6 @@ AXLE_LAYER_LAWS(RoPE, kDims,
                  {"yarn", {.theta = 100, .frequencies = kYaRN}},
                  {"halves", {.theta = 100, .pairs = PairLayout::kHalves}},
                  {"half_of_each_head", {.theta = 100, .fraction = 0.5}},
-                 {"streams", {.theta = 100, .streams = PositionStreams{.sections = {1, 1}}}},
                  {"values", {.theta = 100, .turn_values = true}}})
 
 // Decoding of each with a cache of keys, which are stored turned.
@@ -262,6 +261,18 @@ TEST(RoPE, StreamsHaveOnePositionForEachToken) {
           .call({{"x", normal_values({1, 2, 8}, 3)},
                  {"published/position_streams", HostTensor({3, 1, 2}, {1, 2, 3, 4, 5, 6})}}),
       "ro_pe: expected 'position_streams' to be i32[2, 1, 2], got i32[3, 1, 2]");
+}
+
+TEST(RoPE, TrainsOnlyWithItsStreams) {
+  auto rope = build_for_test<RoPE>({.streams = PositionStreams{.sections = {1, 3}}}, kOneHead);
+  const HostTensor x = normal_values({1, 2, 8}, 3);
+  EXPECT_ERROR(rope.call({{"x", x}}, {.training = true}),
+               "ro_pe.streams: expected 'position_streams' to be published in training, got "
+               "nothing; set no streams for a model of text alone");
+  const HostTensor streams({2, 1, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(
+      rope.call({{"x", x}, {"published/position_streams", streams}}, {.training = true}).outputs,
+      rope.call({{"x", x}, {"published/position_streams", streams}}).outputs);
 }
 
 TEST(RoPE, FrequenciesNeedTheirNumbers) {

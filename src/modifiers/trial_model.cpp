@@ -19,6 +19,8 @@ constexpr int64_t kNumRows = 64, kNumPositions = 128;
 }  // namespace
 
 const Child<Model>* find_model(ConfigView root) {
+  if (*root.slot().ops->type == typeid(Child<Model>))
+    return static_cast<const Child<Model>*>(root.slot().at);
   for (const Slot& field : children_of(root.slot())) {
     if (field.name == "model" && *field.ops->type == typeid(Child<Model>))
       return static_cast<const Child<Model>*>(field.at);

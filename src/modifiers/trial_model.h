@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// Returns the field `model` of the root; nullptr if the root has no such field.
+/// Returns the root, if it is the slot of a model, or else its field `model`; nullptr if it has none.
 const Child<Model>* find_model(ConfigView root);
 
 /// Returns the lines with which the model's construction refuses; none if it can be built.

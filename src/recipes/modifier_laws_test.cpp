@@ -161,7 +161,10 @@ TEST_P(ModifierLaws, ReportsWhatItDid) {
     for (const std::string& path : report.unchanged)
       EXPECT_EQ(text_at(before, path), text_at(after, path)) << path;
     for (const auto& [path, why] : report.skipped) {
-      EXPECT_EQ(text_at(before, path), text_at(after, path)) << path;
+      // What has no slot of its own, as a layer's weight, is listed under the whole model.
+      if (path != "model") {
+        EXPECT_EQ(text_at(before, path), text_at(after, path)) << path;
+      }
       EXPECT_NE(why, "") << path;
     }
   }

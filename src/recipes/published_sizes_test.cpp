@@ -66,7 +66,7 @@ TEST(PublishedSizes, OfGemma3WithoutEmbedding) {
 // count the biases of the routers, which are state here.
 TEST(PublishedSizes, OfDeepSeekV3) {
   const auto model = recipe("deepseek-v3-671B").model.build({}, Scope{});
-  const int64_t biases = num_elements(model->state_specs());
+  const int64_t biases = num_elements(model->state_specs(), "/bias");
   EXPECT_EQ(biases, 58 * 256);
   const int64_t all = num_elements(model->param_specs()) + biases;
   EXPECT_EQ(all, 671'026'419'200);
@@ -84,7 +84,7 @@ TEST(PublishedSizes, OfDeepSeekV3) {
 TEST(PublishedSizes, OfDeepSeekV3WithItsPredictionModule) {
   const auto model = recipe("deepseek-v3-671B-mtp").model.build({}, Scope{});
   const Tree<ParamSpec> all = model->param_specs();
-  const int64_t biases = num_elements(model->state_specs());
+  const int64_t biases = num_elements(model->state_specs(), "/bias");
   EXPECT_EQ(biases, 59 * 256);
   const int64_t copies = num_elements(all, "/emb/") + num_elements(all, "/lm_head/");
   EXPECT_EQ(copies, 2 * 129'280 * 7168);

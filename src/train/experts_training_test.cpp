@@ -131,7 +131,7 @@ TEST_F(ExpertsTraining, MicrobatchesMoveTheBiasAsTheWholeBatchDoes) {
     train(run, run.initial_state(3), 2);
     return run.state();
   };
-  const std::string bias = "state/decoder/layers/layer/feed_forward/body/router/bias";
+  const std::string bias = "state/model/decoder/layers/layer/feed_forward/body/router/bias";
   const HostTensor expected = states(model_of(moe, false), 1).at(bias);
   EXPECT_NE(expected, HostTensor(expected.type()));
   EXPECT_EQ(states(model_of(moe, false), 4).at(bias), expected);

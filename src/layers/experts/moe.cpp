@@ -41,6 +41,10 @@ MoE::MoE(const Config& cfg, const Dims& dims, const Scope& scope)
          "expected none, since the dispatch drops nothing, got a layer that follows what is "
          "dropped");
   }
+  for (const auto& [path, spec] : param_specs()) {
+    if (!is_countable(spec.shape))
+      fail("num_experts", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
+  }
 }
 
 Tree<ParamSpec> MoE::param_specs() const {

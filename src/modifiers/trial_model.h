@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// Returns the root, if it is the slot of a model, or else its field `model`; nullptr if it has none.
+/// Returns the root, if it is the slot of a model, or else its field `model`; nullptr if there is
+/// none.
 const Child<Model>* find_model(ConfigView root);
 
 /// Returns the lines with which the model's construction refuses; none if it can be built.

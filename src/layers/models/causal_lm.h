@@ -11,8 +11,8 @@ namespace axle {
 ///
 /// Numerics: the loss is f32 whatever the dtype of the logits.
 /// Metrics: "cross_entropy" (mean), "accuracy" (the share of targets that have the largest logit)
-/// and "num_targets"; "z_loss" if z_loss_scale is not 0; "aux_loss" and "aux_loss/<name>" if a layer
-/// added one.
+/// and "num_targets"; "z_loss" if z_loss_scale is not 0; "aux_loss" and "aux_loss/<name>" if a
+/// layer added one.
 class CausalLM final : public Model {
  public:
   struct Config {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text/units.h"
 #include "layers/products/lora_product.h"
-#include "modifiers/lora.h"
+#include "modifiers/products/lora.h"
 #include "nn/param.h"
 
 namespace axle {

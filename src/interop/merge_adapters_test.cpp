@@ -6,7 +6,7 @@
 #include "interop/tiny_model_test.h"
 #include "layers/blocks/repeat.h"
 #include "layers/models/causal_lm.h"
-#include "modifiers/lora.h"
+#include "modifiers/products/lora.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "testing/test_layer.h"

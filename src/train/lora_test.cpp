@@ -1,5 +1,5 @@
 // Tests training of low-rank adapters.
-#include "modifiers/lora.h"
+#include "modifiers/products/lora.h"
 
 #include <gmock/gmock.h>
 

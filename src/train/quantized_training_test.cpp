@@ -7,7 +7,7 @@
 #include "layers/experts/moe.h"
 #include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
-#include "modifiers/quantize_products.h"
+#include "modifiers/products/quantize_products.h"
 #include "nn/remat_policies.h"
 #include "pjrt/make_runtime.h"
 #include "train/step_run_test.h"

@@ -1,4 +1,4 @@
-#include "modifiers/quantize_products.h"
+#include "modifiers/products/quantize_products.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 #include "layers/models/lm_head.h"
 #include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
-#include "modifiers/lora.h"
+#include "modifiers/products/lora.h"
 #include "modifiers/tiny_step_test.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"

@@ -1,4 +1,4 @@
-#include "modifiers/set_core.h"
+#include "modifiers/attention/set_core.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "modifiers/put_where_it_fits.h"
+#include "modifiers/attention/put_where_it_fits.h"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,9 @@
 #include "base/exit_code.h"
 #include "checkpoint/folder.h"
 #include "testing/temp_dir.h"
+#include "train/process/train_process_test.h"
 #include "train/run_result_test.h"
 #include "train/tiny_config_test.h"
-#include "train/train_process_test.h"
 
 namespace axle {
 namespace {

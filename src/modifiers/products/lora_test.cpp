@@ -1,4 +1,4 @@
-#include "modifiers/lora.h"
+#include "modifiers/products/lora.h"
 
 #include <gmock/gmock.h>
 

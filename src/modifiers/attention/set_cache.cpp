@@ -1,8 +1,8 @@
-#include "modifiers/set_cache.h"
+#include "modifiers/attention/set_cache.h"
 
 #include "config/register.h"
 #include "layers/attention/caches/shared_kv_cache.h"
-#include "modifiers/put_where_it_fits.h"
+#include "modifiers/attention/put_where_it_fits.h"
 
 namespace axle {
 

@@ -1,4 +1,4 @@
-#include "modifiers/lora.h"
+#include "modifiers/products/lora.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "modifiers/product_slots.h"
+#include "modifiers/products/product_slots.h"
 #include "modifiers/trial_model.h"
 
 namespace axle {

@@ -9,9 +9,9 @@
 #include "checkpoint/folder.h"
 #include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
+#include "train/process/train_process_test.h"
 #include "train/run_result_test.h"
 #include "train/tiny_config_test.h"
-#include "train/train_process_test.h"
 
 namespace axle {
 namespace {

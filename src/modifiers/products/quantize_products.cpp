@@ -1,4 +1,4 @@
-#include "modifiers/quantize_products.h"
+#include "modifiers/products/quantize_products.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "config/document/print.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "modifiers/product_slots.h"
+#include "modifiers/products/product_slots.h"
 #include "modifiers/trial_model.h"
 
 namespace axle {

@@ -18,7 +18,7 @@
 #include "io/file.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/plugin/plugin.h"
-#include "train/train_process_test.h"
+#include "train/process/train_process_test.h"
 
 namespace axle {
 

@@ -5,7 +5,7 @@
 
 #include "config/registry.h"
 #include "layers/experts/balanced_router.h"
-#include "train/learning_tasks_test.h"
+#include "train/learning/learning_tasks_test.h"
 
 namespace axle {
 namespace {

@@ -1,4 +1,4 @@
-#include "modifiers/set_cache.h"
+#include "modifiers/attention/set_cache.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
-#include "modifiers/set_core.h"
+#include "modifiers/attention/set_core.h"
 
 #include "config/register.h"
-#include "modifiers/put_where_it_fits.h"
+#include "modifiers/attention/put_where_it_fits.h"
 
 namespace axle {
 

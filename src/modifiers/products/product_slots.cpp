@@ -1,4 +1,4 @@
-#include "modifiers/product_slots.h"
+#include "modifiers/products/product_slots.h"
 
 #include <fmt/format.h>
 

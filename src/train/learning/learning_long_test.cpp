@@ -1,6 +1,6 @@
 // Every mixer learns small tasks to their known answers.
 #include "testing/test_name.h"
-#include "train/learning_tasks_test.h"
+#include "train/learning/learning_tasks_test.h"
 
 namespace axle {
 namespace {

@@ -54,8 +54,9 @@ TEST(Fp8, ProductsAreThoseOfTheLibrary) {
       return found == products.end() ? 0 : found->second;
     };
     // Queries, keys and values in one, the output, gate, up and down: each forward, and twice
-    // backward, with a cotangent on either side.
-    EXPECT_GE(count("f8e4m3fn, f8e4m3fn"), 5) << all;
+    // backward, with a cotangent on either side. Forward, the compiler joins gate and up where they
+    // read the same scaled input.
+    EXPECT_GE(count("f8e4m3fn, f8e4m3fn"), 4) << all;
     EXPECT_GE(count("f8e5m2, f8e4m3fn") + count("f8e4m3fn, f8e5m2"), 10) << all;
   }
 }

@@ -45,7 +45,7 @@ TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
       {"log_every_steps=0", "expected an integer of at least 1"},
       {"model.decoder.model_dim=0", "expected an integer of at least 1"},
       {"model.decoder.layers.num_layers=+-4", "expected an integer, got '+-4'"},
-      {"model.decoder.layers.layer.attention.body.num_heads=3", "num_kv_heads: must divide"},
+      {"model.decoder.layers.layer.attention.body.num_kv_heads=3", "num_kv_heads: must divide"},
       {"model.decoder.layers.layer.attention.body.qkv.theta=0", "expected a number above 0"},
       {"model.z_loss_scale=nan", "expected a number of at least 0"},
       {"mesh=dta=4", "dta"},
@@ -117,7 +117,7 @@ TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
       {"max_steps=-5", "max_steps: expected an integer from 1 to 2147483647, got '-5'"},
       {"model.decoder.layrs=3", "model.decoder.layrs: no such field; did you mean 'layers'?"},
       {"model.decoder.output_norm=RMSNrm", "model.decoder.output_norm: no Norm is called"},
-      {"model.decoder.layers.layer.attention.body.num_heads=3", "num_kv_heads: must divide"},
+      {"model.decoder.layers.layer.attention.body.num_kv_heads=3", "num_kv_heads: must divide"},
       {"mesh=dta=4", "mesh.dta: expected an axis that shards parameters or batches"}};
   const TempDir dir;
   std::vector<std::string> settings;

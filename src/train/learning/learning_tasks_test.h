@@ -180,7 +180,7 @@ inline std::vector<LearningCase> learning_cases() {
   const FeedForward::Config hidden{.hidden_dim = FixedDim{32}};
   return {
       {"Attention", attention, all, 2000},
-      {"Attention rope", rope, all, 2000},
+      {"Attention rope", rope, all, 4000},
       {"Attention sigmoid", sigmoid, all, 2000},
       // The first pair is out of reach of the last query.
       {"Attention window", window, {kCopying}, 1000},
@@ -198,7 +198,7 @@ inline std::vector<LearningCase> learning_cases() {
       {"Mamba2", Mamba2::Config{.head_dim = 16, .state_dim = 16, .chunk_size = 12}, all, 2000},
       {"MoE", MoE::Config{.num_experts = 4, .hidden_dim = FixedDim{32}}, {kMapping}, 200},
       {"RAttention", RAttention::Config{.num_heads = 2, .window = 4, .chunk_size = 12}, all, 2000},
-      {"Recurrent", Recurrent::Config{.cell = LSTMCell::Config{.hidden_dim = 256}}, all, 4000},
+      {"Recurrent", Recurrent::Config{.cell = LSTMCell::Config{.hidden_dim = 256}}, all, 6000},
   };
 }
 

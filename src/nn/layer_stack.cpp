@@ -22,6 +22,13 @@ Tree<StateSpec> stacked(Tree<StateSpec> specs, int64_t n) {
   return specs;
 }
 
+std::optional<std::string> uncountable_text(const Tree<ParamSpec>& specs) {
+  for (const auto& [path, spec] : specs) {
+    if (!is_countable(spec.shape)) return path + " " + too_large_text(spec.type());
+  }
+  return std::nullopt;
+}
+
 Tree<Tensor> initialize_stacked(const Layer& layer, const random::Key& key, int64_t n) {
   FlatTree flat;
   const ScanResult drawn = scan(

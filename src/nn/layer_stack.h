@@ -1,6 +1,7 @@
 // What loops over equal layers share: their parameters lie stacked along a leading dim.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct FlatTree {
 /// count for fans.
 Tree<ParamSpec> stacked(Tree<ParamSpec> specs, int64_t n);
 Tree<StateSpec> stacked(Tree<StateSpec> specs, int64_t n);
+
+/// Returns the path of the first parameter with too many elements for a tensor, and its size:
+/// "<path> f32[..] takes .. bytes, more than any machine has". None: all can be made.
+std::optional<std::string> uncountable_text(const Tree<ParamSpec>& specs);
 
 /// Emits the initial values of n layers like `layer`, stacked: a scan. The keys are those that n
 /// children of a layer get, in order.

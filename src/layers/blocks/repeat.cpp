@@ -1,7 +1,5 @@
 #include "layers/blocks/repeat.h"
 
-#include <fmt/format.h>
-
 #include "config/register.h"
 #include "layers/blocks/layer_loop.h"
 #include "nn/layer_stack.h"
@@ -12,10 +10,7 @@ Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
       num_layers_(cfg.num_layers),
       unroll_(cfg.unroll),
       layer_(child("layer", cfg.layer, dims)) {
-  for (const auto& [path, spec] : param_specs()) {
-    if (!is_countable(spec.shape))
-      fail("num_layers", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
-  }
+  if (const auto text = uncountable_text(param_specs())) fail("num_layers", *text + "; lower it");
 }
 
 Tree<ParamSpec> Repeat::param_specs() const { return stacked(layer_->param_specs(), num_layers_); }

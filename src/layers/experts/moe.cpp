@@ -6,6 +6,7 @@
 #include "config/register.h"
 #include "layers/feed_forward/hidden_projections.h"
 #include "nn/key_sequence.h"
+#include "nn/layer_stack.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
@@ -41,10 +42,7 @@ MoE::MoE(const Config& cfg, const Dims& dims, const Scope& scope)
          "expected none, since the dispatch drops nothing, got a layer that follows what is "
          "dropped");
   }
-  for (const auto& [path, spec] : param_specs()) {
-    if (!is_countable(spec.shape))
-      fail("num_experts", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
-  }
+  if (const auto text = uncountable_text(param_specs())) fail("num_experts", *text + "; lower it");
 }
 
 Tree<ParamSpec> MoE::param_specs() const {

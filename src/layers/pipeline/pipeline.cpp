@@ -33,10 +33,7 @@ Pipeline::Pipeline(const Config& cfg, const Dims& dims, const Scope& scope)
       schedule_(cfg.schedule.build({.num_microbatches = *cfg.num_microbatches},
                                    {.path = join_path(scope.path, "schedule")})),
       layer_(child("layer", cfg.layer, dims)) {
-  for (const auto& [path, spec] : param_specs()) {
-    if (!is_countable(spec.shape))
-      fail("num_layers", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
-  }
+  if (const auto text = uncountable_text(param_specs())) fail("num_layers", *text + "; lower it");
   const int64_t rounds = schedule_->num_rounds();
   if (*cfg.num_layers % rounds != 0) {
     fail("num_layers", fmt::format("expected a multiple of the {} rounds of the schedule, got {}",

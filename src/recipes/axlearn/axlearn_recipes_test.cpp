@@ -22,11 +22,16 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Returns the published config of a recipe by path, as texts.
+Json published_config(const std::string& name) {
+  return Json::parse(read_file(reference_file("axlearn/params/" + name + ".json")))
+      .at("hyperparameters");
+}
+
 class AxlearnRecipes : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    published_ = Json::parse(read_file(reference_file("axlearn/params/" + GetParam() + ".json")))
-                     .at("hyperparameters");
+    published_ = published_config(GetParam());
     config_ = recipe(GetParam());
   }
   // Returns the published number at the first path that ends so.
@@ -130,8 +135,7 @@ INSTANTIATE_TEST_SUITE_P(All, AxlearnRecipes,
 
 TEST(GspmdRecipe, HasThePublishedOptimizer) {
   const Trainer::Config config = recipe("gspmd-16B");
-  const auto published =
-      Json::parse(read_file(reference_file("axlearn/params/gspmd-16B.json"))).at("hyperparameters");
+  const Json published = published_config("gspmd-16B");
   const auto number = [&](const std::string& name) {
     return std::stod(published.at("learner.optimizer." + name).get<std::string>());
   };
@@ -153,8 +157,7 @@ TEST(GspmdRecipe, HasThePublishedOptimizer) {
 
 TEST(GspmdRecipe, HasThePublishedPipelineAndMesh) {
   const Trainer::Config config = recipe("gspmd-16B");
-  const auto published =
-      Json::parse(read_file(reference_file("axlearn/params/gspmd-16B.json"))).at("hyperparameters");
+  const Json published = published_config("gspmd-16B");
   const auto number = [&](const std::string& name) {
     return std::stoll(published.at(name).get<std::string>());
   };

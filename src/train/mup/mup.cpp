@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -44,23 +43,35 @@ T& value_at(ConfigRef root, const char* path) {
       fmt::format("MuP: expected a trainer's config, got one with another field {}", path));
 }
 
-bool has_slot(ConfigRef root, const std::string& path) {
+// Returns the slot at the path of a layer; none if the layer has no slot with its name.
+std::optional<Slot> slot_at(ConfigRef root, const std::string& path) {
   try {
-    return find_slot(root, path).ops->kind == FieldKind::kChild;
+    return find_slot(root, path);
   } catch (const ConfigError&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+bool has_slot(ConfigRef root, const std::string& path) {
+  const auto slot = slot_at(root, path);
+  return slot && slot->ops->kind == FieldKind::kChild;
 }
 
 // Returns the factor of the queries of a core; nullptr if the tree has no such slot.
 const std::optional<Positive<double>>* find_scale(ConfigRef root, const std::string& path) {
-  try {
-    const Slot slot = find_slot(root, path);
-    if (*slot.ops->type == typeid(std::optional<Positive<double>>))
-      return static_cast<const std::optional<Positive<double>>*>(slot.at);
-  } catch (const ConfigError&) {  // the layer has no slot with its name
+  const auto slot = slot_at(root, path);
+  if (!slot || *slot->ops->type != typeid(std::optional<Positive<double>>)) return nullptr;
+  return static_cast<const std::optional<Positive<double>>*>(slot->at);
+}
+
+// Returns the path with "layer" in place of the names of a Stacked's layers, "layer0", "layer1".
+std::string path_of_shared_slot(const std::string& path) {
+  std::vector<std::string> names;
+  for (const std::string_view name : split(path, '.')) {
+    const bool is_numbered = name.starts_with("layer") && is_digits(name.substr(5));
+    names.emplace_back(is_numbered ? "layer" : name);
   }
-  return nullptr;
+  return join(names, ".");
 }
 
 // True if the weights start at the same size whatever their fan. All zeros need no scale.
@@ -110,14 +121,13 @@ struct LogitScale {
 // The layers of a Stacked may share a slot.
 std::vector<LogitScale> logit_scales(ConfigRef root, const Tree<int64_t>& base,
                                      const Tree<int64_t>& wide) {
-  static const std::regex number(R"(\.layer\d+\.)");
   std::vector<LogitScale> out;
   for (const auto& [path, head_dim] : wide) {
     const auto narrow = base.find(path);
     if (narrow == base.end() || narrow->second == head_dim) continue;
     const std::string field = dotted(path) + ".core.scale";
     LogitScale scale{dotted(path), "", narrow->second, head_dim};
-    for (const std::string& at : {field, std::regex_replace(field, number, ".layer.")}) {
+    for (const std::string& at : {field, path_of_shared_slot(field)}) {
       if (scale.field.empty() && find_scale(root, at)) scale.field = at;
     }
     const bool is_known = std::ranges::any_of(out, [&](const LogitScale& other) {

@@ -53,6 +53,7 @@ function(axle_floor name)
   set_property(GLOBAL PROPERTY AXLE_TEST_FLOORS_${name} "${ARG_TEST_FLOORS}")
 
   if(sources)
+    axle_batches(sources ${name} ${sources})
     add_library(axle_${name} OBJECT ${sources})
     target_include_directories(axle_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(axle_${name} PUBLIC ${libraries})

@@ -19,20 +19,20 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
-[[noreturn]] void fail(const std::string& path, const std::string& message) {
+[[noreturn]] void fail_to_set(const std::string& path, const std::string& message) {
   throw ConfigError(path.empty() ? message : path + ": " + message);
 }
 [[noreturn]] void fail_expected(const std::string& path, std::string_view expected,
                                 const Document& got) {
-  fail(path, fmt::format("expected {}, got {}", expected,
-                         got.is_null() ? "none" : printable(got.dump())));
+  fail_to_set(path, fmt::format("expected {}, got {}", expected,
+                                got.is_null() ? "none" : printable(got.dump())));
 }
 template <class F>
 auto at_path(const std::string& path, F f) {
   try {
     return f();
   } catch (const ConfigError& e) {
-    fail(path, e.what());
+    fail_to_set(path, e.what());
   }
 }
 
@@ -52,7 +52,7 @@ std::string leaf_text(const Document& d, LeafKind kind, const std::string& path)
   if (kind == LeafKind::kText && !d.is_object()) return flow_text(d);
   if (d.is_string()) return d.get<std::string>();
   if (d.is_null() && kind == LeafKind::kString)
-    fail(path, "expected a string, got none; a string 'none' needs quotes");
+    fail_to_set(path, "expected a string, got none; a string 'none' needs quotes");
   if (d.is_structured() || d.is_null() || kind == LeafKind::kString)
     fail_expected(path, expected, d);
   return d.dump();

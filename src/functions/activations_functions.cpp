@@ -6,7 +6,7 @@
 namespace axle {
 namespace {
 
-std::vector<Function> rows() {
+std::vector<Function> activation_rows() {
   return {function("relu(x)", relu),
           function("squared_relu(x)", squared_relu),
           function("silu(x)", silu),
@@ -32,7 +32,7 @@ std::vector<Function> rows() {
           function("sparse_sigmoid(x)", sparse_sigmoid)};
 }
 
-const FunctionFamily kActivations(rows);
+const FunctionFamily kActivations(activation_rows);
 
 }  // namespace
 }  // namespace axle

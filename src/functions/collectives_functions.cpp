@@ -17,7 +17,7 @@ Tensor ragged_all_to_all_by_parts(const Tensor& operand, const Tensor& output,
                            axes);
 }
 
-std::vector<Function> rows() {
+std::vector<Function> collective_rows() {
   return {function("psum(x, axes)", psum),
           function("pmean(x, axes)", pmean),
           function("pmax(x, axes)", pmax),
@@ -33,7 +33,7 @@ std::vector<Function> rows() {
           function("sharding_constraint(x, spec)", sharding_constraint)};
 }
 
-const FunctionFamily kCollectives(rows);
+const FunctionFamily kCollectives(collective_rows);
 
 }  // namespace
 }  // namespace axle

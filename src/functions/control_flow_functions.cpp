@@ -146,12 +146,12 @@ Values vmap_by_formula(const Values& arguments, const TensorFunction& fn,
                        const VmapOptions& options) {
   return vmap(fn, arguments, options);
 }
-Values ragged_map_by_formula(const Values& rows, const Values& groups, const Tensor& group_sizes,
-                             const TensorFunction& fn) {
-  return ragged_map(fn, rows, groups, group_sizes);
+Values ragged_map_by_formula(const Values& control_flow_rows, const Values& groups,
+                             const Tensor& group_sizes, const TensorFunction& fn) {
+  return ragged_map(fn, control_flow_rows, groups, group_sizes);
 }
 
-std::vector<Function> rows() {
+std::vector<Function> control_flow_rows() {
   return {function("scan(init, xs, body, length, options)", scan_by_formula),
           function("while_loop(init, condition, body)", while_by_formula),
           function("bounded_while(init, condition, body, max_steps)", bounded_while_by_formula),
@@ -171,7 +171,7 @@ std::vector<Function> rows() {
           function("ragged_map(rows, groups, group_sizes, fn)", ragged_map_by_formula)};
 }
 
-const FunctionFamily kControlFlow(rows);
+const FunctionFamily kControlFlow(control_flow_rows);
 
 }  // namespace
 }  // namespace axle

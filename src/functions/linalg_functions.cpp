@@ -5,7 +5,7 @@
 namespace axle {
 namespace {
 
-std::vector<Function> rows() {
+std::vector<Function> linalg_rows() {
   return {function("cholesky(x)", cholesky),
           function("eigh(x)", eigh),
           function("qr(x)", qr),
@@ -17,7 +17,7 @@ std::vector<Function> rows() {
           function("triangular_solve(a, b, options)", triangular_solve)};
 }
 
-const FunctionFamily kLinalg(rows);
+const FunctionFamily kLinalg(linalg_rows);
 
 }  // namespace
 }  // namespace axle

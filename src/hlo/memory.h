@@ -11,10 +11,11 @@ namespace axle {
 
 /// Temporaries of one origin and shape that are alive at the memory peak.
 struct TemporaryBuffer {
-  std::string layer;  // "model/decoder/layers/layer/attention/body"; empty: made by the compiler
-  std::string op;     // "dot_general", or the compiler's own opcode
+  std::string layer =
+      {};               // "model/decoder/layers/layer/attention/body"; empty: made by the compiler
+  std::string op = {};  // "dot_general", or the compiler's own opcode
   bool backward = false;
-  std::string shape;  // "bf16[4,4096,4096]"
+  std::string shape = {};  // "bf16[4,4096,4096]"
   int64_t count = 0;
   int64_t bytes = 0;  // of all these values on one device, without padding
 };

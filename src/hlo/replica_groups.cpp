@@ -15,7 +15,7 @@
 namespace axle {
 namespace {
 
-namespace fields = hlo_fields;
+namespace group_fields = hlo_fields;
 
 using Ints = std::vector<int64_t>;
 
@@ -69,12 +69,12 @@ AxisRef decode_axis_ref(std::string_view message, const Ints& sizes) {
   AxisRef out;
   ProtoReader reader(message, "AxisRefProto");
   while (const auto field = reader.next()) {
-    if (field->number == fields::kAxisIndex) out.axis = field->varint();
-    if (field->number != fields::kSubAxis) continue;
+    if (field->number == group_fields::kAxisIndex) out.axis = field->varint();
+    if (field->number != group_fields::kSubAxis) continue;
     ProtoReader sub_axis(field->bytes(), "AxisRefProto.SubAxis");
     while (const auto part = sub_axis.next()) {
-      if (part->number == fields::kPreSize) out.pre_size = part->varint();
-      if (part->number == fields::kSubAxisSize) out.size = part->varint();
+      if (part->number == group_fields::kPreSize) out.pre_size = part->varint();
+      if (part->number == group_fields::kSubAxisSize) out.size = part->varint();
     }
   }
   if (out.axis < 0 || out.axis >= static_cast<int64_t>(sizes.size()))
@@ -93,7 +93,7 @@ int64_t decode_axis_size(std::string_view message) {
   int64_t size = 0;
   ProtoReader reader(message, "MeshProto.MeshAxis");
   while (const auto field = reader.next()) {
-    if (field->number == fields::kAxisSize) size = field->varint();
+    if (field->number == group_fields::kAxisSize) size = field->varint();
   }
   return size;
 }
@@ -107,13 +107,14 @@ XlaMesh decode_mesh(std::string_view message) {
   Ints dims, perm;
   ProtoReader reader(message, "MeshProto");
   while (const auto field = reader.next()) {
-    if (field->number == fields::kMeshAxes) out.sizes.push_back(decode_axis_size(field->bytes()));
-    if (field->number == fields::kDeviceIds) field->append_to(out.devices);
-    if (field->number != fields::kIotaTransform) continue;
+    if (field->number == group_fields::kMeshAxes)
+      out.sizes.push_back(decode_axis_size(field->bytes()));
+    if (field->number == group_fields::kDeviceIds) field->append_to(out.devices);
+    if (field->number != group_fields::kIotaTransform) continue;
     ProtoReader transform(field->bytes(), "MeshProto.IotaTransform");
     while (const auto part = transform.next()) {
-      if (part->number == fields::kTransformDims) part->append_to(dims);
-      if (part->number == fields::kTransformPerm) part->append_to(perm);
+      if (part->number == group_fields::kTransformDims) part->append_to(dims);
+      if (part->number == group_fields::kTransformPerm) part->append_to(perm);
     }
   }
   const int64_t n = device_count(out.sizes);
@@ -177,7 +178,7 @@ std::vector<int64_t> decode_group(std::string_view replica_group) {
   Ints out;
   ProtoReader reader(replica_group, "ReplicaGroup");
   while (const auto field = reader.next()) {
-    if (field->number == fields::kReplicaIds) field->append_to(out);
+    if (field->number == group_fields::kReplicaIds) field->append_to(out);
   }
   return out;
 }
@@ -187,10 +188,10 @@ ReplicaGroups decode_iota_groups(std::string_view message) {
   Ints dims, perm;
   ProtoReader reader(message, "IotaReplicaGroupListProto");
   while (const auto field = reader.next()) {
-    if (field->number == fields::kNumGroups) count = field->varint();
-    if (field->number == fields::kGroupSize) size = field->varint();
-    if (field->number == fields::kReshapeDims) field->append_to(dims);
-    if (field->number == fields::kTransposePerm) field->append_to(perm);
+    if (field->number == group_fields::kNumGroups) count = field->varint();
+    if (field->number == group_fields::kGroupSize) size = field->varint();
+    if (field->number == group_fields::kReshapeDims) field->append_to(dims);
+    if (field->number == group_fields::kTransposePerm) field->append_to(perm);
   }
   const Ints devices = transposed_iota(dims, perm);
   if (device_count({count, size}) != static_cast<int64_t>(devices.size()))
@@ -206,8 +207,8 @@ ReplicaGroups decode_mesh_groups(std::string_view message) {
   std::vector<std::string_view> refs;
   ProtoReader reader(message, "MeshAxesReplicaGroupListProto");
   while (const auto field = reader.next()) {
-    if (field->number == fields::kMesh) mesh = decode_mesh(field->bytes());
-    if (field->number == fields::kAxes) refs.push_back(field->bytes());
+    if (field->number == group_fields::kMesh) mesh = decode_mesh(field->bytes());
+    if (field->number == group_fields::kAxes) refs.push_back(field->bytes());
   }
   std::vector<AxisRef> grouped;
   for (const std::string_view ref : refs) grouped.push_back(decode_axis_ref(ref, mesh.sizes));

@@ -13,7 +13,7 @@ constexpr int kDeepest = 500;
 
 // True for ops that map each element of an operand to one element of the result, in some order.
 // This holds only if the operand has as many elements as the result.
-bool is_elementwise(std::string_view opcode) {
+bool computes_each_element(std::string_view opcode) {
   static constexpr std::array kOpcodes = std::to_array<std::string_view>(
       {"abs", "add", "bitcast", "bitcast-convert", "convert", "copy", "divide", "maximum",
        "minimum", "multiply", "negate", "reduce-precision", "reshape", "select", "subtract",
@@ -105,7 +105,7 @@ void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const 
   } else if (to.opcode == "slice") {
     out.push_back({Use::kPart, same});
   } else if (is_half_of_pair(to.opcode) ||
-             (is_elementwise(to.opcode) && num_elements(same) == num_elements(v))) {
+             (computes_each_element(to.opcode) && num_elements(same) == num_elements(v))) {
     out.push_back({Use::kSame, same});
   } else {
     out.push_back({Use::kWhole});

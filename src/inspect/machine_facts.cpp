@@ -21,7 +21,7 @@ constexpr std::array kInstructionSets = {"sse4_2",      "avx",      "avx2",     
                                          "asimd",       "sve",      "bf16"};
 
 // Returns the value of the first line "name : value".
-std::string value_of(const char* path, std::string_view name) {
+std::string value_of_line(const char* path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(':');
@@ -33,8 +33,8 @@ std::string value_of(const char* path, std::string_view name) {
 }
 
 std::vector<std::string> instruction_sets() {
-  std::string flags = value_of("/proc/cpuinfo", "flags");
-  if (flags.empty()) flags = value_of("/proc/cpuinfo", "Features");
+  std::string flags = value_of_line("/proc/cpuinfo", "flags");
+  if (flags.empty()) flags = value_of_line("/proc/cpuinfo", "Features");
   const auto all = split(flags, ' ');
   std::vector<std::string> out;
   for (const char* name : kInstructionSets) {
@@ -53,7 +53,7 @@ int64_t usable_cores() {
 
 MachineFacts machine_facts() {
   MachineFacts out;
-  out.processor = value_of("/proc/cpuinfo", "model name");
+  out.processor = value_of_line("/proc/cpuinfo", "model name");
   out.num_cores = usable_cores();
   out.instruction_sets = instruction_sets();
   const HostMemory memory = host_memory();

@@ -111,7 +111,7 @@ class Cursor {
   size_t offset_ = 0;
 };
 
-CausalLM::Config config_of(const Header& h) {
+CausalLM::Config config_of_llama(const Header& h) {
   const Linear::Config linear{.bias = false};
   const RMSNorm::Config norm{.eps = kNormEps};
   Attention::Config attention{.num_heads = h.num_heads,
@@ -211,7 +211,7 @@ ImportedModel read_model(const std::filesystem::path& path) {
   const int64_t largest = h.dim * std::max({h.vocab_size, h.hidden_dim, h.dim});
   check_host_allocation(path.string(), "its weights",
                         file.size() + largest * static_cast<int64_t>(sizeof(float)));
-  return {.config = config_of(h),
+  return {.config = config_of_llama(h),
           .parameters = read_weights(cursor, h),
           .vocab_size = h.vocab_size,
           .max_seq_len = h.max_seq_len};

@@ -17,7 +17,7 @@ void find(void* library, const char* name, Function& function) {
     throw HttpError(fmt::format("{}: expected the function {}, got none", kFile, name));
 }
 
-CurlLibrary load() {
+CurlLibrary load_library() {
   void* const library = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (!library)
     throw HttpError(fmt::format(
@@ -48,7 +48,7 @@ CurlLibrary load() {
 
 const CurlLibrary& curl() {
   // global_init is not thread-safe everywhere; the initialisation of a static is.
-  static const CurlLibrary loaded = load();
+  static const CurlLibrary loaded = load_library();
   return loaded;
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kZipPieceBytes = size_t{1} << 20;
 
 struct CloseZip {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -69,7 +69,7 @@ void unpack_entry(zip_t* archive, zip_uint64_t index, const std::string& where,
   const Entry entry(zip_fopen_index(archive, index, 0));
   if (!entry) throw DataError(fmt::format("{}: can't be read: {}", where, zip_strerror(archive)));
   FileWriter writer(file);
-  std::vector<char> piece(kPieceBytes);
+  std::vector<char> piece(kZipPieceBytes);
   while (true) {
     const zip_int64_t size = zip_fread(entry.get(), piece.data(), piece.size());
     if (size < 0) {

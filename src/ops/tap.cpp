@@ -22,10 +22,10 @@ struct TapGradientAttributes : Attributes {
   std::string text() const override { return fmt::format("name = \"{}\"", name); }
 };
 
-std::vector<Type> infer_operands(const OpNode& op) { return types_of(op.inputs); }
+std::vector<Type> infer_tap(const OpNode& op) { return types_of(op.inputs); }
 
 const OpRules tap_rules({.name = "tap",
-                         .infer = infer_operands,
+                         .infer = infer_tap,
                          .batch = each_operand,
                          .vjp = no_gradient,
                          .eval = eval_identity,
@@ -35,7 +35,7 @@ const OpRules tap_rules({.name = "tap",
                          .is_kept_apart = true});
 
 const OpRules tap_gradient_rules({.name = "tap_gradient",
-                                  .infer = infer_operands,
+                                  .infer = infer_tap,
                                   .batch = each_operand,
                                   .vjp =
                                       [](X x, Y, Ct g) {

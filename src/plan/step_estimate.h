@@ -21,7 +21,7 @@ struct StepEstimate {
          slow_network_seconds = 0;
   /// The part of the network seconds during which nothing is computed.
   double waiting_seconds = 0;
-  std::string bound;  // "compute", "memory", "network (fast)" or "network (slow)"
+  std::string bound = {};  // "compute", "memory", "network (fast)" or "network (slow)"
   double tokens_per_second = 0;
   /// Model FLOPs of the step, by the published convention, divided by the FLOPs that all devices
   /// could do in `seconds` at their bf16 peak.

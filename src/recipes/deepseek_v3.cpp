@@ -26,7 +26,7 @@ namespace {
 
 const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f};
 
-struct Size {
+struct DeepSeekSize {
   LatentAttention::Config attention;
   int64_t num_dense_layers, dense_dim;
   int64_t num_expert_layers, num_experts, expert_dim;
@@ -37,7 +37,7 @@ FeedForward::Config gated(int64_t hidden_dim) {
   return {.hidden_dim = FixedDim{.dim = hidden_dim}, .gate = Linear::Config{.bias = false}};
 }
 
-Child<Block> layer(LatentAttention::Config attention, Child<Mixer> feed_forward) {
+Child<Block> deepseek_layer(LatentAttention::Config attention, Child<Mixer> feed_forward) {
   attention.query_down = Linear::Config{.bias = false};
   attention.query_norm = attention.kv_norm = kNorm;
   Child<Block> out = TransformerLayer::Config{
@@ -50,10 +50,10 @@ Child<Block> layer(LatentAttention::Config attention, Child<Mixer> feed_forward)
 Child<Block> repeated(int64_t num_layers, const LatentAttention::Config& attention,
                       Child<Mixer> feed_forward) {
   return Repeat::Config{.num_layers = num_layers,
-                        .layer = layer(attention, std::move(feed_forward))};
+                        .layer = deepseek_layer(attention, std::move(feed_forward))};
 }
 
-MoE::Config experts(const Size& s) {
+MoE::Config experts(const DeepSeekSize& s) {
   return {.num_experts = s.num_experts,
           .router = s.router,
           .hidden_dim = FixedDim{.dim = s.expert_dim},
@@ -62,7 +62,7 @@ MoE::Config experts(const Size& s) {
 }
 
 // The first layers are dense.
-Child<Block> layers(const Size& s) {
+Child<Block> deepseek_layers(const DeepSeekSize& s) {
   return Stacked::Config{.num_layers = 2,
                          .layer = {},
                          .layers = {repeated(s.num_dense_layers, s.attention, gated(s.dense_dim)),
@@ -72,21 +72,21 @@ Child<Block> layers(const Size& s) {
 // Adds one module for the token after the next one. Its layer is one with experts. The published
 // weight of its loss is 0.3 for the first 10 trillion tokens, then 0.1: a run that goes on from
 // there sets model.mtp_scale.
-Trainer::Config with_mtp(Trainer::Config cfg, const Size& s) {
+Trainer::Config with_mtp(Trainer::Config cfg, const DeepSeekSize& s) {
   const SequentialMtpHead::Config head{
-      .hidden_norm = kNorm, .token_norm = kNorm, .layer = layer(s.attention, experts(s))};
+      .hidden_norm = kNorm, .token_norm = kNorm, .layer = deepseek_layer(s.attention, experts(s))};
   replace_config<CausalLM>(
       cfg, MultiTokenLM::Config{.mtp_head = head, .mtp_norm = kNorm, .mtp_scale = 0.3});
   return cfg;
 }
 
-const Size k671B = {.attention = {.num_heads = 128, .query_rank = 1536},
-                    .num_dense_layers = 3,
-                    .dense_dim = 18432,
-                    .num_expert_layers = 58,
-                    .num_experts = 256,
-                    .expert_dim = 2048,
-                    .router = {.num_expert_groups = 8, .top_groups = 4}};
+const DeepSeekSize k671B = {.attention = {.num_heads = 128, .query_rank = 1536},
+                            .num_dense_layers = 3,
+                            .dense_dim = 18432,
+                            .num_expert_layers = 58,
+                            .num_experts = 256,
+                            .expert_dim = 2048,
+                            .router = {.num_expert_groups = 8, .top_groups = 4}};
 
 // The published cluster has 2048 H800: 64-way expert parallelism over 8 nodes, 16 pipeline stages,
 // data parallelism. 58 layers with experts form no 16 equal stages, so the mesh shards parameters
@@ -114,7 +114,7 @@ Trainer::Config deepseek_v3_671B() {
                   .vocab_size = 129280,
                   .max_seq_len = kSeqLen,
                   .emb = Embedding::Config{.init = init},
-                  .layers = layers(k671B),
+                  .layers = deepseek_layers(k671B),
                   .lm_head = LmHead::Config{}},
       .learner = {.max_step = steps(14'800), .weight_decay = 0.1},
       .tokens_per_batch = kRows * kSeqLen,
@@ -140,21 +140,21 @@ Trainer::Config deepseek_v3_671B_mtp() { return with_mtp(deepseek_v3_671B(), k67
 AXLE_REGISTER(deepseek_v3_671B_mtp, "deepseek-v3-671B-mtp")
 
 // The same at a size that learns in a minute on two cores.
-const Size kTest = {.attention = {.num_heads = 4,
-                                  .query_rank = 48,
-                                  .kv_rank = 32,
-                                  .nope_dim = 16,
-                                  .rope_dim = 8,
-                                  .value_dim = 16},
-                    .num_dense_layers = 1,
-                    .dense_dim = 192,
-                    .num_expert_layers = 2,
-                    .num_experts = 8,
-                    .expert_dim = 48,
-                    .router = {.top_k = 2, .num_expert_groups = 4, .top_groups = 2}};
+const DeepSeekSize kTest = {.attention = {.num_heads = 4,
+                                          .query_rank = 48,
+                                          .kv_rank = 32,
+                                          .nope_dim = 16,
+                                          .rope_dim = 8,
+                                          .value_dim = 16},
+                            .num_dense_layers = 1,
+                            .dense_dim = 192,
+                            .num_expert_layers = 2,
+                            .num_experts = 8,
+                            .expert_dim = 48,
+                            .router = {.top_k = 2, .num_expert_groups = 4, .top_groups = 2}};
 
 Trainer::Config deepseek_v3_test() {
-  return byte_model({.model_dim = 64, .layers = layers(kTest)});
+  return byte_model({.model_dim = 64, .layers = deepseek_layers(kTest)});
 }
 AXLE_REGISTER(deepseek_v3_test, "deepseek-v3-test")
 

@@ -21,9 +21,9 @@
 namespace axle {
 namespace {
 
-const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f, .zero_centred = ZeroCentred::kScale};
+const Child<Norm> kGemmaNorm = RMSNorm::Config{.eps = 1e-6f, .zero_centred = ZeroCentred::kScale};
 
-struct Size {
+struct GemmaSize {
   int64_t num_layers, model_dim, num_heads, num_kv_heads, head_dim, hidden_dim;
   /// Positions that a local layer sees, its own included.
   int64_t window;
@@ -32,12 +32,12 @@ struct Size {
 };
 
 Child<Block> residual(Child<Mixer> body) {
-  return HybridNorm::Config{.norm = kNorm, .body = std::move(body), .post_norm = kNorm};
+  return HybridNorm::Config{.norm = kGemmaNorm, .body = std::move(body), .post_norm = kGemmaNorm};
 }
 
-Attention::Config attention(const Size& s, double theta) {
+Attention::Config attention(const GemmaSize& s, double theta) {
   const NormedQKV::Config heads{
-      .query_norm = kNorm, .key_norm = kNorm, .inner = FusedGroupedQKV::Config{}};
+      .query_norm = kGemmaNorm, .key_norm = kGemmaNorm, .inner = FusedGroupedQKV::Config{}};
   return {.num_heads = s.num_heads,
           .num_kv_heads = s.num_kv_heads,
           .head_dim = s.head_dim,
@@ -45,7 +45,7 @@ Attention::Config attention(const Size& s, double theta) {
           .core = SoftmaxAttention::Config{.scale = 1 / std::sqrt(s.query_scale)}};
 }
 
-Child<Block> layer(const Size& s, Attention::Config attention) {
+Child<Block> gemma_layer(const GemmaSize& s, Attention::Config attention) {
   Child<Block> out = TransformerLayer::Config{
       .attention = residual(std::move(attention)),
       .feed_forward = residual(FeedForward::Config{.hidden_dim = FixedDim{.dim = s.hidden_dim},
@@ -55,13 +55,13 @@ Child<Block> layer(const Size& s, Attention::Config attention) {
   return out;
 }
 
-Child<Block> layers(const Size& s) {
+Child<Block> gemma_layers(const GemmaSize& s) {
   Attention::Config local = attention(s, 1e4);
   local.mask = SlidingWindowMask::Config{.window = s.window - 1};
   local.kv_cache = SlidingKVCache::Config{.window = s.window - 1};
   Pattern::Config out{.num_layers = s.num_layers,
-                      .pattern = std::vector<Child<Block>>(5, layer(s, local))};
-  out.pattern.push_back(layer(s, attention(s, 1e6)));
+                      .pattern = std::vector<Child<Block>>(5, gemma_layer(s, local))};
+  out.pattern.push_back(gemma_layer(s, attention(s, 1e6)));
   return out;
 }
 
@@ -69,7 +69,7 @@ Child<Block> layers(const Size& s) {
 Trainer::Config with_embedding(Trainer::Config cfg) {
   auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
   decoder.emb.get_if<Embedding>()->scale = RootOfDim{};
-  decoder.output_norm = kNorm;
+  decoder.output_norm = kGemmaNorm;
   return cfg;
 }
 
@@ -79,7 +79,7 @@ struct Machine {
   int64_t data_shards, sequence_shards;
 };
 
-Trainer::Config gemma3(const Size& s, int64_t billions_of_tokens, const Machine& machine) {
+Trainer::Config gemma3(const GemmaSize& s, int64_t billions_of_tokens, const Machine& machine) {
   constexpr int64_t kSeqLen = 32 * kKi, kRows = 768;
   const Mesh shards{.axes = {{.name = "data", .size = -1},
                              {.name = "fsdp", .size = machine.data_shards},
@@ -88,7 +88,7 @@ Trainer::Config gemma3(const Size& s, int64_t billions_of_tokens, const Machine&
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = 256 * kKi,
                   .max_seq_len = kSeqLen,
-                  .layers = layers(s)},
+                  .layers = gemma_layers(s)},
       .learner = {.max_step = billions_of_tokens * 1'000'000'000 / (kRows * kSeqLen)},
       .tokens_per_batch = kRows * kSeqLen,
       .seq_len = kSeqLen,
@@ -152,15 +152,15 @@ AXLE_REGISTER(gemma3_27B, "gemma3-27B")
 
 // The same at a size that learns in a minute on two cores: one group of layers, and one more.
 Trainer::Config gemma3_test() {
-  const Size s{.num_layers = 7,
-               .model_dim = 64,
-               .num_heads = 4,
-               .num_kv_heads = 2,
-               .head_dim = 16,
-               .hidden_dim = 192,
-               .window = 32,
-               .query_scale = 16};
-  return with_embedding(byte_model({.model_dim = s.model_dim, .layers = layers(s)}));
+  const GemmaSize s{.num_layers = 7,
+                    .model_dim = 64,
+                    .num_heads = 4,
+                    .num_kv_heads = 2,
+                    .head_dim = 16,
+                    .hidden_dim = 192,
+                    .window = 32,
+                    .query_scale = 16};
+  return with_embedding(byte_model({.model_dim = s.model_dim, .layers = gemma_layers(s)}));
 }
 AXLE_REGISTER(gemma3_test, "gemma3-test")
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kVocab = 151936, kHeadDim = 128, kSeqLen = 4096;
 
-struct Size {
+struct QwenSize {
   int64_t num_layers, model_dim, num_heads, num_kv_heads;
   Child<Mixer> feed_forward;
   bool untied_head = true;
@@ -35,7 +35,7 @@ Child<Mixer> dense(int64_t hidden_dim) {
                              .gate = Linear::Config{.bias = false}};
 }
 
-Child<Mixer> experts(int64_t num_experts, int64_t top_k, int64_t hidden_dim) {
+Child<Mixer> qwen_experts(int64_t num_experts, int64_t top_k, int64_t hidden_dim) {
   return MoE::Config{
       .num_experts = num_experts,
       .router = TopKRouter::Config{.top_k = top_k, .losses = {.load_balance = 0.001, .z = 0}},
@@ -43,37 +43,37 @@ Child<Mixer> experts(int64_t num_experts, int64_t top_k, int64_t hidden_dim) {
       .gate = Linear::Config{.bias = false}};
 }
 
-const Child<Norm> kNorm = RMSNorm::Config{.eps = 1e-6f};
+const Child<Norm> kQwenNorm = RMSNorm::Config{.eps = 1e-6f};
 
-Child<Block> layers(const Size& s) {
+Child<Block> qwen_layers(const QwenSize& s) {
   const NormedQKV::Config heads{
-      .query_norm = kNorm, .key_norm = kNorm, .inner = FusedGroupedQKV::Config{}};
+      .query_norm = kQwenNorm, .key_norm = kQwenNorm, .inner = FusedGroupedQKV::Config{}};
   Child<Block> layer = TransformerLayer::Config{
       .attention =
           PreNorm::Config{
-              .norm = kNorm,
+              .norm = kQwenNorm,
               .body = Attention::Config{.num_heads = s.num_heads,
                                         .num_kv_heads = s.num_kv_heads,
                                         .head_dim = s.head_dim,
                                         .qkv = RoPE::Config{.theta = 1e6,
                                                             .pairs = PairLayout::kHalves,
                                                             .inner = heads}}},
-      .feed_forward = PreNorm::Config{.norm = kNorm, .body = s.feed_forward}};
+      .feed_forward = PreNorm::Config{.norm = kQwenNorm, .body = s.feed_forward}};
   layer.options.remat = kept_projections();
   return Repeat::Config{.num_layers = s.num_layers, .layer = std::move(layer)};
 }
 
 Trainer::Config with_norm(Trainer::Config cfg) {
-  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = kNorm;
+  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = kQwenNorm;
   return cfg;
 }
 
-LanguageModel qwen3_run(const Size& s, Mesh sharding) {
+LanguageModel qwen3_run(const QwenSize& s, Mesh sharding) {
   LanguageModel m{
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = kVocab,
                   .max_seq_len = kSeqLen,
-                  .layers = layers(s)},
+                  .layers = qwen_layers(s)},
       .learner = {.peak_lr = s.peak_lr, .max_step = 1 << 20, .weight_decay = 0.1},
       .tokens_per_batch = 8 * kMi,
       .seq_len = kSeqLen,
@@ -83,7 +83,7 @@ LanguageModel qwen3_run(const Size& s, Mesh sharding) {
   if (s.untied_head) m.decoder.lm_head = LmHead::Config{};
   return m;
 }
-Trainer::Config qwen3_dense(const Size& s) {
+Trainer::Config qwen3_dense(const QwenSize& s) {
   return with_norm(language_model(qwen3_run(s, one_axis("fsdp"))));
 }
 // The vocabulary is sharded as AXLearn's recipe of the 30B model shards it.
@@ -159,7 +159,7 @@ Trainer::Config qwen3_30B_A3B() {
                                .model_dim = kModelDim,
                                .num_heads = 32,
                                .num_kv_heads = 4,
-                               .feed_forward = experts(128, 8, 768)},
+                               .feed_forward = qwen_experts(128, 8, 768)},
                               all_axes({.data = -1, .fsdp = 8}));
   m.decoder.max_seq_len = m.seq_len = kPublishedSeqLen;
   m.learner.max_step = 250'000;
@@ -179,7 +179,7 @@ Trainer::Config qwen3_235B_A22B() {
                  .model_dim = 4096,
                  .num_heads = 64,
                  .num_kv_heads = 4,
-                 .feed_forward = experts(128, 8, 1536),
+                 .feed_forward = qwen_experts(128, 8, 1536),
                  .peak_lr = 1.5e-4},
                 {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}}));
 }
@@ -187,13 +187,13 @@ AXLE_REGISTER(qwen3_235B_A22B, "qwen3-235B-A22B")
 
 // The models with experts at a size that learns in a minute on two cores.
 Trainer::Config qwen3_test() {
-  const Size s{.num_layers = 2,
-               .model_dim = 64,
-               .num_heads = 4,
-               .num_kv_heads = 2,
-               .feed_forward = experts(8, 2, 48),
-               .head_dim = 32};
-  return with_norm(byte_model({.model_dim = s.model_dim, .layers = layers(s)}));
+  const QwenSize s{.num_layers = 2,
+                   .model_dim = 64,
+                   .num_heads = 4,
+                   .num_kv_heads = 2,
+                   .feed_forward = qwen_experts(8, 2, 48),
+                   .head_dim = 32};
+  return with_norm(byte_model({.model_dim = s.model_dim, .layers = qwen_layers(s)}));
 }
 AXLE_REGISTER(qwen3_test, "qwen3-test")
 

@@ -58,7 +58,7 @@ std::vector<Type> infer_custom_vjp(const OpNode& op) {
   return outputs;
 }
 
-void check_cotangents(const OpNode& op, size_t num_captures, const Values& cotangents) {
+void check_rule_cotangents(const OpNode& op, size_t num_captures, const Values& cotangents) {
   const size_t expected = op.inputs.size() - num_captures;
   const std::string name = rule_text(op.attrs<CustomVjpAttributes>());
   if (cotangents.size() != expected) {
@@ -96,7 +96,7 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
       return backward(residuals, cotangents);
     };
     const Values of_arguments = run();
-    check_cotangents(op, num_captures, of_arguments);
+    check_rule_cotangents(op, num_captures, of_arguments);
     Values out(num_captures);
     out.insert(out.end(), of_arguments.begin(), of_arguments.end());
     return out;

@@ -21,13 +21,13 @@ std::vector<bool> used_results(const OpNode& op, const ValueSet& live) {
 }
 
 // The ops that some result needs, with what is left of those that have unused results.
-struct Plan {
+struct SimplifyPlan {
   std::vector<const OpNode*> ops;
   std::unordered_map<const OpNode*, Pruned> pruned;
 };
 
-Plan plan_live_ops(const Region& region) {
-  Plan plan;
+SimplifyPlan plan_live_ops(const Region& region) {
+  SimplifyPlan plan;
   ValueSet live(region.results());
   for (auto it = region.ops().rbegin(); it != region.ops().rend(); ++it) {
     const OpNode& op = **it;
@@ -97,11 +97,11 @@ Tensor folded(const OpNode& op, const Values& inputs) {
 }
 
 // Emits the live ops of a region into the current one.
-class Emitter {
+class SimpleEmitter {
  public:
-  explicit Emitter(Copies copies) : copies_(std::move(copies)) {}
+  explicit SimpleEmitter(Copies copies) : copies_(std::move(copies)) {}
 
-  void emit(const OpNode& op, const Plan& plan) {
+  void emit(const OpNode& op, const SimplifyPlan& plan) {
     const OriginScope origin(op);
     const PhaseScope phase(op.phase);
     if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
@@ -146,8 +146,8 @@ std::shared_ptr<Region> simplify(const Region& region) {
     copies.set(p, out->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
   {
     const TraceScope scope(*out);
-    const Plan plan = plan_live_ops(region);
-    Emitter emitter(std::move(copies));
+    const SimplifyPlan plan = plan_live_ops(region);
+    SimpleEmitter emitter(std::move(copies));
     for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
     out->set_results(emitter.copies().all(region.results()));
   }

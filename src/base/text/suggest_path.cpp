@@ -10,12 +10,12 @@
 namespace axle {
 namespace {
 
-using Segments = std::vector<std::string_view>;
+using PathSegments = std::vector<std::string_view>;
 /// Half letters that differ, then segments that the path lacks.
 using Difference = std::pair<int, int>;
 
-Segments segments_of(std::string_view path) {
-  Segments out = split(path, '/');
+PathSegments segments_of(std::string_view path) {
+  PathSegments out = split(path, '/');
   std::erase(out, std::string_view());
   return out;
 }
@@ -44,7 +44,7 @@ std::optional<int> half_letters(std::string_view wanted, std::string_view segmen
 
 // Returns the least difference over all ways to pair the segments in order, with the last ones
 // paired; none if there is no way.
-std::optional<Difference> difference(const Segments& wanted, const Segments& candidate) {
+std::optional<Difference> difference(const PathSegments& wanted, const PathSegments& candidate) {
   const size_t width = candidate.size() + 1;
   // least[i * width + j]: of the first i and j segments, the i-th and j-th paired or left out.
   std::vector<std::optional<Difference>> least((wanted.size() + 1) * width);
@@ -78,7 +78,7 @@ std::string suggest_path(std::string_view path, std::span<const std::string> can
   constexpr size_t kMax = 3, kLongest = 400;
   if (path.size() > kLongest) return "";  // longer than any path of ours
   const std::string lower = lower_case(path);
-  const Segments wanted = segments_of(lower);
+  const PathSegments wanted = segments_of(lower);
   if (wanted.empty()) return "";
   Difference best{2 * std::max(1, static_cast<int>(path.size()) / 3), static_cast<int>(kLongest)};
   std::vector<std::string> near;

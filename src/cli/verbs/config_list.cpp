@@ -5,16 +5,16 @@
 namespace axle::cli {
 namespace {
 
-struct NoOptions {};
+struct ListOptions {};
 
 }  // namespace
 
-const Verb<NoOptions> config_list({
+const Verb<ListOptions> config_list({
     .name = "config list",
     .help = "List recipes, roles with their classes and the inputs of their methods, functions",
-    .add = [](CLI::App& app, NoOptions&, Output& out) { out.add_json_flag(app); },
+    .add = [](CLI::App& app, ListOptions&, Output& out) { out.add_json_flag(app); },
     .run =
-        [](const NoOptions&, Output& out) {
+        [](const ListOptions&, Output& out) {
           out.report(catalogue());
           return ExitCode::kOk;
         },

@@ -6,16 +6,16 @@
 namespace axle::cli {
 namespace {
 
-struct NoOptions {};
+struct DoctorOptions {};
 
 }  // namespace
 
-const Verb<NoOptions> doctor({
+const Verb<DoctorOptions> doctor({
     .name = "doctor",
     .help = "Report plugins, devices, processor, memory, and what is missing",
-    .add = [](CLI::App& app, NoOptions&, Output& out) { out.add_json_flag(app); },
+    .add = [](CLI::App& app, DoctorOptions&, Output& out) { out.add_json_flag(app); },
     .run =
-        [](const NoOptions&, Output& out) {
+        [](const DoctorOptions&, Output& out) {
           const DoctorReport report = examine_machine();
           out.report(report);
           return report.problems.empty() ? ExitCode::kOk : ExitCode::kDevice;

@@ -14,38 +14,38 @@
 namespace axle {
 namespace {
 
-using Document = nlohmann::ordered_json;
+using ConfigDocument = nlohmann::ordered_json;
 
-Document document_of(const Slot& slot);
+ConfigDocument document_of_slot(const Slot& slot);
 
-Document leaf_document(const TypeOps& ops, const void* at) {
+ConfigDocument leaf_document(const TypeOps& ops, const void* at) {
   std::string text = ops.text(at);
   const bool is_text = ops.leaf == LeafKind::kString || ops.leaf == LeafKind::kText;
   // JSON has neither infinities nor NaN: they become strings.
   const bool is_finite = ops.leaf != LeafKind::kNumber || text.find('n') == text.npos;
-  return is_text || !is_finite ? Document(std::move(text)) : Document::parse(text);
+  return is_text || !is_finite ? ConfigDocument(std::move(text)) : ConfigDocument::parse(text);
 }
 
-Document members_of(const Slot& slot, Document out) {
+ConfigDocument members_of(const Slot& slot, ConfigDocument out) {
   for (const Slot& child : children_of(slot)) {
     if (child.name.starts_with('@') && !is_changed_option(slot, child)) continue;
-    out[child.name] = document_of(child);
+    out[child.name] = document_of_slot(child);
   }
   return out;
 }
 
-Document class_document(const Slot& slot, const AnyConfig& held) {
-  return members_of(slot, Document{{"class", std::string(held.type().name)}});
+ConfigDocument class_document(const Slot& slot, const AnyConfig& held) {
+  return members_of(slot, ConfigDocument{{"class", std::string(held.type().name)}});
 }
 
-Document function_document(const Slot& slot) {
+ConfigDocument function_document(const Slot& slot) {
   const FnSlot& fn = slot.ops->fn(slot.at);
   if (!fn) return nullptr;
   const bool has_fields = fn.functor() && !fn.functor().type().fields.empty();
-  return has_fields ? class_document(slot, fn.functor()) : Document(fn.name());
+  return has_fields ? class_document(slot, fn.functor()) : ConfigDocument(fn.name());
 }
 
-Document document_of(const Slot& outer) {
+ConfigDocument document_of_slot(const Slot& outer) {
   const Slot slot = unwrap(outer);
   const TypeOps& ops = *slot.ops;
   switch (ops.kind) {
@@ -55,34 +55,34 @@ Document document_of(const Slot& outer) {
     case FieldKind::kLeaf:
       return leaf_document(ops, slot.at);
     case FieldKind::kStruct:
-      return members_of(slot, Document::object());
+      return members_of(slot, ConfigDocument::object());
     case FieldKind::kChild: {
       const ChildSlot& child = ops.child(slot.at);
-      return child ? class_document(slot, child.any()) : Document(nullptr);
+      return child ? class_document(slot, child.any()) : ConfigDocument(nullptr);
     }
     case FieldKind::kFn:
       return function_document(slot);
     case FieldKind::kList: {
-      Document out = Document::array();
-      for (const Slot& element : children_of(slot)) out.push_back(document_of(element));
+      ConfigDocument out = ConfigDocument::array();
+      for (const Slot& element : children_of(slot)) out.push_back(document_of_slot(element));
       return out;
     }
     case FieldKind::kMap:
       break;
   }
-  Document out = Document::object();
+  ConfigDocument out = ConfigDocument::object();
   for (const Element& element : ops.elements(slot.at))
-    out[element.key] = document_of({{}, element.at, ops.element});
+    out[element.key] = document_of_slot({{}, element.at, ops.element});
   return out;
 }
 
 }  // namespace
 
-Document to_json(const ConfigView& root) { return document_of(root.slot()); }
+ConfigDocument to_json(const ConfigView& root) { return document_of_slot(root.slot()); }
 
 std::string to_yaml(const ConfigView& root) { return yaml_text(to_json(root)); }
 
-void from_json(ConfigRef root, const Document& document, std::string_view root_name) {
+void from_json(ConfigRef root, const ConfigDocument& document, std::string_view root_name) {
   read_document(document, root.slot(), std::string(root_name), UnnamedValues::kReset);
 }
 
@@ -90,7 +90,7 @@ void from_yaml(ConfigRef root, std::string_view text, std::string_view root_name
   from_json(root, parse_yaml(text, root_name.empty() ? "yaml" : root_name), root_name);
 }
 
-AnyConfig config_from_json(const Document& document, std::string_view root_name) {
+AnyConfig config_from_json(const ConfigDocument& document, std::string_view root_name) {
   if (!document.is_object() || !document.contains("class") || !document["class"].is_string()) {
     throw ConfigError(fmt::format("{}: expected {{class: Name, config: {{...}}}}, got {}",
                                   root_name, document.dump()));

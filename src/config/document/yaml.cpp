@@ -27,7 +27,7 @@ bool is_null_word(const std::string& s) {
   return s.empty() || s == "none" || s == "null" || s == "~";
 }
 
-[[noreturn]] void fail(std::string_view source, int line, std::string_view message) {
+[[noreturn]] void fail_at_line(std::string_view source, int line, std::string_view message) {
   throw ConfigError(fmt::format("{}:{}: {}", source, line, message));
 }
 
@@ -38,12 +38,12 @@ class Builder final : public YAML::EventHandler {
 
   /// Returns the document once the parser is done. Throws ConfigError.
   Document take() {
-    if (list_as_key_) fail(*list_as_key_, "expected a name as key, got a list or mapping");
+    if (list_as_key_) fail_at_mark(*list_as_key_, "expected a name as key, got a list or mapping");
     return std::move(root_.value);
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (started_) fail(mark, "expected one document, got a second");
+    if (started_) fail_at_mark(mark, "expected one document, got a second");
     started_ = true;
   }
   void OnDocumentEnd() override {}
@@ -60,7 +60,8 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
     if (found == anchored_.end())
-      fail(mark, "expected an alias of an earlier value, got one of a value that contains it");
+      fail_at_mark(mark,
+                   "expected an alias of an earlier value, got one of a value that contains it");
     count(found->second, mark);
     Node node = found->second;
     node.mark = mark;
@@ -93,8 +94,8 @@ class Builder final : public YAML::EventHandler {
     std::optional<std::string> key = {};
   };
 
-  [[noreturn]] void fail(const YAML::Mark& mark, std::string_view message) const {
-    axle::fail(source_, mark.line + 1, message);
+  [[noreturn]] void fail_at_mark(const YAML::Mark& mark, std::string_view message) const {
+    fail_at_line(source_, mark.line + 1, message);
   }
 
   bool wants_key() const {
@@ -105,9 +106,9 @@ class Builder final : public YAML::EventHandler {
     values_ += node.values;
     bytes_ += node.bytes;
     if (values_ > kMaxConfigValues || bytes_ > kMaxConfigBytes) {
-      fail(mark, fmt::format("expected at most {} values of {} bytes in all, counting what "
-                             "anchors and aliases stand for, got more",
-                             kMaxConfigValues, kMaxConfigBytes));
+      fail_at_mark(mark, fmt::format("expected at most {} values of {} bytes in all, counting what "
+                                     "anchors and aliases stand for, got more",
+                                     kMaxConfigValues, kMaxConfigBytes));
     }
   }
 
@@ -116,7 +117,7 @@ class Builder final : public YAML::EventHandler {
     // that list is missing, and finds the missing end only later.
     if (wants_key() && !list_as_key_) list_as_key_ = node.mark;
     if (open_.size() >= kMaxConfigDepth)
-      fail(node.mark, fmt::format("expected at most {} levels, got more", kMaxConfigDepth));
+      fail_at_mark(node.mark, fmt::format("expected at most {} levels, got more", kMaxConfigDepth));
     count(node, node.mark);
     note_line(node.mark);
     open_.push_back({std::move(node)});
@@ -138,12 +139,13 @@ class Builder final : public YAML::EventHandler {
   }
 
   void take_key(const Node& node) {
-    if (!node.value.is_string()) fail(node.mark, "expected a name as key, got none");
+    if (!node.value.is_string()) fail_at_mark(node.mark, "expected a name as key, got none");
     Open& map = open_.back();
     note_line(node.mark);
     map.key = node.value.get<std::string>();
     if (!map.keys.insert(*map.key).second)
-      fail(node.mark, fmt::format("expected each key once, got '{}' twice", printable(*map.key)));
+      fail_at_mark(node.mark,
+                   fmt::format("expected each key once, got '{}' twice", printable(*map.key)));
     keep_anchored(node);
   }
 
@@ -196,7 +198,7 @@ class Builder final : public YAML::EventHandler {
   size_t values_ = 0, bytes_ = 0;
 };
 
-int line_of(std::string_view text, size_t byte) {
+int line_of_mark(std::string_view text, size_t byte) {
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + byte, '\n'));
 }
 
@@ -208,8 +210,8 @@ void check_characters(std::string_view text, std::string_view source) {
         fmt::format("{}: expected at most {} bytes, got {}", source, kMaxConfigBytes, text.size()));
   }
   if (const auto bad = find_invalid_utf8(text)) {
-    fail(source, line_of(text, *bad),
-         fmt::format("expected UTF-8, got the byte {}", printable(text.substr(*bad, 1))));
+    fail_at_line(source, line_of_mark(text, *bad),
+                 fmt::format("expected UTF-8, got the byte {}", printable(text.substr(*bad, 1))));
   }
   const auto is_control = [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') ||
@@ -218,8 +220,9 @@ void check_characters(std::string_view text, std::string_view source) {
   const auto control = std::find_if(text.begin(), text.end(), is_control);
   if (control != text.end()) {
     const auto at = static_cast<size_t>(control - text.begin());
-    fail(source, line_of(text, at),
-         fmt::format("expected text, got the control character {}", printable(text.substr(at, 1))));
+    fail_at_line(
+        source, line_of_mark(text, at),
+        fmt::format("expected text, got the control character {}", printable(text.substr(at, 1))));
   }
 }
 
@@ -286,9 +289,9 @@ Document parse_yaml(std::string_view text, std::string_view source, YamlLines* l
     }
   } catch (const YAML::Exception& e) {
     const bool has_tab = is_tab_indented(text, e.mark.line);
-    fail(source, e.mark.line + 1,
-         fmt::format("expected YAML, got a syntax error: {}{}", e.msg,
-                     has_tab ? "; a tab indents this line, use spaces" : ""));
+    fail_at_line(source, e.mark.line + 1,
+                 fmt::format("expected YAML, got a syntax error: {}{}", e.msg,
+                             has_tab ? "; a tab indents this line, use spaces" : ""));
   }
   return builder.take();
 }

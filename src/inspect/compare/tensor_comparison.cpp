@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Returns "a, b, c, ...".
 std::string first_of(std::vector<std::string> names) {
@@ -42,8 +42,8 @@ ComparedTensor missing_tensor(const std::string& name, const HostTensor& expecte
           .verdict = Verdict::kMissing,
           .expected = to_text(expected.type()),
           .got = {},
-          .max_abs = kInfinity,
-          .max_rel = kInfinity,
+          .max_abs = kUnbounded,
+          .max_rel = kUnbounded,
           .tolerance = tolerance};
 }
 

@@ -34,7 +34,7 @@ std::string section_of(const std::string& name) { return name.substr(0, name.fin
       nearest.empty() ? fmt::format("; '{} -> none' in --rename leaves it out", name) : nearest));
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
+bool is_one_file(const std::string& a, const std::string& b) {
   std::error_code error;
   return !b.empty() && std::filesystem::equivalent(a, b, error);
 }
@@ -52,7 +52,7 @@ EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRu
                                      const InputSections& sections) {
   const std::string &inputs_path = paths.inputs, &params_path = paths.params;
   const bool has_more =
-      is_same_file(inputs_path, params_path) || is_same_file(inputs_path, paths.compare);
+      is_one_file(inputs_path, params_path) || is_one_file(inputs_path, paths.compare);
   EvalLayerFiles out;
   const auto read = [&](const std::string& path, const auto& is_read, Tree<HostTensor>& to) {
     const SafetensorsFile file = open_tensor_file(path);

@@ -32,7 +32,7 @@ struct Overloaded : F... {
 };
 
 // Throws for keys other than `class` and `config`: only layers have others.
-void check_keys(const Json& document) {
+void check_subject_keys(const Json& document) {
   for (const auto& [key, unused] : document.items()) {
     if (key != "class" && key != "config")
       throw ConfigError(
@@ -42,7 +42,7 @@ void check_keys(const Json& document) {
 
 // Parses a subject that is not a layer. It has neither dims nor options.
 EvalSubject parse_class(const Json& document, const std::string& name) {
-  check_keys(document);
+  check_subject_keys(document);
   if (const AnyFunction function = find_function(typeid(ActivationSignature), name)) {
     if (document.contains("config"))
       throw ConfigError(

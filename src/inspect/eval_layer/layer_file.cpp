@@ -24,7 +24,7 @@ std::vector<std::string> option_keys() {
   return out;
 }
 
-void check_keys(const Json& document, const std::string& source) {
+void check_file_keys(const Json& document, const std::string& source) {
   std::vector<std::string> keys = {"class", "config", "dims"};
   if (!document.is_object())
     throw ConfigError(source + ": expected {class: Name, config: {...}, dims: {...}}");
@@ -69,7 +69,7 @@ AnyConfig read_dims(const ConfigType& type, const Json& given) {
 }  // namespace
 
 LayerFile read_layer_file(const Json& document, const std::string& source) {
-  check_keys(document, source);
+  check_file_keys(document, source);
   try {
     AnyConfig config = config_from_json(document, "config");
     check_is_layer(config.type());

@@ -5,7 +5,7 @@
 namespace axle {
 namespace {
 
-Child<Block> stack(std::vector<Child<Block>> layers) {
+Child<Block> stack_of(std::vector<Child<Block>> layers) {
   const auto count = static_cast<int64_t>(layers.size());
   return Stacked::Config{.num_layers = count, .layers = std::move(layers)};
 }
@@ -22,13 +22,13 @@ Pattern::Pattern(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
     groups_ =
         child("groups",
               Child<Block>(Repeat::Config{
-                  .num_layers = num_groups, .unroll = cfg.unroll, .layer = stack(cfg.pattern)}),
+                  .num_layers = num_groups, .unroll = cfg.unroll, .layer = stack_of(cfg.pattern)}),
               dims);
   }
   // The rest has blocks of the groups, and so their mistakes.
   if (num_layers % size != 0 && !has_unbuilt_child())
-    rest_ =
-        child("rest", stack({cfg.pattern.begin(), cfg.pattern.begin() + num_layers % size}), dims);
+    rest_ = child("rest", stack_of({cfg.pattern.begin(), cfg.pattern.begin() + num_layers % size}),
+                  dims);
 }
 
 Tensor Pattern::forward(const Tensor& x_BTD, const MixerContext& context) {

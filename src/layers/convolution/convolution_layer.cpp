@@ -10,7 +10,7 @@
 namespace axle {
 namespace {
 
-ParamSpec weight_spec(const SlidingWindow& windows, int64_t num_groups,
+ParamSpec kernel_spec(const SlidingWindow& windows, int64_t num_groups,
                       const ConvolutionLayer::Dims& dims) {
   ParamSpec spec{.shape = list_of(windows, &SlidingDim::size)};
   spec.mesh_axes.assign(spec.shape.size(), kReplicated);
@@ -30,7 +30,7 @@ WeightedConvolution::WeightedConvolution(const SlidingWindow& windows, const Fie
       windows_(windows),
       num_groups_(fields.num_groups),
       input_dim_(dims.input_dim),
-      weight_(param("weight", weight_spec(windows, fields.num_groups, dims))) {
+      weight_(param("weight", kernel_spec(windows, fields.num_groups, dims))) {
   if (dims.input_dim % num_groups_ != 0 || dims.output_dim % num_groups_ != 0) {
     note("num_groups",
          fmt::format("must divide the numbers of features, got {} for {} inputs and {} outputs",

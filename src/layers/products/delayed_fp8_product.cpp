@@ -18,8 +18,8 @@ namespace {
 
 // Returns y. Its cotangent is rounded with the scale, and the cotangent of `amax_of_gradient` is
 // the largest absolute value of that of y.
-Tensor with_rounded_gradient(const Tensor& y, const Tensor& scale, const Tensor& amax_of_gradient,
-                             Fp8Format format) {
+Tensor with_scaled_gradient(const Tensor& y, const Tensor& scale, const Tensor& amax_of_gradient,
+                            Fp8Format format) {
   const CustomVjp rule{
       .name = "round_gradient_to_fp8",
       .forward =
@@ -72,7 +72,7 @@ Tensor DelayedFp8Product::forward(const Tensor& x, const Tensor& weight) {
   const Tensor y = einsum(spec_, q_x, rounded("weight", weight));
   if (!cfg_.gradient) return y;
   const Tensor scale = scale_of("gradient", *cfg_.gradient);
-  return with_rounded_gradient(y, scale, state("gradient_amax"), *cfg_.gradient);
+  return with_scaled_gradient(y, scale, state("gradient_amax"), *cfg_.gradient);
 }
 
 AXLE_REGISTER(DelayedFp8Product)

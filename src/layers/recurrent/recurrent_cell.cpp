@@ -21,8 +21,8 @@ Tensor rows_where(const Tensor& rows_B, const Tensor& a, const Tensor& other, in
   return select(reshape(rows_B, shape), a, other);
 }
 
-void check_names(const std::string& path, const Tree<Tensor>& given,
-                 const Tree<CellStateSpec>& wanted) {
+void check_state_names(const std::string& path, const Tree<Tensor>& given,
+                       const Tree<CellStateSpec>& wanted) {
   for (const auto& [name, spec] : wanted) {
     if (!given.contains(name))
       throw ConfigError(fmt::format("{}: expected the state '{}', got none", path, name));
@@ -44,7 +44,7 @@ Tree<Tensor> RecurrentCell::zero_state(int64_t batch_size, DType dtype) const {
 
 CellStep RecurrentCell::step(const Tensor& x_BI, const Tree<Tensor>& state) {
   const Invocation::Frame frame(*this);
-  check_names(path(), state, state_specs_of(x_BI.dim(0), x_BI.dtype()));
+  check_state_names(path(), state, state_specs_of(x_BI.dim(0), x_BI.dtype()));
   return step_forward(x_BI, state);
 }
 
@@ -72,7 +72,7 @@ Tensor RecurrentCell::forward(const Tensor& x_TBI) {
 CellStep RecurrentCell::scan_steps(const Tensor& x_TBI, Tree<Tensor> state,
                                    const CellMasks& masks) {
   const Tree<CellStateSpec> specs = state_specs_of(x_TBI.dim(1), x_TBI.dtype());
-  check_names(path(), state, specs);
+  check_state_names(path(), state, specs);
   Invocation& outer = Invocation::current();
   const InvocationOptions outer_options = outer.nested_options();
   // Layers inside a cell may have state of their own, which the steps carry as well.

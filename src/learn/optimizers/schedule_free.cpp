@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kInner = "inner";
+constexpr std::string_view kInnerOptimizer = "inner";
 constexpr const char* kWeightSum = "weight_sum";
 
 }  // namespace
@@ -19,19 +19,19 @@ constexpr const char* kWeightSum = "weight_sum";
 ScheduleFree::ScheduleFree(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg),
       params_(dims.params),
-      inner_(cfg.inner.build_part(dims, part_scope(scope, kInner))) {}
+      inner_(cfg.inner.build_part(dims, part_scope(scope, kInnerOptimizer))) {}
 
 Tree<ParamSpec> ScheduleFree::state_specs() const {
   Tree<ParamSpec> specs = zero_state_specs(params_, "z");
   specs.emplace(kWeightSum, ParamSpec{.init = Zeros{}, .dtype = DType::kF32});
-  put_subtree(specs, kInner, inner_->state_specs());
+  put_subtree(specs, kInnerOptimizer, inner_->state_specs());
   return specs;
 }
 
 Tree<Tensor> ScheduleFree::initialize(const Tree<Tensor>& params) const {
   Tree<Tensor> state{{kWeightSum, scalar(0)}};
   for (const auto& [path, param] : params) state.emplace("z/" + path, astype(param, DType::kF32));
-  put_subtree(state, kInner, inner_->initialize(params));
+  put_subtree(state, kInnerOptimizer, inner_->initialize(params));
   return state;
 }
 
@@ -40,16 +40,18 @@ Tree<Tensor> ScheduleFree::gradient_point(const Tree<Tensor>& params,
   Tree<Tensor> y;
   for (const auto& [path, x] : params)
     y.emplace(path, moving_mean(cfg_.beta, astype(x, DType::kF32), state.at("z/" + path)));
-  return inner_->gradient_point(y, subtree(state, kInner));
+  return inner_->gradient_point(y, subtree(state, kInnerOptimizer));
 }
 
 Tree<Tensor> ScheduleFree::measure(const MeasureInputs& in) const {
-  const Tree<Tensor> y = gradient_point(in.params, in.state), state = subtree(in.state, kInner);
+  const Tree<Tensor> y = gradient_point(in.params, in.state),
+                     state = subtree(in.state, kInnerOptimizer);
   return inner_->measure({in.objective, y, state, in.step, in.key});
 }
 
 UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
-  const Tree<Tensor> y = gradient_point(in.params, in.state), state = subtree(in.state, kInner);
+  const Tree<Tensor> y = gradient_point(in.params, in.state),
+                     state = subtree(in.state, kInnerOptimizer);
   UpdateOutputs inner =
       inner_->update({in.gradients, y, state, in.step, in.gradient_norm, in.measured});
 
@@ -65,7 +67,7 @@ UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
     out.state.emplace("z/" + path, z);
   }
   out.state.emplace(kWeightSum, weight_sum);
-  put_subtree(out.state, kInner, std::move(inner.state));
+  put_subtree(out.state, kInnerOptimizer, std::move(inner.state));
   return out;
 }
 

@@ -30,7 +30,7 @@ EvalRule reduced_over_devices(F combine) {
 }
 
 template <class Combine>
-HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower_all_reduce(const OpNode& op, HloBuilder& b, const HloValues& x) {
   return {b.one("stablehlo.all_reduce", x, op.outputs[0],
                 mlir_groups(b, op.attrs<CollectiveAttributes>().axes),
                 {hlo_combiner(b, Combine::kHlo, x[0].type.dtype)})};
@@ -40,7 +40,7 @@ HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
 // transpose of a sum over them is the sum of the cotangents.
 Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes);
 
-Values extremum_vjp(X x, Y y, Ct g) {
+Values all_reduce_extremum_vjp(X x, Y y, Ct g) {
   const auto& axes = x.attrs<CollectiveAttributes>().axes;
   const Tensor chosen = astype(equal(x[0], y[0]), g[0].dtype());
   return {chosen * (sum_over_devices(g[0], axes) / sum_over_devices(chosen, axes))};
@@ -55,23 +55,23 @@ const OpRules psum_rules({.name = "psum",
                                     sum_over_devices(g[0], x.attrs<CollectiveAttributes>().axes)};
                               },
                           .eval = reduced_over_devices(Add()),
-                          .hlo = lower<Add>,
+                          .hlo = lower_all_reduce<Add>,
                           .cost = kElementwise});
 
 const OpRules pmax_rules({.name = "pmax",
                           .infer = same_type_numbers,
                           .batch = elementwise,
-                          .vjp = extremum_vjp,
+                          .vjp = all_reduce_extremum_vjp,
                           .eval = reduced_over_devices(Larger()),
-                          .hlo = lower<Larger>,
+                          .hlo = lower_all_reduce<Larger>,
                           .cost = kElementwise});
 
 const OpRules pmin_rules({.name = "pmin",
                           .infer = same_type_numbers,
                           .batch = elementwise,
-                          .vjp = extremum_vjp,
+                          .vjp = all_reduce_extremum_vjp,
                           .eval = reduced_over_devices(Smaller()),
-                          .hlo = lower<Smaller>,
+                          .hlo = lower_all_reduce<Smaller>,
                           .cost = kElementwise});
 
 Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes) {

@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-std::vector<Type> infer(const OpNode& op) {
+std::vector<Type> infer_nextafter(const OpNode& op) {
   const DType dtype = op.inputs[0].dtype();
   if (is_float(dtype) && size_bytes(dtype) < 2)
     shape_error(op, fmt::format("expected a float of 16 bits or more, got {}", name_of(dtype)));
@@ -47,7 +47,7 @@ void eval(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> 
 }
 
 const OpRules nextafter_rules({.name = "nextafter",
-                               .infer = infer,
+                               .infer = infer_nextafter,
                                .batch = elementwise,
                                .vjp = no_gradient,
                                .eval = eval,

@@ -48,7 +48,7 @@ void check_window(const OpNode& op, size_t first, const Shape& sizes) {
   }
 }
 
-std::vector<Type> infer_slice(const OpNode& op) {
+std::vector<Type> infer_dynamic_slice(const OpNode& op) {
   const Shape& sizes = op.attrs<SizesAttributes>().sizes;
   check_window(op, 1, sizes);
   return {Type{op.inputs[0].dtype(), sizes}};
@@ -74,8 +74,8 @@ StridedView window_at(const Shape& whole, const Shape& sizes,
   return out;
 }
 
-void eval_slice(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
-                std::span<HostTensor> y) {
+void eval_dynamic_slice(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                        std::span<HostTensor> y) {
   const Shape& sizes = y[0].shape();
   copy_strided(sizes, *x[0], window_at(x[0]->shape(), sizes, x.subspan(1)), y[0],
                {0, row_major_strides(sizes)});
@@ -153,7 +153,7 @@ std::vector<Batched> batch_update(BatchX x) {
 }
 
 const OpRules dynamic_slice_rules({.name = "dynamic_slice",
-                                   .infer = infer_slice,
+                                   .infer = infer_dynamic_slice,
                                    .batch = batch_slice,
                                    .vjp =
                                        [](X x, Y, Ct g) {
@@ -162,7 +162,7 @@ const OpRules dynamic_slice_rules({.name = "dynamic_slice",
                                                                        starts_of<1>(x));
                                          return out;
                                        },
-                                   .eval = eval_slice,
+                                   .eval = eval_dynamic_slice,
                                    .hlo =
                                        [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                          return HloValues{b.one(

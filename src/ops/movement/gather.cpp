@@ -16,12 +16,12 @@
 namespace axle {
 namespace {
 
-const WindowAttributes& window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
+const WindowAttributes& gather_window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
 
 std::vector<Type> infer_gather(const OpNode& op) {
-  if (window(op).sizes.size() != op.inputs[0].shape().size()) {
+  if (gather_window(op).sizes.size() != op.inputs[0].shape().size()) {
     shape_error(op, fmt::format("expected a window of {} dims, got {}", op.inputs[0].rank(),
-                                to_text(window(op).sizes)));
+                                to_text(gather_window(op).sizes)));
   }
   check_windows(op);
   return {Type{op.inputs[0].dtype(), slices_shape(op)}};
@@ -30,7 +30,7 @@ std::vector<Type> infer_gather(const OpNode& op) {
 // The gradient goes to the window that was read, after it was moved inside. It is summed in f32,
 // since a common token may occur thousands of times.
 Values vjp_gather(X x, Y, Ct g) {
-  const auto& a = window(x.op());
+  const auto& a = gather_window(x.op());
   Tensor indices = x[1];
   WindowPromises promises = a.promises;
   if (!promises.in_bounds) {
@@ -49,7 +49,7 @@ Values vjp_gather(X x, Y, Ct g) {
 
 void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                  std::span<HostTensor> y) {
-  const auto& a = window(op);
+  const auto& a = gather_window(op);
   const WindowWalk walk(a.dims, a.sizes, x[0]->shape(), *x[1], y[0].shape());
   dispatch_size(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const T* in = x[0]->elements<T>().data();
@@ -62,7 +62,7 @@ void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTenso
 HloValues lower_gather(const OpNode& op, HloBuilder& b, const HloValues& x) {
   constexpr WindowDimNames kNames{"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
                                   "start_indices_batching_dims", "start_index_map"};
-  const auto& a = window(op);
+  const auto& a = gather_window(op);
   return {b.one("stablehlo.gather", x, op.outputs[0],
                 fmt::format("dimension_numbers = #stablehlo.gather<{}>, indices_are_sorted = {}, "
                             "slice_sizes = {}",
@@ -70,7 +70,7 @@ HloValues lower_gather(const OpNode& op, HloBuilder& b, const HloValues& x) {
 }
 
 std::vector<Batched> batch_gather(BatchX x) {
-  const auto& a = window(x.op());
+  const auto& a = gather_window(x.op());
   const bool has_operand = x.is_batched(0), has_indices = x.is_batched(1);
   Shape sizes = a.sizes;
   if (has_operand) {

@@ -16,7 +16,8 @@ namespace {
 
 // Returns the dimension numbers for windows of one element: `axis` is indexed, all other dims are
 // batch dims. Throws ShapeError if the shapes differ along another dim.
-GatherDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std::string_view op) {
+GatherDims dims_along_axis(const Tensor& x, const Tensor& indices, int64_t axis,
+                           std::string_view op) {
   bool fits = indices.rank() == x.rank();
   GatherDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
   for (int64_t d = 0; fits && d < x.rank(); ++d) {
@@ -52,7 +53,7 @@ Tensor take(const Tensor& x, const Tensor& indices, int64_t axis, const GatherOp
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis,
                        const GatherOptions& options) {
   axis = normalized_axis("take_along_axis", x, axis);
-  return gather(x, indices, along_axis(x, indices, axis, "take_along_axis"),
+  return gather(x, indices, dims_along_axis(x, indices, axis, "take_along_axis"),
                 Shape(x.shape().size(), 1), options);
 }
 
@@ -94,13 +95,14 @@ Tensor set_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int
 Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
                       const ScatterOptions& options) {
   axis = normalized_axis("add_along_axis", x, axis);
-  return scatter_add(x, indices, updates, along_axis(x, indices, axis, "add_along_axis"), options);
+  return scatter_add(x, indices, updates, dims_along_axis(x, indices, axis, "add_along_axis"),
+                     options);
 }
 
 Tensor set_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
                       const ScatterOptions& options) {
   axis = normalized_axis("set_along_axis", x, axis);
-  return scatter(x, indices, updates, along_axis(x, indices, axis, "set_along_axis"), options);
+  return scatter(x, indices, updates, dims_along_axis(x, indices, axis, "set_along_axis"), options);
 }
 
 Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_dims) {

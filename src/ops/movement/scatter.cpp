@@ -20,7 +20,7 @@ namespace {
 
 using detail::wrapping;
 
-const WindowAttributes& window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
+const WindowAttributes& scatter_window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
 
 std::vector<Type> infer_scatter(const OpNode& op) {
   const Tensor &operand = op.inputs[0], &updates = op.inputs[2];
@@ -37,7 +37,7 @@ std::vector<Type> infer_scatter(const OpNode& op) {
   return {operand.type()};
 }
 
-std::vector<Type> infer_extremum(const OpNode& op) {
+std::vector<Type> infer_scatter_extremum(const OpNode& op) {
   check_ordered(op);
   return infer_scatter(op);
 }
@@ -71,7 +71,7 @@ Tensor emit_scatter(const OpRules& rules, const Tensor& operand, const Tensor& i
 
 // Options with which another scatter or gather visits the windows of this one.
 ScatterOptions options_of(const OpNode& op) {
-  const WindowPromises& p = window(op).promises;
+  const WindowPromises& p = scatter_window(op).promises;
   return {.mode = p.in_bounds ? ScatterMode::kPromiseInBounds : ScatterMode::kDrop,
           .indices_are_sorted = p.sorted,
           .unique_indices = p.unique};
@@ -79,7 +79,7 @@ ScatterOptions options_of(const OpNode& op) {
 
 // Returns the windows of x at the positions of the scatter, and zeros for those that it drops.
 Tensor windows_of(const OpNode& op, const Tensor& x) {
-  const auto& a = window(op);
+  const auto& a = scatter_window(op);
   return gather(x, op.inputs[1], a.dims, a.sizes,
                 {.mode = a.promises.in_bounds ? GatherMode::kPromiseInBounds : GatherMode::kFill,
                  .fill = 0,
@@ -90,13 +90,13 @@ Tensor windows_of(const OpNode& op, const Tensor& x) {
 Values vjp_scatter_add(X x, Y, Ct g) { return {g[0], Tensor(), windows_of(x.op(), g[0])}; }
 
 Values vjp_scatter(X x, Y, Ct g) {
-  return {scatter(g[0], x[1], zeros_like(x[2]), window(x.op()).dims, options_of(x.op())), Tensor(),
-          windows_of(x.op(), g[0])};
+  return {scatter(g[0], x[1], zeros_like(x[2]), scatter_window(x.op()).dims, options_of(x.op())),
+          Tensor(), windows_of(x.op(), g[0])};
 }
 
 Values vjp_scatter_mul(X x, Y, Ct g) {
   const OpNode& op = x.op();
-  const GatherDims& dims = window(op).dims;
+  const GatherDims& dims = scatter_window(op).dims;
   const ScatterOptions options = options_of(op);
   const Tensor operand_gradient = scatter_mul(g[0], x[1], x[2], dims, options);
   if (options.unique_indices) return {operand_gradient, Tensor(), windows_of(op, g[0] * x[0])};
@@ -118,7 +118,7 @@ Values vjp_extremum(X x, Y y, Ct g) {
   const DType dtype = x[0].dtype();
   const Tensor is_kept = equal(x[0], y[0]), is_chosen = equal(x[2], windows_of(op, y[0]));
   const Tensor sharers = scatter_add(astype(is_kept, dtype), x[1], astype(is_chosen, dtype),
-                                     window(op).dims, options_of(op));
+                                     scatter_window(op).dims, options_of(op));
   const Tensor share = g[0] / maximum(sharers, 1);  // NaN equals nothing, not even itself
   return {select(is_kept, share, 0), Tensor(), select(is_chosen, windows_of(op, share), 0)};
 }
@@ -128,7 +128,7 @@ template <class F>
 EvalRule combining(F f) {
   return [f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
              std::span<HostTensor> y) {
-    const auto& a = window(op);
+    const auto& a = scatter_window(op);
     y[0] = *x[0];
     const WindowWalk walk(a.dims, a.sizes, x[0]->shape(), *x[1], x[2]->shape());
     dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
@@ -145,11 +145,11 @@ EvalRule combining(F f) {
 }
 
 // Lowers to a scatter whose region is one StableHLO op, or takes the update if there is no name.
-HloValues lower(const char* name, const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower_scatter(const char* name, const OpNode& op, HloBuilder& b, const HloValues& x) {
   constexpr WindowDimNames kNames{"update_window_dims", "inserted_window_dims",
                                   "input_batching_dims", "scatter_indices_batching_dims",
                                   "scatter_dims_to_operand_dims"};
-  const auto& a = window(op);
+  const auto& a = scatter_window(op);
   const Type element{op.outputs[0].dtype, {}};
   const HloRegion combine{{element, element}, [&](const HloValues& old_and_new) -> HloValues {
                             if (!name) return {old_and_new[1]};
@@ -164,7 +164,7 @@ HloValues lower(const char* name, const OpNode& op, HloBuilder& b, const HloValu
 }
 
 std::vector<Batched> batch_scatter(BatchX x) {
-  const auto& a = window(x.op());
+  const auto& a = scatter_window(x.op());
   const GatherDims dims = batched_dims(a.dims, true, x.is_batched(1));
   const Tensor operand = with_batch_dim(x, 0), updates = with_batch_dim(x, 2);
   return all_batched({emit(*x.op().rules, {operand, x[1], updates},
@@ -186,8 +186,10 @@ const OpRules scatter_add_rules({.name = "scatter_add",
                                    else
                                      return wrapping(a, b, [](auto p, auto q) { return p + q; });
                                  }),
-                                 .hlo = [](const OpNode& op, HloBuilder& b,
-                                           const HloValues& x) { return lower("add", op, b, x); },
+                                 .hlo =
+                                     [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                       return lower_scatter("add", op, b, x);
+                                     },
                                  .cost = {num_updated_elements, written_part_bytes}});
 
 const OpRules scatter_mul_rules({.name = "scatter_mul",
@@ -202,28 +204,28 @@ const OpRules scatter_mul_rules({.name = "scatter_mul",
                                  }),
                                  .hlo =
                                      [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                       return lower("multiply", op, b, x);
+                                       return lower_scatter("multiply", op, b, x);
                                      },
                                  .cost = {num_updated_elements, written_part_bytes}});
 
 const OpRules scatter_min_rules(
     {.name = "scatter_min",
-     .infer = infer_extremum,
+     .infer = infer_scatter_extremum,
      .batch = batch_scatter,
      .vjp = vjp_extremum,
      .eval = combining([]<detail::Ordered T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", op, b, x); },
+               const HloValues& x) { return lower_scatter("minimum", op, b, x); },
      .cost = {num_updated_elements, written_part_bytes}});
 
 const OpRules scatter_max_rules(
     {.name = "scatter_max",
-     .infer = infer_extremum,
+     .infer = infer_scatter_extremum,
      .batch = batch_scatter,
      .vjp = vjp_extremum,
      .eval = combining([]<detail::Ordered T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", op, b, x); },
+               const HloValues& x) { return lower_scatter("maximum", op, b, x); },
      .cost = {num_updated_elements, written_part_bytes}});
 
 const OpRules scatter_rules({.name = "scatter",
@@ -231,8 +233,10 @@ const OpRules scatter_rules({.name = "scatter",
                              .batch = batch_scatter,
                              .vjp = vjp_scatter,
                              .eval = combining([](auto, auto b) { return b; }),
-                             .hlo = [](const OpNode& op, HloBuilder& b,
-                                       const HloValues& x) { return lower(nullptr, op, b, x); },
+                             .hlo =
+                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                   return lower_scatter(nullptr, op, b, x);
+                                 },
                              .cost = {0, written_part_bytes}});
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace axle {
 namespace {
 
-const WindowAttributes& window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
+const WindowAttributes& slice_window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
 
 // Returns, for each component, the last position whose window is inside the operand, in the shape
 // of the indices.
@@ -99,7 +99,7 @@ void check_gather_dims(std::string_view op, const GatherDims& dims, const Tensor
 }
 
 void check_windows(const OpNode& op) {
-  const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
+  const auto& [dims, sizes] = std::tie(slice_window(op).dims, slice_window(op).sizes);
   const Tensor &operand = op.inputs[0], &indices = op.inputs[1];
   check_gather_dims(op.rules->name(), dims, operand, indices);
   if (!is_integer(indices.dtype()))
@@ -138,7 +138,7 @@ void check_windows(const OpNode& op) {
 }
 
 Shape slices_shape(const OpNode& op) {
-  const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
+  const auto& [dims, sizes] = std::tie(slice_window(op).dims, slice_window(op).sizes);
   Shape in_window, positions;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const auto dim = static_cast<int64_t>(d);

@@ -19,7 +19,7 @@
 namespace axle {
 namespace {
 
-using Dims = std::vector<int64_t>;
+using AxisList = std::vector<int64_t>;
 
 struct ConvolutionAttributes : Attributes {
   SlidingWindow window = {};  // over the spatial dims
@@ -30,12 +30,12 @@ struct ConvolutionAttributes : Attributes {
   std::string text() const override;
 };
 
-const ConvolutionAttributes& attributes(const OpNode& op) {
+const ConvolutionAttributes& convolution_attributes(const OpNode& op) {
   return op.attrs<ConvolutionAttributes>();
 }
 
 // Writes "[b, 0, 1, f]": what each dim is.
-std::string dims_text(const Dims& dims, char first, char second) {
+std::string dims_text(const AxisList& dims, char first, char second) {
   std::vector<std::string> out(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     out[static_cast<size_t>(dims[i])] =
@@ -62,23 +62,25 @@ std::string ConvolutionAttributes::text() const {
 }
 
 // True if the list names each dim of a tensor of this rank once.
-bool names_all_dims(Dims dims, int64_t rank) {
+bool names_all_dims(AxisList dims, int64_t rank) {
   std::ranges::sort(dims);
   return dims == axis_range(0, rank);
 }
 
-Shape sizes_of(const Tensor& t, const Dims& dims) {
+Shape convolution_sizes(const Tensor& t, const AxisList& dims) {
   Shape out;
   for (const int64_t d : dims) out.push_back(t.dim(d));
   return out;
 }
-Dims spatial(const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); }
-Shape spatial_sizes(const Tensor& t, const Dims& dims) { return sizes_of(t, spatial(dims)); }
+AxisList spatial(const AxisList& dims) { return AxisList(dims.begin() + 2, dims.end()); }
+Shape spatial_sizes(const Tensor& t, const AxisList& dims) {
+  return convolution_sizes(t, spatial(dims));
+}
 
 void check_dtypes(const OpNode& op) {
   check_real_or_complex(op);
   const DType x = op.inputs[0].dtype(), kernel = op.inputs[1].dtype();
-  const DType y = attributes(op).options.result_dtype.value_or(x);
+  const DType y = convolution_attributes(op).options.result_dtype.value_or(x);
   if (x != kernel || (y != x && !(is_float(y) && is_float(x)))) {
     shape_error(op, fmt::format("expected operands of one dtype and a result of the same kind, got "
                                 "{}, {} and {}",
@@ -87,7 +89,7 @@ void check_dtypes(const OpNode& op) {
 }
 
 void check_groups(const OpNode& op) {
-  const auto& a = attributes(op);
+  const auto& a = convolution_attributes(op);
   const auto [x, kernel] = std::pair(op.inputs[0], op.inputs[1]);
   const int64_t batch = x.dim(a.dims.x[0]), inputs = x.dim(a.dims.x[1]);
   const int64_t outputs = kernel.dim(a.dims.kernel[0]), window = kernel.dim(a.dims.kernel[1]);
@@ -108,7 +110,7 @@ void check_groups(const OpNode& op) {
 }
 
 std::vector<Type> infer_convolution(const OpNode& op) {
-  const auto& a = attributes(op);
+  const auto& a = convolution_attributes(op);
   const Tensor &x = op.inputs[0], &kernel = op.inputs[1];
   check_dtypes(op);
   check_groups(op);
@@ -130,14 +132,14 @@ Tensor merge_major(const Tensor& t, int64_t from, int64_t to) {
   return flatten(move_axis(t, from, to), to, to + 1);
 }
 
-Dims swapped(Dims dims) {
+AxisList swapped(AxisList dims) {
   std::swap(dims[0], dims[1]);
   return dims;
 }
 
 // Convolves the cotangent with the flipped kernel, whose input and output features change places.
 Tensor vjp_of_x(X in, Y y, const Tensor& g) {
-  const auto& a = attributes(in.op());
+  const auto& a = convolution_attributes(in.op());
   const int64_t groups = a.groups();
   Tensor kernel = in[1];
   if (groups > 1)
@@ -156,7 +158,7 @@ Tensor vjp_of_x(X in, Y y, const Tensor& g) {
 
 // Convolves x with the cotangent: batch and features change places, and so do strides and dilation.
 Tensor vjp_of_kernel(X in, Y y, const Tensor& g) {
-  const auto& a = attributes(in.op());
+  const auto& a = convolution_attributes(in.op());
   const Shape sizes = spatial_sizes(in[0], a.dims.x), counts = spatial_sizes(y[0], a.dims.y);
   ConvolutionAttributes back = a;
   for (size_t i = 0; i < a.window.size(); ++i) {
@@ -183,7 +185,7 @@ Values vjp_convolution(X x, Y y, Ct g) {
 
 // The batch becomes the major part of a batch or feature dim. Groups stay the outermost part.
 std::vector<Batched> batch_convolution(BatchX in) {
-  const auto& a = attributes(in.op());
+  const auto& a = convolution_attributes(in.op());
   const int64_t size = in.axis().size, groups = a.groups();
   const int64_t batch_dim = a.dims.x[0], output_dim = a.dims.kernel[0];
   if (size == 0) {
@@ -221,7 +223,7 @@ std::vector<Batched> batch_convolution(BatchX in) {
 
 // The strides of one operand or result, by what its dims are.
 struct RoleStrides {
-  RoleStrides(const HostTensor& t, const Dims& dims) {
+  RoleStrides(const HostTensor& t, const AxisList& dims) {
     const Shape all = row_major_strides(t.shape());
     Shape ordered;
     for (const int64_t d : dims) ordered.push_back(all[static_cast<size_t>(d)]);
@@ -235,9 +237,9 @@ struct RoleStrides {
 
 void eval_convolution(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> in,
                       std::span<HostTensor> out) {
-  const auto& a = attributes(op);
-  const Shape x_sizes = sizes_of(op.inputs[0], a.dims.x),
-              kernel_sizes = sizes_of(op.inputs[1], a.dims.kernel);
+  const auto& a = convolution_attributes(op);
+  const Shape x_sizes = convolution_sizes(op.inputs[0], a.dims.x),
+              kernel_sizes = convolution_sizes(op.inputs[1], a.dims.kernel);
   const RoleStrides xs(*in[0], a.dims.x), ks(*in[1], a.dims.kernel), ys(out[0], a.dims.y);
   const auto batch = static_cast<size_t>(x_sizes[0] / a.batch_groups),
              outputs = static_cast<size_t>(kernel_sizes[0]),
@@ -277,7 +279,7 @@ void eval_convolution(const EvalOptions&, const OpNode& op, std::span<const Host
 }
 
 HloValues lower_convolution(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  const auto& a = attributes(op);
+  const auto& a = convolution_attributes(op);
   const auto list = [&](int64_t SlidingDim::*member) {
     return mlir_array(list_of(a.window, member));
   };
@@ -294,8 +296,8 @@ HloValues lower_convolution(const OpNode& op, HloBuilder& b, const HloValues& x)
 double convolution_flops(const OpNode& op) {
   const Tensor& kernel = op.inputs[1];
   double flops = 2.0 * static_cast<double>(op.outputs[0].num_elements());
-  for (const int64_t d :
-       Dims(attributes(op).dims.kernel.begin() + 1, attributes(op).dims.kernel.end()))
+  for (const int64_t d : AxisList(convolution_attributes(op).dims.kernel.begin() + 1,
+                                  convolution_attributes(op).dims.kernel.end()))
     flops *= static_cast<double>(kernel.dim(d));
   return flops;
 }
@@ -325,7 +327,7 @@ ConvolutionDims convolution_dims(std::string_view x, std::string_view kernel, st
     if (c != 'O' && c != 'I') letters += c;
   }
   const auto dims = [&](std::string_view layout, std::string_view roles) {
-    Dims out;
+    AxisList out;
     for (const char c : std::string(roles) + letters) {
       const size_t at = layout.find(c);
       if (at == layout.npos || layout.size() != letters.size() + 2) fail_layouts(x, kernel, y);
@@ -339,8 +341,8 @@ ConvolutionDims convolution_dims(std::string_view x, std::string_view kernel, st
 
 ConvolutionDims features_last(int64_t num_spatial) {
   check_at_least("features_last", "a number of spatial dims", num_spatial, 0);
-  const Dims between = axis_range(1, num_spatial + 1), leading = axis_range(0, num_spatial);
-  const Dims data = prepended(0, prepended(num_spatial + 1, between));
+  const AxisList between = axis_range(1, num_spatial + 1), leading = axis_range(0, num_spatial);
+  const AxisList data = prepended(0, prepended(num_spatial + 1, between));
   return {data, prepended(num_spatial + 1, prepended(num_spatial, leading)), data};
 }
 
@@ -357,7 +359,7 @@ Tensor convolution(const Tensor& x, const Tensor& kernel, const ConvolutionOptio
                             rank, kernel.rank()),
                 {x, kernel});
   }
-  for (const Dims& dims : {a.dims.x, a.dims.kernel, a.dims.y}) {
+  for (const AxisList& dims : {a.dims.x, a.dims.kernel, a.dims.y}) {
     if (names_all_dims(dims, rank)) continue;
     shape_error(
         "convolution",

@@ -10,8 +10,8 @@ namespace {
 // `kRows` rows times the columns of two registers of `kBytes` bytes. Inlined into functions that
 // are compiled for machines with such registers.
 template <class T, int kBytes, int kRows>
-[[gnu::always_inline]] inline void multiply_strips(const T* a, const T* b, int64_t depth, T* c,
-                                                   int64_t stride) {
+[[gnu::always_inline]] inline void multiply_strips_at(const T* a, const T* b, int64_t depth, T* c,
+                                                      int64_t stride) {
   typedef T V __attribute__((vector_size(kBytes)));
   // The same register in memory, anywhere.
   typedef T Stored __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
@@ -40,7 +40,7 @@ template <class T, int kBytes, int kRows>
 
 template <class T>
 void multiply_16(const T* a, const T* b, int64_t depth, T* c, int64_t stride) {
-  multiply_strips<T, 16, 4>(a, b, depth, c, stride);
+  multiply_strips_at<T, 16, 4>(a, b, depth, c, stride);
 }
 template <class T>
 constexpr DotKernel<T> kernel_16{4, 32 / sizeof(T), multiply_16<T>};
@@ -49,7 +49,7 @@ constexpr DotKernel<T> kernel_16{4, 32 / sizeof(T), multiply_16<T>};
 template <class T>
 [[gnu::target("avx2")]] void multiply_32(const T* a, const T* b, int64_t depth, T* c,
                                          int64_t stride) {
-  multiply_strips<T, 32, 6>(a, b, depth, c, stride);
+  multiply_strips_at<T, 32, 6>(a, b, depth, c, stride);
 }
 template <class T>
 constexpr DotKernel<T> kernel_32{6, 64 / sizeof(T), multiply_32<T>};
@@ -57,7 +57,7 @@ constexpr DotKernel<T> kernel_32{6, 64 / sizeof(T), multiply_32<T>};
 template <class T>
 [[gnu::target("avx512f,avx512dq")]] void multiply_64(const T* a, const T* b, int64_t depth, T* c,
                                                      int64_t stride) {
-  multiply_strips<T, 64, 8>(a, b, depth, c, stride);
+  multiply_strips_at<T, 64, 8>(a, b, depth, c, stride);
 }
 template <class T>
 constexpr DotKernel<T> kernel_64{8, 128 / sizeof(T), multiply_64<T>};

@@ -33,14 +33,14 @@ struct FftAttributes : Attributes {
   }
 };
 
-const FftAttributes& attributes(const OpNode& op) { return op.attrs<FftAttributes>(); }
+const FftAttributes& fft_attributes(const OpNode& op) { return op.attrs<FftAttributes>(); }
 size_t first_dim(const OpNode& op) {
-  return op.inputs[0].shape().size() - attributes(op).sizes.size();
+  return op.inputs[0].shape().size() - fft_attributes(op).sizes.size();
 }
 
 std::vector<Type> infer_fft(const OpNode& op) {
   const Type& x = op.inputs[0].type();
-  const auto& [kind, sizes] = std::tie(attributes(op).kind, attributes(op).sizes);
+  const auto& [kind, sizes] = std::tie(fft_attributes(op).kind, fft_attributes(op).sizes);
   const bool from_real = kind == FftKind::kRfft;
   if (from_real ? x.dtype != DType::kF32 && x.dtype != DType::kF64 : !is_complex(x.dtype)) {
     shape_error(op, fmt::format("expected {}, got {}", from_real ? "f32 or f64" : "c64 or c128",
@@ -122,7 +122,7 @@ std::vector<Complex> completed(const std::vector<Complex>& half, size_t n) {
 
 void eval_fft(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
               std::span<HostTensor> y) {
-  const auto& [kind, sizes] = std::tie(attributes(op).kind, attributes(op).sizes);
+  const auto& [kind, sizes] = std::tie(fft_attributes(op).kind, fft_attributes(op).sizes);
   if (y[0].size() == 0) return;
   const HostTensor in = x[0]->astype(DType::kC128);
   std::vector<Complex> values(in.values<Complex>().begin(), in.values<Complex>().end());
@@ -156,7 +156,7 @@ Tensor multiplicity(int64_t size, DType dtype) {
 // A transform is a symmetric matrix. That of real numbers takes half of its rows: the pullback of
 // rfft is the real part of the transform of the half.
 Values fft_vjp(X x, Y, Ct g) {
-  const auto& [kind, sizes] = std::tie(attributes(x.op()).kind, attributes(x.op()).sizes);
+  const auto& [kind, sizes] = std::tie(fft_attributes(x.op()).kind, fft_attributes(x.op()).sizes);
   const auto num_dims = static_cast<int64_t>(sizes.size());
   const double count = static_cast<double>(num_elements(sizes));
   switch (kind) {
@@ -176,7 +176,7 @@ Values fft_vjp(X x, Y, Ct g) {
 
 // 5 n log2(n) operations for n complex numbers, half of it for real ones.
 double fft_flops(const OpNode& op) {
-  const auto& [kind, sizes] = std::tie(attributes(op).kind, attributes(op).sizes);
+  const auto& [kind, sizes] = std::tie(fft_attributes(op).kind, fft_attributes(op).sizes);
   const bool is_real = kind == FftKind::kRfft || kind == FftKind::kIrfft;
   const auto& real_side = kind == FftKind::kRfft ? op.inputs[0].type() : op.outputs[0];
   return (is_real ? 2.5 : 5.0) * static_cast<double>(real_side.num_elements()) *
@@ -191,7 +191,7 @@ const OpRules fft_rules(
      .eval = eval_fft,
      .hlo =
          [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-           const auto& a = attributes(op);
+           const auto& a = fft_attributes(op);
            return HloValues{b.one("stablehlo.fft", x, op.outputs[0],
                                   fmt::format("fft_length = {}, fft_type = #stablehlo<fft_type {}>",
                                               mlir_array(a.sizes), mlir_kind(a.kind)))};
@@ -200,8 +200,8 @@ const OpRules fft_rules(
 
 // Emits the transform of the last `num_dims` dims of x. `last` is the size of the last dim of the
 // real side; none: that of x.
-Tensor apply(std::string_view name, FftKind kind, const Tensor& x, int64_t num_dims,
-             std::optional<int64_t> last = {}) {
+Tensor apply_fft(std::string_view name, FftKind kind, const Tensor& x, int64_t num_dims,
+                 std::optional<int64_t> last = {}) {
   if (num_dims < 1 || num_dims > 3 || num_dims > x.rank()) {
     shape_error(name, fmt::format("expected 1 to 3 dims to transform, got {}", num_dims), {x});
   }
@@ -212,17 +212,19 @@ Tensor apply(std::string_view name, FftKind kind, const Tensor& x, int64_t num_d
 
 }  // namespace
 
-Tensor fft(const Tensor& x, int64_t num_dims) { return apply("fft", FftKind::kFft, x, num_dims); }
+Tensor fft(const Tensor& x, int64_t num_dims) {
+  return apply_fft("fft", FftKind::kFft, x, num_dims);
+}
 Tensor ifft(const Tensor& x, int64_t num_dims) {
-  return apply("ifft", FftKind::kIfft, x, num_dims);
+  return apply_fft("ifft", FftKind::kIfft, x, num_dims);
 }
 Tensor rfft(const Tensor& x, int64_t num_dims) {
-  return apply("rfft", FftKind::kRfft, x, num_dims);
+  return apply_fft("rfft", FftKind::kRfft, x, num_dims);
 }
 Tensor irfft(const Tensor& x, std::optional<int64_t> size, int64_t num_dims) {
   if (!size && x.rank() > 0) size = 2 * (x.dim(-1) - 1);
   if (size) check_at_least("irfft", "a size", *size, 1, {x});
-  return apply("irfft", FftKind::kIrfft, x, num_dims, size);
+  return apply_fft("irfft", FftKind::kIrfft, x, num_dims, size);
 }
 
 }  // namespace axle

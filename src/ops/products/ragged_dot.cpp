@@ -36,11 +36,11 @@ struct RaggedAttributes : Attributes {
   std::string text() const override { return to_text(options); }
 };
 
-struct Sizes {
+struct RaggedSizes {
   int64_t o, i, m, k, n, g;
   int64_t rows() const { return o * i * m; }
 };
-Sizes sizes_of(const OpNode& op) {
+RaggedSizes ragged_sizes(const OpNode& op) {
   const Tensor &lhs = op.inputs[0], &sizes = op.inputs[2];
   return {lhs.dim(0), lhs.dim(1), lhs.dim(2), lhs.dim(3), op.inputs[1].dim(3), sizes.dim(2)};
 }
@@ -71,11 +71,11 @@ Type infer_result(const OpNode& op, const Shape& expected_rhs, Shape result) {
 }
 
 std::vector<Type> infer_ragged_dot(const OpNode& op) {
-  const auto [o, i, m, k, n, g] = sizes_of(op);
+  const auto [o, i, m, k, n, g] = ragged_sizes(op);
   return {infer_result(op, {o, g, k, n}, {o, i, m, n})};
 }
 std::vector<Type> infer_contracting(const OpNode& op) {
-  const auto [o, i, m, k, n, g] = sizes_of(op);
+  const auto [o, i, m, k, n, g] = ragged_sizes(op);
   return {infer_result(op, {o, i, m, n}, {o, g, k, n})};
 }
 
@@ -113,7 +113,7 @@ Values vjp_contracting(X x, Y, Ct g) {
 // Calls fn(first row, number of rows, index of the matrix) for every group. Rows are counted
 // through all lists.
 template <class Fn>
-void each_group(const Sizes& s, const HostTensor& sizes, Fn fn) {
+void each_group(const RaggedSizes& s, const HostTensor& sizes, Fn fn) {
   for (int64_t list = 0; list < s.o * s.i; ++list) {
     int64_t begin = 0;
     for (int64_t g = 0; g < s.g; ++g) {
@@ -136,7 +136,7 @@ HostTensor rows_of(const HostTensor& x, int64_t first, int64_t count, int64_t wi
 
 void eval_ragged_dot(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                      std::span<HostTensor> y) {
-  const Sizes s = sizes_of(op);
+  const RaggedSizes s = ragged_sizes(op);
   each_group(s, *x[2], [&](int64_t first, int64_t count, int64_t matrix) {
     HostTensor part(Type{y[0].dtype(), {count, s.n}});
     eval_dot({.a_contracting = {1}, .b_contracting = {0}}, rows_of(*x[0], first, count, s.k),
@@ -149,7 +149,7 @@ void eval_ragged_dot(const EvalOptions&, const OpNode& op, std::span<const HostT
 
 void eval_contracting(const EvalOptions& options, const OpNode& op,
                       std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-  const Sizes s = sizes_of(op);
+  const RaggedSizes s = ragged_sizes(op);
   const DType sum_dtype = options.stored({wide_dtype(op.outputs[0].dtype), {}}).dtype;
   HostTensor sum = y[0].astype(sum_dtype);
   each_group(s, *x[2], [&](int64_t first, int64_t count, int64_t matrix) {
@@ -172,7 +172,7 @@ void eval_contracting(const EvalOptions& options, const OpNode& op,
 // rows / kTile + g. XLA's CPU compiler refuses chlo.ragged_dot, and a masked product of all rows
 // with all matrices costs g times as much.
 
-int64_t tile_rows(const Sizes& s) {
+int64_t tile_rows(const RaggedSizes& s) {
   constexpr int64_t kLargest = 128;  // larger tiles of f32 or bf16 are no faster on CPUs
   constexpr int64_t kLeast = 8;
   const auto average = std::bit_ceil(static_cast<uint64_t>(s.m / s.g) + 1);
@@ -181,7 +181,7 @@ int64_t tile_rows(const Sizes& s) {
 
 // Returns, for each group: the number of tiles up to its end, the first row minus the rows of all
 // tiles before it, its last row + 1 and its matrix; and the number of all tiles.
-Values tile_tables(const Sizes& s, int64_t tile, const Tensor& sizes) {
+Values tile_tables(const RaggedSizes& s, int64_t tile, const Tensor& sizes) {
   const Shape shape = {s.o * s.i, s.g};
   const Tensor ends = minimum(cumsum(maximum(reshape(sizes, shape), 0), 1), s.m);
   const Tensor starts =
@@ -198,7 +198,7 @@ Values tile_tables(const Sizes& s, int64_t tile, const Tensor& sizes) {
 struct Tile {
   Tensor at, belongs, matrix;
 };
-Tile tile_of(const Tensor& i, const Values& tables, const Sizes& s, int64_t tile) {
+Tile tile_of(const Tensor& i, const Values& tables, const RaggedSizes& s, int64_t tile) {
   const Tensor group = reduce_sum(astype(tables[0] <= i, DType::kI32), {0});
   const Tensor first = dynamic_index_in_dim(tables[1], group) + i * tile;
   // The last tile of all moves inside, over rows of other tiles.
@@ -243,7 +243,7 @@ Tensor contract_tile(const OpNode& op, const Tile& tile, const Tensor& lhs, cons
 // Writes the loop. The operands and the sum have the shapes that the body works on.
 HloValue loop_over_tiles(const OpNode& op, HloBuilder& b, const HloValues& x, const Type& sum,
                          TileBody body) {
-  const Sizes s = sizes_of(op);
+  const RaggedSizes s = ragged_sizes(op);
   const int64_t tile = tile_rows(s);
   const auto tables =
       trace_part(op, {x[2].type}, [&](const Values& v) { return tile_tables(s, tile, v[0]); });
@@ -271,7 +271,7 @@ HloValue reshaped(HloBuilder& b, const HloValue& x, const Shape& shape) {
 }
 
 HloValues lower_ragged_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  const Sizes s = sizes_of(op);
+  const RaggedSizes s = ragged_sizes(op);
   const Type& y = op.outputs[0];
   if (y.num_elements() == 0 || s.g == 0) return {b.splat(y, 0)};
   const HloValue rows = loop_over_tiles(
@@ -281,7 +281,7 @@ HloValues lower_ragged_dot(const OpNode& op, HloBuilder& b, const HloValues& x) 
 }
 
 HloValues lower_contracting(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  const Sizes s = sizes_of(op);
+  const RaggedSizes s = ragged_sizes(op);
   const Type& y = op.outputs[0];
   if (y.num_elements() == 0 || s.rows() == 0) return {b.splat(y, 0)};
   const Type sum{wide_dtype(y.dtype), {s.o * s.g, s.k, s.n}};
@@ -293,7 +293,7 @@ HloValues lower_contracting(const OpNode& op, HloBuilder& b, const HloValues& x)
 
 // Each row is multiplied by one matrix. XLA counts the whole product of each tile.
 double ragged_flops(const OpNode& op) {
-  const Sizes s = sizes_of(op);
+  const RaggedSizes s = ragged_sizes(op);
   return 2.0 * static_cast<double>(s.rows()) * static_cast<double>(s.k) * static_cast<double>(s.n);
 }
 

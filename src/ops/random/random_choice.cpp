@@ -39,8 +39,8 @@ void check_enough(std::string_view op, int64_t drawn, int64_t n) {
 // high * 2^width + low. `multiplier` is 2^width modulo `span`. The result has less bias than one
 // word modulo `span`, for spans up to 2^(width / 2): for larger spans JAX's multiplier, which is
 // computed in words that wrap, is 0 and the high word drops out.
-Tensor reduced(const Tensor& high, const Tensor& low, const Tensor& multiplier,
-               const Tensor& span) {
+Tensor reduced_population(const Tensor& high, const Tensor& low, const Tensor& multiplier,
+                          const Tensor& span) {
   return remainder(remainder(high, span) * multiplier + remainder(low, span), span);
 }
 
@@ -56,8 +56,8 @@ Tensor randint_of(const Key& key, const Shape& shape, int64_t low, Word span, DT
     return broadcast_to(constant(HostTensor::scalar(value)), shape);
   };
   const Word half = static_cast<Word>((Word{1} << (kWidth / 2)) % span);
-  const Tensor drawn =
-      reduced(high_word, low_word, word(static_cast<Word>(half * half) % span), word(span));
+  const Tensor drawn = reduced_population(high_word, low_word,
+                                          word(static_cast<Word>(half * half) % span), word(span));
   return astype(drawn + word(static_cast<Word>(low)), dtype);
 }
 
@@ -120,8 +120,8 @@ Tensor randint(const Key& key, const Shape& shape, const Tensor& low, const Tens
   const Tensor from = broadcast_to(low, shape), to = broadcast_to(high, shape);
   const Tensor span = select(from < to, astype(to - from, word), 1);
   const Tensor half = remainder(full(shape, uint64_t{1} << (width / 2), word), span);
-  const Tensor drawn = reduced(bits(keys[0], width, shape), bits(keys[1], width, shape),
-                               remainder(half * half, span), span);
+  const Tensor drawn = reduced_population(bits(keys[0], width, shape), bits(keys[1], width, shape),
+                                          remainder(half * half, span), span);
   return from + astype(drawn, dtype);
 }
 

@@ -121,7 +121,7 @@ std::pair<Key, Key> halves(const Key& key) {
 }
 
 // Joins keys of threefry to keys of the same kind as `like`.
-Key joined(const Key& first, const Key& second, const Key& like) {
+Key joined_words(const Key& first, const Key& second, const Key& like) {
   const auto axis = static_cast<int64_t>(first.shape().size());
   return Key::wrap(concatenate({first.data(), second.data()}, axis), like.impl());
 }
@@ -135,7 +135,7 @@ Key rbg_split(const Key& key, int64_t n) {
     return Key::wrap(slice_in_dim(drawn, 0, 0, kDrawnPerKey * n, kDrawnPerKey), key.impl());
   }
   const auto [first, second] = halves(key);
-  return joined(threefry_split(first, n), threefry_split(second, n), key);
+  return joined_words(threefry_split(first, n), threefry_split(second, n), key);
 }
 
 Key rbg_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
@@ -145,7 +145,7 @@ Key rbg_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
     return Key::wrap(key.data() ^ index_in_dim(drawn, 0, -1), key.impl());
   }
   const auto [first, second] = halves(key);
-  return joined(threefry_fold_in(first, high, low), threefry_fold_in(second, high, low), key);
+  return joined_words(threefry_fold_in(first, high, low), threefry_fold_in(second, high, low), key);
 }
 
 Tensor rbg_bits(const Key& key, int width, const Shape& shape) {

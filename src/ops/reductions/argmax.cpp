@@ -46,8 +46,8 @@ EvalRule first_best(F better) {
 
 // Lowers to a reduction of (value, index) pairs. The left value wins if `direction` holds for
 // (left, right).
-HloValues lower(const char* direction, double (*init)(DType), const OpNode& op, HloBuilder& b,
-                const HloValues& x) {
+HloValues lower_arg(const char* direction, double (*init)(DType), const OpNode& op, HloBuilder& b,
+                    const HloValues& x) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type value{x[0].type.dtype, {}}, index{DType::kI32, {}};
   const HloValue indices = b.one("stablehlo.iota", {}, {DType::kI32, x[0].type.dims},
@@ -75,7 +75,7 @@ const OpRules argmax_rules({.name = "argmax",
                             .eval = first_best([](auto a, auto b) { return a > b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                  return lower("GT", lowest_value, op, b, x);
+                                  return lower_arg("GT", lowest_value, op, b, x);
                                 },
                             .cost = num_input_elements});
 
@@ -86,7 +86,7 @@ const OpRules argmin_rules({.name = "argmin",
                             .eval = first_best([](auto a, auto b) { return a < b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                  return lower("LT", highest_value, op, b, x);
+                                  return lower_arg("LT", highest_value, op, b, x);
                                 },
                             .cost = num_input_elements});
 

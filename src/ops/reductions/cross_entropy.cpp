@@ -18,7 +18,7 @@
 namespace axle {
 namespace {
 
-std::vector<Type> infer(const OpNode& op) {
+std::vector<Type> infer_cross_entropy(const OpNode& op) {
   const Type &logits = op.inputs[0].type(), &labels = op.inputs[1].type();
   Shape rows = logits.dims;
   if (rows.empty() || !is_float(logits.dtype))
@@ -55,7 +55,7 @@ Values vjp(X x, Y y, Ct g) {
 }
 
 const OpRules cross_entropy_rules({.name = "softmax_cross_entropy",
-                                   .infer = infer,
+                                   .infer = infer_cross_entropy,
                                    .batch = trailing_dims,
                                    .vjp = vjp,
                                    .eval = eval_composite<formula>,

@@ -16,7 +16,7 @@
 namespace axle {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 struct CumulativeAttributes : Attributes {
   CumulativeAttributes(int64_t a, bool r) : axis(a), reversed(r) {}
@@ -73,7 +73,7 @@ HloValues lower_windows(F combine, double init, const OpNode& op, HloBuilder& b,
 }
 
 template <class Combine>
-HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower_cumulative(const OpNode& op, HloBuilder& b, const HloValues& x) {
   return lower_windows([&](const HloValues& v) { return hlo_map(b, Combine::kHlo, v); },
                        Combine::identity(x[0].type.dtype), op, b, x);
 }
@@ -115,7 +115,7 @@ const OpRules cumsum_rules({.name = "cumsum",
                                   return Values{cumsum(g[0], a.axis, !a.reversed)};
                                 },
                             .eval = running(Add()),
-                            .hlo = lower<Add>,
+                            .hlo = lower_cumulative<Add>,
                             .cost = kElementwise});
 
 const OpRules cumprod_rules({.name = "cumprod",
@@ -123,7 +123,7 @@ const OpRules cumprod_rules({.name = "cumprod",
                              .batch = batch_cumulative,
                              .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
                              .eval = running(Multiply()),
-                             .hlo = lower<Multiply>,
+                             .hlo = lower_cumulative<Multiply>,
                              .cost = kElementwise});
 
 const OpRules cummax_rules({.name = "cummax",
@@ -131,7 +131,7 @@ const OpRules cummax_rules({.name = "cummax",
                             .batch = batch_cumulative,
                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
                             .eval = running(Larger()),
-                            .hlo = lower<Larger>,
+                            .hlo = lower_cumulative<Larger>,
                             .cost = kElementwise});
 
 const OpRules cummin_rules({.name = "cummin",
@@ -139,7 +139,7 @@ const OpRules cummin_rules({.name = "cummin",
                             .batch = batch_cumulative,
                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
                             .eval = running(Smaller()),
-                            .hlo = lower<Smaller>,
+                            .hlo = lower_cumulative<Smaller>,
                             .cost = kElementwise});
 
 // Writes logaddexp of two scalars, for the region of a StableHLO op.
@@ -162,35 +162,36 @@ const OpRules cumlogsumexp_rules(
      }),
      .hlo =
          [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-           return lower_windows([&](const HloValues& v) { return hlo_logaddexp(b, v); }, -kInfinity,
-                                op, b, x);
+           return lower_windows([&](const HloValues& v) { return hlo_logaddexp(b, v); },
+                                -kUnbounded, op, b, x);
          },
      .cost = kTranscendental});
 
-Tensor apply(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
+Tensor apply_cumulative(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
   return emit(rules, {x}, CumulativeAttributes(normalized_axis(rules.name(), x, axis), reversed));
 }
 
-Tensor apply_in_f32(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
-  return astype(apply(rules, astype(x, wide_dtype(x.dtype())), axis, reversed), x.dtype());
+Tensor cumulate_in_f32(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
+  return astype(apply_cumulative(rules, astype(x, wide_dtype(x.dtype())), axis, reversed),
+                x.dtype());
 }
 
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int64_t axis, bool reversed) {
-  return apply_in_f32(cumsum_rules, x, axis, reversed);
+  return cumulate_in_f32(cumsum_rules, x, axis, reversed);
 }
 Tensor cumprod(const Tensor& x, int64_t axis, bool reversed) {
-  return apply_in_f32(cumprod_rules, x, axis, reversed);
+  return cumulate_in_f32(cumprod_rules, x, axis, reversed);
 }
 Tensor cummax(const Tensor& x, int64_t axis, bool reversed) {
-  return apply(cummax_rules, x, axis, reversed);
+  return apply_cumulative(cummax_rules, x, axis, reversed);
 }
 Tensor cummin(const Tensor& x, int64_t axis, bool reversed) {
-  return apply(cummin_rules, x, axis, reversed);
+  return apply_cumulative(cummin_rules, x, axis, reversed);
 }
 Tensor cumlogsumexp(const Tensor& x, int64_t axis, bool reversed) {
-  return apply_in_f32(cumlogsumexp_rules, x, axis, reversed);
+  return cumulate_in_f32(cumlogsumexp_rules, x, axis, reversed);
 }
 
 }  // namespace axle

@@ -135,7 +135,7 @@ constexpr auto walk_reduced = [](const OpNode& op, const Shape& x, const Shape&,
 };
 
 template <class Combine>
-HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower_reduction(const OpNode& op, HloBuilder& b, const HloValues& x) {
   return {hlo_reduce(b, Combine::kHlo, x[0], Combine::identity(x[0].type.dtype),
                      op.attrs<ReduceAttributes>().axes)};
 }
@@ -145,7 +145,7 @@ const OpRules reduce_sum_rules({.name = "reduce_sum",
                                 .batch = batch_reduce,
                                 .vjp = sum_vjp,
                                 .eval = fold<Add>(walk_reduced),
-                                .hlo = lower<Add>,
+                                .hlo = lower_reduction<Add>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_prod_rules({.name = "reduce_prod",
@@ -153,7 +153,7 @@ const OpRules reduce_prod_rules({.name = "reduce_prod",
                                  .batch = batch_reduce,
                                  .vjp = prod_vjp,
                                  .eval = fold<Multiply>(walk_reduced),
-                                 .hlo = lower<Multiply>,
+                                 .hlo = lower_reduction<Multiply>,
                                  .cost = num_input_elements});
 
 const OpRules reduce_max_rules({.name = "reduce_max",
@@ -161,7 +161,7 @@ const OpRules reduce_max_rules({.name = "reduce_max",
                                 .batch = batch_reduce,
                                 .vjp = chooser_vjp,
                                 .eval = fold<Larger>(walk_reduced),
-                                .hlo = lower<Larger>,
+                                .hlo = lower_reduction<Larger>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_min_rules({.name = "reduce_min",
@@ -169,7 +169,7 @@ const OpRules reduce_min_rules({.name = "reduce_min",
                                 .batch = batch_reduce,
                                 .vjp = chooser_vjp,
                                 .eval = fold<Smaller>(walk_reduced),
-                                .hlo = lower<Smaller>,
+                                .hlo = lower_reduction<Smaller>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_and_rules({.name = "reduce_and",
@@ -177,7 +177,7 @@ const OpRules reduce_and_rules({.name = "reduce_and",
                                 .batch = batch_reduce,
                                 .vjp = no_gradient,
                                 .eval = fold<And>(walk_reduced),
-                                .hlo = lower<And>,
+                                .hlo = lower_reduction<And>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_or_rules({.name = "reduce_or",
@@ -185,7 +185,7 @@ const OpRules reduce_or_rules({.name = "reduce_or",
                                .batch = batch_reduce,
                                .vjp = no_gradient,
                                .eval = fold<Or>(walk_reduced),
-                               .hlo = lower<Or>,
+                               .hlo = lower_reduction<Or>,
                                .cost = num_input_elements});
 
 const OpRules reduce_xor_rules({.name = "reduce_xor",
@@ -193,7 +193,7 @@ const OpRules reduce_xor_rules({.name = "reduce_xor",
                                 .batch = batch_reduce,
                                 .vjp = no_gradient,
                                 .eval = fold<Xor>(walk_reduced),
-                                .hlo = lower<Xor>,
+                                .hlo = lower_reduction<Xor>,
                                 .cost = num_input_elements});
 
 Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,

@@ -20,12 +20,12 @@ std::vector<Type> infer_windows(const OpNode& op) {
   return {Type{x.dtype, num_windows(op, window_of(op), x.dims)}};
 }
 
-std::vector<Type> infer_sum(const OpNode& op) {
+std::vector<Type> infer_window_sum(const OpNode& op) {
   check_real_or_complex(op);
   return infer_windows(op);
 }
 
-std::vector<Type> infer_extremum(const OpNode& op) {
+std::vector<Type> infer_window_extremum(const OpNode& op) {
   check_numbers(op);
   return infer_windows(op);
 }
@@ -42,7 +42,7 @@ constexpr auto walk_windows = [](const OpNode& op, const Shape& x, const Shape& 
 };
 
 template <class Combine>
-HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower_window(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const DType dtype = x[0].type.dtype;
   return hlo_reduce_window(
       b, x, {b.splat({dtype, {}}, Combine::identity(dtype))}, window_of(op), op.outputs[0].dims,
@@ -55,18 +55,18 @@ double window_flops(const OpNode& op) {
   return static_cast<double>(op.outputs[0].num_elements()) * (size - 1);
 }
 
-Values sum_vjp(X x, Y, Ct g);
+Values window_sum_vjp(X x, Y, Ct g);
 
 const OpRules reduce_window_sum_rules({.name = "reduce_window_sum",
-                                       .infer = infer_sum,
+                                       .infer = infer_window_sum,
                                        .batch = batch_windows,
-                                       .vjp = sum_vjp,
+                                       .vjp = window_sum_vjp,
                                        .eval = fold<Add>(walk_windows),
-                                       .hlo = lower<Add>,
+                                       .hlo = lower_window<Add>,
                                        .cost = window_flops});
 
 // Each element gets the sum of the cotangents of the windows over it.
-Values sum_vjp(X x, Y y, Ct g) {
+Values window_sum_vjp(X x, Y y, Ct g) {
   const SlidingWindow back = transposed(window_of(x.op()), x[0].shape(), y[0].shape());
   return {emit(reduce_window_sum_rules, {g[0]}, SlidingAttributes(back))};
 }
@@ -78,22 +78,22 @@ Values selected_vjp(X x, Y, Ct g) {
 }
 
 const OpRules reduce_window_max_rules({.name = "reduce_window_max",
-                                       .infer = infer_extremum,
+                                       .infer = infer_window_extremum,
                                        .batch = batch_windows,
                                        .vjp = selected_vjp<WindowSelect::kLargest>,
                                        .eval = fold<Larger>(walk_windows),
-                                       .hlo = lower<Larger>,
+                                       .hlo = lower_window<Larger>,
                                        .cost = window_flops});
 
 const OpRules reduce_window_min_rules({.name = "reduce_window_min",
-                                       .infer = infer_extremum,
+                                       .infer = infer_window_extremum,
                                        .batch = batch_windows,
                                        .vjp = selected_vjp<WindowSelect::kLeast>,
                                        .eval = fold<Smaller>(walk_windows),
-                                       .hlo = lower<Smaller>,
+                                       .hlo = lower_window<Smaller>,
                                        .cost = window_flops});
 
-Tensor apply(const OpRules& rules, const Tensor& x, const Window& window) {
+Tensor apply_window(const OpRules& rules, const Tensor& x, const Window& window) {
   return emit(rules, {x}, SlidingAttributes(sliding_window(rules.name(), window, x.shape(), {x})));
 }
 
@@ -101,13 +101,13 @@ Tensor apply(const OpRules& rules, const Tensor& x, const Window& window) {
 
 Tensor reduce_window_sum(const Tensor& x, const Window& window) {
   const Tensor wide = astype(x, wide_dtype(x.dtype()));
-  return astype(apply(reduce_window_sum_rules, wide, window), x.dtype());
+  return astype(apply_window(reduce_window_sum_rules, wide, window), x.dtype());
 }
 Tensor reduce_window_max(const Tensor& x, const Window& window) {
-  return apply(reduce_window_max_rules, x, window);
+  return apply_window(reduce_window_max_rules, x, window);
 }
 Tensor reduce_window_min(const Tensor& x, const Window& window) {
-  return apply(reduce_window_min_rules, x, window);
+  return apply_window(reduce_window_min_rules, x, window);
 }
 
 }  // namespace axle

@@ -31,7 +31,9 @@ struct SelectAttributes : SlidingAttributes {
   }
 };
 
-const SelectAttributes& attributes(const OpNode& op) { return op.attrs<SelectAttributes>(); }
+const SelectAttributes& selection_attributes(const OpNode& op) {
+  return op.attrs<SelectAttributes>();
+}
 
 Shape example_shape(const Shape& x, const SelectAttributes& a) {
   return Shape(x.begin() + a.num_batch_dims, x.end());
@@ -40,7 +42,7 @@ Shape example_shape(const Shape& x, const SelectAttributes& a) {
 // Calls fn(offset in x, window) for each window that has elements, with the element it selects.
 template <class F>
 void each_selected(const OpNode& op, const HostTensor& x, const Shape& windows, F fn) {
-  const auto& a = attributes(op);
+  const auto& a = selection_attributes(op);
   std::vector<int64_t> selected(static_cast<size_t>(num_elements(windows)), -1);
   dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
     if constexpr (detail::Number<Computed<T>>) {
@@ -63,7 +65,7 @@ void each_selected(const OpNode& op, const HostTensor& x, const Shape& windows, 
 std::vector<Type> infer_positions(const OpNode& op) {
   check_numbers(op);
   const Type& x = op.inputs[0].type();
-  const auto& a = attributes(op);
+  const auto& a = selection_attributes(op);
   if (num_elements(example_shape(x.dims, a)) > std::numeric_limits<int32_t>::max())
     shape_error(op, fmt::format("expected fewer than 2^31 elements, got {}", to_text(x)));
   return {Type{DType::kI32, num_windows(op, a.window, x.dims)}};
@@ -73,7 +75,7 @@ void eval_positions(const EvalOptions&, const OpNode& op, std::span<const HostTe
                     std::span<HostTensor> y) {
   const auto out = y[0].values<int32_t>();
   std::ranges::fill(out, -1);
-  const int64_t size = num_elements(example_shape(x[0]->shape(), attributes(op)));
+  const int64_t size = num_elements(example_shape(x[0]->shape(), selection_attributes(op)));
   each_selected(op, *x[0], y[0].shape(), [&](size_t from, size_t w) {
     out[w] = static_cast<int32_t>(static_cast<int64_t>(from) % size);
   });
@@ -89,7 +91,7 @@ HloValue is_selected(HloBuilder& b, const SelectAttributes& a, const HloValue& x
 // Reduces pairs of an element and its position. Padding has the position -1 and is never selected.
 // Platforms reduce in any order, so equal elements are told apart by their positions.
 HloValues lower_positions(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  const auto& a = attributes(op);
+  const auto& a = selection_attributes(op);
   const bool largest = a.select == WindowSelect::kLargest;
   const Shape &shape = x[0].type.dims, example = example_shape(shape, a);
   const HloValue flat = b.one("stablehlo.iota", {}, {DType::kI32, {num_elements(example)}},
@@ -122,7 +124,7 @@ HloValues lower_positions(const OpNode& op, HloBuilder& b, const HloValues& x) {
 
 double selection_flops(const OpNode& op) {
   double flops = 1;
-  for (const SlidingDim& d : attributes(op).window) flops *= static_cast<double>(d.size);
+  for (const SlidingDim& d : selection_attributes(op).window) flops *= static_cast<double>(d.size);
   return flops * static_cast<double>(op.inputs.back().type().num_elements());
 }
 
@@ -130,7 +132,7 @@ const OpRules positions_rules({.name = "selected_positions",
                                .infer = infer_positions,
                                .batch =
                                    [](BatchX x) {
-                                     const auto& a = attributes(x.op());
+                                     const auto& a = selection_attributes(x.op());
                                      return emit_batched(
                                          x, SelectAttributes(with_batch_dim(a.window), a.select,
                                                              a.num_batch_dims + 1));
@@ -159,10 +161,10 @@ Tensor scatter_to_selected(const Tensor& x, const Tensor& source, const Tensor& 
                  x.shape());
 }
 
-std::vector<Type> infer_scatter(const OpNode& op) {
+std::vector<Type> infer_selection(const OpNode& op) {
   check_numbers(op);
   const Tensor &x = op.inputs[0], &source = op.inputs[1];
-  const SlidingWindow& window = attributes(op).window;
+  const SlidingWindow& window = selection_attributes(op).window;
   const Type expected{x.dtype(), num_windows(op, window, x.shape())};
   if (source.type() != expected)
     shape_error(op, fmt::format("expected a source of {}, got {}", to_text(expected),
@@ -172,8 +174,8 @@ std::vector<Type> infer_scatter(const OpNode& op) {
   return {x.type()};
 }
 
-void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
-                  std::span<HostTensor> y) {
+void eval_selection(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                    std::span<HostTensor> y) {
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     using C = Computed<T>;
     if constexpr (detail::Number<C>) {
@@ -187,8 +189,8 @@ void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTens
   });
 }
 
-HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  const auto& a = attributes(op);
+HloValues lower_selection(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const auto& a = selection_attributes(op);
   const Type element{x[0].type.dtype, {}};
   const HloRegion select{{element, element}, [&](const HloValues& v) {
                            return HloValues{is_selected(b, a, v[0], v[1])};
@@ -197,30 +199,30 @@ HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
                 mlir_window(a.window), {select, hlo_combiner(b, "add", element.dtype)})};
 }
 
-const OpRules scatter_rules({.name = "select_and_scatter_add",
-                             .infer = infer_scatter,
-                             .batch =
-                                 [](BatchX x) {
-                                   const auto& a = attributes(x.op());
-                                   return emit_batched(
-                                       x, SelectAttributes(with_batch_dim(a.window), a.select));
-                                 },
-                             .vjp =
-                                 [](X x, Y, Ct g) {
-                                   const Tensor positions =
-                                       emit(positions_rules, {x[0]}, x.op().attributes);
-                                   return Values{Tensor(), take_selected(g[0], positions)};
-                                 },
-                             .eval = eval_scatter,
-                             .hlo = lower_scatter,
-                             .cost = selection_flops});
+const OpRules selection_rules({.name = "select_and_scatter_add",
+                               .infer = infer_selection,
+                               .batch =
+                                   [](BatchX x) {
+                                     const auto& a = selection_attributes(x.op());
+                                     return emit_batched(
+                                         x, SelectAttributes(with_batch_dim(a.window), a.select));
+                                   },
+                               .vjp =
+                                   [](X x, Y, Ct g) {
+                                     const Tensor positions =
+                                         emit(positions_rules, {x[0]}, x.op().attributes);
+                                     return Values{Tensor(), take_selected(g[0], positions)};
+                                   },
+                               .eval = eval_selection,
+                               .hlo = lower_selection,
+                               .cost = selection_flops});
 
 }  // namespace
 
 Tensor select_and_scatter_add(const Tensor& x, const Tensor& source, const Window& window,
                               WindowSelect select) {
-  const auto sliding = sliding_window(scatter_rules.name(), window, x.shape(), {x, source});
-  return emit(scatter_rules, {x, source}, SelectAttributes(sliding, select));
+  const auto sliding = sliding_window(selection_rules.name(), window, x.shape(), {x, source});
+  return emit(selection_rules, {x, source}, SelectAttributes(sliding, select));
 }
 
 Tensor selected_positions(const Tensor& x, const Window& window, WindowSelect select) {
@@ -231,7 +233,7 @@ Tensor selected_positions(const Tensor& x, const Window& window, WindowSelect se
 Tensor add_to_selected(const Tensor& x, const Tensor& source, const SlidingWindow& window,
                        WindowSelect select) {
   const SelectAttributes a(window, select);
-  if (!is_dilated(window)) return emit(scatter_rules, {x, source}, a);
+  if (!is_dilated(window)) return emit(selection_rules, {x, source}, a);
   return scatter_to_selected(x, source, emit(positions_rules, {x}, a));
 }
 

@@ -16,7 +16,7 @@ int64_t covered(const SlidingDim& d) { return dilated_size(d.size, d.window_dila
 bool spans_few(int64_t n, int64_t d) {
   return checked_product(n, d).value_or(kMaxElements + 1) <= kMaxElements;
 }
-bool is_few(int64_t n) { return n >= -kMaxElements && n <= kMaxElements; }
+bool is_small_window(int64_t n) { return n >= -kMaxElements && n <= kMaxElements; }
 
 // Sets the padding that gives ceil(size / stride) windows.
 void pad_to_same(SlidingDim& d, int64_t size) {
@@ -61,14 +61,14 @@ SlidingWindow sliding_window(std::string_view op, const Window& window, const Sh
   };
   for (size_t d = 0; d < rank; ++d) {
     check_few(d, spans_few(out[d].size, out[d].window_dilation) &&
-                     spans_few(sizes[d], out[d].base_dilation) && is_few(out[d].stride));
+                     spans_few(sizes[d], out[d].base_dilation) && is_small_window(out[d].stride));
   }
   if (const auto& padding = window.padding.dims()) {
     check_count("padding", padding->size());
     for (size_t d = 0; d < rank; ++d) {
       out[d].low = (*padding)[d].low;
       out[d].high = (*padding)[d].high;
-      check_few(d, is_few(out[d].low) && is_few(out[d].high));
+      check_few(d, is_small_window(out[d].low) && is_small_window(out[d].high));
     }
   } else if (window.padding.rule() == PaddingRule::kSame) {
     for (size_t d = 0; d < rank; ++d) pad_to_same(out[d], sizes[d]);

@@ -50,17 +50,17 @@ const char* const kExtensionNames[] = {"GpuCustomCall",
                                        "XlaTransform"};
 
 std::string text_of(const pjrt::NamedValue& value) {
-  using Kind = pjrt::NamedValue::Kind;
+  using ValueKind = pjrt::NamedValue::Kind;
   switch (value.kind) {
-    case Kind::kString:
+    case ValueKind::kString:
       return std::string(value.string_value, value.value_size);
-    case Kind::kInt64:
+    case ValueKind::kInt64:
       return std::to_string(value.int64_value);
-    case Kind::kInt64List:
+    case ValueKind::kInt64List:
       return fmt::format("{}", fmt::join(std::span(value.int64_list_value, value.value_size), "."));
-    case Kind::kFloat:
+    case ValueKind::kFloat:
       return fmt::format("{}", value.float_value);
-    case Kind::kBool:
+    case ValueKind::kBool:
       return value.bool_value ? "true" : "false";
   }
   return "?";

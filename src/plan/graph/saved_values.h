@@ -17,10 +17,10 @@ struct SavedValue {
   int64_t iterations = 0;
   /// The op that computes the value, and the names that name(x, tag) gives it or its parts,
   /// "q_proj, qkv"; "" for none.
-  std::string op, name;
-  std::string layer;  // the layer of that op
+  std::string op = {}, name = {};
+  std::string layer = {};  // the layer of that op
   /// An op that reads the value in the backward pass, and its layer.
-  std::string reader, reader_layer;
+  std::string reader = {}, reader_layer = {};
   bool is_on_host = false;
   /// True for an argument of the step, which is in memory anyway. `op` is then its name.
   bool is_argument = false;

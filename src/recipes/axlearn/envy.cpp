@@ -20,7 +20,7 @@
 namespace axle {
 namespace {
 
-struct Size {
+struct EnvySize {
   int64_t num_layers, model_dim, num_heads, num_kv_heads, num_experts;
   DimFn hidden_dim;
   /// Groups of tokens for the dispatch.
@@ -34,7 +34,7 @@ Child<Projection> expert_projection(const DimAxes& in, const DimAxes& out) {
   return slot;
 }
 
-Child<Block> layer(const Size& s, Child<Block> feed_forward) {
+Child<Block> envy_layer(const EnvySize& s, Child<Block> feed_forward) {
   Attention::Config attention =
       normed_attention(s.num_heads, RoPE::Config{.theta = 5e5, .inner = FusedGroupedQKV::Config{}});
   attention.num_kv_heads = s.num_kv_heads;
@@ -42,7 +42,7 @@ Child<Block> layer(const Size& s, Child<Block> feed_forward) {
                                   .feed_forward = std::move(feed_forward)};
 }
 
-Child<Block> layers(const Size& s, NormPlace normed) {
+Child<Block> envy_layers(const EnvySize& s, NormPlace normed) {
   const Child<Mixer> dense =
       FeedForward::Config{.hidden_dim = s.hidden_dim, .gate = Linear::Config{.bias = false}};
   const Child<Mixer> sparse =
@@ -57,16 +57,16 @@ Child<Block> layers(const Size& s, NormPlace normed) {
                   .up = expert_projection("fsdp", kShardAxes),
                   .down = expert_projection(kShardAxes, "fsdp")};
   Pattern::Config out{.num_layers = s.num_layers,
-                      .pattern = {layer(s, normed(dense)), layer(s, normed(sparse))}};
+                      .pattern = {envy_layer(s, normed(dense)), envy_layer(s, normed(sparse))}};
   for (Child<Block>& slot : out.pattern) slot.options.remat = SaveDots{};
   return out;
 }
 
-LanguageModel envy_run(const Size& s, NormPlace normed) {
+LanguageModel envy_run(const EnvySize& s, NormPlace normed) {
   return {.decoder = {.model_dim = s.model_dim,
                       .vocab_size = 32 * kKi,
                       .max_seq_len = 8 * kKi,
-                      .layers = layers(s, normed)},
+                      .layers = envy_layers(s, normed)},
           .learner = {.max_step = 250'000},
           .tokens_per_batch = 8 * kMi,
           .seq_len = 8 * kKi,
@@ -85,7 +85,7 @@ Trainer::Config envy(const LanguageModel& m, const MupSimple& mup) {
   cfg.learner.get_if<Learner>()->optimizer = with_mup_simple(AdamW::Config{}, mup);
   return cfg;
 }
-Trainer::Config envy(const Size& s, MeshRules rules) {
+Trainer::Config envy(const EnvySize& s, MeshRules rules) {
   LanguageModel m = envy_run(s, &hybridnorm);
   std::ranges::move(m.mesh_rules, std::back_inserter(rules));
   m.mesh_rules = std::move(rules);
@@ -95,26 +95,26 @@ Trainer::Config envy(const Size& s, MeshRules rules) {
 const SaveNames kOffloadedProjections{
     .offload = {"q_proj", "k_proj", "v_proj", "attention_output"}};
 
-MeshRule rule(std::string machine, Fn<RematPolicy()> policy) {
+MeshRule envy_rule(std::string machine, Fn<RematPolicy()> policy) {
   MeshRule out = mesh_rule(std::move(machine), {.data = -1, .expert = 16, .fsdp = 16});
   out.modifiers.push_back(remat("**.pattern[*]", std::move(policy)));
   return out;
 }
 
 Trainer::Config envy_switch_base() {
-  return envy(
-      {.num_layers = 12,
-       .model_dim = 1536,
-       .num_heads = 12,
-       .num_kv_heads = 12,
-       .num_experts = 128,
-       .hidden_dim = ScaledDim{.scale = 4, .multiple_of = 128}},
-      {rule("tpu-v5p-(1024|2048)", SaveDots{}), rule("tpu-v6e-256", kOffloadedProjections)});
+  return envy({.num_layers = 12,
+               .model_dim = 1536,
+               .num_heads = 12,
+               .num_kv_heads = 12,
+               .num_experts = 128,
+               .hidden_dim = ScaledDim{.scale = 4, .multiple_of = 128}},
+              {envy_rule("tpu-v5p-(1024|2048)", SaveDots{}),
+               envy_rule("tpu-v6e-256", kOffloadedProjections)});
 }
 AXLE_REGISTER(envy_switch_base, "envy-Switch-Base")
 
 Trainer::Config envy_switch_large() {
-  MeshRule one_slice = rule("tpu-v6e-256", kOffloadedProjections);
+  MeshRule one_slice = envy_rule("tpu-v6e-256", kOffloadedProjections);
   one_slice.modifiers.push_back(SetFields::Config{.set = {{"learner.microbatches", "4"}}});
   return envy({.num_layers = 24,
                .model_dim = 2048,
@@ -122,8 +122,8 @@ Trainer::Config envy_switch_large() {
                .num_kv_heads = 16,
                .num_experts = 128,
                .hidden_dim = ScaledDim{.scale = 4, .multiple_of = 128}},
-              {rule("tpu-v5p-(1024|2048)", kOffloadedProjections),
-               rule("tpu-v6e-256-4", kOffloadedProjections), one_slice});
+              {envy_rule("tpu-v5p-(1024|2048)", kOffloadedProjections),
+               envy_rule("tpu-v6e-256-4", kOffloadedProjections), one_slice});
 }
 AXLE_REGISTER(envy_switch_large, "envy-Switch-Large")
 
@@ -164,15 +164,15 @@ AXLE_REGISTER(envy_test, "envy-test")
 // The same parts at a size that learns to write text in a minute on two cores.
 Trainer::Config envy_test_bytes() {
   return byte_model({.model_dim = 64,
-                     .layers = layers({.num_layers = 4,
-                                       .model_dim = 64,
-                                       .num_heads = 4,
-                                       .num_kv_heads = 2,
-                                       .num_experts = 4,
-                                       .hidden_dim = FixedDim{.dim = 96},
-                                       .outer_batch = 1,
-                                       .num_groups = 16},
-                                      &hybridnorm)});
+                     .layers = envy_layers({.num_layers = 4,
+                                            .model_dim = 64,
+                                            .num_heads = 4,
+                                            .num_kv_heads = 2,
+                                            .num_experts = 4,
+                                            .hidden_dim = FixedDim{.dim = 96},
+                                            .outer_batch = 1,
+                                            .num_groups = 16},
+                                           &hybridnorm)});
 }
 AXLE_REGISTER(envy_test_bytes, "envy-test-bytes")
 

@@ -15,14 +15,14 @@
 namespace axle {
 namespace {
 
-constexpr int64_t kSeqLen = 4 * kKi;
+constexpr int64_t kGalaSeqLen = 4 * kKi;
 
-struct Size {
+struct GalaSize {
   int64_t num_layers, model_dim, num_heads, tokens_per_batch, max_step;
   MeshRules rules;
 };
 
-Size gala_85M() {
+GalaSize gala_85M() {
   return {.num_layers = 12,
           .model_dim = 768,
           .num_heads = 12,
@@ -30,7 +30,7 @@ Size gala_85M() {
           .max_step = 400'000,
           .rules = {mesh_rule("tpu-v5litepod-256", {.data = -1})}};
 }
-Size gala_302M() {
+GalaSize gala_302M() {
   return {.num_layers = 24,
           .model_dim = 1024,
           .num_heads = 16,
@@ -38,7 +38,7 @@ Size gala_302M() {
           .max_step = 400'000,
           .rules = {mesh_rule("tpu-v5litepod-256", {.data = -1})}};
 }
-Size gala_1B() {
+GalaSize gala_1B() {
   return {.num_layers = 24,
           .model_dim = 2048,
           .num_heads = 32,
@@ -46,7 +46,7 @@ Size gala_1B() {
           .max_step = 300'000,
           .rules = {mesh_rule("tpu-v5litepod-256", {.data = -1, .fsdp = 8})}};
 }
-Size gala_7B() {
+GalaSize gala_7B() {
   return {.num_layers = 32,
           .model_dim = 4096,
           .num_heads = 32,
@@ -67,11 +67,11 @@ Attention::Config with_alibi(int64_t num_heads) {
 }
 Attention::Config with_sigmoid(int64_t num_heads) {
   Attention::Config out = with_alibi(num_heads);
-  out.core = SigmoidAttention::Config{.bias_len = kSeqLen};
+  out.core = SigmoidAttention::Config{.bias_len = kGalaSeqLen};
   return out;
 }
 
-Child<Block> layer(const Attention::Config& attention, NormPlace normed, int64_t multiple_of) {
+Child<Block> gala_layer(const Attention::Config& attention, NormPlace normed, int64_t multiple_of) {
   Child<Block> out = TransformerLayer::Config{
       .attention = normed(attention),
       .feed_forward = normed(
@@ -81,18 +81,18 @@ Child<Block> layer(const Attention::Config& attention, NormPlace normed, int64_t
   return out;
 }
 
-Trainer::Config gala(const Size& s, const Attention::Config& attention, NormPlace normed) {
+Trainer::Config gala(const GalaSize& s, const Attention::Config& attention, NormPlace normed) {
   MeshRules rules = s.rules;
   rules.push_back(cpu_rule());
   Trainer::Config cfg = language_model({
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = 32 * kKi,
-                  .max_seq_len = kSeqLen,
+                  .max_seq_len = kGalaSeqLen,
                   .layers = Repeat::Config{.num_layers = s.num_layers,
-                                           .layer = layer(attention, normed, 256)}},
+                                           .layer = gala_layer(attention, normed, 256)}},
       .learner = {.max_step = s.max_step},
       .tokens_per_batch = s.tokens_per_batch,
-      .seq_len = kSeqLen,
+      .seq_len = kGalaSeqLen,
       .mesh = all_axes({.fsdp = -1}),
       .mesh_rules = rules,
   });
@@ -101,7 +101,7 @@ Trainer::Config gala(const Size& s, const Attention::Config& attention, NormPlac
   return cfg;
 }
 
-Trainer::Config gala_rope(const Size& s) { return gala(s, with_rope(s.num_heads), &prenorm); }
+Trainer::Config gala_rope(const GalaSize& s) { return gala(s, with_rope(s.num_heads), &prenorm); }
 Trainer::Config gala_85M_rope() { return gala_rope(gala_85M()); }
 AXLE_REGISTER(gala_85M_rope, "gala-85M")
 Trainer::Config gala_302M_rope() { return gala_rope(gala_302M()); }
@@ -111,13 +111,15 @@ AXLE_REGISTER(gala_1B_rope, "gala-1B")
 Trainer::Config gala_7B_rope() { return gala_rope(gala_7B()); }
 AXLE_REGISTER(gala_7B_rope, "gala-7B")
 
-Trainer::Config gala_alibi(const Size& s) { return gala(s, with_alibi(s.num_heads), &hybridnorm); }
+Trainer::Config gala_alibi(const GalaSize& s) {
+  return gala(s, with_alibi(s.num_heads), &hybridnorm);
+}
 Trainer::Config gala_1B_alibi() { return gala_alibi(gala_1B()); }
 AXLE_REGISTER(gala_1B_alibi, "gala-1B-hybridnorm-alibi")
 Trainer::Config gala_7B_alibi() { return gala_alibi(gala_7B()); }
 AXLE_REGISTER(gala_7B_alibi, "gala-7B-hybridnorm-alibi")
 
-Trainer::Config gala_sigmoid(const Size& s) {
+Trainer::Config gala_sigmoid(const GalaSize& s) {
   return gala(s, with_sigmoid(s.num_heads), &hybridnorm);
 }
 Trainer::Config gala_sigmoid_85M() { return gala_sigmoid(gala_85M()); }
@@ -133,8 +135,8 @@ Trainer::Config gala_test() {
       .decoder = {.model_dim = 8,
                   .vocab_size = 32,
                   .max_seq_len = 64,
-                  .layers =
-                      Repeat::Config{.num_layers = 4, .layer = layer(with_rope(4), &prenorm, 16)}},
+                  .layers = Repeat::Config{.num_layers = 4,
+                                           .layer = gala_layer(with_rope(4), &prenorm, 16)}},
       .learner = {.max_step = 3000},
       .tokens_per_batch = 16 * 64,
       .seq_len = 64,

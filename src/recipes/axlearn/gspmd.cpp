@@ -17,7 +17,7 @@ namespace axle {
 namespace {
 
 // The two stages lie on two sides of the slow network.
-Mesh mesh() {
+Mesh gspmd_mesh() {
   Mesh out = all_axes({.pipeline = 2, .data = -1, .model = 8});
   out.axes.front().across = 2;
   return out;
@@ -48,7 +48,7 @@ Trainer::Config gspmd_16B() {
       .learner = {.max_step = 100'000},
       .tokens_per_batch = 512 * kSeqLen,
       .seq_len = kSeqLen,
-      .mesh = mesh(),
+      .mesh = gspmd_mesh(),
       .mesh_rules = {cpu_rule()},
   });
   auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();

@@ -16,7 +16,7 @@
 namespace axle {
 namespace {
 
-struct Size {
+struct HoneycrispSize {
   int64_t num_layers, model_dim, num_heads, num_kv_heads;
   DimFn hidden_dim;
   int64_t vocab_size = 48 * kKi, seq_len = 4 * kKi, rows, max_step, warmup_steps = 5000;
@@ -25,7 +25,7 @@ struct Size {
   MeshRules rules = {};
 };
 
-Trainer::Config honeycrisp(const Size& s) {
+Trainer::Config honeycrisp(const HoneycrispSize& s) {
   Attention::Config attention =
       normed_attention(s.num_heads, RoPE::Config{.theta = 5e5, .inner = FusedGroupedQKV::Config{}});
   attention.num_kv_heads = s.num_kv_heads;

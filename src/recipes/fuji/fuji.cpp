@@ -38,7 +38,7 @@ constexpr Version kV3Tiktoken{.vocab_size = 128256,
                               .max_step = 960 * kKi,
                               .rope_theta = 5e5};
 
-struct Size {
+struct FujiSize {
   int64_t num_layers, model_dim, num_heads, num_kv_heads;
   DimFn hidden_dim;
   double peak_lr = 3e-4;
@@ -48,7 +48,7 @@ struct Size {
   bool keeps_projections = false;
 };
 
-Trainer::Config fuji(const Size& s, const Version& v, Mesh mesh, FujiRules rules) {
+Trainer::Config fuji(const FujiSize& s, const Version& v, Mesh mesh, FujiRules rules) {
   rules.grouped_queries = s.num_kv_heads != s.num_heads;
   rules.untied_head = s.untied_head;
   Child<Block> layer = llama_layer({.num_heads = s.num_heads,

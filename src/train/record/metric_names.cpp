@@ -9,7 +9,7 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kLearner = "the learner", kSummaries = "summary";
+constexpr std::string_view kLearnerPrefix = "the learner", kSummaries = "summary";
 
 constexpr std::array kRecordNames = {
     RecordName{"step", "the record"},                // metrics_log.cpp
@@ -18,10 +18,10 @@ constexpr std::array kRecordNames = {
     RecordName{"not_finite", "the program"},         // programs.cpp
     RecordName{"skipped", "the program"},            // programs.cpp
     RecordName{kSummaries, "the program"},           // programs.cpp
-    RecordName{"grad_norm", kLearner},               // learn/learner.cpp
-    RecordName{"learning_rate", kLearner},           // learn/learner.cpp
-    RecordName{"param_norm", kLearner},              // learn/learner.cpp
-    RecordName{"update_norm", kLearner},             // learn/learner.cpp
+    RecordName{"grad_norm", kLearnerPrefix},         // learn/learner.cpp
+    RecordName{"learning_rate", kLearnerPrefix},     // learn/learner.cpp
+    RecordName{"param_norm", kLearnerPrefix},        // learn/learner.cpp
+    RecordName{"update_norm", kLearnerPrefix},       // learn/learner.cpp
     RecordName{"tokens_per_sec", "the trainer"},     // trainer.cpp
     RecordName{"mfu", "the trainer"},                // trainer.cpp
     RecordName{"hfu", "the trainer"},                // trainer.cpp
@@ -59,7 +59,7 @@ void check_model_metrics(std::string_view model, const Tree<Tensor>& metrics) {
 void check_learner_metrics(const Tree<Tensor>& metrics, const Tree<Tensor>& others) {
   for (const auto& [name, value] : metrics) {
     const auto owner = owner_of(name);
-    if (!owner.empty() && owner != kLearner) refuse("learner", name, owner);
+    if (!owner.empty() && owner != kLearnerPrefix) refuse("learner", name, owner);
     if (others.contains(name)) refuse("learner", name, "the model");
   }
 }

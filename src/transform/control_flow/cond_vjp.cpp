@@ -24,7 +24,7 @@ void add_new(Indices& list, size_t i) {
 }
 
 // What all branches together need.
-struct Plan {
+struct CondPlan {
   std::vector<Halves> branches;
   std::vector<Type> slots;       // types of the shared residuals
   std::vector<Indices> slot_of;  // for each branch and each of its residuals
@@ -33,8 +33,8 @@ struct Plan {
   Indices gradients;             // parameters to which some backward half gives a cotangent
 };
 
-Plan plan_branches(const OpNode& op, const std::vector<bool>& active) {
-  Plan plan;
+CondPlan plan_branches(const OpNode& op, const std::vector<bool>& active) {
+  CondPlan plan;
   const std::vector<bool> wants(op.outputs.size(), true);
   for (const auto& branch : op.regions) {
     Halves halves = split(make_joint(*branch, active, wants), nullptr);
@@ -52,8 +52,8 @@ Plan plan_branches(const OpNode& op, const std::vector<bool>& active) {
 }
 
 // Parameters: needed, slots, cotangents of the wanted results. Results: the gradients.
-std::shared_ptr<const Region> backward_branch(const Plan& plan, size_t branch,
-                                              const std::vector<Type>& types) {
+std::shared_ptr<const Region> backward_branch_of(const CondPlan& plan, size_t branch,
+                                                 const std::vector<Type>& types) {
   const Halves& halves = plan.branches[branch];
   return trace(
       [&](const Values& parameters) {
@@ -78,7 +78,7 @@ std::shared_ptr<const Region> backward_branch(const Plan& plan, size_t branch,
 
 Linearized linearize_cond(const OpNode& op, const Values& inputs, const std::vector<bool>& active) {
   // The first operand is the index; the branches take the others.
-  const Plan plan = plan_branches(op, std::vector<bool>(active.begin() + 1, active.end()));
+  const CondPlan plan = plan_branches(op, std::vector<bool>(active.begin() + 1, active.end()));
   std::vector<std::shared_ptr<const Region>> branches;
   for (size_t i = 0; i < plan.branches.size(); ++i)
     branches.push_back(forward_branch(plan.branches[i], plan.slots, plan.slot_of[i]));
@@ -92,7 +92,7 @@ Linearized linearize_cond(const OpNode& op, const Values& inputs, const std::vec
     const std::vector<Type> types = types_of(concatenate<Tensor>({std::span(in).subspan(1)}));
     std::vector<std::shared_ptr<const Region>> backward;
     for (size_t i = 0; i < plan.branches.size(); ++i)
-      backward.push_back(backward_branch(plan, i, types));
+      backward.push_back(backward_branch_of(plan, i, types));
     const Values found = emit_cond(std::move(backward), std::move(in));
     Values out(inputs.size());
     for (size_t i = 0; i < found.size(); ++i) out[1 + plan.gradients[i]] = found[i];

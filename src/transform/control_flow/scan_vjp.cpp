@@ -43,15 +43,15 @@ ValueSet loop_invariant(const Region& joint, size_t num_consts) {
 }
 
 // How the backward loop gets each residual.
-struct Plan {
+struct ScanPlan {
   std::vector<size_t> consts, xs;  // indices of the parameters that the backward loop reads
   Values const_values, xs_values;  // these parameters, as values of the joint region
   Values hoisted;                  // residuals computed once, from consts
   Values stacked;                  // residuals that the forward loop computes in each iteration
 };
 
-Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
-  Plan plan;
+ScanPlan plan_residuals(const Joint& joint, const ScanAttributes& a) {
+  ScanPlan plan;
   const Region& region = *joint.region;
   const ValueSet invariant = loop_invariant(region, a.num_consts);
   for (const Tensor& t : residuals(joint, nullptr)) {
@@ -80,7 +80,7 @@ Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
 //   Parameters, as carries:             sums of the const cotangents, carry cotangents
 //   Parameters, as xs:                  stacked, xs, cotangents of ys
 //   Results:                            the carries, then the cotangents of xs
-std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
+std::shared_ptr<Region> backward_body(const Joint& joint, const ScanPlan& plan,
                                       const ScanAttributes& a) {
   const Region& region = *joint.region;
   const size_t num_fixed = plan.const_values.size() + plan.hoisted.size();
@@ -138,7 +138,7 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
   }
   const Joint joint = make_joint(op.region(), active, wants, force, carried);
   const Region& region = *joint.region;
-  const Plan plan = plan_residuals(joint, a);
+  const ScanPlan plan = plan_residuals(joint, a);
 
   const Values parameters =
       concatenate<Tensor>({std::span(region.parameters()).first(joint.num_parameters)});

@@ -92,7 +92,7 @@ Linearized linearize_while(const OpNode& op, const Values&, const std::vector<bo
 
 // Returns the marks of the inputs, with every carry that some iteration batches. If the condition
 // is batched, all carries are: each example stops by itself.
-std::vector<bool> batched_through_loop(const OpNode& op, std::vector<bool> batched) {
+std::vector<bool> batched_through_while(const OpNode& op, std::vector<bool> batched) {
   const auto& a = op.attrs<WhileAttributes>();
   for (bool changed = true; changed;) {
     changed = false;
@@ -117,7 +117,7 @@ std::vector<bool> batched_through_loop(const OpNode& op, std::vector<bool> batch
 std::vector<Batched> batch_while(BatchX x) {
   const OpNode& op = x.op();
   const auto& a = op.attrs<WhileAttributes>();
-  const std::vector<bool> batched = batched_through_loop(op, batched_marks(x.values()));
+  const std::vector<bool> batched = batched_through_while(op, batched_marks(x.values()));
   Values inputs = operands_of(x);
   std::vector<Type> types;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -13,24 +13,24 @@ namespace {
 constexpr std::string_view kForward = "gated_silu", kBackward = "gated_silu_vjp";
 
 // (g, gate, x) -> the cotangents of gate and x.
-const Kernel backward{.name = kBackward,
-                      .fallback =
-                          [](const Values& v, const KernelAttributes&) {
-                            const Tensor &g = v[0], &gate = v[1], &x = v[2];
-                            const Tensor s = sigmoid(gate);
-                            return Values{g * x * (s + gate * s * (1 - s)), g * gate * s};
-                          },
-                      .batch = batch_in_front,
-                      .dims = "*, *, * -> *, *"};
+const Kernel backward_kernel{.name = kBackward,
+                             .fallback =
+                                 [](const Values& v, const KernelAttributes&) {
+                                   const Tensor &g = v[0], &gate = v[1], &x = v[2];
+                                   const Tensor s = sigmoid(gate);
+                                   return Values{g * x * (s + gate * s * (1 - s)), g * gate * s};
+                                 },
+                             .batch = batch_in_front,
+                             .dims = "*, *, * -> *, *"};
 
-const Kernel forward{
+const Kernel forward_kernel{
     .name = kForward,
     .fallback = [](const Values& v, const KernelAttributes&) { return Values{silu(v[0]) * v[1]}; },
     .vjp =
         [](X x, Y, Ct g) {
           KernelOptions options = kernel_options(x.op());
           if (!options.specs.empty()) options.specs.insert(options.specs.begin(), options.specs[0]);
-          return kernel_call(backward, {g[0], x[0], x[1]}, {}, options);
+          return kernel_call(backward_kernel, {g[0], x[0], x[1]}, {}, options);
         },
     .batch = batch_in_front,
     .dims = "*, * -> *"};
@@ -103,7 +103,7 @@ const KernelImplementation host_backward({.kernel = kBackward,
 Tensor gated_silu(const Tensor& gate, const Tensor& x, const KernelOptions& options) {
   if (gate.type() != x.type())
     shape_error("gated_silu", "expected a gate and an x of one type", {gate, x});
-  return kernel_call(forward, {gate, x}, {}, options)[0];
+  return kernel_call(forward_kernel, {gate, x}, {}, options)[0];
 }
 
 }  // namespace axle

@@ -57,7 +57,7 @@ Reflection reflection_of(const Tensor& column, const Tensor& i) {
           select(is_reflected, (target - pivot) / select(is_reflected, target, 1), 0)};
 }
 
-Values decompose(const Values& x) {
+Values decompose_qr(const Values& x) {
   const int64_t m = x[0].dim(0), n = x[0].dim(1);
   const ScanBody next_column = [](const Values& rest, const Values& i) -> ScanResult {
     const Reflection h = reflection_of(dynamic_index_in_dim(rest[0], i[0], 1), i[0]);
@@ -71,7 +71,7 @@ Values decompose(const Values& x) {
   return {q[0], triu(slice_in_dim(reduced.carry[0], 0, 0, n))};
 }
 
-Values qr_formula(const OpNode&, const Values& x) { return each_matrix(decompose, x); }
+Values qr_formula(const OpNode&, const Values& x) { return each_matrix(decompose_qr, x); }
 
 // With M = r gr^T - gq^T q and its lower triangle mirrored to a symmetric S: (gq + q S) r^-T.
 Values qr_vjp(X, Y y, Ct g) {

@@ -13,13 +13,13 @@ namespace axle {
 namespace {
 
 // What is done with the forward ops that the backward part needs.
-struct Plan {
+struct DivisionPlan {
   std::unordered_map<const OpNode*, Divided> divided;
   std::unordered_set<const OpNode*> recomputed;
 };
 
-Plan plan_ops(const Joint& joint, const ResidualPolicy& policy) {
-  Plan plan;
+DivisionPlan plan_ops(const Joint& joint, const ResidualPolicy& policy) {
+  DivisionPlan plan;
   const Region& region = *joint.region;
   const ValueMap<Tensor> names = kept_names(region, policy);
   ValueSet wanted;
@@ -51,9 +51,9 @@ Plan plan_ops(const Joint& joint, const ResidualPolicy& policy) {
 }
 
 // Emits the ops of a joint region into the current region.
-class Emitter {
+class HalfEmitter {
  public:
-  Emitter(const Plan& plan, ValueMap<Residual>& kept) : plan_(plan), kept_(kept) {}
+  HalfEmitter(const DivisionPlan& plan, ValueMap<Residual>& kept) : plan_(plan), kept_(kept) {}
 
   void set(const Tensor& value, const Tensor& copy) { forward_.set(value, copy); }
   Tensor forward(const Tensor& t) const { return forward_.at(t); }
@@ -101,7 +101,7 @@ class Emitter {
     again_.set_results(op, divided.again(needed, kept));
   }
 
-  const Plan& plan_;
+  const DivisionPlan& plan_;
   ValueMap<Residual>& kept_;
   Copies forward_, again_;
 };
@@ -128,14 +128,14 @@ Joint without_backward_ops(const Region& region, const std::vector<bool>& used) 
 }  // namespace
 
 Joint divide_ops(Joint joint, const ResidualPolicy& policy, ValueMap<Residual>& kept) {
-  const Plan plan = plan_ops(joint, policy);
+  const DivisionPlan plan = plan_ops(joint, policy);
   if (plan.divided.empty()) return joint;
   const Region& region = *joint.region;
   Joint out = joint;
   out.region = std::make_shared<Region>();
   {
     const TraceScope scope(*out.region);
-    Emitter emitter(plan, kept);
+    HalfEmitter emitter(plan, kept);
     for (const Tensor& p : region.parameters()) {
       emitter.set(p, out.region->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
     }

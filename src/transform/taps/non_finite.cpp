@@ -25,7 +25,7 @@ namespace {
 using Mark = int32_t;
 constexpr Mark kFinite = 0, kInf = 1, kNaN = 2;
 
-constexpr ObserveOptions kOptions{.while_iterations = 256};
+constexpr ObserveOptions kNonFiniteOptions{.while_iterations = 256};
 
 // All values of a region, in the order of their marks.
 Values values_of(const Region& region) {
@@ -185,9 +185,9 @@ std::set<const OpNode*> sources_of(const Values& values) {
 }
 
 // The marks of all values that `roots` come from.
-class Marks {
+class FiniteMarks {
  public:
-  Marks(const Region& program, const RunRegion& run, const Values& roots) {
+  FiniteMarks(const Region& program, const RunRegion& run, const Values& roots) {
     const std::set<const OpNode*> sources = sources_of(roots);
     const Observed observed = observe(
         program,
@@ -198,7 +198,7 @@ class Marks {
           });
           return marks.empty() ? Values{} : Values{concatenate(marks, 0)};
         },
-        kOptions);
+        kNonFiniteOptions);
     const std::vector<HostTensor> results = observed_values(observed, run);
     for (size_t i = 0; i < results.size(); ++i) {
       const RegionPath& path = observed.observations[i].path;
@@ -237,7 +237,7 @@ class Marks {
 
 class Search {
  public:
-  Search(const Region& program, Marks& marks) : program_(program), marks_(marks) {}
+  Search(const Region& program, FiniteMarks& marks) : program_(program), marks_(marks) {}
 
   void add(const Place& place, const Tensor& value) {
     const Mark mark = marks_.at(place, value);
@@ -333,16 +333,17 @@ class Search {
       case Repeats::kIterations:
         break;
     }
-    for (int64_t i = 0; i < runs.count.value_or(kOptions.while_iterations); ++i) add(at(i), result);
+    for (int64_t i = 0; i < runs.count.value_or(kNonFiniteOptions.while_iterations); ++i)
+      add(at(i), result);
   }
 
   const Region& program_;
-  Marks& marks_;
+  FiniteMarks& marks_;
   std::vector<Found> pending_;
   std::set<std::vector<int64_t>> seen_;
 };
 
-NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& marks,
+NonFiniteOrigin measure(const Region& program, const RunRegion& run, FiniteMarks& marks,
                         const Place& place, const Tensor& value) {
   const OpNode& op = *value.node();
   NonFiniteOrigin out{.scope = op.scope ? *op.scope : "",
@@ -367,7 +368,7 @@ NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& mark
         for (const Tensor& t : measured) rows.push_back(astype(statistics(copies.at(t)), dtype));
         return Values{concatenate(rows, 0), first_non_finite(copies.at(value))};
       },
-      kOptions);
+      kNonFiniteOptions);
   const std::vector<HostTensor> measures = observed_values(observed, run);
   const HostTensor& rows = measures[0];
   const auto n = static_cast<int64_t>(measured.size());
@@ -420,7 +421,8 @@ std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunR
     if (checked.back().rank() == 0) scalars.push_back(checked.back());
   }
   const Place top{.region = &program};
-  const auto found_in = [&](Marks& marks, const Values& roots) -> std::optional<NonFiniteOrigin> {
+  const auto found_in = [&](FiniteMarks& marks,
+                            const Values& roots) -> std::optional<NonFiniteOrigin> {
     Search search(program, marks);
     for (const Tensor& t : roots) search.add(top, t);
     const auto first = search.first();
@@ -428,12 +430,12 @@ std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunR
     return measure(program, run, marks, first->first, first->second);
   };
   if (!scalars.empty()) {
-    Marks marks(program, run, scalars);
+    FiniteMarks marks(program, run, scalars);
     if (auto origin = found_in(marks, scalars)) return origin;
   }
   Values all = checked;
   all.insert(all.end(), program.results().begin(), program.results().end());
-  Marks marks(program, run, all);
+  FiniteMarks marks(program, run, all);
   auto origin = found_in(marks, checked);
   return origin ? origin : found_in(marks, program.results());
 }

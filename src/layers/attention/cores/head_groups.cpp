@@ -16,7 +16,7 @@ namespace {
 
 // Repeats key or value heads to num_heads heads for the devices that share them. Does nothing if
 // the projection has repeated them already.
-Tensor repeat_heads(const Tensor& x_BSKH, int64_t num_heads) {
+Tensor repeat_key_heads(const Tensor& x_BSKH, int64_t num_heads) {
   const int64_t count = num_heads / x_BSKH.dim(2);
   return count == 1 ? x_BSKH : sharding_constraint(repeat(x_BSKH, count, 2), kWholeSequenceAxes);
 }
@@ -38,8 +38,8 @@ HeadGroups::HeadGroups(const Tensor& q_BTNH, const KeyValues& keys)
       num_shared_(num_shared_heads(q_BTNH, keys)),
       grouped_(num_shared_ != num_heads_) {
   q_ = grouped_ ? unflatten(q_BTNH, 2, {num_shared_, -1}) : q_BTNH;
-  k_ = repeat_heads(keys.k_BSKH, num_shared_);
-  v_ = repeat_heads(keys.v_BSKH, num_shared_);
+  k_ = repeat_key_heads(keys.k_BSKH, num_shared_);
+  v_ = repeat_key_heads(keys.v_BSKH, num_shared_);
 }
 
 // Grouped scores have T before G, since dot_general returns the dims in this order.

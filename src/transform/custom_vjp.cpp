@@ -67,7 +67,7 @@ void check_rule_cotangents(const OpNode& op, size_t num_captures, const Values& 
   }
   for (size_t i = 0; i < expected; ++i) {
     const Type& type = op.inputs[num_captures + i].type();
-    if (!cotangents[i] || cotangents[i].type() == type) continue;
+    if (!static_cast<bool>(cotangents[i]) || cotangents[i].type() == type) continue;
     shape_error(op, fmt::format("expected a cotangent of {} for argument {} of {}, got {}",
                                 to_text(type), i, name, describe(cotangents[i])));
   }
@@ -132,7 +132,7 @@ Backward batched_backward(Backward backward, std::vector<bool> arguments,
           Values computed = backward(
               concatenate<Tensor>({std::span(parameters).first(saved.size())}), of_outputs);
           for (const Tensor& t : computed) exists.push_back(static_cast<bool>(t));
-          std::erase_if(computed, [](const Tensor& t) { return !t; });
+          std::erase_if(computed, [](const Tensor& t) { return !static_cast<bool>(t); });
           return computed;
         },
         types);

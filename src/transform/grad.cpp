@@ -20,7 +20,7 @@ void check_cotangents(const Values& outputs, const Values& cotangents) {
                 outputs);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!cotangents[i]) continue;
+    if (!static_cast<bool>(cotangents[i])) continue;
     const Type& type = outputs[i].type();
     if (!is_differentiable(type.dtype)) {
       shape_error("vjp",

@@ -38,7 +38,12 @@ Values pull_back(const TapeEntry& entry, Values cotangents) {
 
 }  // namespace
 
-Tensor add_cotangents(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : a + b; }
+// Tests for empty tensors are written without "!", which with ops/elementwise/bitwise.h negates
+// predicates.
+Tensor add_cotangents(const Tensor& a, const Tensor& b) {
+  if (a && b) return a + b;
+  return a ? a : b;
+}
 Tensor instantiate(const Tensor& cotangent, const Type& type) {
   return cotangent ? cotangent : zeros(type.dims, type.dtype);
 }
@@ -87,7 +92,7 @@ Linearized linearize(const Region& region, const Values& arguments,
     const PhaseScope phase(Phase::kBackward);
     ValueMap<Tensor> ct;
     const auto accumulate = [&](const Tensor& value, const Tensor& g) {
-      if (!g || !state->active.contains(value)) return;
+      if (!static_cast<bool>(g) || !state->active.contains(value)) return;
       Tensor& sum = ct[value];
       sum = add_cotangents(sum, g);
     };

@@ -33,7 +33,7 @@ std::string differences(const NamedValues& expected, const NamedValues& got,
   };
   for (const auto& [name, before] : expected) {
     const Tensor* const after = find(got, name);
-    if (!after || !*after) {
+    if (!after || !static_cast<bool>(*after)) {
       add(name, fmt::format("{} is missing", to_text(before.type())));
     } else if (after->type() != before.type()) {
       add(name, fmt::format("{} {} {}", to_text(before.type()), became, describe(*after)));

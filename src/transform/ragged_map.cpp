@@ -182,7 +182,7 @@ class RaggedMap {
   }
 
   const Tensor& group_of_row() {
-    if (!group_of_row_) {
+    if (!static_cast<bool>(group_of_row_)) {
       group_of_row_ = searchsorted(cumsum(sizes_, 0), iota({rows_.size}, 0), SearchSide::kRight);
     }
     return group_of_row_;

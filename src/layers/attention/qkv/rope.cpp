@@ -88,7 +88,7 @@ QKVTensors RoPE::forward(const Tensor& x_BTD, const std::optional<Tensor>& posit
   };
   const Rotation of_queries = rotation(angles(x_BTD, positions_BT));
   x.q_BTNH = of_queries(x.q_BTNH);
-  if (!x.k_BSKH) return x;
+  if (!static_cast<bool>(x.k_BSKH)) return x;  // "!" may be that of predicates
   const Rotation of_keys =
       has_source() ? rotation(angles_of(iota({x.k_BSKH.dim(1)}, 0), frequencies_)) : of_queries;
   x.k_BSKH = of_keys(x.k_BSKH);

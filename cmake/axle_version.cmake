@@ -1,9 +1,9 @@
 # Tells src/base/version.cpp what it is: "0.1.0", in a release built from a git checkout "0.1.0+<commit>".
-# Only releases, so that a commit does not relink every test program.
+# Not in builds with tests, so that a commit does not relink every test program.
 
 set(AXLE_VERSION ${PROJECT_VERSION})
 find_package(Git QUIET)
-if(GIT_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
+if(GIT_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT AXLE_TESTS)
   execute_process(COMMAND ${GIT_EXECUTABLE} rev-parse --short HEAD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(commit MATCHES "^[0-9a-f]+$")

@@ -14,9 +14,9 @@ A page is run in a scratch folder of its own, from top to bottom:
 in a block of another kind. Every `axle VERB --flag` in the prose exists, and every flag of every verb is told of that verb: by a
 command line, or in a paragraph, a row of a table or the paragraph that leads to a table where the verb is named (`eval`) or "every verb" is.
 
-    check_docs.py --build build/debug [PAGE...]     run pages (default: all)
-    check_docs.py --build build/debug --write PAGE  write what the commands print now into the blocks below them
-    check_docs.py --build build/debug --flags       compare flags
+    check_docs.py --build build/release [PAGE...]     run pages (default: all)
+    check_docs.py --build build/release --write PAGE  write what the commands print now into the blocks below them
+    check_docs.py --build build/release --flags       compare flags
     check_docs.py --self-test
 
 Ends with 77 where no plugin is there to run anything.

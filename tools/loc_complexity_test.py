@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tests of tools/loc_complexity: its scorer, its fits, its worlds, and that a feature which edits an existing line fails.
 
-No test needs the library; the worlds that are built and run are those of `tools/loc_complexity worlds`.
+AXLE_BUILD names a build folder of Axle: with it, small worlds are built and run, one of them with a feature that does not
+compile and one with a feature that does nothing. Without it these tests are skipped.
 """
 
 import contextlib
@@ -163,6 +164,42 @@ class Command(unittest.TestCase):
         code, text = run_command("peers")
         self.assertEqual(code, 0)
         self.assertEqual(text.count("\n"), 2 + len(peers.stored()))
+
+
+@unittest.skipUnless(os.environ.get("AXLE_BUILD"), "AXLE_BUILD names no build folder of Axle")
+class Built(unittest.TestCase):
+    """The check of the check: worlds that are built and run fail for a feature that is wrong."""
+
+    LORA = next(feature for feature in features.FEATURES if feature.name == "lora")
+
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.work = pathlib.Path(scratch.name)
+        subprocess.run(["cmake", "--install", os.environ["AXLE_BUILD"], "--prefix", str(cls.work / "prefix")], check=True, stdout=subprocess.DEVNULL)
+
+    def run_with_lora(self, text):
+        """The exit code and the output for worlds with a feature `lora` of this source."""
+        (self.work / "features/lora").mkdir(parents=True, exist_ok=True)
+        (self.work / "features/lora/lora.cpp").write_text(text, encoding="utf-8")
+        self.addCleanup(setattr, features, "FEATURES", features.FEATURES)
+        features.FEATURES = [dataclasses.replace(self.LORA, folder=self.work / "features")]
+        return run_command("worlds", "--prefix", str(self.work / "prefix"), "--work", str(self.work / "world"), "--unity", "8",
+                           "--sizes", "1x1", "2x1", "1x2", "2x2")
+
+    def test_faults_of_a_feature(self):
+        source = (self.LORA.folder / "lora/lora.cpp").read_text(encoding="utf-8")
+        code, text = self.run_with_lora(source)
+        self.assertEqual(code, 0, text)
+        code, text = self.run_with_lora(source + "#error LoRA is broken\n")
+        self.assertEqual(code, 1, text)
+        self.assertIn("LoRA is broken", text)
+        idle = re.sub(r"\{ modify_each\(.*?\); \}", "{ (void)world; }", source)
+        self.assertNotEqual(idle, source)
+        code, text = self.run_with_lora(idle)
+        self.assertEqual(code, 1, text)
+        self.assertRegex(text, "lora, world of . experiments?: .* expected the config of its twin|expected some experiment to change, got none")
 
 
 class Page(unittest.TestCase):

@@ -2,10 +2,10 @@
 """Counts the tests of a ctest run by label, tells why tests were skipped, one line a reason; fails if tests were
 skipped that had all they need.
 
-  test_report.py RESULTS.xml LIST.json [--required LABEL]...
+  test_report.py RESULTS.xml LIST.json [--required LABEL]... [--slowest N]
 
 RESULTS is ctest's --output-junit, LIST its --show-only=json-v1 (the labels); --required names a label whose tests may
-not be skipped here.
+not be skipped here; --slowest names the N tests that took longest.
 """
 
 import argparse
@@ -62,15 +62,26 @@ def report(results, listing, required):
     return len(forbidden)
 
 
+def print_slowest(results, labels, count):
+    tests = sorted(results.iter("testcase"), key=lambda case: -float(case.get("time", 0)))[:count]
+    if tests:
+        print("\nslowest")
+    for case in tests:
+        print(f"{float(case.get('time', 0)):9.1f} s  {case.get('name')} ({', '.join(labels.get(case.get('name'), ['unit']))})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results")
     parser.add_argument("listing")
     parser.add_argument("--required", action="append", default=[])
+    parser.add_argument("--slowest", type=int, default=0)
     arguments = parser.parse_args()
     with open(arguments.listing, encoding="utf-8") as file:
         listing = json.load(file)
-    return 1 if report(xml.parse(arguments.results), listing, arguments.required) else 0
+    results = xml.parse(arguments.results)
+    print_slowest(results, labels_of_tests(listing), arguments.slowest)
+    return 1 if report(results, listing, arguments.required) else 0
 
 
 if __name__ == "__main__":

@@ -276,7 +276,7 @@ class Dev(unittest.TestCase):
         done, calls = self.run_dev("test", {"dpkg-query": self.MISSING_SHELLS, "apt-get": self.NO_NETWORK})
         self.assertIn("apt-get install -y --no-install-recommends zsh fish", calls)
         self.assertIn("the shells that are not here: apt-get failed: E: no network", done.stdout)
-        self.assertIn("ctest --test-dir build/debug --parallel", calls)
+        self.assertIn("ctest --test-dir build/release --parallel", calls)
 
     def test_packages_that_cannot_be_had_end_it(self):
         done, calls = self.run_dev("test", {"dpkg-query": "exit 1", "apt-get": self.NO_NETWORK})

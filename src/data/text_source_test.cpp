@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-std::unique_ptr<Source> build(TextSource::Config cfg) {
+std::unique_ptr<Source> build_source(TextSource::Config cfg) {
   return Child<Source>(std::move(cfg)).build({}, {.path = "input.source"});
 }
 
@@ -44,21 +44,21 @@ class TextSourceTest : public ::testing::Test {
 
 TEST_F(TextSourceTest, AFileIsOneDocumentWithoutItsByteOrderMark) {
   replace_file(path_, "\xef\xbb\xbfone\n\ntwo\r\n");
-  const auto source = build({.path = path_});
+  const auto source = build_source({.path = path_});
   EXPECT_THAT(texts(*source), ElementsAre("one\n\ntwo\r\n"));
   EXPECT_THAT(places(*source), ElementsAre(path_ + ":1"));
 }
 
 TEST_F(TextSourceTest, ParagraphsEndAtBlankLines) {
   replace_file(path_, "\n \na\nb\n\n\t\r\nc\r\nd");
-  const auto source = build({.path = path_, .unit = DocumentUnit::kParagraph});
+  const auto source = build_source({.path = path_, .unit = DocumentUnit::kParagraph});
   EXPECT_THAT(texts(*source), ElementsAre("a\nb\n", "c\r\nd"));
   EXPECT_THAT(places(*source), ElementsAre(path_ + ":3", path_ + ":7"));
 }
 
 TEST_F(TextSourceTest, LinesComeWithoutTheirEnds) {
   replace_file(path_, "emma\r\n\nolivia\n ava");
-  const auto source = build({.path = path_, .unit = DocumentUnit::kLine});
+  const auto source = build_source({.path = path_, .unit = DocumentUnit::kLine});
   EXPECT_THAT(texts(*source), ElementsAre("emma", "olivia", " ava"));
   EXPECT_THAT(places(*source), ElementsAre(path_ + ":1", path_ + ":3", path_ + ":4"));
 }
@@ -69,13 +69,13 @@ TEST_F(TextSourceTest, AFolderIsReadInTheOrderOfItsPaths) {
   replace_file(dir_ / "c/b/z.txt", "third");
   replace_file(dir_ / "a.txt", "first");
   replace_file(dir_ / "notes.md", "not text");
-  EXPECT_THAT(texts(*build({.path = dir_.path().string()})),
+  EXPECT_THAT(texts(*build_source({.path = dir_.path().string()})),
               ElementsAre("first", "second", "third"));
 }
 
 TEST_F(TextSourceTest, MissingEmptyAndUnreadableTextIsNamed) {
   const auto message = [](const std::string& path) {
-    return error_of<DataError>([&] { build({.path = path}); });
+    return error_of<DataError>([&] { build_source({.path = path}); });
   };
   EXPECT_THAT(message(path_),
               HasSubstr(path_ + ": expected a text file or a folder of them, got nothing there"));
@@ -94,7 +94,7 @@ TEST_F(TextSourceTest, MissingEmptyAndUnreadableTextIsNamed) {
 TEST_F(TextSourceTest, BadBytesAreNamedByFileLineAndByte) {
   replace_file(path_, "good\nalso good\nbad \xff here\nlast");
   for (const auto unit : {DocumentUnit::kFile, DocumentUnit::kParagraph, DocumentUnit::kLine}) {
-    EXPECT_THAT([&] { build({.path = path_, .unit = unit}); },
+    EXPECT_THAT([&] { build_source({.path = path_, .unit = unit}); },
                 ThrowsMessage<DataError>(path_ + ":3: not valid UTF-8 at byte 5" +
                                          (unit == DocumentUnit::kFile
                                               ? ""
@@ -106,7 +106,7 @@ TEST_F(TextSourceTest, BadBytesAreNamedByFileLineAndByte) {
 TEST_F(TextSourceTest, SkippedDocumentsAreCountedAndTold) {
   replace_file(path_, "good\n\xc3(\nfine\n\x80\n");
   const auto source =
-      build({.path = path_, .unit = DocumentUnit::kLine, .on_error = OnError::kSkip});
+      build_source({.path = path_, .unit = DocumentUnit::kLine, .on_error = OnError::kSkip});
   EXPECT_THAT(texts(*source), ElementsAre("good", "fine"));
   EXPECT_EQ(source->skipped().count, 2);
   EXPECT_THAT(
@@ -116,14 +116,14 @@ TEST_F(TextSourceTest, SkippedDocumentsAreCountedAndTold) {
           path_ +
               ":4: not valid UTF-8 at byte 1; skipped (input.source.on_error = skip, 2 so far)"));
   replace_file(path_, "\xff");
-  EXPECT_THAT([&] { build({.path = path_, .on_error = OnError::kSkip}); },
+  EXPECT_THAT([&] { build_source({.path = path_, .on_error = OnError::kSkip}); },
               ThrowsMessage<DataError>(HasSubstr("got no document; 1 skipped")));
 }
 
 TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   const auto message = [&](const std::string& name, const std::string& bytes) {
     replace_file(dir_ / name, bytes);
-    return error_of<DataError>([&] { build({.path = dir_ / name}); });
+    return error_of<DataError>([&] { build_source({.path = dir_ / name}); });
   };
   const auto got = [](const std::string& what) {
     return HasSubstr(": expected plain UTF-8 text, got " + what + "; only plain text is supported");
@@ -146,7 +146,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
        {"{\"a\": 1}\nis what a program prints\n", "{}\n{}\n", "{\nint x;\n}\n"})
     EXPECT_EQ(message("fine.txt", text), "no error");
 
-  const auto source = build({.path = dir_.path().string(), .on_error = OnError::kSkip});
+  const auto source = build_source({.path = dir_.path().string(), .on_error = OnError::kSkip});
   EXPECT_EQ(source->num_files(), 1);
   EXPECT_EQ(to_text(source->skipped()),
             "8 skipped (1 JSON, 1 UTF-16, 5 not *.txt, 1 with NUL bytes)");
@@ -159,7 +159,7 @@ TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
     replace_file(dir_ / name, "text");
     std::filesystem::resize_file(dir_ / name, 200 << 20);
   }
-  const Thrown error = thrown_by([&] { build({.path = dir_.path().string()}); });
+  const Thrown error = thrown_by([&] { build_source({.path = dir_.path().string()}); });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
   EXPECT_THAT(error.message,
               HasSubstr(dir_.path().string() + ": expected 400.0 MiB of host memory for its text"));
@@ -170,9 +170,9 @@ TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
   while (text.size() < 8 << 20) text += "x\n\n";
   replace_file(path_, text);
   const LittleMemory little(128 << 20);
-  EXPECT_THAT(error_of<Error>([&] { build({.path = path_}); }), "no error");
+  EXPECT_THAT(error_of<Error>([&] { build_source({.path = path_}); }), "no error");
   for (const auto unit : {DocumentUnit::kParagraph, DocumentUnit::kLine}) {
-    EXPECT_THAT(error_of<Error>([&] { build({.path = path_, .unit = unit}); }),
+    EXPECT_THAT(error_of<Error>([&] { build_source({.path = path_, .unit = unit}); }),
                 HasSubstr(" of host memory for its documents, got "));
   }
 }
@@ -182,7 +182,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNotReadToItsEnd) {
   for (const std::string& bad : {std::string(10, '\0'), std::string("\xff\xff but long")}) {
     replace_file(path_, text + bad);
     const auto message = [&](DocumentUnit unit) {
-      return error_of<DataError>([&] { build({.path = path_, .unit = unit}); });
+      return error_of<DataError>([&] { build_source({.path = path_, .unit = unit}); });
     };
     for (const auto unit : {DocumentUnit::kFile, DocumentUnit::kParagraph, DocumentUnit::kLine}) {
       std::filesystem::resize_file(path_, text.size() + bad.size());
@@ -204,12 +204,12 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
   fs::create_directory_symlink(dir_.path(), dir_ / "a/b/top");  // a loop
   fs::create_directory_symlink(dir_ / "a", dir_ / "copy");
   fs::create_symlink(dir_ / "a/one.txt", dir_ / "z.txt");
-  const auto source = build({.path = dir_.path().string()});
+  const auto source = build_source({.path = dir_.path().string()});
   EXPECT_THAT(texts(*source), ElementsAre("two", "one"));
   EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 reached again by links)");
 
   fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
-  EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),
+  EXPECT_THAT(error_of<DataError>([&] { build_source({.path = dir_.path().string()}); }),
               HasSubstr("broken.txt: expected a file, got a link to nothing"));
 }
 
@@ -220,20 +220,20 @@ TEST_F(TextSourceTest, AFileBelowAFolderThatMayNotBeReadIsNoLink) {
   replace_file(dir_ / "folder/a.txt", "text");
   fs::permissions(dir_ / "folder", fs::perms(0444));  // can be listed, not searched
   const std::string error =
-      error_of_unprivileged<DataError>([&] { build({.path = dir_.path().string()}); });
+      error_of_unprivileged<DataError>([&] { build_source({.path = dir_.path().string()}); });
   EXPECT_THAT(error, HasSubstr("folder/a.txt: cannot read: Permission denied"));
   fs::permissions(dir_ / "folder", fs::perms(0755));
 }
 
 TEST_F(TextSourceTest, AFileThatIsNoneIsRefusedWithoutWaiting) {
   ASSERT_EQ(::mkfifo((dir_ / "fifo.txt").c_str(), 0600), 0);
-  EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),
+  EXPECT_THAT(error_of<DataError>([&] { build_source({.path = dir_.path().string()}); }),
               HasSubstr("fifo.txt: expected a regular file, got a FIFO"));
 }
 
 TEST_F(TextSourceTest, LaterChangesOfAFileHaveNoEffect) {
   replace_file(path_, "as it was");
-  const auto source = build({.path = path_});
+  const auto source = build_source({.path = path_});
   std::filesystem::resize_file(path_, 0);
   EXPECT_THAT(texts(*source), ElementsAre("as it was"));
 }

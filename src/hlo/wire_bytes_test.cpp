@@ -7,15 +7,16 @@ namespace {
 
 // Two nodes of four devices each.
 const std::vector<int64_t> kTwoNodes = {0, 0, 0, 0, 1, 1, 1, 1};
-const ReplicaGroups kAll = {{0, 1, 2, 3, 4, 5, 6, 7}}, kNodes = {{0, 1, 2, 3}, {4, 5, 6, 7}},
+const ReplicaGroups kWireBytesAll = {{0, 1, 2, 3, 4, 5, 6, 7}},
+                    kNodes = {{0, 1, 2, 3}, {4, 5, 6, 7}},
                     kAcross = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
 TEST(WireBytes, AnAllReduceSendsTwiceWhatAGatherSends) {
   for (const char* kind : {"all-gather", "reduce-scatter"}) {
     EXPECT_EQ(wire_bytes(kind, 800, {{0, 1}}, {}), (WireBytes{.fast = 400})) << kind;
-    EXPECT_EQ(wire_bytes(kind, 800, kAll, {}), (WireBytes{.fast = 700})) << kind;
+    EXPECT_EQ(wire_bytes(kind, 800, kWireBytesAll, {}), (WireBytes{.fast = 700})) << kind;
   }
-  EXPECT_EQ(wire_bytes("all-reduce", 800, kAll, {}), (WireBytes{.fast = 1400}));
+  EXPECT_EQ(wire_bytes("all-reduce", 800, kWireBytesAll, {}), (WireBytes{.fast = 1400}));
 }
 
 TEST(WireBytes, GroupsWithinANodeUseTheFastNetworkAlone) {
@@ -26,9 +27,12 @@ TEST(WireBytes, GroupsWithinANodeUseTheFastNetworkAlone) {
 // An all-gather of 800 B: each node receives the other node's half (400 B) once, a quarter of it
 // through each of its four devices. Then all bytes are distributed within the node.
 TEST(WireBytes, GroupsOverNodesShareTheSlowNetwork) {
-  EXPECT_EQ(wire_bytes("all-gather", 800, kAll, kTwoNodes), (WireBytes{.fast = 600, .slow = 100}));
-  EXPECT_EQ(wire_bytes("all-reduce", 800, kAll, kTwoNodes), (WireBytes{.fast = 1200, .slow = 200}));
-  EXPECT_EQ(wire_bytes("all-to-all", 800, kAll, kTwoNodes), (WireBytes{.fast = 300, .slow = 400}));
+  EXPECT_EQ(wire_bytes("all-gather", 800, kWireBytesAll, kTwoNodes),
+            (WireBytes{.fast = 600, .slow = 100}));
+  EXPECT_EQ(wire_bytes("all-reduce", 800, kWireBytesAll, kTwoNodes),
+            (WireBytes{.fast = 1200, .slow = 200}));
+  EXPECT_EQ(wire_bytes("all-to-all", 800, kWireBytesAll, kTwoNodes),
+            (WireBytes{.fast = 300, .slow = 400}));
 }
 
 TEST(WireBytes, PermutesCountWhereTheyGo) {

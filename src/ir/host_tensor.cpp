@@ -21,6 +21,22 @@ std::byte* allocate(const Type& type) {
   return new (kAlignment) std::byte[static_cast<size_t>(std::max<int64_t>(bytes, 1))];
 }
 
+// A type that holds every value of the element type T. Conversions go through it: a function for
+// each pair of element types would be 361.
+template <class T>
+using Wide = std::conditional_t<
+    kIsComplex<T>, std::complex<double>,
+    std::conditional_t<std::is_floating_point_v<Computed<T>>, Computed<T>,
+                       std::conditional_t<std::is_signed_v<Computed<T>>, int64_t, uint64_t>>>;
+
+// Converts the elements to those of `out` from `at` on.
+template <class W>
+void narrow(std::span<const W> from, HostTensor& out, size_t at) {
+  dispatch_any(out.dtype(), [&]<class To>(std::type_identity<To>) {
+    std::ranges::transform(from, out.values<To>().subspan(at).begin(), convert_element<To, W>);
+  });
+}
+
 }  // namespace
 
 void HostTensor::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
@@ -59,9 +75,18 @@ HostTensor HostTensor::astype(DType to) const {
   if (to == dtype()) return *this;
   HostTensor out(Type{to, shape()});
   dispatch_any(dtype(), [&]<class From>(std::type_identity<From>) {
-    dispatch_any(to, [&]<class To>(std::type_identity<To>) {
-      std::ranges::transform(values<From>(), out.values<To>().begin(), convert_element<To, From>);
-    });
+    using W = Wide<From>;
+    const auto from = values<From>();
+    if constexpr (std::is_same_v<W, From>) {
+      narrow<W>(from, out, 0);
+    } else {
+      std::array<W, 1024> wide;
+      for (size_t at = 0; at < from.size(); at += wide.size()) {
+        const auto block = from.subspan(at, std::min(wide.size(), from.size() - at));
+        std::ranges::transform(block, wide.begin(), convert_element<W, From>);
+        narrow<W>(std::span(wide).first(block.size()), out, at);
+      }
+    }
   });
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
@@ -67,6 +68,23 @@ void verify_phases(const Region& region, size_t num_parameters, size_t num_resul
     }
   }
   for (const Tensor& t : std::span(region.results()).first(num_results)) check_use(t, "return");
+}
+
+namespace {
+bool is_asked_to_verify() {
+  static const bool asked = environment_variable("AXLE_VERIFY") == "1";
+  return asked;
+}
+}  // namespace
+
+void verify_if_asked(const Region& region) {
+  if (is_asked_to_verify()) verify(region);
+}
+
+void verify_joint_if_asked(const Region& region, size_t num_parameters, size_t num_results) {
+  if (!is_asked_to_verify()) return;
+  verify(region);
+  verify_phases(region, num_parameters, num_results);
 }
 
 }  // namespace axle

@@ -8,7 +8,7 @@ namespace axle {
 /// Checks that operands are defined before use inside the same region, that each op infers its
 /// recorded types, and that nested regions are closed. The infer rule of an op with regions also
 /// checks that they fit its operands and its attributes. Throws InternalError naming the op.
-/// Transforms call it in debug builds.
+/// Transforms call it through verify_if_asked.
 void verify(const Region& region);
 
 /// Checks the phases in a joint region (transform/remat/partition.h): nothing of the forward part
@@ -17,20 +17,9 @@ void verify(const Region& region);
 /// have no meaning. Throws InternalError naming the op.
 void verify_phases(const Region& region, size_t num_parameters, size_t num_results);
 
-/// Calls verify in debug builds (without NDEBUG).
-inline void verify_in_debug([[maybe_unused]] const Region& region) {
-#ifndef NDEBUG
-  verify(region);
-#endif
-}
-/// Calls verify and verify_phases in debug builds (without NDEBUG).
-inline void verify_joint_in_debug([[maybe_unused]] const Region& region,
-                                  [[maybe_unused]] size_t num_parameters,
-                                  [[maybe_unused]] size_t num_results) {
-#ifndef NDEBUG
-  verify(region);
-  verify_phases(region, num_parameters, num_results);
-#endif
-}
+/// Call verify, or both, where the environment variable AXLE_VERIFY is 1: tests and searches for
+/// a fault of a transform set it. Otherwise they do nothing.
+void verify_if_asked(const Region& region);
+void verify_joint_if_asked(const Region& region, size_t num_parameters, size_t num_results);
 
 }  // namespace axle

@@ -11,11 +11,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<Type> like_first(const OpNode& op) { return {op.inputs[0].type()}; }
+std::vector<Type> verify_like_first(const OpNode& op) { return {op.inputs[0].type()}; }
 std::vector<Type> twice(const OpNode& op) { return {op.inputs[0].type(), op.inputs[0].type()}; }
 
-const OpRules same_rules(
-    {.name = "test_same", .infer = like_first, .eval = {}, .hlo = "test.same", .cost = kNoFlops});
+const OpRules same_rules({.name = "test_same",
+                          .infer = verify_like_first,
+                          .eval = {},
+                          .hlo = "test.same",
+                          .cost = kNoFlops});
 const OpRules pair_rules(
     {.name = "test_pair", .infer = twice, .eval = {}, .hlo = "test.pair", .cost = kNoFlops});
 

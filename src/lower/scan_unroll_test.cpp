@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kLength = 7;
 
-std::string text_of(int64_t unroll) {
+std::string scan_unroll_text_of(int64_t unroll) {
   const auto graph = trace(
       [&](const Values& x) {
         const ScanResult r = scan(
@@ -30,7 +30,7 @@ std::string text_of(int64_t unroll) {
   return lower(graph, "test", inputs, outputs).text;
 }
 
-int64_t count(const std::string& text, std::string_view word) {
+int64_t scan_unroll_count(const std::string& text, std::string_view word) {
   int64_t n = 0;
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
   return n;
@@ -43,14 +43,14 @@ TEST(ScanUnroll, WritesTheBodyForEveryIterationOfABlockAndForWhatIsLeftOver) {
   for (const Case& c : {Case{1, 1, 1}, Case{2, 3, 1}, Case{3, 4, 1}, Case{5, 7, 1}, Case{7, 7, 0},
                         Case{100, 7, 0}}) {
     SCOPED_TRACE(c.unroll);
-    const std::string text = text_of(c.unroll);
-    EXPECT_EQ(count(text, "stablehlo.tanh"), c.bodies);
-    EXPECT_EQ(count(text, "stablehlo.while"), c.loops);
+    const std::string text = scan_unroll_text_of(c.unroll);
+    EXPECT_EQ(scan_unroll_count(text, "stablehlo.tanh"), c.bodies);
+    EXPECT_EQ(scan_unroll_count(text, "stablehlo.while"), c.loops);
   }
 }
 
 TEST(ScanUnroll, RefusesLessThanOneIteration) {
-  EXPECT_THAT(error_of<ShapeError>([] { text_of(0); }),
+  EXPECT_THAT(error_of<ShapeError>([] { scan_unroll_text_of(0); }),
               ::testing::HasSubstr("expected to unroll at least 1 iteration, got 0"));
 }
 

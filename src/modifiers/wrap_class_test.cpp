@@ -18,7 +18,7 @@ const WrapClass::Config kRoPE{.wrap = "QKV", .with = "RoPE"};
 
 // A tree in which some projections are in a list, some in a block of another kind, and one is
 // wrapped already.
-TinyRoot mixed_root() {
+TinyRoot wrap_class_mixed_root() {
   const auto attention = [](Child<QKV> qkv) -> Child<Block> {
     return PreNorm::Config{.body = Attention::Config{.num_heads = 2, .qkv = std::move(qkv)}};
   };
@@ -31,7 +31,7 @@ TinyRoot mixed_root() {
 }
 
 TEST(WrapClass, PutsTheClassAroundEveryMatch) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = wrap_class_mixed_root();
   const auto report = apply_modifier(kRoPE, "modify[0]", root);
   ASSERT_EQ(report.size(), 1u);
   EXPECT_EQ(report[0].what, "QKV inside RoPE");
@@ -46,7 +46,7 @@ TEST(WrapClass, PutsTheClassAroundEveryMatch) {
 }
 
 TEST(WrapClass, AppliedTwiceChangesNothingMore) {
-  TinyRoot once = mixed_root();
+  TinyRoot once = wrap_class_mixed_root();
   apply_modifier(kRoPE, "modify[0]", once);
   TinyRoot twice = once;
   const auto report = apply_modifier(kRoPE, "modify[0]", twice);
@@ -55,7 +55,7 @@ TEST(WrapClass, AppliedTwiceChangesNothingMore) {
 }
 
 TEST(WrapClass, OnlyWhereThePathMatches) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = wrap_class_mixed_root();
   WrapClass::Config cfg = kRoPE;
   cfg.at = "model.decoder.layers.pattern[0].**";
   EXPECT_EQ(apply_modifier(cfg, "modify[0]", root)[0].report.matched.size(), 1u);

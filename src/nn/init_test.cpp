@@ -9,7 +9,7 @@
 namespace axle {
 namespace {
 
-HostTensor draw(const Init& init, const InitSpec& spec) {
+HostTensor init_draw(const Init& init, const InitSpec& spec) {
   return eval([&](const Values& key) { return Values{init(spec).draw(random::Key::wrap(key[0]))}; },
               {random::key_words(1)})[0];
 }
@@ -28,10 +28,10 @@ Moments moments(const HostTensor& x) {
 }
 
 TEST(Init, ConstantsFillTheShapeInItsDtype) {
-  EXPECT_EQ(draw(Constant{.value = 2.5}, {.shape = {2}, .dtype = DType::kBF16}),
+  EXPECT_EQ(init_draw(Constant{.value = 2.5}, {.shape = {2}, .dtype = DType::kBF16}),
             HostTensor::full({2}, 2.5, DType::kBF16));
-  EXPECT_EQ(draw(Ones{}, {.shape = {3}}), HostTensor::ones({3}));
-  EXPECT_EQ(draw(Zeros{}, {.shape = {}}), HostTensor::zeros({}));
+  EXPECT_EQ(init_draw(Ones{}, {.shape = {3}}), HostTensor::ones({3}));
+  EXPECT_EQ(init_draw(Zeros{}, {.shape = {}}), HostTensor::zeros({}));
 }
 
 // Every distribution has the standard deviation sqrt(scale / fan), for every choice of the fan.
@@ -43,7 +43,7 @@ TEST(Init, VarianceIsTheScaleOverTheFan) {
     for (const auto& [fan, size] :
          {std::pair(Fan::kIn, kIn), {Fan::kOut, kOut}, {Fan::kAverage, (kIn + kOut) / 2}}) {
       const Moments m = moments(
-          draw(VarianceScaling{.scale = 2, .fan = fan, .distribution = distribution}, spec));
+          init_draw(VarianceScaling{.scale = 2, .fan = fan, .distribution = distribution}, spec));
       const double expected = std::sqrt(2 / size);
       EXPECT_NEAR(m.deviation, expected, 0.02 * expected)
           << to_text(distribution) << ", " << to_text(fan);
@@ -62,25 +62,26 @@ TEST(Init, WithoutFanTheScaleIsTheDeviation) {
   const InitSpec spec{.shape = {200, 200}};
   const VarianceScaling normal{
       .scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal};
-  EXPECT_NEAR(moments(draw(normal, spec)).deviation, 0.02, 5e-4);
+  EXPECT_NEAR(moments(init_draw(normal, spec)).deviation, 0.02, 5e-4);
   EXPECT_EQ(Init(normal)(spec).text, "normal(0, 0.02)");
   VarianceScaling other = normal;
   other.distribution = Distribution::kTruncatedNormal;
-  EXPECT_NEAR(moments(draw(other, spec)).deviation, 0.02, 5e-4);
-  EXPECT_NEAR(moments(draw(other, spec)).largest, 2 * 0.02 / 0.87962566103423978, 2e-5);
+  EXPECT_NEAR(moments(init_draw(other, spec)).deviation, 0.02, 5e-4);
+  EXPECT_NEAR(moments(init_draw(other, spec)).largest, 2 * 0.02 / 0.87962566103423978, 2e-5);
   other.distribution = Distribution::kUniform;
-  EXPECT_NEAR(moments(draw(other, spec)).largest, 0.02, 1e-5);
+  EXPECT_NEAR(moments(init_draw(other, spec)).largest, 0.02, 1e-5);
 }
 
 TEST(Init, GaussianIsTheScaledAndMovedNormal) {
   const InitSpec spec{.shape = {200, 200}};
-  const Moments m = moments(draw(Gaussian{.std = 0.02, .mean = 3}, spec));
+  const Moments m = moments(init_draw(Gaussian{.std = 0.02, .mean = 3}, spec));
   EXPECT_NEAR(m.mean, 3, 5e-4);
   EXPECT_NEAR(std::sqrt(m.deviation * m.deviation - m.mean * m.mean), 0.02, 5e-3);
   EXPECT_EQ(
-      draw(Gaussian{.std = 0.02}, spec),
-      draw(VarianceScaling{.scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal},
-           spec));
+      init_draw(Gaussian{.std = 0.02}, spec),
+      init_draw(
+          VarianceScaling{.scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal},
+          spec));
   EXPECT_EQ(Init(Gaussian{.std = 0.02, .mean = 3})(spec).text, "normal(3.0, 0.02^2)");
 }
 
@@ -88,13 +89,13 @@ TEST(Init, GaussianIsTheScaledAndMovedNormal) {
 TEST(Init, FansCountTheAxesThatTheSpecNames) {
   const VarianceScaling by_in{.scale = 1, .fan = Fan::kIn, .distribution = Distribution::kNormal};
   const InitSpec stacked{.shape = {8, 100, 50}, .fan = {.in = {-2}, .out = {-1}, .batch = {-3}}};
-  EXPECT_NEAR(moments(draw(by_in, stacked)).deviation, 0.1, 0.003);
+  EXPECT_NEAR(moments(init_draw(by_in, stacked)).deviation, 0.1, 0.003);
   const InitSpec window{.shape = {8, 100, 50}, .fan = {.in = {-2}, .out = {-1}}};
-  EXPECT_NEAR(moments(draw(by_in, window)).deviation, std::sqrt(1 / 800.0), 0.001);
+  EXPECT_NEAR(moments(init_draw(by_in, window)).deviation, std::sqrt(1 / 800.0), 0.001);
 }
 
 TEST(Init, FanAxesMustBeDims) {
-  EXPECT_EQ(error_of([] { draw(VarianceScaling{}, {.shape = {3}}); }),
+  EXPECT_EQ(error_of([] { init_draw(VarianceScaling{}, {.shape = {3}}); }),
             "fan axes must be dims of the parameter, got -2 for shape [3]; name them, or an "
             "initialiser without fan");
 }

@@ -235,6 +235,28 @@ Tensor Layer::published(const std::string& name) const {
       config_path(), name));
 }
 
+Values Layer::rematerialize_values(const RematPolicy& policy, const std::function<Values()>& body) {
+  Invocation& outer = Invocation::current();
+  InvocationOptions inner_options = outer.nested_options();
+  const bool barrier = !inner_options.in_loop;
+  OutputCollection collected;
+  std::ptrdiff_t num_results = 0;
+  Values out = remat(
+      [&](const Values&) {
+        Invocation inner(outer.path(), outer.parameters(), std::move(inner_options));
+        Values all = body();
+        num_results = std::ssize(all);
+        collected = std::move(inner.collection());
+        each_tensor(collected, [&](Tensor& t) { all.push_back(t); });
+        return all;
+      },
+      {}, policy, barrier);
+  Values::const_iterator at = out.cbegin() + num_results;
+  replace_tensors(collected, at);
+  outer.merge(std::move(collected));
+  return out;
+}
+
 std::string Layer::located(std::string_view field, std::string_view what) const {
   const std::string path = config_path();
   return fmt::format("{}{}{}: {}", path, path.empty() ? "" : ".", field, what);

@@ -237,29 +237,19 @@ class Layer {
   /// layers inside collect.
   template <class R, class Body>
   static R rematerialize(const RematPolicy& policy, Body&& body) {
-    Invocation& outer = Invocation::current();
-    InvocationOptions inner_options = outer.nested_options();
-    const bool barrier = !inner_options.in_loop;
     std::optional<R> result;
-    OutputCollection collected;
-    const Values out = remat(
-        [&](const Values&) {
-          Invocation inner(outer.path(), outer.parameters(), std::move(inner_options));
-          result.emplace(body());
-          collected = std::move(inner.collection());
-          Values all = tensors_of(*result);
-          each_tensor(collected, [&](Tensor& t) { all.push_back(t); });
-          return all;
-        },
-        {}, policy, barrier);
+    const Values out = rematerialize_values(policy, [&] {
+      result.emplace(body());
+      return tensors_of(*result);
+    });
     auto at = out.begin();
     replace_tensors(*result, at);
-    replace_tensors(collected, at);
-    outer.merge(std::move(collected));
     return std::move(*result);
   }
 
  private:
+  static Values rematerialize_values(const RematPolicy& policy,
+                                     const std::function<Values()>& body);
   Scope inner(std::string_view name) const;
   std::string located(std::string_view field, std::string_view what) const;
   // Throws UnbuiltPart if one of them could not be built.
@@ -284,25 +274,8 @@ class LayerRole<Self, R(A...)> : public Layer {
   using Role = Self;
   using Signature = R(A...);
 
-  R operator()(A... args) {
-    const Invocation::Frame frame(*this);
-    if (!options().compute) return run(args...);
-    detail::ComputeCast cast{DType{*options().compute}};
-    std::tuple<std::remove_cvref_t<A>...> inside(args...);
-    return std::apply(
-        [&](auto&... each) {
-          (each_tensor(each, [&](Tensor& t) { cast.enter(t); }), ...);
-          R result = run(each...);
-          each_tensor(result, [&](Tensor& t) { cast.leave(t); });
-          return result;
-        },
-        inside);
-  }
-
-  std::vector<Method> methods() override {
-    return {
-        method<R, A...>("forward", Self::kInputs, [this](A... args) { return (*this)(args...); })};
-  }
+  R operator()(A... args);
+  std::vector<Method> methods() override;
 
  protected:
   virtual R forward(A... args) = 0;
@@ -311,18 +284,49 @@ class LayerRole<Self, R(A...)> : public Layer {
   static PartitionSpec activation() { return {}; }
 
  private:
-  R run(A... args) {
-    if (options().remat && Invocation::current().options().training) {
-      return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
-    }
-    return finished(forward(args...));
-  }
-  R finished(R result) {
-    if constexpr (std::is_same_v<R, Tensor>)
-      result = constrain(result, options().activation.value_or(Self::activation()));
-    if (!options().stats.empty()) add_statistics(named_tensors_of(result));
-    return result;
-  }
+  R run(A... args);
+  R finished(R result);
 };
+
+// The members are not inline: a role that many files use instantiates them once, by `extern
+// template class LayerRole<...>` in its header and `template class LayerRole<...>` in its source.
+
+template <class Self, class R, class... A>
+R LayerRole<Self, R(A...)>::operator()(A... args) {
+  const Invocation::Frame frame(*this);
+  if (!options().compute) return run(args...);
+  detail::ComputeCast cast{DType{*options().compute}};
+  std::tuple<std::remove_cvref_t<A>...> inside(args...);
+  return std::apply(
+      [&](auto&... each) {
+        (each_tensor(each, [&](Tensor& t) { cast.enter(t); }), ...);
+        R result = run(each...);
+        each_tensor(result, [&](Tensor& t) { cast.leave(t); });
+        return result;
+      },
+      inside);
+}
+
+template <class Self, class R, class... A>
+std::vector<Method> LayerRole<Self, R(A...)>::methods() {
+  return {
+      method<R, A...>("forward", Self::kInputs, [this](A... args) { return (*this)(args...); })};
+}
+
+template <class Self, class R, class... A>
+R LayerRole<Self, R(A...)>::run(A... args) {
+  if (options().remat && Invocation::current().options().training) {
+    return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
+  }
+  return finished(forward(args...));
+}
+
+template <class Self, class R, class... A>
+R LayerRole<Self, R(A...)>::finished(R result) {
+  if constexpr (std::is_same_v<R, Tensor>)
+    result = constrain(result, options().activation.value_or(Self::activation()));
+  if (!options().stats.empty()) add_statistics(named_tensors_of(result));
+  return result;
+}
 
 }  // namespace axle

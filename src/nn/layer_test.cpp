@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::unique_ptr<Toy> chain(LayerOptions options = {}, LayerOptions of_second = {}) {
+std::unique_ptr<Toy> layer_chain(LayerOptions options = {}, LayerOptions of_second = {}) {
   Chain::Config cfg;
   cfg.second.options = std::move(of_second);
   return Child<Toy>(cfg, std::move(options)).build({.dim = 3}, Scope{.path = "root"});
@@ -32,7 +32,7 @@ std::vector<std::string> paths(const auto& tree) {
 }
 
 TEST(Layer, PathsAreThoseOfTheTree) {
-  const auto layer = chain();
+  const auto layer = layer_chain();
   EXPECT_EQ(layer->path(), "root");
   EXPECT_THAT(paths(layer->param_specs()), ElementsAre("root/first/w", "root/first/weight",
                                                        "root/second/w", "root/second/weight"));
@@ -42,8 +42,9 @@ TEST(Layer, PathsAreThoseOfTheTree) {
 }
 
 TEST(Layer, OptionsAreHandedDownUntilALayerHasItsOwn) {
-  const auto layer = chain({.dtype = DType::kBF16, .init = Init(Constant{.value = 2})},
-                           {.dtype = DType::kF64, .partition = PartitionSpec{{"model", "data"}}});
+  const auto layer =
+      layer_chain({.dtype = DType::kBF16, .init = Init(Constant{.value = 2})},
+                  {.dtype = DType::kF64, .partition = PartitionSpec{{"model", "data"}}});
   const Tree<ParamSpec> specs = layer->param_specs();
   EXPECT_EQ(specs.at("root/first/weight").type(), (Type{DType::kBF16, {3, 2}}));
   EXPECT_EQ(specs.at("root/second/weight").type(), (Type{DType::kF64, {3, 2}}));
@@ -57,7 +58,7 @@ TEST(Layer, OptionsAreHandedDownUntilALayerHasItsOwn) {
 
 TEST(Layer, APartitionOfMoreDimsThanTheWeightIsNamed) {
   EXPECT_EQ(error_of([] {
-              chain({}, {.partition = PartitionSpec{{"a", "b", "c"}}});
+              layer_chain({}, {.partition = PartitionSpec{{"a", "b", "c"}}});
             }),
             "root.second.@partition: expected mesh axes for at most the 2 dims of weight, got "
             "[a, b, c]");
@@ -198,7 +199,7 @@ TEST(Layer, ComputesInTheDtypeOfItsSlot) {
 
 TEST(Layer, InitialValuesDoNotDependOnWhatFollows) {
   const Child<Toy> longer = Chain::Config{.third = Scaling::Config{}};
-  const auto of_two = testing::initial_parameters(*chain(), 3),
+  const auto of_two = testing::initial_parameters(*layer_chain(), 3),
              of_three =
                  testing::initial_parameters(*longer.build({.dim = 3}, Scope{.path = "root"}), 3);
   EXPECT_EQ(of_two.size(), 4u);

@@ -19,7 +19,7 @@ using random::Key;
 
 namespace samples = testing::samples;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSamplersInfinity = std::numeric_limits<double>::infinity();
 
 class Samplers : public PluginTest {
  protected:
@@ -348,16 +348,24 @@ TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
 TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
   const std::vector<HostTensor> key{random::key_words(6)};
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
-    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
-             {-3, -1}, {-1e30, 1e30}, {1, 1 + 0x1p-7}, {1e-30, 2e-30}, {-kInfinity, 0}, {5, 5}}) {
+    for (const auto& [low, high] : std::vector<std::pair<double, double>>{{-3, -1},
+                                                                          {-1e30, 1e30},
+                                                                          {1, 1 + 0x1p-7},
+                                                                          {1e-30, 2e-30},
+                                                                          {-kSamplersInfinity, 0},
+                                                                          {5, 5}}) {
       SCOPED_TRACE(fmt::format("{} in [{}, {})", name_of(dtype), low, high));
       const auto draw = [&, from = low, to = high](const Values& k) {
         return Values{random::uniform(Key::wrap(k[0]), {20}, dtype, from, to)};
       };
       PluginTest::expect_same(draw, key, 1e-6);
     }
-    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
-             {-2, 2}, {-30, -2}, {1, kInfinity}, {-kInfinity, kInfinity}, {0, 0x1p-4}}) {
+    for (const auto& [low, high] :
+         std::vector<std::pair<double, double>>{{-2, 2},
+                                                {-30, -2},
+                                                {1, kSamplersInfinity},
+                                                {-kSamplersInfinity, kSamplersInfinity},
+                                                {0, 0x1p-4}}) {
       SCOPED_TRACE(fmt::format("{} truncated to [{}, {}]", name_of(dtype), low, high));
       const auto draw = [&, from = low, to = high](const Values& k) {
         return Values{random::truncated_normal(Key::wrap(k[0]), {20}, from, to, dtype)};

@@ -18,7 +18,7 @@ using testing::Fake;
 using testing::fake_target;
 using ::testing::HasSubstr;
 
-Program copying(const Mesh& mesh = {{{"data", 4}}}) {
+Program topology_copying(const Mesh& mesh = {{{"data", 4}}}) {
   return testing::copying_program({DType::kF32, {4, 3}}, mesh);
 }
 
@@ -48,7 +48,7 @@ TEST(TopologyFault, ProgramsCanBeMeasuredAndKeptButOutliveTheirCompiler) {
   Fake fake;
   {
     auto compiler = make_compiler(fake_target(4), fake.load());
-    const auto program = compiler->compile(copying());
+    const auto program = compiler->compile(topology_copying());
     compiler.reset();
     EXPECT_EQ(program->memory()->temporary_bytes, 77);
     EXPECT_EQ(program->memory()->host_bytes, 5);
@@ -149,7 +149,7 @@ TEST(TopologyFault, APluginThatTellsLittleStillCompiles) {
     fake->missing_slot = slot;
     fake->null_attributes = true;
     const auto compiler = make_compiler(fake_target(4), fake.load());
-    EXPECT_TRUE(compiler->compile(copying())) << slot;
+    EXPECT_TRUE(compiler->compile(topology_copying())) << slot;
   }
 }
 
@@ -161,7 +161,8 @@ TEST(TopologyFault, TheCompilersRefusalsHaveTheirExitCodes) {
        {std::pair(pjrt::ErrorCode::kResourceExhausted, ExitCode::kDoesNotFit),
         std::pair(pjrt::ErrorCode::kInternal, ExitCode::kDoesNotCompile)}) {
     fake->fail_code = code;
-    EXPECT_EQ(thrown_by<DeviceError>([&] { compiler->compile(copying()); }).code, exit_code);
+    EXPECT_EQ(thrown_by<DeviceError>([&] { compiler->compile(topology_copying()); }).code,
+              exit_code);
   }
 }
 
@@ -170,7 +171,7 @@ TEST(TopologyFault, AnOptionThatThePluginRefusesIsTheUsersMistake) {
   const auto compiler = make_compiler(fake_target(4), fake.load());
   fake->refuse_options = true;
   EXPECT_EQ(error_of<ConfigError>([&] {
-              compiler->compile(copying(), {.overrides = {{"bad_flag", "1"}}});
+              compiler->compile(topology_copying(), {.overrides = {{"bad_flag", "1"}}});
             }),
             "compiler option bad_flag=1: expected one that plugin 'fake' takes, got: no such "
             "compile option: 'bad_flag'");
@@ -180,7 +181,7 @@ TEST(TopologyFault, AMeshNeedsItsDevices) {
   Fake fake;
   const auto compiler = make_compiler(fake_target(4), fake.load());
   EXPECT_EQ(error_of<DeviceError>([&] {
-              compiler->compile(copying({{{"data", 8}}}));
+              compiler->compile(topology_copying({{{"data", 8}}}));
             }),
             "mesh: expected at most the 4 devices of 'fake', got a mesh of 8");
 }

@@ -50,16 +50,16 @@ void PrintTo(const Counts& c, std::ostream* out) {
   *out << c.matched << " matched, " << c.unchanged << " unchanged, " << c.skipped << " skipped";
 }
 
-struct Case {
+struct ModifierLawsCase {
   std::string name;
   Child<Modifier> modifier;
   Counts counts;
   /// True: there is something to change in every tree.
   bool fits_all = false;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const ModifierLawsCase& c, std::ostream* out) { *out << c.name; }
 
-std::vector<Case> cases() {
+std::vector<ModifierLawsCase> cases() {
   const ReplaceClass::Config layer_norms{.replace = "RMSNorm", .with = "LayerNorm"};
   const SetFields::Config steps{.set = {{"max_steps", "5"}}};
   return {
@@ -144,7 +144,7 @@ bool is_below(const std::string& path, const std::set<std::string>& slots) {
   });
 }
 
-class ModifierLaws : public ::testing::TestWithParam<Case> {};
+class ModifierLaws : public ::testing::TestWithParam<ModifierLawsCase> {};
 
 TEST_P(ModifierLaws, ReportsWhatItDid) {
   const Trainer::Config before = mixed_config();
@@ -217,12 +217,14 @@ TEST_P(ModifierLaws, FindingNothingIsAnErrorUnlessAllowed) {
   EXPECT_EQ(diff(bare, config), "");
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& a_case) { return a_case.param.name; }
+std::string name_of(const ::testing::TestParamInfo<ModifierLawsCase>& a_case) {
+  return a_case.param.name;
+}
 INSTANTIATE_TEST_SUITE_P(All, ModifierLaws, ::testing::ValuesIn(cases()), name_of);
 
 TEST(ModifierLaws, AreCheckedForEveryModifier) {
   std::set<std::string_view> checked;
-  for (const Case& c : cases()) checked.insert(c.modifier.any().type().name);
+  for (const ModifierLawsCase& c : cases()) checked.insert(c.modifier.any().type().name);
   for (const std::string& name : names_of(typeid(Modifier)))
     EXPECT_TRUE(checked.contains(name)) << name << " has no row in cases()";
 }

@@ -13,12 +13,15 @@ namespace {
 
 using testing::HasSubstr;
 
-const Type kPair{DType::kF32, {2}};
+const Type kNamedArgumentsPair{DType::kF32, {2}};
 
 // Returns the program second - first, whose inputs are not in the order of their names.
 Program difference() {
   return trace_program("difference", [](const Values& x) { return Values{x[1] - x[2]}; },
-                       {{"bias", kPair}, {"second", kPair}, {"first", kPair}}, {{"out", kPair}});
+                       {{"bias", kNamedArgumentsPair},
+                        {"second", kNamedArgumentsPair},
+                        {"first", kNamedArgumentsPair}},
+                       {{"out", kNamedArgumentsPair}});
 }
 
 class NamedArguments : public testing::Test {

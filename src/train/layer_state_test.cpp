@@ -21,7 +21,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Divides by the root mean square of the channels: of the current batch in training, else the
 // moving average over past batches.
@@ -58,7 +58,7 @@ class SeenRms final : public Norm {
 AXLE_REGISTER(SeenRms)
 
 // Returns the tiny model with this norm in its attention layers.
-Child<Model> model_of(const Child<Norm>& norm, bool loop, bool with_remat = false) {
+Child<Model> layer_state_model_of(const Child<Norm>& norm, bool loop, bool with_remat = false) {
   TransformerLayer::Config layer = tiny_layer();
   layer.attention.get_if<PreNorm>()->norm = norm;
   Child<Block> child = layer;
@@ -81,7 +81,7 @@ HostTensor stacked(const HostTensor& a, const HostTensor& b) {
   return out;
 }
 
-class LayerState : public testing::Test {
+class LayerState : public ::testing::Test {
  protected:
   StepRun run_of(Child<Model> model) {
     return {*runtime_,
@@ -98,17 +98,17 @@ class LayerState : public testing::Test {
   // or a loop, and whether they are rematerialised.
   void expect_same_in_loops_and_under_remat(const Child<Norm>& norm,
                                             const std::vector<const char*>& names) {
-    StepRun plain = run_of(model_of(norm, /*loop=*/false));
+    StepRun plain = run_of(layer_state_model_of(norm, /*loop=*/false));
     const Tree<HostTensor> start = plain.initial_state(3);
     const Tree<HostTensor> expected = after_three_steps(plain, start);
     const std::vector<double> losses = std::exchange(losses_, {});
 
-    StepRun remat = run_of(model_of(norm, /*loop=*/false, /*with_remat=*/true));
+    StepRun remat = run_of(layer_state_model_of(norm, /*loop=*/false, /*with_remat=*/true));
     EXPECT_EQ(after_three_steps(remat, start), expected);
     losses_.clear();
 
     for (const bool with_remat : {false, true}) {
-      StepRun loop = run_of(model_of(norm, /*loop=*/true, with_remat));
+      StepRun loop = run_of(layer_state_model_of(norm, /*loop=*/true, with_remat));
       Tree<HostTensor> looped;
       for (const ProgramValue& leaf : loop.leaves()) {
         const size_t at = leaf.name.find("layers/layer/");
@@ -137,7 +137,7 @@ class LayerState : public testing::Test {
 };
 
 TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
-  StepRun run = run_of(model_of(SeenRms::Config{}, /*loop=*/false));
+  StepRun run = run_of(layer_state_model_of(SeenRms::Config{}, /*loop=*/false));
   const Tree<HostTensor> start = run.initial_state(3);
   const Tree<HostTensor> end = after_three_steps(run, start);
   for (int layer : {0, 1}) {
@@ -157,7 +157,7 @@ TEST_F(LayerState, IsTheSameInLoopsAndUnderRemat) {
 }
 
 TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
-  StepRun run = run_of(model_of(SeenRms::Config{}, /*loop=*/false));
+  StepRun run = run_of(layer_state_model_of(SeenRms::Config{}, /*loop=*/false));
   Tree<HostTensor> state = run.initial_state(3);
   HostTensor& weight = state.at("model/decoder/output_norm/scale");
   weight = HostTensor::full(weight.shape(), std::numeric_limits<double>::quiet_NaN());
@@ -170,7 +170,7 @@ TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
 
 // The loss does not see the bad state, but a later evaluation would.
 TEST_F(LayerState, ThatIsNotFiniteIsNotKept) {
-  StepRun run = run_of(model_of(SeenRms::Config{}, /*loop=*/false));
+  StepRun run = run_of(layer_state_model_of(SeenRms::Config{}, /*loop=*/false));
   Tree<HostTensor> state = run.initial_state(3);
   HostTensor& square = state.at(fmt::format(fmt::runtime(kStacked), 1, "square"));
   square = HostTensor::full(square.shape(), std::numeric_limits<double>::infinity());
@@ -183,12 +183,12 @@ TEST_F(LayerState, ThatIsNotFiniteIsNotKept) {
 
 TEST_F(LayerState, MistakesAreNamed) {
   EXPECT_THAT(
-      error_of([&] { run_of(model_of(SeenRms::Config{.declares = false}, false)); }),
+      error_of([&] { run_of(layer_state_model_of(SeenRms::Config{.declares = false}, false)); }),
       HasSubstr("model/decoder/layers/layer0/attention/norm/square: expected state that the "
                 "layer declares, got none of this name"));
   EXPECT_THAT(
       error_of<ShapeError>(
-          [&] { run_of(model_of(SeenRms::Config{.of_right_shape = false}, false)); }),
+          [&] { run_of(layer_state_model_of(SeenRms::Config{.of_right_shape = false}, false)); }),
       HasSubstr("layer0/attention/norm/square: expected the state's type f32[16], got f32[]"));
 }
 
@@ -196,7 +196,7 @@ class LayerStateRun : public TrainerTest {
  protected:
   static Trainer::Config config(int64_t steps, bool loop) {
     Trainer::Config out = config_of(steps);
-    out.model = model_of(SeenRms::Config{}, loop);
+    out.model = layer_state_model_of(SeenRms::Config{}, loop);
     return out;
   }
   double evaluated_loss(const std::string& name, int64_t step) const {
@@ -266,7 +266,7 @@ TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
                       second = loop ? "second loop" : "second";
     train(config(5, loop), first);
     Trainer::Config none_changes = config(1, loop);
-    none_changes.model = model_of(SeenRms::Config{.decay = 1}, loop);
+    none_changes.model = layer_state_model_of(SeenRms::Config{.decay = 1}, loop);
     RunOptions options;
     options.init.folder = run(first);
     const Ended ended = train(none_changes, second, options);

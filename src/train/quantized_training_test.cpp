@@ -21,7 +21,8 @@ Child<Model> with_products(Child<Model> model, const Child<Product>& product) {
   return model;
 }
 
-Child<Model> model_of(const Child<Product>& product, bool loop, bool with_remat = false) {
+Child<Model> quantized_training_model_of(const Child<Product>& product, bool loop,
+                                         bool with_remat = false) {
   Child<Block> layer = tiny_layer();
   if (with_remat) layer.options.remat = SaveNothing{};
   Child<Block> stack = Stacked::Config{.num_layers = 2, .layer = layer};
@@ -52,7 +53,8 @@ class QuantizedTraining : public ::testing::Test {
 
 TEST_F(QuantizedTraining, IsCloseToPlainTraining) {
   constexpr int kSteps = 12;
-  const std::vector<double> plain = losses_of(model_of(PlainProduct::Config{}, true), kSteps);
+  const std::vector<double> plain =
+      losses_of(quantized_training_model_of(PlainProduct::Config{}, true), kSteps);
   ASSERT_LT(plain.back(), plain.front() - 0.1);
   for (const Child<Product>& product :
        {Child<Product>(Int8Product::Config{}),
@@ -61,7 +63,8 @@ TEST_F(QuantizedTraining, IsCloseToPlainTraining) {
         Child<Product>(Fp8Product::Config{.scales = ScaleGroup::kRow}),
         Child<Product>(DelayedFp8Product::Config{})}) {
     SCOPED_TRACE(product.any().type().name);
-    const std::vector<double> losses = losses_of(model_of(product, true), kSteps);
+    const std::vector<double> losses =
+        losses_of(quantized_training_model_of(product, true), kSteps);
     for (int i = 0; i < kSteps; ++i) {
       const auto at = static_cast<size_t>(i);
       EXPECT_NEAR(losses[at], plain[at], 0.05) << "step " << i;
@@ -95,19 +98,19 @@ std::string path_of(const char* layer, const std::string& what) {
 
 TEST_F(QuantizedTraining, DelayedStateIsTheSameInLoopsAndUnderRemat) {
   const DelayedFp8Product::Config delayed{.history_length = 4};
-  StepRun plain = run_of(model_of(delayed, /*loop=*/false));
+  StepRun plain = run_of(quantized_training_model_of(delayed, /*loop=*/false));
   const Tree<HostTensor> start = plain.initial_state(3);
   plain.set_state(start);
   const std::vector<double> losses = take_steps(plain, 3);
   const Tree<HostTensor> expected = plain.state();
 
-  StepRun remat = run_of(model_of(delayed, false, /*with_remat=*/true));
+  StepRun remat = run_of(quantized_training_model_of(delayed, false, /*with_remat=*/true));
   remat.set_state(start);
   EXPECT_EQ(take_steps(remat, 3), losses);
   EXPECT_EQ(remat.state(), expected);
 
   for (const bool with_remat : {false, true}) {
-    StepRun loop = run_of(model_of(delayed, /*loop=*/true, with_remat));
+    StepRun loop = run_of(quantized_training_model_of(delayed, /*loop=*/true, with_remat));
     Tree<HostTensor> looped;
     for (const ProgramValue& leaf : loop.leaves()) {
       const size_t at = leaf.name.find("layers/layer/");
@@ -145,7 +148,8 @@ TEST_F(QuantizedTraining, DelayedStateIsTheSameInLoopsAndUnderRemat) {
 }
 
 TEST_F(QuantizedTraining, EachMicrobatchIsOneEntryOfTheHistories) {
-  StepRun run = run_of(model_of(DelayedFp8Product::Config{.history_length = 4}, true), 2);
+  StepRun run =
+      run_of(quantized_training_model_of(DelayedFp8Product::Config{.history_length = 4}, true), 2);
   run.set_state(run.initial_state(3));
   take_steps(run, 1);
   const Tree<HostTensor> once = run.state();

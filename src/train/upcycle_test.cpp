@@ -18,14 +18,14 @@ Trainer::Config frozen(Trainer::Config config) {
   config.max_steps = 1;
   return config;
 }
-Trainer::Config dense_config() {
+Trainer::Config upcycle_dense_config() {
   Trainer::Config config = config_of(3);
   config.model = tiny_model(tiny_loop());
   config.evalers.clear();
   return config;
 }
 Trainer::Config experts_config() {
-  Trainer::Config config = dense_config();
+  Trainer::Config config = upcycle_dense_config();
   replace_config<FeedForward>(config, MoE::Config{.num_experts = 4});
   return config;
 }
@@ -41,10 +41,10 @@ class Upcycling : public TrainerTest {
 };
 
 TEST_F(Upcycling, StartsAsTheDenseModel) {
-  train(dense_config(), "dense");
+  train(upcycle_dense_config(), "dense");
   RunOptions same;
   same.init.folder = run("dense");
-  train(frozen(dense_config()), "same", same);
+  train(frozen(upcycle_dense_config()), "same", same);
   const Ended ended = train(frozen(experts_config()), "experts", from("dense"));
   EXPECT_EQ(ended.error, "");
   EXPECT_THAT(ended.out + ended.err,
@@ -69,7 +69,7 @@ TEST_F(Upcycling, StartsAsTheDenseModel) {
 }
 
 TEST_F(Upcycling, NamesWhatDoesNotFit) {
-  train(dense_config(), "dense");
+  train(upcycle_dense_config(), "dense");
   Trainer::Config wider = experts_config();
   replace_config<MoE>(wider, MoE::Config{.num_experts = 4, .hidden_dim = FixedDim{33}});
   EXPECT_THAT(train(wider, "wider", from("dense")).error,

@@ -30,7 +30,7 @@ std::vector<OpSample> all_body_samples() {
   return out;
 }
 
-std::shared_ptr<Region> traced(const OpSample& sample) {
+std::shared_ptr<Region> op_gradients_traced(const OpSample& sample) {
   std::vector<Type> types;
   for (const HostTensor& x : sample.inputs) types.push_back(x.type());
   return trace(sample.fn, types);
@@ -39,7 +39,7 @@ std::shared_ptr<Region> traced(const OpSample& sample) {
 TEST(OpGradients, EveryOpHasASample) {
   std::set<std::string> sampled;
   for (const OpSample& sample : op_samples()) {
-    EXPECT_GT(count_ops(*traced(sample), sample.op), 0)
+    EXPECT_GT(count_ops(*op_gradients_traced(sample), sample.op), 0)
         << "the sample of " << sample.op << " does not use it";
     sampled.emplace(sample.op);
   }
@@ -57,7 +57,7 @@ TEST(OpGradients, EveryOpHasASample) {
 TEST(OpGradients, AgreeWithFiniteDifferences) {
   std::set<std::string> checked;
   for (const OpSample& sample : op_samples()) {
-    const auto region = traced(sample);
+    const auto region = op_gradients_traced(sample);
     if (sample.op == "stop_gradient" || sample.inputs.empty() ||
         !has_differentiable_result(*region))
       continue;
@@ -88,7 +88,8 @@ TEST(OpGradients, OfOpsWithABodyAgreeWithFiniteDifferences) {
       continue;
     }
     // Its rule need not be the derivative of the function, but the rule has a derivative itself.
-    const HostTensor ct = testing::random_tensor(traced(sample)->results()[0].type(), 7);
+    const HostTensor ct =
+        testing::random_tensor(op_gradients_traced(sample)->results()[0].type(), 7);
     check_gradients(testing::gradient_function(sample.fn, {ct}), sample.inputs, 1);
   }
   for (const OpRules* op : all_ops()) {
@@ -103,7 +104,7 @@ TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
   std::vector<OpSample> all = op_samples();
   for (OpSample& sample : all_body_samples()) all.push_back(std::move(sample));
   for (const OpSample& sample : all) {
-    const auto region = traced(sample);
+    const auto region = op_gradients_traced(sample);
     if (sample.op == "while" || sample.inputs.empty() || !has_differentiable_result(*region))
       continue;
     SCOPED_TRACE(std::string(sample.op));

@@ -151,7 +151,7 @@ std::shared_ptr<Region> simplify(const Region& region) {
     for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
     out->set_results(emitter.copies().all(region.results()));
   }
-  verify_in_debug(*out);
+  verify_if_asked(*out);
   // Ops that were folded may leave operands behind that nobody uses. The second pass removes them
   // and numbers the ops anew.
   const size_t num_ops = out->ops().size();

@@ -51,14 +51,14 @@ Simplified simplified(const TensorFunction& fn, const std::vector<HostTensor>& a
   return {before, after};
 }
 
-const HostTensor kX = normal_values({4}, 1), kRows = normal_values({3, 4}, 2);
+const HostTensor kSimplifyX = normal_values({4}, 1), kRows = normal_values({3, 4}, 2);
 
 TEST(Simplify, EqualOpsBecomeOne) {
   const auto s = simplified(
       [](const Values& v) {
         return Values{sin(v[0] * v[0]) + sin(v[0] * v[0]), exp(v[0]) * 2, exp(v[0]) * 3};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(s.count("sin"), 1);
   EXPECT_EQ(s.count("exp"), 1);
   EXPECT_EQ(s.count("mul"), 3);
@@ -82,7 +82,7 @@ TEST(Simplify, PhasesAndBarriersStayApart) {
     const auto [loss, gradients] = value_and_grad(fn, v);
     return Values{loss[0], gradients[0]};
   };
-  const auto s = simplified(gradient, {kX});
+  const auto s = simplified(gradient, {kSimplifyX});
   // Two of the forward pass, and the inner one recomputed without a barrier.
   EXPECT_EQ(s.count("sin"), 3);
   EXPECT_EQ(s.count("optimization_barrier"), 0);
@@ -91,7 +91,7 @@ TEST(Simplify, PhasesAndBarriersStayApart) {
         const Values a = optimization_barrier({v[0]}), b = optimization_barrier({v[0]});
         return Values{sin(a[0]), sin(b[0])};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(both.count("optimization_barrier"), 2);
   EXPECT_EQ(both.count("sin"), 2);
 }
@@ -103,7 +103,7 @@ TEST(Simplify, MovedSplatsAreSplats) {
         const Tensor wide = broadcast_to(astype(half, DType::kF32), {2, 2});
         return Values{v[0] + reshape(transpose(wide, {1, 0}), {4})};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(s.count("full"), 1);
   EXPECT_EQ(s.after->ops().size(), 2u);
 }
@@ -120,7 +120,7 @@ Values loop(const Values& v) {
 }
 
 TEST(Simplify, LoopsLoseWhatNothingNeeds) {
-  const auto s = simplified(loop, {kX, kRows});
+  const auto s = simplified(loop, {kSimplifyX, kRows});
   EXPECT_EQ(s.count("sin"), 0);
   EXPECT_EQ(s.count("exp"), 0);
   for (const OpNode* op : s.after->ops()) {
@@ -140,7 +140,7 @@ TEST(Simplify, ALoopOfWhichNothingIsLeftGoes) {
                           {v[0], v[0]}, {}, 3)
                           .carry[0]};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(s.count("scan"), 0);
 }
 
@@ -154,7 +154,7 @@ TEST(Simplify, CarriesThatNeedEachOtherStay) {
                           {v[0], v[0] * 2, v[0] * 3}, {}, 4)
                           .carry[0]};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(s.count("sin"), 1);
 }
 
@@ -173,7 +173,7 @@ TEST(Simplify, ConstantsThatDifferInTheirLastBitStayApart) {
 TEST(Simplify, BranchesAndCallsLoseUnusedResults) {
   const auto two = [](const Values& x) { return Values{sin(x[0]), exp(x[1])}; };
   const auto other = [](const Values& x) { return Values{cos(x[0]), x[1] * 2}; };
-  const std::vector<HostTensor> arguments = {kX, kX, HostTensor::scalar(true)};
+  const std::vector<HostTensor> arguments = {kSimplifyX, kSimplifyX, HostTensor::scalar(true)};
   const auto branch = simplified(
       [&](const Values& v) {
         return Values{cond(v[2], two, other, {v[0], v[1]})[1]};
@@ -230,22 +230,25 @@ Values until_three(const Values& v) {
 }
 
 TEST(Simplify, WhileLoopsLoseCarriesThatNothingNeeds) {
-  const auto s = simplified([](const Values& v) { return Values{until_three(v)[0]}; }, {kX});
+  const auto s =
+      simplified([](const Values& v) { return Values{until_three(v)[0]}; }, {kSimplifyX});
   EXPECT_EQ(size_of(*s.before, "while"), (Size{8, 5}));
   // The limit, the cosine and the carry that is passed on; three carries.
   EXPECT_EQ(size_of(*s.after, "while"), (Size{6, 3}));
   EXPECT_EQ(s.count("tan") + s.count("exp") + s.count("sqrt"), 0);
   EXPECT_EQ(s.count("sin"), 1);
   // The count alone: what the condition needs.
-  const auto count = simplified([](const Values& v) { return Values{until_three(v)[1]}; }, {kX});
+  const auto count =
+      simplified([](const Values& v) { return Values{until_three(v)[1]}; }, {kSimplifyX});
   EXPECT_EQ(size_of(*count.after, "while"), (Size{2, 1}));
   EXPECT_EQ(count.after->ops().size(), 3u) << "the limit, the first count, the loop";
-  const auto all = simplified(until_three, {kX});
+  const auto all = simplified(until_three, {kSimplifyX});
   EXPECT_EQ(size_of(*all.after, "while"), (Size{8, 4}));
 }
 
 TEST(Simplify, WhileLoopsOfWhichNothingIsLeftGo) {
-  const auto s = simplified([](const Values& v) { return Values{until_three(v)[4]}; }, {kX});
+  const auto s =
+      simplified([](const Values& v) { return Values{until_three(v)[4]}; }, {kSimplifyX});
   EXPECT_EQ(s.count("while"), 0);
 }
 
@@ -270,7 +273,7 @@ TEST(Simplify, WhileLoopsInWhileLoopsLoseCarries) {
         });
         return Values{last[1]};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(s.count("exp"), 0);
   EXPECT_EQ(size_of(*s.after, "while"), (Size{2, 2}));
   EXPECT_EQ(size_of(only(*s.after, "while").region(1), "while"), (Size{2, 2}));
@@ -286,7 +289,7 @@ TEST(Simplify, WhileLoopsKeepWhatTheirConditionNeeds) {
                                  },
                                  {v[0], v[0] * v[0], v[0] * v[0]})[0]};
       },
-      {kX});
+      {kSimplifyX});
   EXPECT_EQ(size_of(*s.after, "while"), (Size{3, 3}));
 }
 
@@ -310,7 +313,7 @@ TEST(Simplify, ShardMapsLoseUnusedResultsAndWhatTheyRead) {
           for (const size_t i : results) out.push_back(fn(v)[i]);
           return out;
         },
-        {kX});
+        {kSimplifyX});
   };
   const auto s = result({0});
   // The captured cosine, three arguments, the positions.
@@ -342,7 +345,7 @@ TEST(Simplify, CustomVjpsLoseUnusedResultsAndKeepTheirRule) {
     const Tensor a = stop_gradient(tan(v[0])), b = stop_gradient(tanh(v[0]));
     return Values{custom_vjp(two_outputs(a, b), {v[0], v[1]})[0]};
   };
-  const auto s = simplified(fn, {kX, kX});
+  const auto s = simplified(fn, {kSimplifyX, kSimplifyX});
   // Two captured tensors, two arguments. Nobody reads the second argument now, but the rule gives
   // it a gradient.
   EXPECT_EQ(size_of(*s.before, "custom_vjp"), (Size{4, 2}));
@@ -355,7 +358,7 @@ TEST(Simplify, CustomVjpsLoseUnusedResultsAndKeepTheirRule) {
                      [&](const Values& x) { return Values{sum(inline_region(region, x)[0])}; }, v)
               .second;
         },
-        {kX, kX});
+        {kSimplifyX, kSimplifyX});
   };
   EXPECT_EQ(gradients(*s.after), gradients(*s.before));
   EXPECT_EQ(gradients(*s.after)[1], HostTensor({4}, {7.f, 7.f, 7.f, 7.f}));
@@ -364,9 +367,9 @@ TEST(Simplify, CustomVjpsLoseUnusedResultsAndKeepTheirRule) {
 // An implementation writes all results of a kernel.
 TEST(Simplify, KernelCallsGoAsAWhole) {
   const auto fn = [](const Values& v) { return Values{gated_silu(v[0], v[0]), v[0] * 2}; };
-  EXPECT_EQ(simplified(fn, {kX}).count("kernel_call"), 1);
+  EXPECT_EQ(simplified(fn, {kSimplifyX}).count("kernel_call"), 1);
   const auto other = [&](const Values& v) { return Values{fn(v)[1]}; };
-  EXPECT_EQ(simplified(other, {kX}).count("kernel_call"), 0);
+  EXPECT_EQ(simplified(other, {kSimplifyX}).count("kernel_call"), 0);
 }
 
 TEST(Simplify, AFoldedSplatIsConvertedLikeAnyTensor) {
@@ -394,7 +397,7 @@ TEST(Simplify, KeepsTheProductsOfAJvpInTwoLoops) {
         };
         return jvp(fn, {v[0], v[1]}, {v[2], {}}).second;
       },
-      {kX, normal_values({3, 4, 4}, 3), normal_values({4}, 4)});
+      {kSimplifyX, normal_values({3, 4, 4}, 3), normal_values({4}, 4)});
   int64_t dots = 0;
   for (const OpNode* op : s.after->ops()) {
     if (op->rules->name() == "scan") dots += count_ops(*op->regions[0], "dot_general");

@@ -29,7 +29,7 @@ std::shared_ptr<Region> trace(const TensorFunction& fn, const std::vector<Type>&
   auto region = std::make_shared<Region>();
   fill(*region, fn, types, names);
   region->remove_dead_ops();
-  verify_in_debug(*region);
+  verify_if_asked(*region);
   return region;
 }
 
@@ -38,7 +38,7 @@ ClosedRegion trace_closed(const TensorFunction& fn, const std::vector<Type>& typ
   fill(*region, fn, types, {});
   region->remove_dead_ops();
   Values captures = region->close();
-  verify_in_debug(*region);
+  verify_if_asked(*region);
   return {std::move(region), std::move(captures)};
 }
 

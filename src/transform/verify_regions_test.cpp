@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using testing::OpSample;
 using ::testing::StartsWith;
 
-const Type kX{DType::kF32, {4}}, kRows{DType::kF32, {3, 4}}, kCount{DType::kI32, {}};
+const Type kVerifyRegionsX{DType::kF32, {4}}, kRows{DType::kF32, {3, 4}}, kCount{DType::kI32, {}};
 
 // Changes an op of a traced program that has this name.
 using Change = std::function<void(Region& region, OpNode& op)>;
@@ -54,7 +54,7 @@ Values without_last(Values v) {
 }
 
 // A loop: a captured tensor, a carry, xs; the carry and ys.
-Values loop(const Values& v) {
+Values verify_regions_loop(const Values& v) {
   const Tensor outer = v[0];
   const auto step = [&](const Values& c, const Values& x) {
     return ScanResult{{c[0] * outer}, {sin(x[0])}};
@@ -62,7 +62,9 @@ Values loop(const Values& v) {
   const ScanResult r = scan(step, {v[0]}, {v[1]}, 3);
   return {r.carry[0], r.ys[0]};
 }
-std::string scan_fault(const Change& change) { return fault(loop, {kX, kRows}, "scan", change); }
+std::string scan_fault(const Change& change) {
+  return fault(verify_regions_loop, {kVerifyRegionsX, kRows}, "scan", change);
+}
 
 TEST(VerifyRegions, Scan) {
   EXPECT_THAT(scan_fault([](Region& r, OpNode& op) {
@@ -97,7 +99,7 @@ TEST(VerifyRegions, Scan) {
 }
 
 TEST(VerifyRegions, StackedResults) {
-  EXPECT_THAT(scan_fault([](Region&, OpNode& op) { op.outputs[1] = kX; }),
+  EXPECT_THAT(scan_fault([](Region&, OpNode& op) { op.outputs[1] = kVerifyRegionsX; }),
               HasSubstr("types of scan are not what it infers: expected f32[4], f32[3, 4], got "
                         "f32[4], f32[4]"));
   EXPECT_THAT(scan_fault([](Region&, OpNode& op) { op.outputs[1].dims[0] = 2; }),
@@ -114,7 +116,7 @@ TEST(VerifyRegions, Cond) {
           const auto other = [](const Values& x) { return Values{x[0], cos(x[0])}; };
           return switch_case(v[1], {one, other}, {v[0]});
         },
-        {kX, kCount}, "cond", change);
+        {kVerifyRegionsX, kCount}, "cond", change);
   };
   EXPECT_THAT(cond_fault([](Region&, OpNode& op) { op.inputs[0] = op.inputs[1]; }),
               HasSubstr("expected an i32 scalar as index, got f32[4]"));
@@ -150,7 +152,7 @@ TEST(VerifyRegions, While) {
                             },
                             {v[1], v[0]});
         },
-        {kX, kCount}, "while", change);
+        {kVerifyRegionsX, kCount}, "while", change);
   };
   EXPECT_THAT(while_fault([](Region& r, OpNode& op) {
                 op.inputs[3] = r.add_parameter({DType::kF32, {5}});
@@ -186,7 +188,7 @@ TEST(VerifyRegions, CustomVjp) {
                              .backward = [](const Values&, const Values& g) { return g; }},
                             {v[0]});
         },
-        {kX}, "custom_vjp", change);
+        {kVerifyRegionsX}, "custom_vjp", change);
   };
   EXPECT_THAT(rule_fault([](Region&, OpNode& op) { change_results(op, 1, as_bf16); }),
               HasSubstr("expected a forward function of twice"));
@@ -206,7 +208,7 @@ TEST(VerifyRegions, ShardMap) {
               v,
               {.mesh = {{{"data", 2}}}, .in_specs = {{{"data"}}}, .out_specs = {{{"data"}}, {}}});
         },
-        {kX}, "shard_map",
+        {kVerifyRegionsX}, "shard_map",
         [&](Region&, OpNode& op) {
           auto a = op.attrs<ShardMapAttributes>();
           change(a);

@@ -106,14 +106,14 @@ TEST(Vmap, OfEveryOpIsALoop) {
 }
 
 // The samples of ops with a body: of each op, of bodies within bodies, and of devices.
-std::vector<OpSample> all_body_samples() {
+std::vector<OpSample> vmap_all_body_samples() {
   std::vector<OpSample> out = testing::body_samples();
   for (OpSample& sample : testing::device_samples()) out.push_back(std::move(sample));
   return out;
 }
 
 TEST(Vmap, OfEveryOpWithABodyIsALoop) {
-  for (const OpSample& sample : all_body_samples()) {
+  for (const OpSample& sample : vmap_all_body_samples()) {
     for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
       for (const size_t size : {0, 1, 3}) {
         SCOPED_TRACE(fmt::format("{}, batch of {}", sample.op, size));
@@ -181,7 +181,7 @@ TEST(Vmap, OfEveryOpHasGradientsOfALoop) {
 }
 
 TEST(Vmap, OfEveryOpWithABodyHasGradientsOfALoop) {
-  for (const OpSample& sample : all_body_samples()) {
+  for (const OpSample& sample : vmap_all_body_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     const TensorFunction once = pulled_back(sample.fn);
     for (const TensorFunction& gradients : {once, pulled_back(once)}) {

@@ -2,9 +2,9 @@
 """Compares every public tensor function of Axle with the JAX that is installed: results, gradients and vmap.
 
   ./dev bench peers jax
-  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle
-  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle --backend interpreter roll sort
-  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle --special maximum sort
+  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/release/axle
+  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/release/axle --backend interpreter roll sort
+  .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/release/axle --special maximum sort
 
 Inputs are drawn here. JAX computes each call, its vjp at drawn cotangents, and the same under vmap over a batch of two;
 `axle eval-op --compare` computes them again. Collectives run in a shard_map over eight devices that JAX makes of the host.

@@ -12,8 +12,8 @@ namespace axle {
 namespace {
 
 // Runs every case of the file, and checks that each result of the reference is compared.
-void expect_agreement(const std::string& name,
-                      const std::function<bool(const std::string&)>& is_result) {
+void expect_op_agreement(const std::string& name,
+                         const std::function<bool(const std::string&)>& is_result) {
   const std::string reference = reference_file("jax/" + name + ".safetensors");
   const Ran ran =
       run_axle({"eval-op", source_file("testdata/eval_op/" + name + ".yaml").string(), "--inputs",
@@ -32,7 +32,7 @@ void expect_agreement(const std::string& name,
 }
 
 TEST(OpsByFiles, AgreeWithTheFixture) {
-  expect_agreement("ops", [](const std::string& name) {
+  expect_op_agreement("ops", [](const std::string& name) {
     const std::string part = name.substr(name.find('/') + 1);
     return part.starts_with("out") || part.starts_with("grad");
   });
@@ -40,7 +40,7 @@ TEST(OpsByFiles, AgreeWithTheFixture) {
 
 // poisson_4 of rbg is a placeholder: JAX draws Poisson numbers with threefry only.
 TEST(RandomNumbersByFiles, AgreeWithTheFixture) {
-  expect_agreement("random", [](const std::string& name) {
+  expect_op_agreement("random", [](const std::string& name) {
     return !name.starts_with("rbg/") || !name.ends_with("/poisson_4");
   });
 }

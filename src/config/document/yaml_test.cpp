@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string yaml_error(const std::string& text) {
+std::string document_error(const std::string& text) {
   return error_of([&] { parse_yaml(text, "a.yaml"); });
 }
 
@@ -76,7 +76,7 @@ TEST(Yaml, WhatIsNoDocument) {
       {"\xfe\xff\0a", "a.yaml:1: expected UTF-8, got the byte \\xfe"},
   };
   for (const auto& [text, message] : kCases)
-    EXPECT_THAT(yaml_error(text), HasSubstr(message)) << text;
+    EXPECT_THAT(document_error(text), HasSubstr(message)) << text;
 }
 
 TEST(Yaml, DepthIsLimited) {
@@ -88,7 +88,8 @@ TEST(Yaml, DepthIsLimited) {
     for (const std::string& text :
          {nested("[", times, "]"), nested("{a: ", times, "}"), repeated("- ", times) + "1",
           repeated("? ", times) + "1", repeated("[", times), repeated("{? ", times)})
-      EXPECT_THAT(yaml_error(text), StartsWith("a.yaml:1: expected")) << text.substr(0, 8) << times;
+      EXPECT_THAT(document_error(text), StartsWith("a.yaml:1: expected"))
+          << text.substr(0, 8) << times;
   }
 }
 
@@ -99,11 +100,11 @@ TEST(Yaml, AliasesCountAsWhatTheyStandFor) {
     values += fmt::format("a{0}: &a{0} [{1}]\n", i,
                           repeated(fmt::format("*a{}, ", i - 1), 9) + fmt::format("*a{}", i - 1));
   }
-  EXPECT_THAT(yaml_error(values), HasSubstr("counting what anchors and aliases stand for"));
+  EXPECT_THAT(document_error(values), HasSubstr("counting what anchors and aliases stand for"));
   const std::string bytes =
       "a: &a " + std::string(1'000'000, 'x') + "\nb: [" + repeated("*a, ", 1000) + "*a]";
-  EXPECT_THAT(yaml_error(bytes), HasSubstr("counting what anchors and aliases stand for"));
-  EXPECT_THAT(yaml_error(std::string(kMaxConfigBytes + 1, ' ')),
+  EXPECT_THAT(document_error(bytes), HasSubstr("counting what anchors and aliases stand for"));
+  EXPECT_THAT(document_error(std::string(kMaxConfigBytes + 1, ' ')),
               StartsWith("a.yaml: expected at most 16777216 bytes"));
 }
 
@@ -113,13 +114,13 @@ TEST(Yaml, AnchorsCountAsWhatTheyHold) {
   std::string nested;
   for (int i = 0; i < 90; ++i) nested += fmt::format("&a{} [", i);
   nested += repeated("1,", 200'000) + "1" + repeated("]", 90);
-  EXPECT_THAT(yaml_error(nested),
+  EXPECT_THAT(document_error(nested),
               HasSubstr("a.yaml:1: expected at most 4194304 values of 16777216 bytes in all, "
                         "counting what anchors and aliases stand for, got more"));
   const std::string long_text = "&a [&b [&c '" + std::string(6'000'000, 'x') + "']]";
-  EXPECT_THAT(yaml_error(long_text), HasSubstr("counting what anchors and aliases stand for"));
+  EXPECT_THAT(document_error(long_text), HasSubstr("counting what anchors and aliases stand for"));
   const std::string key = "? &a " + std::string(9'000'000, 'x') + "\n: 1";
-  EXPECT_THAT(yaml_error(key), HasSubstr("counting what anchors and aliases stand for"));
+  EXPECT_THAT(document_error(key), HasSubstr("counting what anchors and aliases stand for"));
 }
 
 // Quadratic time would be minutes.

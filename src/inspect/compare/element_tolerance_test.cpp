@@ -10,8 +10,8 @@
 namespace axle {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kToleranceNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kToleranceInf = std::numeric_limits<float>::infinity();
 
 HostTensor vector(std::initializer_list<float> values) {
   return HostTensor({static_cast<int64_t>(values.size())}, values);
@@ -54,14 +54,17 @@ TEST(ElementTolerance, BitwiseKnowsSignsOfZeros) {
   EXPECT_TRUE(compare(vector({0, 1}), vector({0, 1}), "bitwise").agrees);
   EXPECT_FALSE(compare(vector({-0.f, 1}), vector({0, 1}), "bitwise").agrees);
   EXPECT_TRUE(compare(vector({-0.f, 1}), vector({0, 1}), "0").agrees);
-  EXPECT_TRUE(compare(vector({kNan}), vector({-kNan}), "bitwise").agrees);
+  EXPECT_TRUE(compare(vector({kToleranceNan}), vector({-kToleranceNan}), "bitwise").agrees);
 }
 
 TEST(ElementTolerance, NansAndInfinitiesMustBeInTheSamePlaces) {
-  EXPECT_TRUE(compare(vector({kNan, kInf}), vector({kNan, kInf}), "0").agrees);
-  EXPECT_FALSE(compare(vector({kNan, 1}), vector({1, 1}), "atol=1e30").agrees);
-  EXPECT_FALSE(compare(vector({kInf, 1}), vector({-kInf, 1}), "atol=1e30").agrees);
-  EXPECT_FALSE(compare(vector({1}), vector({kInf}), "rtol=1").agrees);
+  EXPECT_TRUE(
+      compare(vector({kToleranceNan, kToleranceInf}), vector({kToleranceNan, kToleranceInf}), "0")
+          .agrees);
+  EXPECT_FALSE(compare(vector({kToleranceNan, 1}), vector({1, 1}), "atol=1e30").agrees);
+  EXPECT_FALSE(
+      compare(vector({kToleranceInf, 1}), vector({-kToleranceInf, 1}), "atol=1e30").agrees);
+  EXPECT_FALSE(compare(vector({1}), vector({kToleranceInf}), "rtol=1").agrees);
 }
 
 TEST(ElementTolerance, IntegersMustBeEqual) {
@@ -90,7 +93,7 @@ TEST(ElementTolerance, TheWorstElementHasTheDigitsOfItsDtype) {
             "[0]: 9007199254740993 instead of 9007199254740992");
   EXPECT_EQ(worst(HostTensor({1}, {1.0}), HostTensor({1}, {1.0 + 0x1p-52})),
             "[0]: 1 instead of 1.0000000000000002");
-  EXPECT_EQ(worst(vector({-kNan}), vector({1})), "[0]: nan instead of 1");
+  EXPECT_EQ(worst(vector({-kToleranceNan}), vector({1})), "[0]: nan instead of 1");
 }
 
 TEST(ElementTolerance, ComplexNumbersDifferByTheirParts) {

@@ -17,7 +17,7 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr MixerDims kDims{.model_dim = 8};
+constexpr MixerDims kSharingDims{.model_dim = 8};
 
 PreNorm::Config block(Attention::Config attention) { return {.body = std::move(attention)}; }
 PreNorm::Config owner() {
@@ -40,10 +40,10 @@ Stacked::Config stack(std::vector<Child<Block>> layers) {
 }
 
 // The laws hold gradients, remat of the whole stack, and decoding to these layers.
-AXLE_LAYER_LAWS(Stacked, kDims,
+AXLE_LAYER_LAWS(Stacked, kSharingDims,
                 {{"shared_keys", stack({owner(), borrower(), borrower()})},
                  {"cross_layer_attention", stack({published(block({.num_heads = 2})), reader()})}})
-AXLE_LAYER_LAWS(Repeat, kDims,
+AXLE_LAYER_LAWS(Repeat, kSharingDims,
                 {{"shared_in_each_layer",
                   {.num_layers = 2, .layer = stack({owner(), borrower()})}}})
 
@@ -67,8 +67,8 @@ TEST(Published, TravelsThroughALoop) {
   const Child<Block> chained = published(reader());
   const auto first = published(block({.num_heads = 2}));
   auto loop = build_for_test<Stacked>(
-      stack({first, Repeat::Config{.num_layers = 2, .layer = chained}, reader()}), kDims);
-  auto unrolled = build_for_test<Stacked>(stack({first, chained, chained, reader()}), kDims);
+      stack({first, Repeat::Config{.num_layers = 2, .layer = chained}, reader()}), kSharingDims);
+  auto unrolled = build_for_test<Stacked>(stack({first, chained, chained, reader()}), kSharingDims);
   copy_parameters(loop, unrolled, "stacked/layer1/layer");
   for (const auto& [path, value] : loop.parameters()) {
     if (path.starts_with("stacked/layer0/")) unrolled.set(path.substr(8), value);
@@ -81,20 +81,21 @@ TEST(Published, TravelsThroughALoop) {
 
 TEST(Published, MustComeFirst) {
   EXPECT_ERROR(
-      build_for_test<Stacked>(stack({reader(), published(block({.num_heads = 2}))}), kDims)
+      build_for_test<Stacked>(stack({reader(), published(block({.num_heads = 2}))}), kSharingDims)
           .run(normal_values({1, 2, 8}, 1)),
       "stacked.layer0.body.qkv: expected a value published as 'source', got none; a layer that "
       "publishes it must be called before this one");
   // In the first layer of the loop nothing is published yet.
   EXPECT_THROW(
       build_for_test<Repeat>(
-          {.num_layers = 2, .layer = stack({reader(), published(block({.num_heads = 2}))})}, kDims)
+          {.num_layers = 2, .layer = stack({reader(), published(block({.num_heads = 2}))})},
+          kSharingDims)
           .run(normal_values({1, 2, 8}, 1)),
       ConfigError);
 }
 
 TEST(BorrowedKVCache, SavesTheParametersOfKeysAndValues) {
-  const auto layer = Child<Block>(borrower()).build(kDims, {.path = "b"});
+  const auto layer = Child<Block>(borrower()).build(kSharingDims, {.path = "b"});
   for (const auto& [path, spec] : layer->param_specs())
     EXPECT_EQ(path.find("k_proj"), std::string::npos) << path;
   EXPECT_TRUE(layer->decode_state_specs({}).empty());
@@ -102,7 +103,7 @@ TEST(BorrowedKVCache, SavesTheParametersOfKeysAndValues) {
 
 // Decoding with segment ids: tokens of the second text do not see the first one.
 TEST(DenseKVCache, HonoursSegments) {
-  auto layer = build_for_test<Attention>({.num_heads = 2}, kDims);
+  auto layer = build_for_test<Attention>({.num_heads = 2}, kSharingDims);
   const HostTensor x = normal_values({1, 5, 8}, 3);
   const HostTensor segments({1, 5}, {1, 1, 2, 2, 2});
   const HostTensor whole = layer.call({{"x", x}, {"context/segment_ids", segments}}).outputs[0];
@@ -121,7 +122,8 @@ TEST(DenseKVCache, HonoursSegments) {
 }
 
 TEST(PrefixMask, TrainsOnlyWithTheLengthsOfThePrefixes) {
-  auto layer = build_for_test<Attention>({.num_heads = 2, .mask = PrefixMask::Config{}}, kDims);
+  auto layer =
+      build_for_test<Attention>({.num_heads = 2, .mask = PrefixMask::Config{}}, kSharingDims);
   const HostTensor x = normal_values({2, 5, 8}, 3);
   EXPECT_ERROR(layer.call({{"x", x}}, {.training = true}),
                "attention: PrefixMask: expected a batch with prefix_lengths, got one without; give "
@@ -136,7 +138,7 @@ TEST(PrefixMask, DecodesAsAtOnce) {
   auto layer = build_for_test<Attention>(
       {.num_heads = 2,
        .mask = AnyOf::Config{.masks = {CausalMask::Config{}, PrefixMask::Config{}}}},
-      kDims);
+      kSharingDims);
   const HostTensor x = normal_values({2, 5, 8}, 3);
   const HostTensor lengths({2}, {3, 2});
   const HostTensor whole = layer.call({{"x", x}, {"context/prefix_lengths", lengths}}).outputs[0];

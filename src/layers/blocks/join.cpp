@@ -12,4 +12,6 @@ Tensor Add::forward(const Tensor& x_BTD, const Tensor& y_BTD) {
 AXLE_REGISTER(Join::Dims)
 AXLE_REGISTER(Add)
 
+template class LayerRole<Join, Join::Signature>;
+
 }  // namespace axle

@@ -40,4 +40,6 @@ class Add final : public Join {
   double weight_;
 };
 
+extern template class LayerRole<Join, Join::Signature>;
+
 }  // namespace axle

@@ -19,4 +19,7 @@ Tensor MixerContext::last(const Tensor& x_BTD) const {
 
 AXLE_REGISTER(MixerDims)
 
+template class LayerRole<Mixer, Mixer::Signature>;
+template class LayerRole<Block, Block::Signature>;
+
 }  // namespace axle

@@ -67,4 +67,7 @@ class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerCon
   static PartitionSpec activation() { return kTokenAxes; }
 };
 
+extern template class LayerRole<Mixer, Mixer::Signature>;
+extern template class LayerRole<Block, Block::Signature>;
+
 }  // namespace axle

@@ -73,4 +73,6 @@ Tensor WeightedConvolution::convolve(const Tensor& x,
 
 AXLE_REGISTER(ConvolutionLayer::Dims)
 
+template class LayerRole<ConvolutionLayer, ConvolutionLayer::Signature>;
+
 }  // namespace axle

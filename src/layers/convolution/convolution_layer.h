@@ -64,4 +64,6 @@ class WeightedConvolution : public ConvolutionLayer {
   std::optional<Param> bias_;
 };
 
+extern template class LayerRole<ConvolutionLayer, ConvolutionLayer::Signature>;
+
 }  // namespace axle

@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(MultiProjection::Dims)
 
+template class LayerRole<MultiProjection, MultiProjection::Signature>;
+
 }  // namespace axle

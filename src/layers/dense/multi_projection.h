@@ -27,4 +27,6 @@ class MultiProjection : public LayerRole<MultiProjection, Tensor(const Tensor& x
   bool can_decode() const override { return true; }
 };
 
+extern template class LayerRole<MultiProjection, MultiProjection::Signature>;
+
 }  // namespace axle

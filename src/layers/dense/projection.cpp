@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(Projection::Dims)
 
+template class LayerRole<Projection, Projection::Signature>;
+
 }  // namespace axle

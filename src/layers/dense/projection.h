@@ -25,4 +25,6 @@ class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
   bool can_decode() const override { return true; }
 };
 
+extern template class LayerRole<Projection, Projection::Signature>;
+
 }  // namespace axle

@@ -20,4 +20,6 @@ Tensor Dropout::forward(const Tensor& x) {
 AXLE_REGISTER(Dropout::Dims)
 AXLE_REGISTER(Dropout)
 
+template class LayerRole<Dropout, Dropout::Signature>;
+
 }  // namespace axle

@@ -35,4 +35,6 @@ class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
   double rate_;
 };
 
+extern template class LayerRole<Dropout, Dropout::Signature>;
+
 }  // namespace axle

@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(RouterDims)
 
+template class LayerRole<Router, Router::Signature>;
+
 }  // namespace axle

@@ -51,4 +51,6 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
   virtual int64_t num_choices() const = 0;
 };
 
+extern template class LayerRole<Router, Router::Signature>;
+
 }  // namespace axle

@@ -27,8 +27,8 @@ testing::TestLayer<MoE> mixture(int64_t top_k) {
 }
 
 // Returns the result, then the gradients by parameters and x, on the simulated devices of a mesh.
-std::vector<HostTensor> numbers(testing::TestLayer<MoE>& layer, const HostTensor& x,
-                                const std::string& mesh) {
+std::vector<HostTensor> sorted_dispatch_numbers(testing::TestLayer<MoE>& layer, const HostTensor& x,
+                                                const std::string& mesh) {
   std::vector<std::string> paths;
   std::vector<HostTensor> arguments;
   for (const auto& [path, value] : layer.parameters()) {
@@ -64,9 +64,9 @@ constexpr std::array kMeshes = {"expert=2",
                                 "a:expert=2,b:expert=2"};
 
 void expect_same_on_meshes(testing::TestLayer<MoE>& layer, const HostTensor& x) {
-  const std::vector<HostTensor> expected = numbers(layer, x, "");
+  const std::vector<HostTensor> expected = sorted_dispatch_numbers(layer, x, "");
   for (const char* mesh : kMeshes) {
-    const std::vector<HostTensor> actual = numbers(layer, x, mesh);
+    const std::vector<HostTensor> actual = sorted_dispatch_numbers(layer, x, mesh);
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i)
       EXPECT_LE(testing::relative_difference(actual[i], expected[i]), 1e-12) << mesh << ", " << i;

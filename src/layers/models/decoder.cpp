@@ -68,4 +68,6 @@ Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context) {
 AXLE_REGISTER(Decoder::Dims)
 AXLE_REGISTER(Decoder)
 
+template class LayerRole<Decoder, Decoder::Signature>;
+
 }  // namespace axle

@@ -80,4 +80,6 @@ class Decoder final
   std::optional<Handle<Projection>> lm_head_;
 };
 
+extern template class LayerRole<Decoder, Decoder::Signature>;
+
 }  // namespace axle

@@ -82,4 +82,6 @@ const RoleMethods embedding_methods(typeid(TokenEmbedding),
 AXLE_REGISTER(TokenEmbedding::Dims)
 AXLE_REGISTER(Embedding)
 
+template class LayerRole<TokenEmbedding, TokenEmbedding::Signature>;
+
 }  // namespace axle

@@ -73,4 +73,6 @@ class Embedding final : public TokenEmbedding {
   Handle<Product> product_;
 };
 
+extern template class LayerRole<TokenEmbedding, TokenEmbedding::Signature>;
+
 }  // namespace axle

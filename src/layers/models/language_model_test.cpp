@@ -74,7 +74,7 @@ TEST(Decoder, TiedLogitsUseTheEmbedding) {
   EXPECT_EQ(layer.run(testing::token_ids()).shape(), (Shape{2, 4, 5}));
 }
 
-Tree<HostTensor> batch(HostTensor labels) {
+Tree<HostTensor> language_model_batch(HostTensor labels) {
   return {{"batch/input_ids", testing::token_ids()}, {"batch/target_labels", std::move(labels)}};
 }
 
@@ -89,8 +89,9 @@ TEST(CausalLM, LossIsTheMeanOverLabelsThatCount) {
   auto layer = build_for_test<CausalLM>({.decoder = decoder(), .z_loss_scale = 0.5}, {});
   const HostTensor logits =
       layer.call({{"batch/input_ids", testing::token_ids()}}, {.method = "logits"}).outputs[0];
-  const auto out = layer.call(batch(HostTensor({2, 4}, {-1, 2, -1, -1, 4, -1, -100, -1})))
-                       .outputs;  // loss, then metrics by name
+  const auto out =
+      layer.call(language_model_batch(HostTensor({2, 4}, {-1, 2, -1, -1, 4, -1, -100, -1})))
+          .outputs;  // loss, then metrics by name
   const auto [ce1, z1] = cross_entropy_of(logits, 1, 2);
   const auto [ce2, z2] = cross_entropy_of(logits, 4, 4);
   const double z_loss = 0.5 * (z1 * z1 + z2 * z2) / 2;
@@ -113,7 +114,7 @@ TEST(CausalLM, AccuracyCountsTheTargetsThatHaveTheLargestLogit) {
   // Hits at 0, 2 and 5, misses at 3 and 7; the label at 4 is none.
   const HostTensor labels(
       {2, 4}, {best(0), -1, best(2), (best(3) + 1) % 5, -1, best(5), -1, (best(7) + 2) % 5});
-  EXPECT_FLOAT_EQ(layer.call(batch(labels)).outputs[1].at(0), 0.6f);
+  EXPECT_FLOAT_EQ(layer.call(language_model_batch(labels)).outputs[1].at(0), 0.6f);
 }
 
 // A model that knows nothing finds each of five tokens equally likely: one target in five is hit.
@@ -123,16 +124,18 @@ TEST(CausalLM, TargetsThatShareTheLargestLogitShareTheHit) {
     if (chunked) cfg.loss_chunk_len = 3;
     auto layer = build_for_test<CausalLM>(cfg, {});
     layer.set("decoder/lm_head/weight", HostTensor(Type{DType::kF32, {5, 4}}));
-    EXPECT_FLOAT_EQ(
-        layer.call(batch(HostTensor({2, 4}, {0, 1, 2, 3, 4, -1, 4, 4}))).outputs[1].at(0), 0.2f);
+    EXPECT_FLOAT_EQ(layer.call(language_model_batch(HostTensor({2, 4}, {0, 1, 2, 3, 4, -1, 4, 4})))
+                        .outputs[1]
+                        .at(0),
+                    0.2f);
   }
 }
 
 // Returns the loss, the metrics, and the gradients of the loss by all parameters.
 std::vector<HostTensor> loss_and_gradients(const CausalLM::Config& cfg) {
   auto layer = build_for_test<CausalLM>(cfg, {});
-  const testing::LayerFunction fn =
-      layer.function(batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1})), {.training = true});
+  const testing::LayerFunction fn = layer.function(
+      language_model_batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1})), {.training = true});
   std::vector<HostTensor> all = eval(fn, fn.arguments());
   std::vector<HostTensor> cotangents(all.size(), HostTensor::scalar(0.0f));
   cotangents[0] = HostTensor::scalar(1.0f);
@@ -156,7 +159,8 @@ TEST(CausalLM, ChunksOfLogitsGiveTheSameLoss) {
 }
 
 TEST(CausalLM, ChunksOfLogitsNeverHoldAllOfThem) {
-  const Tree<HostTensor> inputs = batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1}));
+  const Tree<HostTensor> inputs =
+      language_model_batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1}));
   for (const bool tied : {false, true}) {
     CausalLM::Config cfg{.decoder = tied ? decoder() : untied(), .z_loss_scale = 0.1};
     EXPECT_TRUE(testing::step_has_whole_logits<CausalLM>(cfg, inputs, 5));
@@ -167,8 +171,10 @@ TEST(CausalLM, ChunksOfLogitsNeverHoldAllOfThem) {
 
 TEST(CausalLM, NoLabelsGiveZero) {
   auto layer = build_for_test<CausalLM>({.decoder = decoder()}, {});
-  EXPECT_EQ(
-      layer.call(batch(HostTensor({2, 4}, {-1, -1, -1, -1, -1, -1, -1, -1}))).outputs[0].at(0), 0);
+  EXPECT_EQ(layer.call(language_model_batch(HostTensor({2, 4}, {-1, -1, -1, -1, -1, -1, -1, -1})))
+                .outputs[0]
+                .at(0),
+            0);
 }
 
 /// x -> x, with the square of its weight as an auxiliary loss.
@@ -196,7 +202,8 @@ TEST(CausalLM, TakesInAuxiliaryLossesThroughLoopAndRemat) {
   auto layer = build_for_test<CausalLM>(
       {.decoder = decoder(Repeat::Config{.num_layers = 2, .layer = block})}, {});
   layer.set("decoder/layers/layer/body/w", HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}));
-  const Tree<HostTensor> inputs = batch(HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1}));
+  const Tree<HostTensor> inputs =
+      language_model_batch(HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1}));
   const auto result = layer.call(inputs, {.training = true});
   EXPECT_TRUE(result.aux_losses.empty()) << "they are in the loss";
   EXPECT_NEAR(result.outputs[0].at(0), result.outputs[4].at(0) + 30, 1e-4);

@@ -68,4 +68,6 @@ const RoleMethods model_methods(typeid(Model),
 
 AXLE_REGISTER(Model::Dims)
 
+template class LayerRole<Model, Model::Signature>;
+
 }  // namespace axle

@@ -83,4 +83,6 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
 /// frozen models.
 Tree<ParamSpec> inference_state_specs(const Model& model);
 
+extern template class LayerRole<Model, Model::Signature>;
+
 }  // namespace axle

@@ -19,19 +19,19 @@ Child<Block> block(double weight = 1) {
 Child<Block> attending_block() {
   return PreNorm::Config{.body = Attention::Config{.num_heads = 2}};
 }
-Decoder::Config decoder() {
+Decoder::Config multi_token_lm_decoder() {
   return {.model_dim = 4,
           .vocab_size = 5,
           .max_seq_len = 8,
           .layers = Repeat::Config{.num_layers = 2, .layer = attending_block()}};
 }
 MultiTokenLM::Config sequential() {
-  return {.decoder = decoder(),
+  return {.decoder = multi_token_lm_decoder(),
           .mtp_depth = 2,
           .mtp_head = SequentialMtpHead::Config{.layer = attending_block()}};
 }
 MultiTokenLM::Config parallel() {
-  MultiTokenLM::Config out{.decoder = decoder(),
+  MultiTokenLM::Config out{.decoder = multi_token_lm_decoder(),
                            .mtp_head = ParallelMtpHead::Config{.layer = block()},
                            .z_loss_scale = 0.1};
   out.decoder.get_if<Decoder>()->lm_head = LmHead::Config{};
@@ -69,7 +69,7 @@ TEST(SequentialMtpHead, ProjectsTheNormalisedTokenAndTheResultBefore) {
   EXPECT_NEAR(h.at(1), 4 / std::sqrt(12.5) + 10 * std::sqrt(2), 1e-5);
 }
 
-Tree<HostTensor> batch() {
+Tree<HostTensor> multi_token_lm_batch() {
   return {{"batch/input_ids", testing::token_ids()},
           {"batch/target_labels", HostTensor({2, 4}, {1, 2, -1, 3, 4, 0, 2, 1})}};
 }
@@ -87,7 +87,7 @@ Tree<HostTensor> outputs_of(testing::TestLayer<MultiTokenLM>& lm, const Tree<Hos
 // A head that changes nothing predicts what the model itself predicts: each of its cross entropies
 // is that of the model's own logits with a later label.
 TEST(MultiTokenLM, HeadsAreTrainedOnLaterTargetsOfTheirSegment) {
-  Decoder::Config trunk = decoder();
+  Decoder::Config trunk = multi_token_lm_decoder();
   trunk.output_norm = RMSNorm::Config{.eps = 1e-12f};
   MultiTokenLM::Config cfg{.decoder = trunk,
                            .mtp_depth = 3,
@@ -97,13 +97,13 @@ TEST(MultiTokenLM, HeadsAreTrainedOnLaterTargetsOfTheirSegment) {
   auto lm = build_for_test<MultiTokenLM>(cfg, {});
   for (const char* norm : {"decoder/output_norm", "mtp_norm1", "mtp_norm2", "mtp_norm3"})
     lm.set(std::string(norm) + "/scale", HostTensor::ones({4}));
-  Tree<HostTensor> inputs = batch();
+  Tree<HostTensor> inputs = multi_token_lm_batch();
   const std::vector<int> segments = {1, 1, 1, 2, 1, 1, 1, 1};
   inputs.emplace("batch/input_segment_ids", HostTensor({2, 4}, {1, 1, 1, 2, 1, 1, 1, 1}));
   const Tree<HostTensor> out = outputs_of(lm, inputs);
   inputs.erase("batch/target_labels");
   const HostTensor logits = lm.call(inputs, {.method = "logits"}).outputs[0];
-  const HostTensor labels = batch().at("batch/target_labels");
+  const HostTensor labels = multi_token_lm_batch().at("batch/target_labels");
   double total = 0;
   for (int64_t k = 1; k <= 3; ++k) {
     double sum = 0;
@@ -148,11 +148,11 @@ TEST(MultiTokenLM, AHeadSeesTheTokensBeforeItsTarget) {
 TEST(MultiTokenLM, ChunksOfLogitsGiveTheSameLosses) {
   MultiTokenLM::Config cfg = sequential();
   auto whole = build_for_test<MultiTokenLM>(cfg, {});
-  const Tree<HostTensor> expected = outputs_of(whole, batch());
+  const Tree<HostTensor> expected = outputs_of(whole, multi_token_lm_batch());
   for (const int64_t chunk : {1, 3}) {
     cfg.loss_chunk_len = chunk;
     auto chunked = build_for_test<MultiTokenLM>(cfg, {});
-    for (const auto& [name, value] : outputs_of(chunked, batch()))
+    for (const auto& [name, value] : outputs_of(chunked, multi_token_lm_batch()))
       EXPECT_ALLCLOSE(value, expected.at(name), 1e-5) << name << ", " << chunk;
   }
 }
@@ -160,9 +160,11 @@ TEST(MultiTokenLM, ChunksOfLogitsGiveTheSameLosses) {
 TEST(MultiTokenLM, ChunksOfLogitsNeverHoldAllOfThem) {
   MultiTokenLM::Config cfg = sequential();
   const int64_t vocab_size = build_for_test<MultiTokenLM>(cfg, {}).layer().vocab_size();
-  EXPECT_TRUE(testing::step_has_whole_logits<MultiTokenLM>(cfg, batch(), vocab_size));
+  EXPECT_TRUE(
+      testing::step_has_whole_logits<MultiTokenLM>(cfg, multi_token_lm_batch(), vocab_size));
   cfg.loss_chunk_len = 1;
-  EXPECT_FALSE(testing::step_has_whole_logits<MultiTokenLM>(cfg, batch(), vocab_size));
+  EXPECT_FALSE(
+      testing::step_has_whole_logits<MultiTokenLM>(cfg, multi_token_lm_batch(), vocab_size));
 }
 
 // Every parameter of CausalLM keeps its path and its gradient by its own loss.
@@ -177,7 +179,8 @@ TEST(MultiTokenLM, IsCausalLMWithHeads) {
     shared.emplace(path, with.parameters().at(same));
   }
   without.set_all(shared);
-  EXPECT_EQ(with.call(batch()).outputs[0], without.call(batch()).outputs[0]);
+  EXPECT_EQ(with.call(multi_token_lm_batch()).outputs[0],
+            without.call(multi_token_lm_batch()).outputs[0]);
   EXPECT_EQ(with.layer().decode_state_specs({}).size(),
             without.layer().decode_state_specs({}).size());
   EXPECT_GT(with.parameters().size(), without.parameters().size());

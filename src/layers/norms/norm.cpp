@@ -13,4 +13,6 @@ Tensor Norm::forward(const Tensor&) {
 
 AXLE_REGISTER(Norm::Dims)
 
+template class LayerRole<Norm, Norm::Signature>;
+
 }  // namespace axle

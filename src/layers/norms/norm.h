@@ -32,4 +32,6 @@ class Norm
   Tensor forward(const Tensor& x, const std::optional<Tensor>&) override { return forward(x); }
 };
 
+extern template class LayerRole<Norm, Norm::Signature>;
+
 }  // namespace axle

@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(PositionEmbedding::Dims)
 
+template class LayerRole<PositionEmbedding, PositionEmbedding::Signature>;
+
 }  // namespace axle

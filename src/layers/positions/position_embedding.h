@@ -32,4 +32,6 @@ class PositionEmbedding
   bool can_decode() const override { return true; }
 };
 
+extern template class LayerRole<PositionEmbedding, PositionEmbedding::Signature>;
+
 }  // namespace axle

@@ -44,4 +44,6 @@ ProductLetters letters_of(const Product::Dims& dims) {
 
 AXLE_REGISTER(Product::Dims)
 
+template class LayerRole<Product, Product::Signature>;
+
 }  // namespace axle

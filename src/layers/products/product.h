@@ -48,4 +48,6 @@ struct ProductLetters {
 /// Throws InternalError for a spec without ',' and "->".
 ProductLetters letters_of(const Product::Dims& dims);
 
+extern template class LayerRole<Product, Product::Signature>;
+
 }  // namespace axle

@@ -148,4 +148,6 @@ const RoleMethods recurrent_cell_methods(typeid(RecurrentCell),
 
 AXLE_REGISTER(RecurrentCell::Dims)
 
+template class LayerRole<RecurrentCell, RecurrentCell::Signature>;
+
 }  // namespace axle

@@ -77,4 +77,6 @@ class RecurrentCell : public LayerRole<RecurrentCell, Tensor(const Tensor& x_TBI
   CellStep scan_steps(const Tensor& x_TBI, Tree<Tensor> state, const CellMasks& masks);
 };
 
+extern template class LayerRole<RecurrentCell, RecurrentCell::Signature>;
+
 }  // namespace axle

@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 
 // A tree with products in lists, in optional slots, below wrappers and in experts, and layers that
 // multiply without a product.
-TinyRoot mixed_root() {
+TinyRoot quantize_products_mixed_root() {
   TinyRoot root;
   const auto attention = [](Child<QKV> qkv) -> Child<Block> {
     return PreNorm::Config{.body = Attention::Config{.num_heads = 2, .qkv = std::move(qkv)}};
@@ -68,7 +68,7 @@ std::vector<std::string> skipped_in(const RewriteReport& report) {
 const Child<Modifier> kInt8 = QuantizeProducts::Config{};
 
 TEST(QuantizeProducts, ConvertsEveryProductAndListsTheRest) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = quantize_products_mixed_root();
   const std::vector<Rewrite> report = apply_modifier(kInt8, "modify[0]", root);
   ASSERT_EQ(report.size(), 1u);
   EXPECT_EQ(report[0].what, "Product -> Int8Product");
@@ -80,7 +80,7 @@ TEST(QuantizeProducts, ConvertsEveryProductAndListsTheRest) {
 }
 
 TEST(QuantizeProducts, AppliedTwiceChangesNothingMore) {
-  TinyRoot once = mixed_root();
+  TinyRoot once = quantize_products_mixed_root();
   apply_modifier(kInt8, "modify[0]", once);
   TinyRoot twice = once;
   EXPECT_TRUE(apply_modifier(kInt8, "modify[0]", twice)[0].report.matched.empty());
@@ -91,7 +91,7 @@ TEST(QuantizeProducts, AppliedTwiceChangesNothingMore) {
 }
 
 TEST(QuantizeProducts, LeavesWhatItIsTold) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = quantize_products_mixed_root();
   const QuantizeProducts::Config cfg{.at = "model.decoder.layers.**",
                                      .except = {"**.kv_down", "**.qkv.**"},
                                      .with = DelayedFp8Product::Config{.history_length = 16}};
@@ -107,7 +107,7 @@ TEST(QuantizeProducts, LeavesWhatItIsTold) {
 }
 
 TEST(QuantizeProducts, GoesBelowAdapters) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = quantize_products_mixed_root();
   apply_modifier(Lora::Config{}, "modify[0]", root);
   const auto report = apply_modifier(kInt8, "modify[1]", root);
   EXPECT_EQ(report[0].report.matched.size(), 16u);
@@ -118,7 +118,7 @@ TEST(QuantizeProducts, GoesBelowAdapters) {
 }
 
 TEST(QuantizeProducts, NamesWhatDoesNotFit) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = quantize_products_mixed_root();
   EXPECT_THAT(error_of([&] {
                 apply_modifier(QuantizeProducts::Config{.at = "**.heads"}, "modify[0]", root);
               }),
@@ -201,7 +201,7 @@ TEST(QuantizeProducts, SaysSoIfTheModelCannotBeTraced) {
 }
 
 TEST(QuantizeProducts, EveryProductOfTheModelChanges) {
-  TinyRoot root = mixed_root();
+  TinyRoot root = quantize_products_mixed_root();
   const TinyStep plain = step_of(root);
   apply_modifier(kInt8, "modify[0]", root);
   const TinyStep rounded = step_of(root);

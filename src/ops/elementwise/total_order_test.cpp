@@ -12,12 +12,13 @@ using testing::elements;
 using ::testing::ElementsAre;
 using testing::run;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kTotalOrderInf = std::numeric_limits<float>::infinity();
+constexpr float kTotalOrderNan = std::numeric_limits<float>::quiet_NaN();
 
 // Every float of the list is less than all that follow.
 TEST(TotalOrder, HasAPlaceForEveryFloat) {
-  const HostTensor x({8}, {-kNan, -kInf, -1.f, -0.f, 0.f, 1.f, kInf, kNan});
+  const HostTensor x({8}, {-kTotalOrderNan, -kTotalOrderInf, -1.f, -0.f, 0.f, 1.f, kTotalOrderInf,
+                           kTotalOrderNan});
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
     SCOPED_TRACE(std::string(name_of(dtype)));
     const auto y = testing::run_all(
@@ -47,7 +48,7 @@ TEST(TotalOrder, ComparesOtherDtypesAsUsual) {
 }
 
 TEST(Nextafter, IsTheNeighbour) {
-  const HostTensor from({6}, {1.f, 1.f, 0.f, -0.f, kInf, 2.f}),
+  const HostTensor from({6}, {1.f, 1.f, 0.f, -0.f, kTotalOrderInf, 2.f}),
       to({6}, {2.f, 0.f, -1.f, 1.f, 0.f, 2.f});
   EXPECT_EQ(run([](const Values& v) { return nextafter(v[0], v[1]); }, {from, to}),
             HostTensor({6}, {1.f + 0x1p-23f, 1.f - 0x1p-24f, -0x1p-149f, 0x1p-149f,

@@ -18,14 +18,15 @@ using Scatter = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Ga
                            const ScatterOptions&);
 
 // Windows of one row and 2 columns, at positions (row, column) held by the last dim of the indices.
-const GatherDims kPairs{
+const GatherDims kScatterPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
 TEST(Scatter, AddsUpAndDropsWhatReachesOutside) {
   const HostTensor at({4, 2}, {0, 0, 0, 1, 1, 3, 2, 2});  // the third window reaches outside
   const HostTensor updates = HostTensor::ones({4, 2});
-  const HostTensor y = run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kPairs); },
-                           {HostTensor::zeros({3, 4}), at, updates});
+  const HostTensor y =
+      run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kScatterPairs); },
+          {HostTensor::zeros({3, 4}), at, updates});
   EXPECT_THAT(elements(y), ElementsAre(1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1));
 }
 
@@ -70,7 +71,7 @@ TEST(Scatter, OfNanIsNan) {
 TEST(Scatter, Replaces) {
   const HostTensor at({2, 2}, {0, 2, 2, 0});
   const HostTensor updates({2, 2}, {-1.f, -2.f, -3.f, -4.f});
-  const HostTensor y = run([](const Values& v) { return scatter(v[0], v[1], v[2], kPairs); },
+  const HostTensor y = run([](const Values& v) { return scatter(v[0], v[1], v[2], kScatterPairs); },
                            {counting({3, 4}), at, updates});
   EXPECT_THAT(elements(y), ElementsAre(0, 1, -1, -2, 4, 5, 6, 7, -3, -4, 10, 11));
 }
@@ -81,11 +82,11 @@ TEST(Scatter, IsTheTransposeOfGather) {
   const HostTensor x = counting({3, 4}), u = counting({3, 2});
   const HostTensor gathered = run(
       [](const Values& v) {
-        return gather(v[0], v[1], kPairs, {1, 2});
+        return gather(v[0], v[1], kScatterPairs, {1, 2});
       },
       {x, at});
   const HostTensor scattered =
-      run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kPairs); },
+      run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kScatterPairs); },
           {HostTensor::zeros({3, 4}), at, u});
   double left = 0, right = 0;
   for (int64_t i = 0; i < u.size(); ++i) left += gathered.at(i) * u.at(i);
@@ -99,11 +100,11 @@ TEST(Scatter, BadUpdatesAreErrors) {
   const TraceScope scope(region);
   const Tensor x = zeros({3, 4}), at = zeros({5, 2}, DType::kI32);
   // Updates with a wrong number of positions, then with a wrong dtype.
-  EXPECT_THROW(scatter_add(x, at, zeros({4, 2}), kPairs), ShapeError);
-  EXPECT_THROW(scatter_add(x, at, zeros({5, 2}, DType::kBF16), kPairs), ShapeError);
+  EXPECT_THROW(scatter_add(x, at, zeros({4, 2}), kScatterPairs), ShapeError);
+  EXPECT_THROW(scatter_add(x, at, zeros({5, 2}, DType::kBF16), kScatterPairs), ShapeError);
   const Tensor complex = zeros({3, 4}, DType::kC64), updates = zeros({5, 2}, DType::kC64);
-  EXPECT_THROW(scatter_max(complex, at, updates, kPairs), ShapeError);
-  EXPECT_NO_THROW(scatter_mul(complex, at, updates, kPairs));
+  EXPECT_THROW(scatter_max(complex, at, updates, kScatterPairs), ShapeError);
+  EXPECT_NO_THROW(scatter_mul(complex, at, updates, kScatterPairs));
 }
 
 }  // namespace

@@ -235,45 +235,50 @@ struct RoleStrides {
   Shape spatial;
 };
 
-void eval_convolution(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> in,
-                      std::span<HostTensor> out) {
+// Computes in A, the dtype of x and the kernel and of the result.
+template <class A>
+HostTensor convolve(const OpNode& op, const HostTensor& x, const HostTensor& kernel) {
   const auto& a = convolution_attributes(op);
+  HostTensor y({dtype_of<A>(), op.outputs[0].dims});
   const Shape x_sizes = convolution_sizes(op.inputs[0], a.dims.x),
               kernel_sizes = convolution_sizes(op.inputs[1], a.dims.kernel);
-  const RoleStrides xs(*in[0], a.dims.x), ks(*in[1], a.dims.kernel), ys(out[0], a.dims.y);
+  const RoleStrides xs(x, a.dims.x), ks(kernel, a.dims.kernel), ys(y, a.dims.y);
   const auto batch = static_cast<size_t>(x_sizes[0] / a.batch_groups),
              outputs = static_cast<size_t>(kernel_sizes[0]),
              inputs = static_cast<size_t>(kernel_sizes[1]),
              outputs_of_group = outputs / static_cast<size_t>(a.groups());
   // Distance in x between the groups of examples or features.
   const size_t group_step = a.batch_groups > 1 ? batch * xs.first : inputs * xs.second;
+  const auto p = x.values<A>(), q = kernel.values<A>();
+  const auto sums = y.values<A>();
+  const auto multiply_add = [](A sum, A u, A v) {
+    const A product = detail::wrapping(u, v, [](auto c, auto d) { return c * d; });
+    return detail::wrapping(sum, product, [](auto c, auto d) { return c + d; });
+  };
+  const Shape places(x_sizes.begin() + 2, x_sizes.end());
+  const Shape counts = num_windows(op, a.window, places);
+  slide(a.window, places, counts, {xs.spatial, ks.spatial, ys.spatial},
+        [&](size_t to, size_t from, size_t k) {
+          for (size_t n = 0; n < batch; ++n) {
+            for (size_t o = 0; o < outputs; ++o) {
+              A& sum = sums[to + n * ys.first + o * ys.second];
+              const size_t x_at = from + n * xs.first + o / outputs_of_group * group_step;
+              const size_t kernel_at = k + o * ks.first;
+              for (size_t i = 0; i < inputs; ++i)
+                sum = multiply_add(sum, p[x_at + i * xs.second], q[kernel_at + i * ks.second]);
+            }
+          }
+        });
+  return y;
+}
+
+void eval_convolution(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> in,
+                      std::span<HostTensor> out) {
   dispatch_any(out[0].dtype(), [&]<class T>(std::type_identity<T>) {
     using A = detail::Accumulator<T>;
     if constexpr (detail::RealOrComplex<A>) {
-      const HostTensor wide_x = in[0]->astype(dtype_of<A>()),
-                       wide_kernel = in[1]->astype(dtype_of<A>());
-      const auto p = wide_x.values<A>(), q = wide_kernel.values<A>();
-      std::vector<A> sums(static_cast<size_t>(out[0].size()));
-      const auto multiply_add = [](A sum, A u, A v) {
-        const A product = detail::wrapping(u, v, [](auto c, auto d) { return c * d; });
-        return detail::wrapping(sum, product, [](auto c, auto d) { return c + d; });
-      };
-      const Shape places(x_sizes.begin() + 2, x_sizes.end());
-      const Shape counts = num_windows(op, a.window, places);
-      slide(a.window, places, counts, {xs.spatial, ks.spatial, ys.spatial},
-            [&](size_t to, size_t from, size_t k) {
-              for (size_t n = 0; n < batch; ++n) {
-                for (size_t o = 0; o < outputs; ++o) {
-                  A& sum = sums[to + n * ys.first + o * ys.second];
-                  const size_t x_at = from + n * xs.first + o / outputs_of_group * group_step;
-                  const size_t kernel_at = k + o * ks.first;
-                  for (size_t i = 0; i < inputs; ++i)
-                    sum = multiply_add(sum, p[x_at + i * xs.second], q[kernel_at + i * ks.second]);
-                }
-              }
-            });
-      std::ranges::transform(sums, out[0].values<T>().begin(),
-                             [](A v) { return convert_element<T>(v); });
+      const DType wide = dtype_of<A>();
+      out[0] = convolve<A>(op, in[0]->astype(wide), in[1]->astype(wide)).astype(out[0].dtype());
     }
   });
 }

@@ -24,7 +24,7 @@ using testing::elements;
 using ::testing::ElementsAre;
 using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
-HostTensor draw(const Sampler& sampler, const Shape& shape) {
+HostTensor random_distributions_draw(const Sampler& sampler, const Shape& shape) {
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0]), shape); },
                       {random::key_words(42)});
 }
@@ -98,7 +98,7 @@ const Row kRows[] = {
 
 TEST(RandomDistributions, AreThoseOfJax) {
   for (const Row& row : kRows) {
-    const HostTensor x = draw(row.sampler, {4});
+    const HostTensor x = random_distributions_draw(row.sampler, {4});
     for (int64_t i = 0; i < 4; ++i) {
       const double expected = row.from_jax[static_cast<size_t>(i)];
       EXPECT_NEAR(x.at(i), expected, 2e-6 * std::max(1.0, std::abs(expected))) << row.name;
@@ -109,7 +109,7 @@ TEST(RandomDistributions, AreThoseOfJax) {
 TEST(RandomDistributions, FollowTheirDensity) {
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.name);
-    testing::expect_distribution(draw(row.sampler, {4000}), row.cdf);
+    testing::expect_distribution(random_distributions_draw(row.sampler, {4000}), row.cdf);
   }
 }
 
@@ -121,11 +121,11 @@ TEST(RandomDistributions, AnotherDistributionDoesNotFit) {
     expectation();
     return failures.size() == 0;
   };
-  const HostTensor x = draw(kRows[0].sampler, {4000});
+  const HostTensor x = random_distributions_draw(kRows[0].sampler, {4000});
   const auto shifted = [](double by) { return [by](double v) { return kRows[0].cdf(v + by); }; };
   EXPECT_TRUE(fits([&] { testing::expect_distribution(x, shifted(0)); }));
   EXPECT_FALSE(fits([&] { testing::expect_distribution(x, shifted(0.2)); }));
-  const HostTensor counts = draw(
+  const HostTensor counts = random_distributions_draw(
       [](const Key& k, const Shape& s) { return random::geometric(k, s, scalar(0.2)); }, {4000});
   const auto probability = [](double p) {
     return [p](int64_t k) { return k == 0 ? 0 : p * std::pow(1 - p, static_cast<double>(k - 1)); };
@@ -138,8 +138,8 @@ TEST(RandomDistributions, Geometric) {
   const Sampler sampler = [](const Key& k, const Shape& s) {
     return random::geometric(k, s, scalar(0.2));
   };
-  EXPECT_THAT(elements(draw(sampler, {6})), ElementsAre(4, 2, 3, 3, 4, 3));
-  testing::expect_counts(draw(sampler, {4000}), [](int64_t k) {
+  EXPECT_THAT(elements(random_distributions_draw(sampler, {6})), ElementsAre(4, 2, 3, 3, 4, 3));
+  testing::expect_counts(random_distributions_draw(sampler, {4000}), [](int64_t k) {
     return k == 0 ? 0 : 0.2 * std::pow(0.8, static_cast<double>(k - 1));
   });
 }
@@ -147,7 +147,7 @@ TEST(RandomDistributions, Geometric) {
 // jax.random.normal(key, (3,), complex64)
 TEST(RandomDistributions, ComplexNormal) {
   const auto part = [](Tensor (*of)(const Tensor&)) {
-    return draw(
+    return random_distributions_draw(
         [of](const Key& k, const Shape& s) { return of(random::normal(k, s, DType::kC64)); }, {3});
   };
   const HostTensor re = part(real), im = part(imag);
@@ -163,7 +163,7 @@ TEST(RandomDistributions, ComplexNormal) {
 TEST(RandomDistributions, MultivariateNormal) {
   const HostTensor factor({3, 3}, {2.f, 0.f, 0.f, 0.5f, 1.f, 0.f, -1.f, 0.25f, 0.5f});
   const HostTensor mean({3}, {1.f, 2.f, 3.f});
-  const HostTensor x = draw(
+  const HostTensor x = random_distributions_draw(
       [&](const Key& k, const Shape& s) {
         return random::multivariate_normal(k, s, constant(mean), constant(factor));
       },
@@ -172,7 +172,7 @@ TEST(RandomDistributions, MultivariateNormal) {
   ASSERT_EQ(x.shape(), Shape({2, 3}));
   for (int64_t i = 0; i < 6; ++i) EXPECT_NEAR(x.at(i), expected[i], 2e-6);
   // A factor for each draw.
-  const HostTensor same = draw(
+  const HostTensor same = random_distributions_draw(
       [&](const Key& k, const Shape& s) {
         return random::multivariate_normal(k, s, constant(mean),
                                            reshape(constant(factor), {1, 3, 3}));
@@ -184,12 +184,12 @@ TEST(RandomDistributions, MultivariateNormal) {
 // jax.random.randint(key, shape, low, high, dtype)
 TEST(RandomDistributions, IntegersOfOtherDtypesAndBounds) {
   EXPECT_THAT(
-      elements(draw(
+      elements(random_distributions_draw(
           [](const Key& k, const Shape& s) { return random::randint(k, s, -100, 100, DType::kI8); },
           {5})),
       ElementsAre(-56, 14, -29, 69, 9));
   EXPECT_THAT(
-      elements(draw(
+      elements(random_distributions_draw(
           [](const Key& k, const Shape& s) { return random::randint(k, s, 0, 60000, DType::kU16); },
           {5})),
       ElementsAre(52644, 40914, 58071, 22369, 25709));
@@ -198,7 +198,8 @@ TEST(RandomDistributions, IntegersOfOtherDtypesAndBounds) {
       return random::randint(k, s, astype(constant(HostTensor({3}, {0, 10, 5})), dtype),
                              astype(constant(HostTensor({3}, {7, 1000, 5})), dtype));
     };
-    EXPECT_THAT(elements(draw(tensors, {2, 3})), ElementsAre(1, 484, 5, 4, 399, 5));
+    EXPECT_THAT(elements(random_distributions_draw(tensors, {2, 3})),
+                ElementsAre(1, 484, 5, 4, 399, 5));
   }
   // Bounds as tensors and as numbers give the same integers.
   for (const DType dtype : {DType::kI8, DType::kU8, DType::kI64, DType::kU64, DType::kI32}) {
@@ -208,14 +209,14 @@ TEST(RandomDistributions, IntegersOfOtherDtypesAndBounds) {
     const Sampler numbers = [=](const Key& k, const Shape& s) {
       return random::randint(k, s, 3, 101, dtype);
     };
-    EXPECT_EQ(draw(tensors, {50}), draw(numbers, {50}));
+    EXPECT_EQ(random_distributions_draw(tensors, {50}), random_distributions_draw(numbers, {50}));
   }
 }
 
 // jax.random.permutation(key, arange(12).reshape(3, 4), axis, independent=True)
 TEST(RandomDistributions, IndependentPermutations) {
   const auto permuted = [](int64_t axis) {
-    return elements(draw(
+    return elements(random_distributions_draw(
         [=](const Key& k, const Shape& s) {
           return random::independent_permutation(k, reshape(iota({12}, 0), s), axis);
         },
@@ -229,7 +230,7 @@ TEST(RandomDistributions, IndependentPermutations) {
 TEST(RandomDistributions, CategoricalWithoutReplacement) {
   const HostTensor p({2, 4}, {.1f, .2f, .3f, .4f, .4f, .3f, .2f, .1f});
   const auto drawn = [&](bool is_transposed) {
-    return elements(draw(
+    return elements(random_distributions_draw(
         [&](const Key& k, const Shape& s) {
           const Tensor logits = log(constant(p));
           return random::categorical(k, is_transposed ? transpose(logits, {1, 0}) : logits,
@@ -243,9 +244,9 @@ TEST(RandomDistributions, CategoricalWithoutReplacement) {
 
 TEST(RandomDistributions, UniformOfSmallFloats) {
   const auto uniform = [](DType dtype, double low, double high, int64_t n) {
-    return elements(
-        draw([=](const Key& k, const Shape& s) { return random::uniform(k, s, dtype, low, high); },
-             {n}));
+    return elements(random_distributions_draw(
+        [=](const Key& k, const Shape& s) { return random::uniform(k, s, dtype, low, high); },
+        {n}));
   };
   EXPECT_THAT(uniform(DType::kF16, 0, 1, 4),
               ElementsAre(0.076171875, 0.1904296875, 0.9755859375, 0.7568359375));

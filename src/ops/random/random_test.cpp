@@ -19,7 +19,7 @@ using ::testing::ElementsAreArray;
 using ::testing::Pointwise;
 using testing::run;
 
-HostTensor draw(int64_t seed, const std::function<Tensor(const Key&)>& sampler) {
+HostTensor random_draw(int64_t seed, const std::function<Tensor(const Key&)>& sampler) {
   return run([&](const Values& v) { return sampler(Key::wrap(v[0])); }, {random::key_words(seed)});
 }
 
@@ -34,19 +34,21 @@ TEST(Random, Keys) {
   EXPECT_EQ(random::key_words(0xffffffff), words({2}, 0, 0xffffffff));
   EXPECT_EQ(random::key_words((int64_t{7} << 32) + 42), words({2}, 7, 42));
   EXPECT_EQ(random::key_words(std::numeric_limits<int64_t>::min()), words({2}, 0x80000000, 0));
-  EXPECT_EQ(draw(0, [](const Key& k) { return random::split(k, 3).data(); }),
+  EXPECT_EQ(random_draw(0, [](const Key& k) { return random::split(k, 3).data(); }),
             words({3, 2}, 1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009));
-  EXPECT_EQ(draw(42, [](const Key& k) { return random::split(k).data(); }),
+  EXPECT_EQ(random_draw(42, [](const Key& k) { return random::split(k).data(); }),
             words({2, 2}, 1832780943, 270669613, 64467757, 2916123636));
-  EXPECT_EQ(draw(42, [](const Key& k) { return random::split_each(k)[1].data(); }),
+  EXPECT_EQ(random_draw(42, [](const Key& k) { return random::split_each(k)[1].data(); }),
             words({2}, 64467757, 2916123636));
-  EXPECT_EQ(draw(0, [](const Key& k) { return random::fold_in(k, 7).data(); }),
+  EXPECT_EQ(random_draw(0, [](const Key& k) { return random::fold_in(k, 7).data(); }),
             words({2}, 2716826189, 292468403));
-  EXPECT_EQ(draw(0, [](const Key& k) { return random::fold_in(k, scalar(7, DType::kI32)).data(); }),
+  EXPECT_EQ(random_draw(
+                0, [](const Key& k) { return random::fold_in(k, scalar(7, DType::kI32)).data(); }),
             words({2}, 2716826189, 292468403));
   // All bits of a number count. A number that fits every dtype gives the same key in every dtype.
   const auto folded = [&](const Scalar& number, DType dtype) {
-    return draw(0, [&](const Key& k) { return random::fold_in(k, scalar(number, dtype)).data(); });
+    return random_draw(
+        0, [&](const Key& k) { return random::fold_in(k, scalar(number, dtype)).data(); });
   };
   for (const DType dtype : {DType::kI32, DType::kU32, DType::kI64, DType::kU64})
     EXPECT_EQ(folded(7, dtype), folded(7, DType::kU32)) << to_text(dtype);
@@ -58,7 +60,7 @@ TEST(Random, Keys) {
 
 TEST(Random, Bits) {
   const auto bits = [](int width) {
-    return draw(1701, [=](const Key& k) { return random::bits(k, width, {3}); });
+    return random_draw(1701, [=](const Key& k) { return random::bits(k, width, {3}); });
   };
   EXPECT_EQ(bits(8), words({3}, 37, 59, 52));
   EXPECT_EQ(bits(16), words({3}, 42789, 29755, 60468));
@@ -69,8 +71,10 @@ TEST(Random, Bits) {
 
 // A value depends only on its row-major position, not on the shape.
 TEST(Random, ShapeDoesNotMatter) {
-  const HostTensor flat = draw(3, [](const Key& k) { return random::bits(k, 32, {24}); });
-  const HostTensor cube = draw(3, [](const Key& k) { return random::bits(k, 32, {2, 3, 4}); });
+  const HostTensor flat = random_draw(3, [](const Key& k) { return random::bits(k, 32, {24}); });
+  const HostTensor cube = random_draw(3, [](const Key& k) {
+    return random::bits(k, 32, {2, 3, 4});
+  });
   EXPECT_EQ(cube.reshaped({24}), flat);
 }
 
@@ -78,38 +82,39 @@ TEST(Random, Floats) {
   const auto near = [](const HostTensor& got, const std::vector<double>& expected) {
     EXPECT_THAT(elements(got), Pointwise(DoubleNear(5e-7), expected));
   };
-  near(draw(1701, [](const Key& k) { return random::uniform(k, {4}); }),
+  near(random_draw(1701, [](const Key& k) { return random::uniform(k, {4}); }),
        {0.258737922, 0.623862505, 0.226897001, 0.121532083});
-  near(draw(1701, [](const Key& k) { return random::normal(k, {4}); }),
+  near(random_draw(1701, [](const Key& k) { return random::normal(k, {4}); }),
        {-0.647241116, 0.315641105, -0.749104738, -1.16736197});
-  near(draw(1701, [](const Key& k) { return random::gumbel(k, {4}); }),
+  near(random_draw(1701, [](const Key& k) { return random::gumbel(k, {4}); }),
        {-0.301540285, 0.751146555, -0.39424175, -0.74553901});
-  near(draw(1701, [](const Key& k) { return random::truncated_normal(k, {4}, -2, 2); }),
+  near(random_draw(1701, [](const Key& k) { return random::truncated_normal(k, {4}, -2, 2); }),
        {-0.613673925, 0.300826788, -0.708481193, -1.08594131});
-  near(draw(1701, [](const Key& k) { return random::uniform(k, {4}, DType::kBF16); }),
+  near(random_draw(1701, [](const Key& k) { return random::uniform(k, {4}, DType::kBF16); }),
        {0.140625, 0.2265625, 0.203125, 0.6953125});
-  near(draw(0, [](const Key& k) { return random::uniform(random::split_each(k)[1], {}); }),
+  near(random_draw(0, [](const Key& k) { return random::uniform(random::split_each(k)[1], {}); }),
        {0.00729382});
-  near(draw(42, [](const Key& k) { return random::normal(k, {}); }), {-0.028304616});
+  near(random_draw(42, [](const Key& k) { return random::normal(k, {}); }), {-0.028304616});
 }
 
 TEST(Random, Integers) {
-  EXPECT_THAT(elements(draw(1701, [](const Key& k) { return random::bernoulli(k, {8}); })),
+  EXPECT_THAT(elements(random_draw(1701, [](const Key& k) { return random::bernoulli(k, {8}); })),
               ElementsAre(1, 0, 1, 1, 1, 0, 1, 1));
-  EXPECT_THAT(elements(draw(1701, [](const Key& k) { return random::randint(k, {6}, 0, 100); })),
-              ElementsAre(32, 98, 37, 14, 72, 73));
-  EXPECT_THAT(elements(draw(1701, [](const Key& k) { return random::permutation(k, 8); })),
+  EXPECT_THAT(
+      elements(random_draw(1701, [](const Key& k) { return random::randint(k, {6}, 0, 100); })),
+      ElementsAre(32, 98, 37, 14, 72, 73));
+  EXPECT_THAT(elements(random_draw(1701, [](const Key& k) { return random::permutation(k, 8); })),
               ElementsAre(1, 6, 5, 4, 0, 2, 7, 3));
 }
 
 TEST(Random, RandintCoversItsRange) {
   for (const DType dtype : {DType::kI32, DType::kI64}) {
-    const auto x =
-        elements(draw(5, [=](const Key& k) { return random::randint(k, {1000}, -2, 3, dtype); }));
+    const auto x = elements(
+        random_draw(5, [=](const Key& k) { return random::randint(k, {1000}, -2, 3, dtype); }));
     EXPECT_EQ(*std::ranges::min_element(x), -2);
     EXPECT_EQ(*std::ranges::max_element(x), 2);
   }
-  const HostTensor all = draw(5, [](const Key& k) {
+  const HostTensor all = random_draw(5, [](const Key& k) {
     return random::randint(k, {100}, -(int64_t{1} << 31), int64_t{1} << 31);
   });
   EXPECT_LT(*std::ranges::min_element(all.values<int32_t>()), -(1 << 30));
@@ -137,7 +142,7 @@ TEST(Random, Moments) {
         {"bernoulli", [&](const Key& k) { return random::bernoulli(k, shape, 0.3); }, 0.3, 0.21},
         {"rademacher", [&](const Key& k) { return random::rademacher(k, shape); }, 0, 1},
         {"randint", [&](const Key& k) { return random::randint(k, shape, 0, 7); }, 3, 4}}) {
-    const auto x = elements(draw(11, c.sampler));
+    const auto x = elements(random_draw(11, c.sampler));
     double sum = 0, square = 0;
     for (const double v : x) sum += v;
     const double mean = sum / static_cast<double>(x.size());
@@ -149,7 +154,7 @@ TEST(Random, Moments) {
 
 TEST(Random, TruncatedNormalStaysInside) {
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
-    for (const double v : elements(draw(1, [=](const Key& k) {
+    for (const double v : elements(random_draw(1, [=](const Key& k) {
            return random::truncated_normal(k, {2000}, -0.5, 1, dtype);
          }))) {
       ASSERT_TRUE(v > -0.5 && v < 1) << v;
@@ -177,8 +182,8 @@ TEST(Random, Choice) {
   const auto without = [](const Key& k) {
     return random::choice(k, 6, {2, 3}, random::Replacement::kWithout);
   };
-  EXPECT_EQ(draw(2, without).shape(), (Shape{2, 3}));
-  EXPECT_THAT(sorted(draw(2, without)), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(random_draw(2, without).shape(), (Shape{2, 3}));
+  EXPECT_THAT(sorted(random_draw(2, without)), ElementsAre(0, 1, 2, 3, 4, 5));
   const HostTensor p({4}, {0.0f, 0.25f, 0.75f, 0.0f});
   const auto with = [&](random::Replacement r, Shape shape) {
     return run([&](const Values& v) { return random::choice(Key::wrap(v[0]), v[1], shape, r); },
@@ -194,7 +199,7 @@ TEST(Random, Choice) {
 
 TEST(Random, PermutationMovesSlices) {
   const HostTensor x = testing::counting({3, 4, 2});
-  const HostTensor order = draw(9, [](const Key& k) { return random::permutation(k, 4); });
+  const HostTensor order = random_draw(9, [](const Key& k) { return random::permutation(k, 4); });
   const HostTensor y =
       run([](const Values& v) { return random::permutation(Key::wrap(v[0]), v[1], 1); },
           {random::key_words(9), x});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <functional>
 #include <memory>
 
 #include "ops/movement/strided.h"
@@ -44,11 +45,16 @@ struct Smaller {
   }
 };
 
-/// Returns the eval rule that starts with the identity and combines each element of y with elements
-/// of x. `walk(op, shape of x, shape of y, fn)` calls fn(LinePair) with their positions, those of x
-/// first. Does nothing if Combine does not take the dtype: the infer rule has refused it.
-template <class Combine, class Walk>
-EvalRule fold(Walk walk) {
+/// Calls visit(line) for the elements of x that are combined and their elements of y: their
+/// positions, those of x first. It is no template, so that each dtype does not compile it again.
+using FoldWalk = void (*)(const OpNode& op, const Shape& x, const Shape& y,
+                          const std::function<void(const LinePair&)>& visit);
+
+/// Returns the eval rule that starts with the identity and combines each element of y with the
+/// elements of x to which `walk` leads. Does nothing if Combine does not take the dtype: the infer
+/// rule has refused it.
+template <class Combine>
+EvalRule fold(FoldWalk walk) {
   return [walk](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) {
     dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {

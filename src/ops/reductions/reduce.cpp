@@ -130,9 +130,10 @@ struct Xor {
 };
 
 // Visits the elements that are reduced.
-constexpr auto walk_reduced = [](const OpNode& op, const Shape& x, const Shape&, const auto& fn) {
-  LinePairs(x, dense_view(x), reduced_view(x, op.attrs<ReduceAttributes>().axes)).for_each(fn);
-};
+void walk_reduced(const OpNode& op, const Shape& x, const Shape&,
+                  const std::function<void(const LinePair&)>& visit) {
+  LinePairs(x, dense_view(x), reduced_view(x, op.attrs<ReduceAttributes>().axes)).for_each(visit);
+}
 
 template <class Combine>
 HloValues lower_reduction(const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -35,11 +35,12 @@ std::vector<Batched> batch_windows(BatchX x) {
 }
 
 // Visits the elements under each window.
-constexpr auto walk_windows = [](const OpNode& op, const Shape& x, const Shape& y, const auto& fn) {
+void walk_windows(const OpNode& op, const Shape& x, const Shape& y,
+                  const std::function<void(const LinePair&)>& visit) {
   slide(window_of(op), x, y, [&](size_t to, size_t from) {
-    fn(LinePair{static_cast<int64_t>(from), static_cast<int64_t>(to), 0, 0, 1});
+    visit({static_cast<int64_t>(from), static_cast<int64_t>(to), 0, 0, 1});
   });
-};
+}
 
 template <class Combine>
 HloValues lower_window(const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -39,9 +39,10 @@ Shape example_shape(const Shape& x, const SelectAttributes& a) {
   return Shape(x.begin() + a.num_batch_dims, x.end());
 }
 
-// Calls fn(offset in x, window) for each window that has elements, with the element it selects.
-template <class F>
-void each_selected(const OpNode& op, const HostTensor& x, const Shape& windows, F fn) {
+// Returns the offset in x of the element that each window selects, -1 for a window without
+// elements.
+std::vector<int64_t> selected_elements(const OpNode& op, const HostTensor& x,
+                                       const Shape& windows) {
   const auto& a = selection_attributes(op);
   std::vector<int64_t> selected(static_cast<size_t>(num_elements(windows)), -1);
   dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -57,9 +58,7 @@ void each_selected(const OpNode& op, const HostTensor& x, const Shape& windows, 
       });
     }
   });
-  for (size_t w = 0; w < selected.size(); ++w) {
-    if (selected[w] >= 0) fn(static_cast<size_t>(selected[w]), w);
-  }
+  return selected;
 }
 
 std::vector<Type> infer_positions(const OpNode& op) {
@@ -73,12 +72,10 @@ std::vector<Type> infer_positions(const OpNode& op) {
 
 void eval_positions(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                     std::span<HostTensor> y) {
-  const auto out = y[0].values<int32_t>();
-  std::ranges::fill(out, -1);
   const int64_t size = num_elements(example_shape(x[0]->shape(), selection_attributes(op)));
-  each_selected(op, *x[0], y[0].shape(), [&](size_t from, size_t w) {
-    out[w] = static_cast<int32_t>(static_cast<int64_t>(from) % size);
-  });
+  std::ranges::transform(
+      selected_elements(op, *x[0], y[0].shape()), y[0].values<int32_t>().begin(),
+      [&](int64_t from) { return static_cast<int32_t>(from < 0 ? from : from % size); });
 }
 
 // Returns whether a window prefers x to y, or either of them. A NaN is preferred to all others.
@@ -176,15 +173,18 @@ std::vector<Type> infer_selection(const OpNode& op) {
 
 void eval_selection(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                     std::span<HostTensor> y) {
+  const std::vector<int64_t> selected = selected_elements(op, *x[0], x[1]->shape());
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     using C = Computed<T>;
     if constexpr (detail::Number<C>) {
       const auto in = x[1]->values<T>();
       const auto out = y[0].values<T>();
-      each_selected(op, *x[0], x[1]->shape(), [&](size_t to, size_t w) {
-        out[to] = convert_element<T>(
-            detail::wrapping(C(out[to]), C(in[w]), [](auto p, auto q) { return p + q; }));
-      });
+      for (size_t w = 0; w < selected.size(); ++w) {
+        if (selected[w] < 0) continue;
+        T& to = out[static_cast<size_t>(selected[w])];
+        to = convert_element<T>(
+            detail::wrapping(C(to), C(in[w]), [](auto p, auto q) { return p + q; }));
+      }
     }
   });
 }

@@ -16,7 +16,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Trainer::Config config_of(const TextInput::Config& input, const TextInput::Config& evaler) {
+Trainer::Config config_with_inputs(const TextInput::Config& input,
+                                   const TextInput::Config& evaler) {
   Trainer::Config config = tiny_config();
   config.input = input;
   config.evalers = {{"held_out", {.input = evaler}}};
@@ -38,8 +39,8 @@ const TextInput::Config kInput{
     .held_out_fraction = 0.2};
 
 TEST(EvalerInputs, TakeOverWhatTheyLeaveOpen) {
-  Trainer::Config config =
-      config_of(kInput, {.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut});
+  Trainer::Config config = config_with_inputs(
+      kInput, {.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut});
   complete_evaler_inputs(config);
   const TextInput::Config& evaler = evaler_of(config);
   EXPECT_EQ(path_of(evaler), "corpus");
@@ -58,10 +59,11 @@ TEST(EvalerInputs, TakeOverWhatTheyLeaveOpen) {
 }
 
 TEST(EvalerInputs, KeepWhatTheySet) {
-  Trainer::Config config = config_of(kInput, {.source = TextSource::Config{.path = "mine.txt"},
-                                              .seq_len = 32,
-                                              .batch_size = 8,
-                                              .epochs = 1});
+  Trainer::Config config =
+      config_with_inputs(kInput, {.source = TextSource::Config{.path = "mine.txt"},
+                                  .seq_len = 32,
+                                  .batch_size = 8,
+                                  .epochs = 1});
   complete_evaler_inputs(config);
   const TextInput::Config& evaler = evaler_of(config);
   EXPECT_EQ(path_of(evaler), "mine.txt");
@@ -74,7 +76,7 @@ TEST(EvalerInputs, KeepWhatTheySet) {
 }
 
 TEST(EvalerInputs, AnotherTokenizerIsRefused) {
-  Trainer::Config config = config_of(
+  Trainer::Config config = config_with_inputs(
       kInput, {.tokenizer = SentencePieceTokenizer::Config{.path = "other.model"}, .epochs = 1});
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "evalers.held_out.input.tokenizer: expected the tokenizer of the run's input, got "
@@ -83,7 +85,7 @@ TEST(EvalerInputs, AnotherTokenizerIsRefused) {
 
 TEST(EvalerInputs, AnotherPartOfTheTextThanIsHeldOutIsRefused) {
   Trainer::Config config =
-      config_of(kInput, {.epochs = 1, .split = Split::kHeldOut, .held_out_fraction = 0.3});
+      config_with_inputs(kInput, {.epochs = 1, .split = Split::kHeldOut, .held_out_fraction = 0.3});
   EXPECT_THAT(error_of([&] { complete_evaler_inputs(config); }),
               HasSubstr("evalers.held_out.input.held_out_fraction: expected 0.2"));
 }
@@ -98,7 +100,7 @@ TEST(EvalerInputs, OfTheSameTextFollowTheInput) {
   source.path = dir / "corpus";
   source.on_error = OnError::kSkip;
   for (const std::string& path : {dir / "corpus", dir.path().string() + "/./corpus"}) {
-    Trainer::Config config = config_of(
+    Trainer::Config config = config_with_inputs(
         input, {.source = TextSource::Config{.path = path}, .epochs = 1, .split = Split::kHeldOut});
     complete_evaler_inputs(config);
     const TextInput::Config& evaler = evaler_of(config);
@@ -113,31 +115,31 @@ TEST(EvalerInputs, HeldOutTextThatTheRunTrainsOnIsRefused) {
   const TextInput::Config held_out{.epochs = 1, .split = Split::kHeldOut};
   TextInput::Config all = kInput;
   all.split = Split::kAll;
-  Trainer::Config config = config_of(all, held_out);
+  Trainer::Config config = config_with_inputs(all, held_out);
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "input.split: expected 'train', got 'all', which also trains on the held-out text of "
             "evalers.held_out.input; use --set input.split=train");
 
   TextInput::Config other_unit = held_out;
   other_unit.source = TextSource::Config{.path = "corpus", .unit = DocumentUnit::kParagraph};
-  config = config_of(kInput, other_unit);
+  config = config_with_inputs(kInput, other_unit);
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "evalers.held_out.input.source.unit: expected 'line', the value of the run's input for "
             "the same text, got 'paragraph'; leave the field out");
 
   // Another text, or all of the text on purpose, is allowed.
-  config = config_of(
+  config = config_with_inputs(
       all,
       {.source = TextSource::Config{.path = "mine.txt"}, .epochs = 1, .split = Split::kHeldOut});
   complete_evaler_inputs(config);
-  config = config_of(all, {.epochs = 1});
+  config = config_with_inputs(all, {.epochs = 1});
   complete_evaler_inputs(config);
 }
 
 TEST(EvalerInputs, NothingHeldOutIsRefused) {
   TextInput::Config input = kInput;
   input.held_out_fraction = 0;
-  Trainer::Config config = config_of(input, {.epochs = 1, .split = Split::kHeldOut});
+  Trainer::Config config = config_with_inputs(input, {.epochs = 1, .split = Split::kHeldOut});
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "evalers.held_out.input.held_out_fraction: expected more than 0 for the split "
             "'held_out', got 0; set a larger fraction or remove the evaler (--set 'evalers={}')");

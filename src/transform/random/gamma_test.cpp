@@ -26,10 +26,10 @@ namespace {
 using random::Key;
 using random::PrngImpl;
 using ::testing::StartsWith;
-using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
+using GammaSampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
-HostTensor draw(const Sampler& sampler, const Shape& shape,
-                PrngImpl impl = PrngImpl::kThreefry2x32) {
+HostTensor gamma_draw(const GammaSampler& sampler, const Shape& shape,
+                      PrngImpl impl = PrngImpl::kThreefry2x32) {
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0], impl), shape); },
                       {random::key_words(42, impl)});
 }
@@ -46,16 +46,17 @@ void expect_close(const HostTensor& x, const std::vector<double>& expected,
 const HostTensor kShapes({4}, {0.3f, 1.f, 2.5f, 20.f});
 
 TEST(RandomGamma, IsThatOfJax) {
-  const Sampler gamma = [](const Key& k, const Shape& s) {
+  const GammaSampler gamma = [](const Key& k, const Shape& s) {
     return random::gamma(k, s, constant(kShapes));
   };
-  expect_close(draw(gamma, {4}), {0.43624744, 0.33158407, 4.1941113, 17.719715});
-  expect_close(draw(gamma, {4}, PrngImpl::kRbg), {2.5782863e-05, 0.9273919, 0.6949802, 21.200676});
+  expect_close(gamma_draw(gamma, {4}), {0.43624744, 0.33158407, 4.1941113, 17.719715});
+  expect_close(gamma_draw(gamma, {4}, PrngImpl::kRbg),
+               {2.5782863e-05, 0.9273919, 0.6949802, 21.200676});
 }
 
 TEST(RandomGamma, LogarithmsReachBelowTheSmallestFloat) {
   expect_close(
-      draw(
+      gamma_draw(
           [](const Key& k, const Shape& s) {
             return random::loggamma(k, s, constant(HostTensor({4}, {1e-3f, 0.3f, 2.5f, 20.f})));
           },
@@ -66,27 +67,32 @@ TEST(RandomGamma, LogarithmsReachBelowTheSmallestFloat) {
 // t(3), chisquare(3), f(3, 5), generalized_normal(1.5) and ball(3, 1.5)
 TEST(RandomGamma, OthersAreThoseOfJax) {
   expect_close(
-      draw([](const Key& k, const Shape& s) { return random::student_t(k, s, scalar(3)); }, {4}),
+      gamma_draw([](const Key& k, const Shape& s) { return random::student_t(k, s, scalar(3)); },
+                 {4}),
       {0.08987478, -1.7357467, 2.352019, 1.1635191});
   expect_close(
-      draw([](const Key& k, const Shape& s) { return random::chisquare(k, s, scalar(3)); }, {4}),
+      gamma_draw([](const Key& k, const Shape& s) { return random::chisquare(k, s, scalar(3)); },
+                 {4}),
       {5.870714, 1.397851, 5.5594234, 1.4829895});
   expect_close(
-      draw([](const Key& k, const Shape& s) { return random::f_ratio(k, s, scalar(3), scalar(5)); },
-           {4}),
+      gamma_draw(
+          [](const Key& k, const Shape& s) { return random::f_ratio(k, s, scalar(3), scalar(5)); },
+          {4}),
       {0.7283635, 0.3569255, 0.23560737, 0.15563177});
-  expect_close(draw([](const Key& k,
-                       const Shape& s) { return random::generalized_normal(k, s, scalar(1.5)); },
-                    {4}),
-               {-0.87823755, -0.20616245, 1.160471, 0.10202969});
   expect_close(
-      draw([](const Key& k, const Shape& s) { return random::ball(k, s, 3, scalar(1.5)); }, {2}),
+      gamma_draw([](const Key& k,
+                    const Shape& s) { return random::generalized_normal(k, s, scalar(1.5)); },
+                 {4}),
+      {-0.87823755, -0.20616245, 1.160471, 0.10202969});
+  expect_close(
+      gamma_draw([](const Key& k, const Shape& s) { return random::ball(k, s, 3, scalar(1.5)); },
+                 {2}),
       {0.34366795, 0.05199319, 0.017910156, 0.376013, -0.07180141, 0.2809016});
 }
 
 struct Row {
   const char* name;
-  Sampler sampler;
+  GammaSampler sampler;
   std::function<double(double)> cdf;
 };
 
@@ -129,12 +135,12 @@ const Row kRows[] = {
 TEST(RandomGamma, FollowsItsDensity) {
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.name);
-    testing::expect_distribution(draw(row.sampler, {2000}), row.cdf);
+    testing::expect_distribution(gamma_draw(row.sampler, {2000}), row.cdf);
   }
 }
 
 TEST(RandomGamma, OfOtherKeysFollowsItsDensity) {
-  testing::expect_distribution(draw(kRows[1].sampler, {500}, PrngImpl::kRbg), kRows[1].cdf);
+  testing::expect_distribution(gamma_draw(kRows[1].sampler, {500}, PrngImpl::kRbg), kRows[1].cdf);
 }
 
 TEST(RandomGamma, UnderVmapIsALoop) {
@@ -249,17 +255,19 @@ TEST(RandomGamma, GradientsOfOtherKeysAndUnderVmapAreThoseOfTheDraws) {
                         {kShapes, draws});
   };
   const auto whole = [](const Key& k, const Values& p) { return random::gamma(k, {4}, p[0]); };
-  const Sampler drawn = [&](const Key& k, const Shape&) { return whole(k, {constant(kShapes)}); };
+  const GammaSampler drawn = [&](const Key& k, const Shape&) {
+    return whole(k, {constant(kShapes)});
+  };
   EXPECT_EQ(gradients(whole, {kShapes}, one, PrngImpl::kRbg)[0],
-            expected(draw(drawn, {4}, PrngImpl::kRbg)));
+            expected(gamma_draw(drawn, {4}, PrngImpl::kRbg)));
   const auto each = [](const Key& k, const Values& p) {
     return vmap([](const Values& v) { return Values{random::gamma(Key::wrap(v[0]), {}, v[1])}; },
                 {random::split(k, 4).data(), p[0]})[0];
   };
-  const Sampler drawn_each = [&](const Key& k, const Shape&) {
+  const GammaSampler drawn_each = [&](const Key& k, const Shape&) {
     return each(k, {constant(kShapes)});
   };
-  EXPECT_EQ(gradients(each, {kShapes}, one)[0], expected(draw(drawn_each, {4})));
+  EXPECT_EQ(gradients(each, {kShapes}, one)[0], expected(gamma_draw(drawn_each, {4})));
 }
 
 TEST(RandomGamma, HasNoSecondDerivative) {

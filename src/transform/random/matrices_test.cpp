@@ -14,14 +14,14 @@ namespace {
 
 using random::Key;
 
-HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
+HostTensor matrices_draw(const std::function<Tensor(const Key&)>& sampler) {
   return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0])); },
                       {random::key_words(42)});
 }
 
 // jax.random.orthogonal(jax.random.key(42), 3) of JAX 0.10
 TEST(RandomMatrices, OrthogonalIsThatOfJax) {
-  const HostTensor x = draw([](const Key& k) { return random::orthogonal(k, {}, 3, 3); });
+  const HostTensor x = matrices_draw([](const Key& k) { return random::orthogonal(k, {}, 3, 3); });
   testing::expect_near(
       x,
       HostTensor({3, 3}, {-0.0195297f, 0.99526775f, 0.095189475f, 0.1059439f, -0.09261153f,
@@ -30,15 +30,15 @@ TEST(RandomMatrices, OrthogonalIsThatOfJax) {
 }
 
 TEST(RandomMatrices, TheShorterSidesAreOrthonormal) {
-  const HostTensor wide = draw([](const Key& k) {
+  const HostTensor wide = matrices_draw([](const Key& k) {
     const Tensor x = random::orthogonal(k, {2}, 3, 5);
     return matmul(x, transposed(x));
   });
-  const HostTensor tall = draw([](const Key& k) {
+  const HostTensor tall = matrices_draw([](const Key& k) {
     const Tensor x = random::orthogonal(k, {2}, 5, 3);
     return matmul(transposed(x), x);
   });
-  const HostTensor one = draw([](const Key&) { return eye(3, 3); });
+  const HostTensor one = matrices_draw([](const Key&) { return eye(3, 3); });
   for (int64_t i = 0; i < 18; ++i) {
     EXPECT_NEAR(wide.at(i), one.at(i % 9), 1e-6);
     EXPECT_NEAR(tall.at(i), one.at(i % 9), 1e-6);

@@ -148,7 +148,7 @@ Joint divide_ops(Joint joint, const ResidualPolicy& policy, ValueMap<Residual>& 
     out.region->set_results(std::move(results));
   }
   out.region->remove_dead_ops();
-  verify_joint_in_debug(*out.region, out.num_parameters, out.num_results);
+  verify_joint_if_asked(*out.region, out.num_parameters, out.num_results);
   return out;
 }
 

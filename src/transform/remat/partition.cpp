@@ -50,7 +50,7 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
   }
   joint.region->set_results(std::move(results));
   joint.region->remove_dead_ops();
-  verify_joint_in_debug(*joint.region, joint.num_parameters, joint.num_results);
+  verify_joint_if_asked(*joint.region, joint.num_parameters, joint.num_results);
   return joint;
 }
 
@@ -223,7 +223,7 @@ std::shared_ptr<Region> slice_region(const Region& region, const Values& inputs,
     }
     out->set_results(copies.all(results));
   }
-  verify_in_debug(*out);
+  verify_if_asked(*out);
   return out;
 }
 

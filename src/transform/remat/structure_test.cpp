@@ -27,7 +27,7 @@ constexpr int64_t kRows = 3, kDim = 4, kLayers = 5, kGroups = 2;
 const Type kInput{DType::kF32, {kRows, kDim}}, kWeights{DType::kF32, {kLayers, kDim, kDim}};
 
 // x + o(tanh(q) * sin(q)): two products.
-Values layer(const Values& v) {
+Values structure_layer(const Values& v) {
   const Tensor q = name(dot(v[0], v[1]), "q_proj");
   return {v[0] + dot(tanh(q) * sin(q), v[2])};
 }
@@ -40,16 +40,16 @@ Wrap remats(const RematPolicy& policy, bool prevent_cse = false) {
 }
 
 // A loop over layers with stacked weights, each layer wrapped.
-TensorFunction layers(const Wrap& wrap) {
+TensorFunction structure_layers(const Wrap& wrap) {
   return [wrap](const Values& v) {
     const ScanBody body = [&](const Values& carry, const Values& weights) -> ScanResult {
-      return {wrap(layer, {carry[0], weights[0], weights[1]}), {}};
+      return {wrap(structure_layer, {carry[0], weights[0], weights[1]}), {}};
     };
     return scan(body, {v[0]}, {v[1], v[2]}, v[1].dim(0)).carry;
   };
 }
 
-TensorFunction gradient(const TensorFunction& fn) {
+TensorFunction structure_gradient(const TensorFunction& fn) {
   return [fn](const Values& x) {
     auto [loss, gradients] =
         value_and_grad([&](const Values& v) { return Values{sum(sin(fn(v)[0]))}; }, x);
@@ -59,7 +59,7 @@ TensorFunction gradient(const TensorFunction& fn) {
 }
 
 std::shared_ptr<Region> step_of(const TensorFunction& fn, const Type& weights = kWeights) {
-  return simplify(*trace(gradient(fn), {kInput, weights, weights}));
+  return simplify(*trace(structure_gradient(fn), {kInput, weights, weights}));
 }
 
 // One loop of a program.
@@ -99,11 +99,12 @@ constexpr int64_t kGradients = 2;
 
 TEST(RematStructure, WithoutRematAllThatIsReadAgainIsStacked) {
   // Layer input, q, tanh, sin and their product.
-  EXPECT_THAT(loops_of(layers(plain)), ElementsAre(Loop{2, 5, 2}, Loop{4, kGradients, 1}));
+  EXPECT_THAT(loops_of(structure_layers(plain)),
+              ElementsAre(Loop{2, 5, 2}, Loop{4, kGradients, 1}));
 }
 
 TEST(RematStructure, SavingNothingStacksTheCarryAndRecomputesTheFirstProduct) {
-  EXPECT_THAT(loops_of(layers(remats(save_nothing()))),
+  EXPECT_THAT(loops_of(structure_layers(remats(save_nothing()))),
               ElementsAre(Loop{2, 1, 2}, Loop{5, kGradients, 3}));
 }
 
@@ -111,7 +112,7 @@ TEST(RematStructure, SavedNamesAndProductsAreStackedAndNotRecomputed) {
   for (const RematPolicy& policy : {save_names({"q_proj"}), save_matching({"q_.*"}), save_dots(),
                                     combine({save_nothing(), save_dots()})}) {
     SCOPED_TRACE(policy.text);
-    EXPECT_THAT(loops_of(layers(remats(policy))),
+    EXPECT_THAT(loops_of(structure_layers(remats(policy))),
                 ElementsAre(Loop{2, 2, 2}, Loop{4, kGradients, 3}));
   }
 }
@@ -119,7 +120,7 @@ TEST(RematStructure, SavedNamesAndProductsAreStackedAndNotRecomputed) {
 TEST(RematStructure, OffloadedValuesAreStackedOnTheHost) {
   for (const RematPolicy& policy : {offload_dots(), save_matching({}, {"q_proj"})}) {
     SCOPED_TRACE(policy.text);
-    const auto step = step_of(layers(remats(policy)));
+    const auto step = step_of(structure_layers(remats(policy)));
     EXPECT_THAT(loops(*step), ElementsAre(Loop{2, 2, 2}, Loop{4, kGradients, 3}));
     // One goes to the host in the forward loop, and comes back in the backward one.
     for (const OpNode* op : scans_of(*step)) EXPECT_EQ(count_ops(op->region(), "place"), 1);
@@ -127,12 +128,12 @@ TEST(RematStructure, OffloadedValuesAreStackedOnTheHost) {
 }
 
 TEST(RematStructure, SavingEverythingIsLikeNoRemat) {
-  EXPECT_THAT(loops_of(layers(remats(save_everything()))),
+  EXPECT_THAT(loops_of(structure_layers(remats(save_everything()))),
               ElementsAre(Loop{2, 5, 2}, Loop{4, kGradients, 1}));
 }
 
 TEST(RematStructure, RematAroundTheLoopRunsItAgain) {
-  const TensorFunction inner = layers(remats(save_names({"q_proj"})));
+  const TensorFunction inner = structure_layers(remats(save_names({"q_proj"})));
   const auto step = step_of([&](const Values& v) { return remat(inner, v, save_nothing()); });
   EXPECT_THAT(loops(*step), ElementsAre(Loop{2, 0, 2}, Loop{2, 2, 2}, Loop{4, kGradients, 3}));
   EXPECT_EQ(count_ops(*step, "optimization_barrier"), 1);
@@ -142,7 +143,9 @@ TEST(RematStructure, RematAroundTheLoopRunsItAgain) {
 TensorFunction groups(const RematPolicy& outer, const RematPolicy& inner) {
   return [=](const Values& v) {
     const ScanBody body = [&](const Values& carry, const Values& weights) -> ScanResult {
-      return {remat(layers(remats(inner)), {carry[0], weights[0], weights[1]}, outer, false), {}};
+      return {
+          remat(structure_layers(remats(inner)), {carry[0], weights[0], weights[1]}, outer, false),
+          {}};
     };
     return scan(body, {v[0]}, {v[1], v[2]}, kGroups).carry;
   };
@@ -164,7 +167,7 @@ TEST(RematStructure, OuterPoliciesReachIntoLoops) {
     const bool has_remat = !(inner.target_type() == Wrap(plain).target_type());
     SCOPED_TRACE(has_remat);
     const auto with = [&](const RematPolicy& policy) {
-      return loops_of([&](const Values& v) { return remat(layers(inner), v, policy); });
+      return loops_of([&](const Values& v) { return remat(structure_layers(inner), v, policy); });
     };
     // The forward loop stacks q. The second loop makes the other residuals from it.
     const std::vector<Loop> saved = with(save_names({"q_proj"}));
@@ -196,7 +199,7 @@ TEST(RematStructure, OuterPoliciesReachIntoCallsRematsAndBranches) {
   const auto one = [](const Wrap& inner) -> TensorFunction {
     return [inner](const Values& v) {
       const auto slice_of = [](const Tensor& w) { return reduce_sum(w, {0}); };
-      return inner(layer, {v[0], slice_of(v[1]), slice_of(v[2])});
+      return inner(structure_layer, {v[0], slice_of(v[1]), slice_of(v[2])});
     };
   };
   const Wrap calls = [](const TensorFunction& fn, const Values& v) { return call("f", fn, v); };
@@ -223,16 +226,16 @@ TEST(RematStructure, GradientsDoNotDependOnPoliciesToTheLastBit) {
   std::vector<HostTensor> x = {testing::normal_values({kRows, kDim}, 0)};
   for (uint64_t i = 1; i < 3; ++i)
     x.push_back(testing::normal_values({kGroups, kLayers, kDim, kDim}, i));
-  const auto expected = eval(gradient(groups(save_everything(), save_everything())), x);
+  const auto expected = eval(structure_gradient(groups(save_everything(), save_everything())), x);
   for (const RematPolicy& outer : {save_nothing(), save_names({"q_proj"}), save_dots(),
                                    offload_dots(), save_matching({}, {"q_proj"})}) {
     SCOPED_TRACE(outer.text);
     for (const RematPolicy& inner : {save_nothing(), save_names({"q_proj"}), offload_dots()}) {
-      EXPECT_EQ(eval(gradient(groups(outer, inner)), x), expected) << inner.text;
+      EXPECT_EQ(eval(structure_gradient(groups(outer, inner)), x), expected) << inner.text;
       const TensorFunction around = [&](const Values& v) {
         return remat(groups(save_nothing(), inner), v, outer);
       };
-      EXPECT_EQ(eval(gradient(around), x), expected) << inner.text;
+      EXPECT_EQ(eval(structure_gradient(around), x), expected) << inner.text;
     }
   }
 }
@@ -244,7 +247,7 @@ TEST(RematStructure, WeightsAreNeverStackedOnceMore) {
                astype(astype(v[2], DType::kBF16), DType::kF32)});
   };
   for (const Wrap& wrap : {Wrap(plain), remats(save_nothing()), remats(save_dots()), narrow}) {
-    const auto step = step_of(layers(wrap));
+    const auto step = step_of(structure_layers(wrap));
     const OpNode* const forward = scans_of(*step)[0];
     for (size_t i = forward->attrs<ScanAttributes>().num_carries; i < forward->outputs.size(); ++i)
       EXPECT_EQ(forward->outputs[i].dims, (Shape{kLayers, kRows, kDim}));
@@ -268,9 +271,10 @@ TEST(RematStructure, BarriersHoldInputsResidualsAndCotangents) {
   const Type square{DType::kF32, {kDim, kDim}};
   for (const auto& [policy, num_saved] :
        {std::pair(save_nothing(), 0u), std::pair(save_dots(), 1u)}) {
-    const auto step = simplify(
-        *trace(gradient([&, &policy = policy](const Values& v) { return remat(layer, v, policy); }),
-               {kInput, square, square}));
+    const auto step = simplify(*trace(structure_gradient([&, &policy = policy](const Values& v) {
+                                        return remat(structure_layer, v, policy);
+                                      }),
+                                      {kInput, square, square}));
     ASSERT_EQ(count_ops(*step, "optimization_barrier"), 1);
     const OpNode& barrier = barrier_of(*step);
     EXPECT_EQ(barrier.inputs.size(), 3 + num_saved + 1);
@@ -287,7 +291,8 @@ TEST(RematStructure, BarriersHoldInputsResidualsAndCotangents) {
 }
 
 TEST(RematStructure, LoopsHaveNoBarriers) {
-  EXPECT_EQ(count_ops(*step_of(layers(remats(save_nothing()))), "optimization_barrier"), 0);
+  EXPECT_EQ(count_ops(*step_of(structure_layers(remats(save_nothing()))), "optimization_barrier"),
+            0);
   EXPECT_EQ(
       count_ops(*step_of(groups(save_nothing(), save_dots()), kGrouped), "optimization_barrier"),
       0);

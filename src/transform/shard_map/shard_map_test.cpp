@@ -45,17 +45,18 @@ Values divided_product(const Values& v) {
       over({{{"data", "model"}}, {{"model"}}}, {{{"data"}}}));
 }
 
-const HostTensor kX = normal_values({4, 8}, 1), kW = normal_values({8, 3}, 2);
+const HostTensor kShardMapX = normal_values({4, 8}, 1), kW = normal_values({8, 3}, 2);
 
 TEST(ShardMap, AProductOfPartsIsTheProduct) {
-  const auto actual = eval(divided_product, {kX, kW});
-  const auto expected = eval([](const Values& v) { return Values{dot(v[0], v[1])}; }, {kX, kW});
+  const auto actual = eval(divided_product, {kShardMapX, kW});
+  const auto expected =
+      eval([](const Values& v) { return Values{dot(v[0], v[1])}; }, {kShardMapX, kW});
   ASSERT_EQ(actual[0].type(), expected[0].type());
   expect_near(actual[0], expected[0], 1e-5);
 }
 
 TEST(ShardMap, ItsGradientsAreThoseOfTheProduct) {
-  testing::check_gradients(divided_product, {kX, kW});
+  testing::check_gradients(divided_product, {kShardMapX, kW});
 }
 
 TEST(ShardMap, CollectivesMeanWhatTheySay) {

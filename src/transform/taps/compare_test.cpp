@@ -16,12 +16,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const HostTensor kX({4}, {1.0f, 2.0f, 3.0f, 4.0f});
+const HostTensor kCompareX({4}, {1.0f, 2.0f, 3.0f, 4.0f});
 
 Comparison compared(const TensorFunction& a, const TensorFunction& b,
                     const CompareOptions& options = {}) {
-  const auto x = trace(a, {kX.type()}), y = trace(b, {kX.type()});
-  return compare({*x, interpreted({kX})}, {*y, interpreted({kX})}, options);
+  const auto x = trace(a, {kCompareX.type()}), y = trace(b, {kCompareX.type()});
+  return compare({*x, interpreted({kCompareX})}, {*y, interpreted({kCompareX})}, options);
 }
 
 // Two layers, of which the second differs by a factor.
@@ -160,10 +160,11 @@ TEST(Compare, OpsOfOneProgramAloneAreTold) {
 TEST(Compare, ASimplifiedProgramAgreesWithItself) {
   const auto loss = [](const Values& v) { return Values{sum(square(sin(v[0] * 2.0)))}; };
   const auto fn = [&](const Values& x) { return value_and_grad(loss, {x[0]}).second; };
-  const auto plain = trace(fn, {kX.type()});
+  const auto plain = trace(fn, {kCompareX.type()});
   const auto simple = simplify(*plain);
-  EXPECT_FALSE(
-      compare({*plain, interpreted({kX})}, {*simple, interpreted({kX})}, {.tolerance = 0}).first);
+  EXPECT_FALSE(compare({*plain, interpreted({kCompareX})}, {*simple, interpreted({kCompareX})},
+                       {.tolerance = 0})
+                   .first);
 }
 
 }  // namespace

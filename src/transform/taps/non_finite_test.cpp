@@ -29,7 +29,7 @@ std::optional<NonFiniteOrigin> find(const TensorFunction& fn,
   return find_non_finite(*region, interpreted(inputs));
 }
 
-const HostTensor kX({3}, {1.0f, 50.0f, 100.0f});
+const HostTensor kNonFiniteX({3}, {1.0f, 50.0f, 100.0f});
 
 TEST(NonFinite, StatisticsSayWhereNoElementIsFinite) {
   const float inf = std::numeric_limits<float>::infinity();
@@ -46,7 +46,7 @@ TEST(NonFinite, TheOpAndItsOperandsAreNamed) {
         const Tensor y = exp(x[0]);  // exp(100) overflows
         return Values{sum(y - y)};
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->op, "exp");
   EXPECT_EQ(origin->scope, "decoder/layer");
@@ -71,13 +71,13 @@ TEST(NonFinite, TapsAreNotInTheWay) {
             [](const Values& v) { return v; }, {x[0]});
         return Values{exp(tap("kept", kept[0]))};
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->op, "exp");
 }
 
 TEST(NonFinite, FiniteProgramsHaveNone) {
-  EXPECT_FALSE(find([](const Values& x) { return Values{x[0] * 2.0}; }, {kX}));
+  EXPECT_FALSE(find([](const Values& x) { return Values{x[0] * 2.0}; }, {kNonFiniteX}));
 }
 
 // An infinity that is masked away later is no fault.
@@ -91,7 +91,7 @@ TEST(NonFinite, InfinitiesThatReachNoResultAreLeftAlone) {
         const NameScope scope("later");
         return Values{weights / (x[0] - x[0])};
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->scope, "later");
   EXPECT_EQ(origin->op, "div");
@@ -104,7 +104,7 @@ TEST(NonFinite, CheckedValuesAreFollowedToo) {
         const Tensor y = log(x[0] - 1.0);
         return Values{select(is_finite(y), y, x[0])};
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->op, "log");
 }
@@ -115,7 +115,7 @@ TEST(NonFinite, ANaNFromInfiniteConstantsIsMadeWhereTheyMeet) {
         const Tensor mask = full({3}, -std::numeric_limits<double>::infinity());
         return Values{(x[0] + mask) - mask};
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_TRUE(origin->is_nan);
   EXPECT_EQ(origin->op, "sub");
@@ -142,7 +142,7 @@ TEST(NonFinite, TheIterationOfALoopIsNamed) {
     };
   };
   for (const bool reverse : {false, true}) {
-    const auto origin = find(loop(reverse), {kX});
+    const auto origin = find(loop(reverse), {kNonFiniteX});
     ASSERT_TRUE(origin);
     EXPECT_EQ(origin->op, "div");
     EXPECT_EQ(origin->scope, "layers/layer");
@@ -167,7 +167,7 @@ TEST(NonFinite, NestedBodiesAreEntered) {
         };
         return scan(outer, {scalar(0)}, {}, 2).carry;
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->op, "exp");
   EXPECT_THAT(origin->iterations, ElementsAre(0, 2));
@@ -194,7 +194,7 @@ TEST(NonFinite, TheBackwardPassIsMarked) {
     return Values{sum(sqrt(v[0] - 1.0))};  // the derivative at 0 is infinite
   };
   const auto origin =
-      find([&](const Values& x) { return value_and_grad(loss, {x[0]}).second; }, {kX});
+      find([&](const Values& x) { return value_and_grad(loss, {x[0]}).second; }, {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_TRUE(origin->backward);
   EXPECT_EQ(origin->scope, "layer");
@@ -208,7 +208,7 @@ TEST(NonFinite, OneBadDeviceIsEnough) {
             [](const Values& v) { return Values{exp(v[0]) * 1.0}; }, {x[0]},
             {.mesh = {{{"data", 3}}}, .in_specs = {{{"data"}}}, .out_specs = {{{"data"}}}});
       },
-      {kX});
+      {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->op, "exp");
   EXPECT_THAT(origin->iterations, IsEmpty());
@@ -238,7 +238,7 @@ TEST(NonFinite, TheElementIsNamed) {
 }
 
 TEST(NonFinite, TheElementOfANumberHasNoIndex) {
-  const auto origin = find([](const Values& x) { return Values{exp(sum(x[0]))}; }, {kX});
+  const auto origin = find([](const Values& x) { return Values{exp(sum(x[0]))}; }, {kNonFiniteX});
   ASSERT_TRUE(origin);
   EXPECT_THAT(origin->index, IsEmpty());
   EXPECT_TRUE(to_text(*origin).ends_with(" 1 Inf")) << to_text(*origin);

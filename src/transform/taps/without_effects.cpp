@@ -23,7 +23,7 @@ std::shared_ptr<const Region> without_effects(std::shared_ptr<const Region> regi
   }
   out->set_results(copies.all(region->results()));
   out->remove_dead_ops();
-  verify_in_debug(*out);
+  verify_if_asked(*out);
   return out;
 }
 

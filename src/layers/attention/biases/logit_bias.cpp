@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(LogitBias::Dims)
 
+template class LayerRole<LogitBias, LogitBias::Signature>;
+
 }  // namespace axle

@@ -24,4 +24,6 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   bool can_decode() const override { return true; }
 };
 
+extern template class LayerRole<LogitBias, LogitBias::Signature>;
+
 }  // namespace axle

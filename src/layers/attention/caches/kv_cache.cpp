@@ -21,4 +21,6 @@ Tensor live_positions(const MixerContext& context) {
 
 AXLE_REGISTER(KVCache::Dims)
 
+template class LayerRole<KVCache, KVCache::Signature>;
+
 }  // namespace axle

@@ -43,4 +43,6 @@ MixerContext with_positions(const Tensor& x, MixerContext context);
 /// each row: the positions that a cache is given.
 Tensor live_positions(const MixerContext& context);
 
+extern template class LayerRole<KVCache, KVCache::Signature>;
+
 }  // namespace axle

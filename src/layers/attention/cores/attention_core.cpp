@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(AttentionCore::Dims)
 
+template class LayerRole<AttentionCore, AttentionCore::Signature>;
+
 }  // namespace axle

@@ -31,4 +31,6 @@ class AttentionCore
   bool can_decode() const override { return true; }
 };
 
+extern template class LayerRole<AttentionCore, AttentionCore::Signature>;
+
 }  // namespace axle

@@ -12,8 +12,8 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr AttentionCore::Dims kDims{.num_heads = 4, .head_dim = 4};
-AXLE_CALL_LAWS(TransformerXLAttention, kDims,
+constexpr AttentionCore::Dims kTransformerXlDims{.num_heads = 4, .head_dim = 4};
+AXLE_CALL_LAWS(TransformerXLAttention, kTransformerXlDims,
                {{"default", {}},
                 {"all_options",
                  {.scale = 0.3,
@@ -45,8 +45,9 @@ struct Example {
 constexpr int64_t N = 2, H = 2, P = 4;
 
 // The definition: the weight of each pair of a query and a key, with its own embedding.
-double expected(const Example& e, const Tree<HostTensor>& in, const Tree<HostTensor>& p,
-                bool causal, int64_t t, int64_t n, int64_t h) {
+double transformer_xl_result(const Example& e, const Tree<HostTensor>& in,
+                             const Tree<HostTensor>& p, bool causal, int64_t t, int64_t n,
+                             int64_t h) {
   const auto parameter = [&](const char* name) {
     return p.at(std::string("transformer_xl_attention/") + name);
   };
@@ -104,7 +105,7 @@ HostTensor call(testing::TestLayer<TransformerXLAttention>& core, const Example&
       arguments)[0];
 }
 
-void expect_definition(const Example& e, bool in_order, bool causal) {
+void expect_transformer_xl(const Example& e, bool in_order, bool causal) {
   SCOPED_TRACE(fmt::format("T {} S {} in order {} causal {}", e.T, e.S, in_order, causal));
   auto core = build_for_test<TransformerXLAttention>({.position_dim = P, .theta = 100},
                                                      {.num_heads = N, .head_dim = H});
@@ -113,8 +114,10 @@ void expect_definition(const Example& e, bool in_order, bool causal) {
                             {"value", normal_values({1, e.S, N, H}, 3)}};
   const HostTensor y = call(core, e, in, in_order, causal);
   for (int64_t i = 0; i < y.size(); ++i) {
-    EXPECT_NEAR(y.at(i), expected(e, in, core.parameters(), causal, i / (N * H), i / H % N, i % H),
-                1e-5)
+    EXPECT_NEAR(
+        y.at(i),
+        transformer_xl_result(e, in, core.parameters(), causal, i / (N * H), i / H % N, i % H),
+        1e-5)
         << "element " << i;
   }
 }
@@ -130,22 +133,22 @@ TEST(TransformerXLAttention, GivesEachPairTheEmbeddingOfItsDistance) {
   for (const auto& [T, S] : {std::pair{4, 4}, {1, 1}, {2, 5}, {5, 2}, {1, 3}, {3, 1}}) {
     const Example e{.T = T, .S = S, .query_positions = counted(T), .key_positions = counted(S)};
     for (const bool in_order : {true, false}) {
-      for (const bool causal : {true, false}) expect_definition(e, in_order, causal);
+      for (const bool causal : {true, false}) expect_transformer_xl(e, in_order, causal);
     }
   }
 }
 
 TEST(TransformerXLAttention, TakesAnyPositions) {
-  expect_definition(
+  expect_transformer_xl(
       {.T = 2, .S = 4, .query_positions = {907, 3}, .key_positions = {900, 2, 901, 0}}, false,
       false);
-  expect_definition(
+  expect_transformer_xl(
       {.T = 2, .S = 4, .query_positions = {907, 3}, .key_positions = {900, 2, 901, 0}}, false,
       true);
 }
 
 TEST(TransformerXLAttention, PositionDimIsEven) {
-  EXPECT_ERROR(build_for_test<TransformerXLAttention>({.position_dim = 3}, kDims),
+  EXPECT_ERROR(build_for_test<TransformerXLAttention>({.position_dim = 3}, kTransformerXlDims),
                "transformer_xl_attention.position_dim: must be even, got 3");
 }
 

@@ -73,4 +73,7 @@ AXLE_REGISTER(HeadDims)
 AXLE_REGISTER(HeadInputLinear)
 AXLE_REGISTER(HeadOutputLinear)
 
+template class LayerRole<HeadInput, HeadInput::Signature>;
+template class LayerRole<HeadOutput, HeadOutput::Signature>;
+
 }  // namespace axle

@@ -92,4 +92,7 @@ class HeadOutputLinear final : public HeadOutput {
   Handle<Product> product_;
 };
 
+extern template class LayerRole<HeadInput, HeadInput::Signature>;
+extern template class LayerRole<HeadOutput, HeadOutput::Signature>;
+
 }  // namespace axle

@@ -6,4 +6,6 @@ namespace axle {
 
 AXLE_REGISTER(QKV::Dims)
 
+template class LayerRole<QKV, QKV::Signature>;
+
 }  // namespace axle

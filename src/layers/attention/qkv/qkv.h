@@ -62,4 +62,6 @@ class WrappedQKV : public QKV {
   Handle<QKV> inner_;
 };
 
+extern template class LayerRole<QKV, QKV::Signature>;
+
 }  // namespace axle

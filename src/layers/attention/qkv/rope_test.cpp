@@ -23,7 +23,7 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr QKV::Dims kDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
+constexpr QKV::Dims kRopeDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
 constexpr QKV::Dims kOneHead{.model_dim = 8, .num_heads = 1, .num_kv_heads = 1, .head_dim = 8};
 
 const LinearFrequencies kLinear{.factor = 2};
@@ -31,7 +31,7 @@ const NTKFrequencies kNTK{.factor = 2};
 const Llama3Frequencies kLlama3{.factor = 8, .original_len = 16};
 const YaRNFrequencies kYaRN{.factor = 4, .original_len = 16, .beta_fast = 3};
 
-AXLE_LAYER_LAWS(RoPE, kDims,
+AXLE_LAYER_LAWS(RoPE, kRopeDims,
                 {{"fused", {.theta = 100}},
                  {"linear", {.theta = 100, .frequencies = kLinear}},
                  {"ntk", {.theta = 100, .frequencies = kNTK}},

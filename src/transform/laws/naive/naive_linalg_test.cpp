@@ -8,14 +8,14 @@
 namespace axle::testing {
 namespace {
 
-using Real = long double;
+using NaiveLinalgReal = long double;
 
 struct Matrix {
   size_t rows, columns;
-  std::vector<Real> v;
+  std::vector<NaiveLinalgReal> v;
   Matrix(size_t m, size_t n) : rows(m), columns(n), v(m * n, 0) {}
-  Real& operator()(size_t i, size_t j) { return v[i * columns + j]; }
-  Real operator()(size_t i, size_t j) const { return v[i * columns + j]; }
+  NaiveLinalgReal& operator()(size_t i, size_t j) { return v[i * columns + j]; }
+  NaiveLinalgReal operator()(size_t i, size_t j) const { return v[i * columns + j]; }
 };
 Matrix unit(size_t n) {
   Matrix out(n, n);
@@ -38,7 +38,7 @@ Matrix matrix_at(const Naive& x, size_t batch) {
               out.v.begin());
   return out;
 }
-void put(Naive& y, size_t batch, const std::vector<Real>& v) {
+void naive_linalg_put(Naive& y, size_t batch, const std::vector<NaiveLinalgReal>& v) {
   std::ranges::copy(v, y.re.begin() + static_cast<ptrdiff_t>(batch * v.size()));
 }
 size_t batch_of(const Naive& x) {
@@ -54,12 +54,12 @@ Naives cholesky(const NaiveCall& c) {
     Matrix l(a.rows, a.rows);
     for (size_t j = 0; j < a.rows; ++j) {
       for (size_t i = j; i < a.rows; ++i) {
-        Real rest = a(i, j);
+        NaiveLinalgReal rest = a(i, j);
         for (size_t k = 0; k < j; ++k) rest -= l(i, k) * l(j, k);
         l(i, j) = i == j ? std::sqrt(rest) : rest / l(j, j);
       }
     }
-    put(y, b, l.v);
+    naive_linalg_put(y, b, l.v);
   }
   return {y};
 }
@@ -75,14 +75,14 @@ Naives triangular_solve(const NaiveCall& c) {
     for (size_t i = 0; i < n; ++i) {
       for (size_t j = 0; j < n; ++j) {
         const bool inside = is("lower") ? j <= i : j >= i;
-        const Real v = i == j && is("unit_diagonal") ? 1 : inside ? given(i, j) : 0;
+        const NaiveLinalgReal v = i == j && is("unit_diagonal") ? 1 : inside ? given(i, j) : 0;
         (is("transpose") ? a(j, i) : a(i, j)) = v;
       }
     }
     for (size_t p = 0; p < n; ++p) {
       for (size_t i = 0; i < n; ++i) {
         if (i == p) continue;
-        const Real factor = a(i, p) / a(p, p);
+        const NaiveLinalgReal factor = a(i, p) / a(p, p);
         for (size_t j = 0; j < n; ++j) a(i, j) -= factor * a(p, j);
         for (size_t j = 0; j < x.columns; ++j) x(i, j) -= factor * x(p, j);
       }
@@ -90,7 +90,7 @@ Naives triangular_solve(const NaiveCall& c) {
     for (size_t i = 0; i < n; ++i) {
       for (size_t j = 0; j < x.columns; ++j) x(i, j) /= a(i, i);
     }
-    put(y, batch, x.v);
+    naive_linalg_put(y, batch, x.v);
   }
   return {y};
 }
@@ -103,16 +103,16 @@ Naives qr(const NaiveCall& c) {
     Matrix a = matrix_at(c.x[0], b), all = unit(a.rows);
     const size_t m = a.rows, k = std::min(m, a.columns);
     for (size_t j = 0; j < k; ++j) {
-      std::vector<Real> v(m, 0);
-      Real below = 0;
+      std::vector<NaiveLinalgReal> v(m, 0);
+      NaiveLinalgReal below = 0;
       for (size_t i = j; i < m; ++i) {
         v[i] = a(i, j);
         if (i > j) below += v[i] * v[i];
       }
       if (below == 0) continue;
       v[j] += std::copysign(std::sqrt(below + v[j] * v[j]), v[j]);
-      Real square = 0;
-      for (const Real e : v) square += e * e;
+      NaiveLinalgReal square = 0;
+      for (const NaiveLinalgReal e : v) square += e * e;
       Matrix h = unit(m);
       for (size_t i = 0; i < m; ++i) {
         for (size_t i2 = 0; i2 < m; ++i2) h(i, i2) -= 2 * v[i] * v[i2] / square;
@@ -127,8 +127,8 @@ Naives qr(const NaiveCall& c) {
     for (size_t i = 0; i < k; ++i) {
       for (size_t j = i; j < a.columns; ++j) own_r(i, j) = a(i, j);
     }
-    put(q, b, own_q.v);
-    put(r, b, own_r.v);
+    naive_linalg_put(q, b, own_q.v);
+    naive_linalg_put(r, b, own_r.v);
   }
   return {q, r};
 }
@@ -147,7 +147,7 @@ Naives eigh(const NaiveCall& c) {
           if (std::abs(a(i, j)) > std::abs(a(p, q))) std::tie(p, q) = std::pair(i, j);
         }
       }
-      const Real angle = std::atan2(2 * a(p, q), a(q, q) - a(p, p)) / 2;
+      const NaiveLinalgReal angle = std::atan2(2 * a(p, q), a(q, q) - a(p, p)) / 2;
       Matrix turn = unit(n), back = unit(n);
       turn(p, p) = turn(q, q) = back(p, p) = back(q, q) = std::cos(angle);
       turn(p, q) = back(q, p) = std::sin(angle);
@@ -159,13 +159,13 @@ Naives eigh(const NaiveCall& c) {
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::sort(order, [&](size_t i, size_t j) { return a(i, i) < a(j, j); });
     Matrix sorted(n, n);
-    std::vector<Real> values;
+    std::vector<NaiveLinalgReal> values;
     for (size_t j = 0; j < n; ++j) {
       values.push_back(a(order[j], order[j]));
       for (size_t i = 0; i < n; ++i) sorted(i, j) = v(i, order[j]);
     }
-    put(w, b, values);
-    put(vectors, b, sorted.v);
+    naive_linalg_put(w, b, values);
+    naive_linalg_put(vectors, b, sorted.v);
   }
   return {w, vectors};
 }

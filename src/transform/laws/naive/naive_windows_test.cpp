@@ -8,18 +8,18 @@
 namespace axle::testing {
 namespace {
 
-using Real = long double;
-using Dims = std::vector<int64_t>;
+using NaiveWindowsReal = long double;
+using NaiveWindowsDims = std::vector<int64_t>;
 
 struct WindowAttributes {
-  Dims sizes, strides, padding, holes, spread;
+  NaiveWindowsDims sizes, strides, padding, holes, spread;
   WindowAttributes(const AttributeText& attrs, size_t rank)
       : sizes(attrs.numbers("window")),
         strides(attrs.numbers("strides")),
         padding(attrs.numbers("padding")),
         holes(attrs.numbers("base_dilations")),
         spread(attrs.numbers("window_dilations")) {
-    for (Dims* list : {&sizes, &strides, &holes, &spread}) {
+    for (NaiveWindowsDims* list : {&sizes, &strides, &holes, &spread}) {
       if (list->empty()) list->assign(rank, 1);
     }
     if (padding.empty()) padding.assign(2 * rank, 0);
@@ -41,20 +41,21 @@ void under_window(const WindowAttributes& w, const Shape& shape, const Shape& wi
 }
 
 // The maximum of nothing: the least number of the dtype.
-Real least(DType dtype) {
+NaiveWindowsReal least(DType dtype) {
   if (dtype == DType::kF8E4M3FN) return -448;
-  if (is_float(dtype)) return -std::numeric_limits<Real>::infinity();
+  if (is_float(dtype)) return -std::numeric_limits<NaiveWindowsReal>::infinity();
   if (is_unsigned(dtype) || dtype == DType::kPred) return 0;
   return -std::ldexp(1.0L, 8 * static_cast<int>(size_bytes(dtype)) - 1);
 }
-Real largest(DType dtype) {
+NaiveWindowsReal largest(DType dtype) {
   if (is_float(dtype)) return -least(dtype);
   if (dtype == DType::kPred) return 1;
   const int bits = 8 * static_cast<int>(size_bytes(dtype));
   return std::ldexp(1.0L, is_unsigned(dtype) ? bits : bits - 1) - 1;
 }
 
-Reference reduced(std::function<Real(Real, Real)> f, std::function<Real(DType)> of_nothing) {
+Reference reduced(std::function<NaiveWindowsReal(NaiveWindowsReal, NaiveWindowsReal)> f,
+                  std::function<NaiveWindowsReal(DType)> of_nothing) {
   return [=](const NaiveCall& c) {
     Naive y(c.result());
     const Shape& shape = c.x[0].type.dims;
@@ -79,9 +80,9 @@ Reference reduced(std::function<Real(Real, Real)> f, std::function<Real(DType)> 
 int64_t selected(const NaiveCall& c, const WindowAttributes& w, const Shape& window, bool largest) {
   int64_t best = -1;
   under_window(w, c.x[0].type.dims, window, [&](size_t i) {
-    const Real v = c.x[0].re[i];
+    const NaiveWindowsReal v = c.x[0].re[i];
     if (best >= 0) {
-      const Real b = c.x[0].re[static_cast<size_t>(best)];
+      const NaiveWindowsReal b = c.x[0].re[static_cast<size_t>(best)];
       if (std::isnan(b) || !(std::isnan(v) || (largest ? v > b : v < b))) return;
     }
     best = static_cast<int64_t>(i);
@@ -102,7 +103,7 @@ Naives selected_positions(const NaiveCall& c) {
   for (int64_t d = batch_dims; d < c.x[0].type.rank(); ++d) example *= c.x[0].dim(d);
   each_index(y.type.dims, [&](const Shape& window) {
     const int64_t at = selected(c, w, window, takes_largest(c));
-    y.re[to++] = static_cast<Real>(at < 0 ? at : at % example);
+    y.re[to++] = static_cast<NaiveWindowsReal>(at < 0 ? at : at % example);
   });
   return {y};
 }
@@ -119,16 +120,23 @@ Naives select_and_scatter_add(const NaiveCall& c) {
   return {y};
 }
 
-Real or_nan(Real a, Real b, Real v) { return std::isnan(a) || std::isnan(b) ? a + b : v; }
+NaiveWindowsReal naive_windows_or_nan(NaiveWindowsReal a, NaiveWindowsReal b, NaiveWindowsReal v) {
+  return std::isnan(a) || std::isnan(b) ? a + b : v;
+}
 
 }  // namespace
 
 void add_window_references(References& out) {
-  out["reduce_window_sum"] = reduced([](Real a, Real b) { return a + b; }, [](DType) { return 0; });
+  out["reduce_window_sum"] = reduced([](NaiveWindowsReal a, NaiveWindowsReal b) { return a + b; },
+                                     [](DType) { return 0; });
   out["reduce_window_max"] =
-      reduced([](Real a, Real b) { return or_nan(a, b, std::max(a, b)); }, least);
+      reduced([](NaiveWindowsReal a,
+                 NaiveWindowsReal b) { return naive_windows_or_nan(a, b, std::max(a, b)); },
+              least);
   out["reduce_window_min"] =
-      reduced([](Real a, Real b) { return or_nan(a, b, std::min(a, b)); }, largest);
+      reduced([](NaiveWindowsReal a,
+                 NaiveWindowsReal b) { return naive_windows_or_nan(a, b, std::min(a, b)); },
+              largest);
   out["selected_positions"] = selected_positions;
   out["select_and_scatter_add"] = select_and_scatter_add;
 }

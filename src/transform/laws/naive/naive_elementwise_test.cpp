@@ -9,20 +9,21 @@
 namespace axle::testing {
 namespace {
 
-using Real = long double;
+using NaiveElementwiseReal = long double;
 using Complex = std::complex<long double>;
-constexpr Real kPi = std::numbers::pi_v<Real>;
-constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
-constexpr Real kInf = std::numeric_limits<Real>::infinity();
+constexpr NaiveElementwiseReal kPi = std::numbers::pi_v<NaiveElementwiseReal>;
+constexpr NaiveElementwiseReal kNan = std::numeric_limits<NaiveElementwiseReal>::quiet_NaN();
+constexpr NaiveElementwiseReal kInf = std::numeric_limits<NaiveElementwiseReal>::infinity();
 
-Reference of_real(std::function<Real(Real)> f) {
+Reference of_real(std::function<NaiveElementwiseReal(NaiveElementwiseReal)> f) {
   return [f](const NaiveCall& c) {
     Naive y(c.result());
     for (size_t i = 0; i < y.size(); ++i) y.re[i] = f(c.x[0].re[i]);
     return Naives{y};
   };
 }
-Reference of_two(std::function<Real(Real, Real)> f) {
+Reference of_two(
+    std::function<NaiveElementwiseReal(NaiveElementwiseReal, NaiveElementwiseReal)> f) {
   return [f](const NaiveCall& c) {
     Naive y(c.result());
     for (size_t i = 0; i < y.size(); ++i) y.re[i] = f(c.x[0].re[i], c.x[1].re[i]);
@@ -74,55 +75,57 @@ Reference quotient() {
 }
 
 // The maximum is NaN if either is; 0 is larger than -0.
-Real larger(Real a, Real b) {
+NaiveElementwiseReal larger(NaiveElementwiseReal a, NaiveElementwiseReal b) {
   if (std::isnan(a) || std::isnan(b)) return kNan;
   if (a == b) return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
-Real smaller(Real a, Real b) { return -larger(-a, -b); }
+NaiveElementwiseReal smaller(NaiveElementwiseReal a, NaiveElementwiseReal b) {
+  return -larger(-a, -b);
+}
 
 // psi(x) = ln(x + n) - 1 / (2 (x + n)) - 1 / (12 (x + n)^2) + 1 / (120 (x + n)^4) - sum of
 // 1 / (x + k) for k < n, with an n so large that the next term vanishes.
-Real digamma(Real x) {
+NaiveElementwiseReal digamma(NaiveElementwiseReal x) {
   if (x == 0) return -kInf;
   if (x < 0 && x == std::floor(x)) return kNan;
   if (std::isinf(x)) return x > 0 ? kInf : kNan;
-  Real sum = 0;
+  NaiveElementwiseReal sum = 0;
   for (; x < 2000; ++x) sum -= 1 / x;
   return sum + std::log(x) - 1 / (2 * x) - 1 / (12 * x * x) + 1 / (120 * x * x * x * x);
 }
 // psi^(n)(x) = (-1)^(n + 1) n! sum over k of (x + k)^-(n + 1); the tail by the midpoint rule with
 // its first correction.
-Real polygamma(int64_t n, Real x) {
+NaiveElementwiseReal polygamma(int64_t n, NaiveElementwiseReal x) {
   if (!(x > 0)) return kNan;
-  const auto s = static_cast<Real>(n + 1);
-  Real sum = 0;
+  const auto s = static_cast<NaiveElementwiseReal>(n + 1);
+  NaiveElementwiseReal sum = 0;
   int k = 0;
   for (; k < 4000; ++k) sum += std::pow(x + k, -s);
-  const Real from = x + k - 0.5L;
+  const NaiveElementwiseReal from = x + k - 0.5L;
   sum += std::pow(from, 1 - s) / (s - 1) - s * std::pow(from, -s - 1) / 24;
   return (n % 2 == 1 ? 1 : -1) * std::tgamma(s) * sum;
 }
 
 // Newton's method for erf(y) = x.
-Real erf_inv(Real x) {
+NaiveElementwiseReal erf_inv(NaiveElementwiseReal x) {
   if (!(x >= -1 && x <= 1)) return kNan;
   if (std::abs(x) == 1) return x * kInf;
-  Real low = -8, high = 8;
+  NaiveElementwiseReal low = -8, high = 8;
   for (int i = 0; i < 20; ++i) {
-    const Real middle = (low + high) / 2;
+    const NaiveElementwiseReal middle = (low + high) / 2;
     (std::erf(middle) < x ? low : high) = middle;
   }
-  Real y = (low + high) / 2;
+  NaiveElementwiseReal y = (low + high) / 2;
   for (int i = 0; i < 20; ++i) {
     // erfc keeps the digits of the difference near 1.
-    const Real off = y > 0 ? (1 - x) - std::erfc(y) : std::erfc(-y) - (1 + x);
+    const NaiveElementwiseReal off = y > 0 ? (1 - x) - std::erfc(y) : std::erfc(-y) - (1 + x);
     y -= off * std::sqrt(kPi) / 2 * std::exp(y * y);
   }
   return x == 0 ? x : y;
 }
 
-Real logistic(Real x) { return 1 / (1 + std::exp(-x)); }
+NaiveElementwiseReal logistic(NaiveElementwiseReal x) { return 1 / (1 + std::exp(-x)); }
 
 // n factors of x, or their inverse.
 Reference integer_pow() {
@@ -135,11 +138,11 @@ Reference integer_pow() {
         for (int64_t k = 0; k < std::abs(n); ++k) product *= element(c.x[0], i);
         set(y, i, n < 0 ? Complex(1) / product : product);
       } else if (is_float(y.type.dtype)) {
-        Real product = 1;
+        NaiveElementwiseReal product = 1;
         for (int64_t k = 0; k < std::abs(n); ++k) product *= c.x[0].re[i];
         y.re[i] = n < 0 ? 1 / product : product;
       } else {
-        Real product = 1;
+        NaiveElementwiseReal product = 1;
         for (int64_t k = 0; k < n; ++k)
           product = wrapped(static_cast<__int128>(product) * static_cast<__int128>(c.x[0].re[i]),
                             y.type.dtype);
@@ -169,7 +172,7 @@ Naives select(const NaiveCall& c) {
 }
 
 Naives logaddexp(const NaiveCall& c) {
-  return of_two([](Real a, Real b) {
+  return of_two([](NaiveElementwiseReal a, NaiveElementwiseReal b) {
     if (a == b) return a + std::log(2.0L);
     return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
   })(c);
@@ -177,53 +180,58 @@ Naives logaddexp(const NaiveCall& c) {
 
 void add_functions(References& out) {
   using std::sqrt;
-  out["exp"] = of_real([](Real x) { return std::exp(x); });
-  out["exp2"] = of_real([](Real x) { return std::exp2(x); });
-  out["expm1"] = of_real([](Real x) { return std::expm1(x); });
-  out["log"] = of_real([](Real x) { return std::log(x); });
-  out["log1p"] = of_real([](Real x) { return std::log1p(x); });
-  out["sqrt"] = of_real([](Real x) { return std::sqrt(x); });
-  out["rsqrt"] = of_real([](Real x) { return 1 / std::sqrt(x); });
-  out["cbrt"] = of_real([](Real x) { return std::cbrt(x); });
-  out["sin"] = of_real([](Real x) { return std::sin(x); });
-  out["cos"] = of_real([](Real x) { return std::cos(x); });
-  out["tan"] = of_real([](Real x) { return std::tan(x); });
-  out["tanh"] = of_real([](Real x) { return std::tanh(x); });
+  out["exp"] = of_real([](NaiveElementwiseReal x) { return std::exp(x); });
+  out["exp2"] = of_real([](NaiveElementwiseReal x) { return std::exp2(x); });
+  out["expm1"] = of_real([](NaiveElementwiseReal x) { return std::expm1(x); });
+  out["log"] = of_real([](NaiveElementwiseReal x) { return std::log(x); });
+  out["log1p"] = of_real([](NaiveElementwiseReal x) { return std::log1p(x); });
+  out["sqrt"] = of_real([](NaiveElementwiseReal x) { return std::sqrt(x); });
+  out["rsqrt"] = of_real([](NaiveElementwiseReal x) { return 1 / std::sqrt(x); });
+  out["cbrt"] = of_real([](NaiveElementwiseReal x) { return std::cbrt(x); });
+  out["sin"] = of_real([](NaiveElementwiseReal x) { return std::sin(x); });
+  out["cos"] = of_real([](NaiveElementwiseReal x) { return std::cos(x); });
+  out["tan"] = of_real([](NaiveElementwiseReal x) { return std::tan(x); });
+  out["tanh"] = of_real([](NaiveElementwiseReal x) { return std::tanh(x); });
   out["logistic"] = of_real(logistic);
-  out["erf"] = of_real([](Real x) { return std::erf(x); });
-  out["erfc"] = of_real([](Real x) { return std::erfc(x); });
+  out["erf"] = of_real([](NaiveElementwiseReal x) { return std::erf(x); });
+  out["erfc"] = of_real([](NaiveElementwiseReal x) { return std::erfc(x); });
   out["erf_inv"] = of_real(erf_inv);
-  out["lgamma"] = of_real([](Real x) { return std::log(std::abs(std::tgamma(x))); });
+  out["lgamma"] =
+      of_real([](NaiveElementwiseReal x) { return std::log(std::abs(std::tgamma(x))); });
   out["digamma"] = of_real(digamma);
   out["polygamma"] = [](const NaiveCall& c) {
     const int64_t n = c.attrs.number("order");
-    return of_real([n](Real x) { return polygamma(n, x); })(c);
+    return of_real([n](NaiveElementwiseReal x) { return polygamma(n, x); })(c);
   };
-  out["relu"] = of_real([](Real x) { return larger(x, 0); });
-  out["silu"] = of_real([](Real x) { return x * logistic(x); });
-  out["quick_gelu"] = of_real([](Real x) { return x * logistic(1.702L * x); });
-  out["gelu"] = of_real(
-      [](Real x) { return x / 2 * (1 + std::tanh(sqrt(2 / kPi) * (x + 0.044715L * x * x * x))); });
-  out["exact_gelu"] = of_real([](Real x) { return x * std::erfc(-x / sqrt(2.0L)) / 2; });
-  out["atan2"] = of_two([](Real a, Real b) { return std::atan2(a, b); });
-  out["pow"] = of_two([](Real a, Real b) { return std::pow(a, b); });
+  out["relu"] = of_real([](NaiveElementwiseReal x) { return larger(x, 0); });
+  out["silu"] = of_real([](NaiveElementwiseReal x) { return x * logistic(x); });
+  out["quick_gelu"] = of_real([](NaiveElementwiseReal x) { return x * logistic(1.702L * x); });
+  out["gelu"] = of_real([](NaiveElementwiseReal x) {
+    return x / 2 * (1 + std::tanh(sqrt(2 / kPi) * (x + 0.044715L * x * x * x)));
+  });
+  out["exact_gelu"] =
+      of_real([](NaiveElementwiseReal x) { return x * std::erfc(-x / sqrt(2.0L)) / 2; });
+  out["atan2"] =
+      of_two([](NaiveElementwiseReal a, NaiveElementwiseReal b) { return std::atan2(a, b); });
+  out["pow"] =
+      of_two([](NaiveElementwiseReal a, NaiveElementwiseReal b) { return std::pow(a, b); });
   out["logaddexp"] = logaddexp;
   out["integer_pow"] = integer_pow();
 }
 
 void add_rounding(References& out) {
-  out["sign"] = of_real([](Real x) { return x > 0 ? 1 : x < 0 ? -1 : x; });
-  out["floor"] = of_real([](Real x) { return std::floor(x); });
-  out["ceil"] = of_real([](Real x) { return std::ceil(x); });
-  out["round_nearest_afz"] =
-      of_real([](Real x) { return std::copysign(std::floor(std::abs(x) + 0.5L), x); });
-  out["round_nearest_even"] = of_real([](Real x) {
-    const Real low = std::floor(x), part = x - low;
+  out["sign"] = of_real([](NaiveElementwiseReal x) { return x > 0 ? 1 : x < 0 ? -1 : x; });
+  out["floor"] = of_real([](NaiveElementwiseReal x) { return std::floor(x); });
+  out["ceil"] = of_real([](NaiveElementwiseReal x) { return std::ceil(x); });
+  out["round_nearest_afz"] = of_real(
+      [](NaiveElementwiseReal x) { return std::copysign(std::floor(std::abs(x) + 0.5L), x); });
+  out["round_nearest_even"] = of_real([](NaiveElementwiseReal x) {
+    const NaiveElementwiseReal low = std::floor(x), part = x - low;
     const bool is_even = low / 2 == std::floor(low / 2);
     if (!std::isfinite(x)) return x;
     return std::copysign(part > 0.5L || (part == 0.5L && !is_even) ? low + 1 : low, x);
   });
-  out["is_finite"] = of_real([](Real x) { return x - x == 0; });
+  out["is_finite"] = of_real([](NaiveElementwiseReal x) { return x - x == 0; });
 }
 
 void add_complex(References& out) {
@@ -262,7 +270,9 @@ void add_elementwise_references(References& out) {
   out["div"] = quotient();
   out["rem"] = [](const NaiveCall& c) {
     const bool floats = is_float(c.result().dtype);
-    return of_two([floats](Real a, Real b) { return !floats && b == 0 ? a : std::fmod(a, b); })(c);
+    return of_two([floats](NaiveElementwiseReal a, NaiveElementwiseReal b) {
+      return !floats && b == 0 ? a : std::fmod(a, b);
+    })(c);
   };
   const auto unary = [&](const char* name, auto f) {
     const Reference both = arithmetic([f](auto a, auto) { return f(a); });

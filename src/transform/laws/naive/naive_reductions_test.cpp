@@ -9,9 +9,10 @@
 namespace axle::testing {
 namespace {
 
-using Real = long double;
-using Line = std::vector<Real>;
-constexpr Real kInf = std::numeric_limits<Real>::infinity();
+using NaiveReductionsReal = long double;
+using Line = std::vector<NaiveReductionsReal>;
+constexpr NaiveReductionsReal kNaiveReductionsInf =
+    std::numeric_limits<NaiveReductionsReal>::infinity();
 
 // Calls fn(element of x, element of y) for each element of x; y lacks the axes.
 template <class F>
@@ -26,15 +27,22 @@ void each_reduced(const Naive& x, const Naive& y, const std::vector<int64_t>& ax
   });
 }
 
-Real at_least_nan(Real a, Real b, Real v) { return std::isnan(a) || std::isnan(b) ? a + b : v; }
-Real larger(Real a, Real b) { return at_least_nan(a, b, std::max(a, b)); }
-Real smaller(Real a, Real b) { return at_least_nan(a, b, std::min(a, b)); }
+NaiveReductionsReal at_least_nan(NaiveReductionsReal a, NaiveReductionsReal b,
+                                 NaiveReductionsReal v) {
+  return std::isnan(a) || std::isnan(b) ? a + b : v;
+}
+NaiveReductionsReal naive_reductions_larger(NaiveReductionsReal a, NaiveReductionsReal b) {
+  return at_least_nan(a, b, std::max(a, b));
+}
+NaiveReductionsReal naive_reductions_smaller(NaiveReductionsReal a, NaiveReductionsReal b) {
+  return at_least_nan(a, b, std::min(a, b));
+}
 
 // The largest or least number of a dtype: the maximum or minimum of nothing.
-Real extreme(DType dtype, bool largest) {
+NaiveReductionsReal extreme(DType dtype, bool largest) {
   if (dtype == DType::kPred) return largest;
   if (is_float(dtype)) {
-    const Real end = dtype == DType::kF8E4M3FN ? 448 : kInf;
+    const NaiveReductionsReal end = dtype == DType::kF8E4M3FN ? 448 : kNaiveReductionsInf;
     return largest ? end : -end;
   }
   const int bits = is_storage_only(dtype) ? 4 : 8 * static_cast<int>(size_bytes(dtype));
@@ -42,8 +50,8 @@ Real extreme(DType dtype, bool largest) {
   return largest ? std::ldexp(1.0L, bits - 1) - 1 : -std::ldexp(1.0L, bits - 1);
 }
 
-using Combine = std::function<Real(Real, Real)>;
-Reference reduction(Combine f, std::function<Real(DType)> of_nothing) {
+using Combine = std::function<NaiveReductionsReal(NaiveReductionsReal, NaiveReductionsReal)>;
+Reference reduction(Combine f, std::function<NaiveReductionsReal(DType)> of_nothing) {
   return [=](const NaiveCall& c) {
     Naive y(c.result());
     const DType dtype = y.type.dtype;
@@ -56,14 +64,14 @@ Reference reduction(Combine f, std::function<Real(DType)> of_nothing) {
     return Naives{y};
   };
 }
-Real bit_and(Real a, Real b) {
-  return static_cast<Real>(static_cast<__int128>(a) & static_cast<__int128>(b));
+NaiveReductionsReal bit_and(NaiveReductionsReal a, NaiveReductionsReal b) {
+  return static_cast<NaiveReductionsReal>(static_cast<__int128>(a) & static_cast<__int128>(b));
 }
-Real bit_or(Real a, Real b) {
-  return static_cast<Real>(static_cast<__int128>(a) | static_cast<__int128>(b));
+NaiveReductionsReal bit_or(NaiveReductionsReal a, NaiveReductionsReal b) {
+  return static_cast<NaiveReductionsReal>(static_cast<__int128>(a) | static_cast<__int128>(b));
 }
-Real bit_xor(Real a, Real b) {
-  return static_cast<Real>(static_cast<__int128>(a) ^ static_cast<__int128>(b));
+NaiveReductionsReal bit_xor(NaiveReductionsReal a, NaiveReductionsReal b) {
+  return static_cast<NaiveReductionsReal>(static_cast<__int128>(a) ^ static_cast<__int128>(b));
 }
 
 // Replaces each line along `axis` by fn(line), of any length.
@@ -97,16 +105,16 @@ Reference first_extreme(bool largest) {
   return [largest](const NaiveCall& c) {
     return Naives{map_lines(c.x[0], c.result(), c.attrs.number("axis"), [&](const Line& line) {
       for (size_t k = 0; k < line.size(); ++k) {
-        if (std::isnan(line[k])) return Line{static_cast<Real>(k)};
+        if (std::isnan(line[k])) return Line{static_cast<NaiveReductionsReal>(k)};
       }
       const auto it = largest ? std::ranges::max_element(line) : std::ranges::min_element(line);
-      return Line{static_cast<Real>(it - line.begin())};
+      return Line{static_cast<NaiveReductionsReal>(it - line.begin())};
     })};
   };
 }
 
 // Element k is f of the elements up to k, or from k on.
-Reference cumulative(const std::function<Real(const Line&)>& f) {
+Reference cumulative(const std::function<NaiveReductionsReal(const Line&)>& f) {
   return [f](const NaiveCall& c) {
     const bool reversed = c.attrs.value("reversed") == "true";
     const DType dtype = c.result().dtype;
@@ -122,18 +130,18 @@ Reference cumulative(const std::function<Real(const Line&)>& f) {
     })};
   };
 }
-std::function<Real(const Line&)> fold(Combine f) {
+std::function<NaiveReductionsReal(const Line&)> fold(Combine f) {
   return [f](const Line& line) {
-    Real total = line[0];
+    NaiveReductionsReal total = line[0];
     for (size_t k = 1; k < line.size(); ++k) total = f(total, line[k]);
     return total;
   };
 }
 
 // Numbers in these tests are far from the range of a long double.
-Real log_sum_exp(const Line& line) {
-  Real sum = 0;
-  for (const Real v : line) sum += std::exp(v);
+NaiveReductionsReal log_sum_exp(const Line& line) {
+  NaiveReductionsReal sum = 0;
+  for (const NaiveReductionsReal v : line) sum += std::exp(v);
   return std::log(sum);
 }
 
@@ -148,9 +156,9 @@ Naives cross_entropy(const NaiveCall& c) {
   const auto n = static_cast<size_t>(c.x[0].dim(-1));
   for (size_t row = 0; row < y[0].size(); ++row) {
     const auto first = c.x[0].re.begin() + static_cast<ptrdiff_t>(row * n);
-    const Real label = c.x[1].re[row];
+    const NaiveReductionsReal label = c.x[1].re[row];
     y[1].re[row] = log_sum_exp(Line(first, first + static_cast<ptrdiff_t>(n)));
-    const bool is_class = label >= 0 && label < static_cast<Real>(n);
+    const bool is_class = label >= 0 && label < static_cast<NaiveReductionsReal>(n);
     y[0].re[row] = y[1].re[row] - (is_class ? first[static_cast<ptrdiff_t>(label)] : 0);
   }
   return y;
@@ -159,12 +167,12 @@ Naives cross_entropy(const NaiveCall& c) {
 }  // namespace
 
 void add_reduction_references(References& out) {
-  const auto add = [](Real a, Real b) { return a + b; };
-  const auto multiply = [](Real a, Real b) { return a * b; };
+  const auto add = [](NaiveReductionsReal a, NaiveReductionsReal b) { return a + b; };
+  const auto multiply = [](NaiveReductionsReal a, NaiveReductionsReal b) { return a * b; };
   out["reduce_sum"] = reduction(add, [](DType) { return 0; });
   out["reduce_prod"] = reduction(multiply, [](DType) { return 1; });
-  out["reduce_max"] = reduction(larger, [](DType d) { return extreme(d, false); });
-  out["reduce_min"] = reduction(smaller, [](DType d) { return extreme(d, true); });
+  out["reduce_max"] = reduction(naive_reductions_larger, [](DType d) { return extreme(d, false); });
+  out["reduce_min"] = reduction(naive_reductions_smaller, [](DType d) { return extreme(d, true); });
   out["reduce_and"] =
       reduction(bit_and, [](DType d) { return d == DType::kPred ? 1 : wrapped(-1, d); });
   out["reduce_or"] = reduction(bit_or, [](DType) { return 0; });
@@ -173,18 +181,18 @@ void add_reduction_references(References& out) {
   out["argmin"] = first_extreme(false);
   out["cumsum"] = cumulative(fold(add));
   out["cumprod"] = cumulative(fold(multiply));
-  out["cummax"] = cumulative(fold(larger));
-  out["cummin"] = cumulative(fold(smaller));
+  out["cummax"] = cumulative(fold(naive_reductions_larger));
+  out["cummin"] = cumulative(fold(naive_reductions_smaller));
   out["cumlogsumexp"] = cumulative(log_sum_exp);
   out["logsumexp"] = of_lines([](const Line& line) { return Line{log_sum_exp(line)}; });
   out["log_softmax"] = of_lines([](Line line) {
-    const Real z = log_sum_exp(line);
-    for (Real& v : line) v -= z;
+    const NaiveReductionsReal z = log_sum_exp(line);
+    for (NaiveReductionsReal& v : line) v -= z;
     return line;
   });
   out["softmax"] = of_lines([](Line line) {
-    const Real z = log_sum_exp(line);
-    for (Real& v : line) v = std::exp(v - z);
+    const NaiveReductionsReal z = log_sum_exp(line);
+    for (NaiveReductionsReal& v : line) v = std::exp(v - z);
     return line;
   });
   out["softmax_cross_entropy"] = cross_entropy;

@@ -7,7 +7,7 @@
 namespace axle::testing {
 namespace {
 
-using Complex = std::complex<long double>;
+using NaiveProductsComplex = std::complex<long double>;
 using Dims = std::vector<int64_t>;
 
 // Adds a[i] * b[j] to y[to].
@@ -196,7 +196,7 @@ Naives fft(const NaiveCall& c) {
   long double total = 1;
   for (const int64_t n : sizes) total *= static_cast<long double>(n);
   const int64_t last = sizes.back();
-  const auto element = [&](Shape i) -> Complex {
+  const auto element = [&](Shape i) -> NaiveProductsComplex {
     const bool mirrored = kind == "IRFFT" && i.back() > last / 2;
     if (mirrored) {
       for (size_t d = first; d < rank; ++d) {
@@ -205,12 +205,12 @@ Naives fft(const NaiveCall& c) {
       }
     }
     const size_t at = position(x.type.dims, i);
-    const Complex v{x.re[at], x.im.empty() ? 0 : x.im[at]};
+    const NaiveProductsComplex v{x.re[at], x.im.empty() ? 0 : x.im[at]};
     return mirrored ? std::conj(v) : v;
   };
   size_t to = 0;
   each_index(y.type.dims, [&](const Shape& k) {
-    Complex sum = 0;
+    NaiveProductsComplex sum = 0;
     each_index(sizes, [&](const Shape& j) {
       long double turns = 0;
       Shape from = k;

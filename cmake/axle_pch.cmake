@@ -1,0 +1,55 @@
+# Precompiled headers, and how floors are optimised in a release. There are three kinds of floor:
+#
+#   hot    the ones that work on elements, ops and text by the million: -O2; the header holds the standard library and fmt
+#   cold   the other ones below nn: -Os, which halves their code; nlohmann-json too
+#   high   nn and all above it: -Os; nn/layer.h too, where sources are compiled in batches (cmake/axle_batches.cmake).
+#          Without batches it is left out, so that each source shows that it includes what it uses.
+#
+# Tests have the same with GoogleTest, and -Os.
+#
+#   axle_compile_as_floor(TARGET FLOOR [TESTS])     FLOOR: the floor that the sources of the target belong to
+#
+# Headers are named as in an #include: CMake would write the path of a file into what the compiler cache hashes.
+
+set(AXLE_HOT_FLOORS base ir io ops data transform lower)
+set(AXLE_PCH_HOT
+  <algorithm> <array> <atomic> <chrono> <cmath> <concepts> <condition_variable> <cstddef> <cstdint> <cstring>
+  <exception> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>
+  <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <thread> <tuple> <type_traits>
+  <typeinfo> <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+set(AXLE_PCH_COLD ${AXLE_PCH_HOT} <nlohmann/json.hpp>)
+set(AXLE_PCH_HIGH ${AXLE_PCH_COLD} <config/register.h> <config/replace.h> <nn/layer.h>)
+set(AXLE_PCH_TESTS <gmock/gmock.h> <gtest/gtest.h>)
+
+function(axle_compile_as_floor target floor)
+  cmake_parse_arguments(ARG "TESTS" "" "" ${ARGN})
+  get_property(below GLOBAL PROPERTY AXLE_BELOW_${floor})
+  if(floor IN_LIST AXLE_HOT_FLOORS)
+    set(kind hot)
+  elseif(AXLE_BATCHES AND (floor STREQUAL "nn" OR "nn" IN_LIST below))
+    set(kind high)
+  else()
+    set(kind cold)
+  endif()
+  set(options "")
+  if(NOT kind STREQUAL "hot" OR ARG_TESTS)
+    set(options $<$<CONFIG:Release>:-Os>)
+  endif()
+  string(TOUPPER AXLE_PCH_${kind} headers)
+  set(headers ${${headers}})
+  set(libraries fmt::fmt)
+  if(ARG_TESTS)
+    list(APPEND headers ${AXLE_PCH_TESTS})
+    list(APPEND libraries GTest::gmock) # its definitions are part of what must be equal
+    string(APPEND kind _tests)
+  endif()
+  if(NOT TARGET axle_pch_${kind})
+    add_library(axle_pch_${kind} OBJECT ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
+    target_include_directories(axle_pch_${kind} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(axle_pch_${kind} PRIVATE ${libraries})
+    target_precompile_headers(axle_pch_${kind} PRIVATE ${headers})
+    target_compile_options(axle_pch_${kind} PRIVATE ${options})
+  endif()
+  target_compile_options(${target} PRIVATE ${options})
+  target_precompile_headers(${target} REUSE_FROM axle_pch_${kind})
+endfunction()

@@ -1,0 +1,69 @@
+// Each small twin of a recipe family trains on text, evaluates and generates.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+#include "cli/run_test.h"
+#include "recipes/recipe.h"
+#include "testing/needs_plugin.h"
+#include "testing/test_name.h"
+
+namespace axle {
+namespace {
+
+std::vector<std::string> twin_names() {
+  std::vector<std::string> out;
+  for (const std::string& name : recipe_names()) {
+    if (name.find("-test") != name.npos) out.push_back(name);
+  }
+  return out;
+}
+
+// Returns the loss of each line of metrics.jsonl that has one.
+std::vector<double> losses_of_run(const std::string& dir) {
+  std::vector<double> out;
+  for (const std::string_view line : split(read_file(dir + "/metrics.jsonl"), '\n')) {
+    if (line.empty()) continue;
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("loss")) out.push_back(json["loss"]);
+  }
+  return out;
+}
+
+class Twins : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
+  Ran train(const std::string& data, const std::string& steps) {
+    return run_axle({"train", GetParam(), "--data", data, "--steps", steps, "--mesh", "", "--dir",
+                     dir_ / "run", "--set", "log_every_steps=1"});
+  }
+  TempDir dir_;
+};
+
+TEST_P(Twins, Train) {
+  const std::string text = text_file(dir_);
+  const Ran trained = train(text, "60");
+  if (trained.err.find("input.tokenizer") != trained.err.npos) {  // a recipe without a tokenizer
+    const Ran synthetic = train("synthetic", "3");
+    ASSERT_EQ(synthetic.code, 0) << synthetic.err;
+    EXPECT_EQ(losses_of_run(dir_ / "run").size(), 3u);
+    return;
+  }
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::vector<double> losses = losses_of_run(dir_ / "run");
+  ASSERT_EQ(losses.size(), 60u);
+  EXPECT_LT(losses.back(), 0.8 * losses.front());
+  const Ran evaluated = run_axle({"eval", "--from", dir_ / "run", "--data", text, "--json"});
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_LT(nlohmann::json::parse(evaluated.out)["metrics"]["loss"], 0.8 * losses.front());
+  const Ran generated =
+      run_axle({"generate", "--from", dir_ / "run", "--prompt", "the quick", "--max-tokens", "8"});
+  EXPECT_EQ(generated.code, 0) << generated.err;
+  EXPECT_THAT(generated.out, testing::StartsWith("the quick"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, Twins, testing::ValuesIn(twin_names()), kNamedByText);
+
+}  // namespace
+}  // namespace axle

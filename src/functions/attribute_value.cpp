@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
+#include <limits>
 
 #include "base/text/text.h"
 #include "functions/formula.h"
@@ -22,6 +24,21 @@ std::optional<T> parsed(std::string_view text) {
   return value;
 }
 
+// YAML's own spellings of truth values, infinities and NaN. None otherwise.
+std::optional<Scalar> yaml_word(std::string_view text) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::count(words, text) > 0;
+  };
+  if (is_one_of({"true", "True", "TRUE"})) return 1;
+  if (is_one_of({"false", "False", "FALSE"})) return 0;
+  if (is_one_of({".nan", ".NaN", ".NAN"})) return std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_negative = text.starts_with('-');
+  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
+  if (is_one_of({".inf", ".Inf", ".INF"})) return is_negative ? -kInfinity : kInfinity;
+  return std::nullopt;
+}
+
 // Appends the scalars below `value`, and checks that the lists at each depth have one size.
 void flatten_values(const Json& value, size_t depth, size_t leaf_depth, Shape& shape,
                     std::vector<const Json*>& out) {
@@ -31,6 +48,17 @@ void flatten_values(const Json& value, size_t depth, size_t leaf_depth, Shape& s
   if (shape[depth] != static_cast<int64_t>(value.size()))
     fail_value(fmt::format("a list of {} values", shape[depth]), value);
   for (const Json& element : value) flatten_values(element, depth + 1, leaf_depth, shape, out);
+}
+
+// Complex numbers have one list more than their shape if they are pairs [real, imaginary]. Values
+// of a given shape may stand in its nested lists or in a single one.
+bool holds_pairs(const Json& values, size_t depth, const std::optional<Shape>& given) {
+  if (depth == 0 || !given) return depth > 0;
+  if (depth > std::max<size_t>(given->size(), 1)) return true;
+  if (depth == 1) return given->empty() && values.size() == 2;
+  if (depth > 2) return false;
+  const Shape of_reals = {std::ssize(values), std::ssize(values[0])};
+  return of_reals != *given && of_reals[1] == 2;
 }
 
 size_t depth_of(const Json& value) {
@@ -56,8 +84,7 @@ T element_from(const Json& value) {
 }  // namespace
 
 Scalar scalar_from_text(std::string_view text) {
-  if (text == "true") return 1;
-  if (text == "false") return 0;
+  if (const auto word = yaml_word(text)) return *word;
   if (const auto whole = parsed<int64_t>(text)) return *whole;
   if (const auto whole = parsed<uint64_t>(text)) return *whole;
   if (const auto number = parsed<double>(text)) return *number;
@@ -100,9 +127,7 @@ HostTensor tensor_from(const Json& value) {
   if (is_map && value.contains("shape")) given = tensor_shape_from(value["shape"]);
 
   size_t depth = depth_of(values);
-  if (is_complex(dtype) && depth > 0 &&
-      (!given || depth == std::max<size_t>(given->size(), 1) + 1 || (given->empty() && depth == 1)))
-    --depth;
+  if (is_complex(dtype) && holds_pairs(values, depth, given)) --depth;
   Shape nested;
   std::vector<const Json*> elements;
   flatten_values(values, 0, depth, nested, elements);

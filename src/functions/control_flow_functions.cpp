@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "functions/function.h"
+#include "transform/control_flow/associative_scan.h"
 #include "transform/transform.h"
 
 namespace axle {
@@ -57,6 +58,16 @@ Values dynamic_fori_by_formula(const Tensor& begin, const Tensor& end, const Val
   return fori_loop(begin, end, with_counter(body), init);
 }
 
+// The function that combines takes the earlier tensors, then the later ones.
+Values associative_scan_by_formula(const Values& x, const TensorFunction& combine, int64_t axis) {
+  const AssociativeCombine of_pairs = [&](const Values& earlier, const Values& later) {
+    Values arguments = earlier;
+    arguments.insert(arguments.end(), later.begin(), later.end());
+    return combine(arguments);
+  };
+  return associative_scan(of_pairs, x, axis);
+}
+
 Values cond_by_formula(const Tensor& predicate, const Values& arguments,
                        const TensorFunction& if_true, const TensorFunction& if_false) {
   return cond(predicate, if_true, if_false, arguments);
@@ -84,7 +95,7 @@ Values custom_vjp_by_formula(const Values& arguments, const TensorFunction& forw
                              const TensorFunction& backward, int64_t num_outputs,
                              const std::vector<int64_t>& without_gradient,
                              const std::string& name) {
-  CustomVjp rule{.name = name};
+  CustomVjp rule{.name = name, .file = "", .line = 0};  // the rule is not written in this file
   rule.forward = [forward, num_outputs](const Values& v) {
     const Values all = forward(v);
     if (num_outputs < 1 || num_outputs > std::ssize(all)) {
@@ -153,6 +164,7 @@ Values ragged_map_by_formula(const Values& control_flow_rows, const Values& grou
 
 std::vector<Function> control_flow_rows() {
   return {function("scan(init, xs, body, length, options)", scan_by_formula),
+          function("associative_scan(x, combine, axis)", associative_scan_by_formula),
           function("while_loop(init, condition, body)", while_by_formula),
           function("bounded_while(init, condition, body, max_steps)", bounded_while_by_formula),
           function("fori_loop(init, body, begin, end)", fori_by_formula),

@@ -24,7 +24,6 @@ const std::map<std::string, std::string> kWithoutRow = {
     {"add_to_selected", "it takes padding that only windows compute"},
     {"kernel_call", "it takes a kernel of C++; gated_silu is one"},
     {"inline_region", "it takes a region"},
-    {"associative_scan", "it takes a function of C++"},
     {"full_for", "it takes the name of the function that calls it"},
     {"emit_with_number", "it takes a row of the table of ops"}};
 

@@ -22,6 +22,8 @@ std::vector<Function> products() {
                overload<Tensor(std::string_view, const Tensor&, const Tensor&, const DotOptions&)>(
                    einsum)),
       function("einsum(spec, a)", overload<Tensor(std::string_view, const Tensor&)>(einsum)),
+      function("einsum(spec, operands, options)",
+               overload<Tensor(std::string_view, const Values&, const DotOptions&)>(einsum)),
       function("contract(a, a_labels, b, b_labels, out, options)", contract),
       function("outer(a, b)", outer),
       function("kron(a, b)", kron),

@@ -111,6 +111,15 @@ using VjpRule = Values (*)(X x, Y y, Ct g);
 /// be differentiated.
 using LinearizeRule = Linearized (*)(const OpNode& op, const Values& inputs,
                                      const std::vector<bool>& active);
+/// Results of an op, and their tangents. An empty tangent stands for zero.
+struct PushedForward {
+  Values outputs;
+  Values tangents;
+};
+/// For ops without reverse mode: emits an op that computes the results together with their
+/// derivatives in the direction of the tangents of the inputs.
+using PushForwardRule = PushedForward (*)(const OpNode& op, const Values& inputs,
+                                          const Values& tangents);
 /// What is left of an op of which only some results are used.
 struct Pruned {
   std::vector<bool> inputs;  // the inputs that the used results need
@@ -248,6 +257,7 @@ struct OpRow {
   BatchRule batch = nullptr;
   VjpRule vjp = nullptr;
   LinearizeRule linearize = nullptr;
+  PushForwardRule push_forward = nullptr;  // nullptr: forward mode transposes the pullback
   PruneRule prune = nullptr;
   DivideRule divide = nullptr;  // nullptr: nothing in the regions can be kept
   RunsRule runs = nullptr;      // nullptr: it includes the iterations of `regions`

@@ -248,6 +248,14 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
                      [](const Values& v) { return dot(v[0], v[1]); }));
   out.push_back(call("dot_general", {uniform({2, 3, 4}), uniform({2, 5, 4}, -1, 1, 3)},
                      [](const Values& v) { return einsum("btd,bsd->bts", v[0], v[1]); }));
+  // Diagonals, broadcast dims and several operands of einsum.
+  out.push_back(call("dot_general", {uniform({3, 3, 2}), uniform({2, 4}, -1, 1, 3)},
+                     [](const Values& v) { return einsum("iij,jk->ik", v[0], v[1]); }));
+  out.push_back(call("dot_general", {uniform({2, 1, 3, 4}), uniform({5, 4, 2}, -1, 1, 3)},
+                     [](const Values& v) { return einsum("...ij,...jk", v[0], v[1]); }));
+  out.push_back(call("dot_general",
+                     {uniform({2, 3}), uniform({2, 4}, -1, 1, 3), uniform({3, 4, 2}, -1, 1, 4)},
+                     [](const Values& v) { return einsum("...a,...b,abc->c...", v); }));
   const HostTensor left = uniform({2, 3, 4}), right = uniform({4, 3, 2, 2}, -1, 1, 3);
   const auto general = [&](const DotDims& dims) {
     out.push_back(call("dot_general", {left, right},

@@ -89,13 +89,22 @@ TEST(BadInput, ErrorsOfEinsumShowItsOperandsWithLayersAndLines) {
     return error_of<ShapeError>([&] { traced(fn, {kPair, {DType::kF32, {3, 4}}}); });
   };
   const std::pair<const char*, const char*> rows[] = {
-      {"i,ij->j", "the sizes of 'i' differ, 2 and 3"},
-      {"i,ij", "expected '->' and the dims of the result"},
-      {"i->i", "expected 1 operands, got 2"},
-      {"ij,jk->ik", "'ij' names 2 dims, got 1"},
-      {"i,jj->i", "'j' occurs twice in 'jj'"},
+      {"i,ij->j", "the sizes of 'i' differ, 2 in operand 0 ('i') and 3 in operand 1 ('ij')"},
+      {"i,ij", "the sizes of 'i' differ, 2 in operand 0 ('i') and 3 in operand 1 ('ij')"},
+      {"...,...",
+       "the sizes of '... -1' differ, 2 in operand 0 ('...') and 4 in operand 1 ('...')"},
+      {"i->i", "expected 1 operand, got 2"},
+      {"i,ij,j->", "expected 3 operands, got 2"},
+      {"ij,jk->ik", "'ij' names 2 dims of operand 0, got 1"},
+      {"i,...ijk", "'...ijk' names 3 dims or more of operand 1, got 2"},
+      {"i,jj->i", "the sizes of 'j' differ, 3 in operand 1 ('jj') and 4 in operand 1 ('jj')"},
       {"i,jk->iz", "'z' of the result is in no operand"},
-      {"i,j1->i", "expected letters or '...', got '1'"},
+      {"i,jk->ii", "'i' occurs twice in the result 'ii'"},
+      {"i,jk->i,k", "expected letters or '...' in 'i,k', got ','"},
+      {"i,jk->i->k", "expected letters or '...' in 'i->k', got '-'"},
+      {"i,..jk->k", "expected letters or '...' in '..jk', got '.'"},
+      {"......,jk->k", "expected one '...' in '......', got two"},
+      {"i,j1->i", "expected letters or '...' in 'j1', got '1'"},
   };
   for (const auto& [spec, what] : rows) {
     const std::string text = error(spec);

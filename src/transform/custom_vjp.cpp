@@ -41,6 +41,7 @@ struct CustomVjpAttributes : Attributes {
 
 // "tanh_of_result (src/x.cpp:31)"
 std::string rule_text(const CustomVjpAttributes& a) {
+  if (*a.file == '\0') return a.name;
   return fmt::format("{} ({}:{})", a.name, shown_path(a.file), a.line);
 }
 

@@ -25,7 +25,7 @@ struct CustomVjp {
   /// Takes one cotangent for each output; missing ones are zeros. May use no tensors besides its
   /// arguments.
   std::function<Values(const Values& residuals, const Values& cotangents)> backward;
-  /// Where the rule is written, for errors.
+  /// Where the rule is written, for errors. An empty file leaves the place out.
   const char* file = __builtin_FILE();
   int line = __builtin_LINE();
 };

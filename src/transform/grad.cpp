@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/concatenate.h"
 #include "base/error.h"
+#include "ir/value_map.h"
 #include "ops/create.h"
+#include "transform/clone.h"
 #include "transform/linearize.h"
+#include "transform/marks.h"
+#include "transform/simplify.h"
 
 namespace axle {
 namespace {
@@ -38,16 +44,33 @@ void check_cotangents(const Values& outputs, const Values& cotangents) {
   }
 }
 
-}  // namespace
-
-Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vector<bool>& active) {
-  if (!active.empty() && active.size() != arguments.size()) {
-    shape_error("vjp",
-                fmt::format("expected marks of active arguments for all {} or none, got {}",
-                            arguments.size(), active.size()),
+// Throws ShapeError unless there is a tangent or none for each argument, of its type.
+void check_tangents(const Values& arguments, const Values& tangents) {
+  if (tangents.size() != arguments.size()) {
+    shape_error("jvp",
+                fmt::format("expected a tangent for each of {} arguments, got {}; leave those that "
+                            "are zero empty",
+                            arguments.size(), tangents.size()),
                 arguments);
   }
-  const ClosedRegion closed = trace_closed(fn, types_of(arguments));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!tangents[i]) continue;
+    if (!is_differentiable(arguments[i].dtype())) {
+      shape_error("jvp",
+                  fmt::format("expected no tangent for argument {} of {}, got {}; integers have no "
+                              "derivative: leave it empty",
+                              i, to_text(arguments[i].type()), describe(tangents[i])),
+                  {arguments[i]});
+    }
+    if (tangents[i].type() == arguments[i].type()) continue;
+    shape_error("jvp", fmt::format("expected a tangent of {} for argument {}, got {}",
+                                   to_text(arguments[i].type()), i, describe(tangents[i])));
+  }
+}
+
+// Reverse mode through a closed region. `active` as in vjp.
+Linearized pulled_back(const ClosedRegion& closed, const Values& arguments,
+                       const std::vector<bool>& active) {
   const size_t num_captures = closed.captures.size();
   std::vector<bool> all_active(num_captures, false);
   for (size_t i = 0; i < arguments.size(); ++i) all_active.push_back(active.empty() || active[i]);
@@ -62,31 +85,13 @@ Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vec
   return out;
 }
 
-std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
-                              const Values& tangents) {
-  if (tangents.size() != arguments.size()) {
-    shape_error("jvp",
-                fmt::format("expected a tangent for each of {} arguments, got {}; leave those that "
-                            "are zero empty",
-                            arguments.size(), tangents.size()),
-                arguments);
-  }
+// The vjp of the pullback, which is linear.
+std::pair<Values, Values> transposed_twice(const ClosedRegion& closed, const Values& arguments,
+                                           const Values& tangents) {
   std::vector<bool> active;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    active.push_back(static_cast<bool>(tangents[i]));
-    if (!active[i]) continue;
-    if (!is_differentiable(arguments[i].dtype())) {
-      shape_error("jvp",
-                  fmt::format("expected no tangent for argument {} of {}, got {}; integers have no "
-                              "derivative: leave it empty",
-                              i, to_text(arguments[i].type()), describe(tangents[i])),
-                  {arguments[i]});
-    }
-    if (tangents[i].type() == arguments[i].type()) continue;
-    shape_error("jvp", fmt::format("expected a tangent of {} for argument {}, got {}",
-                                   to_text(arguments[i].type()), i, describe(tangents[i])));
-  }
-  const Linearized f = vjp(fn, arguments, active);
+  for (const Tensor& t : tangents) active.push_back(static_cast<bool>(t));
+  const TransposedOnly scope;
+  const Linearized f = pulled_back(closed, arguments, active);
   Values zero_cotangents;
   for (const Tensor& y : f.outputs) {
     if (is_differentiable(y.dtype())) zero_cotangents.push_back(zeros_like(y));
@@ -115,6 +120,96 @@ std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
                                                        : Tensor());
   }
   return {f.outputs, std::move(derivatives)};
+}
+
+// True if an op in the region, or in a region inside of it, has a rule for forward mode.
+bool has_push_forward(const Region& region) {
+  return std::ranges::any_of(region.ops(), [](const OpNode* op) {
+    return op->rules->row().push_forward ||
+           std::ranges::any_of(op->regions, [](const auto& r) { return has_push_forward(*r); });
+  });
+}
+
+// Clones the ops of the region into the current one, each with the tangents of its results.
+PushedForward push_forward(const Region& region, const Values& arguments, const Values& tangents) {
+  Copies copies(region.parameters(), arguments);
+  ValueMap<Tensor> moved;
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    if (tangents[i]) moved[region.parameters()[i]] = tangents[i];
+  }
+  const auto tangents_of = [&](const Values& values) {
+    Values out;
+    for (const Tensor& t : values) {
+      const Tensor* const tangent = moved.find(t);
+      out.push_back(tangent ? *tangent : Tensor());
+    }
+    return out;
+  };
+  for (const OpNode* op : region.ops()) {
+    const Values of_inputs = tangents_of(op->inputs);
+    const bool is_moved =
+        std::ranges::any_of(of_inputs, [](const Tensor& t) { return static_cast<bool>(t); });
+    if (!is_moved || !op->rules->differentiable()) {
+      copies.clone(*op);
+      continue;
+    }
+    const OriginScope origin(*op);
+    const Values inputs = copies.all(op->inputs);
+    PushedForward pushed;
+    if (op->rules->row().push_forward) {
+      pushed = op->rules->row().push_forward(*op, inputs, of_inputs);
+    } else {
+      const auto again = [op](const Values& x) {
+        return emit_all(*op->rules, x, op->attributes, op->regions);
+      };
+      auto [outputs, of_outputs] =
+          transposed_twice(trace_closed(again, types_of(inputs)), inputs, of_inputs);
+      pushed = {std::move(outputs), std::move(of_outputs)};
+    }
+    copies.set_results(*op, pushed.outputs);
+    for (uint32_t i = 0; i < pushed.tangents.size(); ++i) {
+      if (pushed.tangents[i]) moved[Tensor(const_cast<OpNode*>(op), i)] = pushed.tangents[i];
+    }
+  }
+  return {copies.all(region.results()), tangents_of(region.results())};
+}
+
+}  // namespace
+
+Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vector<bool>& active) {
+  if (!active.empty() && active.size() != arguments.size()) {
+    shape_error("vjp",
+                fmt::format("expected marks of active arguments for all {} or none, got {}",
+                            arguments.size(), active.size()),
+                arguments);
+  }
+  return pulled_back(trace_closed(fn, types_of(arguments)), arguments, active);
+}
+
+std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
+                              const Values& tangents) {
+  check_tangents(arguments, tangents);
+  const ClosedRegion closed = trace_closed(fn, types_of(arguments));
+  if (!has_push_forward(*closed.region)) return transposed_twice(closed, arguments, tangents);
+  // What only the transposed pullbacks would need is left out.
+  const Values given = concatenate<Tensor>({Values(closed.captures.size()), tangents});
+  const size_t num_outputs = closed.region->results().size();
+  std::vector<bool> has_tangent;
+  const ClosedRegion pushed = trace_closed(
+      [&](const Values& inputs) {
+        PushedForward out = push_forward(*closed.region, inputs, given);
+        for (size_t i = 0; i < num_outputs; ++i) {
+          const Type type = out.outputs[i].type();
+          has_tangent.push_back(is_differentiable(type.dtype));
+          if (has_tangent.back()) out.outputs.push_back(instantiate(out.tangents[i], type));
+        }
+        return out.outputs;
+      },
+      types_of(closed.operands(arguments)));
+  const Values all =
+      inline_region(*simplify(*pushed.region), pushed.operands(closed.operands(arguments)));
+  return {concatenate<Tensor>({std::span(all).first(num_outputs)}),
+          spread_results(concatenate<Tensor>({std::span(all).subspan(num_outputs)}), has_tangent)};
 }
 
 std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values& arguments) {

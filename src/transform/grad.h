@@ -28,7 +28,8 @@ std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values&
 /// integer output is none.
 ///
 /// Computed as the vjp of the pullback, which is linear. So it needs no rules of its own, and works
-/// through loops and remat.
+/// through loops and remat. Only ops without reverse mode have a rule (OpRow::push_forward): a
+/// while_loop runs once, with the tangents beside its carry.
 std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
                               const Values& tangents);
 

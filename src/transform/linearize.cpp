@@ -38,6 +38,11 @@ Values pull_back(const TapeEntry& entry, Values cotangents) {
 
 }  // namespace
 
+bool& TransposedOnly::is_on() {
+  thread_local bool is_on = false;
+  return is_on;
+}
+
 // Tests for empty tensors are written without "!", which with ops/elementwise/bitwise.h negates
 // predicates.
 Tensor add_cotangents(const Tensor& a, const Tensor& b) {

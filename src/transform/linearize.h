@@ -23,6 +23,20 @@ ValueSet active_values(const Region& region, const std::vector<bool>& active);
 Linearized linearize(const Region& region, const Values& arguments,
                      const std::vector<bool>& active);
 
+/// While it lives, ops without reverse mode give a pullback that can only be transposed: jvp needs
+/// no more of it.
+class TransposedOnly {
+ public:
+  TransposedOnly() : outer_(is_on()) { is_on() = true; }
+  ~TransposedOnly() { is_on() = outer_; }
+  TransposedOnly(const TransposedOnly&) = delete;
+  TransposedOnly& operator=(const TransposedOnly&) = delete;
+  static bool& is_on();
+
+ private:
+  bool outer_;
+};
+
 /// Returns a + b, where a, b or both may be none.
 Tensor add_cotangents(const Tensor& a, const Tensor& b);
 /// Returns the cotangent, or zeros of `type` if it is none.

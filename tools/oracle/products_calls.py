@@ -23,6 +23,26 @@ def convolve(strides, padding, dims, **more):
     return lambda x, kernel: lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=dims, **more)
 
 
+def einsum(spec, *operands, list_form=False, **more):
+    """einsum of operands by their names, or of a list of them."""
+    if list_form or len(operands) > 2:
+        return call(lambda operands: jnp.einsum(spec, *operands), operands=list(operands), at={"spec": spec}, **more)
+    names = dict(zip(("a", "b"), operands))
+    return call(lambda *xs: jnp.einsum(spec, *xs), at={"spec": spec}, **names, **more)
+
+
+EINSUMS = [
+    einsum("btd,dnh->bnth", F(2, 3, 4), F(4, 2, 3)), einsum("bts->tb", F(2, 3, 4)),
+    einsum("ij,jk", F(3, 4), F(4, 5)), einsum("ba", F(3, 4)), einsum("ii", F(3, 3)), einsum("ii->i", F(3, 3)), einsum("iij->ji", F(3, 3, 2)),
+    einsum("iji->j", F(3, 2, 3)), einsum("iii", F(2, 2, 2)), einsum("iijj->ij", F(2, 2, 3, 3)), einsum("ii,ik->k", F(3, 3), F(3, 4)),
+    einsum("i,i", F(4), F(4)), einsum("i,j", F(2), F(3)), einsum("...ij,...jk", F(2, 3, 4), F(4, 5)), einsum("...ij,...jk", F(2, 1, 3, 4), F(5, 4, 2)),
+    einsum("...i->...", F(2, 3, 4)), einsum("i...->...i", F(2, 3, 4)), einsum("...ii->...i", F(2, 3, 3)), einsum("...,...", F(2, 3), F(3)),
+    einsum("...", F(2, 3)), einsum("...i,...i->...", F(2, 1, 4), F(3, 4)), einsum("ij,jk,kl->il", F(2, 3), F(3, 4), F(4, 5)), einsum("ij,jk,kl", F(2, 3), F(3, 4), F(4, 5)),
+    einsum("i,ij,j->", F(3), F(3, 4), F(4)), einsum("bi,bj,bk->bijk", F(2, 3), F(2, 2), F(2, 4)), einsum("...a,...b,abc->...c", F(2, 3), F(2, 4), F(3, 4, 5)),
+    einsum("ab,bc,cd,de,ef->af", F(2, 3), F(3, 4), F(4, 2), F(2, 5), F(5, 3)), einsum("ii,jj,k->k", F(2, 2), F(3, 3), F(4)), einsum("i,j", F(2), F(3), list_form=True),
+    einsum("ij,jk->ik", C(2, 3), C(3, 2)), einsum("ij,jk,kl->il", C(2, 3), C(3, 2), C(2, 2)), einsum("ij,jk,k->i", I(2, 3), I(3, 4), I(4)),
+]  # fmt: skip
+
 BATCHED = {"a_contracting": [2], "b_contracting": [1], "a_batch": [0], "b_batch": [0]}
 # 16-bit products are summed in f32 and rounded once. A unit in the last place of the largest element.
 HALVES = ((jnp.bfloat16, "bf16", "largest=8e-3"), (np.float16, "f16", "largest=1e-3"))
@@ -107,7 +127,7 @@ CALLS = {
     "dot": FOUR_BITS + [call(jnp.matmul, a=F(3, 4), b=F(4, 5)), call(jnp.matmul, a=C(3, 4), b=C(4, 2)), call(lambda a, b: jnp.matmul(a, b), a=I(3, 4), b=I(4, 2))]
     + [call(jnp.matmul, a=F(3, 40, dtype=dtype), b=F(40, 5, dtype=dtype), tol=tol) for dtype, name, tol in HALVES]
     + [call(lambda a, b: jnp.matmul(a, b, preferred_element_type=np.float32), a=F(3, 40, dtype=dtype), b=F(40, 5, dtype=dtype), at={"result_dtype": "f32"}, tol=tol) for dtype, name, tol in HALVES],
-    "einsum": [call(lambda a, b: jnp.einsum("btd,dnh->bnth", a, b), a=F(2, 3, 4), b=F(4, 2, 3), at={"spec": "btd,dnh->bnth"}), call(lambda a: jnp.einsum("bts->tb", a), a=F(2, 3, 4), at={"spec": "bts->tb"})],
+    "einsum": EINSUMS,
     "contract": [call(lambda a, b: jnp.einsum("ij,jk->ki", a, b), a=F(3, 4), b=F(4, 5), at={"a_labels": [0, 1], "b_labels": [1, 2], "out": [2, 0]})],
     "outer": [call(jnp.outer, a=F(3), b=F(4))],
     "kron": [call(jnp.kron, a=F(2, 3), b=F(3, 2))],

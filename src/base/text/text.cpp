@@ -137,6 +137,28 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return out;
 }
 
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto digits_of = [](std::string_view text) {
+    return text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+  };
+  const std::string_view whole_a = a, whole_b = b;
+  while (!a.empty() && !b.empty()) {
+    std::string_view left = digits_of(a), right = digits_of(b);
+    if (left.empty() || right.empty()) {
+      if (a[0] != b[0]) return static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]);
+      a.remove_prefix(1), b.remove_prefix(1);
+      continue;
+    }
+    a.remove_prefix(left.size()), b.remove_prefix(right.size());
+    left.remove_prefix(std::min(left.find_first_not_of('0'), left.size()));
+    right.remove_prefix(std::min(right.find_first_not_of('0'), right.size()));
+    if (left.size() != right.size()) return left.size() < right.size();
+    if (left != right) return left < right;
+  }
+  if (a.empty() != b.empty()) return a.empty();
+  return whole_a < whole_b;  // the same numbers, with other zeros before them
+}
+
 bool is_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }

@@ -31,6 +31,12 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 /// Returns the text with ASCII letters in lower case.
 std::string lower_case(std::string_view text);
+/// Orders texts with numbers in them by the numbers: "out2" before "out10", "a/2" before "a/10".
+bool natural_less(std::string_view a, std::string_view b);
+/// The same as the order of a map.
+struct NaturalOrder {
+  bool operator()(std::string_view a, std::string_view b) const { return natural_less(a, b); }
+};
 /// True if the text is not empty and holds only the digits 0 to 9.
 bool is_digits(std::string_view text);
 /// Returns the text without spaces, tabs and line ends on both sides.

@@ -51,6 +51,17 @@ TEST(Text, GlobOfLongPatternsEnds) {
   EXPECT_FALSE(glob_match("**.a.**.a.**.a.**.a.**.a.**.b", names + "c"));
 }
 
+TEST(Text, NaturalOrderIsThatOfTheNumbers) {
+  std::vector<std::string> names = {"out10", "out2", "b/out1", "a/10/x", "a/9/y", "out", "out02"};
+  std::ranges::sort(names, natural_less);
+  EXPECT_EQ(names, (std::vector<std::string>{"a/9/y", "a/10/x", "b/out1", "out", "out02", "out2",
+                                             "out10"}));
+  EXPECT_FALSE(natural_less("a1", "a1"));
+  EXPECT_TRUE(natural_less("9", "123456789012345678901234567890"));
+  EXPECT_TRUE(natural_less("a", "a0"));
+  EXPECT_TRUE(natural_less("10", "a"));
+}
+
 TEST(Text, SplitJoinTrim) {
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"}));
   EXPECT_EQ(split("", ','), std::vector<std::string_view>{""});

@@ -1,7 +1,12 @@
 #include "inspect/eval_op/eval_op.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "inspect/compare/element_text.h"
 #include "inspect/eval_op/function_list.h"
 #include "inspect/eval_op/op_report.h"
 #include "io/file.h"
@@ -93,6 +98,136 @@ TEST_F(EvalOp, AnEmptyListIsATensorWhereTheFunctionTakesOne) {
   EXPECT_EQ(run("{function: neg, inputs: {x: []}}").at("out0"), HostTensor::zeros({0}));
   EXPECT_EQ(run("{function: neg, inputs: [[]]}").at("out0"), HostTensor::zeros({0}));
   EXPECT_EQ(run("{function: neg, inputs: {x: [[], []]}}").at("out0"), HostTensor::zeros({2, 0}));
+}
+
+// All dtypes of files, and shapes of rank 0 to 3: what a report of results prints as JSON is an
+// input of the next case.
+TEST_F(EvalOp, ResultsAreReadBack) {
+  const std::vector<float> numbers = {1.5f, 2.f, 0.f, 3.f, 0.25f, 0.5f, 2.f, 1.f};
+  for (auto i = static_cast<int>(DType::kPred); i <= static_cast<int>(DType::kC128); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    for (const Shape& shape : {Shape{},
+                               {1},
+                               {2},
+                               {3},
+                               {1, 2},
+                               {2, 1},
+                               {2, 2},
+                               {2, 4},
+                               {0},
+                               {2, 0},
+                               {2, 2, 2},
+                               {1, 1, 2},
+                               {1, 1, 1}}) {
+      HostTensor x(Type{DType::kF32, shape});
+      std::copy_n(numbers.begin(), x.size(), x.values<float>().begin());
+      HostTensor value = x.astype(dtype);
+      if (is_complex(dtype) && value.size() > 1) {
+        dispatch_complex(dtype, [&]<class T>(std::type_identity<T>) {
+          value.values<T>()[1] = T(std::numeric_limits<typename T::value_type>::infinity(), -1);
+          value.values<T>()[0] = T(2, std::numeric_limits<typename T::value_type>::quiet_NaN());
+        });
+      }
+      nlohmann::ordered_json given = to_json(OpResults{.tensors = {{"out0", value}}})["results"][0];
+      given.erase("name");
+      const HostTensor read = run("{function: reshape, attributes: {shape: [" +
+                                  (shape.empty() ? "" : fmt::format("{}", fmt::join(shape, ", "))) +
+                                  "]}, inputs: {x: " + given.dump() + "}}")
+                                  .at("out0");
+      EXPECT_EQ(tensor_text(read, 99), tensor_text(value, 99)) << given;
+    }
+  }
+}
+
+TEST_F(EvalOp, ComplexNumbersOfAShapeAreNestedOrInOneList) {
+  const auto read = [&](const std::string& shape, const std::string& values) {
+    const auto out =
+        run("{function: real, inputs: {x: {dtype: c64" +
+            (shape.empty() ? "" : ", shape: " + shape) + ", values: " + values + "}}}");
+    return out.at("out0");
+  };
+  const HostTensor square({2, 2}, {1.f, 2.f, 3.f, 4.f});
+  EXPECT_EQ(read("[2, 2]", "[[1, 9], [2, 9], [3, 9], [4, 9]]"), square);
+  EXPECT_EQ(read("[2, 2]", "[[[1, 9], [2, 9]], [[3, 9], [4, 9]]]"), square);
+  EXPECT_EQ(read("[2, 2]", "[[1, 2], [3, 4]]"), square);
+  EXPECT_EQ(read("[2, 2]", "[1, 2, 3, 4]"), square);
+  EXPECT_EQ(read("[2, 2]", "[[[1, 9], 2], [3, [4, 9]]]"), square);
+  EXPECT_EQ(read("", "[[[1, 9], [2, 9]], [[3, 9], [4, 9]]]"), square);
+  EXPECT_EQ(read("[2, 1, 2]", "[[1, 9], [2, 9], [3, 9], [4, 9]]"),
+            HostTensor({2, 1, 2}, {1.f, 2.f, 3.f, 4.f}));
+  EXPECT_EQ(read("[2, 2]", "[[5, 9]]"), HostTensor({2, 2}, {5.f, 5.f, 5.f, 5.f}));
+  EXPECT_EQ(read("[2, 2]", "5"), HostTensor({2, 2}, {5.f, 5.f, 5.f, 5.f}));
+  EXPECT_EQ(read("[2]", "[1, 2]"), vector({1, 2}));
+  EXPECT_EQ(read("[]", "[1, 2]"), HostTensor::scalar(1.f));
+  EXPECT_THAT(error("{function: real, inputs: {x: {dtype: c64, shape: [2, 2], values: "
+                    "[[1, 2], [3, 4], [5, 6]]}}}"),
+              HasSubstr("values: expected 4 or 1 for all, got 3"));
+}
+
+TEST_F(EvalOp, YamlsOwnNumbersAreNumbers) {
+  const auto text = [&](const std::string& values) {
+    return tensor_text(run("{function: neg, inputs: [" + values + "]}").at("out0"), 9);
+  };
+  EXPECT_EQ(text("[1, .nan, .NaN, .NAN, nan, NaN]"), "f32[6] {-1, nan, nan, nan, nan, nan}");
+  EXPECT_EQ(text("[.inf, -.inf, +.inf, .Inf, -.INF, inf, -inf]"),
+            "f32[7] {-inf, inf, -inf, -inf, inf, -inf, inf}");
+  EXPECT_EQ(text("{dtype: f64, values: [-.inf, .nan]}"), "f64[2] {inf, nan}");
+  EXPECT_EQ(text(".inf"), "f32[] {-inf}");
+  EXPECT_EQ(text("[True, FALSE, true]"), "f32[3] {-1, -0, -1}");
+  EXPECT_EQ(
+      tensor_text(run("{function: full, attributes: {shape: [1], value: -.inf}}").at("out0"), 9),
+      "f32[1] {-inf}");
+  EXPECT_THAT(error("{function: neg, inputs: [{dtype: i32, values: [.nan]}]}"),
+              HasSubstr("expected a number of i32, got \".nan\""));
+  EXPECT_THAT(error("{function: neg, inputs: [.nam]}"), HasSubstr(".nam: no such tensor"));
+}
+
+TEST_F(EvalOp, AssociativeScanTakesItsFunctionAsData) {
+  EXPECT_EQ(run("{function: associative_scan, inputs: {x: [[1, 2, 3, 4, 5]]}, "
+                "attributes: {combine: add, axis: 0}, vjp: true, cotangents: {0: [1, 1, 1, 1, 1]}}")
+                .at("grad0"),
+            vector({5, 4, 3, 2, 1}));
+  const Tree<HostTensor> out =
+      run("function: associative_scan\n"
+          "inputs: {x: [[2, 2, 2], [1, 1, 1]]}\n"
+          "attributes:\n"
+          "  axis: 0\n"
+          "  combine:\n"
+          "    parameters: [a1, b1, a2, b2]\n"
+          "    steps:\n"
+          "      a: {function: mul, operands: [a1, a2]}\n"
+          "      b: {function: mul, operands: [b1, a2]}\n"
+          "      sum: {function: add, operands: [b, b2]}\n"
+          "    results: [a, sum]\n");
+  EXPECT_EQ(out.at("out0"), vector({2, 4, 8}));
+  EXPECT_EQ(out.at("out1"), vector({1, 3, 7}));
+  const std::string head =
+      "{function: associative_scan, inputs: {x: [[1, 2]]}, attributes: {axis: ";
+  EXPECT_THAT(error(head + "0, combine: less}}"),
+              HasSubstr("associative_scan: expected a function that returns the types of its first "
+                        "half, got pred[1]"));
+  EXPECT_THAT(error(head + "0, combine: {parameters: [a, b], steps: {s: {function: add, operands: "
+                           "[a, b]}}, results: [s, s]}}}"),
+              HasSubstr("got f32[1], f32[1]"));
+  EXPECT_THAT(error(head + "3, combine: add}}"), HasSubstr("expected an axis"));
+}
+
+TEST_F(EvalOp, ABadCustomVjpNamesTheRuleAndNoLineOfTheProgram) {
+  const auto bad = [&](const std::string& forward, const std::string& backward) {
+    return error(
+        "{function: custom_vjp, inputs: {arguments: [[1, 2], [3, 4]]}, vjp: true, cotangents: {0: "
+        "[1, 1]}, attributes: {name: mine, forward: {parameters: [x, k], steps: {y: {function: "
+        "mul, operands: [x, k]}}, results: [" +
+        forward + "]}, backward: " + backward + "}}");
+  };
+  for (const std::string& message :
+       {bad("y", "neg"),
+        bad("y", "{parameters: [g], steps: {s: {function: sum, operands: [g]}}, results: [g, s]}"),
+        bad("y, k", "{parameters: [k, g], steps: {s: {function: mul, operands: [k, g]}}}")}) {
+    EXPECT_THAT(message, HasSubstr("mine"));
+    EXPECT_THAT(message, Not(HasSubstr(".cpp")));
+    EXPECT_THAT(message, StartsWith("case.yaml:1: "));
+  }
 }
 
 TEST_F(EvalOp, Vjp) {
@@ -296,56 +431,6 @@ TEST_F(EvalOp, WrongAxesOfVmapAreNamed) {
             "case.yaml:1: vmap: no such key: in_axs; did you mean 'in_axes'? (keys: axis_size, "
             "in_axes, mesh_axes, out_axes)");
   EXPECT_EQ(axes("axis_size: x"), "case.yaml:1: vmap: axis_size: expected an integer, got 'x'");
-}
-
-class CompareOp : public EvalOp {
- protected:
-  OpReport compare(const std::string& yaml, const Tree<HostTensor>& results,
-                   const Tree<HostTensor>& reference) {
-    const OpCases file = read(yaml);
-    save_safetensors(dir_ / "reference.safetensors", reference);
-    OpReport report;
-    compare_op(file.cases.at(0), results, SafetensorsFile(dir_ / "reference.safetensors"),
-               {.largest = 1e-5}, report.comparison);
-    return report;
-  }
-};
-
-TEST_F(CompareOp, TakesTheResultsOfTheCase) {
-  const Tree<HostTensor> results = {{"out0", vector({1})}, {"out1", vector({2})}};
-  const OpReport report = compare("{name: a, function: neg}", results,
-                                  {{"a/out0", vector({1})},
-                                   {"b/out0", vector({9})},
-                                   {"a/in0", vector({9})},
-                                   {"a/grad0", vector({9})}});
-  ASSERT_EQ(report.comparison.tensors.size(), 1u);
-  EXPECT_TRUE(report.agrees());
-  EXPECT_EQ(report.comparison.only_in_results, std::vector<std::string>{"a/out1"});
-}
-
-TEST_F(CompareOp, DifferencesAreNamedWithTheirPlace) {
-  const OpReport report = compare("{function: neg, tolerance: bitwise}", {{"out0", vector({1, 2})}},
-                                  {{"out0", vector({1, 2.5f})}});
-  EXPECT_FALSE(report.agrees());
-  EXPECT_THAT(to_text(report), HasSubstr("bitwise    differs at [1]: 2 instead of 2.5"));
-}
-
-TEST_F(CompareOp, ExpectedNamesAndMissingResults) {
-  EXPECT_TRUE(compare("{function: neg, expected: theirs}", {{"out0", vector({1})}},
-                      {{"theirs", vector({1})}})
-                  .agrees());
-  EXPECT_FALSE(compare("function: neg", {{"out0", vector({1})}},
-                       {{"out0", vector({1})}, {"out1", vector({1})}})
-                   .agrees());
-  EXPECT_THAT(error_of([&] {
-                compare("{function: neg, expected: thiers}", {{"out0", vector({1})}},
-                        {{"theirs", vector({1})}});
-              }),
-              HasSubstr("expected: no such tensor in the reference: thiers"));
-  EXPECT_THAT(error_of([&] {
-                compare("function: neg", {{"out0", vector({1})}}, {{"x", vector({1})}});
-              }),
-              HasSubstr("expected out0 in the reference, got none"));
 }
 
 TEST(FunctionList, NamesSignatures) {

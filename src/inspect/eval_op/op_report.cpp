@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
@@ -20,6 +21,13 @@ bool is_result_name(std::string_view name) {
     if (name.starts_with(section) && is_digits(name.substr(section.size()))) return true;
   }
   return false;
+}
+
+// The results in the order of their numbers: out2 before out10.
+std::map<std::string, const HostTensor*, NaturalOrder> in_order(const Tree<HostTensor>& tensors) {
+  std::map<std::string, const HostTensor*, NaturalOrder> out;
+  for (const auto& [name, value] : tensors) out.emplace(name, &value);
+  return out;
 }
 
 }  // namespace
@@ -45,7 +53,8 @@ Json to_json(const CaseFailures& failures) {
 void compare_op(const OpCase& op, const Tree<HostTensor>& results, const SafetensorsFile& reference,
                 const ElementTolerance& tolerance, TensorComparison& comparison) {
   const ElementTolerance& limits = op.tolerance ? *op.tolerance : tolerance;
-  Tree<std::string> wanted;  // results by their names in the reference
+  std::map<std::string, std::string, NaturalOrder>
+      wanted;  // results by their names in the reference
   for (const auto& [result, unused] : results) {
     if (!op.expected.contains(result)) wanted.emplace(op.file_name(result), result);
   }
@@ -102,19 +111,19 @@ std::string to_text(const OpResults& results) {
   if (!results.file.empty()) {
     out += results.file + "\n";
   } else {
-    for (const auto& [name, value] : results.tensors)
-      out += fmt::format("{} {}\n", name, tensor_text(value, kMaxPrinted));
+    for (const auto& [name, value] : in_order(results.tensors))
+      out += fmt::format("{} {}\n", name, tensor_text(*value, kMaxPrinted));
   }
   return out + to_text(results.failures);
 }
 
 Json to_json(const OpResults& results) {
   Json rows = Json::array();
-  for (const auto& [name, value] : results.tensors) {
-    rows.push_back({{"name", name}, {"dtype", name_of(value.dtype())}, {"shape", value.shape()}});
+  for (const auto& [name, value] : in_order(results.tensors)) {
+    rows.push_back({{"name", name}, {"dtype", name_of(value->dtype())}, {"shape", value->shape()}});
     if (!results.file.empty()) continue;
     Json& values = rows.back()["values"] = Json::array();
-    for (int64_t i = 0; i < value.size(); ++i) values.push_back(element_json(value, i));
+    for (int64_t i = 0; i < value->size(); ++i) values.push_back(element_json(*value, i));
   }
   Json out = Json::object();
   if (!results.file.empty()) out["output"] = results.file;

@@ -10,12 +10,21 @@
 namespace axle {
 
 /// einsum("btd,dnh->btnh", a, b): each letter names a dim. Letters that are not in the result are
-/// summed over. "..." stands for any number of dims. No letter may occur twice in one operand.
-/// Throws ShapeError if the operands do not fit the spec.
+/// summed over. A letter that occurs twice in one operand stands for the diagonal of these dims:
+/// einsum("ii->i", a). Without "->" the result has the dims of "...", then the letters that occur
+/// once, in the order of ASCII: "ij,jk" is "ij,jk->ik", "ii" is the trace.
+///
+/// "..." stands for any number of dims. Those of several operands correspond to each other from the
+/// last one on, and a size of 1 is repeated. If the result has no "...", they are summed over. The
+/// sizes of a letter must be equal. Throws ShapeError if the operands do not fit the spec.
 Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b,
               const DotOptions& options = {});
 /// einsum("bts->bst", a): sums and transposes one operand.
 Tensor einsum(std::string_view spec, const Tensor& a);
+/// einsum("ij,jk,kl->il", {a, b, c}): the products of any number of operands, two at a time, in the
+/// order of the fewest multiplications (of up to 8 operands; of more, the next best pair each
+/// time). Products between have the dtype of the result if it is the wider one.
+Tensor einsum(std::string_view spec, const Values& operands, const DotOptions& options = {});
 
 /// One label for each dim. Dims with the same label correspond to each other, as letters in einsum.
 using Labels = std::vector<int>;

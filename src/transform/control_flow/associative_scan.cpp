@@ -45,6 +45,18 @@ Values scan_leading(const AssociativeCombine& combine, const Values& x) {
   return out;
 }
 
+// Calls `combine`, and checks that it returns a tensor of the same type for each of `earlier`.
+Values combined(const AssociativeCombine& combine, const Values& earlier, const Values& later) {
+  Values out = combine(earlier, later);
+  if (types_of(out) != types_of(earlier)) {
+    shape_error("associative_scan",
+                fmt::format("expected a function that returns the types of its first half, got {}",
+                            to_text(types_of(out))),
+                earlier);
+  }
+  return out;
+}
+
 }  // namespace
 
 Values associative_scan(const AssociativeCombine& combine, const Values& x, int64_t axis) {
@@ -59,7 +71,10 @@ Values associative_scan(const AssociativeCombine& combine, const Values& x, int6
     }
   }
   if (x.empty()) return {};
-  Values out = scan_leading(combine, leading);
+  const AssociativeCombine checked = [&](const Values& earlier, const Values& later) {
+    return combined(combine, earlier, later);
+  };
+  Values out = scan_leading(checked, leading);
   for (Tensor& t : out) t = move_axis(t, 0, axis);
   return out;
 }

@@ -15,7 +15,8 @@ using AssociativeCombine = std::function<Values(const Values& earlier, const Val
 
 /// Returns y with y[.., t, ..] = x[.., 0, ..] * ... * x[.., t, ..] along `axis`, where * is
 /// `combine`. All tensors of x have the same size along the axis. The number of calls of `combine`
-/// is twice the logarithm of that size.
+/// is twice the logarithm of that size. Throws ShapeError for other sizes and for a `combine` that
+/// does not return the types of its first argument.
 Values associative_scan(const AssociativeCombine& combine, const Values& x, int64_t axis);
 
 }  // namespace axle

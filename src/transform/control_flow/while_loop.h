@@ -15,6 +15,7 @@ using WhileBody = std::function<Values(const Values& carry)>;
 /// carry = body(carry) as long as condition(carry); returns the last carry. Both functions may use
 /// outer tensors. Under vmap the loop runs as long as any example does.
 ///
+/// Has forward mode (jvp): the condition decides by the carry alone, as it does without tangents.
 /// Has no reverse mode, which would have to keep values of all iterations: use scan, fori_loop or
 /// bounded_while. Throws ShapeError if the types of the carry change, or if the condition is no
 /// pred scalar.
@@ -29,7 +30,7 @@ Values bounded_while(const WhileCondition& condition, const WhileBody& body, con
 Values fori_loop(int64_t begin, int64_t end,
                  const std::function<Values(const Tensor& i, const Values& carry)>& body,
                  const Values& init);
-/// The same with bounds that are i32 scalars. Has no reverse mode.
+/// The same with bounds that are i32 scalars. Has forward mode only, as while_loop.
 Values fori_loop(const Tensor& begin, const Tensor& end,
                  const std::function<Values(const Tensor& i, const Values& carry)>& body,
                  const Values& init);

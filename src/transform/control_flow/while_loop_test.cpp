@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "ir/text/print.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -12,7 +13,11 @@
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
+#include "transform/call.h"
+#include "transform/control_flow/cond.h"
+#include "transform/control_flow/scan.h"
 #include "transform/grad.h"
+#include "transform/remat/remat.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -74,6 +79,199 @@ TEST(WhileLoop, HasNoReverseModeAndSaysWhatHas) {
             "bounded_while with max_steps; operands: f32[] of the top level (parameter), f32[] of "
             "the top level (parameter), i32[] of the top level "
             "(full)");
+}
+
+// What a while loop and a bounded one give in a direction: values, derivatives, and for fn(x, v)
+// with v an argument, so that jvp itself can be mapped, differentiated and nested.
+TensorFunction moved(const TensorFunction& fn) {
+  return [fn](const Values& v) {
+    const size_t n = v.size() / 2;
+    const Values x(v.begin(), v.begin() + static_cast<ptrdiff_t>(n));
+    Values directions(v.begin() + static_cast<ptrdiff_t>(n), v.end());
+    for (size_t i = 0; i < n; ++i) {
+      if (!is_differentiable(x[i].dtype())) directions[i] = Tensor();
+    }
+    auto [out, derivatives] = jvp(fn, x, directions);
+    for (const Tensor& d : derivatives) {
+      if (d) out.push_back(d);
+    }
+    return out;
+  };
+}
+
+using Loop = std::function<Values(const WhileCondition&, const WhileBody&, const Values&)>;
+const Loop kOpen = while_loop;
+const Loop kBounded = [](const WhileCondition& condition, const WhileBody& body,
+                         const Values& init) { return bounded_while(condition, body, init, 12); };
+
+// Functions of f32[] x, f32[] limit, i32[] n that loop.
+struct Looping {
+  const char* name;
+  std::function<Values(const Loop& loop, const Values& v)> fn;
+};
+Tensor powers(const Loop& loop, const Tensor& x, const Tensor& limit) {
+  return loop(
+      [&](const Values& c) { return c[0] <= limit; },
+      [&](const Values& c) { return Values{c[0] * 2 + sin(c[0] * x) * 0.1 + limit * 0.01}; },
+      {x * x + 1})[0];
+}
+const std::vector<Looping>& looping() {
+  static const std::vector<Looping> all = {
+      {"alone", [](const Loop& l, const Values& v) { return Values{powers(l, v[0], v[1])}; }},
+      {"between other ops",
+       [](const Loop& l, const Values& v) {
+         return Values{exp(powers(l, sin(v[0]), v[1]) * 0.1) * v[0], v[1] * 3};
+       }},
+      {"two in a row",
+       [](const Loop& l, const Values& v) {
+         return Values{powers(l, powers(l, v[0], v[1]) * 0.1, v[1] + v[0])};
+       }},
+      {"a carry that becomes active",
+       [](const Loop& l, const Values& v) {
+         return l([&](const Values& c) { return c[2] < v[2]; },
+                  [&](const Values& c) {
+                    return Values{c[1] * 0.5 + c[0], c[1] * v[0], c[2] + 1};
+                  },
+                  {scalar(1), scalar(2), scalar(0, DType::kI32)});
+       }},
+      {"in a scan",
+       [](const Loop& l, const Values& v) {
+         const auto step = [&](const Values& carry, const Values&) {
+           return ScanResult{{powers(l, carry[0] * 0.1, v[1])}, {carry[0]}};
+         };
+         const ScanResult out = scan(step, {v[0]}, {}, 3);
+         return Values{out.carry[0], sum(out.ys[0])};
+       }},
+      {"in a cond",
+       [](const Loop& l, const Values& v) {
+         return cond(
+             v[0] > 0, [&](const Values& x) { return Values{powers(l, x[0], v[1])}; },
+             [&](const Values& x) { return Values{powers(l, x[0] * 0.5, v[1]) * 2}; }, {v[0]});
+       }},
+      {"in a remat",
+       [](const Loop& l, const Values& v) {
+         return remat([&](const Values& x) { return Values{sin(powers(l, x[0], v[1]))}; }, {v[0]},
+                      save_nothing());
+       }},
+      {"in a call",
+       [](const Loop& l, const Values& v) {
+         const auto f = [&](const Values& x) { return Values{sin(powers(l, x[0], x[1]))}; };
+         return call("f", f, {call("f", f, {v[0], v[1]})[0], v[1]});
+       }},
+      {"in a while",
+       [](const Loop& l, const Values& v) {
+         return l([&](const Values& c) { return c[0] < v[2]; },
+                  [&](const Values& c) {
+                    return Values{c[0] + 1, powers(l, c[1] * 0.1, v[1])};
+                  },
+                  {scalar(0, DType::kI32), v[0]});
+       }},
+      {"under vmap",
+       [](const Loop& l, const Values& v) {
+         const auto each = [&](const Values& x) { return Values{powers(l, x[0], v[1])}; };
+         return vmap(each, {v[0] * iota({3}, 0, DType::kF32)});
+       }},
+  };
+  return all;
+}
+
+const std::vector<HostTensor> kPoint = {HostTensor::scalar(0.7f),  HostTensor::scalar(20.f),
+                                        HostTensor::scalar(3),     HostTensor::scalar(0.6f),
+                                        HostTensor::scalar(-0.4f), HostTensor::scalar(0)};
+
+void expect_near(const std::vector<HostTensor>& actual, const std::vector<HostTensor>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_EQ(actual[i].shape(), expected[i].shape());
+    for (int64_t j = 0; j < actual[i].size(); ++j) {
+      const double e = expected[i].at(j);
+      EXPECT_NEAR(actual[i].at(j), e, 1e-10 * std::max(1.0, std::abs(e))) << i << " [" << j << "]";
+    }
+  }
+}
+
+TEST(WhileLoop, ForwardModeIsThatOfABoundedLoop) {
+  for (const Looping& row : looping()) {
+    SCOPED_TRACE(row.name);
+    const auto open = [&](const Values& v) { return row.fn(kOpen, v); };
+    const auto bounded = [&](const Values& v) { return row.fn(kBounded, v); };
+    const EvalOptions f64{.f64 = true};
+    expect_near(eval(moved(open), kPoint, f64), eval(moved(bounded), kPoint, f64));
+    // jvp of jvp: the direction moves, too.
+    std::vector<HostTensor> twice = kPoint;
+    twice.insert(twice.end(), kPoint.begin(), kPoint.end());
+    expect_near(eval(moved(moved(open)), twice, f64), eval(moved(moved(bounded)), twice, f64));
+  }
+}
+
+TEST(WhileLoop, ForwardModeIsTheSlope) {
+  for (const Looping& row : looping()) {
+    SCOPED_TRACE(row.name);
+    const auto fn = [&](const Values& v) { return row.fn(kOpen, {v[0], v[1], v[2]}); };
+    const EvalOptions f64{.f64 = true};
+    const double eps = 1e-6;
+    const auto at = [&](double step) {
+      std::vector<HostTensor> x(kPoint.begin(), kPoint.begin() + 3);
+      for (size_t i = 0; i < 2; ++i) {
+        x[i] = x[i].astype(DType::kF64);
+        x[i].values<double>()[0] += step * kPoint[i + 3].at(0);
+      }
+      return evaluate(*trace(fn, {{DType::kF32, {}}, {DType::kF32, {}}, {DType::kI32, {}}}), x,
+                      f64);
+    };
+    const auto out = eval(moved(fn), kPoint, f64), above = at(eps), below = at(-eps);
+    size_t next = above.size();
+    for (size_t i = 0; i < above.size(); ++i) {
+      if (!is_float(above[i].dtype())) continue;
+      for (int64_t j = 0; j < above[i].size(); ++j) {
+        const double slope = (above[i].at(j) - below[i].at(j)) / (2 * eps);
+        EXPECT_NEAR(out[next].at(j), slope, 1e-6 * std::max(1.0, std::abs(slope)));
+      }
+      ++next;
+    }
+    EXPECT_EQ(next, out.size());
+  }
+}
+
+TEST(WhileLoop, UnderVmapForwardModeIsThatOfEachExample) {
+  const auto fn = [](const Values& v) { return Values{powers(kOpen, v[0], v[1])}; };
+  const std::vector<HostTensor> batch = {HostTensor({2}, {0.7f, -3.f}),
+                                         HostTensor({2}, {20.f, 5.f}), HostTensor({2}, {0.6f, 1.f}),
+                                         HostTensor({2}, {0.f, 2.f})};
+  const EvalOptions f64{.f64 = true};
+  const auto mapped = eval([&](const Values& v) { return vmap(moved(fn), v); }, batch, f64);
+  for (int64_t i = 0; i < 2; ++i) {
+    std::vector<HostTensor> one;
+    for (const HostTensor& x : batch)
+      one.push_back(HostTensor::scalar(static_cast<float>(x.at(i))));
+    const auto alone = eval(moved(fn), one, f64);
+    for (size_t r = 0; r < 2; ++r) EXPECT_NEAR(mapped[r].at(i), alone[r].at(0), 1e-12);
+  }
+}
+
+// The loop runs once: what it prints is printed once, and no loop without tangents is left.
+TEST(WhileLoop, ForwardModeRunsTheLoopOnce) {
+  const auto fn = [](const Values& v) { return Values{powers(kOpen, v[0], v[1])}; };
+  const auto region = trace(moved(fn), std::vector<Type>(4, Type{DType::kF32, {}}));
+  EXPECT_EQ(count_ops(*region, "while"), 1);
+  EXPECT_EQ(count_ops(*region, "while_pullback"), 0);
+  for (const Looping& row : looping()) {
+    const auto all = trace(moved([&](const Values& v) { return row.fn(kOpen, v); }),
+                           {kPoint[0].type(), kPoint[1].type(), kPoint[2].type(), kPoint[3].type(),
+                            kPoint[4].type(), kPoint[5].type()});
+    EXPECT_EQ(count_ops(*all, "while_pullback"), 0) << row.name;
+  }
+}
+
+TEST(WhileLoop, ReverseModeOfItsForwardModeIsRefused) {
+  const auto slope = [](const Values& v) {
+    return Values{moved([](const Values& x) { return Values{powers(kOpen, x[0], x[1])}; })(v)[1]};
+  };
+  EXPECT_THAT(error_without_lines<ShapeError>([&] {
+                trace([&](const Values& v) { return value_and_grad(slope, v).second; },
+                      std::vector<Type>(4, Type{DType::kF32, {}}));
+              }),
+              ::testing::HasSubstr("while: expected a loop with a known number of iterations"));
 }
 
 TEST(WhileLoop, SaysWhatDoesNotFit) {

@@ -16,6 +16,7 @@
 #include "transform/body.h"
 #include "transform/control_flow/type_checks.h"
 #include "transform/control_flow/while_prune.h"
+#include "transform/control_flow/while_tangents.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -81,13 +82,6 @@ HloValues lower_while(const OpNode& op, HloBuilder& b, const HloValues& x) {
   };
   const HloValues last = b.op("stablehlo.while", x, types, {}, {{types, condition}, {types, body}});
   return concatenate<HloValue>({std::span(last).subspan(a.num_consts())});
-}
-
-Linearized linearize_while(const OpNode& op, const Values&, const std::vector<bool>&) {
-  shape_error(
-      op,
-      "expected a loop with a known number of iterations in reverse mode, got a while "
-      "loop; use scan, fori_loop with bounds that are numbers, or bounded_while with max_steps");
 }
 
 // Returns the marks of the inputs, with every carry that some iteration batches. If the condition
@@ -229,6 +223,7 @@ const OpRules while_rules({.name = "while",
                            .infer = infer_while,
                            .batch = batch_while,
                            .linearize = linearize_while,
+                           .push_forward = push_forward_while,
                            .prune = prune_while,
                            .regions = while_regions,
                            .source = while_source,

@@ -3,12 +3,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "testing/environment_change.h"
 
 namespace axle {
 namespace {
@@ -146,6 +152,163 @@ TEST(Console, FlagsOfADescriptorStayAsTheyAre) {
     EXPECT_EQ(::fcntl(ends->writer, F_GETFL), before);
     EXPECT_EQ(before & O_NONBLOCK, 0);
   }
+}
+
+void set_columns(const Ends& terminal, unsigned short columns) {
+  const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::ioctl(terminal.writer, TIOCSWINSZ, &size), 0);
+}
+
+// What a terminal shows: the rows of a screen that is high enough, of what programs here write.
+// When it becomes narrower, it wraps rows that are too long, as most do, or cuts them.
+class Screen {
+ public:
+  Screen(size_t columns, bool wraps_again) : columns_(columns), wraps_again_(wraps_again) {}
+
+  void write(std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (c == '\r') {
+        column_ = 0;
+      } else if (c == '\n') {
+        ++row_;
+      } else if (c == '\033') {
+        const size_t end = text.find_first_of("JKm", i);
+        if (text[end] == 'J') rows_.resize(row_ + 1);
+        if (text[end] != 'm') rows_[row_].resize(std::min(rows_[row_].size(), column_));
+        i = end;
+      } else {
+        if (column_ == columns_) ++row_, column_ = 0;
+        at(row_).resize(std::max(at(row_).size(), column_ + 1), ' ');
+        at(row_)[column_++] = c;
+      }
+      at(row_);
+    }
+  }
+
+  // The cursor stays at the character that it is at.
+  void narrow(size_t columns) {
+    std::vector<std::string> rows;
+    size_t row = 0, column = 0;
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      const std::string& text = rows_[r];
+      if (r == row_) row = rows.size() + column_ / columns, column = column_ % columns;
+      rows.push_back(text.substr(0, columns));
+      for (size_t at = columns; wraps_again_ && at < text.size(); at += columns)
+        rows.push_back(text.substr(at, columns));
+    }
+    rows_ = rows, row_ = row, column_ = column, columns_ = columns;
+  }
+
+  std::string text() const {
+    std::string out;
+    for (const std::string& row : rows_) out += row + "|";
+    return out;
+  }
+
+ private:
+  std::string& at(size_t row) {
+    if (rows_.size() <= row) rows_.resize(row + 1);
+    return rows_[row];
+  }
+  size_t columns_;
+  bool wraps_again_;
+  std::vector<std::string> rows_ = {""};
+  size_t row_ = 0, column_ = 0;
+};
+
+class StatusLines : public testing::TestWithParam<bool> {
+ protected:
+  void shows(const std::string& text) {
+    screen_.write(terminal_.read());
+    EXPECT_EQ(screen_.text(), text);
+  }
+  void narrow(unsigned short columns) {
+    screen_.write(terminal_.read());
+    set_columns(terminal_, columns);
+    screen_.narrow(columns);
+  }
+  void SetUp() override { set_columns(terminal_, 20); }
+  const EnvironmentChange term_{"TERM", "xterm"};
+  const Ends terminal_;
+  Screen screen_{20, GetParam()};
+};
+
+TEST_P(StatusLines, NothingStaysBehind) {
+  {
+    StatusLine line(terminal_.writer);
+    EXPECT_TRUE(line.print("a note\n"));
+    line.draw("12345678901234567890123456");
+    shows("a note|12345678901234567890|");
+    line.draw("step 2");
+    shows("a note|step 2|");
+    line.draw("[========>    ] step 3");
+    narrow(8);
+    line.draw("[==========>  ] step 4");
+    shows("a note|[=======|");
+    narrow(3);
+    EXPECT_TRUE(line.print("b\n"));
+    line.draw("[==========>  ] step 5");
+    narrow(2);
+    line.draw("xyz");
+  }
+  screen_.write(terminal_.read());
+  EXPECT_THAT(screen_.text(), EndsWith("|b|xy||"));
+  EXPECT_EQ(screen_.text().find('['), std::string::npos);
+}
+
+// Other text that goes to the same terminal does not mix with the line.
+TEST_P(StatusLines, OtherTextRemovesTheLine) {
+  StatusLine line(terminal_.writer);
+  Console other(terminal_.writer);
+  line.draw("[====> ] step 3");
+  EXPECT_TRUE(other.write("WARNING: w\n"));
+  shows("WARNING: w||");
+  line.draw("[=====>] step 4");
+  shows("WARNING: w|[=====>] step 4|");
+}
+
+INSTANTIATE_TEST_SUITE_P(Terminals, StatusLines, testing::Bool(), [](const auto& wraps) {
+  return std::string(wraps.param ? "ThatWrapAgain" : "ThatCut");
+});
+
+TEST(StatusLine, IsCutBetweenCharacters) {
+  const EnvironmentChange term("TERM", "xterm");
+  const Ends terminal;
+  set_columns(terminal, 3);
+  StatusLine line(terminal.writer);
+  line.draw("a\u00e4\u20ac\u00df");
+  EXPECT_EQ(terminal.read(), "\r\033[Ja\u00e4\u20ac\r");
+}
+
+TEST(StatusLine, IsNotDrawnOnPipesAndDumbTerminals) {
+  const Ends pipe(4096), terminal;
+  const EnvironmentChange term("TERM", "dumb");
+  for (const Ends* ends : {&pipe, &terminal}) {
+    StatusLine line(ends->writer);
+    EXPECT_FALSE(line.is_shown());
+    line.draw("step 3");
+    line.print("a note\n");
+    EXPECT_THAT(ends->read(), testing::MatchesRegex("a note\r?\n"));
+  }
+}
+
+TEST(Colours, WarningsHaveOneWhereTheConsoleShowsIt) {
+  const EnvironmentChange term("TERM", "xterm");
+  EnvironmentChange no_colour("NO_COLOR", std::nullopt);
+  const Ends pipe(4096), terminal;
+  const std::string text = "a\nwarning: b WARNING\nWARNING: c\n  warning\nwarning";
+  EXPECT_EQ(with_coloured_warnings(text, pipe.writer), text);
+  EXPECT_EQ(with_coloured_warnings(text, terminal.writer),
+            "a\n\033[1;33mwarning\033[0m: b WARNING\n\033[1;33mWARNING\033[0m: c\n  warning\n"
+            "\033[1;33mwarning\033[0m");
+  EXPECT_EQ(with_coloured_warnings("", terminal.writer), "");
+  no_colour.set("1");
+  EXPECT_EQ(with_coloured_warnings(text, terminal.writer), text);
+  no_colour.set("");
+  EXPECT_NE(with_coloured_warnings(text, terminal.writer), text);
+  const EnvironmentChange dumb("TERM", "dumb");
+  EXPECT_EQ(with_coloured_warnings(text, terminal.writer), text);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace axle {
 
 void report_to_stderr(const std::string& line) {
   static Console console(STDERR_FILENO, std::chrono::seconds(1));
-  console.write(line + "\n");
+  console.write(with_coloured_warnings(line + "\n", STDERR_FILENO));
 }
 
 }  // namespace axle

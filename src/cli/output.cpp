@@ -29,6 +29,10 @@ void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
 }
 
+void Output::write_text(std::string_view text) {
+  write(with_coloured_warnings(text, STDOUT_FILENO));
+}
+
 void Output::make_optional() {
   ignore_broken_pipes();
   optional_ = true;

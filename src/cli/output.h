@@ -25,7 +25,7 @@ class Output {
     if (json_) {
       write_json(to_json(r));
     } else {
-      write(to_text(r));
+      write_text(to_text(r));
     }
   }
   /// Throws StorageError if stdout can't be written: a full disk behind `> file` must not look like
@@ -39,6 +39,8 @@ class Output {
   void make_optional();
 
  private:
+  // Writes a report for people: warnings have a colour where stdout shows it.
+  void write_text(std::string_view text);
   bool json_ = false, optional_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/console.h"
 #include "base/text/text.h"
 
 namespace axle {
@@ -23,26 +24,25 @@ bool confirm(const std::string& question) {
   return trim(answer) == "y" || trim(answer) == "Y" || trim(answer) == "yes";
 }
 
-/// A progress line that overwrites itself, at most a hundred times per name. The destructor ends
-/// the line, so that an error message starts on a line of its own.
+// The progress of each download, drawn at most a hundred times per name.
 class ProgressLine {
  public:
-  ~ProgressLine() { end(); }
   void show(const std::string& name, int64_t bytes, int64_t total) {
     const int64_t percent = total > 0 ? std::min<int64_t>(100, 100 * bytes / total) : 0;
     if (name == name_ && percent == percent_) return;
     if (name != name_) end();
-    print(fmt::format("\r{}: {}%", name, percent));
+    line_.draw(fmt::format("{}: {}%", name, percent));
     name_ = name;
     percent_ = percent;
   }
   /// Ends the line. Call this before printing anything else.
   void end() {
-    if (!name_.empty()) print("\n");
+    line_.end();
     name_.clear();
   }
 
  private:
+  StatusLine line_{STDERR_FILENO, std::chrono::seconds(1)};
   std::string name_;
   int64_t percent_ = 0;
 };
@@ -50,14 +50,14 @@ class ProgressLine {
 }  // namespace
 
 FetchOptions terminal_fetch_options(bool yes) {
-  const bool is_shown = ::isatty(STDERR_FILENO) != 0;
+  const bool is_shown = is_screen(STDERR_FILENO);
   const auto progress = std::make_shared<ProgressLine>();
   FetchOptions out{.assume_yes = yes};
   out.print = [progress](const std::string& line) {
     progress->end();
     print(line + "\n");
   };
-  if (is_shown && ::isatty(STDIN_FILENO) != 0) out.confirm = confirm;
+  if (::isatty(STDERR_FILENO) != 0 && ::isatty(STDIN_FILENO) != 0) out.confirm = confirm;
   if (is_shown) {
     out.progress = [progress](const std::string& name, int64_t bytes, int64_t total) {
       progress->show(name, bytes, total);

@@ -102,6 +102,7 @@ struct Trainer::Run {
   std::optional<Pending> pending_;
   StepClock clock_;
   StepCost cost_;
+  std::optional<LongWait> first_step_wait_;
   int64_t skipped_ = 0;       // steps that were not finite
   int64_t num_left_out_ = 0;  // documents left out
   bool failing_ = false;      // the run is ending with an error
@@ -165,8 +166,10 @@ void Trainer::Run::initialise_or_restore() {
     data_restarted_ = restarted;
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init.empty() ? "" : "; --init-from has no effect"));
+    if (step_number_ < cfg_.max_steps) measure_peak();
   } else {
     data_restarted_ = options_.restart_data;
+    measure_peak();
     auto given = initial_values(options_.init, *training_.model, cfg_.seed, *progress_);
     drawn_ = std::async([this, given = std::move(given)] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
@@ -226,9 +229,13 @@ void Trainer::Run::compile(const StopCondition& stop) {
   const double begun = secs_since_process_start();
   const auto compile_start = Clock::now();
   const bool saved = !options_.executable.empty();
+  const std::string doing = saved ? "loading the step" : "compiling the step";
+  progress_->note(doing);
+  std::optional<LongWait> wait(std::in_place, *progress_, doing);
   step_executable_ = saved
                          ? load_executable(options_.executable, *runtime_, step_, compile_options())
                          : runtime_->compile(step_, compile_options());
+  wait.reset();
   progress_->note(
       fmt::format("{} the step for {} device{} in {:.2f} s, started {:.2f} s after the program",
                   saved ? "loaded" : "compiled", mesh_.num_devices(),
@@ -249,6 +256,7 @@ void Trainer::Run::measure_peak() {
     progress_->note(line);
   cost_.model_flops = flops.count;
   cost_.peak_flops = peak.flops;
+  for (const std::string& line : step_time_notes(cfg_, flops, peak)) progress_->note(line);
 }
 
 ExitCode Trainer::Run::loop() {
@@ -272,7 +280,6 @@ ExitCode Trainer::Run::loop() {
   compile(stop);
   check_host_memory(host_needs(), memory);
   if (drawn_.valid()) state_.arrays = drawn_.get();
-  if (!stop()) measure_peak();
   try {
     take_steps(stop);
     const ExitCode code = signal.requested();
@@ -305,6 +312,8 @@ ExitCode Trainer::Run::loop() {
 void Trainer::Run::take_steps(const StopCondition& stop) {
   clock_.skip();
   evaluate(/*at_end=*/false, stop);
+  first_step_wait_.emplace(*progress_, fmt::format("step {}", step_number_ + 1),
+                           cost_.least_step_secs());
   while (!stop() && step_number_ < cfg_.max_steps) {
     const auto batch = input_->next();
     if (!batch) {
@@ -316,6 +325,7 @@ void Trainer::Run::take_steps(const StopCondition& stop) {
     evaluate(/*at_end=*/false, stop);
   }
   finish_step();
+  first_step_wait_.reset();
 }
 
 void Trainer::Run::take_step(const Batch& batch) {
@@ -349,6 +359,7 @@ void Trainer::Run::report(Pending done) {
   StepRecord record{.step = done.step,
                     .values = metric_values(step_, state_.leaves.size(), done.metrics)};
   const Throughput speed = throughput_of(clock_.lap(done.done_at.get(), done.num_tokens), cost_);
+  first_step_wait_.reset();
   const int64_t not_finite = static_cast<int64_t>(record.values.extract("not_finite").mapped());
   add_text_metrics(record.values, done.num_tokens, done.num_bytes);
   add_throughput(record.values, speed);

@@ -146,6 +146,28 @@ TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
               testing::ElementsAre("mfu is the model's share of 459 TFLOP/s (published: TPU v5)"));
 }
 
+TEST_F(TrainerMetrics, LongStepsAreToldBeforeTheyBegin) {
+  Trainer::Config config = config_of(3);
+  const auto notes = [&](double flops, double peak) {
+    return step_time_notes(config, {.count = flops}, {.flops = peak, .source = ""});
+  };
+  EXPECT_THAT(notes(1e9, 2e9), testing::ElementsAre());
+  EXPECT_THAT(notes(1e9, 0), testing::ElementsAre());
+  EXPECT_THAT(notes(0, 1e9), testing::ElementsAre());
+  EXPECT_THAT(notes(5e9, 1e9), testing::ElementsAre("a step takes at least 5s: 5e+09 FLOPs at this "
+                                                    "machine's peak"));
+  set(config, "input.batch_size", "16");
+  EXPECT_THAT(notes(960e9, 1e9),
+              testing::ElementsAre(testing::StartsWith("a step takes at least 16m00s"),
+                                   "WARNING: a step takes long here; --set input.batch_size=1 in "
+                                   "place of 16 makes it at least 1m00s; a smaller recipe (axle "
+                                   "config list) or a machine with accelerators makes it shorter"));
+  EXPECT_THAT(notes(96e9, 1e9)[1], testing::HasSubstr("--set input.batch_size=10 in place of 16 "
+                                                      "makes it at least 1m00s;"));
+  set(config, "input.batch_size", "1");
+  EXPECT_THAT(notes(96e9, 1e9)[1], testing::Not(testing::HasSubstr("--set")));
+}
+
 // Floating-point operations of a step, derived from a run's metrics.
 struct StepFlops {
   double model, program;

@@ -2,9 +2,30 @@
 
 #include <fmt/format.h>
 
+#include "base/text/units.h"
+#include "config/find_slot.h"
 #include "train/finite/finite_state.h"
 
 namespace axle {
+namespace {
+
+constexpr std::string_view kRowsField = "input.batch_size";
+
+// Returns the rows of a batch; 0 if the input has no such field.
+int64_t rows_of(const Trainer::Config& config) {
+  Trainer::Config copy = config;
+  try {
+    const Slot slot = find_slot(copy, kRowsField);
+    const TypeOps* ops = slot.ops;
+    void* at = slot.at;
+    if (ops->value) at = ops->value(at), ops = ops->element;
+    return at && ops->number ? static_cast<int64_t>(ops->number(at)) : 0;
+  } catch (const ConfigError&) {
+    return 0;
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> schedule_warnings(const Trainer::Config& config) {
   Child<Learner> learner = config.learner;
@@ -51,6 +72,28 @@ std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
         fmt::format("mfu stays 0: no peak is known for products of {} on {}", to_text(flops.dtype),
                     topology.devices.empty() ? topology.platform : topology.devices[0].kind));
   }
+  return out;
+}
+
+std::vector<std::string> step_time_notes(const Trainer::Config& config, const ModelFlops& flops,
+                                         const Peak& peak) {
+  constexpr double kNamed = 1, kLong = 60;  // seconds
+  if (peak.flops <= 0 || flops.count <= 0) return {};
+  const double seconds = flops.count / peak.flops;
+  if (seconds < kNamed) return {};
+  std::vector<std::string> out;
+  out.push_back(fmt::format("a step takes at least {}: {:.4g} FLOPs at this machine's peak",
+                            duration_text(seconds), flops.count));
+  if (seconds < kLong) return out;
+  const int64_t rows = rows_of(config);
+  const double of_a_row = seconds / static_cast<double>(std::max<int64_t>(rows, 1));
+  const auto fewer = std::max<int64_t>(static_cast<int64_t>(kLong / of_a_row), 1);
+  out.push_back(fmt::format(
+      "WARNING: a step takes long here; {}a smaller recipe (axle config list) or a machine with "
+      "accelerators makes it shorter",
+      rows > fewer ? fmt::format("--set {}={} in place of {} makes it at least {}; ", kRowsField,
+                                 fewer, rows, duration_text(of_a_row * static_cast<double>(fewer)))
+                   : ""));
   return out;
 }
 

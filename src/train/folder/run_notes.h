@@ -38,4 +38,9 @@ std::string how_to_continue(bool find_nan, OnNonFinite policy);
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
                                    const Topology& topology);
 
+/// Returns lines that tell the least time of a step that takes a second or more at the peak, and
+/// which field makes a long one shorter.
+std::vector<std::string> step_time_notes(const Trainer::Config& config, const ModelFlops& flops,
+                                         const Peak& peak);
+
 }  // namespace axle

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/host_memory.h"
 #include "base/text/units.h"
+#include "base/threads.h"
 
 namespace axle {
 namespace {
@@ -34,38 +36,73 @@ std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_
 }  // namespace
 
 Progress::Progress(int64_t max_steps, int64_t every_steps)
-    : max_steps_(max_steps),
-      every_steps_(std::max<int64_t>(every_steps, 1)),
-      terminal_(isatty(STDOUT_FILENO) == 1),
-      console_(STDOUT_FILENO) {
+    : max_steps_(max_steps), every_steps_(std::max<int64_t>(every_steps, 1)), line_(STDOUT_FILENO) {
   std::fflush(stdout);  // text printed before must come first
-}
-
-Progress::~Progress() {
-  if (bar_shown_) console_.write("\n");
-}
-
-// Replaces the bar, if there is one.
-void Progress::show(const std::string& text, bool is_bar) {
-  if (console_.write(text, bar_shown_ ? "\r\033[K" : "")) bar_shown_ = is_bar;
 }
 
 void Progress::step(const StepRecord& record, const Throughput& speed) {
   const bool due = record.step % every_steps_ == 0 || record.step == max_steps_ || record.step == 1;
-  if (!terminal_) {
-    if (!due) return;
-    show(step_line(record, speed, max_steps_) + "\n");
+  const std::lock_guard lock(mutex_);
+  const std::string text = step_line(record, speed, max_steps_);
+  if (!line_.is_shown()) {
+    if (due) line_.print(text + "\n");
     return;
   }
   const auto now = Clock::now();
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  show(bar(static_cast<double>(record.step) /
-           static_cast<double>(std::max<int64_t>(max_steps_, 1))) +
-           " " + step_line(record, speed, max_steps_),
-       /*is_bar=*/true);
+  const double share =
+      static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps_, 1));
+  line_.draw(bar(share) + " " + text);
 }
 
-void Progress::note(const std::string& line) { show(line + "\n"); }
+void Progress::note(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  line_.print(with_coloured_warnings(line + "\n", STDOUT_FILENO));
+}
+
+void Progress::waiting(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  line_.draw(what);
+}
+
+// Without a thread for it, nothing is told.
+LongWait::LongWait(Progress& progress, std::string what, double expected_secs,
+                   double first_line_secs)
+    : progress_(progress),
+      what_(std::move(what)),
+      expected_secs_(expected_secs),
+      first_line_secs_(first_line_secs) {
+  try_start(watcher_, [this] { watch(); });
+}
+
+LongWait::~LongWait() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+  }
+  ended_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void LongWait::watch() {
+  double next_line = first_line_secs_;
+  const double pause = std::min(1.0, first_line_secs_);
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, std::chrono::duration<double>(pause), [&] { return has_ended_; })) {
+    const double secs = seconds_since(start_);
+    const std::string text =
+        fmt::format("{}: {} so far{}", what_, duration_text(secs),
+                    expected_secs_ > secs
+                        ? fmt::format(", at least {} to go", duration_text(expected_secs_ - secs))
+                        : "");
+    if (progress_.is_on_screen()) {
+      progress_.waiting(text);
+    } else if (secs >= next_line) {
+      progress_.note(text);
+      next_line *= 2;
+    }
+  }
+}
 
 }  // namespace axle

@@ -1,7 +1,10 @@
 // Console output of a run: a bar that redraws itself on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/console.h"
@@ -11,23 +14,48 @@
 namespace axle {
 
 /// Shows the progress of a run. Never waits: while standard output takes nothing, lines are dropped
-/// and counted.
+/// and counted. Threads may share it.
 class Progress {
  public:
   /// A line appears every `every_steps` steps, and for the first and the last step.
   Progress(int64_t max_steps, int64_t every_steps);
-  ~Progress();
   /// Shows a step. `record` has "loss" and "grad_norm".
   void step(const StepRecord& record, const Throughput& speed);
   /// Prints a line of its own, above the bar: evaluations, checkpoints, warnings.
   void note(const std::string& line);
+  /// Says that something without steps goes on, on a screen only.
+  void waiting(const std::string& what);
+  bool is_on_screen() const { return line_.is_shown(); }
 
  private:
-  void show(const std::string& text, bool is_bar = false);
+  std::mutex mutex_;
   int64_t max_steps_, every_steps_;
-  bool terminal_, bar_shown_ = false;
   Clock::time_point last_drawn_ = {};
-  Console console_;
+  StatusLine line_;
+};
+
+/// While it lives, tells how long something takes already: on a screen each second, elsewhere in a
+/// line after one minute, then each time after twice as long.
+class LongWait {
+ public:
+  /// `what` is as in "compiling the step". `expected_secs` is the least time that it takes; 0: not
+  /// known.
+  LongWait(Progress& progress, std::string what, double expected_secs = 0,
+           double first_line_secs = 60);
+  ~LongWait();
+  LongWait(const LongWait&) = delete;
+  LongWait& operator=(const LongWait&) = delete;
+
+ private:
+  void watch();
+  Progress& progress_;
+  const std::string what_;
+  const double expected_secs_, first_line_secs_;
+  const Clock::time_point start_ = Clock::now();
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace axle

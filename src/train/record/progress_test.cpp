@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "base/host_memory.h"
 #include "base/text/units.h"
 
@@ -48,6 +51,29 @@ TEST(Progress, PlainLines) {
           "step 6/8  loss .*  eta 20s .*\n"
           "step 8/8  loss 2.5000  grad 0.250  1234 tok/s  eta 0s  mem [0-9]+ MB\n"
           "a note\n"));
+}
+
+TEST(LongWait, TellsAfterEachTimeTwiceAsLong) {
+  testing::internal::CaptureStdout();
+  {
+    Progress progress(8, 3);
+    const LongWait wait(progress, "step 1", /*expected_secs=*/3600, /*first_line_secs=*/0.02);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  const std::string out = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(out, testing::StartsWith("step 1: 0s so far, at least 1h00m to go\n"));
+  const auto lines = std::ranges::count(out, '\n');
+  EXPECT_GE(lines, 2);
+  EXPECT_LE(lines, 4);  // after 0.02, 0.04, 0.08 and 0.16 s
+}
+
+TEST(LongWait, SaysNothingOfWhatIsShort) {
+  testing::internal::CaptureStdout();
+  {
+    Progress progress(8, 3);
+    const LongWait wait(progress, "compiling the step");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
 TEST(Progress, AFullDiskBehindStandardOutputStopsNothing) {

@@ -24,6 +24,8 @@ struct StepCost {
   double model_flops = 0, program_flops = 0;
   /// The machine's peak in FLOP/s for the dtype of the products; 0: unknown.
   double peak_flops = 0;
+  /// Returns the least seconds of a step, at the peak; 0: not known.
+  double least_step_secs() const { return peak_flops > 0 ? model_flops / peak_flops : 0; }
 };
 Throughput throughput_of(const Lap& lap, const StepCost& cost);
 

@@ -18,7 +18,14 @@ function(axle_install)
   set(laws layer_laws test_layer layer_call layer_inputs gradient_check host_tensors error_of golden)
   list(TRANSFORM laws REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/testing/\\1.h")
   install(FILES ${laws} DESTINATION include/axle/testing)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md DESTINATION share/doc/axle)
+  install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md
+          DESTINATION share/doc/axle)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION share/doc/axle)
+  if(TARGET axle_program)
+    axle_install_completion(bash share/bash-completion/completions/axle)
+    axle_install_completion(zsh share/zsh/site-functions/_axle)
+    axle_install_completion(fish share/fish/vendor_completions.d/axle.fish)
+  endif()
 
   install(EXPORT axle_targets NAMESPACE axle:: FILE axleTargets.cmake DESTINATION ${package})
   set(config ${PROJECT_BINARY_DIR}/axleConfig.cmake)
@@ -26,6 +33,17 @@ function(axle_install)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/axleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/axle_config_docs.cmake ${PROJECT_SOURCE_DIR}/cmake/config_docs.py DESTINATION ${package})
   install(FILES ${config} ${PROJECT_BINARY_DIR}/axleConfigVersion.cmake DESTINATION ${package})
+endfunction()
+
+# Installs the completion of a shell, which the program itself prints, where the shell looks for it.
+function(axle_install_completion shell path)
+  install(CODE "
+    set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${path}\")
+    message(STATUS \"Installing: \${file}\")
+    get_filename_component(folder \"\${file}\" DIRECTORY)
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND \"$<TARGET_FILE:axle_program>\" completion ${shell} OUTPUT_FILE \"\${file}\"
+      COMMAND_ERROR_IS_FATAL ANY)")
 endfunction()
 
 # A test that builds examples/NAME against an installation of this build, runs its tests, finds CLASS in its `config list`,

@@ -20,7 +20,7 @@ namespace axle::cli {
 namespace {
 
 // The kind of value that follows a flag.
-enum class Value { kNone, kPath, kText, kBackend, kAssignment };
+enum class Value { kNone, kPath, kText, kBackend, kAsked };  // kAsked: the program is asked
 
 struct Flag {
   std::string name;  // without dashes
@@ -39,7 +39,7 @@ struct Command {
 Value value_of(const CLI::Option& option, std::string_view name) {
   if (option.get_items_expected_max() == 0) return Value::kNone;
   if (name == "backend") return Value::kBackend;
-  if (name == "set") return Value::kAssignment;
+  if (name == "set" || name == "modify" || name == "on") return Value::kAsked;
   return is_path(option) ? Value::kPath : Value::kText;
 }
 
@@ -103,7 +103,7 @@ std::string candidates(const Command& command) {
 }
 
 // Also runs in zsh. A word in zsh holds all of "--flag=value" or "path=Class"; bash splits it at
-// '='.
+// '=' and ':', and replaces only what stands behind.
 std::string bash_script(const std::vector<Command>& commands) {
   std::string known, words;
   std::set<std::string> with_value;
@@ -115,41 +115,87 @@ std::string bash_script(const std::vector<Command>& commands) {
     }
     words += fmt::format("    \"{}\") words=\"{}\" ;;\n", join(c.words, " "), candidates(c));
     for (const Flag& flag : c.flags) {
-      if (flag.value != Value::kNone && flag.value != Value::kBackend)
+      if (flag.value == Value::kPath || flag.value == Value::kText)
         with_value.insert("--" + flag.name);
     }
   }
   return fmt::format(
-      R"(_axle() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
-  local command="" words="" assigned="" prefix="" i
-  if [[ $cur == ?*=* ]]; then
-    assigned=${{cur%=*}} prefix="${{cur%=*}}=" cur=${{cur##*=}}
-  elif [[ $cur == "=" ]]; then
-    assigned=$before cur=""
-  elif [[ $before == "=" ]]; then
-    assigned=${{COMP_WORDS[COMP_CWORD-2]}}
-  fi
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$command ${{COMP_WORDS[i]}}" in
-      {}) command="${{command:+$command }}${{COMP_WORDS[i]}}" ;;
+      R"sh(_axle() {{
+  local word whole="" flag="" command="" words="" i
+  local -a typed
+  typed=()
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    word=${{COMP_WORDS[i]}}
+    if [[ -n $BASH_VERSION && $i -gt 1 && ( $word == [=:]* || $whole == *[=:] ) ]]; then
+      whole+=$word
+    else
+      [[ $i -eq 1 ]] || typed+=("$whole")
+      flag=$whole whole=$word
+    fi
+  done
+  typed+=("$whole")
+  if [[ $whole == --?*=* ]]; then flag=${{whole%%=*}}; fi
+  for word in "${{typed[@]}}"; do
+    case "$command $word" in
+      {}) command="${{command:+$command }}$word" ;;
     esac
   done
   case "$command" in
 {}  esac
-  case "${{assigned:-$before}}" in
-    --backend) words="{}" ;;
-    {}) words="" ;;
-    *) [[ -z $assigned ]] || words="{}" ;;
+  COMPREPLY=()
+  case "$flag" in
+    --set | --modify | --on)
+      while IFS= read -r word; do
+        [[ -z $word ]] || COMPREPLY+=("$word")
+      done < <("${{COMP_WORDS[0]}}" completion bash -- "${{typed[@]}}" 2> /dev/null)
+      ;;
+    *)
+      local ahead=""
+      if [[ $whole == --?*=* ]]; then ahead=${{whole%%=*}}= words=""; fi
+      case "$flag" in
+        --backend) words="{}" ;;
+        {}) words="" ;;
+      esac
+      COMPREPLY=($(compgen -P "$ahead" -W "$words" -- "${{whole#"$ahead"}}"))
+      ;;
   esac
-  COMPREPLY=($(compgen -P "$prefix" -W "$words" -- "$cur"))
+  if [[ -n $BASH_VERSION ]]; then
+    local before=""
+    if [[ $whole == *[=:]* ]]; then before=${{whole%"${{whole##*[=:]}}"}}; fi
+    COMPREPLY=("${{COMPREPLY[@]#"$before"}}")
+    if [[ ${{COMPREPLY[0]}} == *[.=] ]]; then compopt -o nospace 2> /dev/null; fi
+  fi
 }}
-complete -o default -F _axle axle
-)",
+)sh",
       known, words, backends(),
-      join(std::vector<std::string>(with_value.begin(), with_value.end()), " | "),
-      join(class_names(), " "));
+      join(std::vector<std::string>(with_value.begin(), with_value.end()), " | "));
 }
+
+// In a file called _axle in a folder of $fpath, zsh runs the script at the first completion.
+constexpr std::string_view kZshBegin = R"sh(#compdef axle
+autoload -U +X bashcompinit && bashcompinit
+)sh";
+constexpr std::string_view kZshEnd = R"sh(_axle_zsh() {
+  local flag=${words[CURRENT-1]}
+  case ${words[CURRENT]} in
+    --?*=*) flag=${words[CURRENT]%%=*} ;;
+  esac
+  case $flag in
+    --set | --modify | --on)
+      local -a found
+      found=(${(f)" $("${(Q)words[1]}" completion zsh-- "${(@Q)words[2,CURRENT]}" 2 >
+                                     / dev / null) "})
+                                     compadd -
+                                     Q - S '' --${(M)found : # * [.= ]} compadd -
+                                     Q-- ${found : # * [.= ]};
+;
+    *) _bash_complete -o default -F _axle ;
+    ;
+    esac
+    }
+    compdef _axle_zsh axle if [[${funcstack[1]} == _axle]];
+    then _axle_zsh; fi
+)sh";
 
 std::string quoted(std::string text) {
   for (size_t i = 0; (i = text.find_first_of("'\\", i)) != std::string::npos; i += 2)
@@ -179,19 +225,18 @@ std::string fish_value(Value value) {
       return " -x";
     case Value::kBackend:
       return fmt::format(" -x -a '{}'", backends());
-    case Value::kAssignment:
+    case Value::kAsked:
       break;
   }
-  return " -x -a '(__axle_classes)'";
+  return " -x -a '(__axle_values)'";
 }
 
 std::string fish_script(const std::vector<Command>& commands) {
-  std::string out = fmt::format(R"(function __axle_classes
-  set -l path (string match -r '^.*=' -- (commandline -ct))
-  and printf '%s\n' $path{{{}}}
+  std::string out = R"(function __axle_values
+  set -l words (commandline -opc) (commandline -ct)
+  $words[1] completion fish -- $words[2..-1] 2> /dev/null | string replace -r '^--\w+=' ''
 end
-)",
-                                join(class_names(), ","));
+)";
   for (const Command& command : commands) {
     const std::string where = fmt::format("complete -c axle -n '{}'", fish_condition(command));
     for (const CLI::App* sub : command.below) {
@@ -213,9 +258,8 @@ end
 std::string completion_script(std::string_view shell, const CLI::App& program) {
   std::vector<Command> commands;
   collect(program, {}, commands);
-  if (shell == "bash") return bash_script(commands);
-  if (shell == "zsh")
-    return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(commands);
+  if (shell == "bash") return bash_script(commands) + "complete -o default -F _axle axle\n";
+  if (shell == "zsh") return fmt::format("{}{}{}", kZshBegin, bash_script(commands), kZshEnd);
   if (shell == "fish") return fish_script(commands);
   throw ConfigError(fmt::format("SHELL: expected one of {}, got '{}'{}",
                                 join(supported_shells(), ", "), shell,

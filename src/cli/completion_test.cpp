@@ -4,10 +4,17 @@
 #include <gmock/gmock.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
 
 #include "base/text/text.h"
+#include "cli/candidates.h"
 #include "cli/run_test.h"
+#include "config/find_slot.h"
 #include "io/file.h"
+#include "recipes/resolve/resolve.h"
+#include "targets/target.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -47,15 +54,35 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compgen -F _axle -- "$@[-1]"' zsh)"},
     {"fish", R"(fish --no-config -c 'source "$SCRIPT" || exit
 complete -C "$argv"')"}};
 
+// Runs this test program in place of `axle`: the scripts ask it for values. It reads its words, one
+// in a line, and writes what the program would print.
+TEST(CompletionProcess, Answers) {
+  const char* words = std::getenv("AXLE_TEST_WORDS");
+  if (!words) GTEST_SKIP() << "not called by a script";
+  Arguments arguments;
+  const std::string text = read_file(words);
+  for (const std::string_view line : split(std::string_view(text).substr(0, text.size() - 1), '\n'))
+    arguments.emplace_back(line);
+  replace_file(std::string(words) + ".out", run_axle(arguments).out);
+}
+
 class ShellCompletion : public testing::TestWithParam<Shell> {
  protected:
   void SetUp() override {
     if (lines_of("command -v " + GetParam().name).back() != "0")
       GTEST_SKIP() << "no " << GetParam().name << " on this machine";
     replace_file(dir_ / "script", run_axle({"completion", GetParam().name}).out);
+    replace_file(dir_ / "axle",
+                 "#!/bin/sh\nprintf '%s\\n' \"$@\" > " + (dir_ / "words") +
+                     "\nAXLE_TEST_WORDS=" + (dir_ / "words") + " " +
+                     std::filesystem::read_symlink("/proc/self/exe").string() +
+                     " --gtest_filter=CompletionProcess.Answers > /dev/null 2>&1\ncat " +
+                     (dir_ / "words.out") + "\n");
+    std::filesystem::permissions(dir_ / "axle", std::filesystem::perms::owner_all);
   }
   std::vector<std::string> complete(const std::vector<std::string>& words) const {
-    std::string command = "HOME=" + dir_.path().string() + " SCRIPT=" + (dir_ / "script");
+    std::string command = "HOME=" + dir_.path().string() + " PATH=" + dir_.path().string() +
+                          ":\"$PATH\" SCRIPT=" + (dir_ / "script");
     command += " " + GetParam().run;
     for (const std::string& word : words) command += " '" + word + "'";
     std::vector<std::string> out = lines_of(command);
@@ -106,8 +133,127 @@ TEST_P(ShellCompletion, OfClassesBehindAnEqualsSign) {
   }
 }
 
+// The words of a command line as the shell gives them to the script: bash splits at '=' and ':'.
+std::vector<std::string> as_split(const std::string& shell, std::vector<std::string> words) {
+  if (shell != "bash") return words;
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    std::string part;
+    for (const char c : word) {
+      if (c != '=' && c != ':') {
+        part += c;
+        continue;
+      }
+      if (!part.empty()) out.push_back(std::exchange(part, ""));
+      out.emplace_back(1, c);
+    }
+    if (!part.empty() || word.empty()) out.push_back(part);
+  }
+  return out;
+}
+
+TEST_P(ShellCompletion, OfPathsThatTheRecipeHas) {
+  const std::string shell = GetParam().name;
+  const auto of_set = [&](const std::string& typed) {
+    return complete({"axle", "train", "quickstart", "--set", typed});
+  };
+  EXPECT_THAT(of_set("mod"), testing::UnorderedElementsAre("model=", "model."));
+  EXPECT_THAT(of_set("model.decoder.emb"), IsSupersetOf({"model.decoder.emb."}));
+  EXPECT_THAT(of_set("seed"), testing::ElementsAre("seed="));
+  EXPECT_THAT(of_set("nothing.of"), testing::ElementsAre());
+}
+
+TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
+  const std::string shell = GetParam().name;
+  const std::string field = "model.decoder.output_norm=";
+  std::vector<std::string> found =
+      complete(as_split(shell, {"axle", "train", "quickstart", "--set", field + "L"}));
+  for (std::string& one : found) {
+    if (one.starts_with(field)) one.erase(0, field.size());
+  }
+  EXPECT_THAT(found, testing::ElementsAre("LayerNorm"));
+}
+
+TEST_P(ShellCompletion, OfTargetsAndModifiers) {
+  EXPECT_THAT(complete({"axle", "compile", "quickstart", "--on", "gpu-H100-"}),
+              IsSupersetOf({"gpu-H100-1", "gpu-H100-8", "gpu-H100-256"}));
+  EXPECT_THAT(complete({"axle", "train", "quickstart", "--modify", "Set"}),
+              IsSupersetOf({"SetRemat", "SetMesh"}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Shells, ShellCompletion, testing::ValuesIn(kShells),
                          [](const auto& shell) { return shell.param.name; });
+
+using Words = std::vector<std::string>;
+
+TEST(Candidates, OfSetFollowTheFlagsBefore) {
+  const auto found = [](const Words& words) { return cli::completion_candidates(words); };
+  EXPECT_THAT(found({"train", "quickstart", "--set", "input.batch"}),
+              testing::ElementsAre("input.batch_size="));
+  EXPECT_THAT(found({"train", "quickstart", "--set", "input.batch_size="}),
+              testing::ElementsAre("input.batch_size=16"));
+  EXPECT_THAT(
+      found({"train", "quickstart", "--set", "input.batch_size=8", "--set", "input.batch_size="}),
+      testing::ElementsAre("input.batch_size=8"));
+  EXPECT_THAT(found({"train", "quickstart", "--set=model.decoder.output_norm=RMSNo"}),
+              testing::ElementsAre("--set=model.decoder.output_norm=RMSNorm"));
+  // A class that a flag puts there has its own fields and slots.
+  EXPECT_THAT(found({"train", "quickstart", "--set", "learner.optimizer=Muon", "--set",
+                     "learner.optimizer.nes"}),
+              testing::ElementsAre("learner.optimizer.nesterov="));
+  EXPECT_THAT(found({"train", "quickstart", "--set", "layer_summaries="}),
+              testing::ElementsAre("layer_summaries=true", "layer_summaries=false"));
+  EXPECT_THAT(found({"train", "quickstart", "--set", "model.decoder.lm_head=n"}),
+              testing::ElementsAre("model.decoder.lm_head=none"));
+}
+
+// Only what the slot accepts: neither optimizers nor layers of another role.
+TEST(Candidates, AreTheClassesOfTheSlot) {
+  const Words norms =
+      cli::completion_candidates({"train", "quickstart", "--set", "model.decoder.output_norm="});
+  EXPECT_THAT(norms, IsSupersetOf({"model.decoder.output_norm=LayerNorm",
+                                   "model.decoder.output_norm=RMSNorm"}));
+  for (const char* other : {"AdamW", "Linear", "Attention"})
+    EXPECT_THAT(norms, Not(Contains(std::string("model.decoder.output_norm=") + other)));
+  EXPECT_THAT(
+      cli::completion_candidates({"train", "quickstart", "--set", "learner.optimizer="}),
+      AllOf(Contains("learner.optimizer=AdamW"), Not(Contains("learner.optimizer=LayerNorm"))));
+}
+
+TEST(Candidates, EveryPathAndEveryTargetIsTaken) {
+  Trainer::Config config = resolve_config({.recipe = "quickstart", .machine = "cpu-1"}).config;
+  int64_t count = 0;
+  Words open = {""};
+  while (!open.empty()) {
+    const std::string parent = open.back();
+    open.pop_back();
+    for (const std::string& path :
+         cli::completion_candidates({"train", "quickstart", "--set", parent})) {
+      if (path.ends_with('.'))
+        open.push_back(path);
+      else
+        EXPECT_NO_THROW(find_slot(config, path.substr(0, path.size() - 1))) << path;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 100);
+  const Words targets = cli::completion_candidates({"train", "--on", ""});
+  EXPECT_GT(targets.size(), 40u);
+  for (const std::string& target : targets)
+    EXPECT_EQ(parse_target(target).machine(), target) << target;
+}
+
+TEST(Candidates, NoMistakeIsShown) {
+  for (const Words& words :
+       {Words{},
+        {"--set"},
+        {"--set", ""},
+        {"train", "--set", "model["},
+        {"--set", "a.b=c"},
+        {"train", "none", "--config", "/none", "--set", "model."},
+        {"train", "quickstart", "--on", "gpu", "--modify", "}{", "--set", "x", "--set", "model=="}})
+    EXPECT_NO_THROW(cli::completion_candidates(words));
+}
 
 TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
@@ -116,7 +262,6 @@ TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {
     for (const char* word : {"eval-layer", "quickstart", "steps", "interpreter"})
       EXPECT_THAT(ran.out, ::testing::HasSubstr(word)) << shell;
   }
-  EXPECT_THAT(run_axle({"completion", "bash"}).out, ::testing::HasSubstr("LayerNorm"));
   EXPECT_THAT(run_axle({"completion", "zsh"}).out, ::testing::HasSubstr("bashcompinit"));
 }
 

@@ -2,7 +2,11 @@
 #include "cli/completion.h"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
+#include "base/text/text.h"
+#include "cli/candidates.h"
 #include "cli/command_line.h"
 #include "cli/verb.h"
 
@@ -11,6 +15,7 @@ namespace {
 
 struct CompletionOptions {
   std::string shell;
+  std::vector<std::string> words;
 };
 
 }  // namespace
@@ -21,9 +26,16 @@ const Verb<CompletionOptions> completion({
     .add =
         [](CLI::App& app, CompletionOptions& o, Output&) {
           app.add_option("SHELL", o.shell, "bash, zsh or fish")->required()->type_name("");
+          app.add_option("WORDS", o.words,
+                         "After --, print the values that may follow these words of a command line")
+              ->type_name("");
         },
     .run =
         [](const CompletionOptions& o, Output& out) {
+          if (!o.words.empty()) {
+            out.write(join(completion_candidates(o.words), "\n") + "\n");
+            return ExitCode::kOk;
+          }
           out.write(completion_script(o.shell, CommandLine(out).app()));
           return ExitCode::kOk;
         },

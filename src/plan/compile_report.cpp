@@ -17,6 +17,7 @@
 #include "pjrt/plugin/plugin_end_guard.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_policy.h"
+#include "plan/memory_estimate.h"
 #include "plan/memory_shortage.h"
 #include "plan/resharding.h"
 #include "plan/state_memory.h"
@@ -203,6 +204,10 @@ void compile(const LoweredStep& step, CompiledStep& out) {
     } catch (const DoesNotFitError& error) {
       report.too_large_message = error.what();
       report.largest = largest_of(read_largest_buffers(error.details));
+      if (report.largest.empty()) {
+        report.largest = largest_of(estimate_memory(step.program).largest);
+        report.largest_are_estimates = true;
+      }
     }
     report.compiler_warnings = compiler_warnings(guard.take_text());
   }

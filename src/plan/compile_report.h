@@ -69,8 +69,9 @@ struct CompileReport {
   /// The compiler's message if it refused the program as too large for the device; else empty.
   std::string too_large_message = {};
   /// The largest temporaries at the memory peak of a device. If the compiler refused the program:
-  /// the largest buffers that it lists. Empty: not known.
+  /// the largest buffers that it lists, or those of our own estimate if it lists none.
   std::vector<TemporaryBuffer> largest = {};
+  bool largest_are_estimates = false;
   /// The compiler's own cost figures by name; the body of a loop counts once.
   std::map<std::string, double> compiler_cost = {};
   /// None: not known, because the plugin does not give the optimised program or it is unreadable.

@@ -119,7 +119,9 @@ std::string collectives_text(const CompileReport& r) {
 
 std::string largest_text(const CompileReport& r) {
   if (r.largest.empty()) return {};
-  TextTable table({"largest temporaries", "values", "shape", "pass", "op", "layer"});
+  TextTable table({r.largest_are_estimates ? "largest values, by an estimate of the graph"
+                                           : "largest temporaries",
+                   "values", "shape", "pass", "op", "layer"});
   for (const TemporaryBuffer& one : r.largest) {
     table.add({bytes_text(one.bytes), grouped_digits(one.count), one.shape, pass_text(one.backward),
                one.op, one.layer});
@@ -287,6 +289,7 @@ Json to_json(const CompileReport& r) {
           {"headroom_bytes", headroom ? Json(*headroom) : Json(nullptr)},
           {"memory", memory_json(r)},
           {"largest_temporaries", largest_json(r)},
+          {"largest_are_estimates", r.largest_are_estimates},
           {"parameters", r.num_parameters},
           {"tokens_per_step", r.size.tokens},
           {"model_flops", r.size.model_flops},

@@ -5,11 +5,13 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/report.h"
 #include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
+#include "plan/advice.h"
 #include "plan/compile_report_text.h"
 #include "plan/state_memory.h"
 #include "runtime/mesh_devices.h"
@@ -56,7 +58,8 @@ ExitCode run(const CompileVerb& options, Output& out) {
   // Before the memory of so many devices is judged.
   if (target.accelerator.platform == "cpu")
     check_device_count("--on " + to_text(target), target.num_devices());
-  const Resolved resolved = options.recipe.resolve();
+  const ResolveRequest request = options.recipe.request();
+  const Resolved resolved = resolve_config(request);
   std::vector<std::string> inputs = paths_in(resolved.config);
   inputs.insert(inputs.end(), options.recipe.files().begin(), options.recipe.files().end());
   check_output_file("--save", options.save, inputs);
@@ -66,9 +69,15 @@ ExitCode run(const CompileVerb& options, Output& out) {
   CompileReport report =
       options.save.empty() ? compile_step(step) : compile_and_save_step(step, options.save);
   report.resolution = resolved.report;
-  out.report(report);
-  if (report.save_error) std::rethrow_exception(report.save_error);
-  return exit_code_of(report);
+  AdvisedReport advised{.report = std::move(report)};
+  if (advised.report.fits() == false) {
+    report_to_stderr("the step does not fit; trying what would make it fit");
+    const CompileStep compile = [](const LoweredStep& changed) { return compile_step(changed); };
+    advised.advice = advise(request, resolved, target, advised.report, compile);
+  }
+  out.report(advised);
+  if (advised.report.save_error) std::rethrow_exception(advised.report.save_error);
+  return exit_code_of(advised.report);
 }
 
 }  // namespace

@@ -1,0 +1,303 @@
+#include "plan/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
+#include "config/find_slot.h"
+#include "config/walk.h"
+#include "plan/compile_report_text.h"
+#include "plan/memory_estimate.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kCompiled = 2;     // changes that are compiled at most
+constexpr double kSafeShare = 0.9;  // of a device's memory, for an estimate that "may fit"
+
+// Returns a whole number of the config; 0 if there is none at the path.
+int64_t whole_number(const Trainer::Config& config, std::string_view path) {
+  try {
+    const Slot slot = unwrap(find_slot(config, path));
+    return slot.ops->number ? static_cast<int64_t>(slot.ops->number(slot.at)) : 0;
+  } catch (const ConfigError&) {
+    return 0;
+  }
+}
+
+// A config that is tried, and how it was made.
+struct Trial {
+  Change change;
+  LoweredStep step;
+};
+
+class Search {
+ public:
+  Search(const ResolveRequest& request, const Resolved& resolved, const Target& target,
+         const CompileReport& report)
+      : request_(request),
+        config_(resolved.config),
+        recipe_(resolved.report.recipe),
+        target_(target),
+        memory_(static_cast<double>(report.device_memory_bytes)) {
+    const LoweredStep step = lower_step(config_, recipe_, target_);
+    const double estimated = estimate_memory(step.program).total_bytes();
+    double needed = 0;
+    if (report.memory) {
+      needed = static_cast<double>(report.memory->total_bytes());
+    } else if (const auto headroom = report.headroom_bytes()) {
+      needed = memory_ - static_cast<double>(*headroom);
+    }
+    // What the compiler said of the step as it is makes up for what the estimate does not know.
+    if (needed > 0 && estimated > 0) scale_ = std::clamp(needed / estimated, 0.5, 4.0);
+    mesh_ = step.program.mesh;
+    rows_ = whole_number(config_, "input.batch_size");
+    microbatches_ = std::max<int64_t>(whole_number(config_, "learner.microbatches"), 1);
+    has_microbatches_ = whole_number(config_, "learner.microbatches") > 0;
+  }
+
+  /// Returns changes in the order of their size, those that may fit first.
+  std::vector<Trial> run() {
+    const Edits none;
+    add_microbatches(none);
+    for (const char* policy : {kKeep, kOffload}) add(with(none, remat(policy)));
+    if (may_shard_more()) add(with(none, sharded()));
+    for (const char* policy : {kKeep, kOffload, kNothing})
+      add_microbatches(with(none, remat(policy)));
+    if (may_shard_more()) {
+      add_microbatches(with(none, sharded()));
+      add_microbatches(with(with(none, sharded()), remat(kNothing)));
+    }
+    add_fewer_rows();
+    add_more_devices();
+    return std::move(trials_);
+  }
+
+  bool may_fit(const Change& change) const {
+    return change.estimated_bytes <= kSafeShare * memory_;
+  }
+
+ private:
+  // Policies for all layers, as texts of SetRemat. The first keeps what recipes keep.
+  static constexpr const char* kKeep =
+      "{class: SaveNames, names: [q_proj, k_proj, v_proj, attention_output]}";
+  static constexpr const char* kOffload =
+      "{class: SaveNames, offload: [q_proj, k_proj, v_proj, attention_output]}";
+  static constexpr const char* kNothing = "SaveNothing";
+
+  using Edits = std::vector<Edit>;
+  static Edits with(Edits edits, Edit more) {
+    edits.push_back(std::move(more));
+    return edits;
+  }
+  static Edit remat(const std::string& policy) {
+    return UseModifier{fmt::format("SetRemat: {{at: '**.layer', policy: {}}}", policy)};
+  }
+  static Edit sharded() { return SetField{"mesh", "fsdp=-1"}; }
+
+  bool may_shard_more() const {
+    return mesh_.num_devices() > 1 && mesh_.size("fsdp") < mesh_.num_devices();
+  }
+  // The devices that share the rows of a batch.
+  int64_t num_parts() const {
+    return mesh_.size("data") * mesh_.size("expert") * mesh_.size("fsdp");
+  }
+
+  // Lowers the changed config and estimates its memory. None if the change is refused.
+  std::optional<Trial> trial(const Edits& edits, const std::optional<Target>& other = {}) const {
+    if (has_enough()) return std::nullopt;
+    try {
+      const Target target = other.value_or(target_);
+      Trainer::Config config = config_;
+      if (other) {
+        ResolveRequest request = request_;
+        request.machine = target.machine();
+        config = resolve_config(request).config;
+      }
+      apply_edits(edits, config);
+      Trial out{.change = {}, .step = lower_step(config, recipe_, target)};
+      out.change.estimated_bytes = scale_ * estimate_memory(out.step.program).total_bytes();
+      if (other) out.change.flags.push_back("--on " + target.machine());
+      for (const Edit& edit : edits) {
+        if (const auto* field = std::get_if<SetField>(&edit)) {
+          out.change.flags.push_back(field->path == "mesh"
+                                         ? fmt::format("--mesh {}", field->text)
+                                         : fmt::format("--set {}={}", field->path, field->text));
+        } else {
+          out.change.flags.push_back(
+              fmt::format("--modify \"{}\"", std::get<UseModifier>(edit).text));
+        }
+      }
+      return out;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  void add(const Edits& edits, const std::optional<Target>& other = {}) {
+    if (auto one = trial(edits, other)) trials_.push_back(std::move(*one));
+  }
+
+  // The fewest microbatches that may fit; if none do, the most that there can be.
+  void add_microbatches(const Edits& edits) {
+    if (rows_ == 0 || !has_microbatches_) return;
+    const int64_t parts = std::max<int64_t>(num_parts(), 1);
+    std::vector<int64_t> counts;
+    for (int64_t n = 2 * microbatches_; n <= rows_ && rows_ % n == 0 && rows_ / n % parts == 0;
+         n *= 2)
+      counts.push_back(n);
+    const auto trial_of = [&](int64_t n) {
+      return trial(with(edits, SetField{"learner.microbatches", std::to_string(n)}));
+    };
+    std::optional<Trial> best;
+    size_t low = 0, high = counts.size();  // all from `high` on may fit
+    if (counts.empty() || !(best = trial_of(counts.back()))) return;
+    if (may_fit(best->change)) {
+      high = counts.size() - 1;
+      while (low < high) {
+        const size_t middle = (low + high) / 2;
+        auto one = trial_of(counts[middle]);
+        if (one && may_fit(one->change)) {
+          high = middle;
+          best = std::move(one);
+        } else {
+          low = middle + 1;
+        }
+      }
+    }
+    trials_.push_back(std::move(*best));
+  }
+
+  void add_fewer_rows() {
+    if (rows_ == 0) return;
+    for (int64_t rows = rows_ / 2; rows >= std::max<int64_t>(num_parts(), 1); rows /= 2) {
+      Edits edits = {SetField{"input.batch_size", std::to_string(rows)}};
+      const int64_t largest = std::max<int64_t>(rows / std::max<int64_t>(num_parts(), 1), 1);
+      if (microbatches_ > largest) edits.push_back(SetField{"learner.microbatches", "1"});
+      auto one = trial(edits);
+      if (!one || (!may_fit(one->change) && rows / 2 >= std::max<int64_t>(num_parts(), 1)))
+        continue;
+      trials_.push_back(std::move(*one));
+      return;
+    }
+  }
+
+  // More devices of the kind, with the mesh rule of that machine.
+  void add_more_devices() {
+    for (int times = 2; times <= 64; times *= 2) {
+      try {
+        const std::string& prefix = target_.accelerator.machine_prefix;
+        const int64_t count = target_.num_devices() * target_.accelerator.cores_per_device * times;
+        const Target larger = parse_target(fmt::format("{}-{}", prefix, count));
+        auto one = trial({}, larger);
+        if (!one || (!may_fit(one->change) && times < 64)) continue;
+        trials_.push_back(std::move(*one));
+        return;
+      } catch (const ConfigError&) {
+        continue;  // there is no machine of this size
+      }
+    }
+  }
+
+  // Two that may fit are enough: they are compiled.
+  bool has_enough() const {
+    return std::ranges::count_if(trials_, [&](const Trial& t) { return may_fit(t.change); }) >=
+           static_cast<ptrdiff_t>(kCompiled);
+  }
+
+  const ResolveRequest& request_;
+  const Trainer::Config& config_;
+  std::string recipe_;
+  const Target& target_;
+  double memory_;
+  double scale_ = 1;
+  Mesh mesh_;
+  int64_t rows_ = 0, microbatches_ = 1;
+  bool has_microbatches_ = false;
+  std::vector<Trial> trials_;
+};
+
+std::string need_text(const Change& change, int64_t memory) {
+  const double bytes =
+      change.compiled_bytes ? static_cast<double>(*change.compiled_bytes) : change.estimated_bytes;
+  return fmt::format("{}: {} of {} per device{}", join(change.flags, " "), bytes_text(bytes),
+                     bytes_text(memory), change.compiled_bytes ? "" : " by an estimate");
+}
+
+Json change_json(const std::optional<Change>& change) {
+  if (!change) return nullptr;
+  return {
+      {"flags", change->flags},
+      {"estimated_bytes", change->estimated_bytes},
+      {"compiled_bytes", change->compiled_bytes ? Json(*change->compiled_bytes) : Json(nullptr)},
+      {"fits", change->fits}};
+}
+
+}  // namespace
+
+Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
+              const CompileReport& report, const CompileStep& compile) {
+  Advice out{.device_memory_bytes = report.device_memory_bytes};
+  if (report.device_memory_bytes == 0) return out;
+  Search search(request, resolved, target, report);
+  std::vector<Trial> trials = search.run();
+  size_t num_compiled = 0;
+  for (Trial& trial : trials) {
+    if (!search.may_fit(trial.change) || num_compiled == kCompiled) continue;
+    ++num_compiled;
+    const CompileReport compiled = compile(trial.step);
+    if (compiled.memory) trial.change.compiled_bytes = compiled.memory->total_bytes();
+    trial.change.fits = compiled.fits().value_or(false);
+    if (trial.change.fits) {
+      out.change = trial.change;
+      return out;
+    }
+    out.too_large.push_back(trial.change);
+  }
+  const auto least =
+      std::ranges::min_element(trials, {}, [](const Trial& t) { return t.change.estimated_bytes; });
+  if (least != trials.end()) out.least = least->change;
+  return out;
+}
+
+std::string to_text(const Advice& a) {
+  std::string out;
+  for (const Change& one : a.too_large)
+    out += fmt::format("does not fit either: {}\n", need_text(one, a.device_memory_bytes));
+  if (a.change) {
+    return out + fmt::format("what to change: {} (compiled)\n",
+                             need_text(*a.change, a.device_memory_bytes));
+  }
+  if (a.device_memory_bytes == 0) return out;
+  if (!a.least) return out + "what to change: not known; no other setting was accepted\n";
+  return out + fmt::format(
+                   "what to change: no microbatches, remat policy, mesh, batch or number of "
+                   "devices that was tried fits; nearest is {}\n",
+                   need_text(*a.least, a.device_memory_bytes));
+}
+
+std::string to_text(const AdvisedReport& advised) {
+  return to_text(advised.report) + (advised.advice ? to_text(*advised.advice) : "");
+}
+
+Json to_json(const AdvisedReport& advised) {
+  Json out = to_json(advised.report);
+  out["advice"] = advised.advice ? to_json(*advised.advice) : Json(nullptr);
+  return out;
+}
+
+Json to_json(const Advice& a) {
+  Json too_large = Json::array();
+  for (const Change& one : a.too_large) too_large.push_back(change_json(one));
+  return {{"change", change_json(a.change)},
+          {"too_large", std::move(too_large)},
+          {"nearest", change_json(a.least)}};
+}
+
+}  // namespace axle

@@ -1,0 +1,189 @@
+#include "plan/memory_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ir/op_rules.h"
+#include "ir/value_map.h"
+#include "ops/annotate.h"
+#include "transform/regions.h"
+
+namespace axle {
+namespace {
+
+// What is in memory at a peak, by where it was made.
+using Origin = std::pair<const OpNode*, uint32_t>;
+using Holdings = std::map<Origin, double>;  // bytes on one device
+
+struct Peak {
+  double bytes = 0;
+  Holdings held;
+};
+
+// Follows one region. Divisors say over how many devices each value is divided.
+class RegionMemory {
+ public:
+  RegionMemory(const Region& region, const Mesh& mesh, const std::vector<double>& of_parameters)
+      : region_(region), mesh_(mesh) {
+    for (size_t i = 0; i < of_parameters.size(); ++i)
+      divisors_[region.parameters()[i]] = of_parameters[i];
+    for (const OpNode* op : region.ops()) {
+      for (const Tensor& t : op->inputs) note_use(t, op);
+    }
+    for (const Tensor& t : region.results()) is_result_[t] = true;
+  }
+
+  Peak run() {
+    for (const OpNode* op : region_.ops()) step(*op);
+    return peak_;
+  }
+  std::vector<double> divisors_of_results() {
+    std::vector<double> out;
+    for (const Tensor& t : region_.results()) out.push_back(divisor(t));
+    return out;
+  }
+
+ private:
+  void note_use(const Tensor& t, const OpNode* op) {
+    last_use_[t] = op;
+    if (is_stored_for(*op)) is_read_whole_[t] = true;
+  }
+  // True for ops that read and write memory: others are computed where their results are needed.
+  static bool is_stored_for(const OpNode& op) {
+    return op.rules->row().is_product || !op.regions.empty();
+  }
+  // True for ops that make nothing of their own: the value is another view of their operand.
+  static bool is_view(const OpNode& op) {
+    return op.rules->row().cheap || constraint_of(op) != nullptr;
+  }
+
+  double divisor(const Tensor& t) const {
+    const double* const found = divisors_.find(t);
+    return found ? *found : 1;
+  }
+  // The largest divisor of an operand that has at least half of the elements; a constant has none
+  // of its own and is never stored.
+  double divisor_of_result(const OpNode& op, uint32_t i) const {
+    if (const PartitionSpec* spec = constraint_of(op))
+      return static_cast<double>(num_parts(restrict(*spec, op.outputs[i].dims, mesh_), mesh_));
+    double out = 0, any = 1;
+    for (const Tensor& t : op.inputs) {
+      any = std::max(any, divisor(t));
+      if (2 * t.type().num_elements() >= op.outputs[i].num_elements())
+        out = std::max(out, divisor(t));
+    }
+    return out > 0 ? out : any;
+  }
+
+  void step(const OpNode& op) {
+    const Values results = const_cast<OpNode&>(op).results();
+    Peak inside;
+    std::vector<double> of_results(results.size());
+    for (uint32_t i = 0; i < results.size(); ++i) of_results[i] = divisor_of_result(op, i);
+    if (!op.regions.empty()) inside = run_bodies(op, of_results);
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      divisors_[results[i]] = of_results[i];
+      const bool is_used = last_use_.contains(results[i]) || is_result_.contains(results[i]);
+      const bool is_stored = !op.inputs.empty() && !is_view(op) && is_used &&
+                             (is_stored_for(op) || is_read_whole_.contains(results[i]));
+      if (is_stored) {
+        held_[{&op, i}] =
+            static_cast<double>(op.outputs[i].num_bytes()) / std::max(of_results[i], 1.0);
+      }
+    }
+    const double now = held_bytes_ + inside.bytes;
+    if (now > peak_.bytes) {
+      peak_.bytes = now;
+      peak_.held = held_;
+      peak_.held.insert(inside.held.begin(), inside.held.end());
+    }
+    for (const Tensor& t : op.inputs) release_after(t, op);
+  }
+
+  void release_after(const Tensor& t, const OpNode& op) {
+    const OpNode* const* last = last_use_.find(t);
+    if (!last || *last != &op || is_result_.contains(t)) return;
+    const auto held = held_.find({t.node(), t.index()});
+    if (held == held_.end()) return;
+    held_bytes_ -= held->second;
+    held_.erase(held);
+  }
+
+  // The largest peak of the bodies. The results of the op are divided as those of a body are.
+  Peak run_bodies(const OpNode& op, std::vector<double>& of_results) {
+    Peak most;
+    for (size_t r = 0; r < op.regions.size(); ++r) {
+      const Region& body = op.region(r);
+      std::vector<double> of_parameters;
+      for (size_t p = 0; p < body.parameters().size(); ++p) {
+        const Tensor& parameter = body.parameters()[p];
+        double found = 1;
+        for (const Tensor& t : op.inputs) {
+          const bool is_whole = t.type().dims == parameter.type().dims;
+          const bool is_slice =
+              t.rank() == parameter.rank() + 1 &&
+              std::equal(t.shape().begin() + 1, t.shape().end(), parameter.shape().begin());
+          if (is_whole || is_slice) found = std::max(found, divisor(t));
+        }
+        of_parameters.push_back(found);
+      }
+      RegionMemory inner(body, mesh_, of_parameters);
+      Peak peak = inner.run();
+      const std::vector<double> results = inner.divisors_of_results();
+      for (size_t i = 0; i < std::min(results.size(), of_results.size()); ++i)
+        of_results[i] = std::max(of_results[i], results[i]);
+      if (peak.bytes > most.bytes) most = std::move(peak);
+    }
+    return most;
+  }
+
+  const Region& region_;
+  const Mesh& mesh_;
+  ValueMap<double> divisors_;
+  ValueMap<const OpNode*> last_use_;
+  ValueMap<bool> is_read_whole_, is_result_;
+  Holdings held_;
+  double held_bytes_ = 0;
+  Peak peak_;
+};
+
+std::vector<TemporaryBuffer> buffers_of(const Holdings& held) {
+  std::map<std::string, TemporaryBuffer> by_place;
+  for (const auto& [origin, bytes] : held) {
+    const auto& [op, index] = origin;
+    const std::string layer = op->scope ? *op->scope : "";
+    const std::string shape = to_text(op->outputs[index]);
+    const bool is_backward = op->phase == Phase::kBackward;
+    TemporaryBuffer& one = by_place[layer + "\n" + std::string(op->rules->name()) + "\n" + shape +
+                                    (is_backward ? "b" : "f")];
+    one.layer = layer;
+    one.op = op->rules->name();
+    one.backward = is_backward;
+    one.shape = shape;
+    ++one.count;
+    one.bytes += std::llround(bytes);
+  }
+  std::vector<TemporaryBuffer> out;
+  for (auto& [place, one] : by_place) out.push_back(std::move(one));
+  std::ranges::stable_sort(out, std::greater<>(), &TemporaryBuffer::bytes);
+  return out;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Program& program) {
+  MemoryEstimate out;
+  std::vector<double> divisors;
+  for (const ProgramValue& input : program.inputs) {
+    const PartitionSpec spec = restrict(input.sharding, input.type.dims, program.mesh);
+    divisors.push_back(static_cast<double>(num_parts(spec, program.mesh)));
+    out.argument_bytes += static_cast<double>(input.type.num_bytes()) / divisors.back();
+  }
+  const Peak peak = RegionMemory(*program.graph, program.mesh, divisors).run();
+  out.temporary_bytes = peak.bytes;
+  out.largest = buffers_of(peak.held);
+  return out;
+}
+
+}  // namespace axle

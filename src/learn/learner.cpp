@@ -72,6 +72,19 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   return rest;
 }
 
+int64_t Learner::microbatches(int64_t rows, int64_t num_parts) const {
+  if (cfg_.microbatches > 1 || !cfg_.microbatch_rows || rows <= *cfg_.microbatch_rows)
+    return cfg_.microbatches;
+  const auto fewest = [&](int64_t multiple) -> int64_t {
+    for (int64_t n = 1; n <= rows; ++n) {
+      if (rows % n == 0 && rows / n <= *cfg_.microbatch_rows && rows / n % multiple == 0) return n;
+    }
+    return 0;
+  };
+  if (const int64_t even = fewest(num_parts)) return even;
+  return fewest(1);
+}
+
 Tree<ParamSpec> Learner::state_specs() const {
   Tree<ParamSpec> specs;
   specs.emplace("count", ParamSpec{.init = Zeros{}, .dtype = DType::kI32});

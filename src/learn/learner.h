@@ -69,12 +69,15 @@ class Learner {
     /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
     /// the whole batch: parts count by their number of targets.
     Positive<int64_t> microbatches = 1;
+    /// Rows that are computed at once, over all devices: a batch of more is split into as few parts
+    /// as that takes, whatever its size. None, or more than one of `microbatches`: no such limit.
+    std::optional<Positive<int64_t>> microbatch_rows = {};
     /// Moving average of the parameters; none: no average is kept.
     std::optional<ParamEma> ema = {};
     /// Global norms that a step reports.
     NormMetrics norms = NormMetrics::kGradient;
     AXLE_CONFIG(Learner, optimizer, transforms, update_transforms, frozen, trained, microbatches,
-                ema, norms)
+                microbatch_rows, ema, norms)
   };
   /// Throws ConfigError for patterns that match no parameter, and if all parameters are frozen.
   Learner(const Config& cfg, const Dims& dims, const Scope& scope);
@@ -82,8 +85,9 @@ class Learner {
 
   /// The parameters that need a gradient.
   const Tree<ParamSpec>& trained() const { return trained_; }
-  /// Number of parts that the caller splits a batch into.
-  int64_t microbatches() const { return cfg_.microbatches; }
+  /// Number of parts that the caller splits a batch of so many rows into. The rows of a part are a
+  /// multiple of `num_parts`, the devices that share them, if any number of parts allows that.
+  int64_t microbatches(int64_t rows, int64_t num_parts) const;
   virtual Tree<ParamSpec> state_specs() const;
   /// Traced: returns the state before the first update.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;

@@ -59,6 +59,9 @@ class Search {
     mesh_ = step.program.mesh;
     rows_ = whole_number(config_, "input.batch_size");
     microbatches_ = std::max<int64_t>(whole_number(config_, "learner.microbatches"), 1);
+    const int64_t at_once = whole_number(config_, "learner.microbatch_rows");
+    if (microbatches_ == 1 && at_once > 0 && at_once < rows_)
+      microbatches_ = (rows_ + at_once - 1) / at_once;
     has_microbatches_ = whole_number(config_, "learner.microbatches") > 0;
   }
 

@@ -1,5 +1,10 @@
 #include "recipes/language_model.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "data/text_input.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "layers/attention/attention.h"
@@ -14,6 +19,7 @@
 #include "layers/norms/rms_norm.h"
 #include "learn/schedules/warmup_schedule.h"
 #include "learn/transforms/clip_by_global_norm.h"
+#include "modifiers/set_fields.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
 #include "train/record/tensorboard_writer.h"
@@ -39,6 +45,8 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
 }
 
 Trainer::Config language_model(const LanguageModel& m) {
+  MeshRules rules = m.mesh_rules;
+  std::ranges::move(gpu_host_rules(m.seq_len), std::back_inserter(rules));
   Decoder::Config decoder = m.decoder;
   decoder.emb.options.init =
       Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
@@ -61,7 +69,7 @@ Trainer::Config language_model(const LanguageModel& m) {
       .checkpointer = {.every_steps = m.save_every_steps, .keep_every_steps = m.keep_every_steps},
       .max_steps = m.learner.max_step,
       .mesh = m.mesh,
-      .mesh_rules = m.mesh_rules,
+      .mesh_rules = std::move(rules),
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
@@ -112,6 +120,21 @@ Mesh all_axes(const AllAxes& sizes) {
 
 MeshRule mesh_rule(std::string machine, const AllAxes& sizes) {
   return {.machine = std::move(machine), .modifiers = {SetMesh::Config{.mesh = all_axes(sizes)}}};
+}
+
+int64_t rows_of_gpus(int64_t num_gpus, int64_t seq_len) {
+  return num_gpus * std::max<int64_t>(kTokensOfGpu / seq_len, 1);
+}
+
+MeshRules gpu_host_rules(int64_t seq_len) {
+  MeshRules out;
+  for (const int64_t num_gpus : {1, 8}) {
+    const std::string rows = std::to_string(rows_of_gpus(num_gpus, seq_len));
+    out.push_back({.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
+                   .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
+                                 SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}});
+  }
+  return out;
 }
 
 MeshRule cpu_rule() {

@@ -36,7 +36,7 @@ struct LanguageModel {
 
 /// Returns a config with AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 /
 /// fan_in), the embedding ~ N(0, 1 / fan_out), and bf16 products over f32 parameters. The text
-/// comes from `--data`.
+/// comes from `--data`. gpu_host_rules() come after the rules of `m`.
 Trainer::Config language_model(const LanguageModel& m);
 
 /// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated
@@ -73,6 +73,14 @@ Mesh all_axes(const AllAxes& sizes);
 
 /// A rule that gives machines such a mesh.
 MeshRule mesh_rule(std::string machine, const AllAxes& sizes);
+
+/// Tokens that a GPU of 80 GB computes at once: the rules for few GPUs split a batch into parts.
+inline constexpr int64_t kTokensOfGpu = 8192;
+/// Returns the rows that so many GPUs compute at once.
+int64_t rows_of_gpus(int64_t num_gpus, int64_t seq_len);
+/// Rules for one GPU and for a host of eight: the batch stays the same, but is computed in parts,
+/// and all devices share parameters and state. What then fits is trained as on a cluster.
+MeshRules gpu_host_rules(int64_t seq_len);
 
 /// The rule for runs on CPUs: all devices share the batch.
 MeshRule cpu_rule();

@@ -82,6 +82,18 @@ Tensor parts_of(const ProgramParts& parts, const Tensor& x, int64_t n) {
   return sharding_constraint(split_rows(x, n), axes);
 }
 
+// The number of microbatches. The devices that share the dim of the rows share those of each part.
+int64_t num_microbatches(const ProgramParts& parts) {
+  int64_t rows = 0;
+  for (const auto& [name, type] : parts.batch) {
+    if (!type.dims.empty()) rows = std::max(rows, type.dims[0]);
+  }
+  const bool is_divided = !parts.batch_partition.dims.empty();
+  const int64_t devices =
+      is_divided ? num_parts(restrict(parts.batch_partition, parts.mesh).dims[0], parts.mesh) : 1;
+  return parts.learner->microbatches(rows, devices);
+}
+
 // The state of layers that is a gradient (StateUpdate::kGradient).
 std::vector<std::string> paths_of_gradient_state(const Model& model) {
   std::vector<std::string> out;
@@ -114,12 +126,12 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
 }
 
 StepObjective::StepObjective(const ProgramParts& parts, StepInputs inputs)
-    : parts_(parts), inputs_(std::move(inputs)) {
+    : parts_(parts), inputs_(std::move(inputs)), num_parts_(num_microbatches(parts)) {
   for (const auto& [path, spec] : parts_.model.state_specs()) {
     if (spec.update == StateUpdate::kStepStart)
       inputs_.layers.at(path) = full_like(inputs_.layers.at(path), 1.0);
   }
-  const int64_t n = parts.learner->microbatches();
+  const int64_t n = num_parts_;
   for (const auto& [name, x] : inputs_.batch) {
     if (n == 1 || (x.rank() > 0 && x.dim(0) % n == 0)) continue;
     throw ConfigError(
@@ -152,8 +164,7 @@ StepInputs StepObjective::at(const Tree<Tensor>& trained) const {
 }
 
 Gradients StepObjective::evaluate(const StepInputs& inputs, const random::Key& sample) const {
-  Gradients out =
-      parts_.learner->microbatches() == 1 ? of_part(inputs, sample) : of_parts(inputs, sample);
+  Gradients out = num_parts_ == 1 ? of_part(inputs, sample) : of_parts(inputs, sample);
   out.norm = global_norm(out.by_parameter);
   return out;
 }
@@ -201,7 +212,7 @@ Gradients StepObjective::of_part(const StepInputs& inputs, const random::Key& sa
 // Each part counts by its number of targets. Gradients are summed in f32 while the loop runs; the
 // few numbers of each part are stacked and summed behind it.
 Gradients StepObjective::of_parts(const StepInputs& inputs, const random::Key& sample) const {
-  const int64_t n = parts_.learner->microbatches();
+  const int64_t n = num_parts_;
   const Tree<ParamSpec>& trained = parts_.learner->trained();
   Values init, xs;
   for (const auto& [path, spec] : trained)

@@ -48,7 +48,7 @@ struct StepInputs {
 
 /// The objective of one step as the learner sees it.
 ///
-/// With Learner::microbatches = n > 1, part i of a batch has the rows i, i + n, i + 2n, ..., so
+/// With Learner::microbatches() = n > 1, part i of a batch has the rows i, i + n, i + 2n, ..., so
 /// that each device splits its own rows. Loss, gradient and metrics are means over all targets of
 /// the batch, whatever part they are in: exactly those of the whole batch, but for auxiliary
 /// losses, which are means over the parts. The state of layers passes through the parts in order.
@@ -72,6 +72,7 @@ class StepObjective final : public Objective {
 
   const ProgramParts& parts_;
   StepInputs inputs_;
+  int64_t num_parts_;  // of a batch
 };
 
 }  // namespace axle

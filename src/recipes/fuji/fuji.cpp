@@ -51,6 +51,7 @@ struct FujiSize {
 Trainer::Config fuji(const FujiSize& s, const Version& v, Mesh mesh, FujiRules rules) {
   rules.grouped_queries = s.num_kv_heads != s.num_heads;
   rules.untied_head = s.untied_head;
+  rules.seq_len = v.seq_len;
   Child<Block> layer = llama_layer({.num_heads = s.num_heads,
                                     .num_kv_heads = s.num_kv_heads,
                                     .rope_theta = v.rope_theta,

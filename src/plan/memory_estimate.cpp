@@ -16,7 +16,7 @@ namespace {
 using Origin = std::pair<const OpNode*, uint32_t>;
 using Holdings = std::map<Origin, double>;  // bytes on one device
 
-struct Peak {
+struct HeldAtPeak {
   double bytes = 0;
   Holdings held;
 };
@@ -34,7 +34,7 @@ class RegionMemory {
     for (const Tensor& t : region.results()) is_result_[t] = true;
   }
 
-  Peak run() {
+  HeldAtPeak run() {
     for (const OpNode* op : region_.ops()) step(*op);
     return peak_;
   }
@@ -78,7 +78,7 @@ class RegionMemory {
 
   void step(const OpNode& op) {
     const Values results = const_cast<OpNode&>(op).results();
-    Peak inside;
+    HeldAtPeak inside;
     std::vector<double> of_results(results.size());
     for (uint32_t i = 0; i < results.size(); ++i) of_results[i] = divisor_of_result(op, i);
     if (!op.regions.empty()) inside = run_bodies(op, of_results);
@@ -111,8 +111,8 @@ class RegionMemory {
   }
 
   // The largest peak of the bodies. The results of the op are divided as those of a body are.
-  Peak run_bodies(const OpNode& op, std::vector<double>& of_results) {
-    Peak most;
+  HeldAtPeak run_bodies(const OpNode& op, std::vector<double>& of_results) {
+    HeldAtPeak most;
     for (size_t r = 0; r < op.regions.size(); ++r) {
       const Region& body = op.region(r);
       std::vector<double> of_parameters;
@@ -129,7 +129,7 @@ class RegionMemory {
         of_parameters.push_back(found);
       }
       RegionMemory inner(body, mesh_, of_parameters);
-      Peak peak = inner.run();
+      HeldAtPeak peak = inner.run();
       const std::vector<double> results = inner.divisors_of_results();
       for (size_t i = 0; i < std::min(results.size(), of_results.size()); ++i)
         of_results[i] = std::max(of_results[i], results[i]);
@@ -145,7 +145,7 @@ class RegionMemory {
   ValueMap<bool> is_read_whole_, is_result_;
   Holdings held_;
   double held_bytes_ = 0;
-  Peak peak_;
+  HeldAtPeak peak_;
 };
 
 std::vector<TemporaryBuffer> buffers_of(const Holdings& held) {
@@ -180,7 +180,7 @@ MemoryEstimate estimate_memory(const Program& program) {
     divisors.push_back(static_cast<double>(num_parts(spec, program.mesh)));
     out.argument_bytes += static_cast<double>(input.type.num_bytes()) / divisors.back();
   }
-  const Peak peak = RegionMemory(*program.graph, program.mesh, divisors).run();
+  const HeldAtPeak peak = RegionMemory(*program.graph, program.mesh, divisors).run();
   out.temporary_bytes = peak.bytes;
   out.largest = buffers_of(peak.held);
   return out;

@@ -1,0 +1,169 @@
+// Advice with a compiler that believes our own estimate, or none.
+#include "plan/advice.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "plan/memory_estimate.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Asked {
+  ResolveRequest request;
+  Resolved resolved;
+  Target target;
+};
+Asked asked(const std::string& recipe, const std::string& on, std::vector<Edit> edits) {
+  Asked out{.request = {.recipe = recipe, .edits = std::move(edits)},
+            .resolved = {},
+            .target = parse_target(on)};
+  out.request.machine = out.target.machine();
+  out.resolved = resolve_config(out.request);
+  return out;
+}
+
+// Reports that a step needs what is estimated, times `factor`.
+class Believer {
+ public:
+  Believer(double memory, double factor = 1)
+      : memory_(static_cast<int64_t>(memory)), factor_(factor) {}
+  CompileReport operator()(const LoweredStep& step) {
+    ++count;
+    CompileReport out{.device_memory_bytes = memory_};
+    const double bytes = factor_ * estimate_memory(step.program).total_bytes();
+    out.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(bytes)};
+    return out;
+  }
+  int count = 0;
+
+ private:
+  int64_t memory_;
+  double factor_;
+};
+
+Advice advice_for(const Asked& a, Believer& compiler) {
+  const CompileReport before = compiler(lower_step(a.resolved.config, a.request.recipe, a.target));
+  EXPECT_EQ(before.fits(), false);
+  compiler.count = 0;
+  const CompileStep compile = [&](const LoweredStep& step) { return compiler(step); };
+  return advise(a.request, a.resolved, a.target, before, compile);
+}
+
+double estimate_of(const Asked& a) {
+  return estimate_memory(lower_step(a.resolved.config, a.request.recipe, a.target).program)
+      .total_bytes();
+}
+
+const std::vector<Edit> kManyRows = {SetField{"input.batch_size", "512"}};
+
+// A little too large: two parts are enough. Much too large: more parts, and what else it takes.
+TEST(Advice, IsTheSmallestChangeThatFits) {
+  const Asked a = asked("quickstart", "cpu:1", kManyRows);
+  const double whole = estimate_of(a);
+  Believer little(0.75 * whole);
+  const Advice two = advice_for(a, little);
+  ASSERT_TRUE(two.change);
+  EXPECT_THAT(two.change->flags, ElementsAre("--set learner.microbatches=2"));
+  EXPECT_TRUE(two.change->fits);
+  EXPECT_EQ(little.count, 1);
+
+  Believer much(0.2 * whole);
+  const Advice more = advice_for(a, much);
+  ASSERT_TRUE(more.change);
+  EXPECT_LE(much.count, 2);
+  EXPECT_THAT(more.change->flags[0], StartsWith("--set learner.microbatches="));
+  EXPECT_NE(more.change->flags[0], "--set learner.microbatches=2");
+}
+
+// What it says is so: the flags, given to the same command, make a step of that memory.
+TEST(Advice, FlagsGiveTheStepThatWasTried) {
+  const Asked a = asked("quickstart", "cpu:2", kManyRows);
+  const double memory = 0.3 * estimate_of(a);
+  Believer compiler(memory);
+  const Advice advice = advice_for(a, compiler);
+  ASSERT_TRUE(advice.change);
+  std::vector<Edit> edits = kManyRows;
+  for (const std::string& flag : advice.change->flags) {
+    ASSERT_THAT(flag, StartsWith("--set "));
+    const std::string field = flag.substr(6);
+    const size_t equals = field.find('=');
+    edits.push_back(SetField{field.substr(0, equals), field.substr(equals + 1)});
+  }
+  EXPECT_NEAR(estimate_of(asked("quickstart", "cpu:2", edits)), *advice.change->compiled_bytes, 1);
+  EXPECT_LE(*advice.change->compiled_bytes, memory);
+}
+
+TEST(Advice, CompilesTwoAtMostAndSaysWhatIsNearest) {
+  const Asked a = asked("quickstart", "cpu:1", kManyRows);
+  // Each compiled step turns out far larger than the estimate of the changed one.
+  const double memory = 0.8 * estimate_of(a);
+  int count = 0;
+  const CompileStep refuses = [&](const LoweredStep&) {
+    ++count;
+    CompileReport out{.device_memory_bytes = static_cast<int64_t>(memory)};
+    out.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(2 * memory)};
+    return out;
+  };
+  CompileReport before{.device_memory_bytes = static_cast<int64_t>(memory)};
+  before.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(memory / 0.8)};
+  const Advice advice = advise(a.request, a.resolved, a.target, before, refuses);
+  EXPECT_EQ(count, 2);
+  EXPECT_FALSE(advice.change);
+  EXPECT_EQ(advice.too_large.size(), 2u);
+  ASSERT_TRUE(advice.least);
+  EXPECT_THAT(to_text(advice), HasSubstr("does not fit either: --set learner.microbatches="));
+  EXPECT_THAT(to_text(advice), HasSubstr("what to change: no microbatches"));
+  EXPECT_EQ(to_json(advice)["change"], nullptr);
+}
+
+TEST(Advice, NothingFitsWhereTheStateIsTooLarge) {
+  const Asked a = asked("quickstart", "cpu:1", {});
+  Believer compiler(1 << 10);
+  const Advice advice = advice_for(a, compiler);
+  EXPECT_EQ(compiler.count, 0);
+  EXPECT_FALSE(advice.change);
+  EXPECT_TRUE(advice.least);
+}
+
+// A state that one device does not hold fits several, whose rule shares it.
+TEST(Advice, NamesTheNextMesh) {
+  const Asked a = asked("fuji-7B-v2", "gpu-H100-2",
+                        {SetField{"mesh", "data=2"}, SetField{"input.batch_size", "2"}});
+  const double whole = estimate_of(a);
+  Believer compiler(0.7 * whole);
+  const Advice advice = advice_for(a, compiler);
+  ASSERT_TRUE(advice.change);
+  EXPECT_THAT(advice.change->flags,
+              AnyOf(ElementsAre("--mesh fsdp=-1"), Each(StartsWith("--modify")),
+                    ElementsAre(StartsWith("--on gpu-H100-"))));
+}
+
+TEST(MemoryEstimate, CountsWhatIsDivided) {
+  const auto total = [](const std::string& on, const std::string& mesh) {
+    return estimate_memory(
+        lower_step(asked("fuji-test-v1", on, {SetField{"mesh", mesh}}).resolved.config,
+                   "fuji-test-v1", parse_target(on))
+            .program);
+  };
+  const MemoryEstimate one = total("cpu:1", ""), data = total("cpu:4", "data=4"),
+                       shared = total("cpu:4", "fsdp=4");
+  EXPECT_NEAR(data.argument_bytes, one.argument_bytes, 0.1 * one.argument_bytes);
+  EXPECT_LT(shared.argument_bytes, 0.5 * one.argument_bytes);
+  EXPECT_LT(data.temporary_bytes, 0.5 * one.temporary_bytes);
+  ASSERT_FALSE(one.largest.empty());
+  double sum = 0;
+  for (const TemporaryBuffer& buffer : one.largest) sum += static_cast<double>(buffer.bytes);
+  EXPECT_NEAR(sum, one.temporary_bytes, 0.01 * one.temporary_bytes + 64);
+  EXPECT_THAT(one.largest[0].layer, HasSubstr("decoder"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -30,23 +30,25 @@ Asked asked(const std::string& recipe, const std::string& on, std::vector<Edit> 
   return out;
 }
 
+CompileReport report_of(double memory, double bytes) {
+  CompileReport out;
+  out.device_memory_bytes = static_cast<int64_t>(memory);
+  out.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(bytes)};
+  return out;
+}
+
 // Reports that a step needs what is estimated, times `factor`.
 class Believer {
  public:
-  Believer(double memory, double factor = 1)
-      : memory_(static_cast<int64_t>(memory)), factor_(factor) {}
+  Believer(double memory, double factor = 1) : memory_(memory), factor_(factor) {}
   CompileReport operator()(const LoweredStep& step) {
     ++count;
-    CompileReport out{.device_memory_bytes = memory_};
-    const double bytes = factor_ * estimate_memory(step.program).total_bytes();
-    out.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(bytes)};
-    return out;
+    return report_of(memory_, factor_ * estimate_memory(step.program).total_bytes());
   }
   int count = 0;
 
  private:
-  int64_t memory_;
-  double factor_;
+  double memory_, factor_;
 };
 
 Advice advice_for(const Asked& a, Believer& compiler) {
@@ -108,12 +110,9 @@ TEST(Advice, CompilesTwoAtMostAndSaysWhatIsNearest) {
   int count = 0;
   const CompileStep refuses = [&](const LoweredStep&) {
     ++count;
-    CompileReport out{.device_memory_bytes = static_cast<int64_t>(memory)};
-    out.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(2 * memory)};
-    return out;
+    return report_of(memory, 2 * memory);
   };
-  CompileReport before{.device_memory_bytes = static_cast<int64_t>(memory)};
-  before.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(memory / 0.8)};
+  const CompileReport before = report_of(memory, memory / 0.8);
   const Advice advice = advise(a.request, a.resolved, a.target, before, refuses);
   EXPECT_EQ(count, 2);
   EXPECT_FALSE(advice.change);

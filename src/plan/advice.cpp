@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/text_table.h"
 #include "base/text/units.h"
 #include "config/find_slot.h"
 #include "config/walk.h"
@@ -233,6 +235,25 @@ std::string need_text(const Change& change, int64_t memory) {
                      bytes_text(memory), change.compiled_bytes ? "" : " by an estimate");
 }
 
+// Returns the mesh with half as many devices on fsdp and twice as many on data; empty if it has no
+// such axes.
+std::string with_half_of_fsdp(const std::string& text) {
+  Mesh mesh;
+  from_text(text, mesh);
+  const auto axis = [&](std::string_view name) {
+    return std::ranges::find_if(mesh.axes, [&](const MeshAxis& a) { return a.name == name; });
+  };
+  const auto fsdp = axis("fsdp");
+  if (fsdp == mesh.axes.end() || fsdp->size < 4 || fsdp->size % 2 != 0) return {};
+  fsdp->size /= 2;
+  if (const auto data = axis("data"); data != mesh.axes.end()) {
+    data->size *= 2;
+  } else {
+    mesh.axes.insert(mesh.axes.begin(), {.name = "data", .size = 2});
+  }
+  return to_text(mesh);
+}
+
 Json change_json(const std::optional<Change>& change) {
   if (!change) return nullptr;
   return {
@@ -285,13 +306,58 @@ std::string to_text(const Advice& a) {
                    need_text(*a.least, a.device_memory_bytes));
 }
 
+std::vector<std::string> mends_of(const CompileReport& report, const Trainer::Config& config) {
+  std::vector<std::string> out;
+  if (!report.collectives) return out;
+  std::map<std::string, int64_t> reduced;  // number of collectives, by what they stand for
+  for (const CollectiveRow& row : *report.collectives) {
+    if (row.kind == "all-reduce" && !row.implemented_kind.empty())
+      reduced[row.implemented_kind] += row.count;
+  }
+  const std::string halved = with_half_of_fsdp(report.mesh);
+  for (const auto& [kind, count] : reduced) {
+    if (halved.empty()) continue;
+    out.push_back(
+        fmt::format("for {} {}s that are all-reduces: --mesh {}, so that fewer devices "
+                    "share each parameter and its dims divide",
+                    grouped_digits(count), kind, halved));
+  }
+  constexpr double kMoreThanOnce = 1.25;
+  const bool gathers_again = std::ranges::any_of(
+      report.gathers, [](const ArgumentGathers& one) { return one.times > kMoreThanOnce; });
+  const int64_t parts = whole_number(config, "learner.microbatches");
+  const int64_t rows = whole_number(config, "learner.microbatch_rows");
+  if (gathers_again) {
+    out.push_back(
+        "for parameters that are gathered more than once in a pass: " +
+        (parts > 1
+             ? fmt::format("--set learner.microbatches={}, since each part gathers anew", parts / 2)
+         : rows > 0 ? fmt::format("--set learner.microbatch_rows={}, since each part gathers anew",
+                                  2 * rows)
+                    : "--modify \"SetRemat: {at: '**.layer', policy: SaveDots}\", which computes "
+                      "fewer products again"));
+  }
+  for (const std::string& finding : report.findings) {
+    if (!finding.starts_with("the compiler recomputes")) continue;
+    out.push_back(
+        fmt::format("for what the compiler computes again: --set {}, which needs less "
+                    "memory",
+                    rows > 1 ? fmt::format("learner.microbatch_rows={}", rows / 2)
+                             : fmt::format("learner.microbatches={}", 2 * parts)));
+  }
+  return out;
+}
+
 std::string to_text(const AdvisedReport& advised) {
-  return to_text(advised.report) + (advised.advice ? to_text(*advised.advice) : "");
+  std::string out = to_text(advised.report);
+  for (const std::string& mend : advised.mends) out += "try " + mend + "\n";
+  return out + (advised.advice ? to_text(*advised.advice) : "");
 }
 
 Json to_json(const AdvisedReport& advised) {
   Json out = to_json(advised.report);
   out["advice"] = advised.advice ? to_json(*advised.advice) : Json(nullptr);
+  out["mends"] = advised.mends;
   return out;
 }
 

@@ -164,5 +164,39 @@ TEST(MemoryEstimate, CountsWhatIsDivided) {
   EXPECT_THAT(one.largest[0].layer, HasSubstr("decoder"));
 }
 
+TEST(Mends, NameAChangeForEachKindOfFault) {
+  CompileReport r = report_of(1e9, 1e8);
+  r.mesh = "fsdp=8";
+  r.collectives = {{.kind = "all-reduce",
+                    .axes = {"fsdp"},
+                    .layer = "model/emb",
+                    .op = "gather",
+                    .implemented_kind = "all-gather",
+                    .arguments = {},
+                    .count = 6000},
+                   {.kind = "all-reduce",
+                    .axes = {"fsdp"},
+                    .layer = "model/lm_head",
+                    .op = "gather",
+                    .implemented_kind = "all-gather",
+                    .arguments = {},
+                    .count = 416}};
+  Trainer::Config config = asked("quickstart", "cpu:1", {}).resolved.config;
+  EXPECT_THAT(mends_of(r, config),
+              ElementsAre("for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4, so "
+                          "that fewer devices share each parameter and its dims divide"));
+  r.collectives->clear();
+  EXPECT_THAT(mends_of(r, config), ElementsAre());
+  r.gathers = {{.argument = 0, .times = 3}};
+  EXPECT_THAT(mends_of(r, config), ElementsAre(HasSubstr("SetRemat")));
+  config = asked("quickstart", "cpu:1", {SetField{"learner.microbatches", "4"}}).resolved.config;
+  EXPECT_THAT(mends_of(r, config), ElementsAre(HasSubstr("--set learner.microbatches=2")));
+  r.gathers.clear();
+  r.findings = {"the compiler recomputes 3 instructions because memory is short: 3 fusion"};
+  EXPECT_THAT(mends_of(r, config), ElementsAre(HasSubstr("--set learner.microbatches=8")));
+  EXPECT_THAT(to_text(AdvisedReport{.report = r, .mends = mends_of(r, config)}),
+              HasSubstr("\ntry for what the compiler computes again: --set"));
+}
+
 }  // namespace
 }  // namespace axle

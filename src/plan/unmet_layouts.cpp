@@ -21,9 +21,12 @@ void collect(const Region& graph, const Mesh& mesh, std::set<std::string>& lines
       const int64_t over = num_parts(wanted.dims[d], mesh), into = num_parts(given.dims[d], mesh);
       lines.insert(
           fmt::format("{}: expected dim {} of {} to divide over {} = {} devices, got {}; it is "
-                      "divided into {}, so groups of {} devices do the same work",
+                      "divided into {}, so groups of {} devices do the same work{}",
                       op->scope && !op->scope->empty() ? *op->scope : "program", d, to_text(shape),
-                      to_text(wanted.dims[d]), over, shape[d], into, over / into));
+                      to_text(wanted.dims[d]), over, shape[d], into, over / into,
+                      wanted.dims[d].size() == 1 && into > 1
+                          ? fmt::format("; a mesh with {}={} divides it", wanted.dims[d][0], into)
+                          : ""));
     }
   }
 }

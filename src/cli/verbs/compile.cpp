@@ -70,6 +70,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
       options.save.empty() ? compile_step(step) : compile_and_save_step(step, options.save);
   report.resolution = resolved.report;
   AdvisedReport advised{.report = std::move(report)};
+  advised.mends = mends_of(advised.report, resolved.config);
   if (advised.report.fits() == false) {
     report_to_stderr("the step does not fit; trying what would make it fit");
     const CompileStep compile = [](const LoweredStep& changed) { return compile_step(changed); };

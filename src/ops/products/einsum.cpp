@@ -367,7 +367,8 @@ class Products {
     const auto place = [&](Subset of) {
       return static_cast<size_t>(std::ranges::find(live, of) - live.begin());
     };
-    const auto [first, second] = std::minmax(place(rest), place(part));
+    const size_t first = std::min(place(rest), place(part)),
+                 second = std::max(place(rest), place(part));
     out.push_back({first, second});
     live[first] = set;
     live.erase(live.begin() + static_cast<ptrdiff_t>(second));

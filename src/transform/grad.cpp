@@ -54,7 +54,7 @@ void check_tangents(const Values& arguments, const Values& tangents) {
                 arguments);
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!tangents[i]) continue;
+    if (!static_cast<bool>(tangents[i])) continue;
     if (!is_differentiable(arguments[i].dtype())) {
       shape_error("jvp",
                   fmt::format("expected no tangent for argument {} of {}, got {}; integers have no "

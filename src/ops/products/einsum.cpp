@@ -314,10 +314,11 @@ class Products {
     terms_.erase(terms_.begin() + static_cast<ptrdiff_t>(pair.second));
   }
 
-  // The pair whose product is the smallest, compared with its operands.
+  // The pair whose product is the smallest, compared with its operands; of several, the cheapest.
   Pair next_best() const {
     Pair best{0, 1};
-    double least = std::numeric_limits<double>::infinity();
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    std::pair<double, double> least{kInfinity, kInfinity};
     for (size_t i = 0; i < terms_.size(); ++i) {
       for (size_t j = i + 1; j < terms_.size(); ++j) {
         std::vector<const Labels*> others;
@@ -325,8 +326,9 @@ class Products {
           if (k != i && k != j) others.push_back(&terms_[k].labels);
         }
         const Labels &a = terms_[i].labels, &b = terms_[j].labels;
-        const double growth = elements(needed({&a, &b}, others)) - elements(a) - elements(b);
-        if (growth < least) least = growth, best = {i, j};
+        const std::pair<double, double> score{
+            elements(needed({&a, &b}, others)) - elements(a) - elements(b), cost(a, b)};
+        if (score < least) least = score, best = {i, j};
       }
     }
     return best;

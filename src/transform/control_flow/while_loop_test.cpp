@@ -112,7 +112,7 @@ struct Looping {
 Tensor powers(const Loop& loop, const Tensor& x, const Tensor& limit) {
   return loop(
       [&](const Values& c) { return c[0] <= limit; },
-      [&](const Values& c) { return Values{c[0] * 2 + sin(c[0] * x) * 0.1 + limit * 0.01}; },
+      [&](const Values& c) { return Values{c[0] * 2 + sin(c[0] * x) * 0.125 + limit * 0.0078125}; },
       {x * x + 1})[0];
 }
 const std::vector<Looping>& looping() {
@@ -120,11 +120,11 @@ const std::vector<Looping>& looping() {
       {"alone", [](const Loop& l, const Values& v) { return Values{powers(l, v[0], v[1])}; }},
       {"between other ops",
        [](const Loop& l, const Values& v) {
-         return Values{exp(powers(l, sin(v[0]), v[1]) * 0.1) * v[0], v[1] * 3};
+         return Values{exp(powers(l, sin(v[0]), v[1]) * 0.125) * v[0], v[1] * 3};
        }},
       {"two in a row",
        [](const Loop& l, const Values& v) {
-         return Values{powers(l, powers(l, v[0], v[1]) * 0.1, v[1] + v[0])};
+         return Values{powers(l, powers(l, v[0], v[1]) * 0.125, v[1] + v[0])};
        }},
       {"a carry that becomes active",
        [](const Loop& l, const Values& v) {
@@ -137,7 +137,7 @@ const std::vector<Looping>& looping() {
       {"in a scan",
        [](const Loop& l, const Values& v) {
          const auto step = [&](const Values& carry, const Values&) {
-           return ScanResult{{powers(l, carry[0] * 0.1, v[1])}, {carry[0]}};
+           return ScanResult{{powers(l, carry[0] * 0.125, v[1])}, {carry[0]}};
          };
          const ScanResult out = scan(step, {v[0]}, {}, 3);
          return Values{out.carry[0], sum(out.ys[0])};
@@ -162,7 +162,7 @@ const std::vector<Looping>& looping() {
        [](const Loop& l, const Values& v) {
          return l([&](const Values& c) { return c[0] < v[2]; },
                   [&](const Values& c) {
-                    return Values{c[0] + 1, powers(l, c[1] * 0.1, v[1])};
+                    return Values{c[0] + 1, powers(l, c[1] * 0.125, v[1])};
                   },
                   {scalar(0, DType::kI32), v[0]});
        }},

@@ -132,7 +132,10 @@ Linearized linearize_while_pullback(const OpNode& op, const Values& inputs,
                                     const std::vector<bool>& active) {
   const auto& a = op.attrs<WhilePullbackAttributes>();
   const auto num_operands = std::ssize(a.active);
-  const bool is_linear = std::count(active.begin(), active.begin() + num_operands, true) == 0;
+  // jvp moves the cotangents alone. There the operands look active where a barrier ties them to
+  // the cotangents, as remat does, but they do not move.
+  const bool is_linear = TransposedOnly::is_on() ||
+                         std::count(active.begin(), active.begin() + num_operands, true) == 0;
   auto pullback = [&op, inputs, is_linear](const Values& of_operands) {
     if (!is_linear) fail_reverse(op);
     const Loop& loop = op.attrs<WhilePullbackAttributes>().loop;

@@ -125,7 +125,8 @@ const CLI::App& CommandLine::parsed() const {
 
 void CommandLine::check_extras() const {
   for (const CLI::App* app = &parsed(); app; app = app->get_parent()) {
-    const auto extras = app->remaining();
+    auto extras = app->remaining();
+    std::erase(extras, "--");  // ends the flags
     if (!extras.empty()) fail_unexpected(*app, extras.front());
   }
 }

@@ -121,12 +121,17 @@ std::string bash_script(const std::vector<Command>& commands) {
   }
   return fmt::format(
       R"sh(_axle() {{
-  local word whole="" flag="" command="" words="" i
+  local word whole="" flag="" command="" words="" glued="" i
   local -a typed
   typed=()
   for ((i = 1; i <= COMP_CWORD; i++)); do
     word=${{COMP_WORDS[i]}}
-    if [[ -n $BASH_VERSION && $i -gt 1 && ( $word == [=:]* || $whole == *[=:] ) ]]; then
+    glued=""
+    if [[ -n $BASH_VERSION && $i -gt 1 ]]; then
+      case "$word" in "="* | ":"*) glued=1 ;; esac
+      case "$whole" in *"=" | *":") glued=1 ;; esac
+    fi
+    if [[ -n $glued ]]; then
       whole+=$word
     else
       [[ $i -eq 1 ]] || typed+=("$whole")

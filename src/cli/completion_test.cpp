@@ -199,8 +199,8 @@ TEST(Candidates, OfSetFollowTheFlagsBefore) {
               testing::ElementsAre("--set=model.decoder.output_norm=RMSNorm"));
   // A class that a flag puts there has its own fields and slots.
   EXPECT_THAT(found({"train", "quickstart", "--set", "learner.optimizer=Muon", "--set",
-                     "learner.optimizer.nes"}),
-              testing::ElementsAre("learner.optimizer.nesterov="));
+                     "learner.optimizer.iter"}),
+              testing::ElementsAre("learner.optimizer.iterations="));
   EXPECT_THAT(found({"train", "quickstart", "--set", "layer_summaries="}),
               testing::ElementsAre("layer_summaries=true", "layer_summaries=false"));
   EXPECT_THAT(found({"train", "quickstart", "--set", "model.decoder.lm_head=n"}),

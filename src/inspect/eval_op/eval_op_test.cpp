@@ -142,7 +142,7 @@ TEST_F(EvalOp, ResultsAreReadBack) {
 TEST_F(EvalOp, ComplexNumbersOfAShapeAreNestedOrInOneList) {
   const auto read = [&](const std::string& shape, const std::string& values) {
     const auto out =
-        run("{function: real, inputs: {x: {dtype: c64" +
+        run("{function: real, inputs: {z: {dtype: c64" +
             (shape.empty() ? "" : ", shape: " + shape) + ", values: " + values + "}}}");
     return out.at("out0");
   };
@@ -159,7 +159,7 @@ TEST_F(EvalOp, ComplexNumbersOfAShapeAreNestedOrInOneList) {
   EXPECT_EQ(read("[2, 2]", "5"), HostTensor({2, 2}, {5.f, 5.f, 5.f, 5.f}));
   EXPECT_EQ(read("[2]", "[1, 2]"), vector({1, 2}));
   EXPECT_EQ(read("[]", "[1, 2]"), HostTensor::scalar(1.f));
-  EXPECT_THAT(error("{function: real, inputs: {x: {dtype: c64, shape: [2, 2], values: "
+  EXPECT_THAT(error("{function: real, inputs: {z: {dtype: c64, shape: [2, 2], values: "
                     "[[1, 2], [3, 4], [5, 6]]}}}"),
               HasSubstr("values: expected 4 or 1 for all, got 3"));
 }

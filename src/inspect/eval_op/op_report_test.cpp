@@ -23,8 +23,8 @@ TEST(OpResults, AreInTheOrderOfTheirNumbers) {
   Tree<HostTensor> results;
   for (int i = 0; i < 12; ++i) results.emplace(fmt::format("a/out{}", i), op_numbers({1}));
   std::vector<std::string> names, expected;
-  for (const auto& row : to_json(OpResults{.tensors = results})["results"])
-    names.push_back(row["name"]);
+  const auto json = to_json(OpResults{.tensors = results});
+  for (const auto& row : json["results"]) names.push_back(row["name"]);
   for (int i = 0; i < 12; ++i) expected.push_back(fmt::format("a/out{}", i));
   EXPECT_EQ(names, expected);
   const std::string text = to_text(OpResults{.tensors = results});
@@ -68,8 +68,9 @@ TEST_F(CompareOp, TensorsAreInTheOrderOfTheirNumbers) {
 }
 
 TEST_F(CompareOp, DifferencesAreNamedWithTheirPlace) {
-  const OpReport report = compare("{function: neg, tolerance: bitwise}",
-                                  {{"out0", op_numbers({1, 2})}}, {{"out0", op_numbers({1, 2.5f})}});
+  const OpReport report =
+      compare("{function: neg, tolerance: bitwise}", {{"out0", op_numbers({1, 2})}},
+              {{"out0", op_numbers({1, 2.5f})}});
   EXPECT_FALSE(report.agrees());
   EXPECT_THAT(to_text(report), HasSubstr("bitwise    differs at [1]: 2 instead of 2.5"));
 }

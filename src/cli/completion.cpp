@@ -139,6 +139,7 @@ std::string bash_script(const std::vector<Command>& commands) {
     fi
   done
   typed+=("$whole")
+  _axle_typed=$whole
   if [[ $whole == --?*=* ]]; then flag=${{whole%%=*}}; fi
   for word in "${{typed[@]}}"; do
     case "$command $word" in
@@ -161,20 +162,26 @@ std::string bash_script(const std::vector<Command>& commands) {
         --backend) words="{}" ;;
         {}) words="" ;;
       esac
-      COMPREPLY=($(compgen -P "$ahead" -W "$words" -- "${{whole#"$ahead"}}"))
+      whole=${{whole#$ahead}}
+      COMPREPLY=($(compgen -P "$ahead" -W "$words" -- "$whole"))
       ;;
   esac
-  if [[ -n $BASH_VERSION ]]; then
-    local before=""
-    if [[ $whole == *[=:]* ]]; then before=${{whole%"${{whole##*[=:]}}"}}; fi
-    COMPREPLY=("${{COMPREPLY[@]#"$before"}}")
-    if [[ ${{COMPREPLY[0]}} == *[.=] ]]; then compopt -o nospace 2> /dev/null; fi
-  fi
 }}
 )sh",
       known, words, backends(),
       join(std::vector<std::string>(with_value.begin(), with_value.end()), " | "));
 }
+
+// bash replaces what stands behind the last '=' or ':' of a word.
+constexpr std::string_view kBashEnd = R"sh(_axle_bash() {
+  local _axle_typed=""
+  _axle
+  local before=${_axle_typed%"${_axle_typed##*[=:]}"}
+  if [[ -n $before ]]; then COMPREPLY=("${COMPREPLY[@]#"$before"}"); fi
+  if [[ ${COMPREPLY[0]} == *[.=] ]]; then compopt -o nospace 2> /dev/null; fi
+}
+complete -o default -F _axle_bash axle
+)sh";
 
 // In a file called _axle in a folder of $fpath, zsh runs the script at the first completion.
 constexpr std::string_view kZshBegin = R"sh(#compdef axle
@@ -188,18 +195,15 @@ constexpr std::string_view kZshEnd = R"sh(_axle_zsh() {
   case $flag in
     --set | --modify | --on)
       local -a found
-      found=(${(f)" $("${(Q)words[1]}" completion zsh-- "${(@Q)words[2,CURRENT]}" 2 >
-                                     / dev / null) "})
-                                     compadd -
-                                     Q - S '' --${(M)found : # * [.= ]} compadd -
-                                     Q-- ${found : # * [.= ]};
-;
-    *) _bash_complete -o default -F _axle ;
-    ;
-    esac
-    }
-    compdef _axle_zsh axle if [[${funcstack[1]} == _axle]];
-    then _axle_zsh; fi
+      found=(${(f)"$("${(Q)words[1]}" completion zsh -- "${(@Q)words[2,CURRENT]}" 2> /dev/null)"})
+      compadd -Q -S '' -- ${(M)found:#*[.=]}
+      compadd -Q -- ${found:#*[.=]}
+      ;;
+    *) _bash_complete -o default -F _axle ;;
+  esac
+}
+compdef _axle_zsh axle
+if [[ ${funcstack[1]} == _axle ]]; then _axle_zsh; fi
 )sh";
 
 std::string quoted(std::string text) {
@@ -263,7 +267,7 @@ end
 std::string completion_script(std::string_view shell, const CLI::App& program) {
   std::vector<Command> commands;
   collect(program, {}, commands);
-  if (shell == "bash") return bash_script(commands) + "complete -o default -F _axle axle\n";
+  if (shell == "bash") return fmt::format("{}{}", bash_script(commands), kBashEnd);
   if (shell == "zsh") return fmt::format("{}{}{}", kZshBegin, bash_script(commands), kZshEnd);
   if (shell == "fish") return fish_script(commands);
   throw ConfigError(fmt::format("SHELL: expected one of {}, got '{}'{}",

@@ -48,7 +48,7 @@ struct Shell {
 
 const Shell kShells[] = {
     {"bash", R"(bash --norc --noprofile -c 'source "$SCRIPT" || exit
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _axle; printf "%s\n" "${COMPREPLY[@]}"' bash)"},
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _axle_bash; printf "%s\n" "${COMPREPLY[@]}"' bash)"},
     {"zsh", R"(zsh -f -c 'autoload -Uz compinit; compinit -D; source "$SCRIPT" || exit
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compgen -F _axle -- "$@[-1]"' zsh)"},
     {"fish", R"(fish --no-config -c 'source "$SCRIPT" || exit
@@ -167,7 +167,7 @@ TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
   const std::string shell = GetParam().name;
   const std::string field = "model.decoder.output_norm=";
   std::vector<std::string> found =
-      complete(as_split(shell, {"axle", "train", "quickstart", "--set", field + "L"}));
+      complete(as_split(shell, {"axle", "train", "quickstart", "--set", field + "La"}));
   for (std::string& one : found) {
     if (one.starts_with(field)) one.erase(0, field.size());
   }

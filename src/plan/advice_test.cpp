@@ -154,8 +154,9 @@ TEST(MemoryEstimate, CountsWhatIsDivided) {
   };
   const MemoryEstimate one = total("cpu:1", ""), data = total("cpu:4", "data=4"),
                        shared = total("cpu:4", "fsdp=4");
-  EXPECT_NEAR(data.argument_bytes, one.argument_bytes, 0.1 * one.argument_bytes);
-  EXPECT_LT(shared.argument_bytes, 0.5 * one.argument_bytes);
+  // Rows of the batch are divided over both meshes, the state over one.
+  EXPECT_GT(data.argument_bytes, 0.6 * one.argument_bytes);
+  EXPECT_LT(shared.argument_bytes, 0.6 * data.argument_bytes);
   EXPECT_LT(data.temporary_bytes, 0.5 * one.temporary_bytes);
   ASSERT_FALSE(one.largest.empty());
   double sum = 0;

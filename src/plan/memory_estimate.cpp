@@ -88,8 +88,10 @@ class RegionMemory {
       const bool is_stored = !op.inputs.empty() && !is_view(op) && is_used &&
                              (is_stored_for(op) || is_read_whole_.contains(results[i]));
       if (is_stored) {
-        held_[{&op, i}] =
+        const double bytes =
             static_cast<double>(op.outputs[i].num_bytes()) / std::max(of_results[i], 1.0);
+        held_[{&op, i}] = bytes;
+        held_bytes_ += bytes;
       }
     }
     const double now = held_bytes_ + inside.bytes;

@@ -46,7 +46,8 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
 
 Trainer::Config language_model(const LanguageModel& m) {
   MeshRules rules = m.mesh_rules;
-  std::ranges::move(gpu_host_rules(m.seq_len), std::back_inserter(rules));
+  if (m.tokens_per_batch > kTokensOfGpu)
+    std::ranges::move(gpu_host_rules(m.seq_len), std::back_inserter(rules));
   Decoder::Config decoder = m.decoder;
   decoder.emb.options.init =
       Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});

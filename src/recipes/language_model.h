@@ -36,7 +36,8 @@ struct LanguageModel {
 
 /// Returns a config with AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 /
 /// fan_in), the embedding ~ N(0, 1 / fan_out), and bf16 products over f32 parameters. The text
-/// comes from `--data`. gpu_host_rules() come after the rules of `m`.
+/// comes from `--data`. Where one GPU cannot compute a batch at once, gpu_host_rules() come after
+/// the rules of `m`.
 Trainer::Config language_model(const LanguageModel& m);
 
 /// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated

@@ -186,9 +186,9 @@ TEST(Resolve, RulesThatComeTooLateAreSaid) {
 }
 
 TEST(Resolve, NoMatchingRuleIsSaid) {
-  const Resolved b200 = resolve_config({.recipe = kRuled, .machine = "gpu-B200-8"});
+  const Resolved b200 = resolve_config({.recipe = kRuled, .machine = "gpu-B200-16"});
   EXPECT_THAT(to_text(b200.report),
-              HasSubstr("no mesh rule matches gpu-B200-8; the config is unchanged (rules: tpu-"));
+              HasSubstr("no mesh rule matches gpu-B200-16; the config is unchanged (rules: tpu-"));
   EXPECT_EQ(to_text(resolve_config({.recipe = "quickstart", .machine = "gpu-B200-8"}).report), "");
 }
 

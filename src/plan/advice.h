@@ -43,8 +43,8 @@ using CompileStep = std::function<CompileReport(const LoweredStep&)>;
 Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
               const CompileReport& report, const CompileStep& compile);
 
-/// Returns, for each kind of thing that the report finds fault with, the change that is the first to
-/// try: "for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4, ...". Not compiled.
+/// Returns, for each kind of thing that the report finds fault with, the change that is the first
+/// to try: "for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4, ...". Not compiled.
 std::vector<std::string> mends_of(const CompileReport& report, const Trainer::Config& config);
 
 /// A report with advice; none: the step fits, or that is not known.

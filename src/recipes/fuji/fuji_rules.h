@@ -21,8 +21,8 @@ struct FujiRules {
 /// Returns the rules. Only they differ between machines. Whole slices of v5e and v6e have 256
 /// chips. On v5p and v6e, parameters are sharded over a part of the torus: over more chips, the
 /// compiler sums gradients of some shapes by all-reduce, which sends twice as much as
-/// reduce-scatter. On GPUs, parameters are sharded over the fewest nodes that can hold them; one GPU
-/// and a host of eight compute a batch in parts.
+/// reduce-scatter. On GPUs, parameters are sharded over the fewest nodes that can hold them; one
+/// GPU and a host of eight compute a batch in parts.
 MeshRules fuji_rules(const FujiRules& r);
 
 }  // namespace axle

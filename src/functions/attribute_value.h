@@ -30,7 +30,8 @@ Scalar scalar_from_text(std::string_view text);
 double double_from_text(std::string_view text);
 /// Reads a tensor {dtype: f32, shape: [2, 2], values: [1, 2, 3, 4]}. The values may be nested
 /// lists, which then give the shape, or one list in row-major order beside a shape. A complex
-/// number is a list [real, imaginary] or a real number. Without a dtype it is f32. Throws ConfigError.
+/// number is a list [real, imaginary] or a real number. Without a dtype it is f32. Throws
+/// ConfigError.
 HostTensor tensor_from(const nlohmann::ordered_json& value);
 /// Reads the shape of a tensor that exists. Throws ConfigError for sizes below 0 and for more
 /// elements than any tensor has.

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <typeinfo>
+
 #include "base/error.h"
 #include "base/hash.h"
+#include "config/class_call.h"
 #include "nn/layer.h"
 #include "ops/random/random.h"
 
@@ -32,7 +36,8 @@ Invocation& Invocation::current() {
   return *g_invocation;
 }
 
-Invocation::Frame::Frame(const Layer& layer) : name_(layer.path()) {
+Invocation::Frame::Frame(const Layer& layer)
+    : name_(layer.path()), layer_(layer), num_exceptions_(std::uncaught_exceptions()) {
   Invocation& inv = current();
   if (inv.options_.decoding) layer.check_decoding();
   const FrameState& caller = inv.frames_.back();
@@ -42,7 +47,11 @@ Invocation::Frame::Frame(const Layer& layer) : name_(layer.path()) {
   if (frame.call_index > 0) frame.path += fmt::format("#{}", frame.call_index);
   inv.frames_.push_back(std::move(frame));
 }
-Invocation::Frame::~Frame() { current().frames_.pop_back(); }
+Invocation::Frame::~Frame() {
+  current().frames_.pop_back();
+  if (std::uncaught_exceptions() > num_exceptions_)
+    note_failed_call(typeid(layer_), layer_.config_path());
+}
 
 const Tensor& Invocation::parameter(const std::string& path) const {
   const auto it = parameters_.find(path);

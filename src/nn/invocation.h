@@ -80,6 +80,8 @@ class Invocation {
 
    private:
     NameScope name_;
+    const Layer& layer_;
+    int num_exceptions_;
   };
 
   const Tree<Tensor>& parameters() const { return parameters_; }

@@ -44,8 +44,8 @@ class CheckpointVerbs : public ::testing::Test {
     return out;
   }
   Tree<HostTensor> exported(const Arguments& more) {
-    const Ran ran =
-        run_axle(joined({"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"}, more));
+    const Ran ran = run_axle(joined(
+        {"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors", "--overwrite"}, more));
     EXPECT_EQ(ran.code, 0) << ran.err;
     return load_safetensors(dir_ / "out.safetensors");
   }
@@ -102,9 +102,20 @@ TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
                            "; name another\n");
   }
   EXPECT_EQ(ls({"--step", "10"}).code, 0);
-  // A new file may stand beside them, and be written again.
-  for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "run/weights"}).code, 0);
+  // A new file may stand beside them, and be written again if that is asked for.
+  const std::string beside = dir_ / "run/weights";
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", beside}).code, 0);
+  const std::string first = read_file(beside);
+  const Ran again = run_axle({"checkpoint", "export", dir_ / "run", beside, "--step", "2"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_EQ(again.err, "axle: FILE: expected a new file, got " + beside +
+                           ", which exists; name another, or replace it with --overwrite\n");
+  EXPECT_EQ(read_file(beside), first);
+  EXPECT_EQ(
+      run_axle({"checkpoint", "export", dir_ / "run", beside, "--step", "2", "--overwrite"}).code,
+      0);
+  EXPECT_NE(read_file(beside), first);
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", "/dev/null"}).code, 0);
   // The manifest of another program makes no checkpoint.
   make_directories(dir_ / "web/out");
   replace_file(dir_ / "web/manifest.json", "{}");

@@ -205,9 +205,9 @@ void apply_modify(const RecipeFileEntry& entry, Trainer::Config& config, Resolve
 
 RecipeFile read_recipe_file(const std::string& path) {
   if (!path_exists(path))
-    throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
+    throw ConfigError(fmt::format("{}: expected a config file, got {}", path, nothing_at(path)));
   return parse_recipe_file(
-      storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); }), path);
+      storage_error_as<ConfigError>([&] { return read_stream(path, kMaxConfigBytes); }), path);
 }
 
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source) {

@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kNone = "(none)";
+constexpr const char* kNoField = "(none)";
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool is_run(const fs::path& dir) {
@@ -51,14 +51,14 @@ std::vector<fs::path> runs_in(const fs::path& dir) {
   return out;
 }
 
-void add_fields(const Json& value, const std::string& path,
+void add_config_fields(const Json& value, const std::string& path,
                 std::map<std::string, std::string>& out) {
   if (value.is_object()) {
     for (const auto& [key, inner] : value.items())
-      add_fields(inner, key == "class" ? path : join_config_path(path, key), out);
+      add_config_fields(inner, key == "class" ? path : join_config_path(path, key), out);
   } else if (value.is_array()) {
     for (size_t i = 0; i < value.size(); ++i)
-      add_fields(value[i], fmt::format("{}[{}]", path, i), out);
+      add_config_fields(value[i], fmt::format("{}[{}]", path, i), out);
   } else {
     out[path] = value.is_string() ? value.get<std::string>() : value.dump();
   }
@@ -97,7 +97,7 @@ RunSummary summary_of(const fs::path& dir) {
   out.tokens_per_sec = median(std::move(speeds));
   const fs::path config = config_file_of(dir);
   if (path_exists(config))
-    add_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "", out.config);
+    add_config_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "", out.config);
   return out;
 }
 
@@ -112,7 +112,7 @@ std::map<std::string, std::vector<std::string>> differences_of(
     std::vector<std::string> values;
     for (const RunSummary& run : runs) {
       const auto it = run.config.find(path);
-      values.push_back(it == run.config.end() ? kNone : it->second);
+      values.push_back(it == run.config.end() ? kNoField : it->second);
     }
     if (std::ranges::count(values, values.front()) != std::ssize(values))
       out.emplace(path, std::move(values));
@@ -132,11 +132,11 @@ void add_cells(const RunSummary& run, const std::string& split, std::vector<std:
                     : "-");
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json finite_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json curve_json(const LossCurve& curve) {
-  return {{"last", number(curve.last)},
-          {"best", number(curve.best)},
+  return {{"last", finite_json(curve.last)},
+          {"best", finite_json(curve.best)},
           {"best_step", std::isfinite(curve.best) ? Json(curve.best_step) : Json(nullptr)}};
 }
 

@@ -42,7 +42,7 @@ void each_transform(const List& before, const List& after, F&& fn) {
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
-  attempt(scope, [&] { trained_ = without_frozen(scope); });
+  trained_ = without_frozen(scope);
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
   const auto build = [&](const std::vector<Child<GradientTransform>>& configs,
@@ -64,16 +64,19 @@ Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
 
 Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   const std::string frozen = field_path(scope, "frozen");
-  const auto kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained"));
+  std::set<std::string, std::less<>> kept;
   Tree<ParamSpec> rest = params_;
-  for (const std::string& path : matching_paths(params_, cfg_.frozen, frozen)) {
-    if (!kept.contains(path)) rest.erase(path);
-  }
-  if (rest.empty() && !params_.empty()) {
+  attempt(scope,
+          [&] { kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained")); });
+  attempt(scope, [&] {
+    for (const std::string& path : matching_paths(params_, cfg_.frozen, frozen)) {
+      if (!kept.contains(path)) rest.erase(path);
+    }
+    if (!rest.empty() || params_.empty()) return;
     throw ConfigError(fmt::format(
         "{}: expected parameters that are left to train, got patterns that match all {}", frozen,
         params_.size()));
-  }
+  });
   return rest;
 }
 

@@ -51,7 +51,7 @@ void* ChildSlot::build_part_as(const Building& building, const Scope& scope) con
   } catch (const UnbuiltPart&) {
     // The part's own mistake is noted.
   }
-  if (construction.num_noted() == num_before) return built;
+  if (construction.num_noted() == num_before || construction.keeps_unsound()) return built;
   building.destroy(built);
   return nullptr;
 }

@@ -109,7 +109,7 @@ void for_each_line(const FileReader& file, Fn&& fn) {
   if (extent.begin < offset) finish(line, offset);
 }
 
-void copy(const FileReader& file, const Extent& extent, FileWriter& to) {
+void copy_extent(const FileReader& file, const Extent& extent, FileWriter& to) {
   std::vector<char> piece(kPieceBytes);
   for (int64_t at = extent.begin; at < extent.end;) {
     const auto size = static_cast<size_t>(
@@ -203,7 +203,7 @@ RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t l
   const bool is_whole = kept.size() == 1 && kept[0].begin == 0 && kept[0].end == file.size();
   if (file.size() == 0 || (is_whole && ends_a_line)) return out;
   write_atomically(path, [&](FileWriter& to) {
-    for (const Extent& extent : kept) copy(file, extent, to);
+    for (const Extent& extent : kept) copy_extent(file, extent, to);
     if (!ends_a_line) to.write("\n");
   });
   return out;

@@ -1,5 +1,6 @@
 // Tests `config show`, `list`, `diff` and `check`: resolution as the user sees it.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -242,6 +243,24 @@ TEST(ConfigVerbs, ModifyNamesItsMistakes) {
                       "SetRemat: {at: x, \"@allow_none\": true}"})
                 .code,
             0);
+}
+
+TEST_F(ConfigFile, MayBeAPipe) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string text = "recipe: quickstart\nset: {seed: 17}\n";
+  ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  EXPECT_EQ(resolved("seed", {"--config", "/dev/fd/" + std::to_string(ends[0])}, ""), "17");
+  ::close(ends[0]);
+}
+
+TEST_F(ConfigFile, SaysWhatElseAFileIs) {
+  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
+              HasSubstr("FILE:1: expected YAML, got a git-LFS pointer; `git lfs pull` fetches"));
+  EXPECT_THAT(error_of("<!DOCTYPE html>\n<html>\n"), HasSubstr("FILE:1: expected YAML, got an HTML"));
+  EXPECT_THAT(error_of("\x1f\x8b\x08"), HasSubstr("FILE:1: expected YAML, got gzip"));
+  EXPECT_THAT(error_of("GGUF\3"), HasSubstr("FILE:1: expected YAML, got a GGUF file"));
 }
 
 // Each optimizer of docs/learner.md takes the place of another one by its name alone.

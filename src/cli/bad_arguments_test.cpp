@@ -83,6 +83,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"import llama2c", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", dir_ / "new"}},
         {"params", recipe},
         {"plugin fetch", {"nowhere"}},
+        {"runs", {dir_ / "model"}},
         {"train", training},
     };
     const auto it = commands.find(verb);

@@ -15,7 +15,8 @@ class MisspeltState final : public Optimizer {
   Tree<ParamSpec> state_specs() const override { return zero_state_specs(params_, "m"); }
   UpdateOutputs update(const UpdateInputs& in) const override {
     UpdateOutputs out{.metrics = {{"learning_rate", scalar(1e-3)}}};
-    for (const auto& [path, unused] : in.gradients) out.updates.emplace(path, -1e-3 * in.state.at("mm/" + path));
+    for (const auto& [path, unused] : in.gradients)
+      out.updates.emplace(path, -1e-3 * in.state.at("mm/" + path));
     return out;
   }
 

@@ -130,12 +130,11 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
   check_host_allocation(path, "its text", total_bytes(paths_));
   for (const std::string& file : paths_) read(file);
   if (documents_.empty()) {
-    const bool has_folder = std::ranges::any_of(
-        named, [](const std::string& name) { return directory_exists(name); });
-    throw DataError(fmt::format("{}: expected text{}, got no document{}{}",
-                                is_one ? path : join(named, ", "),
-                                has_folder ? " in *.txt files" : "",
-                                skipped_.count > 0 ? "; " : "", to_text(skipped_)));
+    const bool has_folder =
+        std::ranges::any_of(named, [](const std::string& name) { return directory_exists(name); });
+    throw DataError(fmt::format(
+        "{}: expected text{}, got no document{}{}", is_one ? path : join(named, ", "),
+        has_folder ? " in *.txt files" : "", skipped_.count > 0 ? "; " : "", to_text(skipped_)));
   }
 }
 
@@ -163,10 +162,12 @@ void TextSource::add_folder(const std::filesystem::path& folder,
     const auto end =
         is_link ? std::filesystem::canonical(entry, error) : canonical / entry.filename();
     if (error == std::errc::permission_denied)
-      refuse("not readable", entry.string(), fmt::format("{}: cannot read: {}", entry.string(), error.message()));
+      refuse("not readable", entry.string(),
+             fmt::format("{}: cannot read: {}", entry.string(), error.message()));
     else if (error)
-      refuse("links to nothing", entry.string(), fmt::format("{}: expected a file, got a link to nothing ({})",
-                                             entry.string(), error.message()));
+      refuse("links to nothing", entry.string(),
+             fmt::format("{}: expected a file, got a link to nothing ({})", entry.string(),
+                         error.message()));
     else
       add_entry(entry, end);
   }

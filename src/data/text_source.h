@@ -34,11 +34,10 @@ bool is_same_file(const std::string& a, const std::string& b);
 /// to set, if there is nothing.
 std::vector<std::string> named_texts(const std::string& path, std::string_view field);
 
-/// Reads UTF-8 text files, and all *.txt files in folders and their subfolders in the order of their
-/// paths. Counts other files as skipped, and also files that are named or linked a second time. All
-/// text
-/// is read into memory at construction: later changes of a file have no effect. Throws Error with
-/// kDoesNotFit before it reads if the host lacks the memory.
+/// Reads UTF-8 text files, and all *.txt files in folders and their subfolders in the order of
+/// their paths. Counts other files as skipped, and also files that are named or linked a second
+/// time. All text is read into memory at construction: later changes of a file have no effect.
+/// Throws Error with kDoesNotFit before it reads if the host lacks the memory.
 ///
 /// A byte order mark is dropped; line ends stay as they are. Throws DataError with file, line and
 /// byte (counted within the line, from 1) for text that is missing, unreadable, empty, not UTF-8 or

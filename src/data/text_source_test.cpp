@@ -132,8 +132,9 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
   EXPECT_THAT(message("a.json", "[1]"), got("JSON"));
   EXPECT_THAT(message("lines.txt", "\n" + lines), got("JSON"));
-  EXPECT_THAT(message("pointer.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
-              got("a git-LFS pointer"));
+  EXPECT_THAT(
+      message("pointer.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
+      got("a git-LFS pointer"));
   EXPECT_THAT(message("a.gguf", "GGUF\3"), got("a GGUF file"));
   EXPECT_EQ(message("page.txt", "<!DOCTYPE html>\n<p>text</p>\n"), "no error");
   std::filesystem::remove(dir_ / "page.txt");
@@ -204,7 +205,8 @@ TEST_F(TextSourceTest, WhatMayNotBeLookedAtIsNotCalledNothing) {
   std::filesystem::permissions(folder, std::filesystem::perms::none);
   for (const std::string& path : {folder, folder + "/x.txt", folder + "/*.txt"}) {
     EXPECT_THAT(error_of_unprivileged<DataError>([&] { build({.path = path}); }),
-                ::testing::AllOf(HasSubstr("Permission denied"), ::testing::Not(HasSubstr("nothing there"))))
+                ::testing::AllOf(HasSubstr("Permission denied"),
+                                 ::testing::Not(HasSubstr("nothing there"))))
         << path;
   }
   std::filesystem::permissions(folder, std::filesystem::perms::all);

@@ -123,9 +123,8 @@ class Check {
           try {
             named_texts(one, path);
           } catch (const DataError&) {
-            throw DataError(
-                fmt::format("{}.source.path: expected a file or folder, got nothing at {}", path,
-                            one));
+            throw DataError(fmt::format(
+                "{}.source.path: expected a file or folder, got nothing at {}", path, one));
           }
         });
       }
@@ -175,9 +174,10 @@ class Check {
     constexpr int64_t kLong = int64_t{1} << 30;
     const auto& steps = config_.max_steps;
     const bool is_known = steps.has_value() && *steps > 0;
-    learner_ = config_.learner.build({.params = model_ ? model_->param_specs() : declared_params(config_.model),
-                           .run_steps = is_known ? int64_t{*steps} : kLong},
-                          Scope{.path = "learner"});
+    learner_ = config_.learner.build(
+        {.params = model_ ? model_->param_specs() : declared_params(config_.model),
+         .run_steps = is_known ? int64_t{*steps} : kLong},
+        Scope{.path = "learner"});
   }
 
   void check_programs() {

@@ -52,7 +52,7 @@ std::vector<fs::path> runs_in(const fs::path& dir) {
 }
 
 void add_config_fields(const Json& value, const std::string& path,
-                std::map<std::string, std::string>& out) {
+                       std::map<std::string, std::string>& out) {
   if (value.is_object()) {
     for (const auto& [key, inner] : value.items())
       add_config_fields(inner, key == "class" ? path : join_config_path(path, key), out);
@@ -97,7 +97,8 @@ RunSummary summary_of(const fs::path& dir) {
   out.tokens_per_sec = median(std::move(speeds));
   const fs::path config = config_file_of(dir);
   if (path_exists(config))
-    add_config_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "", out.config);
+    add_config_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "",
+                      out.config);
   return out;
 }
 
@@ -120,7 +121,9 @@ std::map<std::string, std::vector<std::string>> differences_of(
   return out;
 }
 
-std::string loss_text(double loss) { return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-"; }
+std::string loss_text(double loss) {
+  return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-";
+}
 
 // The cells of a curve: last loss, best loss and its step.
 void add_cells(const RunSummary& run, const std::string& split, std::vector<std::string>& row) {

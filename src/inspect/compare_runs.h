@@ -42,8 +42,9 @@ struct RunComparison {
 RunComparison compare_runs(const std::vector<std::filesystem::path>& dirs);
 
 std::string to_text(const RunComparison& comparison);
-/// {runs: [{dir, step, loss: {last, best, best_step}, evaluations: {name: the same}, tokens_per_sec,
-/// wall_secs}], differences: {path: [value of each run]}}; null stands for what is not known.
+/// {runs: [{dir, step, loss: {last, best, best_step}, evaluations: {name: the same},
+/// tokens_per_sec, wall_secs}], differences: {path: [value of each run]}}; null stands for what is
+/// not known.
 nlohmann::ordered_json to_json(const RunComparison& comparison);
 
 }  // namespace axle

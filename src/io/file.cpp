@@ -162,7 +162,8 @@ std::string text_of_path(std::string_view path) {
   std::string out;
   while (!path.empty()) {
     const size_t bad = std::min(find_invalid_utf8(path).value_or(path.size()), path.size());
-    for (const char c : path.substr(0, bad)) out += c == '\\' ? std::string("\\x5c") : std::string(1, c);
+    for (const char c : path.substr(0, bad))
+      out += c == '\\' ? std::string("\\x5c") : std::string(1, c);
     if (bad < path.size()) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(path[bad]));
     path.remove_prefix(std::min(bad + 1, path.size()));
   }
@@ -174,11 +175,10 @@ fs::path path_of_text(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     unsigned byte = 0;
-    const bool is_hex =
-        text.compare(i, 2, "\\x") == 0 && i + 3 < text.size() &&
-        std::from_chars(text.data() + i + 2, text.data() + i + 4, byte, 16).ptr ==
-            text.data() + i + 4 &&
-        (byte >= 0x80 || byte == '\\');
+    const bool is_hex = text.compare(i, 2, "\\x") == 0 && i + 3 < text.size() &&
+                        std::from_chars(text.data() + i + 2, text.data() + i + 4, byte, 16).ptr ==
+                            text.data() + i + 4 &&
+                        (byte >= 0x80 || byte == '\\');
     out += is_hex ? static_cast<char>(byte) : text[i];
     if (is_hex) i += 3;
   }

@@ -39,7 +39,8 @@ void InnerOptimizer::add_update(const UpdateInputs& in, std::string_view suffix,
                      state = subtree(in.state, name_);
   UpdateOutputs done = checked_update(
       *optimizer_,
-      {gradients, params, state, in.step, /*gradient_norm=*/{}, subtree(in.measured, name_)}, name_);
+      {gradients, params, state, in.step, /*gradient_norm=*/{}, subtree(in.measured, name_)},
+      name_);
   out.updates.merge(std::move(done.updates));
   put_subtree(out.state, name_, std::move(done.state));
   for (auto& [metric, value] : done.metrics)

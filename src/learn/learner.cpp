@@ -142,8 +142,8 @@ LearnerOutputs Learner::apply(const LearnerInputs& in) const {
   const auto pass = [&](const std::string& path, const StatefulUpdate& stage,
                         const Tree<Tensor>& measured) {
     const Tree<Tensor> state = subtree(in.state, path);
-    UpdateOutputs done = checked_update(stage, {changes, params, state, step, norm, measured},
-                                        config_path(path));
+    UpdateOutputs done =
+        checked_update(stage, {changes, params, state, step, norm, measured}, config_path(path));
     changes = std::move(done.updates);
     norm = {};  // unknown, since this stage changed them
     put_subtree(out.state, path, std::move(done.state));

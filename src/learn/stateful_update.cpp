@@ -29,8 +29,9 @@ void check_state(const StatefulUpdate& stage, const Tree<Tensor>& state, std::st
                  std::string_view method) {
   const std::string differences = type_differences(types_of(stage.state_specs()), types_of(state));
   if (differences.empty()) return;
-  throw ShapeError(fmt::format("{}: {}: expected {}() to return the state of state_specs(), got: {}",
-                               where, short_type_name(typeid(stage)), method, differences));
+  throw ShapeError(
+      fmt::format("{}: {}: expected {}() to return the state of state_specs(), got: {}", where,
+                  short_type_name(typeid(stage)), method, differences));
 }
 
 // Dims alone: a gradient may be of another dtype than its update.

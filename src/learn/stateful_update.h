@@ -54,8 +54,8 @@ class StatefulUpdate {
   virtual UpdateOutputs update(const UpdateInputs& in) const = 0;
 };
 
-/// Calls stage.update(). Throws ShapeError, naming `where` and the class, unless it returns an update
-/// of the shape of each gradient and the state of state_specs().
+/// Calls stage.update(). Throws ShapeError, naming `where` and the class, unless it returns an
+/// update of the shape of each gradient and the state of state_specs().
 UpdateOutputs checked_update(const StatefulUpdate& stage, const UpdateInputs& in,
                              std::string_view where);
 /// Calls stage.initialize() and checks the state in the same way.

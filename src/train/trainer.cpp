@@ -195,9 +195,8 @@ void Trainer::Run::warn(bool at_start) {
 }
 
 void Trainer::Run::open_writers() {
-  const SummaryWriter::Dims dims{.dir = folder_.dir(),
-                                 .restored_step = step_number_,
-                                 .config = folder_.config_text()};
+  const SummaryWriter::Dims dims{
+      .dir = folder_.dir(), .restored_step = step_number_, .config = folder_.config_text()};
   auto log = std::make_unique<MetricsLog>(dims);
   for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
   writers_.push_back(std::move(log));
@@ -408,8 +407,7 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
     const auto start = Clock::now();
     const auto result = evaler->run(*runtime_, state_, stop);
     if (!result) return;
-    StepRecord record{
-        .step = step_number_, .split = evaler->name(), .values = result->metrics};
+    StepRecord record{.step = step_number_, .split = evaler->name(), .values = result->metrics};
     record.values["eval_secs"] = seconds_since(start);
     record.values["wall_secs"] = clock_.wall_secs();
     write(record);

@@ -44,13 +44,14 @@ constexpr FormatRow kByBeginning[] = {
     {"{\"sha256\":", {"the manifest of a checkpoint", "", true}},
 };
 constexpr FileFormat kEmpty = {"an empty file", "", true},
-                     kTar = {"a tar archive", "unpack it first", false}, kHtml = {"an HTML page", "a download may have failed; fetch the file again",
+                     kTar = {"a tar archive", "unpack it first", false},
+                     kHtml = {"an HTML page", "a download may have failed; fetch the file again",
                               true},
                      kXml = {"XML", "a download may have failed; fetch the file again", true},
                      kRanks = {"a file of ranks, as of tiktoken and Llama 3",
-                               "Axle reads SentencePiece models", true},
+                               "as tokenizers, Axle reads SentencePiece models", true},
                      kTokenizerJson = {"a tokenizer.json of Hugging Face",
-                                       "Axle reads SentencePiece models", true},
+                                       "as tokenizers, Axle reads SentencePiece models", true},
                      kIndexJson = {"an index of safetensors files", "name one of its files", true},
                      kSafetensors = {"a safetensors file", "", false},
                      kSentencePiece = {"a SentencePiece model", "", false};

@@ -17,15 +17,15 @@ struct FileFormat {
 inline constexpr size_t kFormatHeadBytes = 4096;
 
 /// Returns the format of a file that begins with these bytes; nullptr if they are of no format that
-/// is known by its beginning, such as plain text or YAML. kFormatHeadBytes are enough; `head` may be the
-/// whole file.
+/// is known by its beginning, such as plain text or YAML. kFormatHeadBytes are enough; `head` may
+/// be the whole file.
 const FileFormat* recognized_format(std::string_view head);
 
 /// Returns "<name>" or "<name>; <advice>", for the end of "expected ..., got ...".
 std::string to_text(const FileFormat& format);
 
-/// Throws E "<path>: expected <expected>, got <format>" if the bytes are of a known format that is not
-/// called `own`. `expected` may be "a SentencePiece model".
+/// Throws E "<path>: expected <expected>, got <format>" if the bytes are of a known format that is
+/// not called `own`. `expected` may be "a SentencePiece model".
 template <class E>
 void check_format(const std::string& path, std::string_view expected, std::string_view own,
                   std::string_view head) {

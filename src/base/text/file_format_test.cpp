@@ -44,8 +44,8 @@ TEST(FileFormat, IsToldByTheBeginning) {
 TEST(FileFormat, OtherTextsAndBytesAreNone) {
   for (const std::string text :
        {"To be, or not to be\n", "recipe: quickstart\nset: {seed: 1}\n", "{a: 1}", "{\"a\": 1}",
-        "a 1\nb 2\n", "abcd 1\n", "four words here 4\nand here 5\n", "version 2\n",
-        "\n\n\nfour\n", "10 20\n30 40\n", "\xff\xff\xff\xff", "abc", "\n"}) {
+        "a 1\nb 2\n", "abcd 1\n", "four words here 4\nand here 5\n", "version 2\n", "\n\n\nfour\n",
+        "10 20\n30 40\n", "\xff\xff\xff\xff", "abc", "\n"}) {
     EXPECT_EQ(name_of(text), "") << text;
   }
 }

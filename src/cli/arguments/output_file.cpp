@@ -91,8 +91,7 @@ std::vector<std::string> paths_in(const ConfigView& config) {
   walk(config, [&](const std::string& path, const Slot& outer) {
     const Slot slot = unwrap(outer);
     const bool is_path = slot.name == "path" || path.find(".more_paths[") != path.npos;
-    if (is_path && slot.ops->kind == FieldKind::kLeaf &&
-        slot.ops->leaf == LeafKind::kString)
+    if (is_path && slot.ops->kind == FieldKind::kLeaf && slot.ops->leaf == LeafKind::kString)
       out.push_back(slot.ops->text(slot.at));
   });
   return out;

@@ -42,8 +42,8 @@ TEST(PathOptions, RefuseWhatIsOnOtherMachines) {
   EXPECT_EQ(path_problem("s3://b/run"),
             "expected a path of this machine, got 's3://b/run'; s3:// is not supported, mount it "
             "or copy it here");
-  for (const char* path : {"run", "./s3://b", "/a://b", "a:/b", "a b://c", "://", "1://x", "s3:",
-                           "a/\xff"})
+  for (const char* path :
+       {"run", "./s3://b", "/a://b", "a:/b", "a b://c", "://", "1://x", "s3:", "a/\xff"})
     EXPECT_EQ(path_problem(path), "") << path;
 }
 

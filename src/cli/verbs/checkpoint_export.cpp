@@ -29,9 +29,10 @@ void add(CLI::App& app, ExportOptions& options, Output&) {
 ExitCode run(const ExportOptions& options, Output& out) {
   check_output_file("FILE", options.file);
   if (!options.overwrite && std::filesystem::is_regular_file(options.file)) {
-    throw ConfigError(fmt::format("FILE: expected a new file, got {}, which exists; name another, "
-                                  "or replace it with --overwrite",
-                                  options.file));
+    throw ConfigError(
+        fmt::format("FILE: expected a new file, got {}, which exists; name another, "
+                    "or replace it with --overwrite",
+                    options.file));
   }
   const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
   out.write(fmt::format("{}: {}, {} {}, of step {}\n", options.file,

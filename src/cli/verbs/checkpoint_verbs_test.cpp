@@ -165,7 +165,8 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
   std::filesystem::resize_file(data, 0);
   expect_damaged("offset 0: expected ");
   std::filesystem::resize_file(data, whole.size() - 1);
-  expect_damaged(fmt::format("offset {}: expected {} bytes in all", whole.size() - 1, whole.size()));
+  expect_damaged(
+      fmt::format("offset {}: expected {} bytes in all", whole.size() - 1, whole.size()));
   replace_file(data, whole + "x");
   expect_damaged(fmt::format("got {}", whole.size() + 1));
   remove_tree(data);
@@ -183,7 +184,8 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
   expect_damaged("CRC-32C", {"--verify"});
   replace_file(data, whole);
   EXPECT_THAT(ls({"--verify"}).out, HasSubstr("steps 2, 10\nstep 10\n"));
-  for (const char* step : {"step_00000002", "step_00000010"}) remove_tree(root() / step / "data_00000.bin");
+  for (const char* step : {"step_00000002", "step_00000010"})
+    remove_tree(root() / step / "data_00000.bin");
   EXPECT_EQ(ls({}).code, 4) << "none is good";
 }
 

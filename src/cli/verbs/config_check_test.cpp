@@ -88,8 +88,8 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
   const auto check_data = [&](const std::string& name, const std::string& bytes,
                               const Arguments& more = {}) {
     replace_file(dir / name, bytes);
-    const Ran checked = run_axle(
-        joined({"config", "check", "quickstart", "--data", dir / name}, more));
+    const Ran checked =
+        run_axle(joined({"config", "check", "quickstart", "--data", dir / name}, more));
     const Ran trained = run_axle(joined({"train", "quickstart", "--data", dir / name, "--dir",
                                          dir / "run", "--backend", "interpreter"},
                                         more));
@@ -107,8 +107,8 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
   EXPECT_THAT(both, AllOf(HasSubstr("got JSON"), HasSubstr("mesh.dta: ")));
   replace_file(dir / "good.txt", std::string(20000, 'x'));
   EXPECT_EQ(run_axle({"config", "check", "quickstart", "--data", dir / "good.txt"}).code, 0);
-  const Ran none = run_axle({"config", "check", "quickstart", "--data", dir / "good.txt", "--data",
-                             dir / "none.txt"});
+  const Ran none = run_axle(
+      {"config", "check", "quickstart", "--data", dir / "good.txt", "--data", dir / "none.txt"});
   EXPECT_THAT(none.err, HasSubstr("got nothing at " + (dir / "none.txt")));
 }
 

@@ -258,7 +258,8 @@ TEST_F(ConfigFile, MayBeAPipe) {
 TEST_F(ConfigFile, SaysWhatElseAFileIs) {
   EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
               HasSubstr("FILE:1: expected YAML, got a git-LFS pointer; `git lfs pull` fetches"));
-  EXPECT_THAT(error_of("<!DOCTYPE html>\n<html>\n"), HasSubstr("FILE:1: expected YAML, got an HTML"));
+  EXPECT_THAT(error_of("<!DOCTYPE html>\n<html>\n"),
+              HasSubstr("FILE:1: expected YAML, got an HTML"));
   EXPECT_THAT(error_of("\x1f\x8b\x08"), HasSubstr("FILE:1: expected YAML, got gzip"));
   EXPECT_THAT(error_of("GGUF\3"), HasSubstr("FILE:1: expected YAML, got a GGUF file"));
 }
@@ -268,8 +269,8 @@ TEST(ConfigVerbs, EveryOptimizerTakesThePlaceOfAnother) {
   for (const char* recipe : {"quickstart", "fuji-test-v1", "gpt2-124M"}) {
     for (const std::string& name : names_of(typeid(Optimizer))) {
       if (name == "OptimizerGroups") continue;  // has no default groups
-      const Ran ran = run_axle({"config", "show", recipe, "--data", "synthetic", "--set",
-                                "learner.optimizer=" + name});
+      const Ran ran = run_axle(
+          {"config", "show", recipe, "--data", "synthetic", "--set", "learner.optimizer=" + name});
       EXPECT_EQ(ran.code, 0) << recipe << " " << name << ": " << ran.err;
       EXPECT_EQ(ran.out.find("REQUIRED"), ran.out.npos) << recipe << " " << name;
     }
@@ -284,8 +285,9 @@ TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
   };
   for (const char* name : {"Muon", "Soap"}) {
     EXPECT_EQ(shown("others.b2", {"--set", "learner.optimizer=" + std::string(name)}), "0.75");
-    EXPECT_EQ(shown("others.learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
-              "0.25");
+    EXPECT_EQ(
+        shown("others.learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
+        "0.25");
     EXPECT_EQ(shown("learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
               "0.25");
   }

@@ -91,7 +91,8 @@ TEST_F(EvalLayerVerb, MistakesAreToldBeforeParametersAreDrawn) {
         "class: Linear\ndims: {input_dim: 30000, output_dim: 30000}\n",
         "class: Embedding\ndims: {vocab_size: 100000000, model_dim: 16}\n",
         "class: CausalLM\nconfig: {decoder: {class: Decoder, model_dim: 16, vocab_size: 100000000, "
-        "layers: {class: Stacked, num_layers: 1, layer: {class: PreNorm, body: FeedForward}}}}\n"}) {
+        "layers: {class: Stacked, num_layers: 1, layer: {class: PreNorm, body: "
+        "FeedForward}}}}\n"}) {
     replace_file(dir_ / "layer.yaml", layer);
     const int64_t before = peak_resident_bytes();
     const Ran ran = run({"--seed", "1"});

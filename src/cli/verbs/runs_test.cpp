@@ -56,7 +56,8 @@ TEST_F(Runs, StandSideBySide) {
   EXPECT_EQ(b["loss"], Json::parse(R"({"last": null, "best": null, "best_step": null})"));
   EXPECT_EQ(b["wall_secs"], nullptr);
   EXPECT_EQ(json["differences"], Json::parse(R"({"learner.rate": ["0.250000", "0.500000"],
-                                                 "seed": ["3", "(none)"]})"));
+                                                 "seed": ["3", "(none)"]
+})"));
 }
 
 TEST_F(Runs, OneRunHasNoDifferences) {
@@ -72,7 +73,8 @@ TEST_F(Runs, NamesWhatIsNoRun) {
     EXPECT_THAT(ran.err, HasSubstr(message));
   };
   expect(run("none"), "none: expected the folder of a run, got nothing there");
-  expect(run("no_run"), "no_run: expected the folder of a run or a folder of runs, got one without");
+  expect(run("no_run"),
+         "no_run: expected the folder of a run or a folder of runs, got one without");
   expect(run("a") + "/config.yaml", "config.yaml: expected the folder of a run, got a file");
   EXPECT_EQ(run_axle({"runs"}).code, 2);
 }

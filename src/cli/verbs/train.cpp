@@ -61,8 +61,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
   const std::string dir = run_folder(options, resolved);
   // A resume has the config of the run, whose start has told the changes; with --force, it may not.
   const bool resumes = options.resume && !checkpoint_steps(checkpoints_of(dir)).empty();
-  out.write(resumes && !options.force ? mesh_rule_text(resolved.report)
-                                      : to_text(resolved.report));
+  out.write(resumes && !options.force ? mesh_rule_text(resolved.report) : to_text(resolved.report));
   check_recipe(resolved.config);
   check_run_folder(dir, paths_in(resolved.config));
   out.flush();

@@ -109,9 +109,9 @@ TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
 TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
   const std::string text = text_file(dir_);
   const auto trained = [&](const std::string& name, const Arguments& more) {
-    const Ran ran = run_axle(
-        train(dir_ / name, text,
-              joined({"--set", "learner.optimizer.learning_rate.warmup_steps=0"}, more)));
+    const Ran ran =
+        run_axle(train(dir_ / name, text,
+                       joined({"--set", "learner.optimizer.learning_rate.warmup_steps=0"}, more)));
     EXPECT_EQ(ran.code, 0) << ran.err;
     return rates_in(dir_ / name);
   };
@@ -120,8 +120,8 @@ TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
   trained("parts", {"--steps", "8", "--set", "checkpointer.every_steps=3"});
   std::filesystem::remove_all(dir_ / "parts/checkpoints/step_00000008");
   std::filesystem::remove_all(dir_ / "parts/checkpoints/step_00000006");
-  EXPECT_EQ(trained("parts", {"--steps", "6", "--schedule", "keep", "--set",
-                              "checkpointer.every_steps=3"}),
+  EXPECT_EQ(trained("parts",
+                    {"--steps", "6", "--schedule", "keep", "--set", "checkpointer.every_steps=3"}),
             whole);
 }
 

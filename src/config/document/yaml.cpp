@@ -211,7 +211,7 @@ void check_characters(std::string_view text, std::string_view source) {
         fmt::format("{}: expected at most {} bytes, got {}", source, kMaxConfigBytes, text.size()));
   }
   if (const FileFormat* const format = text.empty() ? nullptr : recognized_format(text))
-    fail(source, 1, fmt::format("expected YAML, got {}", to_text(*format)));
+    fail_at_line(source, 1, fmt::format("expected YAML, got {}", to_text(*format)));
   if (const auto bad = find_invalid_utf8(text)) {
     fail_at_line(source, line_of_mark(text, *bad),
                  fmt::format("expected UTF-8, got the byte {}", printable(text.substr(*bad, 1))));

@@ -57,9 +57,8 @@ Tree<Tensor> ScheduleFree::measure(const MeasureInputs& in) const {
 UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
   const Tree<Tensor> y = gradient_point(in.params, in.state),
                      state = subtree(in.state, kInnerOptimizer);
-  UpdateOutputs inner =
-      checked_update(*inner_, {in.gradients, y, state, in.step, in.gradient_norm, in.measured},
-                     kInnerOptimizer);
+  UpdateOutputs inner = checked_update(
+      *inner_, {in.gradients, y, state, in.step, in.gradient_norm, in.measured}, kInnerOptimizer);
   const auto reported = inner.metrics.find("learning_rate");
   if (reported == inner.metrics.end()) {
     throw ConfigError(fmt::format(

@@ -79,9 +79,8 @@ UpdateOutputs SkipAndClip::update(const UpdateInputs& in) const {
     clipped_norm = {};
   }
   const Tree<Tensor> state = subtree(in.state, kInner);
-  UpdateOutputs out =
-      checked_update(*inner_, {gradients, in.params, state, count + 1, clipped_norm, in.measured},
-                     kInner);
+  UpdateOutputs out = checked_update(
+      *inner_, {gradients, in.params, state, count + 1, clipped_norm, in.measured}, kInner);
   for (auto& [path, update] : out.updates) update = select(valid, update, 0);
   for (auto& [path, value] : out.state) value = select(valid, value, state.at(path));
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"};
 // Of a section: each entry looks for its place in the whole tree.
-constexpr size_t kMaxEntries = 10'000;
+constexpr size_t kMaxEntries = 2'000;
 
 // True if the document has a field of a trainer's config and no section. No section has the name of
 // a field.

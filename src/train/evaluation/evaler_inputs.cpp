@@ -40,8 +40,7 @@ bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
       !evaler_source->path.has_value())
     return false;
   return is_same_file(*run_source->path, *evaler_source->path) &&
-         (evaler_source->more_paths.empty() ||
-          evaler_source->more_paths == run_source->more_paths);
+         (evaler_source->more_paths.empty() || evaler_source->more_paths == run_source->more_paths);
 }
 
 // True if the evaler reads the same text as the run. The evaler's source takes over the fields that

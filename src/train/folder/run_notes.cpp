@@ -29,11 +29,10 @@ NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const Devi
   if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
     return {fmt::format("loss {} and gradient norm {}", loss, norm)};
   const auto rate = record.values.find("learning_rate");  // groups have rates of their own
-  return {fmt::format("{} or its learner state after the update{}",
-                      FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
-                      rate == record.values.end()
-                          ? ""
-                          : fmt::format(", with learning rate {}", rate->second))};
+  return {fmt::format(
+      "{} or its learner state after the update{}",
+      FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
+      rate == record.values.end() ? "" : fmt::format(", with learning rate {}", rate->second))};
 }
 
 std::string how_to_continue(bool find_nan, OnNonFinite policy) {

@@ -112,8 +112,8 @@ void for_each_line(const FileReader& file, Fn&& fn) {
 void copy_extent(const FileReader& file, const Extent& extent, FileWriter& to) {
   std::vector<char> piece(kPieceBytes);
   for (int64_t at = extent.begin; at < extent.end;) {
-    const auto size = static_cast<size_t>(
-        std::min<int64_t>(extent.end - at, static_cast<int64_t>(piece.size())));
+    const auto size =
+        static_cast<size_t>(std::min<int64_t>(extent.end - at, static_cast<int64_t>(piece.size())));
     file.read_at(at, std::as_writable_bytes(std::span(piece).first(size)));
     to.write(std::string_view(piece.data(), size));
     at += static_cast<int64_t>(size);

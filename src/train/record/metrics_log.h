@@ -45,9 +45,9 @@ struct RemainingLines {
   int64_t num_lines = 0;
   std::set<std::string> last_splits = {};  // of the evaluations at the last step
 };
-/// Removes the run's lines of a log whose "step" is above `last_step`, and torn lines. A line of the
-/// run begins with {"step": and holds numbers beside "split"; all others stay. Does nothing if there
-/// is no log. Throws StorageError.
+/// Removes the run's lines of a log whose "step" is above `last_step`, and torn lines. A line of
+/// the run begins with {"step": and holds numbers beside "split"; all others stay. Does nothing if
+/// there is no log. Throws StorageError.
 RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t last_step);
 
 }  // namespace axle

@@ -71,8 +71,10 @@ TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
 TEST_F(MetricsLogTest, LinesOfOthersStay) {
   const std::string others =
       "# changed the data here\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":7,\"split\":7}\n"
-      "{\"step\": 8, \"note\": \"mine\"}\n{\"step\":8,\"note\":\"mine\"}\n{\"step\": 9, \"bleu\": 3}\n";
-  replace_file(path_, others + "{\"step\":1}\n# a\n{\"step\":3}\n# b\n{\"step\":4,\"lo\n{\"st\n# c");
+      "{\"step\": 8, \"note\": \"mine\"}\n{\"step\":8,\"note\":\"mine\"}\n{\"step\": 9, \"bleu\": "
+      "3}\n";
+  replace_file(path_,
+               others + "{\"step\":1}\n# a\n{\"step\":3}\n# b\n{\"step\":4,\"lo\n{\"st\n# c");
   const RemainingLines kept = truncate_metrics_log(path_, 2);
   EXPECT_EQ(text(), others + "{\"step\":1}\n# a\n# b\n# c\n");
   EXPECT_EQ(kept.num_lines, 13);
@@ -82,7 +84,8 @@ TEST_F(MetricsLogTest, LinesOfOthersStay) {
   truncate_metrics_log(path_, 2);
   EXPECT_EQ(text(), others + "{\"step\":1}\n# a\n# b\n# c\n" + std::string(40 << 20, 'x') + "\n");
   // A crash may leave zeros.
-  replace_file(path_, "{\"step\":1}\n" + std::string(7, '\0') + "\n{\"step\":2}\n" + std::string(9, '\0'));
+  replace_file(path_,
+               "{\"step\":1}\n" + std::string(7, '\0') + "\n{\"step\":2}\n" + std::string(9, '\0'));
   truncate_metrics_log(path_, 2);
   EXPECT_EQ(text(), "{\"step\":1}\n{\"step\":2}\n");
 }

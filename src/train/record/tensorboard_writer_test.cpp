@@ -50,8 +50,8 @@ TEST_F(TensorBoard, EvaluationsStandApartFromTraining) {
 
 TEST_F(TensorBoard, TheConfigIsATextOfTheTraining) {
   const std::string config = "# axle\nmodel:\n  class: CausalLM\n";
-  TensorBoardWriter writer(
-      {.every_steps = 1}, {.dir = dir_.path(), .restored_step = 4, .config = config}, Scope{});
+  TensorBoardWriter writer({.every_steps = 1},
+                           {.dir = dir_.path(), .restored_step = 4, .config = config}, Scope{});
   writer.write(record(5, 1));
   writer.write(record(5, 1, "held_out"));
   writer.write(record(6, 1));

@@ -32,16 +32,7 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   };
   static constexpr InputNames kInputs = {"fresh"};
   using LayerRole::LayerRole;
-  void check_result(const KeyValues& kept, const KeyValues& fresh) const {
-    const auto check = [&](const Tensor& kept_BSKH, const Tensor& fresh_BTKH, const char* what) {
-      if (!fresh_BTKH) return;
-      Shape dims = fresh_BTKH.shape();
-      if (kept_BSKH && kept.k_BSKH && kept.k_BSKH.rank() > 1) dims[1] = kept.k_BSKH.dim(1);
-      expect_dims(kept_BSKH, dims, what);
-    };
-    check(kept.k_BSKH, fresh.k_BSKH, "keys with the heads of the fresh ones");
-    check(kept.v_BSKH, fresh.v_BSKH, "values with the heads of the fresh ones, one for each key");
-  }
+  void check_result(const KeyValues& kept_BSKH, const KeyValues& fresh_BTKH) const;
   /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query
   /// see.
   virtual void check_mask(const AttentionMask*) const {}

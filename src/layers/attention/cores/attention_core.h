@@ -33,7 +33,8 @@ class AttentionCore
                     const Visibility&) const {
     Shape dims = q_BTNH.shape();
     dims.back() = keys.v_BSKH.dim(-1);
-    expect_dims(y_BTNH, dims, "a result with the dims of the queries and the head dim of the values");
+    expect_dims(y_BTNH, dims,
+                "a result with the dims of the queries and the head dim of the values");
   }
 };
 

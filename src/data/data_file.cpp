@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text/file_format.h"
 #include "io/file.h"
+#include "io/user_path.h"
 
 namespace axle {
 namespace {

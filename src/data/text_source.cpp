@@ -17,6 +17,7 @@
 #include "config/register.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 
 namespace axle {
 namespace {

@@ -15,6 +15,7 @@
 #include "config/document/yaml.h"
 #include "config/walk.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "train/record/metrics_log.h"
 
 namespace axle {

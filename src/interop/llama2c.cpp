@@ -12,6 +12,7 @@
 #include "base/text/file_format.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/stacked.h"

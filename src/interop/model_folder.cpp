@@ -24,6 +24,7 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/file_lock.h"
+#include "io/user_path.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/models/model.h"

@@ -3,20 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/host_memory_check.h"
-#include "base/text/utf8.h"
 #include "io/file_kind.h"
 #include "io/file_reader.h"
 #include "io/temporary_file.h"
@@ -121,68 +118,6 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
           fmt::format("{}: expected at most {} bytes, got more", path.string(), max_bytes));
   }
   return bytes;
-}
-
-std::string read_stream(const fs::path& path, int64_t max_bytes) {
-  struct stat info;
-  const bool is_stream =
-      ::stat(path.c_str(), &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode));
-  if (!is_stream) return read_file(path, max_bytes);
-  // O_NONBLOCK: opening a FIFO would otherwise wait for its writer.
-  const Descriptor file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, "open");
-  std::string bytes;
-  for (;;) {
-    char piece[1 << 16];
-    const ssize_t got = ::read(file.get(), piece, sizeof(piece));
-    if (got == 0) break;
-    if (got > 0) bytes.append(piece, static_cast<size_t>(got));
-    if (static_cast<int64_t>(bytes.size()) > max_bytes) {
-      throw StorageError(
-          fmt::format("{}: expected at most {} bytes, got more", path.string(), max_bytes));
-    }
-    if (got > 0 || errno == EINTR) continue;
-    if (errno != EAGAIN) fail_storage(path, "read", errno);
-    pollfd wait = {.fd = file.get(), .events = POLLIN, .revents = 0};
-    ::poll(&wait, 1, -1);
-  }
-  if (bytes.empty()) check_regular(file.get(), path);
-  return bytes;
-}
-
-std::string nothing_at(const fs::path& path) {
-  struct stat info;
-  const int error = ::stat(path.c_str(), &info) == 0 ? 0 : errno;
-  if (error == 0 || error == ENOENT || error == ENOTDIR) return "nothing there";
-  return fmt::format("a path that the system does not let us look at ({})",
-                     std::generic_category().message(error));
-}
-
-std::string text_of_path(std::string_view path) {
-  if (!find_invalid_utf8(path)) return std::string(path);
-  std::string out;
-  while (!path.empty()) {
-    const size_t bad = std::min(find_invalid_utf8(path).value_or(path.size()), path.size());
-    for (const char c : path.substr(0, bad))
-      out += c == '\\' ? std::string("\\x5c") : std::string(1, c);
-    if (bad < path.size()) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(path[bad]));
-    path.remove_prefix(std::min(bad + 1, path.size()));
-  }
-  return out;
-}
-
-fs::path path_of_text(const std::string& text) {
-  if (text.find("\\x") == text.npos || path_exists(text)) return text;
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    const bool is_hex = text.compare(i, 2, "\\x") == 0 && i + 3 < text.size() &&
-                        std::from_chars(text.data() + i + 2, text.data() + i + 4, byte, 16).ptr ==
-                            text.data() + i + 4 &&
-                        (byte >= 0x80 || byte == '\\');
-    out += is_hex ? static_cast<char>(byte) : text[i];
-    if (is_hex) i += 3;
-  }
-  return out;
 }
 
 bool path_exists(const fs::path& path) {

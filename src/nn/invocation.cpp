@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <typeinfo>
-
 #include "base/error.h"
 #include "base/hash.h"
-#include "config/class_call.h"
 #include "nn/layer.h"
 #include "ops/random/random.h"
 
@@ -36,8 +32,7 @@ Invocation& Invocation::current() {
   return *g_invocation;
 }
 
-Invocation::Frame::Frame(const Layer& layer)
-    : name_(layer.path()), layer_(layer), num_exceptions_(std::uncaught_exceptions()) {
+Invocation::Frame::Frame(const Layer& layer) : name_(layer.path()) {
   Invocation& inv = current();
   if (inv.options_.decoding) layer.check_decoding();
   const FrameState& caller = inv.frames_.back();
@@ -47,11 +42,7 @@ Invocation::Frame::Frame(const Layer& layer)
   if (frame.call_index > 0) frame.path += fmt::format("#{}", frame.call_index);
   inv.frames_.push_back(std::move(frame));
 }
-Invocation::Frame::~Frame() {
-  current().frames_.pop_back();
-  if (std::uncaught_exceptions() > num_exceptions_)
-    note_failed_call(typeid(layer_), layer_.config_path());
-}
+Invocation::Frame::~Frame() { current().frames_.pop_back(); }
 
 const Tensor& Invocation::parameter(const std::string& path) const {
   const auto it = parameters_.find(path);

@@ -80,8 +80,6 @@ class Invocation {
 
    private:
     NameScope name_;
-    const Layer& layer_;
-    int num_exceptions_;
   };
 
   const Tree<Tensor>& parameters() const { return parameters_; }

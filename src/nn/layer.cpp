@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <typeinfo>
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "config/construction.h"
@@ -79,13 +77,6 @@ void Layer::declare_state(std::string_view name, ParamSpec spec) {
   if (!spec.dtype) spec.dtype = DType::kF32;
   spec.mesh_axes.resize(spec.shape.size());
   state_.emplace(join_path(path_, name), std::move(spec));
-}
-
-void Layer::expect_dims(const Tensor& tensor, const Shape& dims, std::string_view what) const {
-  if (tensor && tensor.shape() == dims) return;
-  throw ShapeError(fmt::format("{}: {}: expected {}, {}, got {}", config_path(),
-                               short_type_name(typeid(*this)), what, to_text(dims),
-                               tensor ? to_text(tensor.shape()) : "no tensor"));
 }
 
 Param Layer::param(std::string_view name, ParamSpec spec) {

@@ -221,10 +221,6 @@ class Layer {
   /// True if this is a call for training. Its changes of state are kept.
   static bool is_training() { return Invocation::current().options().training; }
 
-  /// Throws ShapeError, naming the layer and its class, unless the tensor has these dims. `what` is
-  /// the result: "the result, with the dims of x".
-  void expect_dims(const Tensor& tensor, const Shape& dims, std::string_view what) const;
-
   /// Constrains `x` to the mesh axes of `spec`; returns `x` unchanged if `spec` has no dims.
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
 
@@ -278,8 +274,7 @@ class Layer {
 };
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
-/// runs `forward`. A role may have a public `void check_result(result, args...) const`, which names
-/// the class whose result does not fit (expect_dims).
+/// runs `forward`.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
@@ -317,15 +312,10 @@ class LayerRole<Self, R(A...)> : public Layer {
 
  private:
   R run(A... args) {
-    const auto result = [&] {
-      R made = forward(args...);
-      if constexpr (requires(const Self& self) { self.check_result(made, args...); })
-        static_cast<const Self*>(this)->check_result(made, args...);
-      return finished(std::move(made));
-    };
-    if (options().remat && Invocation::current().options().training)
-      return rematerialize<R>((*options().remat)(), result);
-    return result();
+    if (options().remat && Invocation::current().options().training) {
+      return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
+    }
+    return finished(forward(args...));
   }
   R finished(R result) {
     if constexpr (std::is_same_v<R, Tensor>)

@@ -9,6 +9,7 @@
 #include "checkpoint/run_files.h"
 #include "data/text_source.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"

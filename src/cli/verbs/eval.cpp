@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "inspect/eval_run.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "train/folder/run_notes.h"
 
 namespace axle::cli {

@@ -53,9 +53,6 @@ class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerCon
   using Dims = MixerDims;
   static constexpr InputNames kInputs = {"x", "context"};
   using LayerRole::LayerRole;
-  void check_result(const Tensor& y_BTD, const Tensor& x_BTD, const MixerContext&) const {
-    expect_dims(y_BTD, x_BTD.shape(), "a result with the dims of x");
-  }
 };
 
 /// One or several mixers with their residuals: x_BTD -> y_BTD, dtype of x.
@@ -64,9 +61,6 @@ class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerCon
   using Dims = MixerDims;
   static constexpr InputNames kInputs = {"x", "context"};
   using LayerRole::LayerRole;
-  void check_result(const Tensor& y_BTD, const Tensor& x_BTD, const MixerContext&) const {
-    expect_dims(y_BTD, x_BTD.shape(), "a result with the dims of x");
-  }
 
  protected:
   friend LayerRole;

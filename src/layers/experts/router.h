@@ -49,12 +49,6 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
   bool can_decode() const override { return true; }
   /// K, the number of experts that a token gets.
   virtual int64_t num_choices() const = 0;
-  template <class... Rest>
-  void check_result(const Routing& routing, const Tensor& x_BTD, const Rest&...) const {
-    const Shape dims{x_BTD.dim(0), x_BTD.dim(1), num_choices()};
-    expect_dims(routing.experts_BTK, dims, "the experts of each token, num_choices() of them");
-    expect_dims(routing.weights_BTK, dims, "the weight of each choice");
-  }
 };
 
 }  // namespace axle

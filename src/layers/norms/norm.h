@@ -25,9 +25,6 @@ class Norm
   using LayerRole::operator();
   Tensor operator()(const Tensor& x) { return (*this)(x, std::nullopt); }
   bool can_decode() const override { return true; }
-  void check_result(const Tensor& y, const Tensor& x, const std::optional<Tensor>&) const {
-    expect_dims(y, x.shape(), "a result with the dims of x");
-  }
 
  protected:
   /// Normalises each vector by itself.

@@ -12,6 +12,7 @@
 #include "config/registry.h"
 #include "config/set.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "recipes/resolve/use_modifier.h"
 
 namespace axle {

@@ -32,7 +32,6 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   };
   static constexpr InputNames kInputs = {"fresh"};
   using LayerRole::LayerRole;
-  void check_result(const KeyValues& kept_BSKH, const KeyValues& fresh_BTKH) const;
   /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query
   /// see.
   virtual void check_mask(const AttentionMask*) const {}

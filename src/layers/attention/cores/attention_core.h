@@ -29,13 +29,6 @@ class AttentionCore
   using LayerRole::LayerRole;
   /// A core looks only at the keys that it is given.
   bool can_decode() const override { return true; }
-  void check_result(const Tensor& y_BTNH, const Tensor& q_BTNH, const KeyValues& keys,
-                    const Visibility&) const {
-    Shape dims = q_BTNH.shape();
-    dims.back() = keys.v_BSKH.dim(-1);
-    expect_dims(y_BTNH, dims,
-                "a result with the dims of the queries and the head dim of the values");
-  }
 };
 
 }  // namespace axle

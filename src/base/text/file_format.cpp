@@ -14,7 +14,6 @@ namespace axle {
 namespace {
 
 constexpr std::string_view kDecompress = "decompress it first";
-constexpr std::string_view kPickle = "convert it to safetensors";
 
 struct FormatRow {
   std::string_view begin;
@@ -38,9 +37,9 @@ constexpr FormatRow kByBeginning[] = {
     {"\x93NUMPY", {"a NumPy array", "", false}},
     {"\x89HDF", {"an HDF5 file", "", false}},
     {"SQLite format 3", {"an SQLite database", "", false}},
-    {"\x80\x02", {"a Python pickle", kPickle, false}},
-    {"\x80\x04", {"a Python pickle", kPickle, false}},
-    {"\x80\x05", {"a Python pickle", kPickle, false}},
+    {"\x80\x02", {"a Python pickle", "", false}},
+    {"\x80\x04", {"a Python pickle", "", false}},
+    {"\x80\x05", {"a Python pickle", "", false}},
     {"{\"sha256\":", {"the manifest of a checkpoint", "", true}},
 };
 constexpr FileFormat kEmpty = {"an empty file", "", true},

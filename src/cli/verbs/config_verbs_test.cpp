@@ -120,9 +120,13 @@ TEST(ConfigVerbs, Data) {
   EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
   EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}),
             "'some/text'");
-  // As with every flag, the last one counts.
-  EXPECT_EQ(resolved("input.source.path", {"--data", "synthetic", "--data", "some/text"}),
-            "'some/text'");
+  // All texts count, and synthetic tokens stand alone.
+  const Arguments both = {"--data", "some/text", "--data", "another"};
+  EXPECT_EQ(resolved("input.source.path", both), "'some/text'");
+  EXPECT_EQ(resolved("input.source.more_paths", both), "[another]");
+  EXPECT_EQ(resolved("evalers['held_out'].input.source.more_paths", both), "[another]");
+  EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
+              HasSubstr("--data: expected paths, or 'synthetic' alone, got both"));
   EXPECT_THAT(resolved("input", {"--set", "input=SyntheticInput", "--data", "some/text"}),
               HasSubstr("--data some/text: expected an input that reads text, got SyntheticInput"));
 }
@@ -297,7 +301,7 @@ TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
   EXPECT_EQ(shown("inner.learning_rate", clip), shown("learning_rate", {}));
   EXPECT_EQ(shown("inner.learning_rate.peak", free), "0.25");
   EXPECT_EQ(shown("inner.learning_rate", free), "ConstantWithWarmup") << "that of ScheduleFree";
-  EXPECT_EQ(shown("inner.b1", free), "0") << "that of ScheduleFree";
+  EXPECT_EQ(shown("inner.b1", free), "0.0") << "that of ScheduleFree";
   EXPECT_EQ(shown("inner.b2", free), "0.75");
   // And out of it again.
   const Arguments back = joined(clip, {"--set", "learner.optimizer=Lion"});

@@ -55,9 +55,8 @@ TEST_F(Runs, StandSideBySide) {
   EXPECT_EQ(a["wall_secs"], 90.0);
   EXPECT_EQ(b["loss"], Json::parse(R"({"last": null, "best": null, "best_step": null})"));
   EXPECT_EQ(b["wall_secs"], nullptr);
-  EXPECT_EQ(json["differences"], Json::parse(R"({"learner.rate": ["0.250000", "0.500000"],
-                                                 "seed": ["3", "(none)"]
-})"));
+  const Json expected = {{"learner.rate", {"0.250000", "0.500000"}}, {"seed", {"3", "(none)"}}};
+  EXPECT_EQ(json["differences"], expected);
 }
 
 TEST_F(Runs, OneRunHasNoDifferences) {

@@ -90,12 +90,13 @@ TEST_F(TrainEval, DataOfSeveralPathsAreReadInOrder) {
   const Ran trained = run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--data", raw}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_THAT(trained.out + trained.err, HasSubstr("data: 2 files"));
-  EXPECT_THAT(read_file(dir_ / "run/config.yaml"), HasSubstr("z\\xff.txt"));
+  EXPECT_THAT(read_file(dir_ / "run/config.yaml"), HasSubstr("z\\\\xff.txt"));
   EXPECT_EQ(bytes_of({dir_ / "c/a.txt", dir_ / "c/b.txt"}), 2);
   EXPECT_EQ(bytes_of({dir_ / "c/*.txt"}), 3);
   EXPECT_EQ(bytes_of({raw}), 1);
   // A resume compares the data themselves.
-  const Ran again = run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--data", raw, "--steps", "3"}));
+  const Ran again =
+      run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--data", raw, "--steps", "3"}));
   EXPECT_EQ(again.code, 0) << again.err;
   const Ran other = run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--steps", "4"}));
   EXPECT_EQ(other.code, 3) << other.err;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,7 +56,10 @@ LoggedLine read_line(std::string_view text) {
   const std::string_view line = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
   if (line.empty()) return {};
   if (line.size() < kBegin.size() && kBegin.starts_with(line)) return {.writer = Writer::kTorn};
-  if (!line.starts_with(kBegin)) return {};
+  const bool is_ours =
+      line.starts_with(kBegin) && (line.size() == kBegin.size() ||
+                                   std::isdigit(static_cast<unsigned char>(line[kBegin.size()])));
+  if (!is_ours) return {};
   if (const auto record = record_in(line)) return *record;
   try {
     read_json(line);

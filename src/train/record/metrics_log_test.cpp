@@ -80,9 +80,10 @@ TEST_F(MetricsLogTest, LinesOfOthersStay) {
   EXPECT_EQ(kept.num_lines, 13);
   EXPECT_TRUE(kept.last_splits.empty());
   // A second cut changes nothing more, and a long line of another stays too.
-  replace_file(path_, text() + std::string(40 << 20, 'x') + "\n{\"step\":5}\n");
+  const std::string long_line = std::string(17 << 20, 'x') + "\n", others_now = text();
+  replace_file(path_, others_now + long_line + "{\"step\":5}\n");
   truncate_metrics_log(path_, 2);
-  EXPECT_EQ(text(), others + "{\"step\":1}\n# a\n# b\n# c\n" + std::string(40 << 20, 'x') + "\n");
+  EXPECT_TRUE(text() == others_now + long_line);
   // A crash may leave zeros.
   replace_file(path_,
                "{\"step\":1}\n" + std::string(7, '\0') + "\n{\"step\":2}\n" + std::string(9, '\0'));

@@ -21,6 +21,7 @@
 #include "train/device_memory.h"
 #include "train/evaluation/evaluations.h"
 #include "train/finite/non_finite_finder.h"
+#include "train/folder/kept_schedules.h"
 #include "train/folder/run_folder.h"
 #include "train/folder/run_metadata.h"
 #include "train/folder/run_notes.h"
@@ -111,7 +112,9 @@ struct Trainer::Run {
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
     : options_(std::move(run_options)),
-      training_(config),
+      training_(options_.keep_schedules && options_.resume
+                    ? with_kept_schedules(config, options_.dir)
+                    : config),
       cfg_(training_.config),
       reading_(start_reading()),
       runtime_(options_.open_runtime(
@@ -148,7 +151,8 @@ void Trainer::Run::initialise_or_restore() {
   if (has_checkpoint) {
     const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
-      const RunMetadata saved = run_metadata(info);
+      RunMetadata saved = run_metadata(info);
+      if (options_.keep_schedules) saved.config = with_written_ends(saved.config);
       folder_.check_same_config(saved, cfg_, scratch,
                                 {.all = options_.force, .input = options_.restart_data});
       if (!options_.force && cfg_.on_non_finite == OnNonFinite::kStop) check_not_stopped(saved);
@@ -167,6 +171,8 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init.empty() ? "" : "; --init-from has no effect"));
     if (step_number_ < cfg_.max_steps) measure_peak();
+    for (const std::string& line : schedule_jumps(saved.config, cfg_, step_number_))
+      progress_->note("WARNING: " + line);
   } else {
     data_restarted_ = options_.restart_data;
     measure_peak();
@@ -192,7 +198,8 @@ void Trainer::Run::warn(bool at_start) {
 }
 
 void Trainer::Run::open_writers() {
-  const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
+  const SummaryWriter::Dims dims{
+      .dir = folder_.dir(), .restored_step = step_number_, .config = folder_.config_text()};
   auto log = std::make_unique<MetricsLog>(dims);
   for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
   writers_.push_back(std::move(log));
@@ -411,7 +418,10 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
     const auto start = Clock::now();
     const auto result = evaler->run(*runtime_, state_, stop);
     if (!result) return;
-    write({.step = step_number_, .split = evaler->name(), .values = result->metrics});
+    StepRecord record{.step = step_number_, .split = evaler->name(), .values = result->metrics};
+    record.values["eval_secs"] = seconds_since(start);
+    record.values["wall_secs"] = clock_.wall_secs();
+    write(record);
     progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
                                 step_number_, to_text(*result), result->num_targets,
                                 seconds_since(start)));

@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/run_files.h"
 #include "cli/arguments/init_arguments.h"
 #include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
@@ -17,7 +19,7 @@ struct TrainOptions {
   RuntimeArguments runtime;
   std::string dir;
   InitArguments init;
-  std::string executable;
+  std::string executable, schedule;
   bool resume = true, force = false, restart_data = false, find_nan = false;
 };
 
@@ -32,6 +34,11 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
                "Resume with the data from their first row; the data may differ");
+  app.add_option("--schedule", options.schedule,
+                 "On a resume with other --steps: keep the ends of schedules, or stretch them to "
+                 "the new end (default)")
+      ->type_name("keep|stretch")
+      ->check(CLI::IsMember({"keep", "stretch"}));
   app.add_flag("--find-nan", options.find_nan,
                "After a step that is not finite, name the op that made the first NaN or infinity");
   app.add_option("--executable", options.executable,
@@ -51,9 +58,11 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 ExitCode run(const TrainOptions& options, Output& out) {
   out.make_optional();  // the result is the run's folder
   const Resolved resolved = options.recipe.resolve(options.runtime.backend);
-  out.write(to_text(resolved.report));
-  check_recipe(resolved.config);
   const std::string dir = run_folder(options, resolved);
+  // A resume has the config of the run, whose start has told the changes; with --force, it may not.
+  const bool resumes = options.resume && !checkpoint_steps(checkpoints_of(dir)).empty();
+  out.write(resumes && !options.force ? mesh_rule_text(resolved.report) : to_text(resolved.report));
+  check_recipe(resolved.config);
   check_run_folder(dir, paths_in(resolved.config));
   out.flush();
   options.runtime.ensure_plugin();
@@ -63,6 +72,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .resume = options.resume,
                  .force = options.force,
                  .restart_data = options.restart_data,
+                 .keep_schedules = options.schedule == "keep",
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
                  .init = options.init.result(),

@@ -68,6 +68,12 @@ inline void add_scatters(std::vector<OpSample>& out) {
   const HostTensor rows({3}, {1, 1, 0}), factors({3}, {0.f, 3.f, 2.f});
   out.push_back(call("scatter_mul", {positive({2}), rows, positive({3})},
                      [](const Values& v) { return multiply_at(v[0], v[1], v[2]); }));
+  const HostTensor same({4}, {1, 1, 0, 1});
+  for (const HostTensor& zeros :
+       {HostTensor({4}, {0.f, 3.f, 2.f, 5.f}), HostTensor({4}, {0.f, 3.f, 0.f, 0.f})}) {
+    out.push_back(call("scatter_mul", {positive({2}), same, zeros},
+                       [](const Values& v) { return multiply_at(v[0], v[1], v[2]); }));
+  }
   out.push_back(call("scatter_max", {positive({2}), rows, factors},
                      [](const Values& v) { return max_at(v[0], v[1], v[2]); }));
   out.push_back(call("scatter_min", {positive({2}), rows, factors},

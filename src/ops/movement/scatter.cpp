@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/batching.h"
 #include "ops/create.h"
@@ -10,6 +11,10 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/gather.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+#include "ops/movement/sort.h"
 #include "ops/movement/window_rules.h"
 #include "ops/movement/window_walk.h"
 #include "ops/rules.h"
@@ -94,22 +99,43 @@ Values vjp_scatter(X x, Y, Ct g) {
           Tensor(), windows_of(x.op(), g[0])};
 }
 
+// Returns the product of the elements of x[M] before each one (after it, if `later`) in its run of
+// equal `keys`, which are sorted: 1 for the first one. It takes log2(M) steps of products alone, so
+// that its derivatives of every order are right where elements are zero.
+Tensor product_of_run(const Tensor& keys, const Tensor& x, bool later) {
+  const auto moved = [&](const Tensor& t, int64_t n, Scalar fill) {
+    return later ? pad_in_dim(t, 0, -n, n, fill) : pad_in_dim(t, 0, n, -n, fill);
+  };
+  const auto in_run = [&](const Tensor& t, int64_t n) {
+    return select(equal(moved(keys, n, -2), keys), moved(t, n, 1), 1);
+  };
+  Tensor out = in_run(x, 1);
+  for (int64_t n = 1; n < x.dim(0); n *= 2) out = out * in_run(out, n);
+  return out;
+}
+
+// Returns, for each element of the updates, the product of the other updates of its place.
+Tensor product_of_others(const OpNode& op) {
+  const Tensor &operand = op.inputs[0], &updates = op.inputs[2];
+  const int64_t size = operand.type().num_elements();
+  const DType index = size < std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
+  // Places count from 1; those of dropped updates are 0.
+  const Tensor place = windows_of(op, reshape(iota({size}, 0, index) + 1, operand.shape()));
+  const Tensor places_M = flatten(place), updates_M = flatten(updates);
+  const Tensor order_M = argsort(places_M), back_M = argsort(order_M);
+  const Tensor keys = take(places_M, order_M), sorted = take(updates_M, order_M);
+  const Tensor others = product_of_run(keys, sorted, false) * product_of_run(keys, sorted, true);
+  return select(equal(place, 0), 0, reshape(take(others, back_M), updates.shape()));
+}
+
 Values vjp_scatter_mul(X x, Y, Ct g) {
   const OpNode& op = x.op();
-  const GatherDims& dims = scatter_window(op).dims;
   const ScatterOptions options = options_of(op);
-  const Tensor operand_gradient = scatter_mul(g[0], x[1], x[2], dims, options);
-  if (options.unique_indices) return {operand_gradient, Tensor(), windows_of(op, g[0] * x[0])};
-  // The gradient of an update is the product of all other factors: zero if one of them is zero,
-  // else the product of all factors that are not zero, without the update itself.
-  const Tensor is_zero = equal(x[2], 0);
-  const Tensor factors = select(is_zero, 1, x[2]);
-  const Tensor own_zeros = astype(is_zero, x[2].dtype());
-  const Tensor zeros_there =
-      windows_of(op, scatter_add(zeros_like(x[0]), x[1], own_zeros, dims, options));
-  const Tensor product = scatter_mul(x[0], x[1], factors, dims, options);
-  return {operand_gradient, Tensor(),
-          select(equal(zeros_there, own_zeros), windows_of(op, g[0] * product) / factors, 0)};
+  const Tensor operand_gradient = scatter_mul(g[0], x[1], x[2], scatter_window(op).dims, options);
+  const Tensor gradient = windows_of(op, g[0] * x[0]);
+  if (options.unique_indices || x[2].type().num_elements() == 0)
+    return {operand_gradient, Tensor(), gradient};
+  return {operand_gradient, Tensor(), gradient * product_of_others(op)};
 }
 
 // The vjp of the least and the largest: all that equal the result share its gradient.

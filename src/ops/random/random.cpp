@@ -24,8 +24,8 @@ bool is_threefry(std::string_view op, const Key& key) {
 }  // namespace
 
 HostTensor key_words(int64_t seed, PrngImpl impl) {
-  const auto bits = static_cast<uint64_t>(seed);
-  const auto high = static_cast<uint32_t>(bits >> 32), low = static_cast<uint32_t>(bits);
+  const uint32_t high = 0;
+  const auto low = static_cast<uint32_t>(static_cast<uint64_t>(seed));
   if (impl == PrngImpl::kThreefry2x32) return HostTensor({2}, {high, low});
   return HostTensor({4}, {high, low, high, low});
 }

@@ -20,10 +20,10 @@
 
 namespace axle::random {
 
-/// Returns the words of a seed's key, as an argument of a program: the upper and the lower 32 bits
-/// of the seed, u32[2]; twice these words for the kinds whose keys are u32[4]. JAX does the same if
-/// x64 is on. Without x64 it keeps only the lower 32 bits: its seed -1 is 2^32 - 1 here. random_key
-/// gives a key for traced code.
+/// Returns the words of a seed's key, as an argument of a program: 0 and the lower 32 bits of the
+/// seed, u32[2]; twice these words for the kinds whose keys are u32[4]. JAX does the same unless
+/// x64 is on. So seeds that differ by a multiple of 2^32 are one seed. random_key gives a key for
+/// traced code.
 HostTensor key_words(int64_t seed, PrngImpl impl = PrngImpl::kThreefry2x32);
 /// Returns n independent keys of the same kind, an array of shape [n]. Do not use `key` afterwards.
 Key split(const Key& key, int64_t n = 2);

@@ -30,10 +30,16 @@ HostTensor words(Shape shape, T... values) {
 
 TEST(Random, Keys) {
   EXPECT_EQ(random::key_words(42), words({2}, 0, 42));
-  EXPECT_EQ(random::key_words(-1), words({2}, 0xffffffff, 0xffffffff));
+  // JAX without x64: the lower 32 bits of the seed.
+  EXPECT_EQ(random::key_words(-1), words({2}, 0, 0xffffffff));
+  EXPECT_EQ(random::key_words(-5), words({2}, 0, 0xfffffffb));
   EXPECT_EQ(random::key_words(0xffffffff), words({2}, 0, 0xffffffff));
-  EXPECT_EQ(random::key_words((int64_t{7} << 32) + 42), words({2}, 7, 42));
-  EXPECT_EQ(random::key_words(std::numeric_limits<int64_t>::min()), words({2}, 0x80000000, 0));
+  EXPECT_EQ(random::key_words((int64_t{7} << 32) + 42), words({2}, 0, 42));
+  EXPECT_EQ(random::key_words(-(int64_t{7} << 32) + 42), words({2}, 0, 42));
+  EXPECT_EQ(random::key_words(std::numeric_limits<int64_t>::min()), words({2}, 0, 0));
+  EXPECT_EQ(random::key_words(std::numeric_limits<int64_t>::max()), words({2}, 0, 0xffffffff));
+  EXPECT_EQ(random::key_words(-1, random::PrngImpl::kRbg),
+            words({4}, 0, 0xffffffff, 0, 0xffffffff));
   EXPECT_EQ(random_draw(0, [](const Key& k) { return random::split(k, 3).data(); }),
             words({3, 2}, 1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009));
   EXPECT_EQ(random_draw(42, [](const Key& k) { return random::split(k).data(); }),

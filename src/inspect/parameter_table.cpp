@@ -43,7 +43,9 @@ Json axes_document(const DimAxes& axes) {
 ParameterTable parameter_table(const Trainer::Config& config) {
   check_complete(config.model, "model");
   const auto model = config.model.build({}, Scope{});
-  const Tree<ParamSpec> specs = model->param_specs();
+  Tree<ParamSpec> specs = model->param_specs();
+  if (const auto* learner = config.learner.get_if<Learner>())
+    exempt_from_decay(specs, learner->undecayed);
   const Tree<double> factors = factors_of(config.learner, specs);
   ParameterTable out;
   for (const auto& [path, spec] : specs) {

@@ -6,6 +6,7 @@
 #include "config/register.h"
 #include "learn/inner_optimizer.h"
 #include "learn/path_rules.h"
+#include "learn/weight_decay.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 
@@ -38,6 +39,7 @@ void each_transform(const List& before, const List& after, F&& fn) {
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
   attempt(scope, [&] { trained_ = without_frozen(scope); });
+  exempt_from_decay(trained_, cfg_.undecayed);
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
   const auto build = [&](const std::vector<Child<GradientTransform>>& configs,

@@ -66,6 +66,9 @@ class Learner {
     std::vector<std::string> frozen = {};
     /// Patterns of the paths of parameters that are trained although `frozen` matches them.
     std::vector<std::string> trained = {};
+    /// Names of parameters (the last parts of their paths) whose weights do not decay, whatever the
+    /// optimizer is: scale and bias. A model need not have them.
+    std::vector<std::string> undecayed = {};
     /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
     /// the whole batch: parts count by their number of targets.
     Positive<int64_t> microbatches = 1;
@@ -73,8 +76,8 @@ class Learner {
     std::optional<ParamEma> ema = {};
     /// Global norms that a step reports.
     NormMetrics norms = NormMetrics::kGradient;
-    AXLE_CONFIG(Learner, optimizer, transforms, update_transforms, frozen, trained, microbatches,
-                ema, norms)
+    AXLE_CONFIG(Learner, optimizer, transforms, update_transforms, frozen, trained, undecayed,
+                microbatches, ema, norms)
   };
   /// Throws ConfigError for patterns that match no parameter, and if all parameters are frozen.
   Learner(const Config& cfg, const Dims& dims, const Scope& scope);

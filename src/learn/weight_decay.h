@@ -3,7 +3,9 @@
 // Source: Loshchilov & Hutter 2019, arXiv 1711.05101, section 2.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text/enum_text.h"
 #include "base/tree.h"
@@ -29,5 +31,9 @@ using WeightDecayScales = NumbersByPath;
 /// that matches its path, else 1. Throws ConfigError as numbers_by_path does.
 Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDecayScales& by_pattern,
                                  std::string_view where);
+
+/// Sets the weight_decay_scale of parameters with one of these names to 0. A name is the last part
+/// of a path. Specs that have a scale keep it.
+void exempt_from_decay(Tree<ParamSpec>& params, const std::vector<std::string>& names);
 
 }  // namespace axle

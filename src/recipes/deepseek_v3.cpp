@@ -116,7 +116,7 @@ Trainer::Config deepseek_v3_671B() {
                   .emb = Embedding::Config{.init = init},
                   .layers = deepseek_layers(k671B),
                   .lm_head = LmHead::Config{}},
-      .learner = {.max_step = steps(14'800), .weight_decay = 0.1},
+      .learner = {.max_step = steps(14'800), .weight_decay = 0.1, .undecayed = kScalesAndBiases},
       .tokens_per_batch = kRows * kSeqLen,
       .seq_len = kSeqLen,
       .mesh = {.axes = {{.name = "expert", .size = 64}, {.name = "fsdp", .size = -1}}},
@@ -154,7 +154,8 @@ const DeepSeekSize kTest = {.attention = {.num_heads = 4,
                             .router = {.top_k = 2, .num_expert_groups = 4, .top_groups = 2}};
 
 Trainer::Config deepseek_v3_test() {
-  return byte_model({.model_dim = 64, .layers = deepseek_layers(kTest)});
+  return byte_model(
+      {.model_dim = 64, .layers = deepseek_layers(kTest), .undecayed = kScalesAndBiases});
 }
 AXLE_REGISTER(deepseek_v3_test, "deepseek-v3-test")
 

@@ -89,7 +89,8 @@ Trainer::Config gemma3(const GemmaSize& s, int64_t billions_of_tokens, const Mac
                   .vocab_size = 256 * kKi,
                   .max_seq_len = kSeqLen,
                   .layers = gemma_layers(s)},
-      .learner = {.max_step = billions_of_tokens * 1'000'000'000 / (kRows * kSeqLen)},
+      .learner = {.max_step = billions_of_tokens * 1'000'000'000 / (kRows * kSeqLen),
+                  .undecayed = kScalesAndBiases},
       .tokens_per_batch = kRows * kSeqLen,
       .seq_len = kSeqLen,
       .mesh = one_axis("fsdp"),
@@ -160,7 +161,8 @@ Trainer::Config gemma3_test() {
                     .hidden_dim = 192,
                     .window = 32,
                     .query_scale = 16};
-  return with_embedding(byte_model({.model_dim = s.model_dim, .layers = gemma_layers(s)}));
+  return with_embedding(byte_model(
+      {.model_dim = s.model_dim, .layers = gemma_layers(s), .undecayed = kScalesAndBiases}));
 }
 AXLE_REGISTER(gemma3_test, "gemma3-test")
 

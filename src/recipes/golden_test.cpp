@@ -17,9 +17,11 @@ TEST_P(RecipeGolden, Config) {
 }
 
 TEST_P(RecipeGolden, Parameters) {
-  const auto model = recipe(GetParam()).model.build({}, Scope{});
+  const Trainer::Config cfg = recipe(GetParam());
+  const Tree<ParamSpec> specs = cfg.model.build({}, Scope{})->param_specs();
+  const auto learner = cfg.learner.build({.params = specs, .run_steps = cfg.max_steps}, Scope{});
   testing::expect_golden("recipes/" + GetParam() + ".params.txt",
-                         testing::detail::parameter_table(*model));
+                         testing::detail::parameter_table(learner->trained()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecipeGolden, ::testing::ValuesIn(recipe_names()), kNamedByText);

@@ -23,6 +23,8 @@ struct LanguageModel {
     /// The learning rate at max_step, as a fraction of peak_lr.
     double final_fraction = 0.1;
     double weight_decay = 0.1;
+    /// Names of parameters that do not decay.
+    std::vector<std::string> undecayed = {};
     double clip_global_norm = 1;
   } learner = {};
   int64_t tokens_per_batch = 4 * kMi;
@@ -33,6 +35,10 @@ struct LanguageModel {
   Mesh mesh = {};
   MeshRules mesh_rules = {};
 };
+
+/// The names of scales of norms and of biases. Weights decay towards 0, for which these have no
+/// reason.
+inline const std::vector<std::string> kScalesAndBiases = {"scale", "bias"};
 
 /// Returns a config with AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 /
 /// fan_in), the embedding ~ N(0, 1 / fan_out), and bf16 products over f32 parameters. The text
@@ -54,6 +60,7 @@ struct ByteModel {
   int64_t model_dim;
   Child<Block> layers;
   int64_t num_steps = 300, warmup_steps = 30, seq_len = 128, save_every_steps = 100;
+  std::vector<std::string> undecayed = {};
 };
 /// Returns language_model() of these numbers, with 16 rows a batch and all products in f32.
 Trainer::Config byte_model(ByteModel m);

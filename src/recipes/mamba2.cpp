@@ -29,7 +29,8 @@ Trainer::Config mamba2_130M() {
                   .warmup_steps = 715,
                   .max_step = 572204,
                   .final_fraction = 1e-5 / 3e-3,
-                  .weight_decay = 0.1},
+                  .weight_decay = 0.1,
+                  .undecayed = kScalesAndBiases},
       .tokens_per_batch = 256 * 2048,
       .seq_len = 2048,
       .mesh = one_axis("data"),
@@ -39,8 +40,9 @@ AXLE_REGISTER(mamba2_130M, "mamba2-130M")
 
 // The same at a size that learns in a minute on two cores.
 Trainer::Config mamba2_test() {
-  return byte_model(
-      {.model_dim = 64, .layers = layers(2, {.head_dim = 16, .state_dim = 16, .chunk_size = 32})});
+  return byte_model({.model_dim = 64,
+                     .layers = layers(2, {.head_dim = 16, .state_dim = 16, .chunk_size = 32}),
+                     .undecayed = kScalesAndBiases});
 }
 AXLE_REGISTER(mamba2_test, "mamba2-test")
 

@@ -36,7 +36,10 @@ Trainer::Config mixtral_8x7B() {
                                                            .hidden_dim = FixedDim{.dim = 14336}},
                                                           8)},
                   .lm_head = LmHead::Config{}},
-      .learner = {.peak_lr = 3e-4, .max_step = 512 * kKi, .weight_decay = 0.1},
+      .learner = {.peak_lr = 3e-4,
+                  .max_step = 512 * kKi,
+                  .weight_decay = 0.1,
+                  .undecayed = kScalesAndBiases},
       .tokens_per_batch = 4 * kMi,
       .seq_len = 8192,
       .mesh = {.axes = {{.name = "expert", .size = 8}, {.name = "fsdp", .size = -1}}},
@@ -53,7 +56,8 @@ Trainer::Config mixtral_test() {
                                                               .num_kv_heads = 2,
                                                               .rope_theta = 1e4,
                                                               .hidden_dim = FixedDim{.dim = 96}},
-                                                             4)}});
+                                                             4)},
+                     .undecayed = kScalesAndBiases});
 }
 AXLE_REGISTER(mixtral_test, "mixtral-test")
 

@@ -74,7 +74,10 @@ LanguageModel qwen3_run(const QwenSize& s, Mesh sharding) {
                   .vocab_size = kVocab,
                   .max_seq_len = kSeqLen,
                   .layers = qwen_layers(s)},
-      .learner = {.peak_lr = s.peak_lr, .max_step = 1 << 20, .weight_decay = 0.1},
+      .learner = {.peak_lr = s.peak_lr,
+                  .max_step = 1 << 20,
+                  .weight_decay = 0.1,
+                  .undecayed = kScalesAndBiases},
       .tokens_per_batch = 8 * kMi,
       .seq_len = kSeqLen,
       .mesh = std::move(sharding),
@@ -163,6 +166,7 @@ Trainer::Config qwen3_30B_A3B() {
                               all_axes({.data = -1, .fsdp = 8}));
   m.decoder.max_seq_len = m.seq_len = kPublishedSeqLen;
   m.learner.max_step = 250'000;
+  m.learner.undecayed = {};  // AXLearn's recipe decays everything
   m.keep_every_steps = 5000;
   m.eval_every_steps = 25'000;
   Trainer::Config cfg = qwen3_moe(m);
@@ -193,7 +197,8 @@ Trainer::Config qwen3_test() {
                    .num_kv_heads = 2,
                    .feed_forward = qwen_experts(8, 2, 48),
                    .head_dim = 32};
-  return with_norm(byte_model({.model_dim = s.model_dim, .layers = qwen_layers(s)}));
+  return with_norm(byte_model(
+      {.model_dim = s.model_dim, .layers = qwen_layers(s), .undecayed = kScalesAndBiases}));
 }
 AXLE_REGISTER(qwen3_test, "qwen3-test")
 

@@ -25,8 +25,9 @@ struct LogOfCount {
 /// associative scan inside of chunks.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.
-/// Parameters, beside those of the children: decay[F, N], skip[F], step_bias[F].
-/// Decode state: state [B, F, N] f32 and segment i32[B], beside that of the convolution.
+/// Parameters, beside those of the children: decay[F, N], skip[F], step_bias[F]. Weight decay
+/// leaves them out, as that of the authors does. Decode state: state [B, F, N] f32 and segment
+/// i32[B], beside that of the convolution.
 class Mamba1 final : public Mixer {
  public:
   struct Config {

@@ -17,6 +17,8 @@ std::string decimal(double v) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
+}  // namespace
+
 double fan_size(const InitSpec& spec, Fan fan) {
   const auto rank = static_cast<int64_t>(spec.shape.size());
   const auto product = [&](const std::vector<int64_t>& axes) {
@@ -44,8 +46,6 @@ double fan_size(const InitSpec& spec, Fan fan) {
       return (in + out) * receptive / 2;
   }
 }
-
-}  // namespace
 
 Initialiser Constant::operator()(const InitSpec& spec) const {
   return {fmt::format("constant({})", decimal(value)),

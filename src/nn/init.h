@@ -82,6 +82,10 @@ constexpr auto texts_of(Distribution) {
        {Distribution::kTruncatedNormal, "truncated_normal"}});
 }
 
+/// Returns the fan of a parameter: its number of inputs, of outputs, or the mean of both. Throws
+/// ConfigError if the parameter lacks the fan's dims.
+double fan_size(const InitSpec& spec, Fan fan);
+
 /// Draws with variance scale / fan: normal, uniform, or truncated at two standard deviations. With
 /// Fan::kNone, `scale` is the standard deviation of the normal distributions (after truncation) or
 /// the half width of the uniform one.

@@ -27,6 +27,10 @@ std::vector<Method> TokenEmbedding::methods() {
 
 namespace {
 
+Tensor times(const Tensor& x, double factor) {
+  return astype(astype(x, wide_dtype(x.dtype())) * factor, x.dtype());
+}
+
 bool divides_model_dim(const std::string& axis) {
   return std::ranges::find(kModelDimAxes, axis) != kModelDimAxes.end();
 }
@@ -37,6 +41,7 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
     : TokenEmbedding(scope),
       vocab_size_(dims.vocab_size),
       scale_(cfg.scale ? std::optional((*cfg.scale)(dims.model_dim)) : std::nullopt),
+      attend_scale_(cfg.attend_scale),
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),
@@ -48,8 +53,7 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
 
 Tensor Embedding::forward(const Tensor& ids_BT) {
   const Tensor x_BTD = look_up(ids_BT);
-  if (!scale_) return x_BTD;
-  return astype(astype(x_BTD, wide_dtype(x_BTD.dtype())) * *scale_, x_BTD.dtype());
+  return scale_ ? times(x_BTD, *scale_) : x_BTD;
 }
 
 Tensor Embedding::look_up(const Tensor& ids_BT) {
@@ -74,7 +78,10 @@ Tensor Embedding::look_up(const Tensor& ids_BT) {
   return constrain(custom_vjp(lookup, {weight_(), ids_BT})[0], kTokenAxes);
 }
 
-Tensor Embedding::attend_forward(const Tensor& x_BTD) { return product_(x_BTD, weight_()); }
+Tensor Embedding::attend_forward(const Tensor& x_BTD) {
+  const Tensor logits_BTV = product_(x_BTD, weight_());
+  return attend_scale_ == 1 ? logits_BTV : times(logits_BTV, attend_scale_);
+}
 
 const RoleMethods embedding_methods(typeid(TokenEmbedding),
                                     {{"attend", TokenEmbedding::kAttendInputs}});

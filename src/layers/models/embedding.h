@@ -39,7 +39,7 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
 /// Looks up the row of each id; attend() multiplies x with every row. Ids outside the vocabulary
 /// are clamped to it.
 ///
-/// Numerics: the factor `scale` is applied in f32.
+/// Numerics: the factors are applied in f32.
 ///
 /// Parameters: weight[V, D].
 class Embedding final : public TokenEmbedding {
@@ -50,9 +50,11 @@ class Embedding final : public TokenEmbedding {
         VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
     /// Factor on the vectors that are looked up, not on those of attend(); none: no factor.
     std::optional<EmbeddingScale> scale = {};
+    /// Factor on the logits of attend(). MuP lowers it as the model becomes wider.
+    Positive<double> attend_scale = 1;
     /// Multiplies x by the weight, in attend().
     Child<Product> product = PlainProduct::Config{};
-    AXLE_CONFIG(Embedding, init, scale, product)
+    AXLE_CONFIG(Embedding, init, scale, attend_scale, product)
   };
   Embedding(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -66,6 +68,7 @@ class Embedding final : public TokenEmbedding {
   Tensor look_up(const Tensor& ids_BT);
   int64_t vocab_size_;
   std::optional<double> scale_;
+  double attend_scale_;
   Param weight_;
   // Layout of the weight during the lookup, without kModelDimAxes: the weight is all-gathered over
   // them first. A lookup in a table sharded over them would move every token between devices.

@@ -11,6 +11,7 @@
 #include "config/register.h"
 #include "config/set.h"
 #include "layers/attention/attention.h"
+#include "layers/models/decoder.h"
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "learn/transforms/scale_by_path.h"
@@ -160,7 +161,72 @@ void set_logit_scales(ConfigRef root, const std::vector<LogitScale>& scales,
   }
 }
 
+// A table of embeddings.
+struct Table {
+  std::string layer;   // its path in the config
+  double vectors = 1;  // growth of the factor of its vectors
+  double logits = 1;   // factor of its logits; 1 if it is no head
+  bool is_head = false;
+};
+
+double factor_at(ConfigRef root, const std::string& layer, int64_t dim) {
+  const auto slot = slot_at(root, layer + ".scale");
+  if (!slot || *slot->ops->type != typeid(std::optional<EmbeddingScale>)) return 1;
+  const auto& scale = *static_cast<const std::optional<EmbeddingScale>*>(slot->at);
+  return scale ? (*scale)(dim) : 1;
+}
+
+// Returns the tables of decoders that are trained (`specs`), by the paths of their weights.
+std::map<std::string, Table> tables_of(ConfigRef root, const Child<Model>& base,
+                                       const Child<Model>& wide, const Tree<ParamSpec>& specs) {
+  const auto widths = [](const Child<Model>& model) {
+    std::map<std::string, std::pair<int64_t, bool>> out;
+    model.build({}, Scope{.path = "model"})->visit([&](const Layer& layer) {
+      if (const auto* decoder = dynamic_cast<const Decoder*>(&layer))
+        out[layer.path()] = {decoder->model_dim(), decoder->is_tied()};
+    });
+    return out;
+  };
+  std::map<std::string, Table> out;
+  const auto narrow = widths(base);
+  for (const auto& [path, width] : widths(wide)) {
+    const auto [dim, is_head] = width;
+    const int64_t before = narrow.at(path).first;
+    const auto first = specs.lower_bound(path + "/");
+    if (dim == before || first == specs.end() || !first->first.starts_with(path + "/")) continue;
+    Table table{.layer = dotted(path + "/emb"), .is_head = is_head};
+    table.vectors = factor_at(root, table.layer, dim) / factor_at(root, table.layer, before);
+    if (is_head)
+      table.logits = table.vectors * static_cast<double>(before) / static_cast<double>(dim);
+    out.emplace(path + "/emb/weight", table);
+  }
+  return out;
+}
+
+void set_tables(ConfigRef root, const std::map<std::string, Table>& tables, RewriteReport& report) {
+  for (const auto& [path, table] : tables) {
+    if (!table.is_head) continue;
+    const std::string field = table.layer + ".attend_scale";
+    const auto slot = slot_at(root, field);
+    if (!slot || *slot->ops->type != typeid(Positive<double>)) {
+      throw ConfigError(fmt::format(
+          "MuP: {}: expected an Embedding, whose logits have the factor attend_scale, since its "
+          "table is the head too, got another class; give the decoder an lm_head",
+          table.layer));
+    }
+    auto& scale = *static_cast<Positive<double>*>(slot->at);
+    scale = scale * table.logits;
+    report.matched.push_back(field);
+  }
+}
+
 Init scaled_init(const std::string& path, const ParamSpec& spec, double factor) {
+  if (const auto* const normal = spec.init->functor().get_if<Gaussian>();
+      normal && path.ends_with("/emb/weight")) {
+    Gaussian scaled = *normal;
+    scaled.std = *normal->std * std::sqrt(factor);
+    return scaled;
+  }
   const VarianceScaling* const now = spec.init->functor().get_if<VarianceScaling>();
   if (!now || now->fan == Fan::kNone) {
     throw ConfigError(
@@ -180,7 +246,10 @@ std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
   InitByName by_name;
   for (const auto& [path, init] : inits) {
     const std::string slot = dotted(path.substr(0, path.rfind('/')));
-    if (has_slot(root, slot)) {
+    if (const auto own = slot_at(root, slot + ".init"); own && *own->ops->type == typeid(Init)) {
+      *static_cast<Init*>(own->at) = init;
+      slots.push_back(slot + ".init");
+    } else if (has_slot(root, slot)) {
       const std::optional<Init> option = init;
       set_option(root, "@init", &option, slot, "MuP");
       slots.push_back(slot);
@@ -217,10 +286,17 @@ std::vector<Rewrite> MuP::apply(ConfigRef root) const {
   ModelRoot base{.model = model};
   for (const auto& [path, text] : cfg_.base) set(base, path, text);
   const Tree<ParamSpec> wide = specs_of(model);
-  const MuPScales scales = mup_scales(specs_of(base.model), wide, kWhere);
+  MuPScales scales = mup_scales(specs_of(base.model), wide, kWhere);
   if (scales.learning_rate.empty()) {
     throw ConfigError(
         fmt::format("{}: expected a model of another width, got one of the same", kWhere));
+  }
+  const std::map<std::string, Table> tables = tables_of(root, base.model, model, wide);
+  for (const auto& [path, table] : tables) {
+    if (table.vectors == 1 || !wide.contains(path)) continue;
+    scales.learning_rate[path] = 1 / table.vectors;
+    double& variance = scales.init_variance.emplace(path, 1).first->second;
+    variance /= table.vectors * table.vectors;
   }
   Rewrite out{.what = "MuP", .report = {}};
   const std::vector<LogitScale> logits =
@@ -240,9 +316,12 @@ std::vector<Rewrite> MuP::apply(ConfigRef root) const {
   }
   check_hidden_inits(scales, wide);
   std::map<std::string, Init> inits;
-  for (const auto& [path, factor] : scales.init_variance)
-    inits.emplace(path, scaled_init(path, wide.at(path), factor));
-  out.report.matched = set_inits(root, model, inits);
+  for (const auto& [path, factor] : scales.init_variance) {
+    if (std::abs(factor - 1) > 1e-9) inits.emplace(path, scaled_init(path, wide.at(path), factor));
+  }
+  set_tables(root, tables, out.report);
+  for (std::string& slot : set_inits(root, model, inits))
+    out.report.matched.push_back(std::move(slot));
   set_logit_scales(root, logits, out.report);
   out.report.matched.emplace_back("learner.update_transforms");
   learner->update_transforms.push_back(rates);

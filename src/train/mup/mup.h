@@ -13,6 +13,10 @@ namespace axle {
 /// factor `core.scale` of the queries: q k / head dim in place of q k / sqrt(head dim). For Adam
 /// and its relatives. The report names cores whose factor has no slot of its own.
 ///
+/// A table of embeddings that is the head as well keeps its rate and the size of its vectors, and
+/// its logits are divided by the growth of the model (Embedding::attend_scale). If its vectors have
+/// a factor that grows, as RootOfDim does, rate, size and logits make up for it.
+///
 /// Applied a second time it changes nothing.
 class MuP final : public Modifier {
  public:
@@ -24,8 +28,9 @@ class MuP final : public Modifier {
   };
   MuP(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError if the two models differ in more than sizes or do not differ at all; if the
-  /// tree has no Learner; if an output weight is not drawn by VarianceScaling; and if hidden
-  /// weights start at a fixed size, whatever their fan.
+  /// tree has no Learner; if an output weight is not drawn by VarianceScaling; if hidden weights
+  /// start at a fixed size, whatever their fan; and if the head shares the weight of an embedding
+  /// without attend_scale.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:

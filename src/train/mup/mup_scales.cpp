@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "learn/param_matrices.h"
 
@@ -17,6 +19,15 @@ double size_of(const std::vector<int64_t>& dims, const ParamSpec& spec) {
     if (i >= 0 && i < rank) out *= static_cast<double>(spec.shape[static_cast<size_t>(i)]);
   }
   return out;
+}
+
+// Returns the factor by which the initialiser itself changes the variance of the weight; none if it
+// is not known.
+std::optional<double> own_growth(const ParamSpec& base, const ParamSpec& wide) {
+  const auto* const now = wide.init->functor().get_if<VarianceScaling>();
+  if (!now || now->fan == Fan::kNone) return std::nullopt;
+  return fan_size({.shape = base.shape, .fan = base.fan}, now->fan) /
+         fan_size({.shape = wide.shape, .fan = wide.fan}, now->fan);
 }
 
 }  // namespace
@@ -39,7 +50,10 @@ MuPScales mup_scales(const Tree<ParamSpec>& base, const Tree<ParamSpec>& wide,
     const double in = size_of(spec.fan.in, spec) / size_of(spec.fan.in, narrow->second);
     const double outputs = size_of(spec.fan.out, spec) / size_of(spec.fan.out, narrow->second);
     if (in != 1) out.learning_rate.emplace(path, 1 / in);
-    if (in != 1 && outputs == 1) out.init_variance.emplace(path, 1 / in);
+    const double wanted = outputs == 1 ? 1 / (in * in) : 1 / in;
+    const auto own = own_growth(narrow->second, spec);
+    const double factor = own ? wanted / *own : outputs == 1 ? 1 / in : 1;
+    if (std::abs(factor - 1) > 1e-9) out.init_variance.emplace(path, factor);
   }
   return out;
 }

@@ -16,8 +16,10 @@ struct MuPScales {
   /// Of the learning rate, by the path of the parameter: 1 / (growth of its inputs). Parameters
   /// whose factor is 1 are left out: vectors, and weights whose inputs do not grow.
   Tree<double> learning_rate;
-  /// Of the variance of the initial weights, besides that of the fan: 1 / (growth of its inputs)
-  /// for weights whose inputs grow but whose outputs do not.
+  /// Of the variance of the initial weights, besides that of the initialiser's fan. Together they
+  /// give 1 / (growth of its inputs) for hidden weights, the square of it for weights whose outputs
+  /// do not grow, and 1 for weights whose inputs do not grow. Weights whose factor is 1, and those
+  /// without a VarianceScaling with a fan, are left out.
   Tree<double> init_variance;
 };
 

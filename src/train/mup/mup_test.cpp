@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
+#include "config/register.h"
+#include "config/set.h"
 #include "layers/blocks/pattern.h"
 #include "layers/experts/moe.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "learn/transforms/scale_by_path.h"
+#include "ops/movement/index.h"
+#include "ops/products/einsum.h"
 #include "testing/error_of.h"
 #include "train/tiny_config_test.h"
 
@@ -49,6 +53,20 @@ std::map<std::string, double> initial_scales(const Trainer::Config& config) {
   return out;
 }
 
+// Returns the variance that each weight starts with.
+std::map<std::string, double> variances(const Trainer::Config& config) {
+  std::map<std::string, double> out;
+  for (const auto& [path, spec] : config.model.build({}, Scope{.path = "model"})->param_specs()) {
+    if (const auto* init = spec.init->functor().get_if<VarianceScaling>())
+      out[path] = init->scale / fan_size({.shape = spec.shape, .fan = spec.fan}, init->fan);
+  }
+  return out;
+}
+
+Decoder::Config& decoder_of(Trainer::Config& config) {
+  return *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+}
+
 TEST(MuP, ScalesRatesByTheGrowthOfTheInputs) {
   Trainer::Config config = wide();
   apply(mup(), config);
@@ -72,9 +90,94 @@ TEST(MuP, ScalesTheInitialOutputWeights) {
   Trainer::Config config = wide();
   std::map<std::string, double> expected = initial_scales(config);
   EXPECT_EQ(expected.size(), 12u);
-  expected.at("model/decoder/lm_head/weight") /= 4;
+  // Of the mean of both fans: the variance 1 / 24 becomes 1 / 24 / 16.
+  expected.at("model/decoder/lm_head/weight") *= 48.0 / 24 / 16;
+  // The vectors of tokens keep their size.
+  expected.at("model/decoder/emb/weight") *= 4;
   apply(mup(), config);
-  EXPECT_EQ(initial_scales(config), expected);
+  const std::map<std::string, double> got = initial_scales(config);
+  for (const auto& [path, scale] : expected) {
+    if (path.find("/layers/") != std::string::npos) continue;  // hidden weights
+    EXPECT_NEAR(got.at(path), scale, 1e-9) << path;
+  }
+}
+
+// The variance of every weight, with that of its fan: 1 / inputs, or its square for outputs.
+TEST(MuP, VariancesFollowTheGrowth) {
+  Trainer::Config base = wide(), config = wide();
+  for (const auto& [path, value] : mup().base) set(base, path, value);
+  apply(mup(), config);
+  const auto before = variances(base), after = variances(config);
+  const auto ratio = [&](const std::string& path) {
+    return before.at("model/decoder/" + path) / after.at("model/decoder/" + path);
+  };
+  EXPECT_NEAR(ratio("emb/weight"), 1, 1e-9);
+  EXPECT_NEAR(ratio("lm_head/weight"), 16, 1e-9);
+  for (const char* layer : {"layer0", "layer1"}) {
+    const std::string at = fmt::format("layers/{}/", layer);
+    EXPECT_NEAR(ratio(at + "feed_forward/body/up/weight"), 4, 1e-9);
+    EXPECT_NEAR(ratio(at + "feed_forward/body/down/weight"), 3, 1e-9);
+    EXPECT_NEAR(ratio(at + "attention/body/qkv/inner/weight"), 4, 1e-9);
+  }
+}
+
+// The table of a tied head keeps its rate; its logits are divided by the growth.
+TEST(MuP, DividesTheLogitsOfATableThatIsTheHead) {
+  Trainer::Config config = wide();
+  auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.lm_head = std::nullopt;
+  const Trainer::Config tied = config;
+  const auto report = Child<Modifier>(mup()).build({}, Scope{})->apply(config)[0].report;
+  EXPECT_THAT(report.matched, ::testing::Contains("model.decoder.emb.attend_scale"));
+  EXPECT_EQ(decoder.emb.get_if<Embedding>()->attend_scale, 0.25);
+  const NumbersByPath& scales =
+      config.learner.get_if<Learner>()->update_transforms[0].get_if<ScaleByPath>()->scales;
+  EXPECT_FALSE(scales.contains("model.decoder.emb.weight"));
+  // Vectors times the root of the width: the table has a smaller rate, and the head a larger
+  // factor.
+  config = tied;
+  auto& emb = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->emb.get_if<Embedding>();
+  emb.scale = RootOfDim{};
+  apply(mup(), config);
+  EXPECT_EQ(emb.attend_scale, 0.5);
+  EXPECT_EQ(
+      double{
+          config.learner.get_if<Learner>()->update_transforms[0].get_if<ScaleByPath>()->scales.at(
+              "model.decoder.emb.weight")},
+      0.5);
+}
+
+// An embedding of another class, without a factor of its logits.
+class OwnEmbedding final : public TokenEmbedding {
+ public:
+  struct Config {
+    AXLE_CONFIG(OwnEmbedding)
+  };
+  OwnEmbedding(const Config&, const Dims& dims, const Scope& scope)
+      : TokenEmbedding(scope),
+        vocab_size_(dims.vocab_size),
+        weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim}})) {}
+  int64_t vocab_size() const override { return vocab_size_; }
+
+ protected:
+  Tensor forward(const Tensor& ids_BT) override { return take(weight_(), ids_BT); }
+  Tensor attend_forward(const Tensor& x_BTD) override {
+    return einsum("...d,vd->...v", x_BTD, weight_());
+  }
+
+ private:
+  int64_t vocab_size_;
+  Param weight_;
+};
+AXLE_REGISTER(OwnEmbedding)
+
+TEST(MuP, RefusesATiedHeadWithoutAFactor) {
+  Trainer::Config config = wide();
+  auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.lm_head = std::nullopt;
+  decoder.emb = OwnEmbedding::Config{};
+  EXPECT_THAT(error_of<ConfigError>([&] { apply(mup(), config); }),
+              HasSubstr("MuP: model.decoder.emb: expected an Embedding"));
 }
 
 // Heads grow from 4 to 16: q k / sqrt(4) becomes q k * sqrt(4) / 16.
@@ -116,19 +219,21 @@ TEST(MuP, RefusesHiddenWeightsOfAFixedSize) {
 // The layers of a pattern have no slots with the names of their parameters.
 TEST(MuP, ScalesTheInitialWeightsOfRoutersInAPattern) {
   Trainer::Config config = wide();
-  auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  decoder.layers = Pattern::Config{
+  decoder_of(config).layers = Pattern::Config{
       .num_layers = 2,
       .pattern = {PreNorm::Config{.body = MoE::Config{.num_experts = 4}}, tiny_layer()}};
-  std::map<std::string, double> expected = initial_scales(config);
-  for (const char* layer : {"lm_head", "layers/groups/layer/layer0/body/router"})
-    expected.at(fmt::format("model/decoder/{}/weight", layer)) /= 4;
-  // Its hidden layer has a fixed width.
-  for (const char* layer : {"gate", "up"})
-    expected.at(fmt::format("model/decoder/layers/groups/layer/layer1/feed_forward/body/{}/weight",
-                            layer)) /= 4;
-  apply(MuP::Config{.base = {{"model.decoder.model_dim", "16"}}}, config);
-  EXPECT_EQ(initial_scales(config), expected);
+  Trainer::Config base = config;
+  decoder_of(base).model_dim = 16;
+  apply(mup_model_dim(), config);
+  const auto before = variances(base), after = variances(config);
+  const std::string layers = "layers/groups/layer/";
+  // The hidden layer of the second one has a fixed width.
+  for (const std::string& layer :
+       {std::string("lm_head"), layers + "layer0/body/router",
+        layers + "layer1/feed_forward/body/gate", layers + "layer1/feed_forward/body/up"}) {
+    const std::string path = fmt::format("model/decoder/{}/weight", layer);
+    EXPECT_NEAR(before.at(path) / after.at(path), 16, 1e-9) << path;
+  }
 }
 
 TEST(MuP, AppliedTwiceChangesNothingMore) {

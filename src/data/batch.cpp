@@ -9,13 +9,15 @@
 
 namespace axle {
 
-void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope) {
-  constexpr int64_t kBytesOfPosition = 4 * sizeof(int32_t);  // one value in each tensor
+void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope,
+                      const BatchFields& fields) {
+  const int64_t values = 4 + (fields.prefix_lengths ? 1 : 0) + fields.num_streams;
+  const int64_t bytes_of_position = values * static_cast<int64_t>(sizeof(int32_t));
   const std::string batch = fmt::format(
       "{}: expected a batch that fits into memory, got batch_size {} rows of seq_len {}",
       scope.path, batch_size, seq_len);
   const auto positions = checked_product(batch_size, seq_len);
-  const auto bytes = positions ? checked_product(*positions, kBytesOfPosition) : std::nullopt;
+  const auto bytes = positions ? checked_product(*positions, bytes_of_position) : std::nullopt;
   if (!bytes) throw ConfigError(batch + ", which are more than 2^63 bytes");
   const int64_t memory = host_memory().total_bytes;
   if (memory > 0 && *bytes > memory) {
@@ -24,29 +26,37 @@ void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope) {
   }
 }
 
-Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len) {
+Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len, const BatchFields& fields) {
   Tree<Type> spec;
   for (const char* name : {"input_ids", "target_labels", "input_segment_ids", "input_positions"}) {
     spec.emplace(name, Type{DType::kI32, {batch_size, seq_len}});
   }
+  if (fields.prefix_lengths)
+    spec.emplace("prefix_lengths", Type{DType::kI32, {batch_size, seq_len}});
+  if (fields.num_streams > 0) {
+    spec.emplace("position_streams", Type{DType::kI32, {batch_size, seq_len, fields.num_streams}});
+  }
   return spec;
 }
 
-Batch make_batch(int64_t batch_size, int64_t seq_len) {
+Batch make_batch(int64_t batch_size, int64_t seq_len, const BatchFields& fields) {
   Batch batch;
-  for (const auto& [name, type] : batch_spec(batch_size, seq_len))
+  for (const auto& [name, type] : batch_spec(batch_size, seq_len, fields))
     batch.tensors.emplace(name, HostTensor(type));
   for (int64_t i = 0; i < batch_size; ++i) fill_padding(row_of(batch, i));
   return batch;
 }
 
 RowView row_of(Batch& batch, int64_t i) {
-  const auto row = [&](std::string_view name) {
-    HostTensor& tensor = batch.tensors.find(name)->second;
-    const auto seq_len = static_cast<size_t>(tensor.shape()[1]);
-    return tensor.values<int32_t>().subspan(static_cast<size_t>(i) * seq_len, seq_len);
+  const auto row = [&](std::string_view name) -> std::span<int32_t> {
+    const auto found = batch.tensors.find(name);
+    if (found == batch.tensors.end()) return {};
+    HostTensor& tensor = found->second;
+    const auto size = static_cast<size_t>(tensor.size() / tensor.shape()[0]);
+    return tensor.values<int32_t>().subspan(static_cast<size_t>(i) * size, size);
   };
-  return {row("input_ids"), row("target_labels"), row("input_segment_ids"), row("input_positions")};
+  return {row("input_ids"),       row("target_labels"),  row("input_segment_ids"),
+          row("input_positions"), row("prefix_lengths"), row("position_streams")};
 }
 
 }  // namespace axle

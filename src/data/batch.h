@@ -11,9 +11,18 @@ namespace axle {
 
 struct RowView;
 
+/// The tensors of a batch beside those that every batch has.
+struct BatchFields {
+  /// "prefix_lengths" i32[B, T]: the place of the row at which the prompt of a token's document
+  /// ends.
+  bool prefix_lengths = false;
+  /// Size of the last dim of "position_streams" i32[B, T, n]; 0: no such tensor.
+  int64_t num_streams = 0;
+};
+
 /// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and
-/// "input_positions", each i32[B, T]. Labels equal to kIgnoredLabel don't count. Segment 0 is
-/// padding.
+/// "input_positions", each i32[B, T], and those of BatchFields. Labels equal to kIgnoredLabel don't
+/// count. Segment 0 is padding.
 struct Batch {
   Tree<HostTensor> tensors;
   /// Number of labels that count.
@@ -27,12 +36,13 @@ struct Batch {
 /// Throws unless this machine's memory can hold a batch of this size: ConfigError if its bytes
 /// overflow 64 bits, else Error with kDoesNotFit. The message names the config path and the bytes.
 /// Inputs call it before they read data.
-void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope);
+void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope,
+                      const BatchFields& fields = {});
 
 /// Returns the shapes and dtypes of Batch::tensors.
-Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len);
+Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len, const BatchFields& fields = {});
 /// Returns a batch that is all padding.
-Batch make_batch(int64_t batch_size, int64_t seq_len);
+Batch make_batch(int64_t batch_size, int64_t seq_len, const BatchFields& fields = {});
 /// Returns row i of the batch, for writing.
 RowView row_of(Batch& batch, int64_t i);
 

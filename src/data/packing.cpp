@@ -18,15 +18,20 @@ void pad_from(const RowView& out, size_t begin) {
   std::ranges::fill(out.target_labels.subspan(begin), kIgnoredLabel);
   std::ranges::fill(out.input_segment_ids.subspan(begin), 0);
   std::ranges::fill(out.input_positions.subspan(begin), 0);
+  if (!out.prefix_lengths.empty()) std::ranges::fill(out.prefix_lengths.subspan(begin), 0);
+  const size_t num_streams = out.position_streams.size() / out.input_ids.size();
+  std::ranges::fill(out.position_streams.subspan(begin * num_streams), 0);
 }
 
 }  // namespace
 
-void TokenizedDocuments::add(std::span<const int32_t> tokens, const SpecialIds& special) {
+void TokenizedDocuments::add(std::span<const int32_t> tokens, const SpecialIds& special,
+                             int64_t prompt_len) {
   if (special.bos) tokens_.push_back(*special.bos);
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   if (special.eos) tokens_.push_back(*special.eos);
   begins_.push_back(static_cast<int64_t>(tokens_.size()));
+  prompts_.push_back(prompt_len > 0 && special.bos ? prompt_len + 1 : prompt_len);
 }
 
 std::span<const int32_t> TokenizedDocuments::document(int64_t i) const {
@@ -40,12 +45,18 @@ uint64_t TokenizedDocuments::fingerprint() const {
     return xxh3_64(
         {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
   };
-  return mix_seed(hash_of(tokens_), hash_of(begins_));
+  const uint64_t texts = mix_seed(hash_of(tokens_), hash_of(begins_));
+  const bool has_prompts = std::ranges::any_of(prompts_, [](int64_t n) { return n > 0; });
+  return has_prompts ? mix_seed(texts, hash_of(prompts_)) : texts;
 }
 
 RowPacker::RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order,
-                     int64_t seq_len)
-    : documents_(&documents), order_(std::move(order)), seq_len_(seq_len), begins_{0} {
+                     int64_t seq_len, StreamRule streams)
+    : documents_(&documents),
+      order_(std::move(order)),
+      seq_len_(seq_len),
+      streams_(std::move(streams)),
+      begins_{0} {
   for (const int64_t i : order_)
     begins_.push_back(begins_.back() + num_positions(documents.document(i)));
 }
@@ -69,6 +80,17 @@ void RowPacker::fill(int64_t row, const RowView& out) const {
     std::ranges::fill(out.input_segment_ids.subspan(filled, count), segment++);
     const auto positions = out.input_positions.subspan(filled, count);
     std::iota(positions.begin(), positions.end(), 0);
+    const auto prompt = static_cast<size_t>(documents_->prompt_len(order_[index]));
+    for (size_t i = 0; i < count && from + i + 1 < prompt; ++i)
+      out.target_labels[filled + i] = kIgnoredLabel;
+    if (!out.prefix_lengths.empty()) {
+      const size_t in_row = prompt > from ? std::min(prompt - from, count) : 0;
+      std::ranges::fill(out.prefix_lengths.subspan(filled, count),
+                        static_cast<int32_t>(filled + in_row));
+    }
+    const size_t num_streams = streams_.streams.size();
+    streams_.fill(tokens.subspan(from, count),
+                  out.position_streams.subspan(filled * num_streams, count * num_streams));
     filled += count;
   }
   pad_from(out, filled);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
@@ -19,21 +20,27 @@ class TokenizedDocuments {
   /// Reserves memory for this many tokens, so that growing does not need room for the old and the
   /// new array at once.
   void reserve(int64_t num_tokens) { tokens_.reserve(static_cast<size_t>(num_tokens)); }
-  /// Adds a document, with the special tokens that begin and end one around it.
-  void add(std::span<const int32_t> tokens, const SpecialIds& special = {});
+  /// Adds a document, with the special tokens that begin and end one around it. Its first
+  /// `prompt_len` tokens are its prompt, to which the begin token belongs if there is one.
+  void add(std::span<const int32_t> tokens, const SpecialIds& special = {}, int64_t prompt_len = 0);
   int64_t num_documents() const { return static_cast<int64_t>(begins_.size()) - 1; }
   int64_t num_tokens() const { return begins_.back(); }
   std::span<const int32_t> document(int64_t i) const;
+  /// Number of tokens of its prompt.
+  int64_t prompt_len(int64_t i) const { return prompts_[static_cast<size_t>(i)]; }
   uint64_t fingerprint() const;
 
  private:
   std::vector<int32_t> tokens_;
   std::vector<int64_t> begins_ = {0};  // document offsets in tokens_; last: the end
+  std::vector<int64_t> prompts_;       // tokens of each document's prompt
 };
 
-/// One row to fill: four spans of seq_len values.
+/// One row to fill: spans of seq_len values. prefix_lengths may be empty; position_streams has a
+/// value for each stream and position, or none.
 struct RowView {
   std::span<int32_t> input_ids, target_labels, input_segment_ids, input_positions;
+  std::span<int32_t> prefix_lengths = {}, position_streams = {};
 };
 
 /// The rows of one epoch, with random access by row number.
@@ -43,10 +50,14 @@ struct RowView {
 /// cut into rows. Within a row, segments count from 1, and the part of a document that a row end
 /// cuts off starts a new segment in the next row. Positions count from 0 in each segment. The end
 /// of the last row is padding: id 0, label kIgnoredLabel, segment 0, position 0.
+///
+/// Tokens of a prompt are no labels. The prefix length of a position is the place of the row at
+/// which the prompt of its document ends. Streams of positions begin with each segment.
 class RowPacker {
  public:
   /// `order` lists document numbers. `documents` must outlive the packer.
-  RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len);
+  RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len,
+            StreamRule streams = {});
   int64_t num_rows() const;
   void fill(int64_t row, const RowView& out) const;
 
@@ -54,6 +65,7 @@ class RowPacker {
   const TokenizedDocuments* documents_;
   std::vector<int64_t> order_;
   int64_t seq_len_;
+  StreamRule streams_;
   std::vector<int64_t> begins_;  // first position of each document of order_, then the end
 };
 

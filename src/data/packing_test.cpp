@@ -35,6 +35,40 @@ TEST(Packing, DocumentsShareRowsAndGoOnInTheNext) {
   EXPECT_THAT(row_values(batch, "input_positions"), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0));
 }
 
+// The labels of a prompt are left out. Its end is a place of the row, also in a part of a document
+// that a row begins with.
+TEST(Packing, PromptsEndAtAPlaceOfTheRow) {
+  TokenizedDocuments documents;
+  documents.add(std::vector<int32_t>{1, 2, 3});  // without a prompt
+  documents.add(std::vector<int32_t>{10, 11, 12, 13, 14, 15}, {}, 4);
+  documents.add(std::vector<int32_t>{20, 21, 22}, {.bos = 7}, 1);  // 7, 20 are the prompt
+  const RowPacker packer(documents, {0, 1, 2}, 5);
+  ASSERT_EQ(packer.num_rows(), 2);
+  Batch batch = make_batch(2, 5, {.prefix_lengths = true});
+  packer.fill(0, row_of(batch, 0));
+  packer.fill(1, row_of(batch, 1));
+  EXPECT_THAT(row_values(batch, "input_ids"), ElementsAre(1, 2, 10, 11, 12, 13, 14, 7, 20, 21));
+  EXPECT_THAT(row_values(batch, "target_labels"),
+              ElementsAre(2, 3, -1, -1, -1, 14, 15, -1, 21, 22));
+  EXPECT_THAT(row_values(batch, "prefix_lengths"), ElementsAre(0, 0, 5, 5, 5, 1, 1, 4, 4, 4));
+  EXPECT_THAT(row_values(batch, "input_segment_ids"), ElementsAre(1, 1, 2, 2, 2, 1, 1, 2, 2, 2));
+}
+
+TEST(Packing, StreamsBeginWithEachSegment) {
+  using enum PositionStream;
+  TokenizedDocuments documents;
+  documents.add(std::vector<int32_t>{1, 0, 2, 3, 0, 0, 4});  // 0 is a line break
+  documents.add(std::vector<int32_t>{5, 6, 7});
+  const StreamRule rule{.streams = {kToken, kLine, kColumn}, .line_breaks = {1}};
+  const RowPacker packer(documents, {0, 1}, 5, rule);
+  Batch batch = make_batch(2, 5, {.num_streams = 3});
+  packer.fill(0, row_of(batch, 0));
+  packer.fill(1, row_of(batch, 1));
+  EXPECT_THAT(row_values(batch, "position_streams"),
+              ElementsAre(0, 0, 0, 1, 0, 1, 2, 1, 0, 3, 1, 1, 4, 1, 2,  // 1 / 2 3 /
+                          0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0));
+}
+
 TEST(Packing, EveryTokenButAFirstIsALabelExactlyOnce) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -16,9 +16,13 @@ namespace axle {
 SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope& scope)
     : seq_len_(cfg.seq_len),
       batch_size_(cfg.batch_size),
+      fields_{.prefix_lengths = cfg.prompt.has_value(),
+              .num_streams = std::ssize(cfg.position_streams)},
+      prompt_len_(cfg.prompt ? cfg.prompt->share_of(seq_len_) : 0),
+      streams_{.streams = cfg.position_streams},
       num_batches_(cfg.num_batches),
       dims_(dims) {
-  check_batch_size(batch_size_, seq_len_, scope);
+  check_batch_size(batch_size_, seq_len_, scope, fields_);
   if (num_batches_ && *num_batches_ > kMaxRow / batch_size_) {
     throw ConfigError(
         fmt::format("{}.num_batches: expected at most {} batches of {} rows, or none, got {}",
@@ -28,7 +32,7 @@ SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope&
 
 std::optional<Batch> SyntheticInput::next() {
   if (num_batches_ && next_row_ >= *num_batches_ * batch_size_) return std::nullopt;
-  Batch batch = make_batch(batch_size_, seq_len_);
+  Batch batch = make_batch(batch_size_, seq_len_, fields_);
   for (int64_t i = 0; i < batch_size_; ++i, ++next_row_) {
     SplitMix64 random(mix_seed(dims_.seed, static_cast<uint64_t>(next_row_)));
     const auto draw = [&] {
@@ -43,8 +47,12 @@ std::optional<Batch> SyntheticInput::next() {
     }
     std::ranges::fill(row.input_segment_ids, 1);
     std::iota(row.input_positions.begin(), row.input_positions.end(), 0);
+    std::ranges::fill(row.prefix_lengths, static_cast<int32_t>(prompt_len_));
+    const auto prompt_labels = static_cast<size_t>(std::max<int64_t>(prompt_len_ - 1, 0));
+    std::ranges::fill(row.target_labels.first(prompt_labels), kIgnoredLabel);
+    streams_.fill(row.input_ids, row.position_streams);
+    batch.num_targets += seq_len_ - static_cast<int64_t>(prompt_labels);
   }
-  batch.num_targets = batch_size_ * seq_len_;
   return batch;
 }
 

@@ -4,6 +4,8 @@
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/input.h"
+#include "data/position_streams.h"
+#include "data/prompt.h"
 
 namespace axle {
 
@@ -18,11 +20,15 @@ class SyntheticInput final : public Input {
     Required<Positive<int64_t>> batch_size = REQUIRED;
     /// Number of batches; none: without end.
     std::optional<Positive<int64_t>> num_batches = {};
-    AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches)
+    /// The prompt of each row, by its share; none: rows have no prompts.
+    std::optional<Prompt> prompt = {};
+    /// Numbers for the place of each token, as in TextInput; a row is one line.
+    std::vector<PositionStream> position_streams = {};
+    AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches, prompt, position_streams)
   };
   SyntheticInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
-  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }
+  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_, fields_); }
   std::optional<Batch> next() override;
   std::string state() const override;
   void restore(std::string_view state) override;
@@ -31,6 +37,9 @@ class SyntheticInput final : public Input {
  private:
   uint64_t fingerprint() const;
   int64_t seq_len_, batch_size_;
+  BatchFields fields_;
+  int64_t prompt_len_;
+  StreamRule streams_;
   std::optional<int64_t> num_batches_;
   Dims dims_;
   int64_t next_row_ = 0;

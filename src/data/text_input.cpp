@@ -71,12 +71,15 @@ void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::strin
 TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
     : seq_len_(cfg.seq_len),
       batch_size_(cfg.batch_size),
+      fields_{.prefix_lengths = cfg.prompt.has_value(),
+              .num_streams = std::ssize(cfg.position_streams)},
       shuffle_(cfg.shuffle),
       epochs_(cfg.epochs),
       seed_(dims.seed) {
-  check_batch_size(batch_size_, seq_len_, scope);
+  check_batch_size(batch_size_, seq_len_, scope, fields_);
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
+  streams_ = stream_rule(cfg.position_streams, *tokenizer);
   read(cfg, *tokenizer, scope);
   enter_epoch(0);
   num_rows_ = facts_.num_rows = packer_->num_rows();
@@ -96,7 +99,6 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
     piece_sizes.push_back(static_cast<int64_t>(tokenizer.piece(static_cast<int32_t>(id)).size()));
   }
-  const SpecialIds special = tokenizer.special_ids();
   const TokenCost cost = token_cost(documents, tokenizer);
   check_host_allocation(scope.path,
                         fmt::format("the tokens of {} of text", counted(cost.text_bytes, "byte")),
@@ -105,9 +107,8 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
   ByteHistogram bytes;
   int64_t pieces_size = 0;
   for (const Document& document : documents) {
-    const std::vector<int32_t> ids = tokenizer.encode(document.text);
-    for (const int32_t id : ids) pieces_size += piece_sizes[static_cast<size_t>(id)];
-    documents_.add(ids, special);
+    for (const int32_t id : add(document, tokenizer, cfg))
+      pieces_size += piece_sizes[static_cast<size_t>(id)];
     bytes.add(document.text);
   }
   // The pieces differ from the text: tokenizers put a space before it, normalize it, and show
@@ -126,6 +127,19 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
             .skipped = source->skipped()};
 }
 
+// A prompt that ends at a text is encoded by itself, as generation encodes prompts.
+std::vector<int32_t> TextInput::add(const Document& document, const Tokenizer& tokenizer,
+                                    const Config& cfg) {
+  const auto bytes = cfg.prompt ? cfg.prompt->bytes_of(document.text) : std::optional<size_t>(0);
+  std::vector<int32_t> ids = tokenizer.encode(document.text.substr(0, bytes.value_or(0)));
+  auto prompt_len = static_cast<int64_t>(ids.size());
+  const std::vector<int32_t> rest = tokenizer.encode(document.text.substr(bytes.value_or(0)));
+  ids.insert(ids.end(), rest.begin(), rest.end());
+  if (!bytes) prompt_len = cfg.prompt->share_of(static_cast<int64_t>(ids.size()));
+  documents_.add(ids, tokenizer.special_ids(), prompt_len);
+  return ids;
+}
+
 void TextInput::enter_epoch(int64_t epoch) {
   if (epoch == epoch_) return;
   const bool shuffled = shuffle_ == Shuffle::kRows;
@@ -133,7 +147,7 @@ void TextInput::enter_epoch(int64_t epoch) {
   const int64_t count = documents_.num_documents();
   packer_ = std::make_unique<RowPacker>(
       documents_, shuffled ? permutation(count, mix_seed(seed, kDocumentOrder)) : in_order(count),
-      seq_len_);
+      seq_len_, streams_);
   row_order_ = shuffled ? permutation(packer_->num_rows(), mix_seed(seed, kRowOrder))
                         : in_order(packer_->num_rows());
   epoch_ = epoch;
@@ -142,7 +156,7 @@ void TextInput::enter_epoch(int64_t epoch) {
 std::optional<Batch> TextInput::next() {
   const int64_t end = epochs_ ? *epochs_ * num_rows_ : kMaxRow;  // NumEpochs prevents overflow
   if (next_row_ >= end) return std::nullopt;
-  Batch batch = make_batch(batch_size_, seq_len_);
+  Batch batch = make_batch(batch_size_, seq_len_, fields_);
   for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {
     enter_epoch(next_row_ / num_rows_);
     const RowView row = row_of(batch, i);

@@ -12,6 +12,7 @@
 #include "data/held_out.h"
 #include "data/input.h"
 #include "data/packing.h"
+#include "data/prompt.h"
 #include "data/text_source.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
@@ -55,15 +56,21 @@ class TextInput final : public Input {
     Split split = Split::kAll;
     /// Share of the bytes that the split held_out takes.
     FractionBelowOne held_out_fraction = 0.05;
+    /// The prompt of each document, for a PrefixMask: batches then have prefix_lengths, and tokens
+    /// of prompts are no targets. None: documents have no prompts.
+    std::optional<Prompt> prompt = {};
+    /// Numbers for the place of each token, for RoPE with streams: batches then have
+    /// position_streams. Empty: no streams.
+    std::vector<PositionStream> position_streams = {};
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
-                held_out_fraction)
+                held_out_fraction, prompt, position_streams)
   };
   /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger
   /// than the model's. Throws DataError as the source does, and if the text gives no position with
   /// a label.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
-  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }
+  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_, fields_); }
   std::optional<Batch> next() override;
   std::string state() const override;
   void restore(std::string_view state) override;
@@ -71,9 +78,12 @@ class TextInput final : public Input {
 
  private:
   void read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope);
+  std::vector<int32_t> add(const Document& document, const Tokenizer& tokenizer, const Config& cfg);
   void enter_epoch(int64_t epoch);
 
   int64_t seq_len_, batch_size_;
+  BatchFields fields_;
+  StreamRule streams_;
   Shuffle shuffle_;
   std::optional<int64_t> epochs_;
   uint64_t seed_;

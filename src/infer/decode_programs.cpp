@@ -1,9 +1,11 @@
 #include "infer/decode_programs.h"
 
+#include <algorithm>
 #include <bit>
 #include <span>
 
 #include "base/tree.h"
+#include "layers/blocks/mixer.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/create.h"
@@ -11,8 +13,11 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/rounding.h"
+#include "ops/movement/index.h"
 #include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
 #include "ops/random/random.h"
+#include "ops/reductions/cumulative.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
@@ -57,15 +62,64 @@ Tensor drawn(const Tensor& logits_BV, const random::Key& key, const Sampling& sa
   return select(finite_B, sample(logits_BV, key, sampling), scalar(kNonFiniteToken, DType::kI32));
 }
 
+// The line and the column of a token of each row, for streams of positions: [B, T] or [B].
+struct TextPlaces {
+  Tensor lines, columns;
+};
+
+Tensor line_breaks_of(const Tensor& ids, const StreamRule& rule) {
+  HostTensor table(Type{DType::kI32, {std::max<int64_t>(1, std::ssize(rule.line_breaks))}});
+  std::ranges::copy(rule.line_breaks, table.values<int32_t>().begin());
+  return take(constant(table), ids, 0, {.mode = GatherMode::kFill, .fill = 0});
+}
+
+// Returns the places of all tokens of texts that begin at position 0.
+TextPlaces places_of(const Tensor& ids_BT, const StreamRule& rule) {
+  const Tensor breaks_BT = line_breaks_of(ids_BT, rule), index_BT = iota(ids_BT.shape(), 1);
+  const Tensor starts_BT = select(breaks_BT > 0, index_BT + 1, 0);  // of the next line
+  const Tensor start_BT = cummax(pad_in_dim(starts_BT, 1, 1, -1, 0), 1);
+  return {cumsum(breaks_BT, 1) - breaks_BT, index_BT - start_BT};
+}
+
+// Returns the places of the tokens after `ids_B`.
+TextPlaces places_after(const Tensor& ids_B, const TextPlaces& at, const StreamRule& rule) {
+  const Tensor breaks_B = line_breaks_of(ids_B, rule);
+  return {at.lines + breaks_B, select(breaks_B > 0, 0, at.columns + 1)};
+}
+
+// Adds the streams of tokens at these places, each [B, T], to a batch.
+void add_streams(Tree<Tensor>& batch, const Tensor& positions_BT, const TextPlaces& at,
+                 const StreamRule& rule) {
+  Values streams;
+  for (const PositionStream stream : rule.streams) {
+    const Tensor& own = stream == PositionStream::kToken  ? positions_BT
+                        : stream == PositionStream::kLine ? at.lines
+                                                          : at.columns;
+    streams.push_back(expand_dims(own, -1));
+  }
+  if (!streams.empty()) batch.emplace(kPositionStreams, concatenate(streams, -1));
+}
+
+// The tokens of a call, and what the state keeps of them.
+struct NewestTokens {
+  Tensor prompt_lengths_B, positions_B;
+  TextPlaces at_B;  // without streams: none
+};
+
 // Returns the state in the order of decode_state. One half of the key draws the tokens, the other
 // is the next state's key.
-Values next_state(const Tree<Tensor>& caches, const random::Key& key, const Tensor& positions_B,
+Values next_state(const Tree<Tensor>& caches, const random::Key& key, const NewestTokens& newest,
                   const Tensor& logits_BV, const Sampling& sampling) {
   Values out;
   for (const auto& [path, cache] : caches) out.push_back(cache);
+  out.push_back(newest.prompt_lengths_B);
+  if (newest.at_B.lines) {
+    out.push_back(newest.at_B.lines);
+    out.push_back(newest.at_B.columns);
+  }
   const std::vector<random::Key> keys = random::split_each(key);
   out.push_back(keys[0].data());
-  out.push_back(positions_B);
+  out.push_back(newest.positions_B);
   out.push_back(drawn(logits_BV, keys[1], sampling));
   return out;
 }
@@ -104,9 +158,15 @@ std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& sh
   std::vector<ProgramValue> out;
   for (const auto& [path, spec] : cache_specs(model, shape))
     out.push_back({path, spec.type, restrict(spec.mesh_axes, spec.type.dims, shape.mesh)});
+  const Type rows{DType::kI32, {shape.num_rows}};
+  out.push_back({"prompt_lengths", rows});
+  if (!shape.streams.streams.empty()) {
+    out.push_back({"lines", rows});
+    out.push_back({"columns", rows});
+  }
   out.push_back({"key", {DType::kU32, {2}}});
-  out.push_back({"positions", {DType::kI32, {shape.num_rows}}});
-  out.push_back({"tokens", {DType::kI32, {shape.num_rows}}});
+  out.push_back({"positions", rows});
+  out.push_back({"tokens", rows});
   return out;
 }
 
@@ -123,10 +183,19 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
     const Tensor lengths_B = *at++, prompts_BT = *at++;
     for (const auto& [path, spec] : cache_specs(model, shape))
       caches.emplace(path, zeros(spec.type.dims, spec.type.dtype));
+    Tree<Tensor> batch{
+        {"input_ids", prompts_BT}, {"last_index", lengths_B - 1}, {"prefix_lengths", lengths_B}};
+    NewestTokens newest{.prompt_lengths_B = lengths_B, .positions_B = lengths_B, .at_B = {}};
+    if (!shape.streams.streams.empty()) {
+      const TextPlaces of_all = places_of(prompts_BT, shape.streams);
+      add_streams(batch, iota(prompts_BT.shape(), 1), of_all, shape.streams);
+      const auto last = [&](const Tensor& t_BT) { return batched_take(t_BT, lengths_B - 1); };
+      newest.at_B =
+          places_after(last(prompts_BT), {last(of_all.lines), last(of_all.columns)}, shape.streams);
+    }
     const auto [logits_BV, filled] =
-        next_logits(model, std::move(weights), std::move(caches),
-                    {{"input_ids", prompts_BT}, {"last_index", lengths_B - 1}});
-    return next_state(filled, key, lengths_B, logits_BV, sampling);
+        next_logits(model, std::move(weights), std::move(caches), batch);
+    return next_state(filled, key, newest, logits_BV, sampling);
   };
   return trace_program("prefill", fn, std::move(inputs), decode_state(model, shape), shape.mesh);
 }
@@ -134,7 +203,8 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling) {
   const std::vector<ProgramValue> parameters = decode_parameters(model, shape),
                                   outputs = decode_state(model, shape);
-  const size_t num_caches = outputs.size() - 3;
+  const bool has_streams = !shape.streams.streams.empty();
+  const size_t num_caches = outputs.size() - (has_streams ? 6 : 4);
   const std::span cache_values(outputs.data(), num_caches);
   const std::vector<ProgramValue> cache_leaves(cache_values.begin(), cache_values.end());
   std::vector<ProgramValue> inputs = parameters;
@@ -146,13 +216,28 @@ Program decode_program(Model& model, const DecodeShape& shape, const Sampling& s
   const TensorFunction fn = [&](const Values& x) {
     auto at = x.begin();
     Tree<Tensor> weights = take(parameters, at), caches = take(cache_leaves, at);
+    const Tensor prompt_lengths_B = *at++;
+    TextPlaces places;
+    if (has_streams) {
+      places.lines = *at++;
+      places.columns = *at++;
+    }
     const auto key = random::Key::wrap(*at++);
     const Tensor positions_B = *at++, tokens_B = *at++;
+    const Tensor positions_B1 = expand_dims(positions_B, 1);
+    Tree<Tensor> batch{{"input_ids", expand_dims(tokens_B, 1)},
+                       {"input_positions", positions_B1},
+                       {"prefix_lengths", prompt_lengths_B}};
+    NewestTokens newest{
+        .prompt_lengths_B = prompt_lengths_B, .positions_B = positions_B + 1, .at_B = {}};
+    if (has_streams) {
+      add_streams(batch, positions_B1,
+                  {expand_dims(places.lines, 1), expand_dims(places.columns, 1)}, shape.streams);
+      newest.at_B = places_after(tokens_B, places, shape.streams);
+    }
     const auto [logits_BV, filled] =
-        next_logits(model, std::move(weights), std::move(caches),
-                    {{"input_ids", expand_dims(tokens_B, 1)},
-                     {"input_positions", expand_dims(positions_B, 1)}});
-    return next_state(filled, key, positions_B + 1, logits_BV, sampling);
+        next_logits(model, std::move(weights), std::move(caches), batch);
+    return next_state(filled, key, newest, logits_BV, sampling);
   };
   return trace_program("decode", fn, std::move(inputs), outputs, shape.mesh);
 }

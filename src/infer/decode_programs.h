@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "data/position_streams.h"
 #include "infer/sampling.h"
 #include "layers/models/model.h"
 #include "lower/program.h"
@@ -30,6 +31,8 @@ struct DecodeShape {
   std::optional<DType> compute_dtype = {};
   /// No axes: one device.
   Mesh mesh = {};
+  /// The streams of positions that the model was trained with; empty: none.
+  StreamRule streams = {};
 };
 
 /// The longest sequence, including the prompt: positions are i32.
@@ -48,11 +51,13 @@ std::vector<ProgramValue> stored_parameters(const Model& model);
 std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape);
 
 /// Returns the state that one decode step passes to the next. In the programs it follows the
-/// parameters: the caches by path, then "key" u32[2], "positions" i32[B] (the place of the newest
+/// parameters: the caches by path, "prompt_lengths" i32[B], with streams "lines" and "columns"
+/// i32[B] (of the newest token), then "key" u32[2], "positions" i32[B] (the place of the newest
 /// token in its row) and "tokens" i32[B] (the newest token, or kNonFiniteToken). A cache dim that
 /// its mesh axes do not divide is not sharded.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
 
+/// The prompt of a row is its prefix (PrefixMask).
 /// (decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T], padded with any tokens) ->
 /// the state after the prompts, with the first token drawn.
 Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& sampling);

@@ -203,7 +203,8 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
                           .prompt_len = length_bucket(prompt_len, options_.context_len),
                           .cache_len = length_bucket(prompt_len + most_new, options_.context_len),
                           .compute_dtype = options_.compute_dtype,
-                          .mesh = options_.mesh};
+                          .mesh = options_.mesh,
+                          .streams = options_.streams};
   check_caches(prompts, most_new, shape);
   prefill(shape, options.sampling);
   Executable* const step = most_new > 1 ? &decode(shape, options.sampling) : nullptr;

@@ -11,6 +11,7 @@
 
 #include "base/text/enum_text.h"
 #include "base/tree.h"
+#include "data/position_streams.h"
 #include "infer/sampling.h"
 #include "ir/dtype.h"
 #include "ir/host_tensor.h"
@@ -74,6 +75,8 @@ class Generator {
     std::optional<DType> compute_dtype = {};
     /// A mesh of the runtime's devices; no axes: one device.
     Mesh mesh = {};
+    /// See DecodeShape.
+    StreamRule streams = {};
     CompileOptions compile = {};
   };
   /// Copies the parameters to the devices, in the type of the computation. `model` and `runtime`

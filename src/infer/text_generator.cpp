@@ -15,6 +15,7 @@ Generator::Options generator_options(const LoadedModel& loaded, CompileOptions c
   return {.context_len = loaded.context_len,
           .compute_dtype = loaded.compute_dtype,
           .mesh = std::move(mesh),
+          .streams = loaded.streams,
           .compile = std::move(compile)};
 }
 

@@ -39,7 +39,8 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                   .parameters = subtree(merged, prefix),
                   .layer_state = subtree(merged, kLayerStatePath),
                   .context_len = *model.context_len,
-                  .compute_dtype = model.compute_dtype});
+                  .compute_dtype = model.compute_dtype,
+                  .streams = model.streams.streams});
   return out;
 }
 

@@ -254,10 +254,11 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   put_subtree(tensors, kModelPath, std::move(saved.parameters));
   put_subtree(tensors, kLayerStatePath, std::move(saved.layer_state));
   write_checkpoint(checkpoints_of(dir), 0, tensors, {});
-  const ModelFolderConfig config{
-      .model = saved.model,
-      .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len},
-      .compute_dtype = saved.compute_dtype};
+  const ModelFolderConfig config{.model = saved.model,
+                                 .input = TextInput::Config{.tokenizer = saved.tokenizer,
+                                                            .seq_len = saved.context_len,
+                                                            .position_streams = saved.streams},
+                                 .compute_dtype = saved.compute_dtype};
   // The config comes last: a folder without it holds no model.
   replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
@@ -293,6 +294,19 @@ void drop_frozen(const Model& model, Tree<HostTensor>& by_path) {
   });
 }
 
+// Returns the streams of positions of an input.
+std::vector<PositionStream> streams_of(const Json& input, const std::string& where) {
+  const Json streams = field(input, "position_streams");
+  std::vector<PositionStream> out;
+  if (!streams.is_array()) return out;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const Json named{{"stream", streams[i]}};
+    if (const auto stream = read_leaf<PositionStream>(named, "stream", where))
+      out.push_back(*stream);
+  }
+  return out;
+}
+
 // All but the parameters.
 LoadedModel build_model(const ModelConfig& config) {
   const std::string source = config.source + ": ";
@@ -310,6 +324,7 @@ LoadedModel build_model(const ModelConfig& config) {
                        .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
                        .context_len = {}};
   });
+  out.streams = stream_rule(streams_of(input, source + "input.position_streams"), *out.tokenizer);
   out.context_len = out.model->max_seq_len();
   out.compute_dtype =
       read_leaf<FloatDType>(config.document, "compute_dtype", source + "compute_dtype");

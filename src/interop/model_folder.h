@@ -19,6 +19,7 @@
 
 #include "base/report.h"
 #include "base/text/enum_text.h"
+#include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
@@ -45,6 +46,8 @@ struct LoadedModel {
   std::optional<int64_t> context_len;
   /// Type that the run computes in; none: the types of the parameters.
   std::optional<DType> compute_dtype = {};
+  /// The streams of positions of the run's input.
+  StreamRule streams = {};
   /// Training step of the checkpoint.
   int64_t step = 0;
 };
@@ -103,6 +106,8 @@ struct ModelToSave {
   int64_t context_len = 1;
   /// Type to compute in; none: the types of the parameters.
   std::optional<FloatDType> compute_dtype = {};
+  /// Streams of positions that the model reads (TextInput::Config::position_streams).
+  std::vector<PositionStream> streams = {};
   /// Further files of the folder, by name: the files that the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };

@@ -104,7 +104,9 @@ void complete_evaler_inputs(Trainer::Config& config) {
     if (!evaler.input) continue;
     const std::string where = "evalers." + name + ".input";
     AnyConfig& own = evaler.input.any();
-    fill_open_fields(run, own, std::vector<std::string>{"tokenizer", "seq_len", "batch_size"});
+    fill_open_fields(run, own,
+                     std::vector<std::string>{"tokenizer", "seq_len", "batch_size", "prompt",
+                                              "position_streams"});
     check_tokenizer(where, run, own);
     if (shares_source(run, own)) {
       fill_open_fields(run, own, std::vector<std::string>{"held_out_fraction"});

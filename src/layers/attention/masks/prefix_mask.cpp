@@ -13,8 +13,8 @@ Tensor PrefixMask::operator()(const TokenPlaces& at) const {
   if (at.prefix_lengths) return at.key_positions < *at.prefix_lengths;
   if (Invocation::current().options().training) {
     throw ConfigError(fmt::format(
-        "{}: PrefixMask: expected a batch with prefix_lengths, got one without; give an input that "
-        "has them, or take the mask out",
+        "{}: PrefixMask: expected a batch with prefix_lengths, got one without; set input.prompt, "
+        "or take the mask out",
         path_));
   }
   return at.key_positions < 0;

@@ -9,8 +9,9 @@
 
 namespace axle {
 
-/// Every query sees the first prefix_lengths[b] keys of its row b, and no others. A prefix language
-/// model uses AnyOf{CausalMask, PrefixMask}.
+/// Every query sees the first prefix_lengths[b] keys of its row b, and no others. In rows of
+/// several segments, prefix_lengths[b, t] is for query t. A prefix language model uses
+/// AnyOf{CausalMask, PrefixMask}, and an input with prompts (TextInput::Config::prompt).
 ///
 /// Decoding: the prefix must be given in one call. Its tokens cannot see those of later calls.
 /// Throws ConfigError in a training call without prefix_lengths.

@@ -58,8 +58,8 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
 Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) const {
   const auto given = streams_ ? find_published(streams_->name) : std::nullopt;
   if (streams_ && !given && is_training()) {
-    fail("streams", fmt::format("expected '{}' to be published in training, got nothing; set no "
-                                "streams for a model of text alone",
+    fail("streams", fmt::format("expected '{}' to be published in training, got nothing; set "
+                                "input.position_streams, or no streams for a model of text alone",
                                 streams_->name));
   }
   if (!given)

@@ -12,8 +12,8 @@
 namespace axle {
 namespace {
 
-// Throws ShapeError unless positions and segment ids are i32[B, T] and prefix lengths i32[B]. Some
-// other types and shapes would be broadcast without an error.
+// Throws ShapeError unless positions and segment ids are i32[B, T] and prefix lengths i32[B] or
+// i32[B, T]. Some other types and shapes would be broadcast without an error.
 void check_context(const std::string& where, const Tensor& x_BTD, const MixerContext& context) {
   if (x_BTD.rank() != 3) return;  // the projection reports this error
   const auto check = [&](std::string_view name, const std::optional<Tensor>& given, Shape shape) {
@@ -25,7 +25,9 @@ void check_context(const std::string& where, const Tensor& x_BTD, const MixerCon
   };
   check("positions", context.positions, {x_BTD.dim(0), x_BTD.dim(1)});
   check("segment_ids", context.segment_ids, {x_BTD.dim(0), x_BTD.dim(1)});
-  check("prefix_lengths", context.prefix_lengths, {x_BTD.dim(0)});
+  const bool by_token = context.prefix_lengths && context.prefix_lengths->rank() == 2;
+  check("prefix_lengths", context.prefix_lengths,
+        by_token ? Shape{x_BTD.dim(0), x_BTD.dim(1)} : Shape{x_BTD.dim(0)});
 }
 
 // Names queries, keys or values for remat policies: "qkv", the name of all three, and own_name.

@@ -126,8 +126,8 @@ TEST(PrefixMask, TrainsOnlyWithTheLengthsOfThePrefixes) {
       build_for_test<Attention>({.num_heads = 2, .mask = PrefixMask::Config{}}, kSharingDims);
   const HostTensor x = normal_values({2, 5, 8}, 3);
   EXPECT_ERROR(layer.call({{"x", x}}, {.training = true}),
-               "attention: PrefixMask: expected a batch with prefix_lengths, got one without; give "
-               "an input that has them, or take the mask out");
+               "attention: PrefixMask: expected a batch with prefix_lengths, got one without; set "
+               "input.prompt, or take the mask out");
   const HostTensor lengths({2}, {3, 2});
   EXPECT_EQ(layer.call({{"x", x}, {"context/prefix_lengths", lengths}}, {.training = true}).outputs,
             layer.call({{"x", x}, {"context/prefix_lengths", lengths}}).outputs);

@@ -12,7 +12,8 @@
 namespace axle {
 
 /// q_BTNH, keys and values, what is visible -> y_BTNH in the dtype of the values. If the values
-/// have a head dim of their own, y has it. The core scales the queries.
+/// have a head dim of their own, y has it. The core scales the queries. A query that sees no key
+/// gets zeros, whatever the core computes for it, and nothing gets a gradient from it.
 class AttentionCore
     : public LayerRole<AttentionCore, Tensor(const Tensor& q_BTNH, const KeyValues& keys,
                                              const Visibility& visibility)> {
@@ -27,6 +28,8 @@ class AttentionCore
   };
   static constexpr InputNames kInputs = {"query", "keys", "visibility"};
   using LayerRole::LayerRole;
+  Tensor operator()(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility);
+  std::vector<Method> methods() override;
   /// A core looks only at the keys that it is given.
   bool can_decode() const override { return true; }
 };

@@ -26,7 +26,8 @@ Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const Mixe
   at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
   if (context.segment_ids) at.query_segments = column(*context.segment_ids);
   if (keys.segments_BS) at.key_segments = row(*keys.segments_BS);
-  if (context.prefix_lengths) at.prefix_lengths = column(column(*context.prefix_lengths));
+  if (const auto& prefix = context.prefix_lengths)
+    at.prefix_lengths = column(prefix->rank() == 1 ? column(*prefix) : *prefix);
   return out;
 }
 
@@ -36,11 +37,25 @@ Tensor Visibility::visible() const {
   // No causal query reaches an empty place.
   if (has_empty_places && !(mask && mask->is_causal()))
     require(places.key_positions <= reduce_max(places.query_positions, {-2}, true));
-  if (places.query_segments && places.key_segments)
-    require(equal(*places.query_segments, *places.key_segments));
+  if (places.query_segments && places.key_segments) {
+    require(places.same_segment());
+  } else if (const auto& ids =
+                 places.query_segments ? places.query_segments : places.key_segments) {
+    require(not_equal(*ids, 0));
+  }
   if (mask) require((*mask)(places));
   if (given_visible) require(*given_visible);
   return all;
+}
+
+Tensor Visibility::sees_some(int64_t num_keys) const {
+  const bool has_segments = places.query_segments || places.key_segments;
+  const int64_t num_queries = places.query_positions.dim(-2);
+  if (places.in_order && !has_segments && !given_visible && num_queries <= num_keys &&
+      (!mask || mask->sees_itself()))
+    return {};
+  const Tensor seen = visible();
+  return seen ? reduce_or(seen, {-1}, true) : seen;
 }
 
 Tensor Visibility::added() const {

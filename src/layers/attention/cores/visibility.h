@@ -11,7 +11,8 @@ namespace axle {
 /// Keeps mask and bias as objects. A core that knows their classes computes with them; other cores
 /// call visible() and added().
 ///
-/// A query sees a key if the mask allows it, the segments are equal, and the key is written.
+/// A query sees a key if the mask allows it, the segments are equal, neither is padding (the
+/// segment 0), and the key is written.
 struct Visibility {
   TokenPlaces places = {};
   const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
@@ -26,6 +27,9 @@ struct Visibility {
                        bool decoding);
   /// Returns a predicate [T, S] or [B, T, S]; an empty tensor if every query sees every key.
   Tensor visible() const;
+  /// Returns a predicate [T, 1] or [B, T, 1], true for queries that see one of the keys; an empty
+  /// tensor if all do.
+  Tensor sees_some(int64_t num_keys) const;
   /// Returns f32 [N, T, S] or [B, N, T, S]; an empty tensor if nothing is added.
   Tensor added() const;
 

@@ -22,10 +22,15 @@ struct TokenPlaces {
   Tensor query_positions = {}, key_positions = {};
   /// Segment ids; none: a row is one segment.
   std::optional<Tensor> query_segments = {}, key_segments = {};
-  /// [B, 1, 1]: number of tokens at the beginning of each row that all its tokens may see; none: 0.
+  /// [B, 1, 1] or [B, T, 1]: number of tokens at the beginning of each row that all its tokens, or
+  /// this query, may see; none: 0.
   std::optional<Tensor> prefix_lengths = {};
   /// True: query t has position t, and key s position s.
   bool in_order = false;
+
+  /// Returns where query and key, which have segments, belong to the same one: pred [B, T, S].
+  /// Padding, the segment 0, belongs to none.
+  Tensor same_segment() const;
 
   template <class F>
   void each_field(F&& fn) {
@@ -47,6 +52,8 @@ class AttentionMask {
   virtual Tensor operator()(const TokenPlaces& at) const = 0;
   /// True if no query sees a key after its own position.
   virtual bool is_causal() const { return false; }
+  /// True if a query always sees the key of its own position.
+  virtual bool sees_itself() const { return false; }
   /// True if decoding some tokens per call gives the same as one call for all tokens. Attention
   /// with another mask refuses to decode, since the caches hold no later keys.
   virtual bool can_decode() const { return is_causal(); }

@@ -14,6 +14,7 @@ class CausalMask final : public AttentionMask {
   CausalMask(const Config&, const Dims&, const Scope&) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return true; }
+  bool sees_itself() const override { return true; }
 };
 
 }  // namespace axle

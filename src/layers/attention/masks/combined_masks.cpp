@@ -36,6 +36,7 @@ Tensor combined(const Masks& masks, const TokenPlaces& at, Combine combine) {
 }
 
 bool is_causal(const std::unique_ptr<AttentionMask>& mask) { return mask->is_causal(); }
+bool sees_itself(const std::unique_ptr<AttentionMask>& mask) { return mask->sees_itself(); }
 bool can_decode(const std::unique_ptr<AttentionMask>& mask) { return mask->can_decode(); }
 
 }  // namespace
@@ -47,6 +48,7 @@ Tensor AllOf::operator()(const TokenPlaces& at) const {
   return combined(masks_, at, [](const Tensor& a, const Tensor& b) { return a & b; });
 }
 bool AllOf::is_causal() const { return std::ranges::any_of(masks_, axle::is_causal); }
+bool AllOf::sees_itself() const { return std::ranges::all_of(masks_, axle::sees_itself); }
 bool AllOf::can_decode() const {
   return is_causal() || std::ranges::all_of(masks_, axle::can_decode);
 }
@@ -65,6 +67,7 @@ Tensor AnyOf::operator()(const TokenPlaces& at) const {
   return combined(masks_, at, [](const Tensor& a, const Tensor& b) { return a | b; });
 }
 bool AnyOf::is_causal() const { return std::ranges::all_of(masks_, axle::is_causal); }
+bool AnyOf::sees_itself() const { return std::ranges::any_of(masks_, axle::sees_itself); }
 bool AnyOf::can_decode() const { return std::ranges::all_of(masks_, axle::can_decode); }
 
 AXLE_REGISTER(AllOf)

@@ -19,6 +19,7 @@ class AllOf final : public AttentionMask {
   AllOf(const Config& cfg, const Dims&, const Scope& scope);
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override;
+  bool sees_itself() const override;
   bool can_decode() const override;
   std::vector<const AttentionMask*> conjuncts() const override;
 
@@ -38,6 +39,7 @@ class AnyOf final : public AttentionMask {
   AnyOf(const Config& cfg, const Dims&, const Scope& scope);
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override;
+  bool sees_itself() const override;
   bool can_decode() const override;
 
  private:

@@ -5,8 +5,8 @@
 
 namespace axle {
 
-/// A query sees the keys of its own segment. Attention applies this to every call that has segment
-/// ids; as a part of AnyOf it must be named.
+/// A query sees the keys of its own segment, and none if that is 0 (padding). Attention applies
+/// this to every call that has segment ids; as a part of AnyOf it must be named.
 class SegmentMask final : public AttentionMask {
  public:
   struct Config {

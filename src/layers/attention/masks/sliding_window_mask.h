@@ -17,6 +17,7 @@ class SlidingWindowMask final : public AttentionMask {
   SlidingWindowMask(const Config& cfg, const Dims&, const Scope&) : window_(cfg.window) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return true; }
+  bool sees_itself() const override { return true; }
   int64_t window() const { return window_; }
 
  private:
@@ -38,6 +39,7 @@ class TwoSidedWindowMask final : public AttentionMask {
       : before_(cfg.before), after_(cfg.after) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return after_ == 0; }
+  bool sees_itself() const override { return true; }
   int64_t before() const { return before_; }
   int64_t after() const { return after_; }
 

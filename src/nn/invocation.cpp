@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "nn/layer.h"
@@ -18,13 +20,27 @@ Tree<Tensor> take_published(Tree<Tensor>& inputs) {
   return out;
 }
 
+std::optional<Tensor> take_segment_ids(Tree<Tensor>& inputs,
+                                       const std::vector<std::string>& names) {
+  const auto found = inputs.find("segment_ids");
+  if (found == inputs.end() || std::ranges::count(names, "segment_ids") > 0) return std::nullopt;
+  const Tensor ids = found->second;
+  inputs.erase(found);
+  return ids;
+}
+
 Invocation::Invocation(std::string root, Tree<Tensor> parameters, InvocationOptions options)
     : parameters_(std::move(parameters)),
       options_(std::move(options)),
       outer_(std::exchange(g_invocation, this)) {
-  frames_.push_back({.path = std::move(root), .is_root = true, .key = options_.key});
+  frames_.push_back({.path = std::move(root),
+                     .is_root = true,
+                     .key = options_.key,
+                     .segment_ids = options_.segment_ids});
 }
 Invocation::~Invocation() { g_invocation = outer_; }
+
+bool Invocation::in_call() { return g_invocation != nullptr; }
 
 Invocation& Invocation::current() {
   if (!g_invocation)
@@ -36,7 +52,9 @@ Invocation::Frame::Frame(const Layer& layer) : name_(layer.path()) {
   Invocation& inv = current();
   if (inv.options_.decoding) layer.check_decoding();
   const FrameState& caller = inv.frames_.back();
-  FrameState frame{.path = layer.path(), .name_hash = md5_mod_2_31_minus_1(layer.last_name())};
+  FrameState frame{.path = layer.path(),
+                   .name_hash = md5_mod_2_31_minus_1(layer.last_name()),
+                   .segment_ids = caller.segment_ids};
   frame.is_root = inv.frames_.size() == 1 && caller.path == layer.path();
   frame.call_index = inv.calls_[layer.path()]++;
   if (frame.call_index > 0) frame.path += fmt::format("#{}", frame.call_index);
@@ -90,6 +108,7 @@ const Tensor* Invocation::published(const std::string& name) const {
 InvocationOptions Invocation::nested_options() {
   InvocationOptions options = options_;
   if (options_.key) options.key = key();
+  options.segment_ids = segment_ids();
   for (const auto& [path, t] : collection_.state) options.state.insert_or_assign(path, t);
   for (const auto& [name, t] : collection_.published) options.published.insert_or_assign(name, t);
   return options;

@@ -2,6 +2,7 @@
 // the caller sees a pure function.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ struct InvocationOptions {
   Tree<Tensor> state = {};
   /// Values that layers may read by name before any layer has published them.
   Tree<Tensor> published = {};
+  /// i32[B, T]: the segments of the tokens, of which 0 is padding; none: every position holds a
+  /// token. A call whose context has segment ids uses those (Invocation::set_segment_ids).
+  std::optional<Tensor> segment_ids = {};
   /// The call appends tokens to the caches in `state`: prefill and extend_step.
   bool decoding = false;
   /// True keeps the values given to add_summary. False drops them, and with them the ops that
@@ -57,6 +61,9 @@ struct InvocationOptions {
 /// Removes the inputs "published/<name>" of a call and returns them by name, for
 /// InvocationOptions::published.
 Tree<Tensor> take_published(Tree<Tensor>& inputs);
+/// The same for the input "segment_ids" of a method that does not read it itself (`names`), for
+/// InvocationOptions::segment_ids.
+std::optional<Tensor> take_segment_ids(Tree<Tensor>& inputs, const std::vector<std::string>& names);
 
 /// One call of a tree of layers. Each thread has a stack of them; current() is the innermost.
 class Invocation {
@@ -93,6 +100,14 @@ class Invocation {
   /// Returns the path of the current call: the layer's path, followed by "#1" for its second call.
   const std::string& path() const { return frames_.back().path; }
 
+  /// Returns the segment ids of the current call, i32[B, T]; none: every position holds a token. A
+  /// call has those of its caller unless it sets its own.
+  const std::optional<Tensor>& segment_ids() const { return frames_.back().segment_ids; }
+  /// Sets the segment ids of the rest of the current call and of the calls inside it.
+  void set_segment_ids(std::optional<Tensor> ids) { frames_.back().segment_ids = std::move(ids); }
+  /// True if a call is in progress in this thread.
+  static bool in_call();
+
   OutputCollection& collection() { return collection_; }
   /// Returns the newest value published under `name`; nullptr if there is none.
   const Tensor* published(const std::string& name) const;
@@ -100,7 +115,7 @@ class Invocation {
   /// invocation.
   void merge(OutputCollection inner);
   /// Returns the options for a nested invocation in a region of its own: the current state and
-  /// published values, and the current call's key.
+  /// published values, and the current call's key and segment ids.
   InvocationOptions nested_options();
 
  private:
@@ -110,6 +125,7 @@ class Invocation {
     int call_index = 0;
     bool is_root = false;
     random::Key key = {};
+    std::optional<Tensor> segment_ids = {};
   };
   random::Key key_of(size_t frame);
   Tree<Tensor> parameters_;

@@ -67,6 +67,13 @@ struct LayerOptions {
 namespace detail {
 [[noreturn]] void fail_unbuilt();
 
+// Makes the segment ids of a context those of the current call.
+template <class T>
+void note_segments(const T& argument) {
+  if constexpr (requires { Invocation::current().set_segment_ids(argument.segment_ids); })
+    Invocation::current().set_segment_ids(argument.segment_ids);
+}
+
 // Casts the floating-point arguments of a call to the dtype of its layer (the option @compute), and
 // its results back to the dtype of the first of them.
 class ComputeCast {
@@ -294,6 +301,11 @@ class LayerRole<Self, R(A...)> : public Layer {
 template <class Self, class R, class... A>
 R LayerRole<Self, R(A...)>::operator()(A... args) {
   const Invocation::Frame frame(*this);
+  (detail::note_segments(args), ...);
+  if constexpr (requires { Self::segments_of(args...); }) {
+    if (const std::optional<Tensor>& ids = Self::segments_of(args...))
+      Invocation::current().set_segment_ids(ids);
+  }
   if (!options().compute) return run(args...);
   detail::ComputeCast cast{DType{*options().compute}};
   std::tuple<std::remove_cvref_t<A>...> inside(args...);

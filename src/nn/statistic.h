@@ -16,7 +16,8 @@ struct NamedStatistic {
   std::string name;
   Tensor value;
 };
-/// Computes a statistic of a floating-point tensor, in f32 whatever its dtype.
+/// Computes a statistic of a floating-point tensor, in f32 whatever its dtype. Those below leave
+/// out padding (real_tokens).
 using Statistic = Fn<NamedStatistic(const Tensor& x)>;
 
 /// "rms": the root of the mean square.

@@ -74,6 +74,7 @@ class LayerFunction {
     InvocationOptions options{.training = options_.training, .decoding = options_.decoding};
     options.state = take(state_paths_, at);
     options.published = take_published(inputs);
+    options.segment_ids = take_segment_ids(inputs, inputs_of_method());
     if (options_.seed) options.key = random::random_key(*options_.seed);
     auto [results, collected] = functional(layer_, std::move(parameters), std::move(options), [&] {
       InputReader reader(inputs);
@@ -91,6 +92,12 @@ class LayerFunction {
   }
 
  private:
+  std::vector<std::string> inputs_of_method() const {
+    for (const Method& m : layer_.methods()) {
+      if (m.name == options_.method) return m.inputs;
+    }
+    return {};
+  }
   static Tree<Tensor> take(const std::vector<std::string>& paths, Values::const_iterator& at) {
     Tree<Tensor> out;
     for (const std::string& path : paths) out.emplace(path, *at++);

@@ -31,8 +31,9 @@ inline HostTensor token_ids(int32_t n = 5) {
 /// make() returns the inputs of a call. For decoding, kTokens names the input with the tokens [B,
 /// T, ..], kPositions the input with the positions of new tokens, kLastIndex the input with the
 /// index of the last token that counts (where the role has such inputs), and kMethod the method to
-/// call. A role without kTokens takes AXLE_CALL_LAWS. kResult is the dtype of the results of a role
-/// that has the same one whatever the dtype of the parameters.
+/// call. A role without kTokens takes AXLE_CALL_LAWS. kMovesTokens: results have other positions.
+/// kResult is the dtype of the results of a role that has the same one whatever the dtype of the
+/// parameters.
 template <class Role>
 struct LawInputs;
 
@@ -60,6 +61,7 @@ struct LawInputs<Dropout> : TokensInX {
 };
 template <>
 struct LawInputs<DropToken> : TokensInX {
+  static constexpr bool kMovesTokens = true;
   static Tree<HostTensor> make(const DropToken::Dims&) {
     return {{"x", normal_values({2, 5, 3}, 1)}};
   }

@@ -8,6 +8,7 @@
 //   - that bf16 is close to f64;
 //   - that prefill and single steps give the same as the whole text at once, or that decoding is
 //     refused;
+//   - that padding does not count (padding_law.h);
 //   - the parameters and the numbers of one training call against
 //     <golden folder>/<Layer>/<case>.txt (testing/golden.h; UPDATE_GOLDEN=1 writes it).
 #pragma once
@@ -19,6 +20,7 @@
 #include "nn/remat_policies.h"
 #include "testing/golden.h"
 #include "testing/layer_inputs.h"
+#include "testing/padding_law.h"
 #include "testing/test_layer.h"
 
 namespace axle::testing {
@@ -90,11 +92,13 @@ void law_bf16(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>&
   }
 }
 
-inline std::string parameter_table(const Layer& layer) {
+inline std::string parameter_table(const Tree<ParamSpec>& specs) {
   std::ostringstream out;
-  for (const auto& [path, spec] : layer.param_specs()) {
+  for (const auto& [path, spec] : specs) {
     out << path << ": " << to_text(spec.type()) << " axes " << to_text(spec.partition()) << " init "
-        << spec.initialiser().text << "\n";
+        << spec.initialiser().text;
+    if (spec.weight_decay_scale) out << " decay x" << fmt::format("{}", *spec.weight_decay_scale);
+    out << "\n";
   }
   return out.str();
 }
@@ -147,7 +151,7 @@ void law_golden(const typename L::Role::Dims& dims, const std::vector<LawCase<L>
     const LayerFunction fn =
         layer.function(LawInputs<typename L::Role>::make(dims), {.training = true});
     expect_golden(std::string(L::Config::config_type().name) + "/" + name + ".txt",
-                  parameter_table(layer.layer()) + numbers_of(fn));
+                  parameter_table(layer.layer().param_specs()) + numbers_of(fn));
   }
 }
 
@@ -273,9 +277,13 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
 }  // namespace detail
 }  // namespace axle::testing
 
-#define AXLE_LAYER_LAWS(L, ...)  \
-  AXLE_CALL_LAWS(L, __VA_ARGS__) \
-  TEST(L##Laws, DecodesAsAtOnce) { ::axle::testing::detail::law_decoding<L>(__VA_ARGS__); }
+#define AXLE_LAYER_LAWS(L, ...)                                                             \
+  AXLE_CALL_LAWS(L, __VA_ARGS__)                                                            \
+  TEST(L##Laws, DecodesAsAtOnce) { ::axle::testing::detail::law_decoding<L>(__VA_ARGS__); } \
+  TEST(L##Laws, PaddingDoesNotCount) {                                                      \
+    using Case = ::axle::testing::LawCase<L>;                                               \
+    ::axle::testing::detail::law_padding<L, std::vector<Case>>(__VA_ARGS__);                \
+  }
 
 /// The same without decoding, for roles whose calls are not fed with tokens.
 #define AXLE_CALL_LAWS(L, ...)                                                                 \

@@ -40,6 +40,7 @@ struct Call {
       invocation.key = random::Key::wrap(key->second);
     Tree<Tensor> inputs = subtree(arguments, "in");
     invocation.published = take_published(inputs);
+    invocation.segment_ids = take_segment_ids(inputs, method.inputs);
     auto [results, collected] =
         functional(layer, subtree(arguments, "params"), std::move(invocation), [&] {
           InputReader reader(inputs);

@@ -10,6 +10,9 @@
 
 namespace axle {
 
+/// The name under which a model publishes streams of positions, i32[number of streams, B, T].
+inline constexpr const char* kPositionStreams = "position_streams";
+
 /// What mixers know about the tokens besides their activations.
 struct MixerContext {
   /// i32[B, T]: position of each token in its sequence, or in the cache while decoding. None means
@@ -21,7 +24,8 @@ struct MixerContext {
   /// padding; none: rows have no padding.
   std::optional<Tensor> last_index = {};
   /// i32[B]: number of tokens at the beginning of each row that all its tokens may see
-  /// (PrefixMask); none: rows have no prefix.
+  /// (PrefixMask). Or i32[B, T], for rows of several segments: a token may see the tokens of its
+  /// segment before this place of the row. None: rows have no prefix.
   std::optional<Tensor> prefix_lengths = {};
 
   /// Returns x_BD of the last token of each row of x_BTD.

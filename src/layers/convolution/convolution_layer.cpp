@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "nn/real_tokens.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/products/convolution.h"
 
@@ -63,7 +64,7 @@ Tensor WeightedConvolution::convolve(const Tensor& x,
     throw ShapeError(fmt::format("{}: expected x of {} dims with {} features last, got {}", path(),
                                  windows_.size() + 2, input_dim_, to_text(x.type())));
   }
-  const Tensor y = convolution(x, weight_(),
+  const Tensor y = convolution(without_padding(x), weight_(),
                                {.strides = list_of(windows_, &SlidingDim::stride),
                                 .padding = padding,
                                 .kernel_dilation = list_of(windows_, &SlidingDim::window_dilation),

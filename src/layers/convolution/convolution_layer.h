@@ -10,7 +10,8 @@
 
 namespace axle {
 
-/// x[B, spatial.., I] -> y[B, windows.., O], dtype of x.
+/// x[B, spatial.., I] -> y[B, windows.., O], dtype of x. Positions that hold padding (real_tokens)
+/// count as zeros.
 class ConvolutionLayer
     : public LayerRole<ConvolutionLayer,
                        Tensor(const Tensor& x, const std::optional<Tensor>& last_index)> {

@@ -15,8 +15,10 @@ namespace axle {
 ///
 /// Shapes: x_BTD -> y_BKD, dtype of x. K is num_first plus (1 - rate) * (T - num_first), rounded to
 /// the nearest integer, halves to the even one.
-/// Throws ShapeError if no token would be left, ConfigError when called during training without a
-/// key.
+/// With segment ids of the call (Invocation::segment_ids), the share counts tokens alone: a row
+/// keeps that share of its tokens in front, and padding fills what is left. The output
+/// "segment_ids" i32[B, K] then says what was kept; 0 is padding. Throws ShapeError if no token
+/// would be left, ConfigError when called during training without a key.
 class DropToken final : public LayerRole<DropToken, Tensor(const Tensor& x_BTD)> {
  public:
   /// Empty: no sizes are needed.

@@ -47,5 +47,22 @@ TEST(DropToken, ChecksItsRateAndItsRows) {
                "drop_token: expected rows of which a token is left, got f32[1, 4, 1]");
 }
 
+// Of 12 tokens and 8 places of padding, 6 tokens are kept, in front; their share is that of the
+// tokens.
+TEST(DropToken, CountsTokensAlone) {
+  auto layer = build_for_test<DropToken>({.rate = 0.5, .num_first = 0}, {});
+  HostTensor x(Type{DType::kF32, {2, 20, 1}}), ids(Type{DType::kI32, {2, 20}});
+  for (int64_t i = 0; i < 40; ++i) {
+    x.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 20);
+    ids.values<int32_t>()[static_cast<size_t>(i)] = i % 20 < (i < 20 ? 12 : 4) ? 1 : 0;
+  }
+  const HostTensor y = layer.call({{"x", x}, {"segment_ids", ids}}, {.training = true}).outputs[0];
+  ASSERT_EQ(y.shape(), (Shape{2, 10, 1}));
+  for (int64_t t = 0; t < 10; ++t) {
+    EXPECT_EQ(y.at(t) < 12, t < 6) << t;
+    EXPECT_EQ(y.at(10 + t) < 4, t < 2) << t;
+  }
+}
+
 }  // namespace
 }  // namespace axle

@@ -1,6 +1,7 @@
 #include "layers/experts/adaptive_loss_scale.h"
 
 #include "config/register.h"
+#include "nn/real_tokens.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -29,9 +30,13 @@ Tensor AdaptiveLossScale::forward(const Tensor& dropped_K) {
   const Tensor is_low = astype(average < cfg_.min_overload, DType::kF32);
   const Tensor log_scale = state("log_scale") + cfg_.log_step * (is_high - is_low);
   if (is_training()) {
-    set_state("count", count + 1);
-    set_state("average", average);
-    set_state("log_scale", log_scale);
+    const auto some = has_tokens();  // a batch of padding alone tells nothing
+    const auto update = [&](const char* name, const Tensor& value) {
+      set_state(name, some ? select(*some, value, state(name)) : value);
+    };
+    update("count", count + 1);
+    update("average", average);
+    update("log_scale", log_scale);
   }
   const Tensor scale = exp(log_scale);
   add_summary("overload", average);

@@ -6,11 +6,15 @@
 
 #include "config/register.h"
 #include "layers/mesh_axes.h"
+#include "nn/real_tokens.h"
 #include "ops/annotate.h"
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
+#include "ops/movement/search.h"
 #include "ops/movement/shape.h"
 #include "ops/products/einsum.h"
 #include "ops/reductions/cumulative.h"
@@ -38,15 +42,29 @@ Tensor number_in_expert(const Tensor& chosen_NKSE) {
 CapacityDispatch::CapacityDispatch(const Config& cfg, const Dims& dims, const Scope&)
     : cfg_(cfg), num_experts_(dims.num_experts) {}
 
-int64_t CapacityDispatch::capacity(int64_t group_size, int64_t num_choices) const {
+int64_t CapacityDispatch::capacity(int64_t num_tokens, int64_t num_choices) const {
   const InvocationOptions& options = Invocation::current().options();
-  if (options.decoding) return group_size;
+  if (options.decoding) return num_tokens;
   const auto& factor = options.training ? cfg_.train_capacity_factor : cfg_.eval_capacity_factor;
   const double choices = factor ? static_cast<double>(*factor) : static_cast<double>(num_choices);
-  const double mean = static_cast<double>(group_size) * choices / static_cast<double>(num_experts_);
+  const double mean = static_cast<double>(num_tokens) * choices / static_cast<double>(num_experts_);
   const int64_t least = std::max<int64_t>(cfg_.min_capacity, 1);
-  if (mean >= static_cast<double>(group_size)) return group_size;
-  return std::min(group_size, std::max(least, static_cast<int64_t>(mean)));
+  if (mean >= static_cast<double>(num_tokens)) return num_tokens;
+  return std::min(num_tokens, std::max(least, static_cast<int64_t>(mean)));
+}
+
+// The number of tokens is known to the program alone. It finds its capacity among the numbers of
+// tokens at which the capacity grows.
+Tensor CapacityDispatch::capacities(const Tensor& tokens_N, int64_t group_size,
+                                    int64_t num_choices) const {
+  std::vector<int32_t> steps;
+  for (int64_t n = 1; n <= group_size; ++n) {
+    const auto own = static_cast<size_t>(capacity(n, num_choices));
+    if (own > steps.size()) steps.resize(own, static_cast<int32_t>(n));
+  }
+  HostTensor table(Type{DType::kI32, {std::ssize(steps)}});
+  std::ranges::copy(steps, table.values<int32_t>().begin());
+  return searchsorted(constant(table), tokens_N, SearchSide::kRight);
 }
 
 Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
@@ -61,8 +79,26 @@ Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
   const auto by_choice = [&](const Tensor& t_BTK) {
     return swap_axes(reshape(t_BTK, {groups, group_size, num_choices}), 1, 2);
   };
-  const Tensor chosen_NKSE = one_hot(by_choice(routing.experts_BTK), num_experts_, DType::kI32);
-  const Tensor number_NKS = number_in_expert(chosen_NKSE);
+  const auto is_real = real_tokens(routing.experts_BTK);
+  Tensor chosen_NKSE = one_hot(by_choice(routing.experts_BTK), num_experts_, DType::kI32);
+  if (is_real) {
+    const Tensor real_N1S1 = reshape(*is_real, {groups, 1, group_size, 1});
+    chosen_NKSE = select(broadcast_to(real_N1S1, chosen_NKSE.shape()), chosen_NKSE, 0);
+  }
+  Tensor number_NKS = number_in_expert(chosen_NKSE);  // -1 for padding
+  Tensor dropped_NKS = number_NKS >= static_cast<double>(size), dropped_K;
+  if (is_real) {
+    const Tensor tokens_N = reduce_sum(astype(reshape(*is_real, {groups, -1}), DType::kI32), {1});
+    if (size < group_size) {
+      const Tensor size_N = capacities(tokens_N, group_size, num_choices);
+      dropped_NKS = number_NKS >= reshape(size_N, {groups, 1, 1});
+      number_NKS = select(dropped_NKS, size, number_NKS);
+    }
+    dropped_K = reduce_sum(astype(dropped_NKS, DType::kF32), {0, 2}) /
+                maximum(astype(sum(tokens_N), DType::kF32), 1);
+  } else {
+    dropped_K = mean(astype(dropped_NKS, DType::kF32), {0, 2});
+  }
   const Tensor slot_NKSC = one_hot(number_NKS, size);  // zeros for those that are dropped
   const Tensor expert_NKSE = astype(chosen_NKSE, DType::kF32);
   const Tensor weight_NKSE = expert_NKSE * expand_dims(by_choice(routing.weights_BTK), 3);
@@ -81,8 +117,7 @@ Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
   const Tensor out_EOGCD = sharding_constraint(experts(in_EOGCD, std::nullopt), kExpertAxes);
   const Tensor y_OGSD =
       sharding_constraint(einsum("ogsec,eogcd->ogsd", combine_OGSEC, out_EOGCD), kGroupAxes);
-  return {.y_BTD = reshape(y_OGSD, x_BTD.shape()),
-          .dropped_K = mean(astype(number_NKS >= size, DType::kF32), {0, 2})};
+  return {.y_BTD = reshape(y_OGSD, x_BTD.shape()), .dropped_K = dropped_K};
 }
 
 AXLE_REGISTER(CapacityDispatch)

@@ -11,7 +11,7 @@ namespace axle {
 
 /// Tokens form outer_batch * num_groups groups. In each group, an expert takes at most C choices:
 /// all first choices in the order of the tokens, then all second ones, and so on. The others are
-/// dropped: they add nothing to the result. With S tokens in a group,
+/// dropped: they add nothing to the result. With S tokens in a group, without padding,
 ///   C = max(min_capacity, floor(S * capacity_factor / E)), at most S.
 /// While decoding, all tokens of a call are one group with C = S: a token's result does not depend
 /// on what else is in the call.
@@ -45,7 +45,9 @@ class CapacityDispatch final : public Dispatch {
                  const Experts& experts) const override;
 
  private:
-  int64_t capacity(int64_t group_size, int64_t num_choices) const;
+  int64_t capacity(int64_t num_tokens, int64_t num_choices) const;
+  /// Returns the capacity of groups with so many tokens: i32[N] -> i32[N].
+  Tensor capacities(const Tensor& tokens_N, int64_t group_size, int64_t num_choices) const;
 
   Config cfg_;
   int64_t num_experts_;

@@ -31,7 +31,8 @@ struct Dispatched {
   std::optional<Tensor> dropped_K = {};
 };
 
-/// Runs the experts on the tokens that a router sends them.
+/// Runs the experts on the tokens that a router sends them. Padding (real_tokens) of x_BTD is zeros
+/// and its weights are 0; a dispatch whose experts have few places gives it none.
 class Dispatch {
  public:
   using Role = Dispatch;

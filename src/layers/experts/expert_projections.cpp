@@ -80,6 +80,7 @@ TensorFunction ExpertProjections::one_call(StateOfCalls& state) const {
   Invocation& outer = Invocation::current();
   InvocationOptions options = outer.nested_options();
   options.summaries = false;
+  options.segment_ids = std::nullopt;  // the tokens lie in the order of their experts
   return [this, options, root = outer.path(), &state](const Values& values) {
     InvocationOptions own = options;
     if (own.key) own.key = random::fold_in(own.key, values[1]);

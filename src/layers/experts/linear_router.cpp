@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
+#include "nn/real_tokens.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
@@ -20,8 +21,9 @@ namespace axle {
 
 Tensor softmax_scores(const Tensor& logits) { return softmax(logits); }
 
-Tensor counts_of(const Tensor& experts, int64_t num_experts) {
-  return reduce_sum(one_hot(flatten(experts), num_experts), {0});
+Tensor counts_of(const Tensor& experts_BTK, int64_t num_experts) {
+  const Tensor chosen_BTKE = without_padding(one_hot(experts_BTK, num_experts));
+  return reduce_sum(chosen_BTKE, {0, 1, 2});
 }
 
 LinearRouter::LinearRouter(const Common& common, const Dims& dims, const Scope& scope)
@@ -69,11 +71,10 @@ Routing LinearRouter::routing(const Tensor& logits_BTE, const Tensor& scores_BTE
 void LinearRouter::add_load_summaries(const Tensor& scores_BTE, const Tensor& experts_BTK) {
   const Tensor shares = shares_of(scores_BTE);
   // The largest finite logarithm stands for that of a share of zero.
-  const Tensor entropy_BT = -reduce_sum(shares * log(maximum(shares, 1e-30)), {2});
-  add_summary("entropy", mean(entropy_BT));
-  const Tensor load_E =
-      counts_of(experts_BTK, num_experts()) *
-      (static_cast<double>(num_experts()) / static_cast<double>(experts_BTK.type().num_elements()));
+  const Tensor entropy_BT1 = -reduce_sum(shares * log(maximum(shares, 1e-30)), {2}, true);
+  add_summary("entropy", mean_of_tokens(entropy_BT1));
+  const Tensor counts_E = counts_of(experts_BTK, num_experts());
+  const Tensor load_E = counts_E * (static_cast<double>(num_experts()) / maximum(sum(counts_E), 1));
   add_summary("max_load", reduce_max(load_E, {0}));
   add_summary("min_load", reduce_min(load_E, {0}));
 }

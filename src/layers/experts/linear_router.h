@@ -45,7 +45,8 @@ class LinearRouter : public Router {
   Param weight_;
 };
 
-/// Returns how many choices fall on each expert: i32[.., K] -> f32[E].
-Tensor counts_of(const Tensor& experts, int64_t num_experts);
+/// Returns how many choices of tokens fall on each expert, without those of padding: i32[B, T, K]
+/// -> f32[E].
+Tensor counts_of(const Tensor& experts_BTK, int64_t num_experts);
 
 }  // namespace axle

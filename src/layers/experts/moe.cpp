@@ -7,6 +7,7 @@
 #include "layers/feed_forward/hidden_projections.h"
 #include "nn/key_sequence.h"
 #include "nn/layer_stack.h"
+#include "nn/real_tokens.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
@@ -107,8 +108,10 @@ void MoE::check_groups(const Tensor& x_BTD) const {
 
 Tensor MoE::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_groups(x_BTD);
-  const Routing routing = router_(x_BTD);
-  const Dispatched dispatched = dispatch_->run(x_BTD, routing, experts());
+  Routing routing = router_(x_BTD);
+  // Padding is a row of zeros, which adds nothing to what experts see, and nothing comes back.
+  routing.weights_BTK = without_padding(routing.weights_BTK);
+  const Dispatched dispatched = dispatch_->run(without_padding(x_BTD), routing, experts());
   add_losses(routing, dispatched);
   return shared_ ? dispatched.y_BTD + (*shared_)(x_BTD, context) : dispatched.y_BTD;
 }

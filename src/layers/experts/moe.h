@@ -28,6 +28,7 @@ namespace axle {
 /// Remat names: those of FeedForward, "experts" and "expert_weights".
 /// Summaries: those of the router; "dropped", the share of choices that no expert took, if the
 ///   dispatch may drop some.
+/// Padding (real_tokens) takes no place of an expert, and its result is that of `shared`, else 0.
 /// While decoding, no choice is dropped: a token gets what a call that drops nothing gives it.
 /// Throws ShapeError if the tokens of a call do not form the groups of the dispatch.
 class MoE final : public Mixer {

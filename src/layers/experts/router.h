@@ -40,7 +40,7 @@ struct RouterDims {
 };
 
 /// x_BTD -> the experts of each token and their weights. A token's choice depends on this token
-/// alone.
+/// alone. Padding also gets experts; losses, loads and statistics do not count it (real_tokens).
 class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
  public:
   using Dims = RouterDims;

@@ -1,6 +1,7 @@
 #include "layers/experts/router_losses.h"
 
 #include "config/register.h"
+#include "nn/real_tokens.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -15,15 +16,25 @@
 
 namespace axle {
 
-Tensor router_z_loss(const Tensor& logits_BTE) { return mean(square(logsumexp(logits_BTE))); }
+Tensor router_z_loss(const Tensor& logits_BTE) {
+  return mean_of_tokens(square(logsumexp(logits_BTE, -1, /*keep_dims=*/true)));
+}
 
 Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups) {
   const int64_t num_experts = scores_BTE.dim(2);
-  const Tensor shares_GSE = reshape(shares_of(scores_BTE), {num_groups, -1, num_experts});
-  const Tensor experts_GN = reshape(experts_BTK, {num_groups, -1});
-  const Tensor load_GE = mean(one_hot(experts_GN, num_experts), {1});
-  const Tensor share_GE = mean(shares_GSE, {1});
-  return mean(load_GE * share_GE) * static_cast<double>(num_experts * num_experts);
+  const auto is_real = real_tokens(scores_BTE);
+  const auto by_group = [&](const Tensor& t_BTX) {
+    return reshape(t_BTX, {num_groups, -1, t_BTX.dim(2)});
+  };
+  const Tensor shares_GSE = by_group(shares_of(scores_BTE));
+  const Tensor chosen_GSE = mean(one_hot(by_group(experts_BTK), num_experts), {2});
+  const std::optional<Tensor> real_GS1 = is_real ? std::optional(by_group(*is_real)) : std::nullopt;
+  const Tensor load_GE = squeeze(mean_of_real(chosen_GSE, {1}, real_GS1), {1});
+  const Tensor share_GE = squeeze(mean_of_real(shares_GSE, {1}, real_GS1), {1});
+  const Tensor loss_G = reduce_sum(load_GE * share_GE, {1}) * static_cast<double>(num_experts);
+  if (!is_real) return mean(loss_G);
+  const Tensor tokens_G = reduce_sum(astype(*real_GS1, DType::kF32), {1, 2});
+  return sum(loss_G * tokens_G) / maximum(sum(tokens_G), 1);
 }
 
 Tensor expert_correlation(const Tensor& weight_DE) {

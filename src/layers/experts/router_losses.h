@@ -19,14 +19,15 @@ struct RouterLosses {
   AXLE_CONFIG(RouterLosses, load_balance, z, sequence_balance, correlation)
 };
 
-/// The router z-loss: the mean over tokens of log(sum(exp(logits)))^2.
+/// The router z-loss: the mean over tokens of log(sum(exp(logits)))^2. Padding does not count
+/// (real_tokens), here and below.
 ///
 /// Shapes: logits_BTE f32 -> f32[]. Source: Zoph et al. 2022, arXiv 2202.08906, section 3.2.
 Tensor router_z_loss(const Tensor& logits_BTE);
 
-/// The load-balance loss E * sum(load * score), a mean over groups. `load` is the share of the
-/// group's choices that fall on an expert, `score` the mean of its share in the scores. It is 1 for
-/// equal loads, and up to E / K if the same K experts are always chosen.
+/// The load-balance loss E * sum(load * score), a mean over groups, which count by their tokens.
+/// `load` is the share of the group's choices that fall on an expert, `score` the mean of its share
+/// in the scores. It is 1 for equal loads, and up to E / K if the same K experts are always chosen.
 ///
 /// Shapes: scores_BTE f32 (not negative), experts_BTK i32 -> f32[]. B * T must be a multiple of
 /// num_groups. Source: Shazeer et al. 2017, arXiv 1701.06538; Fedus et al. 2021, arXiv 2101.03961,

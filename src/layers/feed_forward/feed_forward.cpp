@@ -2,9 +2,11 @@
 
 #include "config/register.h"
 #include "layers/feed_forward/hidden_projections.h"
+#include "nn/real_tokens.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 FeedForward::FeedForward(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -24,7 +26,7 @@ Tensor FeedForward::forward(const Tensor& x_BTD, const MixerContext&) {
     hidden_BTF = activation_(name(up_(x_BTD), "up"));
   }
   hidden_BTF = name(constrain(hidden_BTF, kTokenPartsAxes), "hidden");
-  add_summary("dead_units", fraction_of(hidden_BTF <= 0));
+  add_summary("dead_units", mean_of_tokens(astype(hidden_BTF <= 0, DType::kF32)));
   return down_(hidden_BTF);
 }
 

@@ -52,6 +52,7 @@ Tensor Decoder::embed(const Tensor& ids_BT) {
 
 Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
   const Invocation::Frame frame(*this);
+  Invocation::current().set_segment_ids(context.segment_ids);
   return compute_hidden(ids_BT, context);
 }
 
@@ -62,6 +63,7 @@ Tensor Decoder::logits_of(const Tensor& x_BTD) {
 
 Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context) {
   const Invocation::Frame frame(*this);
+  Invocation::current().set_segment_ids(context.segment_ids);
   return head(context.last(compute_hidden(ids_BT, context)));
 }
 

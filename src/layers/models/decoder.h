@@ -61,6 +61,8 @@ class Decoder final
   Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
   std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
   int64_t model_dim() const { return model_dim_; }
+  /// True if the head shares the weight of the embedding.
+  bool is_tied() const { return !lm_head_; }
   int64_t vocab_size() const { return vocab_size_; }
 
  protected:

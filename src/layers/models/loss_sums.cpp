@@ -55,21 +55,25 @@ LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT, const Toke
   return out;
 }
 
-LossSums chunked_loss_sums(const std::function<Tensor(const Tensor&)>& head, const Tensor& x_BTD,
-                           const Tensor& labels_BT, int64_t chunk_len, const TokenLoss* further) {
+LossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
+                           const std::optional<Tensor>& segment_ids_BT, const Tensor& labels_BT,
+                           int64_t chunk_len, const TokenLoss* further) {
   chunk_len = std::min(chunk_len, x_BTD.dim(1));
   Values chunked = {chunks_of(x_BTD, chunk_len, 0), chunks_of(labels_BT, chunk_len, -1)};
+  if (segment_ids_BT) chunked.push_back(chunks_of(*segment_ids_BT, chunk_len, 0));
+  const size_t first_input = chunked.size();
   if (further) {
     for (const Tensor& x : further->inputs) chunked.push_back(chunks_of(x, chunk_len, 0));
   }
   const auto sums_of_chunk = [&](const Values& v) {
+    const Tensor logits = head(v[0], segment_ids_BT ? std::optional(v[2]) : std::nullopt);
     if (!further) {
-      LossSums sums = loss_sums(head(v[0]), v[1]);
+      LossSums sums = loss_sums(logits, v[1]);
       return tensors_of(sums);
     }
     TokenLoss of_chunk = *further;
-    of_chunk.inputs.assign(v.begin() + 2, v.end());
-    LossSums sums = loss_sums(head(v[0]), v[1], &of_chunk);
+    of_chunk.inputs.assign(v.begin() + static_cast<int64_t>(first_input), v.end());
+    LossSums sums = loss_sums(logits, v[1], &of_chunk);
     return tensors_of(sums);
   };
   const auto add_chunk = [&](const Values& carry, const Values& chunk) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ir/tensor.h"
@@ -45,10 +46,14 @@ struct TokenLoss {
 LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT,
                    const TokenLoss* further = nullptr);
 
-/// The same of head(x_BTD), computed for `chunk_len` positions at a time. The backward pass
-/// computes the logits of a chunk anew, so that those of one chunk are in memory at once.
-LossSums chunked_loss_sums(const std::function<Tensor(const Tensor& x_BtD)>& head,
-                           const Tensor& x_BTD, const Tensor& labels_BT, int64_t chunk_len,
-                           const TokenLoss* further = nullptr);
+/// Maps x_BtD of some positions, whose segment ids are i32[B, t] or none, to their logits.
+using ChunkHead = std::function<Tensor(const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt)>;
+
+/// The same of head(x_BTD, ids_BT), computed for `chunk_len` positions at a time. The backward pass
+/// computes the logits of a chunk anew, so that those of one chunk are in memory at once. Positions
+/// after the end have the segment id 0.
+LossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
+                           const std::optional<Tensor>& segment_ids_BT, const Tensor& labels_BT,
+                           int64_t chunk_len, const TokenLoss* further = nullptr);
 
 }  // namespace axle

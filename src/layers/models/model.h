@@ -12,9 +12,9 @@
 namespace axle {
 
 /// Names of the tensors that language models read from a batch.
-inline constexpr std::array<std::string_view, 6> kBatchNames = {
-    "input_ids",         "target_labels", "input_positions",
-    "input_segment_ids", "last_index",    "prefix_lengths"};
+inline constexpr std::array<std::string_view, 7> kBatchNames = {
+    "input_ids",  "target_labels",  "input_positions", "input_segment_ids",
+    "last_index", "prefix_lengths", "position_streams"};
 
 /// The metric that counts the targets of a batch. The loss and all other metrics are means over
 /// these, so that those of several batches can be joined. A model without it counts each batch
@@ -37,7 +37,8 @@ struct ModelOutput {
 /// Maps a batch of named tensors to the loss, which includes every auxiliary loss of the call.
 ///
 /// A language model reads input_ids and target_labels i32[B, T]; negative labels do not count. It
-/// also reads input_positions and input_segment_ids i32[B, T], and prefix_lengths i32[B], if they
+/// also reads input_positions and input_segment_ids i32[B, T], prefix_lengths (MixerContext) and
+/// position_streams i32[B, T, n], which it publishes as i32[n, B, T] (kPositionStreams), if they
 /// are given.
 class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
  public:

@@ -15,7 +15,7 @@ struct MtpInputs {
   Tensor trunk_BTD;
   /// The result of head k - 1; for k = 1 the trunk.
   Tensor previous_BTD;
-  /// The embedded token i + k at position i; zeros after the end of a row.
+  /// The embedded token i + k at position i; zeros after the end of its segment.
   Tensor tokens_BTD;
 
   template <class F>

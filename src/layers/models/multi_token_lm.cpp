@@ -7,6 +7,7 @@
 #include "layers/models/token_losses.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 
 namespace axle {
@@ -18,13 +19,13 @@ Tensor shifted(const Tensor& x, int64_t k, double fill) {
   return pad_in_dim(slice_in_dim(x, 1, k, x.dim(1)), 1, 0, k, fill);
 }
 
-// Returns the label of position i + k at position i; -1 where that is in another segment.
-Tensor labels_ahead(const Tensor& labels_BT, const std::optional<Tensor>& segment_ids_BT,
-                    int64_t k) {
-  const Tensor ahead_BT = shifted(labels_BT, k, -1);
-  if (!segment_ids_BT) return ahead_BT;
-  const Tensor same_BT = equal(*segment_ids_BT, shifted(*segment_ids_BT, k, -1));
-  return select(same_BT, ahead_BT, -1);
+// Returns x[:, i + k] at position i, and `fill` where that is in another segment.
+Tensor ahead(const Tensor& x, const std::optional<Tensor>& segment_ids_BT, int64_t k, double fill) {
+  const Tensor out = shifted(x, k, fill);
+  if (!segment_ids_BT) return out;
+  Tensor same = equal(*segment_ids_BT, shifted(*segment_ids_BT, k, -1));
+  while (same.rank() < out.rank()) same = expand_dims(same, -1);
+  return select(same, out, fill);
 }
 
 }  // namespace
@@ -64,9 +65,10 @@ ModelOutput MultiTokenLM::losses(const Tree<Tensor>& batch, const TokenLoss* fur
   Tensor hidden_BTD = trunk_BTD, total;
   for (size_t i = 0; i < heads_.size(); ++i) {
     const auto k = static_cast<int64_t>(i) + 1;
-    hidden_BTD = heads_[i].head({trunk_BTD, hidden_BTD, shifted(tokens_BTD, k, 0)}, context);
+    hidden_BTD = heads_[i].head(
+        {trunk_BTD, hidden_BTD, ahead(tokens_BTD, context.segment_ids, k, 0)}, context);
     const Tensor x_BTD = heads_[i].norm(hidden_BTD);
-    const LossSums sums = sums_of(x_BTD, labels_ahead(labels_BT, context.segment_ids, k), nullptr);
+    const LossSums sums = sums_of(x_BTD, ahead(labels_BT, context.segment_ids, k, -1), nullptr);
     const Tensor mean = sums.cross_entropy / maximum(num_targets, 1);
     out.metrics.emplace(fmt::format("mtp_cross_entropy/{}", k), mean);
     total = total ? total + mean : mean;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/movement/shape.h"
 
 namespace axle {
 namespace {
@@ -21,6 +22,15 @@ Tensor batch_tensor(const Tree<Tensor>& batch, const std::string& name, const La
 }
 
 MixerContext context_of(const Tree<Tensor>& batch) {
+  Invocation& call = Invocation::current();
+  call.set_segment_ids(find(batch, "input_segment_ids"));
+  if (const auto streams_BTN = find(batch, kPositionStreams)) {
+    if (streams_BTN->rank() != 3) {
+      throw ShapeError(fmt::format("{}: expected [B, T, number of streams], got {}",
+                                   kPositionStreams, to_text(streams_BTN->type())));
+    }
+    call.collection().published.insert_or_assign(kPositionStreams, move_axis(*streams_BTN, 2, 0));
+  }
   return {.positions = find(batch, "input_positions"),
           .segment_ids = find(batch, "input_segment_ids"),
           .last_index = find(batch, "last_index"),

@@ -14,12 +14,13 @@ LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& lab
   if (!chunk_len) return loss_sums(decoder.logits_of(x_BTD), labels_BT, further);
   const Invocation& outer = Invocation::current();
   return chunked_loss_sums(
-      [&](const Tensor& x_BtD) {
-        const Invocation in_chunk(outer.path(), outer.parameters(),
-                                  {.training = outer.options().training, .in_loop = true});
+      [&](const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt) {
+        const Invocation in_chunk(
+            outer.path(), outer.parameters(),
+            {.training = outer.options().training, .segment_ids = ids_Bt, .in_loop = true});
         return decoder.logits_of(x_BtD);
       },
-      x_BTD, labels_BT, *chunk_len, further);
+      x_BTD, outer.segment_ids(), labels_BT, *chunk_len, further);
 }
 
 Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums) {

@@ -2,7 +2,9 @@
 
 #include "config/register.h"
 #include "layers/norms/moments.h"
+#include "nn/real_tokens.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
@@ -25,11 +27,15 @@ Tensor BatchNorm::forward(const Tensor& x, const std::optional<Tensor>& segment_
   if (is_training()) {
     std::vector<int64_t> axes = all_axes(x);
     axes.pop_back();
+    const auto is_real = real_tokens(wide, segment_ids);
+    // A batch without a token has no statistics.
+    const Tensor has_any = is_real ? reduce_or(*is_real, all_axes(*is_real)) : Tensor();
     const auto moved = [&](const char* name, const Tensor& of_batch) {
       const Tensor old = state(name), value = astype(flatten(of_batch), old.dtype());
-      set_state(name, cfg_.decay * old + (1 - cfg_.decay) * value);
+      const Tensor next = cfg_.decay * old + (1 - cfg_.decay) * value;
+      set_state(name, is_real ? select(has_any, next, old) : next);
     };
-    moments = counted_moments(wide, axes, segment_ids);
+    moments = moments_of_real(wide, axes, is_real);
     moved("moving_mean", moments.mean);
     moved("moving_variance", moments.variance);
   }

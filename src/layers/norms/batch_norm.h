@@ -10,7 +10,8 @@ namespace axle {
 /// x -> (x - mean) / sqrt(variance + eps) * scale + bias, with the statistics of each channel:
 /// those of the batch in training, else their moving averages over past batches.
 ///
-/// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x. With segment_ids, x is [B, T, ..., D].
+/// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x. With segment_ids, x is [B, T, ..., D] and
+/// padding does not count. A batch of padding alone leaves the moving averages as they are.
 /// Numerics: statistics are computed and kept in f32. In a program over a mesh they go over the
 /// whole global batch.
 /// Parameters: scale[D], bias[D]. State: moving_mean[D] and moving_variance[D], f32; training sets

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "layers/norms/moments.h"
+#include "nn/real_tokens.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
@@ -47,12 +48,13 @@ std::vector<int64_t> GroupNorm::reduced(const Tensor& x) const {
 Tensor GroupNorm::forward(const Tensor& x, const std::optional<Tensor>& segment_ids) {
   const Tensor wide = unflatten(astype(x, wide_dtype(x.dtype())), -1, {cfg_.num_groups, -1});
   const std::vector<int64_t> axes = reduced(x);
+  const auto is_real = real_tokens(wide, segment_ids);
   if (!bias_) {
-    const Tensor mean_square = counted_mean(wide * wide, axes, segment_ids);
+    const Tensor mean_square = mean_of_real(wide * wide, axes, is_real);
     const Tensor normed = wide * rsqrt(mean_square + cfg_.eps);
     return astype(flatten(normed, -2), x.dtype()) * scale_();
   }
-  const Moments moments = counted_moments(wide, axes, segment_ids);
+  const Moments moments = moments_of_real(wide, axes, is_real);
   const Tensor normed = (wide - moments.mean) * rsqrt(moments.variance + cfg_.eps);
   return astype(flatten(normed, -2), x.dtype()) * scale_() + (*bias_)();
 }

@@ -10,8 +10,12 @@
 #include "nn/layer_stack.h"
 #include "ops/batching.h"
 #include "ops/dims.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/slice.h"
+#include "ops/reductions/reduce.h"
 
 namespace axle {
 namespace {
@@ -128,9 +132,15 @@ Traveller Pipeline::split(const std::string& name, const Tensor& value, std::opt
 
 std::optional<int64_t> Pipeline::rows_of(const std::string& name) const {
   const auto found = cfg_.rows.find(name);
-  if (found == cfg_.rows.end()) return 0;
+  if (found == cfg_.rows.end()) return name == kPositionStreams ? 1 : 0;
   const int64_t dim = found->second;
   return dim < 0 ? std::nullopt : std::optional(dim);
+}
+
+Tensor Pipeline::shares_of_tokens(const Tensor& segment_ids_BT) const {
+  const Tensor real_MbT = split_rows(not_equal(segment_ids_BT, 0), *cfg_.num_microbatches);
+  const Tensor tokens_M = reduce_sum(astype(real_MbT, DType::kF32), {1, 2});
+  return tokens_M / maximum(sum(tokens_M), 1);
 }
 
 Tensor Pipeline::forward(const Tensor& x_BTD, const MixerContext& context) {
@@ -153,6 +163,7 @@ Tensor Pipeline::forward(const Tensor& x_BTD, const MixerContext& context) {
   for (const auto& [name, value] : std::exchange(layers.options.published, {}))
     inputs.published.push_back(split(name, value, rows_of(name), batch_size));
   inputs.layers = std::move(layers);
+  if (context.segment_ids) inputs.weights_M = shares_of_tokens(*context.segment_ids);
 
   PipelineOutputs out =
       run_stages(plan, run, inputs, [this](const std::string& name) { return rows_of(name); });

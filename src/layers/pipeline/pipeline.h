@@ -31,10 +31,11 @@ using RowsDim = Ranged<int64_t, Bounds{.min = -1, .max = 7}>;
 /// `pipeline`. A schedule with several rounds moves weights to the devices of their stages in each
 /// step.
 ///
-/// Losses and summaries are means over the microbatches. A layer that computes statistics over rows
-/// sees those of a microbatch, and its state passes through the microbatches in order. Other
-/// collected outputs get a second dim that counts the microbatches. Microbatch m of layer i draws
-/// from fold_in(fold_in(key, m), i); if there is only one, from fold_in(key, i) as in Repeat.
+/// Losses and summaries are means over the microbatches, which count by their tokens. A layer that
+/// computes statistics over rows sees those of a microbatch, and its state passes through the
+/// microbatches in order. Other collected outputs get a second dim that counts the microbatches.
+/// Microbatch m of layer i draws from fold_in(fold_in(key, m), i); if there is only one, from
+/// fold_in(key, i) as in Repeat.
 ///
 /// Positions, segments and published values go with their microbatch. Decoding runs as in Repeat,
 /// without stages and microbatches.
@@ -79,6 +80,8 @@ class Pipeline final : public Block {
   PipelinePlan plan() const;
   void check_passes(const PipelinePlan& plan) const;
   std::optional<int64_t> rows_of(const std::string& name) const;
+  /// i32[B, T] -> f32[M]: the share of each microbatch in the tokens, without padding.
+  Tensor shares_of_tokens(const Tensor& segment_ids_BT) const;
   Traveller split(const std::string& name, const Tensor& value, std::optional<int64_t> rows,
                   int64_t batch_size) const;
 

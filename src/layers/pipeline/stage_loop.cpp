@@ -18,6 +18,7 @@
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/products/einsum.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
 #include "transform/control_flow/scan.h"
@@ -284,7 +285,9 @@ class StageLoop {
     };
     const auto mean_of = [&](const Tensor& t_ISL) {
       const DType dtype = is_float(t_ISL.dtype()) ? t_ISL.dtype() : DType::kF32;
-      return flatten(mean(astype(by_microbatch(t_ISL), dtype), {2}), 0, 2);
+      const Tensor t_RSML = astype(by_microbatch(t_ISL), dtype);
+      if (!inputs_.weights_M) return flatten(mean(t_RSML, {2}), 0, 2);
+      return flatten(einsum("rsm...,m->rs...", t_RSML, astype(*inputs_.weights_M, dtype)), 0, 2);
     };
     auto y = result.ys.begin();
     replace_tensors(collected_, y);

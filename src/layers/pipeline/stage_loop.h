@@ -49,13 +49,16 @@ struct PipelineInputs {
   std::vector<Traveller> published;
   /// All layers: parameters and state with a leading dim that counts them.
   LayerStack layers;
+  /// f32[M]: the share of each microbatch in the tokens of the batch; none: all are equal.
+  std::optional<Tensor> weights_M = {};
 };
 
 struct PipelineOutputs {
   Traveller x;
   std::vector<Traveller> published;
   /// As Repeat collects it, without published values: a leading dim counts the layers. Losses and
-  /// summaries are means over the microbatches; other outputs get a second dim that counts these.
+  /// summaries are means over the microbatches, which count by their tokens; other outputs get a
+  /// second dim that counts the microbatches.
   OutputCollection collected;
 };
 

@@ -63,7 +63,10 @@ Tensor DelayedFp8Product::scale_of(const std::string& of, Fp8Format format) {
 
 Tensor DelayedFp8Product::rounded(const std::string& of, const Tensor& v) {
   const Tensor scale = scale_of(of, cfg_.forward);
-  if (is_training()) set_state(of + "_amax", astype(amax(v), DType::kF32));
+  if (is_training()) {
+    const Tensor largest = of == "x" ? amax_of_tokens(v) : amax(v);
+    set_state(of + "_amax", astype(largest, DType::kF32));
+  }
   return rounded_to_fp8(v, scale, cfg_.forward);
 }
 

@@ -19,8 +19,9 @@ using Margin = Ranged<double, Bounds{.min = 0, .max = 16}>;
 /// amax(v) of the last steps / the largest number of the format. The cotangent of y is rounded
 /// likewise. Larger numbers become the largest one. Rounding has the gradient of the identity.
 ///
-/// Only training changes the state; evaluation and decoding round with the scales that it left.
-/// Experts share the state, and a scale. Before the first step all scales are 1.
+/// Padding does not count for the amax of x (real_tokens). Only training changes the state;
+/// evaluation and decoding round with the scales that it left. Experts share the state, and a
+/// scale. Before the first step all scales are 1.
 ///
 /// Shapes: dtype of x. Products are summed in f32.
 /// State, each f32: x_amax[], weight_amax[] and gradient_amax[], those of the last step;

@@ -25,15 +25,17 @@ Tensor with_rounded_gradient(const Tensor& y, Fp8Format format) {
 }  // namespace
 
 Tensor Fp8Product::forward(const Tensor& x, const Tensor& weight) {
-  const auto rounded = [&](const Tensor& v, const std::string& letters, ScaleGroup group) {
-    const Tensor largest =
-        group == ScaleGroup::kTensor ? amax(v) : amax(v, contracted_dims(v, letters, letters_));
+  const auto rounded = [&](const Tensor& v, const Tensor& largest) {
     const Tensor scale = stop_gradient(scale_for(largest, largest_number(cfg_.forward)));
     return rounded_to_fp8(v, scale, cfg_.forward);
   };
-  const ScaleGroup of_x = is_training() ? cfg_.scales : ScaleGroup::kRow;
-  const Tensor y =
-      einsum(spec_, rounded(x, letters_.x, of_x), rounded(weight, letters_.weight, cfg_.scales));
+  const auto by_row = [&](const Tensor& v, const std::string& letters) {
+    return amax(v, contracted_dims(v, letters, letters_));
+  };
+  const bool rows = cfg_.scales == ScaleGroup::kRow, rows_of_x = rows || !is_training();
+  const Tensor q_x = rounded(x, rows_of_x ? by_row(x, letters_.x) : amax_of_tokens(x));
+  const Tensor q_weight = rounded(weight, rows ? by_row(weight, letters_.weight) : amax(weight));
+  const Tensor y = einsum(spec_, q_x, q_weight);
   return cfg_.gradient ? with_rounded_gradient(y, *cfg_.gradient) : y;
 }
 

@@ -18,8 +18,9 @@ constexpr auto texts_of(ScaleGroup) {
 /// number of the format. The cotangent of y is rounded likewise, so that the products of the
 /// backward pass are 8-bit ones, too. Rounding has the gradient of the identity.
 ///
-/// Outside of training each row of x has a scale of its own, so that the result of a token does not
-/// depend on the others of the call. Inside of experts, scales are those of one token or expert.
+/// Padding does not count for the scale of x (real_tokens). Outside of training each row of x has a
+/// scale of its own, so that the result of a token does not depend on the others of the call.
+/// Inside of experts, scales are those of one token or expert.
 ///
 /// Shapes: dtype of x. Products are summed in f32.
 class Fp8Product final : public Product {

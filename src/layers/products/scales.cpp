@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nn/real_tokens.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
@@ -48,6 +49,8 @@ Tensor amax(const Tensor& x, const std::vector<int64_t>& dims) {
 Tensor amax(const Tensor& x) {
   return astype(reduce_max(abs(x), all_axes(x)), wide_dtype(x.dtype()));
 }
+
+Tensor amax_of_tokens(const Tensor& x) { return amax(without_padding(x)); }
 
 Tensor scale_for(const Tensor& amax, double largest) { return select(amax > 0, amax / largest, 1); }
 

@@ -20,6 +20,8 @@ std::vector<int64_t> contracted_dims(const Tensor& x, const std::string& letters
 Tensor amax(const Tensor& x, const std::vector<int64_t>& dims);
 /// The same over all dims: a scalar.
 Tensor amax(const Tensor& x);
+/// The same without padding (real_tokens), for activations.
+Tensor amax_of_tokens(const Tensor& x);
 
 /// Returns amax / largest, the factor by which numbers of up to `largest` become those of up to
 /// amax; 1 for zeros.

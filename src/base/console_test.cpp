@@ -19,8 +19,8 @@
 namespace axle {
 namespace {
 
-using testing::EndsWith;
-using testing::StartsWith;
+using ::testing::EndsWith;
+using ::testing::StartsWith;
 
 // Both ends of a pipe of pipe_bytes bytes, or of a terminal.
 struct Ends {
@@ -217,7 +217,7 @@ class Screen {
   size_t row_ = 0, column_ = 0;
 };
 
-class StatusLines : public testing::TestWithParam<bool> {
+class StatusLines : public ::testing::TestWithParam<bool> {
  protected:
   void shows(const std::string& text) {
     screen_.write(terminal_.read());
@@ -268,7 +268,7 @@ TEST_P(StatusLines, OtherTextRemovesTheLine) {
   shows("WARNING: w|[=====>] step 4|");
 }
 
-INSTANTIATE_TEST_SUITE_P(Terminals, StatusLines, testing::Bool(), [](const auto& wraps) {
+INSTANTIATE_TEST_SUITE_P(Terminals, StatusLines, ::testing::Bool(), [](const auto& wraps) {
   return std::string(wraps.param ? "ThatWrapAgain" : "ThatCut");
 });
 
@@ -289,7 +289,7 @@ TEST(StatusLine, IsNotDrawnOnPipesAndDumbTerminals) {
     EXPECT_FALSE(line.is_shown());
     line.draw("step 3");
     line.print("a note\n");
-    EXPECT_THAT(ends->read(), testing::MatchesRegex("a note\r?\n"));
+    EXPECT_THAT(ends->read(), ::testing::MatchesRegex("a note\r?\n"));
   }
 }
 

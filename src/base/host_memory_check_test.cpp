@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
@@ -47,8 +47,8 @@ TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
   const Thrown error = thrown_by([] { check_host_allocation("a.txt", "its text", 128 << 20); });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
   EXPECT_THAT(error.message,
-              testing::MatchesRegex("a.txt: expected 128.0 MiB of host memory for its text, "
-                                    "got .* MiB available of .*; use less, or .*"));
+              ::testing::MatchesRegex("a.txt: expected 128.0 MiB of host memory for its text, "
+                                      "got .* MiB available of .*; use less, or .*"));
   EXPECT_EQ(error_of<Error>([] {
               check_host_allocation("a.txt", "its text", 32 << 20);
               check_host_allocation("a.txt", "its text", 0);

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class HostMemoryTest : public testing::Test {
+class HostMemoryTest : public ::testing::Test {
  protected:
   HostMemoryTest() {
     put("proc/meminfo",

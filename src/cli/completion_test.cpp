@@ -20,12 +20,12 @@
 namespace axle {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::Each;
-using testing::IsSupersetOf;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // Runs a command. Returns the lines of both streams, and its exit code as the last line.
 std::vector<std::string> lines_of(const std::string& command) {
@@ -66,7 +66,7 @@ TEST(CompletionProcess, Answers) {
   replace_file(std::string(words) + ".out", run_axle(arguments).out);
 }
 
-class ShellCompletion : public testing::TestWithParam<Shell> {
+class ShellCompletion : public ::testing::TestWithParam<Shell> {
  protected:
   void SetUp() override {
     if (lines_of("command -v " + GetParam().name).back() != "0")
@@ -97,7 +97,7 @@ class ShellCompletion : public testing::TestWithParam<Shell> {
 };
 
 TEST_P(ShellCompletion, OfVerbs) {
-  EXPECT_THAT(complete({"axle", "tr"}), testing::ElementsAre("train"));
+  EXPECT_THAT(complete({"axle", "tr"}), ::testing::ElementsAre("train"));
   EXPECT_THAT(complete({"axle", ""}), IsSupersetOf({"train", "config", "generate", "doctor"}));
   EXPECT_THAT(complete({"axle", "config", ""}), IsSupersetOf({"show", "diff", "list", "check"}));
 }
@@ -117,19 +117,19 @@ TEST_P(ShellCompletion, OfPlatformsAndOfWhatCanBeDescribed) {
 
 TEST_P(ShellCompletion, OfFlagsAndTheirValues) {
   EXPECT_THAT(complete({"axle", "train", "--s"}),
-              testing::UnorderedElementsAre("--set", "--steps", "--seed"));
+              ::testing::UnorderedElementsAre("--set", "--steps", "--seed"));
   EXPECT_THAT(complete({"axle", "train", "quickstart", "--backend", "i"}),
-              testing::ElementsAre("interpreter"));
+              ::testing::ElementsAre("interpreter"));
   EXPECT_THAT(complete({"axle", "completion", ""}), IsSupersetOf({"bash", "zsh", "fish"}));
 }
 
 TEST_P(ShellCompletion, OfClassesBehindAnEqualsSign) {
   if (GetParam().name == "bash") {  // bash splits words at '='
     EXPECT_THAT(complete({"axle", "train", "quickstart", "--set", "model", "=", "CausalL"}),
-                testing::ElementsAre("CausalLM"));
+                ::testing::ElementsAre("CausalLM"));
   } else {
     EXPECT_THAT(complete({"axle", "train", "quickstart", "--set", "model=CausalL"}),
-                testing::ElementsAre("model=CausalLM"));
+                ::testing::ElementsAre("model=CausalLM"));
   }
 }
 
@@ -157,10 +157,10 @@ TEST_P(ShellCompletion, OfPathsThatTheRecipeHas) {
   const auto of_set = [&](const std::string& typed) {
     return complete({"axle", "train", "quickstart", "--set", typed});
   };
-  EXPECT_THAT(of_set("mod"), testing::UnorderedElementsAre("model=", "model."));
+  EXPECT_THAT(of_set("mod"), ::testing::UnorderedElementsAre("model=", "model."));
   EXPECT_THAT(of_set("model.decoder.emb"), IsSupersetOf({"model.decoder.emb."}));
-  EXPECT_THAT(of_set("seed"), testing::ElementsAre("seed="));
-  EXPECT_THAT(of_set("nothing.of"), testing::ElementsAre());
+  EXPECT_THAT(of_set("seed"), ::testing::ElementsAre("seed="));
+  EXPECT_THAT(of_set("nothing.of"), ::testing::ElementsAre());
 }
 
 TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
@@ -171,7 +171,7 @@ TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
   for (std::string& one : found) {
     if (one.starts_with(field)) one.erase(0, field.size());
   }
-  EXPECT_THAT(found, testing::ElementsAre("LayerNorm"));
+  EXPECT_THAT(found, ::testing::ElementsAre("LayerNorm"));
 }
 
 TEST_P(ShellCompletion, OfTargetsAndModifiers) {
@@ -181,7 +181,7 @@ TEST_P(ShellCompletion, OfTargetsAndModifiers) {
               IsSupersetOf({"SetRemat", "SetMesh"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shells, ShellCompletion, testing::ValuesIn(kShells),
+INSTANTIATE_TEST_SUITE_P(Shells, ShellCompletion, ::testing::ValuesIn(kShells),
                          [](const auto& shell) { return shell.param.name; });
 
 using Words = std::vector<std::string>;
@@ -189,22 +189,22 @@ using Words = std::vector<std::string>;
 TEST(Candidates, OfSetFollowTheFlagsBefore) {
   const auto found = [](const Words& words) { return cli::completion_candidates(words); };
   EXPECT_THAT(found({"train", "quickstart", "--set", "input.batch"}),
-              testing::ElementsAre("input.batch_size="));
+              ::testing::ElementsAre("input.batch_size="));
   EXPECT_THAT(found({"train", "quickstart", "--set", "input.batch_size="}),
-              testing::ElementsAre("input.batch_size=16"));
+              ::testing::ElementsAre("input.batch_size=16"));
   EXPECT_THAT(
       found({"train", "quickstart", "--set", "input.batch_size=8", "--set", "input.batch_size="}),
-      testing::ElementsAre("input.batch_size=8"));
+      ::testing::ElementsAre("input.batch_size=8"));
   EXPECT_THAT(found({"train", "quickstart", "--set=model.decoder.output_norm=RMSNo"}),
-              testing::ElementsAre("--set=model.decoder.output_norm=RMSNorm"));
+              ::testing::ElementsAre("--set=model.decoder.output_norm=RMSNorm"));
   // A class that a flag puts there has its own fields and slots.
   EXPECT_THAT(found({"train", "quickstart", "--set", "learner.optimizer=Muon", "--set",
                      "learner.optimizer.iter"}),
-              testing::ElementsAre("learner.optimizer.iterations="));
+              ::testing::ElementsAre("learner.optimizer.iterations="));
   EXPECT_THAT(found({"train", "quickstart", "--set", "layer_summaries="}),
-              testing::ElementsAre("layer_summaries=true", "layer_summaries=false"));
+              ::testing::ElementsAre("layer_summaries=true", "layer_summaries=false"));
   EXPECT_THAT(found({"train", "quickstart", "--set", "model.decoder.lm_head=n"}),
-              testing::ElementsAre("model.decoder.lm_head=none"));
+              ::testing::ElementsAre("model.decoder.lm_head=none"));
 }
 
 // Only what the slot accepts: neither optimizers nor layers of another role.

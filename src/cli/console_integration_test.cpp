@@ -45,7 +45,7 @@ void lose_reader() {
 }
 
 void expect_whole(const std::filesystem::path& run) {
-  EXPECT_THAT(read_file(run / "lock"), testing::MatchesRegex("[0-9]+\n"));
+  EXPECT_THAT(read_file(run / "lock"), ::testing::MatchesRegex("[0-9]+\n"));
   EXPECT_EQ(records_of(run).size(), 3u);
 }
 
@@ -82,7 +82,7 @@ TEST(Console, AResultThatIsLostIsAnError) {
        {Arguments{"--help"}, Arguments{"--version"}, Arguments{}, Arguments{"config", "--help"},
         Arguments{"config", "list"}, Arguments{"config", "show", "quickstart"},
         Arguments{"params", "quickstart", "--json"}, Arguments{"completion", "bash"}}) {
-    SCOPED_TRACE(testing::PrintToString(arguments));
+    SCOPED_TRACE(::testing::PrintToString(arguments));
     EXPECT_EQ(end_of(arguments, [] { put_in_place("/dev/null", {1}); }), 0);
     EXPECT_EQ(end_of(arguments, [] { put_in_place("/dev/full", {1}); }), kStorage);
     EXPECT_EQ(end_of(arguments, [] { put_in_place("/dev/full", {1, 2}); }), kStorage);

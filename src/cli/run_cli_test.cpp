@@ -15,9 +15,9 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(RunCli, HelpNamesEveryVerbAndExitCode) {
   const Ran ran = run_axle({"--help"});
@@ -270,7 +270,7 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
   for (const auto& [code, line] : expected) {
     const Ran ran = run_axle({"test-throw"});
     EXPECT_EQ(ran.code, code);
-    EXPECT_THAT(ran.err, testing::MatchesRegex(line));
+    EXPECT_THAT(ran.err, ::testing::MatchesRegex(line));
     EXPECT_EQ(ran.out, "before\n");
   }
 }
@@ -284,10 +284,10 @@ TEST(RunCli, AnEmptyPathIsSeenInItsMessage) {
   };
   EXPECT_THAT(
       error({"input.source.path="}),
-      testing::StartsWith("axle: '': expected a text file or a folder of them, got nothing"));
+      ::testing::StartsWith("axle: '': expected a text file or a folder of them, got nothing"));
   EXPECT_THAT(error({"input.tokenizer=Llama2cTokenizer", "input.tokenizer.path="}),
-              testing::StartsWith("axle: '': expected a file, got nothing there; set "
-                                  "input.tokenizer.path"));
+              ::testing::StartsWith("axle: '': expected a file, got nothing there; set "
+                                    "input.tokenizer.path"));
 }
 
 }  // namespace

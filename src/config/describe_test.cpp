@@ -28,7 +28,7 @@ TEST(Config, FieldsAreDescribed) {
   const ConfigType& type = Shift::Config::config_type();
   EXPECT_EQ(type.name, "Shift");
   EXPECT_EQ(type.role->name, "Norm");
-  EXPECT_THAT(type.role->inputs, testing::ElementsAre("x"));
+  EXPECT_THAT(type.role->inputs, ::testing::ElementsAre("x"));
   EXPECT_EQ(type.role->dims().fields[0].name, "input_dim");
   EXPECT_EQ(*type.owner, typeid(Shift));
   ASSERT_EQ(type.fields.size(), 3u);

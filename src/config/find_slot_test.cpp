@@ -9,7 +9,7 @@
 namespace axle::example {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(SplitConfigPath, SplitsAtDotsAndBrackets) {
   EXPECT_THAT(split_config_path("a.m['k.e'].v[0].@dtype"),

@@ -8,8 +8,8 @@
 namespace axle::example {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Registry, NamesByRoleAndSignature) {
   EXPECT_THAT(names_of(typeid(Norm)),
@@ -76,7 +76,7 @@ TEST(Registry, Listings) {
       EXPECT_EQ(listing.classes[2]->doc, "x -> factor * input_dim * x");
     }
   }
-  EXPECT_THAT(roles, testing::IsSupersetOf({"Model", "Norm", "Source"}));
+  EXPECT_THAT(roles, ::testing::IsSupersetOf({"Model", "Norm", "Source"}));
   const auto functions = list_functions();
   const auto it = std::find_if(functions.begin(), functions.end(), [](const SignatureListing& s) {
     return s.signature == "long (long)";

@@ -8,8 +8,8 @@
 namespace axle::example {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Tower::Config tower() {
   return {.model_dim = 1,

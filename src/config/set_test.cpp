@@ -12,8 +12,8 @@
 namespace axle::example {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string error_of(ConfigRef root, std::string_view path, std::string_view text) {
   return axle::error_of([&] { set(root, path, text, "model"); });
@@ -142,7 +142,7 @@ TEST(Set, AKeyOfAMapMayStandInBracketsWithAndWithoutQuotes) {
       Tower::Config cfg;
       set(cfg, path, "0.5");  // creates the entry
       set(cfg, path, "1.5");  // finds the entry
-      EXPECT_THAT(cfg.weights, ElementsAre(testing::Pair(key, 1.5))) << path;
+      EXPECT_THAT(cfg.weights, ElementsAre(::testing::Pair(key, 1.5))) << path;
       EXPECT_EQ(to_string(ConfigView(find_slot(cfg, path))), "1.5\n") << path;
     }
   }
@@ -180,8 +180,8 @@ TEST(Set, MapsKeepTheEntriesThatAreNotNamed) {
   Tower::Config cfg{.heads = {{"a", Scale::Config{.factor = 5}}},
                     .weights = {{"old", 1}, {"b", 2}}};
   set(cfg, "weights", "{new: 3, b: 4}");
-  EXPECT_THAT(cfg.weights,
-              ElementsAre(testing::Pair("b", 4), testing::Pair("new", 3), testing::Pair("old", 1)));
+  EXPECT_THAT(cfg.weights, ElementsAre(::testing::Pair("b", 4), ::testing::Pair("new", 3),
+                                       ::testing::Pair("old", 1)));
   set(cfg, "heads", "{a: {eps: 1e-3}, other: Shift}");
   EXPECT_EQ(cfg.heads.at("a").get_if<Scale>()->factor, 5);
   EXPECT_EQ(cfg.heads.at("a").get_if<Scale>()->eps, 1e-3f);

@@ -244,9 +244,9 @@ TEST_F(FetchPlugin, WithoutANetworkOneLineAndNoFolder) {
   }
   index_variable_.set(url);
   const std::string error = error_of(yes());
-  EXPECT_THAT(error, testing::StartsWith("plugin 'chip': could not fetch chip-plugin 1.0, "
-                                         "chip-tool 2.0, 2.9 MiB: " +
-                                         url + "/chip-plugin/: expected an answer, got: "));
+  EXPECT_THAT(error, ::testing::StartsWith("plugin 'chip': could not fetch chip-plugin 1.0, "
+                                           "chip-tool 2.0, 2.9 MiB: " +
+                                           url + "/chip-plugin/: expected an answer, got: "));
   EXPECT_EQ(error.find('\n'), std::string::npos);
   EXPECT_THAT(list_directory(home_.path()), IsEmpty());
 }
@@ -294,7 +294,7 @@ TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
   EXPECT_EQ(error_of(yes(), ExitCode::kInterruptedAndSaved),
             "plugin 'chip': stopped while fetching; nothing was installed");
   is_over.set_value();
-  EXPECT_THAT(server_.requests(), testing::SizeIs(1));
+  EXPECT_THAT(server_.requests(), ::testing::SizeIs(1));
 }
 
 TEST_F(FetchPlugin, AWheelWithoutItsFile) {

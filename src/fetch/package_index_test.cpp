@@ -77,7 +77,7 @@ TEST_F(PackageIndex, FilesThatCannotBeReadAreSkipped) {
 TEST_F(PackageIndex, ConfigFilesAreThoseOfPip) {
   EnvironmentChange config_file("PIP_CONFIG_FILE", "/mine.conf");
   EXPECT_EQ(pip_config_files().back(), "/mine.conf");
-  EXPECT_THAT(pip_config_files(), testing::Contains("/etc/pip.conf"));
+  EXPECT_THAT(pip_config_files(), ::testing::Contains("/etc/pip.conf"));
   config_file.set("/dev/null");
   EXPECT_TRUE(pip_config_files().empty());
 }
@@ -138,7 +138,7 @@ TEST_F(PackageIndex, ALookUpCanBeStopped) {
   EXPECT_THROW(wheel_address({.urls = {server.url("/one"), server.url("/two")}}, wheel,
                              [&] { return !is_stopped; }),
                HttpError);
-  EXPECT_THAT(server.requests(), testing::SizeIs(1)) << "the next index is not tried";
+  EXPECT_THAT(server.requests(), ::testing::SizeIs(1)) << "the next index is not tried";
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 const Mesh kMesh{{{"data", 2}, {"model", 2}}};
 const ReplicaGroups kOverData = {{0, 2}, {1, 3}}, kOverModel = {{0, 1}, {2, 3}};
@@ -160,7 +160,7 @@ TEST(Collectives, OneSpreadOverFusionsCountsOnce) {
   w.end("main");
   std::vector<std::vector<int64_t>> arguments;
   for (const Collective& c : read(w)) arguments.push_back(c.arguments);
-  EXPECT_THAT(arguments, testing::UnorderedElementsAre(ElementsAre(3), ElementsAre(-1)));
+  EXPECT_THAT(arguments, ::testing::UnorderedElementsAre(ElementsAre(3), ElementsAre(-1)));
 }
 
 TEST(Collectives, EveryBranchAndEveryCallerCounts) {

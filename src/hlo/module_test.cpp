@@ -13,9 +13,9 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // Returns a program with an all-reduce in a loop of 12 iterations, with XLA's metadata.
 std::string program() {

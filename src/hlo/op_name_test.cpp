@@ -6,9 +6,9 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(OpName, IsLayerAndOp) {
   EXPECT_THAT(op_locations("model/decoder/emb/dot_general"),

@@ -10,8 +10,8 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using Groups = ReplicaGroups;
 
 const Mesh kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
@@ -118,7 +118,7 @@ TEST(ReplicaGroups, OtherGroupsAreShownAsTheyAre) {
   EXPECT_THAT(axes_of(Groups{{0, 1}, {2, 4}}, kCube), ElementsAre("{{0,1},{2,4}}"));
   EXPECT_THAT(axes_of(Groups{{7, 8}}, kCube), ElementsAre("{{7,8}}"));
   EXPECT_THAT(axes_of(Groups{{0, 1, 3}}, kLong), ElementsAre("{{0,1,3}}"));
-  EXPECT_THAT(axes_of(Groups(20, {0, 9}), Mesh{}), ElementsAre(testing::EndsWith("...}")));
+  EXPECT_THAT(axes_of(Groups(20, {0, 9}), Mesh{}), ElementsAre(::testing::EndsWith("...}")));
 }
 
 TEST(ReplicaGroups, APermuteRunsAlongTheAxesThatItChanges) {

@@ -17,7 +17,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Returns what a field holds. An empty field gets a default first.
 Slot filled(Slot slot) {
@@ -131,7 +131,7 @@ TEST(Ranges, HoldTheDefaults) {
   for (const ConfigType* type : registered_configs()) {
     // Dims have no valid defaults: a parent layer sets them.
     if (type->name.ends_with("Dims")) continue;
-    EXPECT_THAT(out_of_range(AnyConfig::with_defaults(*type), type->name), testing::IsEmpty());
+    EXPECT_THAT(out_of_range(AnyConfig::with_defaults(*type), type->name), ::testing::IsEmpty());
   }
 }
 
@@ -147,12 +147,12 @@ TEST(Describe, EveryConfigAndFieldIsDocumented) {
 
 TEST(Describe, AClass) {
   const std::string text = to_text(describe_config("AdamW"));
-  EXPECT_THAT(text, testing::StartsWith("AdamW (Optimizer)\n  "));
+  EXPECT_THAT(text, ::testing::StartsWith("AdamW (Optimizer)\n  "));
   EXPECT_THAT(text, HasSubstr("\n  b1: 0.9\n      Decay of the mean of gradients.\n      Takes a "
                               "number of at least 0 and below 1.\n"));
   EXPECT_THAT(text, HasSubstr("Takes a function: "));
   EXPECT_THAT(text, HasSubstr("; a number is a ConstantRate."));
-  EXPECT_THAT(text, testing::Not(HasSubstr("gelu"))) << "what fits a schedule";
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("gelu"))) << "what fits a schedule";
   const auto json = to_json(describe_config("Optimizer.AdamW"));
   EXPECT_EQ(json["fields"]["eps"]["min"], 0.0);
   EXPECT_EQ(json["fields"]["eps"]["open_min"], true);
@@ -163,7 +163,7 @@ TEST(Describe, AClass) {
 
 TEST(Describe, NamesNoExceptionOfTheProgram) {
   for (const RoleListing& listing : list_roles())
-    EXPECT_THAT(to_text(describe_config(listing.role->name)), testing::Not(HasSubstr("Throws")));
+    EXPECT_THAT(to_text(describe_config(listing.role->name)), ::testing::Not(HasSubstr("Throws")));
   EXPECT_THAT(to_text(describe_config("AdamW")),
               HasSubstr(" Error unless 0 <= b1, b2 < 1 and eps > 0.\n"));
   EXPECT_THAT(to_text(describe_config("Optimizer")),
@@ -193,7 +193,7 @@ TEST(Describe, APathOfARecipe) {
       to_text(describe_config("quickstart", "learner.optimizer.learning_rate.peak"));
   EXPECT_THAT(leaf, HasSubstr("= 0.003 (a number above 0)\n  The rate at the end"));
   EXPECT_THAT(to_text(describe_config("quickstart", "evalers")),
-              testing::StartsWith("evalers = 1 entry (a map, each an Evaler"));
+              ::testing::StartsWith("evalers = 1 entry (a map, each an Evaler"));
   const std::string element =
       to_text(describe_config("quickstart", "evalers.held_out.every_steps"));
   EXPECT_THAT(element, HasSubstr("none or an integer of at least 1"));

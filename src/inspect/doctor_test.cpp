@@ -11,8 +11,8 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 DoctorReport report_of(std::vector<BackendFacts> backends) {
   return {.version = "1.2.3",
@@ -33,7 +33,7 @@ TEST(Doctor, ExamineKnowsEveryPlatform) {
   const DoctorReport report = examine_machine();
   std::vector<std::string> platforms;
   for (const BackendFacts& backend : report.backends) platforms.push_back(backend.plugin.platform);
-  EXPECT_THAT(platforms, testing::Contains("cpu"));
+  EXPECT_THAT(platforms, ::testing::Contains("cpu"));
   for (const BackendFacts& backend : report.backends) {
     const bool works = backend.plugin.problem.empty() && !backend.plugin.path.empty();
     EXPECT_EQ(!backend.devices.empty(), works && backend.has_device) << backend.plugin.platform;
@@ -46,9 +46,9 @@ TEST(Doctor, AVariableThatNamesNoPluginIsAProblem) {
   const EnvironmentChange named("AXLE_PLUGIN_NEURON", "/nonexistent");
   const DoctorReport report = examine_machine();
   EXPECT_THAT(report.problems,
-              testing::Contains("neuron plugin: AXLE_PLUGIN_NEURON: expected the file of a PJRT "
-                                "plugin, got '/nonexistent'; install the AWS Neuron "
-                                "SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"));
+              ::testing::Contains("neuron plugin: AXLE_PLUGIN_NEURON: expected the file of a PJRT "
+                                  "plugin, got '/nonexistent'; install the AWS Neuron "
+                                  "SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"));
   EXPECT_THAT(to_text(report), HasSubstr("neuron       /nonexistent\n"));
 }
 
@@ -93,7 +93,7 @@ TEST(Doctor, WithoutADeviceNoClientIsMade) {
       found("tpu"), {.platform = "tpu", .device_files = {"/nowhere"}, .compiles_ahead = true});
   EXPECT_TRUE(tpu.devices.empty());
   EXPECT_EQ(tpu.plugin.problem, "");
-  EXPECT_THAT(tpu.compiles_for, testing::ElementsAre("v4", "v5e", "v5p", "v6e"));
+  EXPECT_THAT(tpu.compiles_for, ::testing::ElementsAre("v4", "v5e", "v5p", "v6e"));
   EXPECT_THAT(to_text(report_of({tpu})),
               HasSubstr("here: compiles for v4, v5e, v5p, v6e; this machine has no such device\n"));
   EXPECT_EQ(to_json(report_of({tpu}))["backends"]["tpu"]["compiles_for"][2], "v5p");

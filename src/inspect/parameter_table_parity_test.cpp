@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class ParameterTableParity : public testing::TestWithParam<const char*> {};
+class ParameterTableParity : public ::testing::TestWithParam<const char*> {};
 
 // Our layers stand under other names, and projections of queries and keys in layers of their own.
 struct Place {
@@ -71,16 +71,16 @@ TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
 
 INSTANTIATE_TEST_SUITE_P(
     Recipes, ParameterTableParity,
-    testing::Values("fuji-test-v1", "fuji-test-v2", "fuji-test-v3", "fuji-golden-run-test-v1",
-                    "fuji-1B-v3", "fuji-1B-v3-tiktoken", "fuji-3B-v3", "fuji-3B-v3-tiktoken",
-                    "fuji-7B-v1", "fuji-7B-v2", "fuji-7B-v3", "fuji-8B-v3-tiktoken", "fuji-70B-v1",
-                    "fuji-70B-v3", "fuji-70B-v3-tiktoken", "fuji-405B-v3", "fuji-405B-v3-tiktoken",
-                    "gala-test", "gala-85M", "gala-302M", "gala-1B", "gala-1B-hybridnorm-alibi",
-                    "gala-7B", "gala-7B-hybridnorm-alibi", "gala-sigmoid-85M-4k-hybridnorm-alibi",
-                    "gala-sigmoid-1B-4k-hybridnorm-alibi", "gala-sigmoid-7B-4k-hybridnorm-alibi",
-                    "honeycrisp-test", "honeycrisp-85M", "honeycrisp-3B", "envy-test",
-                    "envy-Switch-Base", "envy-Switch-Large", "envy-Switch-XXL", "gspmd-16B",
-                    "qwen3-30B-A3B"),
+    ::testing::Values("fuji-test-v1", "fuji-test-v2", "fuji-test-v3", "fuji-golden-run-test-v1",
+                      "fuji-1B-v3", "fuji-1B-v3-tiktoken", "fuji-3B-v3", "fuji-3B-v3-tiktoken",
+                      "fuji-7B-v1", "fuji-7B-v2", "fuji-7B-v3", "fuji-8B-v3-tiktoken",
+                      "fuji-70B-v1", "fuji-70B-v3", "fuji-70B-v3-tiktoken", "fuji-405B-v3",
+                      "fuji-405B-v3-tiktoken", "gala-test", "gala-85M", "gala-302M", "gala-1B",
+                      "gala-1B-hybridnorm-alibi", "gala-7B", "gala-7B-hybridnorm-alibi",
+                      "gala-sigmoid-85M-4k-hybridnorm-alibi", "gala-sigmoid-1B-4k-hybridnorm-alibi",
+                      "gala-sigmoid-7B-4k-hybridnorm-alibi", "honeycrisp-test", "honeycrisp-85M",
+                      "honeycrisp-3B", "envy-test", "envy-Switch-Base", "envy-Switch-Large",
+                      "envy-Switch-XXL", "gspmd-16B", "qwen3-30B-A3B"),
     kNamedByText);
 
 }  // namespace

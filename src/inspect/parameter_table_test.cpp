@@ -11,8 +11,8 @@
 namespace axle {
 namespace {
 
-using testing::ContainsRegex;
-using testing::HasSubstr;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 TEST(ParameterTable, OfSevenBillionParametersAllocatesNone) {

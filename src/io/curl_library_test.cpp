@@ -13,8 +13,8 @@ bool is_loaded() { return ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_NOLOAD) != nu
 
 TEST(CurlLibrary, IsLoadedOnceItIsUsed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // each death test runs in a process of its own
-  EXPECT_EXIT(std::exit(is_loaded()), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT((curl(), std::exit(is_loaded())), testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(std::exit(is_loaded()), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT((curl(), std::exit(is_loaded())), ::testing::ExitedWithCode(1), "");
 }
 
 TEST(CurlLibrary, WhatItMakesIsReleased) {

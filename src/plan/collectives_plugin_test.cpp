@@ -18,14 +18,14 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}},
     kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
 
-class CollectivesOfPrograms : public testing::Test {
+class CollectivesOfPrograms : public ::testing::Test {
  protected:
   void SetUp() override {
     AXLE_NEEDS_PLUGIN("cpu");
@@ -113,9 +113,10 @@ TEST_F(CollectivesOfPrograms, ShardedParametersAreGathered) {
     EXPECT_EQ(c.bytes, 32 * 64 * 4);
     for (const int64_t argument : c.arguments) gathers[argument] += c.count;
   }
-  EXPECT_THAT(gathers, ElementsAre(testing::Pair(1, 1), testing::Pair(2, 1)));
-  EXPECT_THAT(lines(all), testing::Contains("all-reduce fsdp x1 16384 B: backward model/{down, up} "
-                                            "(dot_general)"));
+  EXPECT_THAT(gathers, ElementsAre(::testing::Pair(1, 1), ::testing::Pair(2, 1)));
+  EXPECT_THAT(lines(all),
+              ::testing::Contains("all-reduce fsdp x1 16384 B: backward model/{down, up} "
+                                  "(dot_general)"));
   EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
 }
 

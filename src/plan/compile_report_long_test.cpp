@@ -83,7 +83,7 @@ void expect_one_sum_of_each_table(const CompileReport& r, double table_bytes) {
   EXPECT_NEAR(summed, table_bytes, 0.02 * table_bytes);
 }
 
-class PublishedSizes : public testing::TestWithParam<Case> {};
+class PublishedSizes : public ::testing::TestWithParam<Case> {};
 
 TEST_P(PublishedSizes, FitOrNot) {
   const Case& c = GetParam();
@@ -105,16 +105,16 @@ TEST_P(PublishedSizes, FitOrNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PublishedSizes,
-                         testing::Values(Case{"fuji-7B-v2", "tpu-v5p-512", 1024, true},
-                                         Case{"fuji-7B-v2", "tpu-v6e-256", 1024, true},
-                                         Case{"fuji-7B-v2", "gpu-H100-256", 1024, true},
-                                         Case{"fuji-7B-v2", "gpu-H100-64", 256, true},
-                                         Case{"fuji-7B-v2", "gpu-H100-8", 32, true},
-                                         Case{"fuji-7B-v2", "gpu-H100-8", 1024, false},
-                                         Case{"fuji-7B-v2", "gpu-H100-256", 1024, false, "none"},
-                                         Case{"fuji-7B-v2", "tpu-v5p-512", 1024, false, "none"},
-                                         Case{"fuji-70B-v2", "tpu-v5p-1024", 1024, true},
-                                         Case{"fuji-70B-v2", "gpu-H100-512", 1024, true}));
+                         ::testing::Values(Case{"fuji-7B-v2", "tpu-v5p-512", 1024, true},
+                                           Case{"fuji-7B-v2", "tpu-v6e-256", 1024, true},
+                                           Case{"fuji-7B-v2", "gpu-H100-256", 1024, true},
+                                           Case{"fuji-7B-v2", "gpu-H100-64", 256, true},
+                                           Case{"fuji-7B-v2", "gpu-H100-8", 32, true},
+                                           Case{"fuji-7B-v2", "gpu-H100-8", 1024, false},
+                                           Case{"fuji-7B-v2", "gpu-H100-256", 1024, false, "none"},
+                                           Case{"fuji-7B-v2", "tpu-v5p-512", 1024, false, "none"},
+                                           Case{"fuji-70B-v2", "tpu-v5p-1024", 1024, true},
+                                           Case{"fuji-70B-v2", "gpu-H100-512", 1024, true}));
 
 }  // namespace
 }  // namespace axle

@@ -17,8 +17,8 @@
 namespace axle {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 class ForTrainingOnly final : public Model {
  public:
@@ -74,7 +74,7 @@ class StandInProgram final : public CompiledProgram {
   std::function<std::string()> optimized_;
 };
 
-class CompileReportOnCpu : public testing::Test {
+class CompileReportOnCpu : public ::testing::Test {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   static LoweredStep lowered(const std::string& on, const std::string& mesh) {

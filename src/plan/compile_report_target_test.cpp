@@ -17,7 +17,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 CompileReport report(const std::string& on, std::vector<Edit> edits = {}) {
   const Target target = parse_target(on);
@@ -179,7 +179,7 @@ TEST(CompileReport, NamesTheLayersOfMergedCollectives) {
 TEST(CompileReport, NamesGathersThatArePermutes) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x4", {SetField{"mesh", "fsdp=8"}});
-  EXPECT_THAT(r.findings, testing::Contains(HasSubstr("collective-permutes pass parameters")));
+  EXPECT_THAT(r.findings, ::testing::Contains(HasSubstr("collective-permutes pass parameters")));
   std::set<std::pair<std::string, bool>> gathered;
   for (const ArgumentGathers& one : r.gathers) {
     EXPECT_GE(one.times, 1);
@@ -217,7 +217,7 @@ TEST(CompileReport, TheCompilerSpeaksOfMemoryItself) {
   const CompileReport r = report(
       "gpu:h100:1x8", {SetField{"mesh", "fsdp=8"}, SetField{"input.batch_size", "16777216"}});
   EXPECT_EQ(r.fits(), false);
-  EXPECT_THAT(r.compiler_warnings, testing::Contains(HasSubstr("Can't reduce memory use below")));
+  EXPECT_THAT(r.compiler_warnings, ::testing::Contains(HasSubstr("Can't reduce memory use below")));
   EXPECT_THAT(to_text(r), HasSubstr("\ncompiler: Can't reduce memory use below"));
 }
 

@@ -11,8 +11,8 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 

@@ -69,10 +69,10 @@ TEST(ArgumentGathers, CountHowOftenAWholeParameterIsGathered) {
 }
 
 TEST(CompilerFindings, NameParametersThatAreGatheredAgain) {
-  EXPECT_THAT(
-      findings_of(layers(3, true)),
-      testing::Contains(HasSubstr("the backward pass gathers parameters up to 3 times: 9.0 KiB per "
-                                  "device, 3.0 KiB would be enough (model/layer/weight)")));
+  EXPECT_THAT(findings_of(layers(3, true)),
+              ::testing::Contains(
+                  HasSubstr("the backward pass gathers parameters up to 3 times: 9.0 KiB per "
+                            "device, 3.0 KiB would be enough (model/layer/weight)")));
 }
 
 TEST(CompilerFindings, NameCollectivesOfLoopsThatNothingRunsBeside) {
@@ -173,11 +173,11 @@ HloWriter summed_in_a_loop(bool own_rows) {
 
 TEST(CompilerFindings, AScatterIsSeenThroughTuplesAndFusions) {
   EXPECT_THAT(findings_of(summed_in_a_loop(true).bytes()),
-              testing::Contains("3 reduce-scatters are implemented by all-reduces, which send "
-                                "twice as much: 816 B per device (model/{norm, up})"));
+              ::testing::Contains("3 reduce-scatters are implemented by all-reduces, which send "
+                                  "twice as much: 816 B per device (model/{norm, up})"));
   // Rows at the loop's counter are the same on all devices, so this is no reduce-scatter.
   EXPECT_THAT(findings_of(summed_in_a_loop(false).bytes()),
-              testing::Not(testing::Contains(HasSubstr("reduce-scatters"))));
+              ::testing::Not(::testing::Contains(HasSubstr("reduce-scatters"))));
 }
 
 TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
@@ -235,8 +235,8 @@ TEST(CompilerFindings, PermutesThatPassAWeightAroundAreAGather) {
   EXPECT_DOUBLE_EQ(gathers[0].times, 1);
   EXPECT_DOUBLE_EQ(gathers[0].bytes, 3 * 2 * 8 * 4);
   EXPECT_THAT(findings_of(passed_around(false).bytes()),
-              testing::Contains("3 collective-permutes pass parameters from device to device "
-                                "instead of all-gathers: 192 B per device (model/layer/weight)"));
+              ::testing::Contains("3 collective-permutes pass parameters from device to device "
+                                  "instead of all-gathers: 192 B per device (model/layer/weight)"));
   // Passing computed sums around is no gather, and neither is a single hop.
   const HloModule sums = read_hlo_module(passed_around(true).bytes());
   EXPECT_THAT(argument_gathers(collectives_of(sums)), IsEmpty());

@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-class ParallelismOn : public testing::TestWithParam<const char*> {
+class ParallelismOn : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN(parse_target(GetParam()).accelerator.platform); }
   CompileReport report(const std::string& mesh, const std::string& yaml) {
@@ -56,7 +56,7 @@ TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {
   EXPECT_TRUE(r.warnings.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ParallelismOn, testing::Values("tpu:v5p:2x2x2", "gpu:h100:1x8"),
+INSTANTIATE_TEST_SUITE_P(Targets, ParallelismOn, ::testing::Values("tpu:v5p:2x2x2", "gpu:h100:1x8"),
                          [](const auto& target) { return std::string(target.param, 3); });
 
 }  // namespace

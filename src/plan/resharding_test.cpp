@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-using testing::SizeIs;
+using ::testing::SizeIs;
 
 const Mesh kMesh{{{"data", 2}, {"model", 4}}};
 

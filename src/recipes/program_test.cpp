@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-class RecipePrograms : public testing::TestWithParam<std::string> {};
+class RecipePrograms : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RecipePrograms, Lower) {
   Trainer::Config config = recipe(GetParam());
@@ -59,7 +59,7 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
   EXPECT_GE(fitting, GetParam().find("B-v") != std::string::npos ? 10 : 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecipePrograms, testing::ValuesIn(recipe_names()), kNamedByText);
+INSTANTIATE_TEST_SUITE_P(All, RecipePrograms, ::testing::ValuesIn(recipe_names()), kNamedByText);
 
 // Each pair of devices has one row of a microbatch, and room for the choices of the 63 others.
 TEST(RecipePrograms, OfDeepSeekV3OnItsCluster) {

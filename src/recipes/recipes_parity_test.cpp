@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-class RecipesParity : public testing::TestWithParam<std::string> {
+class RecipesParity : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const std::string path = reference_file("axlearn/params/" + GetParam() + ".json");
@@ -176,12 +176,13 @@ TEST_P(RecipesParity, Numbers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecipesParity,
-                         testing::Values("fuji-1B-v3", "fuji-1B-v3-tiktoken", "fuji-3B-v3",
-                                         "fuji-3B-v3-tiktoken", "fuji-7B-v1", "fuji-7B-v2",
-                                         "fuji-7B-v3", "fuji-8B-v3-tiktoken", "fuji-70B-v1",
-                                         "fuji-70B-v2", "fuji-70B-v3", "fuji-70B-v3-tiktoken",
-                                         "fuji-405B-v3", "fuji-405B-v3-tiktoken", "fuji-test-v1",
-                                         "fuji-test-v2", "fuji-test-v3", "fuji-golden-run-test-v1"),
+                         ::testing::Values("fuji-1B-v3", "fuji-1B-v3-tiktoken", "fuji-3B-v3",
+                                           "fuji-3B-v3-tiktoken", "fuji-7B-v1", "fuji-7B-v2",
+                                           "fuji-7B-v3", "fuji-8B-v3-tiktoken", "fuji-70B-v1",
+                                           "fuji-70B-v2", "fuji-70B-v3", "fuji-70B-v3-tiktoken",
+                                           "fuji-405B-v3", "fuji-405B-v3-tiktoken", "fuji-test-v1",
+                                           "fuji-test-v2", "fuji-test-v3",
+                                           "fuji-golden-run-test-v1"),
                          kNamedByText);
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class ExecutableCacheTest : public testing::Test {
+class ExecutableCacheTest : public ::testing::Test {
  protected:
   void overwrite(const fs::path& path, std::string_view bytes) {
     std::ofstream(path, std::ios::binary) << bytes;

@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<ProgramValue> state_of(int64_t num_parameters) {
   return {{"learner/m/w", {DType::kF32, {2, num_parameters}}},

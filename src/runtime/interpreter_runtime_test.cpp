@@ -24,7 +24,7 @@ Program sum_and_product() {
           .outputs = {{.name = "sum", .type = kPair}, {.name = "product", .type = kPair}}};
 }
 
-class InterpreterRuntimeTest : public testing::Test {
+class InterpreterRuntimeTest : public ::testing::Test {
  protected:
   ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }
   std::unique_ptr<Runtime> runtime_ = std::make_unique<InterpreterRuntime>(8);

@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const Type kNamedArgumentsPair{DType::kF32, {2}};
 
@@ -24,7 +24,7 @@ Program difference() {
                        {{"out", kNamedArgumentsPair}});
 }
 
-class NamedArguments : public testing::Test {
+class NamedArguments : public ::testing::Test {
  protected:
   HostTensor run(const Tree<HostTensor>& values) {
     Arrays arguments{runtime_->make_array(HostTensor::zeros({2}), {}, {})};

@@ -15,9 +15,9 @@
 namespace axle {
 namespace {
 
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Prints its largest input. Multiplies the cotangent by a factor, in the backward pass alone.
 class Talking final : public Norm {

@@ -24,7 +24,7 @@ Topology with(std::optional<int64_t> bytes) {
 
 std::string refusal(std::vector<NamedProgram> programs, int64_t bytes) {
   const Thrown error = thrown_by<DeviceError>([&] { check_device_memory(programs, with(bytes)); });
-  EXPECT_THAT(error.code, testing::AnyOf(ExitCode::kOk, ExitCode::kDoesNotFit));
+  EXPECT_THAT(error.code, ::testing::AnyOf(ExitCode::kOk, ExitCode::kDoesNotFit));
   return error.message;
 }
 
@@ -33,9 +33,10 @@ TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
   EXPECT_EQ(device_memory_text({"the step", &step}, with(4 * kGiB)),
             "the step needs 2.5 GiB of the 4.0 GiB that programs may use on a device");
   EXPECT_EQ(refusal({{"the step", &step}}, 4 * kGiB), "no error");
-  EXPECT_THAT(refusal({{"the step", &step}}, 2 * kGiB),
-              testing::AllOf(testing::StartsWith("the step: expected a program within the 2.0 GiB"),
-                             testing::HasSubstr("needs 2.5 GiB")));
+  EXPECT_THAT(
+      refusal({{"the step", &step}}, 2 * kGiB),
+      ::testing::AllOf(::testing::StartsWith("the step: expected a program within the 2.0 GiB"),
+                       ::testing::HasSubstr("needs 2.5 GiB")));
 }
 
 // The learner's state stays on the device while an evaluation runs, although the evaluation does
@@ -48,8 +49,8 @@ TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
   EXPECT_EQ(refusal(programs, 5 * kGiB), "no error");
   EXPECT_THAT(
       refusal(programs, 5 * kGiB - 1),
-      testing::AllOf(testing::StartsWith("evalers.held_out: expected a program within the "),
-                     testing::HasSubstr("needs 5.0 GiB")));
+      ::testing::AllOf(::testing::StartsWith("evalers.held_out: expected a program within the "),
+                       ::testing::HasSubstr("needs 5.0 GiB")));
 }
 
 TEST(DeviceMemory, WhatThePluginDoesNotTellIsNotSaid) {

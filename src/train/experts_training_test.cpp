@@ -30,7 +30,7 @@ Child<Model> model_of(const MoE::Config& moe, bool with_remat) {
   return tiny_model(Repeat::Config{.num_layers = 2, .layer = child});
 }
 
-class ExpertsTraining : public testing::Test {
+class ExpertsTraining : public ::testing::Test {
  protected:
   StepRun run_of(const MoE::Config& moe, bool with_remat = false) {
     return {*runtime_,

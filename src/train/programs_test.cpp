@@ -19,8 +19,8 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A model built from its config, with the parts of its programs.
 struct Built {
@@ -78,7 +78,7 @@ TEST(Programs, AMistakeInAShardingNamesTheParameter) {
                            +[](const ProgramParts& parts) { return step_program(parts); }}) {
     EXPECT_THAT(
         error_of<ConfigError>([&] { make(built.parts); }),
-        testing::MatchesRegex("model/.*: dim . must be divisible by its mesh axes, got .*"));
+        ::testing::MatchesRegex("model/.*: dim . must be divisible by its mesh axes, got .*"));
   }
 }
 
@@ -98,8 +98,8 @@ TEST(Programs, StepsDonateTheWholeState) {
   const auto names = output_names(step);
   const std::vector<std::string> metrics(names.begin() + state.size(), names.end());
   EXPECT_THAT(metrics,
-              testing::ElementsAre("accuracy", "cross_entropy", "grad_norm", "learning_rate",
-                                   "loss", "not_finite", "num_targets", "skipped"));
+              ::testing::ElementsAre("accuracy", "cross_entropy", "grad_norm", "learning_rate",
+                                     "loss", "not_finite", "num_targets", "skipped"));
 }
 
 TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
@@ -108,11 +108,11 @@ TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
                 without = step_program(Built(model, false).parts);
   EXPECT_THAT(
       output_names(with),
-      testing::Contains("summary/model/decoder/layers/layer1/attention/body/core/max_logit"));
+      ::testing::Contains("summary/model/decoder/layers/layer1/attention/body/core/max_logit"));
   EXPECT_THAT(
       output_names(with),
-      testing::Contains("summary/model/decoder/layers/layer0/feed_forward/body/dead_units"));
-  EXPECT_THAT(output_names(without), Not(testing::Contains(testing::StartsWith("summary/"))));
+      ::testing::Contains("summary/model/decoder/layers/layer0/feed_forward/body/dead_units"));
+  EXPECT_THAT(output_names(without), Not(::testing::Contains(::testing::StartsWith("summary/"))));
   EXPECT_LT(without.graph->ops().size(), with.graph->ops().size());
 }
 
@@ -130,7 +130,7 @@ TEST(Programs, EvaluationTakesParametersAndBatchAlone) {
   const Program eval = eval_program(built.parts);
   EXPECT_EQ(eval.inputs.size(), built.model->param_specs().size() + built.parts.batch.size());
   EXPECT_THAT(output_names(eval),
-              testing::ElementsAre("accuracy", "cross_entropy", "loss", "num_targets"));
+              ::testing::ElementsAre("accuracy", "cross_entropy", "loss", "num_targets"));
 }
 
 TEST(Programs, InitialStateDependsOnTheSeedAlone) {
@@ -293,23 +293,23 @@ AXLE_REGISTER(NamingModel)
 TEST(Programs, AModelReportsUnderNoNameOfARecord) {
   std::vector<std::string> names = {"summary/model/max_logit"};
   for (const RecordName& row : record_names()) names.emplace_back(row.name);
-  EXPECT_THAT(names, testing::IsSupersetOf({"loss", "step", "split", "not_finite", "skipped", "mfu",
-                                            "hfu", "tokens_per_sec", "wall_secs", "grad_norm",
-                                            "skipped_documents", "bits_per_byte"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"loss", "step", "split", "not_finite", "skipped",
+                                              "mfu", "hfu", "tokens_per_sec", "wall_secs",
+                                              "grad_norm", "skipped_documents", "bits_per_byte"}));
   for (const std::string& name : names) {
     for (const int64_t size : {1, 3}) {
       const Built built{Child<Model>(NamingModel::Config{.metric = name, .size = size})};
       for (const bool training : {true, false}) {
         EXPECT_THAT(
             error_of([&] { training ? step_program(built.parts) : eval_program(built.parts); }),
-            testing::StartsWith("model: metric '" + name + "': expected an unused name, got "));
+            ::testing::StartsWith("model: metric '" + name + "': expected an unused name, got "));
       }
     }
   }
   for (const std::string name : {"accuracy", "steps", "loss_of_experts", "summaries", "loss/0"}) {
     const Built built{Child<Model>(NamingModel::Config{.metric = name})};
-    EXPECT_THAT(output_names(step_program(built.parts)), testing::Contains(name));
-    EXPECT_THAT(output_names(eval_program(built.parts)), testing::Contains(name));
+    EXPECT_THAT(output_names(step_program(built.parts)), ::testing::Contains(name));
+    EXPECT_THAT(output_names(eval_program(built.parts)), ::testing::Contains(name));
   }
 }
 
@@ -343,7 +343,7 @@ TEST(Programs, ALearnerReportsUnderNoNameOfARecordOrOfTheModel) {
   };
   for (const std::string name : {"step", "loss", "skipped", "mfu", "cross_entropy", "summary/a"}) {
     EXPECT_THAT(report(name),
-                testing::StartsWith("learner: metric '" + name + "': expected an unused name"));
+                ::testing::StartsWith("learner: metric '" + name + "': expected an unused name"));
   }
   for (const std::string name : {"trust", "grad_norm", "param_norm"})
     EXPECT_EQ(report(name), "no error") << name;

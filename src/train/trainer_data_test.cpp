@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class TrainerData : public TrainerTest {
  protected:

@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class TrainerFinite : public TrainerTest {};
 
@@ -142,12 +142,12 @@ TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
       const Ended ended = train(config, name);
       EXPECT_EQ(ended.code, ExitCode::kValidationFailed) << name;
       EXPECT_THAT(ended.error,
-                  testing::MatchesRegex(
+                  ::testing::MatchesRegex(
                       "step 1: expected finite numbers, got NaN or infinity in model/.*"
                       " before this step; no later step repairs it; the state could not be "
                       "saved"));
       EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
-      EXPECT_THAT(checkpoint_steps(run(name) / "checkpoints"), testing::IsEmpty());
+      EXPECT_THAT(checkpoint_steps(run(name) / "checkpoints"), ::testing::IsEmpty());
       expect_no_holes(run(name), std::min<int64_t>(steps, 2));
     }
   }
@@ -171,7 +171,7 @@ TEST_F(TrainerFinite, ARestoredStateThatIsNotFiniteEndsTheRunAndStays) {
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.error, HasSubstr("step 3: expected finite numbers, got NaN or infinity in " +
                                      bad + " before this step"));
-  EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), testing::ElementsAre(2));
+  EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), ::testing::ElementsAre(2));
 }
 
 }  // namespace

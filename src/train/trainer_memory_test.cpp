@@ -6,8 +6,8 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TrainerMemory : public TrainerTest {
  protected:

@@ -17,7 +17,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 int g_forwards_outside_training = 0;
 
@@ -102,8 +102,8 @@ TEST_F(TrainerMetrics, AllThatARunWritesHasANameOfARecord) {
     }
   }
   for (const RecordName& row : record_names()) allowed.emplace(row.name);
-  EXPECT_THAT(written, testing::IsSupersetOf({"split", "skipped", "update_norm", "wall_secs"}));
-  EXPECT_THAT(written, testing::IsSubsetOf(allowed));
+  EXPECT_THAT(written, ::testing::IsSupersetOf({"split", "skipped", "update_norm", "wall_secs"}));
+  EXPECT_THAT(written, ::testing::IsSubsetOf(allowed));
 }
 
 TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {
@@ -140,10 +140,12 @@ TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
 
   const Topology tpu{.platform = "tpu", .platform_version = "", .devices = {{.kind = "TPU v5"}}};
   const ModelFlops flops{.count = 6, .dtype = DType::kF32};
-  EXPECT_THAT(mfu_notes(flops, machine_peak(tpu, DType::kF32), tpu),
-              testing::ElementsAre("mfu stays 0: no peak is known for products of f32 on TPU v5"));
-  EXPECT_THAT(mfu_notes(flops, machine_peak(tpu, DType::kBF16), tpu),
-              testing::ElementsAre("mfu is the model's share of 459 TFLOP/s (published: TPU v5)"));
+  EXPECT_THAT(
+      mfu_notes(flops, machine_peak(tpu, DType::kF32), tpu),
+      ::testing::ElementsAre("mfu stays 0: no peak is known for products of f32 on TPU v5"));
+  EXPECT_THAT(
+      mfu_notes(flops, machine_peak(tpu, DType::kBF16), tpu),
+      ::testing::ElementsAre("mfu is the model's share of 459 TFLOP/s (published: TPU v5)"));
 }
 
 TEST_F(TrainerMetrics, LongStepsAreToldBeforeTheyBegin) {
@@ -151,21 +153,23 @@ TEST_F(TrainerMetrics, LongStepsAreToldBeforeTheyBegin) {
   const auto notes = [&](double flops, double peak) {
     return step_time_notes(config, {.count = flops}, {.flops = peak, .source = ""});
   };
-  EXPECT_THAT(notes(1e9, 2e9), testing::ElementsAre());
-  EXPECT_THAT(notes(1e9, 0), testing::ElementsAre());
-  EXPECT_THAT(notes(0, 1e9), testing::ElementsAre());
-  EXPECT_THAT(notes(5e9, 1e9), testing::ElementsAre("a step takes at least 5s: 5e+09 FLOPs at this "
-                                                    "machine's peak"));
+  EXPECT_THAT(notes(1e9, 2e9), ::testing::ElementsAre());
+  EXPECT_THAT(notes(1e9, 0), ::testing::ElementsAre());
+  EXPECT_THAT(notes(0, 1e9), ::testing::ElementsAre());
+  EXPECT_THAT(notes(5e9, 1e9),
+              ::testing::ElementsAre("a step takes at least 5s: 5e+09 FLOPs at this "
+                                     "machine's peak"));
   set(config, "input.batch_size", "16");
-  EXPECT_THAT(notes(960e9, 1e9),
-              testing::ElementsAre(testing::StartsWith("a step takes at least 16m00s"),
-                                   "WARNING: a step takes long here; --set input.batch_size=1 in "
-                                   "place of 16 makes it at least 1m00s; a smaller recipe (axle "
-                                   "config list) or a machine with accelerators makes it shorter"));
-  EXPECT_THAT(notes(96e9, 1e9)[1], testing::HasSubstr("--set input.batch_size=10 in place of 16 "
-                                                      "makes it at least 1m00s;"));
+  EXPECT_THAT(
+      notes(960e9, 1e9),
+      ::testing::ElementsAre(::testing::StartsWith("a step takes at least 16m00s"),
+                             "WARNING: a step takes long here; --set input.batch_size=1 in "
+                             "place of 16 makes it at least 1m00s; a smaller recipe (axle "
+                             "config list) or a machine with accelerators makes it shorter"));
+  EXPECT_THAT(notes(96e9, 1e9)[1], ::testing::HasSubstr("--set input.batch_size=10 in place of 16 "
+                                                        "makes it at least 1m00s;"));
   set(config, "input.batch_size", "1");
-  EXPECT_THAT(notes(96e9, 1e9)[1], testing::Not(testing::HasSubstr("--set")));
+  EXPECT_THAT(notes(96e9, 1e9)[1], ::testing::Not(::testing::HasSubstr("--set")));
 }
 
 // Floating-point operations of a step, derived from a run's metrics.

@@ -18,9 +18,9 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(TrainerTest, WritesEveryStepAndEveryEvaluation) {
   Trainer::Config config = config_of(12);
@@ -170,7 +170,7 @@ TEST_F(TrainerTest, LayerSummariesAppearAndChangeNoStep) {
   EXPECT_EQ(state_of(run()).tensors, state_of(run("plain")).tensors);
   const nlohmann::json plain = metrics_of(run("plain")).at(0);
   for (const auto& [name, value] : plain.items()) {
-    EXPECT_THAT(name, Not(testing::StartsWith("summary/")));
+    EXPECT_THAT(name, Not(::testing::StartsWith("summary/")));
     EXPECT_EQ(records.at(0).at(name), value);
   }
 }

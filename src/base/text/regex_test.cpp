@@ -7,9 +7,9 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::Optional;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::Optional;
+using ::testing::StartsWith;
 
 TEST(Regex, MatchesTheWholeText) {
   const Regex gpu("gpu-(H100|H200)-([0-9]+)");

@@ -10,9 +10,9 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class CompileCache : public testing::Test {
+class CompileCache : public ::testing::Test {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   Ran train(const std::string& name, const Arguments& more = {}) {

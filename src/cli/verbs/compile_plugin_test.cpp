@@ -14,10 +14,10 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
-class Compile : public testing::Test {
+class Compile : public ::testing::Test {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   TempDir dir_;
@@ -42,7 +42,8 @@ TEST_F(Compile, ReportsForProgramsAndForPeople) {
   const Ran text = run_axle({"compile", "fuji-test-v1", "--on", "cpu-2", "--mesh", "data=2"});
   EXPECT_THAT(text.out, StartsWith("fuji-test-v1 for cpu:2 (cpu-2), 2 devices as data=2\nfits: "));
   EXPECT_THAT(text.out, HasSubstr("all-reduce"));
-  EXPECT_THAT(text.out, testing::ContainsRegex("by XLA of plugin 'cpu' \\(.*\\.so, PJRT [0-9.]+"));
+  EXPECT_THAT(text.out,
+              ::testing::ContainsRegex("by XLA of plugin 'cpu' \\(.*\\.so, PJRT [0-9.]+"));
 }
 
 TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
@@ -124,7 +125,7 @@ TEST_F(Compile, CompilerOptionsAreCheckedBeforeARun) {
               HasSubstr("compiler option nonsense=1: expected one that plugin 'cpu' takes"));
   EXPECT_THAT(ran.err,
               HasSubstr("compiler option xla_cpu_enable_fast_min_max=maybe: expected one"));
-  EXPECT_THAT(ran.err, testing::Not(HasSubstr("fast_math")));
+  EXPECT_THAT(ran.err, ::testing::Not(HasSubstr("fast_math")));
   EXPECT_EQ(check({"--set", "compiler_options.xla_cpu_enable_fast_math=false"}).code, 0);
 }
 
@@ -156,9 +157,10 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("dim 1 must be divisible by its mesh axes, got 4096 over fsdp=48"));
   // If the mesh has a layout, the message tells what the state needs on each device; else only what
   // all devices have together.
-  EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", "fsdp=8", "--set", "input.batch_size=4"}),
-              testing::ContainsRegex("; the training state is 73.9 GiB, [0-9.]+ GiB of it on each "
-                                     "device: it fits into 72.8 GiB"));
+  EXPECT_THAT(
+      error_of({"--on", "gpu:h100:1x8", "--mesh", "fsdp=8", "--set", "input.batch_size=4"}),
+      ::testing::ContainsRegex("; the training state is 73.9 GiB, [0-9.]+ GiB of it on each "
+                               "device: it fits into 72.8 GiB"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", "pipeline=8"}),
               HasSubstr("73.9 GiB of it on each device: it does not fit into 72.8 GiB"));
   for (const char* mesh : {"fsdp=3", "fsdp=-1,data=-1", "model=16", "dat=8"}) {
@@ -182,7 +184,7 @@ TEST_F(Compile, TellsWhatVirtualDevicesCannotShow) {
   const Ran ran =
       run_axle(joined({"compile", "fuji-test-v1", "--on", "cpu:2", "--mesh", "data=2"}, offload));
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::ContainsRegex(
+  EXPECT_THAT(ran.out, ::testing::ContainsRegex(
                            "note: the 2 virtual devices share the [0-9.]+ GiB of this machine"));
   EXPECT_THAT(ran.out, HasSubstr("note: the step offloads 512.0 KiB to the host; a CPU device has "
                                  "no other memory than the host's, so nothing is moved\n"));
@@ -259,7 +261,7 @@ TEST(CompileErrors, NameTheMeshRule) {
     return ran.out;
   };
   EXPECT_THAT(printed("gpu-B200-8"), StartsWith("no mesh rule matches gpu-B200-8; "));
-  EXPECT_THAT(printed("gpu-H100-8"), testing::MatchesRegex("mesh rule gpu-.* for gpu-H100-8\n"));
+  EXPECT_THAT(printed("gpu-H100-8"), ::testing::MatchesRegex("mesh rule gpu-.* for gpu-H100-8\n"));
   const Ran json =
       run_axle({"compile", "fuji-7B-v2", "--on", "gpu-H100-8", "--mesh", "fsdp=3", "--json"});
   EXPECT_THAT(nlohmann::json::parse(json.out).at("mesh_rule").get<std::string>(),

@@ -14,9 +14,9 @@
 namespace axle {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Ran check(const std::vector<std::string>& settings, const std::string& recipe = "quickstart",
           const Arguments& more = {}) {

@@ -13,10 +13,10 @@
 namespace axle {
 namespace {
 
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string field(const std::string& shown, const std::string& path) {
   const size_t at = ("\n" + shown).find("\n" + path + ": ");
@@ -34,7 +34,7 @@ std::string resolved(const std::string& path, const Arguments& flags,
   return ran.code == 0 ? field(ran.out, path) : ran.err;
 }
 
-class ConfigFile : public testing::Test {
+class ConfigFile : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {
     const std::string path = dir_ / "moe.yaml";

@@ -45,11 +45,11 @@ size_t expect_agreement(Arguments arguments) {
   return json["tensors"].size();
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   return test_name(info.param.fixture);
 }
 
-class LayersByFiles : public testing::TestWithParam<Case> {};
+class LayersByFiles : public ::testing::TestWithParam<Case> {};
 
 TEST_P(LayersByFiles, AgreeWithTheFixture) {
   const std::string numbers = kNumbers + GetParam().fixture + ".safetensors";
@@ -64,36 +64,35 @@ TEST_P(LayersByFiles, AgreeWithTheFixture) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fixtures, LayersByFiles,
-    testing::Values(Case{"layers/linear", {"--seed", "0"}},
-                    Case{"layers/rms_norm", {"--seed", "0"}},
-                    Case{"layers/layer_norm", {"--seed", "0"}},
-                    Case{"layers/dropout", {"--key", "2", "--training"}},
-                    Case{"layers/embedding_attend", {"--method", "attend", "--seed", "0"}},
-                    Case{"attention/mha_causal", {"--seed", "0"}, "attention"},
-                    Case{"attention/gqa_causal", {"--seed", "0"}, "attention"},
-                    Case{"attention/mha_logit_cap", {"--seed", "0"}, "attention"},
-                    Case{"attention/qk_norm", {"--seed", "0"}, "attention"},
-                    Case{"attention/sliding_window", {"--seed", "0"}, "attention"},
-                    Case{"attention/sigmoid", {"--seed", "0"}, "attention"},
-                    Case{"attention/cross", {"--seed", "0"}, "attention"},
-                    Case{"attention/mha_rope_segments", {}, "attention"},
-                    Case{"blocks/ffn_gelu_post", {}, "blocks"},
-                    Case{"blocks/ffn_relu2", {}, "blocks"}, Case{"blocks/ffn_swiglu", {}, "blocks"},
-                    Case{"blocks/transformer_layer", {}, "blocks"},
-                    Case{"blocks/repeated_3", {}, "blocks"},
-                    Case{"moe/top2", {"--training", "--key", "2"}, "moe"},
-                    Case{"moe/topk4", {"--training", "--key", "2"}, "moe"},
-                    Case{"lm/lm_tied", {"--training", "--tolerance", "2e-5"}, "lm"},
-                    Case{"lm/lm_packed", {"--training", "--tolerance", "2e-5"}, "lm"},
-                    Case{"lm/lm_zloss_untied", {"--training", "--tolerance", "2e-5"}, "lm"},
-                    Case{"lm/lm_tied_logits",
-                         {"--method", "logits", "--tolerance", "2e-5"},
-                         "lm_logits",
-                         "lm/lm_tied"},
-                    Case{"lm/lm_zloss_untied_logits",
-                         {"--method", "logits", "--tolerance", "2e-5"},
-                         "lm_logits",
-                         "lm/lm_zloss_untied"}),
+    ::testing::Values(
+        Case{"layers/linear", {"--seed", "0"}}, Case{"layers/rms_norm", {"--seed", "0"}},
+        Case{"layers/layer_norm", {"--seed", "0"}},
+        Case{"layers/dropout", {"--key", "2", "--training"}},
+        Case{"layers/embedding_attend", {"--method", "attend", "--seed", "0"}},
+        Case{"attention/mha_causal", {"--seed", "0"}, "attention"},
+        Case{"attention/gqa_causal", {"--seed", "0"}, "attention"},
+        Case{"attention/mha_logit_cap", {"--seed", "0"}, "attention"},
+        Case{"attention/qk_norm", {"--seed", "0"}, "attention"},
+        Case{"attention/sliding_window", {"--seed", "0"}, "attention"},
+        Case{"attention/sigmoid", {"--seed", "0"}, "attention"},
+        Case{"attention/cross", {"--seed", "0"}, "attention"},
+        Case{"attention/mha_rope_segments", {}, "attention"},
+        Case{"blocks/ffn_gelu_post", {}, "blocks"}, Case{"blocks/ffn_relu2", {}, "blocks"},
+        Case{"blocks/ffn_swiglu", {}, "blocks"}, Case{"blocks/transformer_layer", {}, "blocks"},
+        Case{"blocks/repeated_3", {}, "blocks"},
+        Case{"moe/top2", {"--training", "--key", "2"}, "moe"},
+        Case{"moe/topk4", {"--training", "--key", "2"}, "moe"},
+        Case{"lm/lm_tied", {"--training", "--tolerance", "2e-5"}, "lm"},
+        Case{"lm/lm_packed", {"--training", "--tolerance", "2e-5"}, "lm"},
+        Case{"lm/lm_zloss_untied", {"--training", "--tolerance", "2e-5"}, "lm"},
+        Case{"lm/lm_tied_logits",
+             {"--method", "logits", "--tolerance", "2e-5"},
+             "lm_logits",
+             "lm/lm_tied"},
+        Case{"lm/lm_zloss_untied_logits",
+             {"--method", "logits", "--tolerance", "2e-5"},
+             "lm_logits",
+             "lm/lm_zloss_untied"}),
     case_name);
 
 // Numbers that testdata/reference/axlearn/make_dense.py computes.
@@ -115,9 +114,9 @@ std::vector<Case> dense_cases() {
     out.push_back({std::string("rnn/") + name, init, "rnn"});
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Dense, LayersByFiles, testing::ValuesIn(dense_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Dense, LayersByFiles, ::testing::ValuesIn(dense_cases()), case_name);
 
-class OptimizersByFiles : public testing::TestWithParam<Case> {};
+class OptimizersByFiles : public ::testing::TestWithParam<Case> {};
 
 TEST_P(OptimizersByFiles, AgreeAfterEachRecordedUpdate) {
   const std::string numbers = kNumbers + GetParam().fixture + ".safetensors";
@@ -127,12 +126,12 @@ TEST_P(OptimizersByFiles, AgreeAfterEachRecordedUpdate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, OptimizersByFiles,
-                         testing::Values(Case{"optimizers/adafactor"}, Case{"optimizers/adamw"},
-                                         Case{"optimizers/adamw_decoupled"},
-                                         Case{"optimizers/sgd_momentum"}),
+                         ::testing::Values(Case{"optimizers/adafactor"}, Case{"optimizers/adamw"},
+                                           Case{"optimizers/adamw_decoupled"},
+                                           Case{"optimizers/sgd_momentum"}),
                          case_name);
 
-class SchedulesByFiles : public testing::TestWithParam<Case> {};
+class SchedulesByFiles : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SchedulesByFiles, AgreeAtEveryStep) {
   const std::string name = GetParam().fixture.substr(GetParam().fixture.find('/') + 1);
@@ -149,10 +148,10 @@ TEST_P(SchedulesByFiles, AgreeAtEveryStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, SchedulesByFiles,
-                         testing::Values(Case{"schedules/cosine_warmup_10_50_alpha0.1"},
-                                         Case{"schedules/constant_with_warmup"},
-                                         Case{"schedules/polynomial"},
-                                         Case{"schedules/exponential"}),
+                         ::testing::Values(Case{"schedules/cosine_warmup_10_50_alpha0.1"},
+                                           Case{"schedules/constant_with_warmup"},
+                                           Case{"schedules/polynomial"},
+                                           Case{"schedules/exponential"}),
                          case_name);
 
 TEST(TrainingByFiles, AgreesAtAllFiftySteps) {

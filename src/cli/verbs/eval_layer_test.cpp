@@ -10,9 +10,9 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class EvalLayerVerb : public testing::Test {
+class EvalLayerVerb : public ::testing::Test {
  protected:
   void SetUp() override {
     replace_file(dir_ / "layer.yaml", kLinearLayer);

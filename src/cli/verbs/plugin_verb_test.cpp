@@ -10,7 +10,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(PluginFetch, NamesThePlatformsThatCanBeFetched) {
   for (const char* platform : {"gpu", "neuron", "", "CPU"}) {

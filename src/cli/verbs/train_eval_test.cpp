@@ -16,7 +16,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Returns the command that trains the quickstart, made small enough for the interpreter.
 Arguments train(const std::string& dir, const std::string& data, const Arguments& more = {}) {
@@ -36,7 +36,7 @@ std::vector<double> rates_in(const std::string& run) {
   return out;
 }
 
-class TrainEval : public testing::Test {
+class TrainEval : public ::testing::Test {
  protected:
   // Evaluates the model of the folder "run".
   Ran evaluate(const std::string& data, const Arguments& more = {}) {
@@ -111,7 +111,7 @@ TEST_F(TrainEval, ReplacementsAreToldOnceAndLinesOfTheUserStay) {
   replace_file(run + "/metrics.jsonl", read_file(run + "/metrics.jsonl") + "# mine\n");
   const Ran again = run_axle(train(run, text, joined(edit, {"--steps", "3"})));
   ASSERT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.out + again.err, testing::Not(HasSubstr("RMSNorm -> LayerNorm")));
+  EXPECT_THAT(again.out + again.err, ::testing::Not(HasSubstr("RMSNorm -> LayerNorm")));
   EXPECT_THAT(read_file(run + "/metrics.jsonl"), HasSubstr("}\n# mine\n{\"step\":3,"));
 }
 

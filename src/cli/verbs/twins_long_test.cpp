@@ -31,7 +31,7 @@ std::vector<double> losses_of_run(const std::string& dir) {
   return out;
 }
 
-class Twins : public testing::TestWithParam<std::string> {
+class Twins : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   Ran train(const std::string& data, const std::string& steps) {
@@ -60,10 +60,10 @@ TEST_P(Twins, Train) {
   const Ran generated =
       run_axle({"generate", "--from", dir_ / "run", "--prompt", "the quick", "--max-tokens", "8"});
   EXPECT_EQ(generated.code, 0) << generated.err;
-  EXPECT_THAT(generated.out, testing::StartsWith("the quick"));
+  EXPECT_THAT(generated.out, ::testing::StartsWith("the quick"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Recipes, Twins, testing::ValuesIn(twin_names()), kNamedByText);
+INSTANTIATE_TEST_SUITE_P(Recipes, Twins, ::testing::ValuesIn(twin_names()), kNamedByText);
 
 }  // namespace
 }  // namespace axle

@@ -10,7 +10,7 @@
 namespace axle::example {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(Print, EveryFieldOfAFullTree) {
   EXPECT_EQ(to_string(full_tower()), R"(model_dim: 64
@@ -62,11 +62,11 @@ small: 255
 
 TEST(Print, DefaultsAndUnset) {
   const std::string text = to_string(Tower::Config{}, "model");
-  EXPECT_THAT(text, testing::StartsWith("model.model_dim: REQUIRED\nmodel.hidden_dim: Scaled\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("model.model_dim: REQUIRED\nmodel.hidden_dim: Scaled\n"));
   for (const char* line :
        {"model.extra_dim: none\n", "model.source: REQUIRED\n", "model.heads: {}\n",
         "model.layers: []\n", "model.sizes: [1, 2]\n", "model.spare: none\n"}) {
-    EXPECT_THAT(text, testing::HasSubstr(line));
+    EXPECT_THAT(text, ::testing::HasSubstr(line));
   }
 }
 
@@ -100,12 +100,12 @@ TEST(Ranges, AreCheckedInATreeOfCxx) {
   cfg.heads["../x"] = Scale::Config{};
   const std::string last = fmt::format("layers[{}]", cfg.layers.size() - 1);
   EXPECT_THAT(out_of_range(cfg, "m"),
-              testing::UnorderedElementsAre(
+              ::testing::UnorderedElementsAre(
                   "m." + last + ".rate: expected a number of at least 0 and below 1, got 2.0",
                   "m." + last + ".every: expected an integer of at least 1, got 0",
-                  testing::StartsWith("m.heads: expected a name of 1 to 100 letters")));
+                  ::testing::StartsWith("m.heads: expected a name of 1 to 100 letters")));
   EXPECT_THAT(axle::error_of([&] { check_complete(cfg); }),
-              testing::ContainsRegex("rate.*\n.*every"))
+              ::testing::ContainsRegex("rate.*\n.*every"))
       << "all in one message";
 }
 

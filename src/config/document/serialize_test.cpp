@@ -10,7 +10,7 @@
 namespace axle::example {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 std::string yaml_error(ConfigRef root, std::string_view text) {

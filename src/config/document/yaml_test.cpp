@@ -11,8 +11,8 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string document_error(const std::string& text) {
   return error_of([&] { parse_yaml(text, "a.yaml"); });

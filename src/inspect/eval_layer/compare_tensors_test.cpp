@@ -12,13 +12,13 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 const float kInf = std::numeric_limits<float>::infinity();
 
-class CompareTensors : public testing::Test {
+class CompareTensors : public ::testing::Test {
  protected:
   TensorComparison compare(const Tree<HostTensor>& results, const Tree<HostTensor>& reference,
                            const std::string& rules = "",

@@ -17,8 +17,8 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::string_view kLinear =
     "class: Linear\nconfig: {bias: true}\ndims: {input_dim: 2, output_dim: 3}\n";
@@ -37,7 +37,7 @@ std::vector<std::string> names_in(const Tree<HostTensor>& tree) {
   return out;
 }
 
-class EvalLayer : public testing::Test {
+class EvalLayer : public ::testing::Test {
  protected:
   Tree<HostTensor> run(std::string_view file, const std::optional<Tree<HostTensor>>& params,
                        const Tree<HostTensor>& inputs, const EvalLayerOptions& options) {
@@ -418,7 +418,7 @@ TEST_F(EvalLayer, ContextsHaveTheirType) {
   EXPECT_THAT(error_of<ShapeError>([&] {
                 run(kLinear, params_, {{"in/x", HostTensor::ones({1, 5})}}, {});
               }),
-              testing::StartsWith("product: einsum "));
+              ::testing::StartsWith("product: einsum "));
 }
 
 TEST_F(EvalLayer, OptionsOfTheSlotStandAtTheRoot) {

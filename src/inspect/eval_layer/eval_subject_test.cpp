@@ -11,14 +11,14 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 HostTensor scalars(std::initializer_list<float> values) {
   return HostTensor({static_cast<int64_t>(values.size())}, values);
 }
 
-class EvalSubjectTest : public testing::Test {
+class EvalSubjectTest : public ::testing::Test {
  protected:
   Tree<HostTensor> run(std::string_view file, const Tree<HostTensor>& inputs,
                        const SubjectOptions& options = {}) {
@@ -201,7 +201,7 @@ TEST_F(EvalSubjectTest, TrainingGivesSummariesOfLayers) {
   std::erase_if(with, [](const auto& t) { return t.first.starts_with("summaries/"); });
   EXPECT_EQ(with, run(kTraining, batches(), options)) << "they change no step";
   EXPECT_THAT(input_sections(parse_eval_subject(file, "x.yaml"), false).ignored,
-              testing::Contains("summaries"));
+              ::testing::Contains("summaries"));
 }
 
 TEST_F(EvalSubjectTest, WrongBatchesAndWeights) {

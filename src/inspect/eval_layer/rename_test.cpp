@@ -85,7 +85,7 @@ TEST(Rename, LongNamesAndSlowPatterns) {
   EXPECT_EQ(RenameRules("(**)b -> c\n(**) -> $1\n", "names.txt").parameter(long_name), long_name);
   const RenameRules slow("**a**a**a**a**a**a**b -> c\n", "names.txt");
   EXPECT_THAT(axle::error_of([&] { slow.parameter('b' + std::string(500, 'a')); }),
-              testing::HasSubstr("expected a pattern that matches quickly"));
+              ::testing::HasSubstr("expected a pattern that matches quickly"));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(Grid, LastSizeCountsFastest) {
   const Mesh mesh{{{"data", 2}, {"fsdp", 3}, {"model", 4}}};

@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Mesh mesh_from(std::string_view text) {
   Mesh mesh;

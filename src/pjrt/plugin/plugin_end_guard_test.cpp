@@ -29,13 +29,13 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
   EXPECT_EXIT(abort("WARNING: All log messages before ...\n"
                     "F0000 00:00:1.5 491 parse.cc:234] Unknown flag in XLA_FLAGS: --foo=1\n"
                     "*** Check failure stack trace: ***\n"),
-              testing::ExitedWithCode(kUser),
+              ::testing::ExitedWithCode(kUser),
               "^axle: plugin 'x': expected it to start, got the end of the process: Unknown flag "
               "in XLA_FLAGS: --foo=1; check the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
   EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
-              testing::ExitedWithCode(kDevice),
+              ::testing::ExitedWithCode(kDevice),
               "got the end of the process: Check failed: ret == 0 thread");
-  EXPECT_EXIT(abort(""), testing::ExitedWithCode(kDevice),
+  EXPECT_EXIT(abort(""), ::testing::ExitedWithCode(kDevice),
               "got the end of the process: no reason given\n$");
 }
 
@@ -46,12 +46,13 @@ TEST(PluginEndGuard, SoIsACrash) {
     std::raise(signal);
   };
   EXPECT_EXIT(
-      crash(SIGSEGV, ""), testing::ExitedWithCode(kDevice),
+      crash(SIGSEGV, ""), ::testing::ExitedWithCode(kDevice),
       "^axle: plugin 'x': expected it to start, got the end of the process: no reason given "
       "\\(SIGSEGV\\)\n$");
-  EXPECT_EXIT(crash(SIGBUS, "E0000 1 2 a.cc:3] No room\nmore\n"), testing::ExitedWithCode(kDevice),
+  EXPECT_EXIT(crash(SIGBUS, "E0000 1 2 a.cc:3] No room\nmore\n"),
+              ::testing::ExitedWithCode(kDevice),
               "got the end of the process: No room \\(SIGBUS\\)\n$");
-  EXPECT_EXIT(crash(SIGILL, ""), testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
+  EXPECT_EXIT(crash(SIGILL, ""), ::testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
 }
 
 TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
@@ -61,7 +62,7 @@ TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
     const PluginEndGuard guard("plugin 'x'");
     std::thread([] { throw std::runtime_error("no room"); }).join();
   };
-  EXPECT_EXIT(fail(), testing::ExitedWithCode(kDevice),
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(kDevice),
               "^axle: .* got the end of the process: no room\n$");
 }
 
@@ -70,7 +71,7 @@ TEST(PluginEndGuard, AnotherThreadsEndIsNotThePlugins) {
     const PluginEndGuard guard("plugin 'x'");
     std::thread([] { std::raise(SIGSEGV); }).join();
   };
-  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "^$");
+  EXPECT_EXIT(crash(), ::testing::KilledBySignal(SIGSEGV), "^$");
 }
 
 TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
@@ -80,7 +81,7 @@ TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
     const PluginEndGuard guard("plugin 'x'");
     std::abort();
   };
-  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may limit its memory");
+  EXPECT_EXIT(abort(), ::testing::ExitedWithCode(kDevice), "; ulimit -v may limit its memory");
 }
 
 TEST(PluginEndGuard, SoIsAnExit) {
@@ -90,26 +91,26 @@ TEST(PluginEndGuard, SoIsAnExit) {
     exit(code);
   };
   for (void (*const exit)(int) : std::initializer_list<void (*)(int)>{&std::exit, &::_exit}) {
-    EXPECT_EXIT(end(exit, 1), testing::ExitedWithCode(kUser),
+    EXPECT_EXIT(end(exit, 1), ::testing::ExitedWithCode(kUser),
                 "got the end of the process: ERROR: Unknown command line flag");
   }
   // A signal handler of ours may still exit with its own code.
-  EXPECT_EXIT(end(&::_exit, 130), testing::ExitedWithCode(130), "");
+  EXPECT_EXIT(end(&::_exit, 130), ::testing::ExitedWithCode(130), "");
 }
 
 TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const std::string much(200'000, 'x');
   {
     const PluginEndGuard guard("plugin 'x'");
     print(much);
   }
   print("behind\n");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), much + "behind\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), much + "behind\n");
 }
 
 TEST(PluginEndGuard, WhatIsTakenIsNotPrinted) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   std::string taken;
   {
     PluginEndGuard guard("plugin 'x'");
@@ -118,12 +119,12 @@ TEST(PluginEndGuard, WhatIsTakenIsNotPrinted) {
     taken = guard.take_text();
     print("afterwards\n");
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "afterwards\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "afterwards\n");
   EXPECT_EQ(taken, "a line\nand by stdio\n");
 }
 
 TEST(PluginEndGuard, AnInnerOnePassesOnToTheOuter) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   std::string taken;
   {
     PluginEndGuard outer("report");
@@ -133,7 +134,7 @@ TEST(PluginEndGuard, AnInnerOnePassesOnToTheOuter) {
     }
     taken = outer.take_text();
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(taken, "a warning\n");
 }
 
@@ -146,18 +147,18 @@ TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
     }
     std::abort();
   };
-  EXPECT_EXIT(abort(true), testing::ExitedWithCode(kDevice),
+  EXPECT_EXIT(abort(true), ::testing::ExitedWithCode(kDevice),
               "^axle: program 'step': expected it to be compiled, got the end of the process: no "
               "reason given\n$");
-  EXPECT_EXIT(abort(false), testing::ExitedWithCode(kDevice),
+  EXPECT_EXIT(abort(false), ::testing::ExitedWithCode(kDevice),
               "^axle: report: expected it to start");
 }
 
 TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {
   { const PluginEndGuard guard("plugin 'x'"); }
-  EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "^$");
-  EXPECT_EXIT(std::raise(SIGSEGV), testing::KilledBySignal(SIGSEGV), "^$");
-  EXPECT_EXIT(std::exit(7), testing::ExitedWithCode(7), "^$");
+  EXPECT_EXIT(std::abort(), ::testing::KilledBySignal(SIGABRT), "^$");
+  EXPECT_EXIT(std::raise(SIGSEGV), ::testing::KilledBySignal(SIGSEGV), "^$");
+  EXPECT_EXIT(std::exit(7), ::testing::ExitedWithCode(7), "^$");
 }
 
 TEST(ReasonIn, TheFirstErrorCounts) {

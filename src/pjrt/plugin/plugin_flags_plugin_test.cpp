@@ -12,7 +12,7 @@
 namespace axle {
 namespace {
 
-class PluginFlags : public testing::Test {
+class PluginFlags : public ::testing::Test {
  protected:
   void SetUp() override {
     AXLE_NEEDS_PLUGIN("cpu");
@@ -28,7 +28,7 @@ class PluginFlags : public testing::Test {
 }
 
 TEST_F(PluginFlags, WrongOnesAreNamedInOneLine) {
-  const auto user = testing::ExitedWithCode(static_cast<int>(ExitCode::kUser));
+  const auto user = ::testing::ExitedWithCode(static_cast<int>(ExitCode::kUser));
   EXPECT_EXIT(start_with("--foo=1"), user,
               "^axle: client of plugin 'cpu': [^\n]*Unknown flag in XLA_FLAGS: --foo=1;[^\n]*\n$");
   EXPECT_EXIT(start_with("--xla_cpu_enable_fast_math=maybe"), user,
@@ -39,8 +39,8 @@ TEST_F(PluginFlags, GoodOnesMayStandInAFile) {
   const TempDir dir;
   const auto file = dir.path() / "flags.txt";
   std::ofstream(file) << "--xla_cpu_enable_fast_math=false\n";
-  EXPECT_EXIT(start_with(file.string()), testing::ExitedWithCode(0), "^$");
-  EXPECT_EXIT(start_with("--xla_cpu_enable_fast_math=false"), testing::ExitedWithCode(0), "^$");
+  EXPECT_EXIT(start_with(file.string()), ::testing::ExitedWithCode(0), "^$");
+  EXPECT_EXIT(start_with("--xla_cpu_enable_fast_math=false"), ::testing::ExitedWithCode(0), "^$");
 }
 
 }  // namespace

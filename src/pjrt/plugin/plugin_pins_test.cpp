@@ -33,7 +33,7 @@ TEST(PluginPins, NamesTheLineThatItCannotRead) {
     EXPECT_THROW(parse_plugin_pins("chip", bad), DataError) << bad;
   }
   EXPECT_THAT(error_of<DataError>([] { parse_plugin_pins("chip", "\n# file: a\nnonsense\n"); }),
-              testing::StartsWith("chip.txt:3: expected "));
+              ::testing::StartsWith("chip.txt:3: expected "));
 }
 
 TEST(PluginPins, TheProgramHoldsTheListsOfTheSourceTree) {

@@ -23,7 +23,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
   for (const auto& row : plugin_policies()) {
@@ -209,7 +209,7 @@ TEST(LoadPlugin, AMissingOneComesWithItsCommand) {
 
 TEST(LoadPlugin, NamesWhatIsNotAPlugin) {
   EXPECT_THAT(error_of<DeviceError>([] { load_plugin("fake_b", "/proc/self/exe"); }),
-              testing::AllOf(HasSubstr("plugin 'fake_b'"), HasSubstr("can't be loaded: ")));
+              ::testing::AllOf(HasSubstr("plugin 'fake_b'"), HasSubstr("can't be loaded: ")));
 }
 
 TEST(LoadPlugin, APluginNamedForAnotherPlatformGetsItsOwnSettings) {

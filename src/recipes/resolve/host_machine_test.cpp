@@ -10,7 +10,7 @@
 namespace axle {
 namespace {
 
-using testing::MatchesRegex;
+using ::testing::MatchesRegex;
 
 TEST(HostMachine, OfTheCpuCountsCores) {
   EXPECT_THAT(host_machine(), MatchesRegex("cpu-[0-9]+"));

@@ -13,8 +13,8 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kRuled = "fuji-7B-v2";
 
@@ -230,11 +230,11 @@ TEST(Resolve, HalfOfARuleIsNone) {
   };
   const std::string where = "r.yaml:1: mesh_rules[0].modifiers[0]";
   EXPECT_THAT(error("[{mesh: fsdp=2}]"),
-              testing::MatchesRegex(where + ": expected a mapping with 'class', got [^\n]*"));
+              ::testing::MatchesRegex(where + ": expected a mapping with 'class', got [^\n]*"));
   EXPECT_THAT(error("[{SetMsh: {mesh: fsdp=2}}]"),
-              testing::MatchesRegex(where + ": no Modifier is called 'SetMsh'; [^\n]*"));
+              ::testing::MatchesRegex(where + ": no Modifier is called 'SetMsh'; [^\n]*"));
   EXPECT_THAT(error("[{SetMesh: {meh: fsdp=2}}]"),
-              testing::MatchesRegex(where + ".meh: no such field; [^\n]*"));
+              ::testing::MatchesRegex(where + ".meh: no such field; [^\n]*"));
   EXPECT_EQ(error("[null]"), "mesh_rules[0].modifiers[0]: expected a modifier, got none");
 }
 

@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Trainer::Config config_with_inputs(const TextInput::Config& input,
                                    const TextInput::Config& evaler) {

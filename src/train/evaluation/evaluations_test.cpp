@@ -9,9 +9,9 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Observations of an evaluation, and a callback for each of its batches.
 struct Witness {

@@ -20,9 +20,9 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(RunFolder, IsHeldByOneRun) {
   const TempDir dir;
@@ -105,7 +105,7 @@ TEST(RunFolder, ConfigIsKeptExactly) {
   EXPECT_EQ(diff(config, back), "");
 }
 
-class LostFolder : public testing::Test {
+class LostFolder : public ::testing::Test {
  protected:
   std::string check() {
     return error_of<StorageError>([&] { folder_.check_in_place(); });
@@ -156,7 +156,7 @@ TEST_F(LostFolder, ARemovedLockFileLetsNobodyIn) {
               HasSubstr("expected a folder that no other run uses, got one in use by another"));
 }
 
-class SameConfig : public testing::Test {
+class SameConfig : public ::testing::Test {
  protected:
   SameConfig() {
     folder_.set_config(tiny_config(), 0);

@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 RunMetadata read(Tree<std::string> metadata) {
   return run_metadata(
@@ -67,7 +67,7 @@ TEST(RunMetadata, APositionThatNoInputHasWrittenIsNamed) {
         R"({"fingerprint":"0","next_row":-5})", R"({"fingerprint":"0","next_row":"x"})"}) {
     const RunMetadata bad = read(to_tree({.data = data}));
     EXPECT_THAT(error_of<StorageError>([&] { restore_input(*input, bad, false); }),
-                testing::StartsWith("run/manifest.json: metadata.data: input state: "))
+                ::testing::StartsWith("run/manifest.json: metadata.data: input state: "))
         << data;
   }
   // A state that belongs to other data is no damage.

@@ -194,6 +194,6 @@ int main(int argc, char** argv) {
   // Resets signals that are ignored here, such as SIGINT in a script's background job: child
   // processes would inherit that.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU}) std::signal(number, SIG_DFL);
-  testing::InitGoogleMock(&argc, argv);
+  ::testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

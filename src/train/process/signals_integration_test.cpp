@@ -16,14 +16,14 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct SignalCase {
   int number;
   ExitCode code;
 };
 
-class Signals : public testing::TestWithParam<SignalCase> {};
+class Signals : public ::testing::TestWithParam<SignalCase> {};
 
 TEST_P(Signals, SaveAndEndAndGoOn) {
   const TempDir dir;
@@ -68,7 +68,7 @@ TEST_P(Signals, BeforeTheFirstStepEndWithNothingToSave) {
   run.open_gate();
   EXPECT_EQ(run.wait(), static_cast<int>(GetParam().code)) << run.output();
   EXPECT_THAT(run.output(), HasSubstr("stopped by a signal before step 1, with nothing new"));
-  EXPECT_THAT(checkpoint_steps(dir.path() / "stopped" / "checkpoints"), testing::IsEmpty());
+  EXPECT_THAT(checkpoint_steps(dir.path() / "stopped" / "checkpoints"), ::testing::IsEmpty());
 
   TrainProcess rest(config, dir.path(), "stopped");
   EXPECT_EQ(rest.wait(), 0) << rest.output();
@@ -118,11 +118,11 @@ TEST_P(Signals, WhileItCompilesEndTheRunBehindIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Signals,
-                         testing::Values(SignalCase{SIGTERM, ExitCode::kTerminatedAndSaved},
-                                         SignalCase{SIGHUP, ExitCode::kTerminatedAndSaved},
-                                         SignalCase{SIGUSR1, ExitCode::kTerminatedAndSaved},
-                                         SignalCase{SIGXCPU, ExitCode::kTerminatedAndSaved},
-                                         SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
+                         ::testing::Values(SignalCase{SIGTERM, ExitCode::kTerminatedAndSaved},
+                                           SignalCase{SIGHUP, ExitCode::kTerminatedAndSaved},
+                                           SignalCase{SIGUSR1, ExitCode::kTerminatedAndSaved},
+                                           SignalCase{SIGXCPU, ExitCode::kTerminatedAndSaved},
+                                           SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
                          [](const auto& c) { return ::sigabbrev_np(c.param.number); });
 
 // A program under nohup, or in a background job of a script, starts with ignored signals.
@@ -138,7 +138,7 @@ TEST_P(Signals, ThatAreIgnoredEndNothing) {
   run.signal(GetParam().number);
   run.open_gate();
   EXPECT_EQ(run.wait(), 0) << run.output();
-  EXPECT_THAT(run.output(), testing::Not(HasSubstr("stopping")));
+  EXPECT_THAT(run.output(), ::testing::Not(HasSubstr("stopping")));
   EXPECT_EQ(state_of(dir.path() / "run").step, 7);
 }
 

@@ -13,9 +13,9 @@
 namespace axle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Trainer::Config gated(std::vector<int64_t> steps) {
   Trainer::Config config = tiny_config();
@@ -26,7 +26,7 @@ Trainer::Config gated(std::vector<int64_t> steps) {
   return config;
 }
 
-class FullDisk : public testing::Test {
+class FullDisk : public ::testing::Test {
  protected:
   const TempDir dir_;
   const std::filesystem::path run_ = dir_.path() / "run";
@@ -106,7 +106,7 @@ struct Loss {
   const char* said;
 };
 
-class TakenAway : public FullDisk, public testing::WithParamInterface<Loss> {};
+class TakenAway : public FullDisk, public ::testing::WithParamInterface<Loss> {};
 
 TEST_P(TakenAway, EndsTheRunAtOnceWithItsStateSaved) {
   TrainProcess run(gated({5}), dir_.path(), "run");
@@ -125,7 +125,7 @@ TEST_P(TakenAway, EndsTheRunAtOnceWithItsStateSaved) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, TakenAway,
-    testing::Values(
+    ::testing::Values(
         Loss{"Folder", [](const auto& run) { std::filesystem::remove_all(run); },
              "run: expected the run's folder to stay in place, found it removed"},
         Loss{"MovedFolder",

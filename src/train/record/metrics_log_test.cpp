@@ -14,9 +14,9 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class MetricsLogTest : public testing::Test {
+class MetricsLogTest : public ::testing::Test {
  protected:
   MetricsLog log(int64_t restored_step) {
     return MetricsLog({.dir = dir_.path(), .restored_step = restored_step});
@@ -32,7 +32,7 @@ TEST_F(MetricsLogTest, OneLineARecordAtOnce) {
   log.write({.step = 1, .values = {{"loss", 2.5}, {"grad_norm", 0.125}}});
   EXPECT_EQ(text(), "{\"step\":1,\"grad_norm\":0.125,\"loss\":2.5}\n");
   log.write({.step = 1, .split = "held_out", .values = {{"loss", 3}}});
-  EXPECT_THAT(text(), testing::EndsWith("\n{\"step\":1,\"split\":\"held_out\",\"loss\":3.0}\n"));
+  EXPECT_THAT(text(), ::testing::EndsWith("\n{\"step\":1,\"split\":\"held_out\",\"loss\":3.0}\n"));
 }
 
 TEST_F(MetricsLogTest, NonFiniteNumbersAreNull) {

@@ -13,7 +13,7 @@
 namespace axle {
 namespace {
 
-using testing::MatchesRegex;
+using ::testing::MatchesRegex;
 
 TEST(Progress, Durations) {
   EXPECT_EQ(duration_text(0), "0s");
@@ -34,7 +34,7 @@ TEST(Progress, ResidentMemoryIsThatOfThisProcess) {
 // If standard output is not a terminal, there is one line every third step, for the first and for
 // the last step.
 TEST(Progress, PlainLines) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   {
     Progress progress(8, 3);
     for (int64_t step = 1; step <= 8; ++step) {
@@ -44,7 +44,7 @@ TEST(Progress, PlainLines) {
     progress.note("a note");
   }
   EXPECT_THAT(
-      testing::internal::GetCapturedStdout(),
+      ::testing::internal::GetCapturedStdout(),
       MatchesRegex(
           "step 1/8  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 1m10s  mem [0-9]+ MB\n"
           "step 3/8  loss .*  eta 50s .*\n"
@@ -54,26 +54,26 @@ TEST(Progress, PlainLines) {
 }
 
 TEST(LongWait, TellsAfterEachTimeTwiceAsLong) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   {
     Progress progress(8, 3);
     const LongWait wait(progress, "step 1", /*expected_secs=*/3600, /*first_line_secs=*/0.02);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
-  const std::string out = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(out, testing::StartsWith("step 1: 0s so far, at least 1h00m to go\n"));
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(out, ::testing::StartsWith("step 1: 0s so far, at least 1h00m to go\n"));
   const auto lines = std::ranges::count(out, '\n');
   EXPECT_GE(lines, 2);
   EXPECT_LE(lines, 4);  // after 0.02, 0.04, 0.08 and 0.16 s
 }
 
 TEST(LongWait, SaysNothingOfWhatIsShort) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   {
     Progress progress(8, 3);
     const LongWait wait(progress, "compiling the step");
   }
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
 TEST(Progress, AFullDiskBehindStandardOutputStopsNothing) {

@@ -17,7 +17,7 @@ std::map<int64_t, float> losses(const std::filesystem::path& folder) {
 
 using Losses = std::map<int64_t, float>;
 
-class TensorBoard : public testing::Test {
+class TensorBoard : public ::testing::Test {
  protected:
   // Returns the writer of a run that was resumed after `restored_step`.
   TensorBoardWriter writer(int64_t restored_step) const {

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 std::unique_ptr<Source> build_source(TextSource::Config cfg) {
-  return Child<Source>(std::move(cfg)).build({}, {.path = "input.source"});
+  return Child<Source>(std::move(cfg)).build_source({}, {.path = "input.source"});
 }
 
 std::vector<std::string> texts(const Source& source) {
@@ -169,7 +169,7 @@ TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
   replace_file(dir_ / "b.md", "b.md");
   const auto read = [&](const std::string& path, std::vector<std::string> more = {}) {
     for (std::string& one : more) one = dir_ / one;
-    return texts(*build({.path = dir_ / path, .more_paths = std::move(more)}));
+    return texts(*build_source({.path = dir_ / path, .more_paths = std::move(more)}));
   };
   EXPECT_THAT(read("b.txt", {"a.txt"}), ElementsAre("b.txt", "a.txt"));
   EXPECT_THAT(read("c", {"a.txt"}), ElementsAre("c/y.txt", "c/z.txt", "a.txt"));
@@ -190,7 +190,7 @@ TEST_F(TextSourceTest, APathThatIsNoUtf8HasAText) {
   const std::string text = text_of_path(dir_ / name);
   EXPECT_THAT(text, ::testing::EndsWith("/a\\xff\\x5c\xc3\xa9.txt"));
   EXPECT_EQ(path_of_text(text), dir_ / name);
-  EXPECT_THAT(texts(*build({.path = text})), ElementsAre("text"));
+  EXPECT_THAT(texts(*build_source({.path = text})), ElementsAre("text"));
   // A name that looks like such a text is itself, if there is such a file.
   EXPECT_EQ(text_of_path("a\\xff"), "a\\xff");
   replace_file(dir_ / "a\\xff", "text");
@@ -205,7 +205,7 @@ TEST_F(TextSourceTest, WhatMayNotBeLookedAtIsNotCalledNothing) {
   std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
   std::filesystem::permissions(folder, std::filesystem::perms::none);
   for (const std::string& path : {folder, folder + "/x.txt", folder + "/*.txt"}) {
-    EXPECT_THAT(error_of_unprivileged<DataError>([&] { build({.path = path}); }),
+    EXPECT_THAT(error_of_unprivileged<DataError>([&] { build_source({.path = path}); }),
                 ::testing::AllOf(HasSubstr("Permission denied"),
                                  ::testing::Not(HasSubstr("nothing there"))))
         << path;

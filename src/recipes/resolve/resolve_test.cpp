@@ -186,7 +186,7 @@ TEST(Resolve, AnEditOfARuleIsToldOnce) {
 // A modifier may change or remove the list that it was read from.
 TEST(Resolve, ARuleMayRewriteTheRules) {
   const std::string later = ", {class: SetMesh, mesh: \"data=2\"}";
-  for (const std::string& modifier :
+  for (const std::string modifier :
        {R"({class: SetFields, set: {mesh_rules: "[]"}})",
         R"({class: SetFields, set: {"mesh_rules[0].modifiers": "[]"}})",
         R"({class: SetFields, set: {"mesh_rules[0].modifiers[0]": SequenceParallel}})",

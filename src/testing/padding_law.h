@@ -196,7 +196,8 @@ void law_padding_of(TestLayer<L>& layer, const typename L::Role::Dims& dims) {
 template <class L, class Cases>
 void law_padding(const typename L::Role::Dims& dims, const Cases& cases) {
   using Names = LawInputs<typename L::Role>;
-  if constexpr (requires { Names::kTokens; } && !requires { Names::kMovesTokens; }) {
+  if constexpr (
+      requires { Names::kTokens; } && !requires { Names::kMovesTokens; }) {
     for (const auto& [name, config] : cases) {
       SCOPED_TRACE(name);
       TestLayer<L> layer(config, dims);

@@ -17,7 +17,6 @@
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "runtime/named_arguments.h"
-#include "targets/machine_peak.h"
 #include "train/device_memory.h"
 #include "train/evaluation/evaluations.h"
 #include "train/finite/non_finite_finder.h"
@@ -30,7 +29,6 @@
 #include "train/record/debug_prints.h"
 #include "train/record/metric_values.h"
 #include "train/record/metrics_log.h"
-#include "train/record/model_flops.h"
 #include "train/record/progress.h"
 #include "train/record/step_clock.h"
 #include "train/record/text_metrics.h"
@@ -257,13 +255,8 @@ void Trainer::Run::compile(const StopCondition& stop) {
 
 // Measures the machine's peak. Call it while nothing else uses the processor.
 void Trainer::Run::measure_peak() {
-  const ModelFlops flops = model_flops(parts_);
-  const Peak peak = machine_peak(runtime_->topology(), flops.dtype);
-  for (const std::string& line : mfu_notes(flops, peak, runtime_->topology()))
+  for (const std::string& line : axle::measure_peak(parts_, cfg_, runtime_->topology(), cost_))
     progress_->note(line);
-  cost_.model_flops = flops.count;
-  cost_.peak_flops = peak.flops;
-  for (const std::string& line : step_time_notes(cfg_, flops, peak)) progress_->note(line);
 }
 
 ExitCode Trainer::Run::loop() {

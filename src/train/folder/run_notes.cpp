@@ -99,4 +99,15 @@ std::vector<std::string> step_time_notes(const Trainer::Config& config, const Mo
   return out;
 }
 
+std::vector<std::string> measure_peak(const ProgramParts& parts, const Trainer::Config& config,
+                                      const Topology& topology, StepCost& cost) {
+  const ModelFlops flops = model_flops(parts);
+  const Peak peak = machine_peak(topology, flops.dtype);
+  cost.model_flops = flops.count;
+  cost.peak_flops = peak.flops;
+  std::vector<std::string> lines = mfu_notes(flops, peak, topology);
+  for (std::string& line : step_time_notes(config, flops, peak)) lines.push_back(std::move(line));
+  return lines;
+}
+
 }  // namespace axle

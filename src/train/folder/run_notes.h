@@ -9,6 +9,7 @@
 #include "train/device_state.h"
 #include "train/record/model_flops.h"
 #include "train/record/summary_writer.h"
+#include "train/record/throughput.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -42,5 +43,10 @@ std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
 /// which field makes a long one shorter.
 std::vector<std::string> step_time_notes(const Trainer::Config& config, const ModelFlops& flops,
                                          const Peak& peak);
+
+/// Measures the peak of this machine and sets what it and the model tell about the cost of a step.
+/// Returns the lines of mfu_notes and step_time_notes.
+std::vector<std::string> measure_peak(const ProgramParts& parts, const Trainer::Config& config,
+                                      const Topology& topology, StepCost& cost);
 
 }  // namespace axle

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "ir/op_rules.h"
@@ -13,46 +12,21 @@
 namespace axle {
 namespace {
 
-void append_number(std::string& out, int64_t number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  out.append(digits, end);
-}
-
-void append_names(std::string& out, const HloValues& values) {
-  for (size_t i = 0; i < values.size(); ++i) out.append(i ? ", " : "").append(values[i].name);
-}
-// What mlir_type returns, without a text of its own.
-void append_mlir_type(std::string& out, const Type& type) {
-  out += "tensor<";
-  for (const int64_t size : type.dims) {
-    append_number(out, size);
-    out += 'x';
-  }
-  out.append(mlir_name(type.dtype)) += '>';
-}
-void append_types(std::string& out, const HloValues& values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i) out += ", ";
-    append_mlir_type(out, values[i].type);
-  }
-}
-void append_types(std::string& out, const std::vector<Type>& types) {
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (i) out += ", ";
-    append_mlir_type(out, types[i]);
-  }
-}
-
 std::string join_names(const HloValues& values) {
   std::string out;
-  append_names(out, values);
+  for (const HloValue& v : values) out.append(out.empty() ? "" : ", ").append(v.name);
   return out;
 }
-template <class T>
-std::string join_types(const std::vector<T>& values) {
+
+std::string join_types(const HloValues& values) {
   std::string out;
-  append_types(out, values);
+  for (const HloValue& v : values) out.append(out.empty() ? "" : ", ").append(mlir_type(v.type));
+  return out;
+}
+
+std::string join_types(const std::vector<Type>& types) {
+  std::string out;
+  for (const Type& t : types) out.append(out.empty() ? "" : ", ").append(mlir_type(t));
   return out;
 }
 
@@ -101,36 +75,29 @@ std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& me
   return fmt::format("<@mesh, [{}]>", fmt::join(dims, ", "));
 }
 
-std::string TextBuilder::fresh_name() {
-  std::string out = "%";
-  append_number(out, next_++);
-  return out;
-}
+std::string TextBuilder::fresh_name() { return fmt::format("%{}", next_++); }
 
 void TextBuilder::line_end() {
   if (at_ && at_->scope) {
-    out_ += " loc(\"";
-    if (backward_ || at_->phase == Phase::kBackward) out_ += "backward/";
-    out_.append(*at_->scope).append("/").append(at_->rules->name()).append("\")");
+    fmt::format_to(std::back_inserter(out_), " loc(\"{}{}/{}\")",
+                   backward_ || at_->phase == Phase::kBackward ? "backward/" : "", *at_->scope,
+                   at_->rules->name());
   }
   out_ += '\n';
 }
 
-// Written piece by piece: a program of many ops spends most of its lowering here.
 HloValues TextBuilder::op(std::string_view name, const HloValues& operands,
                           const std::vector<Type>& results, std::string_view attributes,
                           const std::vector<HloRegion>& regions) {
   const std::string base = fresh_name();
-  out_.append(static_cast<size_t>(2 * depth_), ' ');
-  if (!results.empty()) {
-    out_ += base;
-    if (results.size() > 1) append_number(out_ += ':', std::ssize(results));
-    out_ += " = ";
-  }
-  out_.append("\"").append(name).append("\"(");
-  append_names(out_, operands);
-  out_ += ')';
-  if (!attributes.empty()) out_.append(" <{").append(attributes).append("}>");
+  const auto margin = static_cast<size_t>(2 * depth_);
+  out_.append(margin, ' ');
+  if (results.size() == 1)
+    fmt::format_to(std::back_inserter(out_), "{} = ", base);
+  else if (!results.empty())
+    fmt::format_to(std::back_inserter(out_), "{}:{} = ", base, results.size());
+  fmt::format_to(std::back_inserter(out_), "\"{}\"({})", name, join_names(operands));
+  if (!attributes.empty()) fmt::format_to(std::back_inserter(out_), " <{{{}}}>", attributes);
   if (!regions.empty()) {
     out_ += " (";
     for (size_t i = 0; i < regions.size(); ++i) {
@@ -139,19 +106,13 @@ HloValues TextBuilder::op(std::string_view name, const HloValues& operands,
     }
     out_ += ")";
   }
-  out_ += " : (";
-  append_types(out_, operands);
-  out_ += ") -> ";
-  if (results.size() != 1) out_ += '(';
-  append_types(out_, results);
-  if (results.size() != 1) out_ += ')';
+  fmt::format_to(std::back_inserter(out_), " : ({}) -> {}{}{}", join_types(operands),
+                 results.size() == 1 ? "" : "(", join_types(results),
+                 results.size() == 1 ? "" : ")");
   line_end();
   HloValues values;
-  values.reserve(results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    std::string result = base;
-    if (results.size() > 1) append_number(result += '#', static_cast<int64_t>(i));
-    values.push_back({std::move(result), results[i]});
+    values.push_back({results.size() == 1 ? base : fmt::format("{}#{}", base, i), results[i]});
   }
   return values;
 }
@@ -176,11 +137,13 @@ void TextBuilder::write_region(const HloRegion& region, std::string_view termina
 }
 
 HloValue TextBuilder::splat(const Type& type, Scalar value) {
-  const std::string text = element_text(type.dtype, value), of_type = mlir_type(type);
-  const auto [it, is_new] = splats_.try_emplace({of_type, text});
+  const std::string text = element_text(type.dtype, value);
+  auto [it, is_new] = splats_.try_emplace({mlir_type(type), text});
   if (is_new) {
-    it->second =
-        one("stablehlo.constant", {}, type, fmt::format("value = dense<{}> : {}", text, of_type));
+    const HloValue made = one("stablehlo.constant", {}, type,
+                              fmt::format("value = dense<{}> : {}", text, mlir_type(type)));
+    splats_[{mlir_type(type), text}] = made;
+    return made;
   }
   return it->second;
 }
@@ -223,7 +186,6 @@ HloValues TextBuilder::inline_region(const Region& region, const HloValues& argu
     at_ = node;
     const OriginScope origin(*node);  // errors name its layer
     HloValues x;
-    x.reserve(node->inputs.size());
     for (const Tensor& t : node->inputs) x.push_back(values.at(t));
     const HloRule& rule = node->rules->row().hlo;
     HloValues y =

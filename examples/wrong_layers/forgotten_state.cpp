@@ -1,6 +1,7 @@
 // An optimizer that does not return all of its state.
 // run: --set learner.optimizer=ForgottenState
-// prints: learner.optimizer: ForgottenState: expected update() to return the state of state_specs(), got: m/
+// prints: learner.optimizer: ForgottenState: expected update() to return the state of
+// prints: state of state_specs(), got: m/
 #include <axle/axle.h>
 
 using namespace axle;

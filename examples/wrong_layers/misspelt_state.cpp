@@ -1,6 +1,7 @@
 // An optimizer that looks for state under a name that it does not have.
 // run: --set learner.optimizer=MisspeltState
-// prints: learner.optimizer: the call of MisspeltState ended with an exception: internal error: map::at; look for the mistake in this class
+// prints: learner.optimizer: the call of MisspeltState ended with an exception: internal error:
+// prints: internal error: map::at; look for the mistake in this class
 #include <axle/axle.h>
 
 using namespace axle;

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 std::unique_ptr<Source> build_source(TextSource::Config cfg) {
-  return Child<Source>(std::move(cfg)).build_source({}, {.path = "input.source"});
+  return Child<Source>(std::move(cfg)).build({}, {.path = "input.source"});
 }
 
 std::vector<std::string> texts(const Source& source) {

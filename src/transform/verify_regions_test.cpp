@@ -289,7 +289,8 @@ TEST(VerifyRegions, EveryRowWithRegionsChecksItsOperands) {
     }
   }
   for (const OpRules* rules : all_ops()) {
-    if (!rules->row().linearize) continue;
+    // The pullback of a loop has no regions: it holds the loop in its attributes.
+    if (!rules->row().linearize || rules->name() == "while_pullback") continue;
     EXPECT_TRUE(seen.contains(rules->name())) << rules->name();
   }
 }

@@ -73,7 +73,7 @@ TEST(Yaml, WhatIsNoDocument) {
       {"a: 1\nb: \xff", "a.yaml:2: expected UTF-8, got the byte \\xff"},
       {std::string("a: 1\0b", 6), "a.yaml:1: expected text, got the control character \\x00"},
       {"a: 1\n\x04hidden", "a.yaml:2: expected text, got the control character \\x04"},
-      {"\xfe\xff\0a", "a.yaml:1: expected UTF-8, got the byte \\xfe"},
+      {"\xfe\xff\0a", "a.yaml:1: expected YAML, got UTF-16"},
   };
   for (const auto& [text, message] : kCases)
     EXPECT_THAT(document_error(text), HasSubstr(message)) << text;

@@ -84,7 +84,6 @@ const std::map<std::string, std::string> kInternal = {
     {"ops/rules.h", "rules"},
     {"ops/stablehlo.h", "lowering"},
     {"ops/windows/window_stablehlo.h", "lowering"},
-    {"ops/windows/slide.h", "interpreter"},
     {"transform/batch_region.h", "batching"},
     {"transform/body.h", "rules"},
     {"transform/control_flow/cond_divide.h", "rules"},

@@ -57,7 +57,7 @@ TEST(WrapClass, AppliedTwiceChangesNothingMore) {
 TEST(WrapClass, WhatHoldsAnotherClassWasNotWrappedBefore) {
   const std::string layers = "model.decoder.layers.pattern";
   const auto report_of = [](const WrapClass::Config& cfg) {
-    TinyRoot root = mixed_root();
+    TinyRoot root = wrap_class_mixed_root();
     return apply_modifier(cfg, "modify[0]", root).at(0).report;
   };
   // The RoPE of the tree is around the default, FusedQKV.

@@ -62,7 +62,10 @@ template <class Role>
 Pair pair_of(const Child<Role>& config, const typename Role::Dims& dims) {
   Child<Role> adapted = config;
   // Other parts of LatentAttention read these weights; a layer alone is no model that could tell.
-  const Lora::Config lora{.except = {"key_product", "value_product"}, .rank = 2, .alpha = 3};
+  // Other layers do not have them.
+  Child<Modifier> lora =
+      Lora::Config{.except = {"key_product", "value_product"}, .rank = 2, .alpha = 3};
+  lora.options.allow_none = true;
   apply_modifier(lora, "modify[0]", adapted);
   return {config.build(dims, Scope{.path = "x"}), adapted.build(dims, Scope{.path = "x"})};
 }

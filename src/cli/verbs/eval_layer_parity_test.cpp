@@ -76,7 +76,6 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"attention/sliding_window", {"--seed", "0"}, "attention"},
         Case{"attention/sigmoid", {"--seed", "0"}, "attention"},
         Case{"attention/cross", {"--seed", "0"}, "attention"},
-        Case{"attention/mha_rope_segments", {}, "attention"},
         Case{"blocks/ffn_gelu_post", {}, "blocks"}, Case{"blocks/ffn_relu2", {}, "blocks"},
         Case{"blocks/ffn_swiglu", {}, "blocks"}, Case{"blocks/transformer_layer", {}, "blocks"},
         Case{"blocks/repeated_3", {}, "blocks"},

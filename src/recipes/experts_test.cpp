@@ -85,7 +85,7 @@ TEST(ExpertsInARecipe, NumberOfExpertsMustFitTheMesh) {
        {"gate/weight [4, 6, 8, 32]", "up/weight [4, 6, 8, 32]", "down/weight [4, 6, 32, 8]"}) {
     EXPECT_THAT(error, ::testing::HasSubstr(
                            std::string("model/decoder/layers/layer/feed_forward/body/") + weight +
-                           ": dim 1 must be divisible by its mesh axes, got 6 over "
+                           ": dim 1, num_experts, must be divisible by its mesh axes, got 6 over "
                            "expert=4 = 4 parts; it divides into 1, 2, 3"));
   }
   EXPECT_THAT(error, ::testing::Not(::testing::HasSubstr("router")));

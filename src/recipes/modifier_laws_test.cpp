@@ -127,7 +127,7 @@ std::vector<ModifierLawsCase> cases() {
       {"QuantizeProductsOfAttention",
        QuantizeProducts::Config{.at = "**.qkv.**", .with = DelayedFp8Product::Config{}},
        {6, 0, 17}},
-      {"MuP", MuP::Config{.base = {{"model.decoder.model_dim", "8"}}}, {2, 0, 4}},
+      {"MuP", MuP::Config{.base = {{"model.decoder.model_dim", "8"}}}, {4, 0, 4}},
   };
 }
 

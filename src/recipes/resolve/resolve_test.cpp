@@ -228,7 +228,7 @@ TEST(Resolve, HalfOfARuleIsNone) {
     return error_of(
         [&] { resolve_config({.recipe = "fuji-test-v1", .files = {file}, .machine = "cpu-2"}); });
   };
-  const std::string where = "r.yaml:1: mesh_rules[0].modifiers[0]";
+  const std::string where = R"(r.yaml:1: mesh_rules\[0\].modifiers\[0\])";
   EXPECT_THAT(error("[{mesh: fsdp=2}]"),
               ::testing::MatchesRegex(where + ": expected a mapping with 'class', got [^\n]*"));
   EXPECT_THAT(error("[{SetMsh: {mesh: fsdp=2}}]"),

@@ -69,7 +69,7 @@ TEST(ConfigVerbs, ShowSaysWhichMeshRuleItFollows) {
     return ran.err;
   };
   EXPECT_THAT(show({"--on", "gpu-H100-8"}), HasSubstr(" for gpu-H100-8\n"));
-  EXPECT_THAT(show({"--on", "gpu-B200-8"}), HasSubstr("no mesh rule matches gpu-B200-8"));
+  EXPECT_THAT(show({"--on", "gpu-B200-16"}), HasSubstr("no mesh rule matches gpu-B200-16"));
   // Without --on, the machine is this one.
   const std::string here = show({});
   EXPECT_THAT(here, StartsWith("mesh rule cpu-.* for cpu-"));
@@ -123,8 +123,8 @@ TEST(ConfigVerbs, Data) {
   // All texts count, and synthetic tokens stand alone.
   const Arguments both = {"--data", "some/text", "--data", "another"};
   EXPECT_EQ(resolved("input.source.path", both), "'some/text'");
-  EXPECT_EQ(resolved("input.source.more_paths", both), "[another]");
-  EXPECT_EQ(resolved("evalers['held_out'].input.source.more_paths", both), "[another]");
+  EXPECT_EQ(resolved("input.source.more_paths", both), "['another']");
+  EXPECT_EQ(resolved("evalers['held_out'].input.source.more_paths", both), "['another']");
   EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
               HasSubstr("--data: expected paths, or 'synthetic' alone, got both"));
   EXPECT_THAT(resolved("input", {"--set", "input=SyntheticInput", "--data", "some/text"}),

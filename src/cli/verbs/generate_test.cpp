@@ -258,10 +258,9 @@ TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
   std::filesystem::current_path(before);
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_EQ(generated.code, 0) << generated.err;
-  EXPECT_EQ(trained.code, 2) << trained.err;
-  EXPECT_THAT(trained.err, HasSubstr("input.tokenizer.path: expected UTF-8, got "));
-  EXPECT_THAT(trained.err, HasSubstr("caf\\xe9/tok.bin"));
-  EXPECT_FALSE(path_exists(dir_ / "run/config.yaml"));
+  // The config names such a file by a text with its bytes escaped.
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(path_exists(dir_ / "run/config.yaml"));
 }
 
 // Weights that are finite, but so large that their products are not.

@@ -10,6 +10,11 @@
 #include "config/walk.h"
 
 namespace axle {
+
+std::string_view first_name(std::string_view path) {
+  return path.substr(0, path.find_first_of(".["));
+}
+
 namespace {
 
 std::vector<Slot> fields_of(const AnyConfig& config) {
@@ -45,30 +50,83 @@ bool copy_value(const Slot& from, const Slot& to) {
   }
 }
 
-}  // namespace
-
-std::string_view first_name(std::string_view path) {
-  return path.substr(0, path.find_first_of(".["));
+bool is_named(const std::string& field, std::span<const std::string> set_fields) {
+  return std::ranges::any_of(
+      set_fields, [&](const std::string& path) { return first_name(path) == field; });
 }
 
-Carried carry_over(const AnyConfig& from, const AnyConfig& to,
-                   std::span<const std::string> set_fields) {
+Carried carry_fields(const AnyConfig& from, const AnyConfig& to,
+                     std::span<const std::string> set_fields) {
   const AnyConfig fresh = AnyConfig::with_defaults(to.type());
   const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to),
                           defaults = fields_of(fresh);
-  const auto is_named = [&](const std::string& field) {
-    return std::any_of(set_fields.begin(), set_fields.end(),
-                       [&](const std::string& path) { return first_name(path) == field; });
-  };
   Carried report;
   for (size_t i = 0; i < new_fields.size(); ++i) {
     const Slot& field = new_fields[i];
     const Slot* old = find_field(old_fields, field);
-    if (!old || is_named(field.name) || !same_values(field, defaults[i])) continue;
+    if (!old || is_named(field.name, set_fields) || !same_values(field, defaults[i])) continue;
     (copy_value(*old, field) ? report.carried : report.dropped).push_back(field.name);
   }
   for (const Slot& old : old_fields) {
     if (!find_field(new_fields, old)) report.dropped.push_back(old.name);
+  }
+  return report;
+}
+
+// Carries into a config that another one holds by default. Where that has a function of another
+// class than the old one, the function takes the fields of the old function.
+Carried carry_inside(const AnyConfig& from, const AnyConfig& inner) {
+  Carried report = carry_fields(from, inner, {});
+  const std::vector<Slot> old_fields = fields_of(from);
+  for (const Slot& field : fields_of(inner)) {
+    const Slot* const old = find_field(old_fields, field);
+    if (!old || unwrap(field).ops->kind != FieldKind::kFn) continue;
+    const AnyConfig *const old_held = held_config(*old), *const held = held_config(field);
+    if (!old_held || !held || &old_held->type() == &held->type()) continue;
+    for (const std::string& name : carry_fields(*old_held, *held, {}).carried)
+      report.carried.push_back(join_config_path(field.name, name));
+  }
+  return report;
+}
+
+const AnyConfig* held_of_role(const Slot& field, const RoleInfo* role) {
+  const AnyConfig* const held =
+      unwrap(field).ops->kind == FieldKind::kChild ? held_config(field) : nullptr;
+  return held && role && held->type().role == role ? held : nullptr;
+}
+
+// Adds what went below `prefix`. A field that went anywhere is not dropped.
+void move_to_carried(Carried& report, Carried more, const std::string& prefix) {
+  for (std::string& field : more.carried) {
+    std::erase(report.dropped, std::string(first_name(field)));
+    report.carried.push_back(prefix + std::move(field));
+  }
+}
+
+}  // namespace
+
+Carried carry_over(const AnyConfig& from, const AnyConfig& to,
+                   std::span<const std::string> set_fields) {
+  Carried report = carry_fields(from, to, set_fields);
+  if (!from.type().role) return report;
+  const AnyConfig fresh = AnyConfig::with_defaults(to.type());
+  const std::vector<Slot> new_fields = fields_of(to), defaults = fields_of(fresh),
+                          old_fields = fields_of(from);
+  for (size_t i = 0; i < new_fields.size(); ++i) {
+    const Slot& field = new_fields[i];
+    const AnyConfig* const inner = held_of_role(field, from.type().role);
+    const bool is_free = inner && !find_field(old_fields, field) &&
+                         !is_named(field.name, set_fields) && same_values(field, defaults[i]);
+    if (is_free) move_to_carried(report, carry_inside(from, *inner), field.name + ".");
+  }
+  for (const Slot& field : old_fields) {
+    const AnyConfig* const inner = held_of_role(field, to.type().role);
+    if (!inner || find_field(new_fields, field)) continue;
+    std::vector<std::string> kept(set_fields.begin(), set_fields.end());
+    for (const Slot& own : old_fields) kept.push_back(own.name);
+    Carried found = carry_fields(*inner, to, kept);
+    if (!found.carried.empty()) std::erase(report.dropped, field.name);
+    move_to_carried(report, std::move(found), "");
   }
   return report;
 }

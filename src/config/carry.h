@@ -21,6 +21,11 @@ std::string_view first_name(std::string_view path);
 /// of numbers may differ. Skips the fields of `to` that are set: those that differ from their
 /// default, and those that `set_fields` names (only the first name of a path such as "qkv.theta"
 /// counts). Drops a number that is out of the new range.
+///
+/// A config may hold others of its own role, as an optimizer around another one does. Fields that
+/// `to` lacks go into the config that it holds by default, as "inner.b1"; there, the schedule of
+/// another class takes fields of the old one. Fields that `from` lacks come from the config inside
+/// of it.
 Carried carry_over(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields);
 

@@ -45,6 +45,25 @@ std::string flow_text(const Document& d) {
   return out + "]";
 }
 
+// True for {Name: {field: value}}, as the section `modify:` has it. Names of fields are small.
+bool is_named_class(const Document& d) {
+  return d.is_object() && d.size() == 1 && !d.begin().key().empty() &&
+         d.begin().key()[0] >= 'A' && d.begin().key()[0] <= 'Z';
+}
+
+// Returns {class: Name, field: value}.
+Document with_class(const Document& d, const std::string& path) {
+  const std::string& name = d.begin().key();
+  const Document& fields = d.begin().value();
+  if (!fields.is_null() && !fields.is_object())
+    fail_expected(join_config_path(path, name), "a mapping of fields", fields);
+  Document out = {{"class", name}};
+  if (fields.is_object()) {
+    for (const auto& [field, value] : fields.items()) out[field] = value;
+  }
+  return out;
+}
+
 std::string leaf_text(const Document& d, LeafKind kind, const std::string& path) {
   constexpr std::string_view kExpected[] = {"true or false", "an integer", "a number", "a string",
                                             "text"};
@@ -180,6 +199,7 @@ class Reader {
     const bool is_child = slot.ops->kind == FieldKind::kChild;
     const AnyConfig* const held = held_config(slot);
     if (d.is_null()) return clear_class(slot);
+    if (is_named_class(d)) return read_class(with_class(d, path), slot, path);
     if (read_number(d, slot, path)) return;
     if (!d.is_string() && !d.is_object())
       fail_expected(path, "the name of a class or a mapping with 'class'", d);

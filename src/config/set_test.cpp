@@ -209,6 +209,24 @@ TEST(Set, ClassesCarryFieldsAndOptions) {
   EXPECT_NE(cfg.source->get_if<Lines>(), nullptr);
 }
 
+TEST(Set, ANameMayStandBeforeTheFields) {
+  Tower::Config cfg{.norm = Scale::Config{.factor = 5, .eps = 1e-3f}};
+  set(cfg, "norm", "{Scale: {eps: 1e-06}}");
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->factor, 2) << "starts from the defaults, as with `class`";
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 1e-6f);
+  set(cfg, "norm", "{Shift: {factor: 4, '@dtype': high}}");
+  EXPECT_EQ(cfg.norm.get_if<Shift>()->factor, 4);
+  EXPECT_EQ(cfg.norm.options.dtype, Precision::kHigh);
+  set(cfg, "norm", "{Scale: null}");
+  EXPECT_NE(cfg.norm.get_if<Scale>(), nullptr);
+  set(cfg, "output_norm", "{Twice: {inner: {Shift: {by: 2}}}}");
+  EXPECT_EQ(cfg.output_norm->get_if<Twice>()->inner.get_if<Shift>()->by, 2);
+  EXPECT_THAT(error_of(cfg, "norm", "{Shfit: {by: 2}}"), HasSubstr("did you mean 'Shift'"));
+  EXPECT_THAT(error_of(cfg, "norm", "{Shift: 2}"),
+              HasSubstr("model.norm.Shift: expected a mapping of fields, got 2"));
+  EXPECT_THAT(error_of(cfg, "norm", "{Shift: {bye: 2}}"), HasSubstr("model.norm.bye"));
+}
+
 TEST(Set, ANameSaysWhatItKept) {
   Tower::Config cfg{.norm = Scale::Config{.factor = 5, .eps = 1e-3f}};
   const auto done = set(cfg, "norm", "Shift");

@@ -136,6 +136,39 @@ void set_schedule_ends(ConfigRef root, int64_t run_steps) {
   });
 }
 
+void keep_schedule_ends(ConfigRef root, ConfigRef from) {
+  using End = std::optional<Positive<int64_t>>;
+  const auto each_end = [](ConfigRef tree, const auto& fn) {
+    StepsOfTheRun of_run;
+    walk(tree, [&](const std::string& path, const Slot& slot) {
+      const AnyConfig* const held = held_config(slot);
+      if (!of_run.counts(path, slot) || !held) return;
+      if (auto* const end = field_of<End>(*held, "max_step")) fn(path, *end);
+    });
+  };
+  std::map<std::string, End> ends;
+  each_end(from, [&](const std::string& path, const End& end) { ends[path] = end; });
+  each_end(root, [&](const std::string& path, End& end) {
+    if (!end && ends.contains(path)) end = ends.at(path);
+  });
+}
+
+std::map<std::string, double> schedule_values(ConfigRef root, int64_t step,
+                                              std::string_view root_name) {
+  std::map<std::string, double> out;
+  StepsOfTheRun of_run;
+  const auto look = [&](const std::string& path, const Slot& slot) {
+    const Schedule* const schedule = StepsOfTheRun::schedule_in(slot);
+    if (!of_run.counts(path, slot) || !schedule || !*schedule) return;
+    try {
+      out.emplace(path, value_at(*schedule, step));
+    } catch (const Error&) {  // the learner says why when it is built
+    }
+  };
+  walk(root, look, {}, root_name);
+  return out;
+}
+
 std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
                                            std::string_view root_name) {
   std::vector<std::string> out;

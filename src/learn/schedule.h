@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,15 @@ struct ConstantRate {
 /// the run, or one step after its `warmup_steps` if that is later. Schedules inside of Segments and
 /// Stepwise stay open.
 void set_schedule_ends(ConfigRef root, int64_t run_steps);
+
+/// Gives each open end of a schedule below `root` the end that the schedule at the same path of
+/// `from` has, if it has one.
+void keep_schedule_ends(ConfigRef root, ConfigRef from);
+
+/// Returns the value at `step` of each schedule below `root` that counts the steps of the run, by
+/// its path. Call it after set_schedule_ends. A schedule that throws is left out.
+std::map<std::string, double> schedule_values(ConfigRef root, int64_t step,
+                                              std::string_view root_name = {});
 
 /// Returns one line for each way in which a schedule below `root` does not fit its run of
 /// `run_steps`. Call it after set_schedule_ends. A schedule does not fit in each of these cases:

@@ -55,8 +55,13 @@ std::vector<Rewrite> build_and_apply(const Child<Modifier>& config, const std::s
 
 }  // namespace
 
-std::vector<Rewrite> apply_modifier(const Child<Modifier>& config, const std::string& path,
+bool may_find_none(const Scope& scope) {
+  return static_cast<const ModifierOptions*>(scope.options)->allow_none;
+}
+
+std::vector<Rewrite> apply_modifier(Child<Modifier> config, const std::string& path,
                                     ConfigRef root) {
+  if (!config) throw ConfigError(fmt::format("{}: expected a modifier, got none", path));
   check_complete(config.any(), config.any().type().name);
   try {
     return build_and_apply(config, path, root);
@@ -67,7 +72,7 @@ std::vector<Rewrite> apply_modifier(const Child<Modifier>& config, const std::st
   }
 }
 
-AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root) {
+AppliedRule apply_mesh_rules(MeshRules rules, const std::string& machine, ConfigRef root) {
   // All patterns are looked at, also those after the one that matches.
   size_t first = rules.size();
   for (size_t i = rules.size(); i-- > 0;) {

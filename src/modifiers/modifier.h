@@ -19,6 +19,9 @@ struct ModifierOptions {
   AXLE_CONFIG(ModifierOptions, allow_none)
 };
 
+/// Returns the option `allow_none` of the slot whose modifier is built.
+bool may_find_none(const Scope& scope);
+
 /// Rewrites the config tree of a trainer.
 class Modifier {
  public:
@@ -34,8 +37,9 @@ class Modifier {
 
 /// Builds the modifier and applies it to `root`. `path` is its place in the config, for messages.
 /// Returns what Modifier::apply returns. Throws ConfigError if a required field is not set, and if
-/// the modifier finds nothing that it can change, unless its option `allow_none` is set.
-std::vector<Rewrite> apply_modifier(const Child<Modifier>& config, const std::string& path,
+/// the modifier finds nothing that it can change, unless its option `allow_none` is set. The
+/// modifier is a copy: it may rewrite the place in `root` that it came from.
+std::vector<Rewrite> apply_modifier(Child<Modifier> config, const std::string& path,
                                     ConfigRef root);
 
 /// Modifiers for the machines whose name matches `machine`, such as "tpu-v5p-.*",
@@ -57,7 +61,7 @@ struct AppliedRule {
 };
 
 /// Applies the modifiers of the first rule that matches `machine`, in order. Throws ConfigError if
-/// a pattern is not a regular expression.
-AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root);
+/// a pattern is not a regular expression. The rules are a copy: they may rewrite themselves.
+AppliedRule apply_mesh_rules(MeshRules rules, const std::string& machine, ConfigRef root);
 
 }  // namespace axle

@@ -8,8 +8,8 @@
 namespace axle {
 
 /// Replaces every config of a class, or of any class of a role, like replace_config. Fields with
-/// the same name and type keep their values; slots keep their options. If there is none, slots that
-/// hold the new class count as replaced before.
+/// the same name and type keep their values; slots keep their options. Applied twice, it finds no
+/// config of the class that it has replaced.
 class ReplaceClass final : public Modifier {
  public:
   struct Config {
@@ -26,7 +26,8 @@ class ReplaceClass final : public Modifier {
     AXLE_CONFIG(ReplaceClass, replace, with, set, at, where)
   };
   ReplaceClass(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  /// Throws ConfigError for unknown names, if the class does not fit a slot, or if nothing matches.
+  /// Throws ConfigError for unknown names and if the class does not fit a slot, NoMatch if nothing
+  /// matches.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:

@@ -60,6 +60,24 @@ TEST(ReplaceClass, NamesWhatItDoesNotKnowOrFind) {
               HasSubstr("ReplaceClass.where.epss: no such field; did you mean 'eps'?"));
 }
 
+TEST(ReplaceClass, AClassThatIsNotThereIsAnErrorUnlessAllowed) {
+  // The tree has the new class in many places, and never had the old one.
+  const Child<Modifier> modifier = ReplaceClass::Config{.replace = "LayerNorm", .with = "RMSNorm"};
+  TinyRoot root;
+  EXPECT_THAT(error_of([&] { apply_modifier(modifier, "modify[0]", root); }),
+              testing::StartsWith("LayerNorm: expected at least one match at '**', got none"));
+  Child<Modifier> allowed = modifier;
+  allowed.options.allow_none = true;
+  EXPECT_TRUE(apply_modifier(allowed, "modify[0]", root).at(0).report.unchanged.empty());
+  EXPECT_EQ(to_string(root), to_string(TinyRoot{}));
+  // Of a role, those that are as wanted are said to be so.
+  root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = LayerNorm::Config{};
+  const auto report =
+      apply_modifier(ReplaceClass::Config{.replace = "Norm", .with = "LayerNorm"}, "modify[0]", root);
+  EXPECT_EQ(report[0].report.unchanged, std::vector<std::string>{"model.decoder.output_norm"});
+  EXPECT_EQ(report[0].report.matched.size(), 2u);
+}
+
 TEST(ReplaceClass, SetsFieldsOfTheNewClassAndAsksForThoseOfTheOld) {
   TinyRoot root;
   root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm =

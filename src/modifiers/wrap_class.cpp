@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "base/text/text.h"
@@ -28,21 +26,28 @@ std::set<std::string> paths_of(ConfigRef root, const ConfigType& type) {
 
 std::vector<Rewrite> WrapClass::apply(ConfigRef root) const {
   const ConfigType& around = find_config_type(cfg_.with);
-  const std::set<std::string> wrapped = paths_of(root, around);
-  ReplaceSpec spec{.select = select_texts(cfg_.wrap, cfg_.at, cfg_.where, "WrapClass"),
+  const std::set<std::string> wrappers = paths_of(root, around);
+  const std::string inside = "." + cfg_.slot;
+  RewriteReport before;  // what holds a config of the wanted class in its slot already
+  const Selector wanted = select_texts(cfg_.wrap, "**", cfg_.where, "WrapClass");
+  for_each_match(root, wanted, [&](const std::string& path, const Slot&) {
+    if (!path.ends_with(inside)) return;
+    std::string outer = path.substr(0, path.size() - inside.size());
+    if (wrappers.contains(outer) && glob_match(cfg_.at, outer))
+      before.unchanged.push_back(std::move(outer));
+  });
+  ReplaceSpec spec{.select = wanted,
                    .with = AnyConfig::with_defaults(around),
                    .wrap = cfg_.slot,
                    .allow_none = true};
-  const std::string inside = "." + cfg_.slot;
-  const auto holds = spec.select.where;
+  spec.select.at = cfg_.at;
   spec.select.where = [&](const std::string& path, const AnyConfig& config) {
     const bool is_inside =
-        path.ends_with(inside) && wrapped.contains(path.substr(0, path.size() - inside.size()));
-    return !is_inside && !wrapped.contains(path) && (!holds || holds(path, config));
+        path.ends_with(inside) && wrappers.contains(path.substr(0, path.size() - inside.size()));
+    return !is_inside && !wrappers.contains(path) && (!wanted.where || wanted.where(path, config));
   };
   RewriteReport report = replace_config(root, spec);
-  std::ranges::copy_if(wrapped, std::back_inserter(report.unchanged),
-                       [&](const std::string& path) { return glob_match(cfg_.at, path); });
+  report.unchanged = std::move(before.unchanged);
   if (report.matched.empty() && report.unchanged.empty()) fail_no_match(root, spec.select);
   return {{fmt::format("{} inside {}", cfg_.wrap, around.name), std::move(report)}};
 }

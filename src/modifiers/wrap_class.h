@@ -8,8 +8,8 @@
 namespace axle {
 
 /// Wraps every config of a class, or of any class of a role, in a config of another class: RoPE
-/// around every QKV. Slots that hold the new class, and what they wrap, stay as they are. So a
-/// second application changes nothing.
+/// around every QKV. What is inside of the new class already stays as it is. So a second application
+/// changes nothing.
 class WrapClass final : public Modifier {
  public:
   struct Config {
@@ -26,8 +26,8 @@ class WrapClass final : public Modifier {
     AXLE_CONFIG(WrapClass, wrap, with, slot, at, where)
   };
   WrapClass(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  /// Throws ConfigError for unknown names, if the class does not fit a slot, or if nothing matches
-  /// and nothing is wrapped yet.
+  /// Throws ConfigError for unknown names and if the class does not fit a slot, NoMatch if the tree
+  /// has no such config, wrapped or not.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:

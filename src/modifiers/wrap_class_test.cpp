@@ -54,6 +54,31 @@ TEST(WrapClass, AppliedTwiceChangesNothingMore) {
   EXPECT_EQ(to_string(twice), to_string(once));
 }
 
+TEST(WrapClass, WhatHoldsAnotherClassWasNotWrappedBefore) {
+  const std::string layers = "model.decoder.layers.pattern";
+  const auto report_of = [](const WrapClass::Config& cfg) {
+    TinyRoot root = mixed_root();
+    return apply_modifier(cfg, "modify[0]", root).at(0).report;
+  };
+  // The RoPE of the tree is around the default, FusedQKV.
+  const RewriteReport fused = report_of({.wrap = "FusedQKV", .with = "RoPE"});
+  EXPECT_THAT(fused.matched, ElementsAre(layers + "[0].body.qkv"));
+  EXPECT_THAT(fused.unchanged, ElementsAre(layers + "[1].body.qkv"));
+  const RewriteReport separate = report_of({.wrap = "SeparateQKV", .with = "RoPE"});
+  EXPECT_THAT(separate.matched, ElementsAre(layers + "[2].attention.body.qkv"));
+  EXPECT_THAT(separate.unchanged, ElementsAre());
+  EXPECT_THAT(error_of([&] { report_of({.wrap = "FusedGroupedQKV", .with = "RoPE"}); }),
+              HasSubstr("FusedGroupedQKV: expected at least one match"));
+  EXPECT_THAT(error_of([&] {
+                report_of({.wrap = "FusedQKV", .with = "RoPE", .where = {{"bias", "true"}}});
+              }),
+              HasSubstr("FusedQKV: expected at least one match"));
+  EXPECT_THAT(error_of([&] {
+                report_of({.wrap = "FusedQKV", .with = "RoPE", .at = "**.pattern[2].**"});
+              }),
+              HasSubstr("FusedQKV: expected at least one match at '**.pattern[2].**'"));
+}
+
 TEST(WrapClass, OnlyWhereThePathMatches) {
   TinyRoot root = wrap_class_mixed_root();
   WrapClass::Config cfg = kRoPE;

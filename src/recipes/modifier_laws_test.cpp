@@ -1,5 +1,5 @@
 // Laws that hold for every modifier, on a tree of unlike parts: its report is what it did; a second
-// application changes nothing; files and `--modify` do what C++ does; what finds nothing is an
+// application changes nothing, and says what was so before or that it finds nothing; files and `--modify` do what C++ does; what finds nothing is an
 // error, unless that is allowed. A modifier without a row fails by its name.
 #include <gmock/gmock.h>
 
@@ -56,6 +56,8 @@ struct ModifierLawsCase {
   Counts counts;
   /// True: there is something to change in every tree.
   bool fits_all = false;
+  /// True: what it looks for is gone once it has been applied.
+  bool uses_up = false;
 };
 void PrintTo(const ModifierLawsCase& c, std::ostream* out) { *out << c.name; }
 
@@ -63,7 +65,7 @@ std::vector<ModifierLawsCase> cases() {
   const ReplaceClass::Config layer_norms{.replace = "RMSNorm", .with = "LayerNorm"};
   const SetFields::Config steps{.set = {{"max_steps", "5"}}};
   return {
-      {"ReplaceClass", layer_norms, {8, 0}},
+      {"ReplaceClass", layer_norms, {8, 0}, false, /*uses_up=*/true},
       {"ReplaceARole",
        ReplaceClass::Config{.replace = "Norm", .with = "LayerNorm", .set = {{"eps", "0.01"}}},
        {9, 0}},
@@ -72,9 +74,14 @@ std::vector<ModifierLawsCase> cases() {
                             .with = "SeparateQKV",
                             .at = "**.attention.**",
                             .where = {{"bias", "false"}}},
-       {2, 0}},
+       {2, 0},
+       false,
+       /*uses_up=*/true},
       {"WrapClass", WrapClass::Config{.wrap = "FusedQKV", .with = "RoPE"}, {1, 1}},
-      {"Chain", Chain::Config{.modifiers = {layer_norms, remat("**.up", SaveDots{})}}, {12, 0}},
+      {"Chain", Chain::Config{.modifiers = {layer_norms, remat("**.up", SaveDots{})}},
+       {12, 0},
+       false,
+       /*uses_up=*/true},
       {"SetFields", steps, {1, 0}, true},
       {"SetMesh", mesh({{"data", -1}}), {1, 0}, true},
       {"SetWhere",
@@ -178,6 +185,12 @@ TEST_P(ModifierLaws, AppliedTwiceChangesNothingMore) {
   Trainer::Config config = mixed_config();
   const Counts first = counts_of(apply_modifier(GetParam().modifier, "modify", config));
   const std::string once = to_string(config);
+  if (GetParam().uses_up) {
+    EXPECT_THAT(error_of([&] { apply_modifier(GetParam().modifier, "modify", config); }),
+                ::testing::HasSubstr("expected at least one match"));
+    EXPECT_EQ(to_string(config), once);
+    return;
+  }
   const Counts second = counts_of(apply_modifier(GetParam().modifier, "modify", config));
   EXPECT_EQ(to_string(config), once);
   EXPECT_EQ(second.matched, 0u);
@@ -215,6 +228,46 @@ TEST_P(ModifierLaws, FindingNothingIsAnErrorUnlessAllowed) {
   allowed.options.allow_none = true;
   EXPECT_EQ(counts_of(apply_modifier(allowed, "modify", config)), Counts{});
   EXPECT_EQ(diff(bare, config), "");
+}
+
+// Returns the case's modifier with a pattern that matches nothing, once for each of its fields.
+std::vector<Child<Modifier>> with_idle_patterns() {
+  const std::string idle = "**.no_such_layer";
+  return {ReplaceClass::Config{.replace = "RMSNorm", .with = "LayerNorm", .at = idle},
+          WrapClass::Config{.wrap = "FusedQKV", .with = "RoPE", .at = idle},
+          SetWhere::Config{.select = "Norm", .at = idle, .set = {{"eps", "1"}}},
+          remat(idle, SaveDots{}),
+          CollectStats::Config{.at = idle},
+          SetPartition::Config{.at = idle},
+          SetCore::Config{.core = SigmoidAttention::Config{.bias_len = 16}, .at = idle},
+          SetCache::Config{.cache = PagedKVCache::Config{}, .at = idle},
+          DtypePolicy::Config{.params = DType::kBF16, .at = idle},
+          DtypePolicy::Config{.rules = {{.pattern = "**.norm.scale", .dtype = DType::kF32},
+                                        {.pattern = idle, .dtype = DType::kF32}}},
+          Lora::Config{.at = idle},
+          Lora::Config{.except = {idle}},
+          QuantizeProducts::Config{.at = idle},
+          QuantizeProducts::Config{.except = {"**.up", idle}}};
+}
+
+TEST(ModifierLaws, APatternThatMatchesNothingIsAnErrorUnlessAllowed) {
+  for (const Child<Modifier>& modifier : with_idle_patterns()) {
+    SCOPED_TRACE(yaml_text(to_json(modifier)));
+    Trainer::Config config = mixed_config();
+    const std::string before = to_string(config);
+    const std::string error = error_of([&] { apply_modifier(modifier, "modify", config); });
+    EXPECT_THAT(error, ::testing::HasSubstr("'**.no_such_layer'"));
+    EXPECT_THAT(error, ::testing::EndsWith("; correct it, or set '@allow_none: true'"));
+    EXPECT_EQ(to_string(config), before);
+    Child<Modifier> allowed = modifier;
+    allowed.options.allow_none = true;
+    EXPECT_NO_THROW(apply_modifier(allowed, "modify", config));
+  }
+  // The rest of the modifier still counts.
+  Trainer::Config config = mixed_config();
+  Child<Modifier> allowed = QuantizeProducts::Config{.except = {"**.up", "**.no_such_layer"}};
+  allowed.options.allow_none = true;
+  EXPECT_GT(counts_of(apply_modifier(allowed, "modify", config)).matched, 0u);
 }
 
 std::string name_of(const ::testing::TestParamInfo<ModifierLawsCase>& a_case) {

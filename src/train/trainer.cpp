@@ -21,6 +21,7 @@
 #include "train/device_memory.h"
 #include "train/evaluation/evaluations.h"
 #include "train/finite/non_finite_finder.h"
+#include "train/folder/kept_schedules.h"
 #include "train/folder/run_folder.h"
 #include "train/folder/run_metadata.h"
 #include "train/folder/run_notes.h"
@@ -111,7 +112,9 @@ struct Trainer::Run {
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
     : options_(std::move(run_options)),
-      training_(config),
+      training_(options_.keep_schedules && options_.resume
+                    ? with_kept_schedules(config, options_.dir)
+                    : config),
       cfg_(training_.config),
       reading_(start_reading()),
       runtime_(options_.open_runtime(
@@ -148,7 +151,8 @@ void Trainer::Run::initialise_or_restore() {
   if (has_checkpoint) {
     const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
-      const RunMetadata saved = run_metadata(info);
+      RunMetadata saved = run_metadata(info);
+      if (options_.keep_schedules) saved.config = with_written_ends(saved.config);
       folder_.check_same_config(saved, cfg_, scratch,
                                 {.all = options_.force, .input = options_.restart_data});
       if (!options_.force && cfg_.on_non_finite == OnNonFinite::kStop) check_not_stopped(saved);
@@ -166,6 +170,8 @@ void Trainer::Run::initialise_or_restore() {
     data_restarted_ = restarted;
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init.empty() ? "" : "; --init-from has no effect"));
+    for (const std::string& line : schedule_jumps(saved.config, cfg_, step_number_))
+      progress_->note("WARNING: " + line);
     if (step_number_ < cfg_.max_steps) measure_peak();
   } else {
     data_restarted_ = options_.restart_data;

@@ -46,6 +46,9 @@ struct RunOptions {
   /// Resume the training state, but read the data from their first row, even if they are other
   /// data.
   bool restart_data = false;
+  /// Resume with the schedules of the saved run: those that end with the run do not move to other
+  /// `max_steps`.
+  bool keep_schedules = false;
   /// Directory of compiled programs; empty: none is kept.
   std::string compile_cache = {};
   /// A compiled step from `axle compile --save`; empty: the run compiles the step.

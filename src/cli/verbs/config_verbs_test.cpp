@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
+#include "config/registry.h"
 #include "io/file.h"
+#include "learn/optimizer.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -240,6 +242,45 @@ TEST(ConfigVerbs, ModifyNamesItsMistakes) {
                       "SetRemat: {at: x, \"@allow_none\": true}"})
                 .code,
             0);
+}
+
+// Each optimizer of docs/learner.md takes the place of another one by its name alone.
+TEST(ConfigVerbs, EveryOptimizerTakesThePlaceOfAnother) {
+  for (const char* recipe : {"quickstart", "fuji-test-v1", "gpt2-124M"}) {
+    for (const std::string& name : names_of(typeid(Optimizer))) {
+      if (name == "OptimizerGroups") continue;  // has no default groups
+      const Ran ran = run_axle({"config", "show", recipe, "--data", "synthetic", "--set",
+                                "learner.optimizer=" + name});
+      EXPECT_EQ(ran.code, 0) << recipe << " " << name << ": " << ran.err;
+      EXPECT_EQ(ran.out.find("REQUIRED"), ran.out.npos) << recipe << " " << name;
+    }
+  }
+}
+
+TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
+  const Arguments rate = {"--set", "learner.optimizer.learning_rate.peak=0.25", "--set",
+                          "learner.optimizer.b2=0.75"};
+  const auto shown = [&](const std::string& path, const Arguments& optimizers) {
+    return resolved("learner.optimizer." + path, joined(rate, optimizers));
+  };
+  for (const char* name : {"Muon", "Soap"}) {
+    EXPECT_EQ(shown("others.b2", {"--set", "learner.optimizer=" + std::string(name)}), "0.75");
+    EXPECT_EQ(shown("others.learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
+              "0.25");
+    EXPECT_EQ(shown("learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
+              "0.25");
+  }
+  const Arguments clip = {"--set", "learner.optimizer=SkipAndClip"},
+                  free = {"--set", "learner.optimizer=ScheduleFree"};
+  EXPECT_EQ(shown("inner.learning_rate.peak", clip), "0.25");
+  EXPECT_EQ(shown("inner.learning_rate", clip), shown("learning_rate", {}));
+  EXPECT_EQ(shown("inner.learning_rate.peak", free), "0.25");
+  EXPECT_EQ(shown("inner.learning_rate", free), "ConstantWithWarmup") << "that of ScheduleFree";
+  EXPECT_EQ(shown("inner.b1", free), "0") << "that of ScheduleFree";
+  EXPECT_EQ(shown("inner.b2", free), "0.75");
+  // And out of it again.
+  const Arguments back = joined(clip, {"--set", "learner.optimizer=Lion"});
+  EXPECT_EQ(shown("learning_rate.peak", back), "0.25");
 }
 
 TEST_F(ConfigFile, ReplaceMayBeAllowedToFindNothing) {

@@ -17,7 +17,7 @@ struct TrainOptions {
   RuntimeArguments runtime;
   std::string dir;
   InitArguments init;
-  std::string executable;
+  std::string executable, schedule;
   bool resume = true, force = false, restart_data = false, find_nan = false;
 };
 
@@ -32,6 +32,11 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
                "Resume with the data from their first row; the data may differ");
+  app.add_option("--schedule", options.schedule,
+                 "On a resume with other --steps: keep the ends of schedules, or stretch them to "
+                 "the new end (default)")
+      ->type_name("keep|stretch")
+      ->check(CLI::IsMember({"keep", "stretch"}));
   app.add_flag("--find-nan", options.find_nan,
                "After a step that is not finite, name the op that made the first NaN or infinity");
   app.add_option("--executable", options.executable,
@@ -63,6 +68,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .resume = options.resume,
                  .force = options.force,
                  .restart_data = options.restart_data,
+                 .keep_schedules = options.schedule == "keep",
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
                  .init = options.init.result(),

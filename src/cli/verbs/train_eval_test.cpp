@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
@@ -22,6 +23,17 @@ Arguments train(const std::string& dir, const std::string& data, const Arguments
   const Arguments training = {"train", "quickstart", "--backend", "interpreter", "--dir",
                               dir,     "--data",     data,        "--steps",     "2"};
   return joined(joined(training, tiny_quickstart()), more);
+}
+
+// Returns the learning rates of the steps in a metrics.jsonl.
+std::vector<double> rates_in(const std::string& run) {
+  std::vector<double> out;
+  std::istringstream lines(read_file(run + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (!record.contains("split")) out.push_back(record.at("learning_rate"));
+  }
+  return out;
 }
 
 class TrainEval : public testing::Test {
@@ -60,6 +72,57 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("model.z_loss_scale: 0.0 -> 0.5"));
   EXPECT_EQ(run_axle(train(run, text, {"--no-resume"})).code, 2);
+}
+
+// Rates of a run of 4 steps that is resumed for 6, and resumed again.
+TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
+  const std::string text = text_file(dir_), run = dir_ / "run";
+  const auto rates = [&] { return rates_in(run); };
+  const auto resumed = [&](const std::string& steps, const Arguments& more) {
+    const Arguments fixed = {"--set", "learner.optimizer.learning_rate.warmup_steps=0", "--steps",
+                             steps};
+    return run_axle(train(run, text, joined(fixed, more)));
+  };
+  ASSERT_EQ(resumed("4", {}).code, 0);
+  const std::vector<double> first = rates();
+  ASSERT_EQ(first.size(), 4u);
+  const Ran kept = resumed("5", {"--schedule", "keep"});
+  ASSERT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(kept.err.find("where it was to be"), kept.err.npos) << kept.err;
+  EXPECT_EQ(rates().back(), first.back()) << "it stays at its end";
+  // The same flag again, with yet another number of steps; then without it.
+  ASSERT_EQ(resumed("6", {"--schedule", "keep"}).code, 0);
+  EXPECT_EQ(rates().back(), first.back());
+  const Ran changed = resumed("8", {});
+  EXPECT_EQ(changed.code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("learner.optimizer.learning_rate.max_step: 4 -> none"));
+  const Ran stretched = resumed("8", {"--force"});
+  ASSERT_EQ(stretched.code, 0) << stretched.err;
+  EXPECT_GT(rates()[6], first.back());
+  EXPECT_THAT(stretched.out + stretched.err, HasSubstr(" at step 6, then "));
+  const Ran other = run_axle(train(run, text, {"--schedule", "hold"}));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--schedule"));
+}
+
+// A run that was stopped half-way goes on along the curve that it began.
+TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
+  const std::string text = text_file(dir_);
+  const auto trained = [&](const std::string& name, const Arguments& more) {
+    const Ran ran = run_axle(
+        train(dir_ / name, text,
+              joined({"--set", "learner.optimizer.learning_rate.warmup_steps=0"}, more)));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return rates_in(dir_ / name);
+  };
+  const Arguments end_at_8 = {"--set", "learner.optimizer.learning_rate.max_step=8"};
+  const std::vector<double> whole = trained("whole", joined(end_at_8, {"--steps", "6"}));
+  trained("parts", {"--steps", "8", "--set", "checkpointer.every_steps=3"});
+  std::filesystem::remove_all(dir_ / "parts/checkpoints/step_00000008");
+  std::filesystem::remove_all(dir_ / "parts/checkpoints/step_00000006");
+  EXPECT_EQ(trained("parts", {"--steps", "6", "--schedule", "keep", "--set",
+                              "checkpointer.every_steps=3"}),
+            whole);
 }
 
 TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {

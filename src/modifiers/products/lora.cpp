@@ -48,6 +48,7 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   const Child<Model>* const model = find_model(root);
   const std::vector<std::string> before = model ? mistakes_of(*model) : std::vector<std::string>();
   const std::vector<ProductSlot> products = product_slots(root);
+  if (!allow_none_) check_patterns("Lora.except", cfg_.except, products);
   // Inner products come first, since their slots move with the config that holds them.
   for (const ProductSlot& product : products | std::views::reverse) {
     if (!matches_layer(cfg_.at, product) || matches_layer(cfg_.except, product)) continue;
@@ -72,7 +73,7 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   std::ranges::reverse(report.unchanged);
   std::ranges::reverse(report.skipped);
   if (report.matched.empty() && report.unchanged.empty()) {
-    if (report.skipped.empty()) fail_no_product("Lora", cfg_.at);
+    if (report.skipped.empty()) fail_no_product("Lora.at", cfg_.at);
     return {std::move(adapted)};
   }
   std::vector<std::string> trained = {"**.lora_down", "**.lora_up"};

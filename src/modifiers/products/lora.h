@@ -30,12 +30,14 @@ class Lora final : public Modifier {
     std::vector<std::string> also_train = {};
     AXLE_CONFIG(Lora, at, except, rank, alpha, dropout, also_train)
   };
-  Lora(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  /// Throws NoMatch if no product matches.
+  Lora(const Config& cfg, const Dims&, const Scope& scope)
+      : cfg_(cfg), allow_none_(may_find_none(scope)) {}
+  /// Throws NoMatch if no product matches, or if a pattern of `except` matches none.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;
+  bool allow_none_;
 };
 
 /// Takes the adapters off the configs of a tree again. Returns the paths of the slots.

@@ -48,10 +48,19 @@ bool matches_layer(const std::vector<std::string>& patterns, const ProductSlot& 
       patterns, [&](const std::string& pattern) { return matches_layer(pattern, product); });
 }
 
-void fail_no_product(std::string_view modifier, std::string_view at) {
+void fail_no_product(std::string_view field, std::string_view pattern) {
   throw NoMatch(fmt::format(
-      "{}.at: expected the path of a layer with a product, got '{}', which matches none", modifier,
-      at));
+      "{}: expected the path of a layer with a product, got '{}', which matches none", field,
+      pattern));
+}
+
+void check_patterns(std::string_view field, const std::vector<std::string>& patterns,
+                    const std::vector<ProductSlot>& products) {
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    const bool is_used = std::ranges::any_of(
+        products, [&](const ProductSlot& product) { return matches_layer(patterns[i], product); });
+    if (!is_used) fail_no_product(fmt::format("{}[{}]", field, i), patterns[i]);
+  }
 }
 
 }  // namespace axle

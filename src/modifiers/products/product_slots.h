@@ -26,7 +26,10 @@ std::vector<ProductSlot> product_slots(ConfigRef root);
 bool matches_layer(std::string_view pattern, const ProductSlot& product);
 bool matches_layer(const std::vector<std::string>& patterns, const ProductSlot& product);
 
-/// Throws NoMatch "<modifier>.at: expected the path of a layer with a product, got ...".
-[[noreturn]] void fail_no_product(std::string_view modifier, std::string_view at);
+/// Throws NoMatch "<field>: expected the path of a layer with a product, got ...".
+[[noreturn]] void fail_no_product(std::string_view field, std::string_view pattern);
+/// Throws NoMatch if one of the patterns matches no product. `field` holds them: "Lora.except".
+void check_patterns(std::string_view field, const std::vector<std::string>& patterns,
+                    const std::vector<ProductSlot>& products);
 
 }  // namespace axle

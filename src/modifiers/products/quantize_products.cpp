@@ -42,7 +42,8 @@ std::vector<SkippedSlot> multiplied_elsewhere(const Child<Model>& model) {
 
 }  // namespace
 
-QuantizeProducts::QuantizeProducts(const Config& cfg, const Dims&, const Scope& scope) : cfg_(cfg) {
+QuantizeProducts::QuantizeProducts(const Config& cfg, const Dims&, const Scope& scope)
+    : cfg_(cfg), allow_none_(may_find_none(scope)) {
   AnyConfig with = cfg.with.any();
   if (product_slots(ConfigRef(with)).empty()) return;
   throw ConfigError(fmt::format(
@@ -56,6 +57,7 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
   Rewrite out{.what = fmt::format("Product -> {}", with.type().name), .report = {}};
   RewriteReport& report = out.report;
   const std::vector<ProductSlot> products = product_slots(root);
+  if (!allow_none_) check_patterns("QuantizeProducts.except", cfg_.except, products);
   for (const ProductSlot& product : products) {
     if (holds_a_product(products, product)) continue;
     const AnyConfig& held = *held_config(product.slot);
@@ -72,7 +74,7 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
     }
   }
   if (report.matched.empty() && report.unchanged.empty())
-    fail_no_product("QuantizeProducts", cfg_.at);
+    fail_no_product("QuantizeProducts.at", cfg_.at);
   if (const Child<Model>* const model = find_model(root))
     std::ranges::move(multiplied_elsewhere(*model), std::back_inserter(report.skipped));
   return {std::move(out)};

@@ -26,11 +26,12 @@ class QuantizeProducts final : public Modifier {
     AXLE_CONFIG(QuantizeProducts, at, except, with)
   };
   QuantizeProducts(const Config& cfg, const Dims&, const Scope& scope);
-  /// Throws NoMatch if no product matches.
+  /// Throws NoMatch if no product matches, or if a pattern of `except` matches none.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;
+  bool allow_none_;
 };
 
 }  // namespace axle

@@ -42,8 +42,7 @@ bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& ed
 }
 
 void apply_rules(Trainer::Config& config, ResolveReport& report) {
-  // A copy: a rule may rewrite the rules.
-  const MeshRules rules = config.mesh_rules;
+  const MeshRules rules = config.mesh_rules;  // those that were there before
   AppliedRule applied = apply_mesh_rules(rules, report.machine, config);
   report.mesh_rule = std::move(applied.machine);
   std::ranges::move(applied.rewrites, std::back_inserter(report.rewrites));
@@ -56,9 +55,11 @@ void apply_rules(Trainer::Config& config, ResolveReport& report) {
 std::string rule_that_would_change(const Trainer::Config& config, const std::string& machine) {
   for (const MeshRule& rule : config.mesh_rules) {
     Trainer::Config changed = config;
+    MeshRule again = rule;  // what it has replaced before is not there anymore
+    for (Child<Modifier>& modifier : again.modifiers) modifier.options.allow_none = true;
     try {
-      if (apply_mesh_rules({rule}, machine, changed).machine.empty()) continue;
-    } catch (const ConfigError&) {  // the rule finds nothing to replace
+      if (apply_mesh_rules({again}, machine, changed).machine.empty()) continue;
+    } catch (const ConfigError&) {  // the rule does not fit this config
       return rule.machine;
     }
     return to_string(changed) == to_string(config) ? "" : rule.machine;
@@ -132,9 +133,12 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   } else {
     out.config = recipe(out.report.recipe);
   }
-  if (set_rules(request.files, request.edits, out.config, out.report, mistakes) || !tree)
+  const size_t num_before = mistakes.size();
+  const bool sets = set_rules(request.files, request.edits, out.config, out.report, mistakes);
+  const bool are_whole = mistakes.size() == num_before;  // half of a rule is none
+  if ((sets || !tree) && are_whole)
     mistakes.attempt([&] { apply_rules(out.config, out.report); });
-  else
+  else if (!sets)
     out.report.rule_not_reapplied = rule_that_would_change(out.config, request.machine);
   const std::string rules = rules_text(out.config);
   for (const RecipeFile& file : request.files) apply(file, out.config, out.report, mistakes);

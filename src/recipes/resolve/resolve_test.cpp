@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
+#include "config/set.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"
 
@@ -114,6 +115,18 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   EXPECT_EQ(to_text(resolve_config({.files = {same}, .machine = "gpu-H200-64"}).report), "");
 }
 
+TEST(Resolve, ARuleThatHasReplacedAClassIsFollowed) {
+  const ResolveRequest request{
+      .recipe = "quickstart",
+      .edits = {SetField{"mesh_rules",
+                         "[{machine: abacus-1, modifiers: [{class: ReplaceClass, replace: RMSNorm, "
+                         "with: LayerNorm}]}]"}},
+      .machine = "abacus-1"};
+  const RecipeFile whole =
+      file_of("config.yaml", to_config_file("quickstart", resolve_config(request).config));
+  EXPECT_EQ(to_text(resolve_config({.files = {whole}, .machine = "abacus-1"}).report), "");
+}
+
 TEST(Resolve, OneOfTwoConfigsIsNotDropped) {
   const RecipeFile a = file_of("a.yaml", to_config_file(kRuled, recipe(kRuled)));
   const RecipeFile b = file_of("b.yaml", to_config_file(kRuled, recipe("quickstart")));
@@ -167,6 +180,60 @@ TEST(Resolve, AnEditOfARuleIsToldOnce) {
   ASSERT_EQ(out.report.rewrites.size(), 2) << to_text(out.report);
   EXPECT_THAT(out.report.rewrites[0].what, HasSubstr("SetMesh -> SetMesh"));
   EXPECT_EQ(out.report.rewrites[1].what, "SetMesh data=3") << "the rule, applied";
+}
+
+// A modifier may change or remove the list that it was read from.
+TEST(Resolve, ARuleMayRewriteTheRules) {
+  const std::string later = ", {class: SetMesh, mesh: \"data=2\"}";
+  for (const std::string& modifier : {
+           R"({class: SetFields, set: {mesh_rules: "[]"}})",
+           R"({class: SetFields, set: {"mesh_rules[0].modifiers": "[]"}})",
+           R"({class: SetFields, set: {"mesh_rules[0].modifiers[0]": SequenceParallel}})",
+           R"({class: SetWhere, select: MeshRule, set: {modifiers: "[]"}})",
+           R"({class: ReplaceClass, replace: SetMesh, with: SequenceParallel})",
+           R"({class: ReplaceClass, replace: Modifier, with: SequenceParallel})",
+           R"({class: Chain, modifiers: [{class: SetFields, set: {mesh_rules: "[]"}},
+              {class: SetWhere, select: Trainer, set: {seed: 3}, "@allow_none": true}]})"}) {
+    const std::string rules = "[{machine: abacus-1, modifiers: [" + modifier + later + "]}]";
+    const ResolveRequest request{
+        .recipe = "quickstart", .edits = {SetField{"mesh_rules", rules}}, .machine = "abacus-1"};
+    const Resolved out = resolve_config(request);
+    EXPECT_EQ(to_text(out.config.mesh), "data=2") << "the rule that was there first: " << modifier;
+    // The same in place, as C++ may call it.
+    Trainer::Config config = recipe("quickstart");
+    set(config, "mesh_rules", rules);
+    Trainer::Config apart = config;
+    apply_mesh_rules(config.mesh_rules, "abacus-1", config);
+    EXPECT_EQ(to_string(config), to_string(out.config)) << modifier;
+    apply_modifier(apart.mesh_rules[0].modifiers[0], "modify[0]", apart);
+    EXPECT_NE(to_string(apart), to_string(recipe("quickstart"))) << modifier;
+  }
+}
+
+TEST(Resolve, AModifierInARuleIsWrittenAsInModify) {
+  const RecipeFile file = file_of("r.yaml",
+                                  "recipe: fuji-test-v1\nset:\n  mesh_rules: [{machine: "
+                                  "\"cpu-.*\", modifiers: [{SetMesh: {mesh: \"fsdp=2\"}}]}]\n");
+  EXPECT_EQ(to_text(resolve_config({.files = {file}, .machine = "cpu-2"}).config.mesh), "fsdp=2");
+}
+
+// A rule that could not be read is not applied: its mistake is told once.
+TEST(Resolve, HalfOfARuleIsNone) {
+  const auto error = [](const std::string& modifiers) {
+    const RecipeFile file =
+        file_of("r.yaml", "set: {mesh_rules: [{machine: cpu-.*, modifiers: " + modifiers + "}]}\n");
+    return error_of([&] {
+      resolve_config({.recipe = "fuji-test-v1", .files = {file}, .machine = "cpu-2"});
+    });
+  };
+  const std::string where = "r.yaml:1: mesh_rules[0].modifiers[0]";
+  EXPECT_THAT(error("[{mesh: fsdp=2}]"),
+              testing::MatchesRegex(where + ": expected a mapping with 'class', got [^\n]*"));
+  EXPECT_THAT(error("[{SetMsh: {mesh: fsdp=2}}]"),
+              testing::MatchesRegex(where + ": no Modifier is called 'SetMsh'; [^\n]*"));
+  EXPECT_THAT(error("[{SetMesh: {meh: fsdp=2}}]"),
+              testing::MatchesRegex(where + ".meh: no such field; [^\n]*"));
+  EXPECT_EQ(error("[null]"), "mesh_rules[0].modifiers[0]: expected a modifier, got none");
 }
 
 TEST(Resolve, RulesThatComeTooLateAreSaid) {

@@ -23,12 +23,14 @@ class DtypePolicy final : public Modifier {
     AXLE_CONFIG(DtypePolicy, params, rules, compute, at)
   };
   /// Throws ConfigError if nothing is to be set.
-  DtypePolicy(const Config& cfg, const Dims&, const Scope&);
-  /// Throws ConfigError if no layer matches, and if the root has no field `compute_dtype`.
+  DtypePolicy(const Config& cfg, const Dims&, const Scope& scope);
+  /// Throws NoMatch if no layer matches, or if a rule matches no parameter; ConfigError if the root
+  /// has no field `compute_dtype`.
   std::vector<Rewrite> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;
+  bool allow_none_;
 };
 
 }  // namespace axle

@@ -83,11 +83,20 @@ StoredCheckpoint::StoredCheckpoint(const fs::path& root, int64_t step)
   }
 }
 
+void StoredCheckpoint::check_sizes() const {
+  for (const DataFile& entry : manifest_.files) {
+    const FileReader file(folder_ / entry.name);
+    check_size(file.path(), entry.bytes, file.size());
+  }
+}
+
 void StoredCheckpoint::read(const TensorSink& sink) const {
+  check_sizes();
   for (size_t i = 0; i < manifest_.files.size(); ++i) read_file(i, &sink);
 }
 
 void StoredCheckpoint::verify() const {
+  check_sizes();
   for (size_t i = 0; i < manifest_.files.size(); ++i) read_file(i, nullptr);
 }
 

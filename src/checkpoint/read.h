@@ -23,7 +23,10 @@ class StoredCheckpoint {
   const Manifest& manifest() const { return manifest_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Reads all data files and passes each tensor to `sink` once its chunks are checked. The
+  /// Checks that each data file is there with the size that the manifest names. Reads no data.
+  /// Throws StorageError naming the first that is missing, too short or too long.
+  void check_sizes() const;
+  /// Calls check_sizes(), then reads all data files and passes each tensor to `sink` once its chunks are checked. The
   /// whole checkpoint is known to be good only after read() has returned. Throws StorageError
   /// naming file and offset.
   void read(const TensorSink& sink) const;

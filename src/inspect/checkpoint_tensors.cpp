@@ -33,18 +33,19 @@ std::string steps_text(const std::vector<int64_t>& steps,
   return join(out, ", ");
 }
 
-// False for a checkpoint of another version or out of reach: it may be whole.
-bool is_manifest_damaged(const std::filesystem::path& root, int64_t step) {
+// Returns what is damaged; "" for a checkpoint of another version or out of reach: it may be whole.
+std::string damage_of(const std::filesystem::path& root, int64_t step, DamageCheck check) {
   try {
-    StoredCheckpoint(root, step);
+    const StoredCheckpoint stored(root, step);
+    check == DamageCheck::kBytes ? stored.verify() : stored.check_sizes();
   } catch (const UnknownVersionError&) {
-    return false;
+    return {};
   } catch (const AccessError&) {
-    return false;
-  } catch (const StorageError&) {
-    return true;
+    return {};
+  } catch (const StorageError& error) {
+    return error.what();
   }
-  return false;
+  return {};
 }
 
 // Returns the newest checkpoint whose bytes are all as they were written, other than `bad`.
@@ -138,12 +139,20 @@ int64_t CheckpointListing::total_bytes() const {
   return sum;
 }
 
-CheckpointListing list_checkpoint(const CheckpointSelection& selection, const Report& report) {
+CheckpointListing list_checkpoint(const CheckpointSelection& selection, DamageCheck check,
+                                  const Report& report) {
   const std::filesystem::path root = checkpoints_of(selection.dir);
   const std::vector<int64_t> steps = checkpoint_steps(root);
   std::vector<int64_t> damaged, rest;
-  for (const int64_t step : steps)
-    (is_manifest_damaged(root, step) ? damaged : rest).push_back(step);
+  std::string newest_damage;
+  for (const int64_t step : steps) {
+    const std::string damage = damage_of(root, step, check);
+    (damage.empty() ? rest : damaged).push_back(step);
+    if (damage.empty()) continue;
+    report(fmt::format("WARNING: damaged checkpoint: {}", damage));
+    newest_damage = damage;
+  }
+  if (!selection.step && rest.empty() && !damaged.empty()) throw StorageError(newest_damage);
   CheckpointSelection taken = selection;
   if (!selection.step && !rest.empty() && rest.back() != steps.back()) {
     taken.step = rest.back();
@@ -163,7 +172,8 @@ std::string to_text(const CheckpointListing& listing) {
                grouped_digits(static_cast<int64_t>(type.num_bytes()))});
   }
   return fmt::format("{}: steps {}\nstep {}\n{}{} {} in {}\n", listing.root.string(),
-                     steps_text(listing.steps, listing.damaged), listing.step, table.text(),
+                     steps_text(listing.steps, listing.damaged),
+                     steps_text({listing.step}, listing.damaged), table.text(),
                      grouped_digits(listing.total_bytes()), plural(listing.total_bytes(), "byte"),
                      counted(static_cast<int64_t>(listing.tensors.size()), "tensor"));
 }

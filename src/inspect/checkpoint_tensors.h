@@ -30,16 +30,23 @@ struct CheckpointSelection {
 struct CheckpointListing {
   std::filesystem::path root;
   std::vector<int64_t> steps;         // of all checkpoints, ascending
-  std::vector<int64_t> damaged = {};  // those of them whose manifest is damaged; only in a list
+  std::vector<int64_t> damaged = {};  // those of them that are damaged; only in a list
   int64_t step = 0;                   // the listed checkpoint
   Tree<Type> tensors;
   int64_t total_bytes() const;
 };
 
-/// Reads and checks the manifests, not the data. Reports it if the newest is damaged and an older
-/// one is listed. Throws ConfigError if there is no such folder, step or tensor; StorageError if
-/// the manifest of the selected step, or every manifest, is damaged.
+/// How a list looks for damage.
+enum class DamageCheck {
+  kSizes,  // reads the manifests, and compares the sizes of the data files
+  kBytes,  // also reads all data and compares their checksums
+};
+/// Lists the tensors of the selected checkpoint, by default of the newest that is not damaged.
+/// Reports each damaged checkpoint with file and offset. Throws ConfigError if there is no such
+/// folder, step or tensor; StorageError if the manifest of the selected step is damaged, or if no
+/// step is selected and every checkpoint is damaged.
 CheckpointListing list_checkpoint(const CheckpointSelection& selection,
+                                  DamageCheck check = DamageCheck::kSizes,
                                   const Report& report = report_to_stderr);
 std::string to_text(const CheckpointListing& listing);
 /// {steps, damaged, step, tensors: {name: {shape, dtype, bytes}}, total_bytes}; dtypes as NumPy

@@ -65,7 +65,7 @@ TEST(ReplaceClass, AClassThatIsNotThereIsAnErrorUnlessAllowed) {
   const Child<Modifier> modifier = ReplaceClass::Config{.replace = "LayerNorm", .with = "RMSNorm"};
   TinyRoot root;
   EXPECT_THAT(error_of([&] { apply_modifier(modifier, "modify[0]", root); }),
-              testing::StartsWith("LayerNorm: expected at least one match at '**', got none"));
+              ::testing::StartsWith("LayerNorm: expected at least one match at '**', got none"));
   Child<Modifier> allowed = modifier;
   allowed.options.allow_none = true;
   EXPECT_TRUE(apply_modifier(allowed, "modify[0]", root).at(0).report.unchanged.empty());

@@ -1,20 +1,33 @@
 // axle checkpoint ls DIR: the checkpoints of a run, and the tensors of one of them.
+#include <CLI/CLI.hpp>
+
 #include "cli/arguments/checkpoint_arguments.h"
 #include "cli/verb.h"
 
 namespace axle::cli {
+namespace {
 
-const Verb<CheckpointArguments> checkpoint_ls({
+struct LsOptions {
+  CheckpointArguments checkpoint;
+  bool verify = false;
+};
+
+}  // namespace
+
+const Verb<LsOptions> checkpoint_ls({
     .name = "checkpoint ls",
     .help = "List the checkpoints of a folder and the tensors of one: shape, dtype, bytes",
     .add =
-        [](CLI::App& app, CheckpointArguments& checkpoint, Output& out) {
-          checkpoint.add_to(app);
+        [](CLI::App& app, LsOptions& options, Output& out) {
+          options.checkpoint.add_to(app);
+          app.add_flag("--verify", options.verify,
+                       "Read all data and compare their checksums (default: only their sizes)");
           out.add_json_flag(app);
         },
     .run =
-        [](const CheckpointArguments& checkpoint, Output& out) {
-          out.report(list_checkpoint(checkpoint.selection()));
+        [](const LsOptions& options, Output& out) {
+          const auto check = options.verify ? DamageCheck::kBytes : DamageCheck::kSizes;
+          out.report(list_checkpoint(options.checkpoint.selection(), check));
           return ExitCode::kOk;
         },
 });

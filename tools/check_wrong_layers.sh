@@ -4,6 +4,8 @@
 #
 #   // compile: TEXT    the program must not build, and the build must print TEXT
 #   // start: TEXT      the program must build; it must not start, and must print TEXT
+#   // run: FLAGS       the program must build and start; `train` with these flags must end with the exit code 2
+#   // prints: TEXT     ... and must print TEXT
 #
 #   check_wrong_layers.sh BUILD    a ctest test
 set -eu
@@ -16,6 +18,9 @@ rm -rf "$prefix"
 cmake --install "$build" --prefix "$prefix" > /dev/null
 cmake -S "$root/examples/wrong_layers" -B "$out" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > /dev/null
 
+# A model for the interpreter.
+small="--set model.decoder.model_dim=8 --set model.decoder.layers.num_layers=1 --set input.seq_len=8
+  --set input.batch_size=2 --set evalers={}"
 faults=0
 fault() {
   echo "$name: $1"
@@ -37,8 +42,18 @@ for source in "$root"/examples/wrong_layers/*.cpp; do
     fault "expected a program, got an error of the build"
     cat "$out/$name.log"
   else
-    if "$out/$name" config list > "$out/$name.log" 2>&1; then fault "expected an error at the start, got none"; fi
-    find_texts start
+    flags=$(sed -n 's|^// run: ||p' "$source")
+    if [ -n "$flags" ]; then
+      # shellcheck disable=SC2086 # a list of flags
+      status=0
+      "$out/$name" train quickstart --data synthetic --backend interpreter --steps 1 --dir "$out/$name.run" $small $flags \
+        > "$out/$name.log" 2>&1 || status=$?
+      [ "$status" = 2 ] || fault "expected the exit code 2, got $status"
+      find_texts prints
+    else
+      if "$out/$name" config list > "$out/$name.log" 2>&1; then fault "expected an error at the start, got none"; fi
+      find_texts start
+    fi
   fi
 done
 echo "wrong layers: $faults faults"

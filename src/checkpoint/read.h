@@ -26,9 +26,9 @@ class StoredCheckpoint {
   /// Checks that each data file is there with the size that the manifest names. Reads no data.
   /// Throws StorageError naming the first that is missing, too short or too long.
   void check_sizes() const;
-  /// Calls check_sizes(), then reads all data files and passes each tensor to `sink` once its chunks are checked. The
-  /// whole checkpoint is known to be good only after read() has returned. Throws StorageError
-  /// naming file and offset.
+  /// Calls check_sizes(), then reads all data files and passes each tensor to `sink` once its
+  /// chunks are checked. The whole checkpoint is known to be good only after read() has returned.
+  /// Throws StorageError naming file and offset.
   void read(const TensorSink& sink) const;
   /// Checks all data files like read(), without making the tensors.
   void verify() const;

@@ -99,7 +99,7 @@ CommandLine::CommandLine(Output& out)
     for (const std::string_view word : split(verb.name, ' ')) app = add(std::string(word), *app);
     app->description(std::string(verb.help));
     runs_[app] = verb.add(*app, out);
-    refuse_empty_paths(*app);
+    refuse_bad_paths(*app);
   }
   for (CLI::App* app : app_.get_subcommands({})) {
     if (!runs_.contains(app)) app->description("Verbs: " + join(verbs_below(*app), ", "));

@@ -1,5 +1,6 @@
 #include "cli/run_cli.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "cli/command_line.h"
+#include "config/class_call.h"
 #include "io/temporary_file.h"
 
 namespace axle {
@@ -55,9 +57,18 @@ int fail(std::string message, ExitCode code) {
   return static_cast<int>(code);
 }
 
+int fail_internal(std::string_view what) {
+  if (const auto call = failed_call()) {
+    return fail(fmt::format("{}: the call of {} ended with an exception: {}; look for the mistake "
+                            "in this class",
+                            call->where, call->class_name, what),
+                ExitCode::kUser);
+  }
+  return fail(fmt::format("{} (a bug of Axle)", what), ExitCode::kInternal);
+}
+
 int fail_internal(const std::exception& error) {
-  return fail(std::string("internal error: ") + error.what() + " (a bug of Axle)",
-              ExitCode::kInternal);
+  return fail_internal(std::string("internal error: ") + error.what());
 }
 
 }  // namespace
@@ -71,7 +82,7 @@ int run_cli(int argc, char** argv) {
     out.flush();
     return static_cast<int>(code);
   } catch (const InternalError& error) {
-    return fail(std::string(error.what()) + " (a bug of Axle)", error.code());
+    return fail_internal(std::string_view(error.what()));
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {

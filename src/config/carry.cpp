@@ -51,8 +51,8 @@ bool copy_value(const Slot& from, const Slot& to) {
 }
 
 bool is_named(const std::string& field, std::span<const std::string> set_fields) {
-  return std::ranges::any_of(
-      set_fields, [&](const std::string& path) { return first_name(path) == field; });
+  return std::ranges::any_of(set_fields,
+                             [&](const std::string& path) { return first_name(path) == field; });
 }
 
 Carried carry_fields(const AnyConfig& from, const AnyConfig& to,

@@ -40,6 +40,10 @@ class Construction {
   /// Returns how often note() was called: a module is sound if its construction leaves the number
   /// as it is.
   size_t num_noted() const { return num_noted_; }
+  /// From now on, a module that noted a mistake and could still be built stays as a part of the
+  /// tree: what it declares can be read, such as the names of its parameters.
+  void keep_unsound() { keeps_unsound_ = true; }
+  bool keeps_unsound() const { return keeps_unsound_; }
   /// Throws one ConfigError with all lines, if there are any.
   void throw_any() const { mistakes_.throw_any(); }
 
@@ -47,6 +51,7 @@ class Construction {
   Mistakes mistakes_;
   size_t num_noted_ = 0;
   bool has_inherited_ = false;
+  bool keeps_unsound_ = false;
 };
 
 /// For constructors: the same with the construction of `scope`, so that what follows is checked

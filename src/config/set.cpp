@@ -47,8 +47,8 @@ std::string flow_text(const Document& d) {
 
 // True for {Name: {field: value}}, as the section `modify:` has it. Names of fields are small.
 bool is_named_class(const Document& d) {
-  return d.is_object() && d.size() == 1 && !d.begin().key().empty() &&
-         d.begin().key()[0] >= 'A' && d.begin().key()[0] <= 'Z';
+  return d.is_object() && d.size() == 1 && !d.begin().key().empty() && d.begin().key()[0] >= 'A' &&
+         d.begin().key()[0] <= 'Z';
 }
 
 // Returns {class: Name, field: value}.

@@ -223,7 +223,7 @@ TEST(Set, ANameMayStandBeforeTheFields) {
   EXPECT_EQ(cfg.output_norm->get_if<Twice>()->inner.get_if<Shift>()->by, 2);
   EXPECT_THAT(error_of(cfg, "norm", "{Shfit: {by: 2}}"), HasSubstr("did you mean 'Shift'"));
   EXPECT_THAT(error_of(cfg, "norm", "{Shift: 2}"),
-              HasSubstr("model.norm.Shift: expected a mapping of fields, got 2"));
+              HasSubstr("model.norm.Shift: expected a mapping of fields, got \"2\""));
   EXPECT_THAT(error_of(cfg, "norm", "{Shift: {bye: 2}}"), HasSubstr("model.norm.bye"));
 }
 

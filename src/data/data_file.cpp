@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text/file_format.h"
 #include "io/file.h"
+#include "io/user_path.h"
 
 namespace axle {
 namespace {
@@ -13,10 +15,16 @@ constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
 }  // namespace
 
-std::string read_data_file(const std::string& path, std::string_view field) {
-  if (!path_exists(path))
-    throw DataError(fmt::format("{}: expected a file, got nothing there; set {}", path, field));
-  return storage_error_as<DataError>([&] { return read_file(path, kMaxBytes); });
+std::string read_data_file(const std::string& path, std::string_view field,
+                           std::string_view expected) {
+  const std::filesystem::path file = path_of_text(path);
+  if (!path_exists(file)) {
+    throw DataError(
+        fmt::format("{}: expected a file, got {}; set {}", path, nothing_at(file), field));
+  }
+  std::string bytes = storage_error_as<DataError>([&] { return read_file(file, kMaxBytes); });
+  check_format<DataError>(path, expected, expected, bytes);
+  return bytes;
 }
 
 }  // namespace axle

@@ -7,7 +7,9 @@
 namespace axle {
 
 /// Returns the bytes of the file. Throws DataError naming the file and `field`, the config path to
-/// set, if it is missing; also if it can't be read or is too large for a vocabulary.
-std::string read_data_file(const std::string& path, std::string_view field);
+/// set, if it is missing; also if it can't be read, is too large for a vocabulary, or is of a known
+/// format (base/text/file_format.h) other than `expected`, such as "a SentencePiece model".
+std::string read_data_file(const std::string& path, std::string_view field,
+                           std::string_view expected);
 
 }  // namespace axle

@@ -19,9 +19,11 @@ struct Document {
 struct Skipped {
   int64_t count = 0;
   std::map<std::string, int64_t> reasons = {};  // "not UTF-8" -> number of documents
-  std::vector<std::string> messages = {};       // messages of the first hundred documents
+  /// The first names of each reason: of files, or "file:line" of documents.
+  std::map<std::string, std::vector<std::string>> names = {};
+  std::vector<std::string> messages = {};  // messages of the first hundred documents
 };
-/// Writes "3 skipped (2 not *.txt, 1 not UTF-8)"; "" if nothing was skipped.
+/// Writes "3 skipped (2 not *.txt: a.md, b.csv; 1 not UTF-8: c.txt)"; "" if nothing was skipped.
 std::string to_text(const Skipped& skipped);
 
 /// A fixed sequence of documents: the same files give the same documents in the same order.

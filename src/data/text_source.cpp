@@ -1,6 +1,7 @@
 #include "data/text_source.h"
 
 #include <fmt/format.h>
+#include <glob.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,12 +10,14 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/register.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 
 namespace axle {
 namespace {
@@ -38,22 +41,6 @@ std::string_view without_line_end(std::string_view line) {
   return line;
 }
 
-struct Format {
-  std::string_view begin;
-  std::string_view name;
-};
-constexpr Format kFormats[] = {{"\x1f\x8b", "gzip"},
-                               {"\x28\xb5\x2f\xfd", "zstd"},
-                               {"BZh9", "bzip2"},
-                               {"\xfd\x37zXZ", "xz"},
-                               {"PK\x03\x04", "a zip archive"},
-                               {"PAR1", "Parquet"},
-                               {"ARROW1", "Arrow"},
-                               {"%PDF-", "PDF"},
-                               {"\x7f\x45LF", "a program"},
-                               {"\xff\xfe", "UTF-16"},
-                               {"\xfe\xff", "UTF-16"}};
-
 bool is_json_object(std::string_view line) {
   if (!line.starts_with('{')) return false;
   try {
@@ -65,9 +52,10 @@ bool is_json_object(std::string_view line) {
 
 // Returns the format of a file that is not text for people; "" if it may be such text.
 std::string_view other_format(const std::string& path, std::string_view bytes) {
-  for (const Format& format : kFormats) {
-    if (bytes.starts_with(format.begin)) return format.name;
-  }
+  const FileFormat* const format = recognized_format(bytes.substr(0, kFormatHeadBytes));
+  // People also learn from the texts of pages and tables. A pointer is no such text.
+  if (format && (!format->is_text || format->name.find("pointer") != format->name.npos))
+    return format->name;
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
   if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return "JSON";
   // One line of JSON may begin a text. Two of them, or a file with nothing else, are a data set.
@@ -106,35 +94,59 @@ int64_t total_bytes(const std::vector<std::string>& paths) {
 
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;  // a missing path is not an error here
-  return a == b || std::filesystem::equivalent(a, b, error);
+  return a == b || std::filesystem::equivalent(path_of_text(a), path_of_text(b), error);
+}
+
+std::vector<std::string> named_texts(const std::string& path, std::string_view field) {
+  const std::filesystem::path there = path_of_text(path);
+  if (path_exists(there)) return {there.string()};
+  std::vector<std::string> out;
+  if (path.find_first_of("*?[") != path.npos) {
+    glob_t found = {};
+    if (::glob(there.c_str(), GLOB_ERR, nullptr, &found) == 0)
+      out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+  }
+  if (!out.empty()) return out;
+  throw DataError(
+      fmt::format("{}: expected a text file or a folder of them, got {}; set {} or --data", path,
+                  nothing_at(there), field));
 }
 
 TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
     : unit_(cfg.unit),
       on_error_(cfg.on_error),
       policy_path_(fmt::format("{}.on_error", scope.path)) {
+  const std::string field = fmt::format("{}.path", scope.path);
+  std::vector<std::string> named = named_texts(cfg.path.get(), field);
+  for (size_t i = 0; i < cfg.more_paths.size(); ++i) {
+    for (std::string& path :
+         named_texts(cfg.more_paths[i], fmt::format("{}.more_paths[{}]", scope.path, i)))
+      named.push_back(std::move(path));
+  }
+  const bool is_one = named.size() == 1;
+  is_only_document_ = is_one && unit_ == DocumentUnit::kFile && !directory_exists(named[0]);
+  for (const std::string& path : named) add_named(path);
   const std::string& path = cfg.path.get();
-  if (!path_exists(path)) {
-    throw DataError(fmt::format(
-        "{}: expected a text file or a folder of them, got nothing there; set {}.path or --data",
-        path, scope.path));
-  }
-  is_only_document_ = unit_ == DocumentUnit::kFile && !directory_exists(path);
-  std::error_code error;
-  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
-  if (directory_exists(path)) {
-    seen_.insert(canonical);
-    add_folder(path, canonical);
-  } else {
-    paths_.push_back(path);
-  }
   check_host_allocation(path, "its text", total_bytes(paths_));
   for (const std::string& file : paths_) read(file);
   if (documents_.empty()) {
-    throw DataError(fmt::format("{}: expected text{}, got no document{}{}", path,
-                                directory_exists(path) ? " in *.txt files" : "",
-                                skipped_.count > 0 ? "; " : "", to_text(skipped_)));
+    const bool has_folder =
+        std::ranges::any_of(named, [](const std::string& name) { return directory_exists(name); });
+    throw DataError(fmt::format(
+        "{}: expected text{}, got no document{}{}", is_one ? path : join(named, ", "),
+        has_folder ? " in *.txt files" : "", skipped_.count > 0 ? "; " : "", to_text(skipped_)));
   }
+}
+
+void TextSource::add_named(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
+  if (!error && !seen_.insert(canonical).second) return skip("named or linked before", path);
+  if (directory_exists(path))
+    add_folder(path, canonical);
+  else
+    paths_.push_back(path);
 }
 
 void TextSource::add_folder(const std::filesystem::path& folder,
@@ -143,7 +155,7 @@ void TextSource::add_folder(const std::filesystem::path& folder,
   try {
     entries = list_directory(folder);
   } catch (const StorageError& error) {
-    return refuse("not readable", error.what());
+    return refuse("not readable", folder.string(), error.what());
   }
   for (const auto& entry : entries) {
     std::error_code error;
@@ -151,10 +163,12 @@ void TextSource::add_folder(const std::filesystem::path& folder,
     const auto end =
         is_link ? std::filesystem::canonical(entry, error) : canonical / entry.filename();
     if (error == std::errc::permission_denied)
-      refuse("not readable", fmt::format("{}: cannot read: {}", entry.string(), error.message()));
+      refuse("not readable", entry.string(),
+             fmt::format("{}: cannot read: {}", entry.string(), error.message()));
     else if (error)
-      refuse("links to nothing", fmt::format("{}: expected a file, got a link to nothing ({})",
-                                             entry.string(), error.message()));
+      refuse("links to nothing", entry.string(),
+             fmt::format("{}: expected a file, got a link to nothing ({})", entry.string(),
+                         error.message()));
     else
       add_entry(entry, end);
   }
@@ -163,8 +177,8 @@ void TextSource::add_folder(const std::filesystem::path& folder,
 void TextSource::add_entry(const std::filesystem::path& path,
                            const std::filesystem::path& canonical) {
   const bool is_folder = directory_exists(path);
-  if (!is_folder && path.extension() != ".txt") return skip("not *.txt");
-  if (!seen_.insert(canonical).second) return skip("reached again by links");
+  if (!is_folder && path.extension() != ".txt") return skip("not *.txt", path.string());
+  if (!seen_.insert(canonical).second) return skip("named or linked before", path.string());
   if (is_folder)
     add_folder(path, canonical);
   else
@@ -188,15 +202,15 @@ void TextSource::read(const std::string& path) {
   try {
     files_.push_back(bytes_of(path));
   } catch (const StorageError& error) {
-    return refuse("not readable", error.what());
+    return refuse("not readable", path, error.what());
   }
   std::string_view text = files_.back();
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const size_t before = documents_.size();
   if (is_blank(text)) {
-    refuse("empty", fmt::format("{}: expected text, got an empty file", path));
+    refuse("empty", path, fmt::format("{}: expected text, got an empty file", path));
   } else if (const std::string_view format = other_format(path, text); !format.empty()) {
-    refuse(std::string(format),
+    refuse(std::string(format), path,
            fmt::format("{}: expected plain UTF-8 text, got {}; only plain text is supported, so "
                        "write the texts into *.txt files",
                        path, format));
@@ -242,21 +256,27 @@ void TextSource::add_document(const std::string& path, int64_t line, std::string
   const bool is_nul = text[*bad] == '\0';
   refuse(
       is_nul ? "with NUL bytes" : "not UTF-8",
+      fmt::format("{}:{}", path, line + std::ranges::count(before, '\n')),
       fmt::format("{}:{}: {} at byte {}", path, line + std::ranges::count(before, '\n'),
                   is_nul ? "a NUL, which is no text," : "not valid UTF-8", *bad - line_begin + 1));
 }
 
-void TextSource::skip(const std::string& reason) {
+void TextSource::skip(const std::string& reason, const std::string& name) {
+  constexpr size_t kMaxNames = 3;
   ++skipped_.count;
   ++skipped_.reasons[reason];
+  std::vector<std::string>& names = skipped_.names[reason];
+  if (names.size() < kMaxNames)
+    names.push_back(printable(std::filesystem::path(name).filename().string()));
 }
 
-void TextSource::refuse(const std::string& reason, const std::string& message) {
+void TextSource::refuse(const std::string& reason, const std::string& name,
+                        const std::string& message) {
   if (on_error_ == OnError::kFail)
     throw DataError(is_only_document_
                         ? message
                         : fmt::format("{}; --set {}=skip leaves it out", message, policy_path_));
-  skip(reason);
+  skip(reason, name);
   if (skipped_.messages.size() < kMaxMessages) {
     skipped_.messages.push_back(
         fmt::format("{}; skipped ({} = skip, {} so far)", message, policy_path_, skipped_.count));

@@ -29,10 +29,15 @@ constexpr auto texts_of(OnError) {
 /// True if two paths, possibly spelled differently, name the same file.
 bool is_same_file(const std::string& a, const std::string& b);
 
-/// Reads a UTF-8 text file, or all *.txt files in a folder and its subfolders in the order of their
-/// paths. Counts other files as skipped, and also files that links lead to a second time. All text
-/// is read into memory at construction: later changes of a file have no effect. Throws Error with
-/// kDoesNotFit before it reads if the host lacks the memory.
+/// Returns the files and folders that a path of a config names: itself, or all that match it if it
+/// is a pattern such as "corpus/*.txt", in the order of their names. Throws DataError, with `field`
+/// to set, if there is nothing.
+std::vector<std::string> named_texts(const std::string& path, std::string_view field);
+
+/// Reads UTF-8 text files, and all *.txt files in folders and their subfolders in the order of
+/// their paths. Counts other files as skipped, and also files that are named or linked a second
+/// time. All text is read into memory at construction: later changes of a file have no effect.
+/// Throws Error with kDoesNotFit before it reads if the host lacks the memory.
 ///
 /// A byte order mark is dropped; line ends stay as they are. Throws DataError with file, line and
 /// byte (counted within the line, from 1) for text that is missing, unreadable, empty, not UTF-8 or
@@ -40,14 +45,16 @@ bool is_same_file(const std::string& a, const std::string& b);
 class TextSource final : public Source {
  public:
   struct Config {
-    /// The text file, or a folder of text files.
+    /// The text file, a folder of text files, or a pattern of their names: "corpus/*.txt".
     Required<std::string> path = REQUIRED;
+    /// More files, folders and patterns, read after `path` in this order.
+    std::vector<std::string> more_paths = {};
     /// One document is a file, a paragraph (ended by blank lines) or a line that is not blank.
     DocumentUnit unit = DocumentUnit::kFile;
     /// What a bad document does: `fail` ends the program, `skip` leaves the document out and counts
     /// it.
     OnError on_error = OnError::kFail;
-    AXLE_CONFIG(TextSource, path, unit, on_error)
+    AXLE_CONFIG(TextSource, path, more_paths, unit, on_error)
   };
   TextSource(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -56,14 +63,15 @@ class TextSource final : public Source {
   int64_t num_files() const override { return static_cast<int64_t>(files_.size()); }
 
  private:
+  void add_named(const std::string& path);
   void add_folder(const std::filesystem::path& folder, const std::filesystem::path& canonical);
   void add_entry(const std::filesystem::path& path, const std::filesystem::path& canonical);
   std::string bytes_of(const std::string& path) const;
   void read(const std::string& path);
   void add_documents(const std::string& path, std::string_view text);
   void add_document(const std::string& path, int64_t line, std::string_view text);
-  void skip(const std::string& reason);
-  void refuse(const std::string& reason, const std::string& message);
+  void skip(const std::string& reason, const std::string& name);
+  void refuse(const std::string& reason, const std::string& name, const std::string& message);
 
   DocumentUnit unit_;
   OnError on_error_;

@@ -8,6 +8,7 @@
 
 #include "config/fields/child.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "testing/error_of.h"
 #include "testing/error_of_unprivileged.h"
 #include "testing/peak_memory.h"
@@ -132,9 +133,17 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
   EXPECT_THAT(message("a.json", "[1]"), got("JSON"));
   EXPECT_THAT(message("lines.txt", "\n" + lines), got("JSON"));
+  EXPECT_THAT(
+      message("pointer.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
+      got("a git-LFS pointer"));
+  EXPECT_THAT(message("a.gguf", "GGUF\3"), got("a GGUF file"));
+  EXPECT_EQ(message("page.txt", "<!DOCTYPE html>\n<p>text</p>\n"), "no error");
+  std::filesystem::remove(dir_ / "page.txt");
+  std::filesystem::remove(dir_ / "pointer.txt");
+  std::filesystem::remove(dir_ / "a.gguf");
   EXPECT_THAT(message("a.gz", "\x1f\x8b\x08 and so on"), got("gzip"));
   EXPECT_THAT(message("a.parquet", "PAR1..."), got("Parquet"));
-  EXPECT_THAT(message("a.zip", "PK\x03\x04..."), got("a zip archive"));
+  EXPECT_THAT(message("a.zip", "PK\x03\x04..."), got("a zip archive, as of PyTorch or NumPy"));
   EXPECT_THAT(message("wide.txt", std::string("\xff\xfe"
                                               "a\0b\0",
                                               6)),
@@ -149,7 +158,59 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   const auto source = build_source({.path = dir_.path().string(), .on_error = OnError::kSkip});
   EXPECT_EQ(source->num_files(), 1);
   EXPECT_EQ(to_text(source->skipped()),
-            "8 skipped (1 JSON, 1 UTF-16, 5 not *.txt, 1 with NUL bytes)");
+            "8 skipped (1 JSON: lines.txt; 1 UTF-16: wide.txt; 5 not *.txt: a.gz, a.json, a.jsonl, "
+            "...; 1 with NUL bytes: nul.txt:2)");
+}
+
+TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
+  make_directories(dir_ / "c");
+  for (const char* name : {"a.txt", "b.txt", "c/z.txt", "c/y.txt", "[x].txt"})
+    replace_file(dir_ / name, name);
+  replace_file(dir_ / "b.md", "b.md");
+  const auto read = [&](const std::string& path, std::vector<std::string> more = {}) {
+    for (std::string& one : more) one = dir_ / one;
+    return texts(*build({.path = dir_ / path, .more_paths = std::move(more)}));
+  };
+  EXPECT_THAT(read("b.txt", {"a.txt"}), ElementsAre("b.txt", "a.txt"));
+  EXPECT_THAT(read("c", {"a.txt"}), ElementsAre("c/y.txt", "c/z.txt", "a.txt"));
+  EXPECT_THAT(read("*.txt"), ElementsAre("[x].txt", "a.txt", "b.txt"));
+  EXPECT_THAT(read("b.*"), ElementsAre("b.md", "b.txt")) << "a pattern names its files itself";
+  EXPECT_THAT(read("?.txt", {"[c]/*"}), ElementsAre("a.txt", "b.txt", "c/y.txt", "c/z.txt"));
+  EXPECT_THAT(read("[x].txt"), ElementsAre("[x].txt")) << "a file of this very name";
+  EXPECT_THAT(read("b.txt", {"*.txt"}), ElementsAre("b.txt", "[x].txt", "a.txt")) << "b.txt once";
+  EXPECT_THAT(error_of<DataError>([&] { read("*.text"); }), HasSubstr("*.text: expected a text"));
+  EXPECT_THAT(error_of<DataError>([&] { read("a.txt", {"none.txt"}); }),
+              HasSubstr("none.txt: expected a text file or a folder of them, got nothing there; "
+                        "set input.source.more_paths[0] or --data"));
+}
+
+TEST_F(TextSourceTest, APathThatIsNoUtf8HasAText) {
+  const std::string name = "a\xff\\\xc3\xa9.txt";
+  replace_file(dir_ / name, "text");
+  const std::string text = text_of_path(dir_ / name);
+  EXPECT_THAT(text, ::testing::EndsWith("/a\\xff\\x5c\xc3\xa9.txt"));
+  EXPECT_EQ(path_of_text(text), dir_ / name);
+  EXPECT_THAT(texts(*build({.path = text})), ElementsAre("text"));
+  // A name that looks like such a text is itself, if there is such a file.
+  EXPECT_EQ(text_of_path("a\\xff"), "a\\xff");
+  replace_file(dir_ / "a\\xff", "text");
+  EXPECT_EQ(path_of_text(dir_ / "a\\xff"), dir_ / "a\\xff");
+  EXPECT_EQ(path_of_text(dir_ / "b\\x41\\xf"), dir_ / "b\\x41\\xf");
+}
+
+TEST_F(TextSourceTest, WhatMayNotBeLookedAtIsNotCalledNothing) {
+  const std::string folder = dir_ / "closed";
+  make_directories(folder);
+  replace_file(folder + "/x.txt", "text");
+  std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(folder, std::filesystem::perms::none);
+  for (const std::string& path : {folder, folder + "/x.txt", folder + "/*.txt"}) {
+    EXPECT_THAT(error_of_unprivileged<DataError>([&] { build({.path = path}); }),
+                ::testing::AllOf(HasSubstr("Permission denied"),
+                                 ::testing::Not(HasSubstr("nothing there"))))
+        << path;
+  }
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
 }
 
 // Sparse files: they have a size but no data. The test fails if they are read.
@@ -206,7 +267,7 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
   fs::create_symlink(dir_ / "a/one.txt", dir_ / "z.txt");
   const auto source = build_source({.path = dir_.path().string()});
   EXPECT_THAT(texts(*source), ElementsAre("two", "one"));
-  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 reached again by links)");
+  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 named or linked before: top, copy, z.txt)");
 
   fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
   EXPECT_THAT(error_of<DataError>([&] { build_source({.path = dir_.path().string()}); }),

@@ -13,8 +13,10 @@
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
 #include "recipes/resolve/check_recipe.h"
+#include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/evaluation/evaler.h"
+#include "train/evaluation/evaler_inputs.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -37,8 +39,9 @@ void stand_in(Child<Input>& input) {
 
 class Check {
  public:
-  Check(const Trainer::Config& config, std::optional<int64_t> num_devices)
-      : config_(config), num_devices_(num_devices) {}
+  Check(const Trainer::Config& config, std::optional<int64_t> num_devices,
+        const std::optional<HostMemory>& host)
+      : config_(config), num_devices_(num_devices), host_(host) {}
 
   std::vector<std::string> run() {
     attempt([&] { check_recipe(config_); });
@@ -50,6 +53,8 @@ class Check {
     const bool tokenizers_fit = model_ && check_tokenizers();
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
     const bool rest_is_good = is_sound(config_);
+    if (inputs_are_good && tokenizers_fit && rest_is_good) check_data();
+    if (model_ && learner_is_good && rest_is_good) check_memory();
     if (inputs_are_good && tokenizers_fit && learner_is_good && mesh_is_good && rest_is_good)
       check_programs();
     return mistakes_.take();
@@ -104,17 +109,25 @@ class Check {
       fn(fmt::format("evalers.{}.input", name), evaler.input);
   }
 
-  // Checks that the paths of texts exist. Does not read the texts.
+  // Checks that the paths of texts exist; check_data() reads the texts.
   bool check_inputs() {
     bool good = true;
     for_each_input([&](const std::string& path, const Child<Input>& input) {
       const auto* text = input.get_if<TextInput>();
       const auto* source = text ? text->source.get_if<TextSource>() : nullptr;
-      if (!source || !source->path.has_value() || path_exists(source->path.get())) return;
-      good &= attempt([&] {
-        throw DataError(fmt::format("{}.source.path: expected a file or folder, got nothing at {}",
-                                    path, source->path.get()));
-      });
+      if (!source || !source->path.has_value()) return;
+      std::vector<std::string> paths = {source->path.get()};
+      paths.insert(paths.end(), source->more_paths.begin(), source->more_paths.end());
+      for (const std::string& one : paths) {
+        good &= attempt([&] {
+          try {
+            named_texts(one, path);
+          } catch (const DataError&) {
+            throw DataError(fmt::format(
+                "{}.source.path: expected a file or folder, got nothing at {}", path, one));
+          }
+        });
+      }
     });
     return good;
   }
@@ -134,15 +147,37 @@ class Check {
     axle::check_vocabulary(*tokenizer, model_->vocab_size(), path);
   }
 
+  // Opens the inputs as a run does: their texts are read and encoded.
+  void check_data() {
+    Trainer::Config complete = config_;
+    if (!attempt([&] { complete_evaler_inputs(complete); })) return;
+    const Input::Dims dims{.vocab_size = model_->vocab_size(),
+                           .seed = static_cast<uint64_t>(config_.seed)};
+    attempt([&] { complete.input.build(dims, Scope{.path = "input"}); });
+    for (const auto& [name, evaler] : complete.evalers) {
+      const std::string path = fmt::format("evalers.{}.input", name);
+      attempt([&] { evaler.input.build(dims, Scope{.path = path}); });
+    }
+  }
+
+  // A run on the host's own devices, which is the default, holds its state there.
+  void check_memory() {
+    if (!host_) return;
+    attempt([&] {
+      check_host_memory(state_needs(train_state(*model_, *learner_), {}, "cpu"), *host_);
+    });
+  }
+
   void build_model() { model_ = config_.model.build({}, Scope{.path = "model"}); }
   void build_learner() {
     // If the run's length is itself a mistake, schedules that depend on it get a valid length.
     constexpr int64_t kLong = int64_t{1} << 30;
     const auto& steps = config_.max_steps;
     const bool is_known = steps.has_value() && *steps > 0;
-    config_.learner.build({.params = model_ ? model_->param_specs() : Tree<ParamSpec>(),
-                           .run_steps = is_known ? int64_t{*steps} : kLong},
-                          Scope{.path = "learner"});
+    learner_ = config_.learner.build(
+        {.params = model_ ? model_->param_specs() : declared_params(config_.model),
+         .run_steps = is_known ? int64_t{*steps} : kLong},
+        Scope{.path = "learner"});
   }
 
   void check_programs() {
@@ -159,16 +194,19 @@ class Check {
 
   const Trainer::Config& config_;
   std::optional<int64_t> num_devices_;
+  const std::optional<HostMemory>& host_;
   Mistakes mistakes_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<Learner> learner_;
   Mesh mesh_;
 };
 
 }  // namespace
 
 std::vector<std::string> config_problems(const Trainer::Config& config,
-                                         std::optional<int64_t> num_devices) {
-  return Check(config, num_devices).run();
+                                         std::optional<int64_t> num_devices,
+                                         const std::optional<HostMemory>& host) {
+  return Check(config, num_devices, host).run();
 }
 
 }  // namespace axle

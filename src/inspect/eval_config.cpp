@@ -93,7 +93,7 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
 
 }  // namespace
 
-Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
+Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
                             const std::vector<Edit>& edits) {
   Json document = config.document;
   document.erase("evalers");  // they would have to agree with the input
@@ -111,13 +111,13 @@ Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
   }
   out.report.rewrites = apply_edits(inputs, out.config);
   take_whole_text(out.config);
-  const bool synthetic = data == kSyntheticData;
+  const bool synthetic = data.data == kSyntheticData;
   if (!synthetic) {
     Trainer::Config edited = with_unset_paths(out.config);
     apply_edits(later, edited);
     check_takes_effect(later, std::move(edited));
   }
-  later.insert(synthetic ? later.begin() : later.end(), UseData{data});
+  later.insert(synthetic ? later.begin() : later.end(), data);
   std::ranges::move(apply_edits(later, out.config), std::back_inserter(out.report.rewrites));
   complete_synthetic(out.config);
   return out;

@@ -13,7 +13,7 @@ namespace axle {
 /// The run's compiler options are dropped, because they belong to its device; options that the
 /// edits set are kept. Throws ConfigError for an edit without effect: of a field that an evaluation
 /// does not read, or that `data` decides.
-Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
+Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
                             const std::vector<Edit>& edits);
 
 }  // namespace axle

@@ -32,10 +32,15 @@ Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& r
   return out;
 }
 
+UseData use_of(const std::vector<std::string>& data) {
+  AXLE_CHECK(!data.empty(), "an evaluation needs data");
+  return {.data = data[0], .more = {data.begin() + 1, data.end()}};
+}
+
 // All that an evaluation needs besides the checkpoint's numbers, made from the checkpoint's config.
 struct Evaluation {
   Evaluation(const EvalRunOptions& options, const ModelConfig& trained)
-      : resolved(resolve_evaluation(trained, options.data, options.edits)) {
+      : resolved(resolve_evaluation(trained, use_of(options.data), options.edits)) {
     const Trainer::Config& config = resolved.config;
     check_complete(config.model, "model");
     check_complete(config.input, "input");
@@ -81,7 +86,7 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
                                  .cache_dir = options.compile_cache});
   check_program_memory({"the evaluation", executable.get()}, program.mesh.num_devices(),
                        runtime->topology().platform);
-  return {saved.step, options.data,
+  return {saved.step, join(options.data, ", "),
           evaluate_input(*input, *executable, program, *runtime, parameters).value(),
           input->facts(), resolved.report};
 }

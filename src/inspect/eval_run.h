@@ -17,8 +17,8 @@ namespace axle {
 struct EvalRunOptions {
   /// Folder of a run or of an import, with config.yaml and checkpoints.
   std::filesystem::path dir;
-  /// A file or folder of text, or "synthetic".
-  std::string data;
+  /// Files and folders of text, in order, or "synthetic".
+  std::vector<std::string> data;
   /// Edits of the run's config. Without edits, the input reads all of the text once. Fields that an
   /// evaluation does not read are refused.
   std::vector<Edit> edits = {};

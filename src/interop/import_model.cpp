@@ -44,7 +44,10 @@ ImportReport import_llama2c(const ImportRequest& request) {
   for (const std::filesystem::path& file : {request.weights, request.tokenizer})
     check_outside(file, request.dir);
   ImportedModel model = read_llama2c(request.weights);
-  const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
+  const bool is_model = request.tokenizer.extension() == ".model";
+  const std::string tokenizer_bytes =
+      read_data_file(request.tokenizer.string(), "--tokenizer",
+                     is_model ? "a SentencePiece model" : "a llama2.c vocabulary");
   const int64_t vocab_size =
       tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
   if (vocab_size != model.vocab_size) {

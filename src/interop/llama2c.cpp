@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/text/file_format.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/stacked.h"
@@ -190,10 +193,14 @@ Tree<HostTensor> read_weights(Cursor& cursor, const Header& h) {
 
 FileReader open_data(const std::filesystem::path& path) {
   if (!path_exists(path)) {
-    throw DataError(
-        fmt::format("{}: expected a llama2.c weight file, got nothing there", path.string()));
+    throw DataError(fmt::format("{}: expected a llama2.c weight file, got {}", path.string(),
+                                nothing_at(path)));
   }
-  return FileReader(path);
+  FileReader file(path);
+  std::string head(kFormatHeadBytes, '\0');
+  head.resize(file.read_some(0, std::as_writable_bytes(std::span(head))));
+  check_format<DataError>(path.string(), "a llama2.c weight file", "", head);
+  return file;
 }
 
 ImportedModel read_model(const std::filesystem::path& path) {

@@ -24,6 +24,7 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/file_lock.h"
+#include "io/user_path.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/models/model.h"
@@ -129,7 +130,7 @@ void check_folder(const fs::path& dir) {
   if (is_there && S_ISDIR(info.st_mode)) return;
   throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
                                 dir.string(),
-                                is_there ? kind_name(info.st_mode) : "nothing there"));
+                                is_there ? kind_name(info.st_mode) : nothing_at(dir)));
 }
 
 Json parse_config(const std::string& text, const std::string& source, const fs::path& dir) {
@@ -156,11 +157,11 @@ void each_tokenizer_file(Json& document, const std::function<void(Json& path)>& 
 // if there is one: the tokenizer may have moved with the run.
 void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& report) {
   each_tokenizer_file(document, [&](Json& file) {
-    const fs::path path = file.get<std::string>(), moved = dir / path.filename();
+    const fs::path path = path_of_text(file.get<std::string>()), moved = dir / path.filename();
     if (path_exists(path) || !path_exists(moved)) return;
     report(fmt::format("WARNING: {} does not exist; the tokenizer is read from {}", path.string(),
                        moved.string()));
-    file = moved.string();
+    file = text_of_path(moved.string());
   });
 }
 
@@ -168,10 +169,10 @@ void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& re
 void check_tokenizer_files(const ModelConfig& config, const fs::path& dir) {
   Json input = field(config.document, "input");
   each_tokenizer_file(input, [&](Json& file) {
-    const fs::path path = file.get<std::string>();
+    const fs::path path = path_of_text(file.get<std::string>());
     if (path_exists(path) || path.filename().empty()) return;
-    throw DataError(fmt::format("{}: expected a file, got nothing there; copy it to {}",
-                                path.string(), (dir / path.filename()).string()));
+    throw DataError(fmt::format("{}: expected a file, got {}; copy it to {}", path.string(),
+                                nothing_at(path), (dir / path.filename()).string()));
   });
 }
 
@@ -345,8 +346,8 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
 
 void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
   each_tokenizer_file(document, [&](Json& file) {
-    const fs::path path = file.get<std::string>();
-    if (path.is_relative() && path_exists(dir / path)) file = (dir / path).string();
+    const fs::path path = path_of_text(file.get<std::string>());
+    if (path.is_relative() && path_exists(dir / path)) file = text_of_path((dir / path).string());
   });
 }
 

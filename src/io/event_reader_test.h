@@ -93,8 +93,10 @@ inline Curves curves_of(const std::filesystem::path& folder) {
         is_begun = true;
       }
       if (!event.contains(event_fields::kSummary)) continue;
-      EXPECT_FALSE(out.contains(step)) << file << " has step " << step << " once more";
       const Fields summary = fields_of(event.at(event_fields::kSummary)[0]);
+      const Fields first = fields_of(summary.at(event_fields::kValues)[0]);
+      if (!first.contains(event_fields::kSimpleValue)) continue;  // a text
+      EXPECT_FALSE(out.contains(step)) << file << " has step " << step << " once more";
       for (const std::string& raw : summary.at(event_fields::kValues)) {
         Fields value = fields_of(raw);
         out[step][value.at(event_fields::kTag)[0]] =

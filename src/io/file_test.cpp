@@ -8,9 +8,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "base/hash.h"
 #include "io/file_lock.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
@@ -234,6 +237,36 @@ TEST(ReadFile, OnlyRegularFilesAndNothingIsWaitedFor) {
   EXPECT_EQ(error("/dev/zero"), "/dev/zero: expected a regular file, got a device");
   fs::create_symlink(fifo, dir / "link");
   EXPECT_THAT(error(dir / "link"), HasSubstr("got a FIFO"));
+}
+
+TEST(ReadStream, ReadsPipesAndFilesToTheirEnd) {
+  const TempDir dir;
+  replace_file(dir / "file", "text");
+  EXPECT_EQ(read_stream(dir / "file", 100), "text");
+  const auto error = [](const std::string& path) {
+    return error_of<StorageError>([&] { read_stream(path, 1 << 20); });
+  };
+  // A pipe, as a shell passes it for <(command): written in two parts, with a pause between.
+  const std::string long_text(300'000, 'x');
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::thread writer([&] {
+    for (size_t i = 0; i < long_text.size();) {
+      const ssize_t n = ::write(ends[1], long_text.data() + i, long_text.size() - i);
+      if (n > 0) i += static_cast<size_t>(n);
+    }
+    ::close(ends[1]);
+  });
+  EXPECT_EQ(read_stream("/dev/fd/" + std::to_string(ends[0]), 1 << 20), long_text);
+  writer.join();
+  ::close(ends[0]);
+  // Nothing is waited for that may never come.
+  const std::string fifo = dir / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(error(fifo), fifo + ": expected a regular file, got a FIFO");
+  EXPECT_EQ(error("/dev/null"), "/dev/null: expected a regular file, got a device");
+  EXPECT_EQ(error("/dev/zero"), "/dev/zero: expected at most 1048576 bytes, got more");
+  EXPECT_EQ(error(dir.path()), dir.path().string() + ": expected a regular file, got a folder");
 }
 
 TEST(ReadFile, SizesAreLimited) {

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/text/file_format.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "io/file.h"
@@ -74,24 +75,10 @@ std::string_view format_name(const std::filesystem::path& path, const std::strin
   return row->name;
 }
 
-// Other formats that people have tensors in, by the bytes that their files begin with.
-struct OtherFormat {
-  std::string_view begin, name;
-};
-constexpr OtherFormat kOtherFormats[] = {{"PK\x03\x04", "a zip archive, as of PyTorch or NumPy"},
-                                         {"\x93NUMPY", "a NumPy array"},
-                                         {"\x89HDF", "an HDF5 file"},
-                                         {"GGUF", "a GGUF file"},
-                                         {"\x80\x02", "a Python pickle"},
-                                         {"\x80\x04", "a Python pickle"},
-                                         {"\x80\x05", "a Python pickle"}};
-
 // Says what a file is that begins with these bytes and has no header of safetensors.
 std::string kind_of(std::string_view begin, uint64_t size) {
-  if (size == 0) return "an empty file";
-  for (const OtherFormat& format : kOtherFormats) {
-    if (begin.starts_with(format.begin)) return std::string(format.name);
-  }
+  if (const FileFormat* const format = recognized_format(begin)) return to_text(*format);
+  begin = begin.substr(0, 16);
   const bool is_text = std::ranges::all_of(begin, [](unsigned char c) {
     return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
   });
@@ -114,7 +101,7 @@ void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::stri
 
 void SafetensorsFile::parse_header() {
   const auto size = static_cast<uint64_t>(file_.size());
-  std::string begin(16, '\0');
+  std::string begin(kFormatHeadBytes, '\0');
   begin.resize(file_.read_some(0, std::as_writable_bytes(std::span(begin))));
   const size_t first = begin.find_first_not_of(" \n", kLengthBytes);
   if (begin.size() <= kLengthBytes || (first != begin.npos && begin[first] != '{')) {

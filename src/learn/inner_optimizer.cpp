@@ -19,7 +19,7 @@ void InnerOptimizer::add_state_specs(Tree<ParamSpec>& specs) const {
 }
 
 void InnerOptimizer::add_state(const Tree<Tensor>& params, Tree<Tensor>& state) const {
-  put_subtree(state, name_, optimizer_->initialize(only(params, params_)));
+  put_subtree(state, name_, checked_initialize(*optimizer_, only(params, params_), name_));
 }
 
 void InnerOptimizer::move_to_gradient_point(Tree<Tensor>& params, const Tree<Tensor>& state) const {
@@ -37,8 +37,10 @@ void InnerOptimizer::add_update(const UpdateInputs& in, std::string_view suffix,
                                 UpdateOutputs& out) const {
   const Tree<Tensor> gradients = only(in.gradients, params_), params = only(in.params, params_),
                      state = subtree(in.state, name_);
-  UpdateOutputs done = optimizer_->update(
-      {gradients, params, state, in.step, /*gradient_norm=*/{}, subtree(in.measured, name_)});
+  UpdateOutputs done = checked_update(
+      *optimizer_,
+      {gradients, params, state, in.step, /*gradient_norm=*/{}, subtree(in.measured, name_)},
+      name_);
   out.updates.merge(std::move(done.updates));
   put_subtree(out.state, name_, std::move(done.state));
   for (auto& [metric, value] : done.metrics)

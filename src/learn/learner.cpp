@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text.h"
+#include "config/class_call.h"
 #include "config/construction.h"
 #include "config/register.h"
 #include "learn/inner_optimizer.h"
@@ -16,6 +18,9 @@ constexpr std::string_view kOptimizer = "optimizer", kTransforms = "transforms",
                            kUpdateTransforms = "update_transforms", kEma = "ema";
 
 std::string element_path(std::string_view list, size_t i) { return fmt::format("{}/{}", list, i); }
+
+// Returns the place in the config of a part: "learner.transforms.0".
+std::string config_path(const std::string& path) { return "learner." + dotted(path); }
 
 Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
   Tree<Tensor> out = params;
@@ -37,7 +42,7 @@ void each_transform(const List& before, const List& after, F&& fn) {
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
-  attempt(scope, [&] { trained_ = without_frozen(scope); });
+  trained_ = without_frozen(scope);
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
   const auto build = [&](const std::vector<Child<GradientTransform>>& configs,
@@ -59,16 +64,19 @@ Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
 
 Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   const std::string frozen = field_path(scope, "frozen");
-  const auto kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained"));
+  std::set<std::string, std::less<>> kept;
   Tree<ParamSpec> rest = params_;
-  for (const std::string& path : matching_paths(params_, cfg_.frozen, frozen)) {
-    if (!kept.contains(path)) rest.erase(path);
-  }
-  if (rest.empty() && !params_.empty()) {
+  attempt(scope,
+          [&] { kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained")); });
+  attempt(scope, [&] {
+    for (const std::string& path : matching_paths(params_, cfg_.frozen, frozen)) {
+      if (!kept.contains(path)) rest.erase(path);
+    }
+    if (!rest.empty() || params_.empty()) return;
     throw ConfigError(fmt::format(
         "{}: expected parameters that are left to train, got patterns that match all {}", frozen,
         params_.size()));
-  }
+  });
   return rest;
 }
 
@@ -102,10 +110,11 @@ Tree<Tensor> Learner::initialize(const Tree<Tensor>& params) const {
   const Tree<Tensor> trained = only(params, trained_);
   Tree<Tensor> state;
   state.emplace("count", state_specs().at("count").initialiser().draw({}));
-  put_subtree(state, kOptimizer, optimizer_->initialize(trained));
+  put_subtree(state, kOptimizer, checked_initialize(*optimizer_, trained, "learner.optimizer"));
   each_transform(transforms_, update_transforms_,
                  [&](const std::string& path, const GradientTransform& transform) {
-                   put_subtree(state, path, transform.initialize(trained));
+                   put_subtree(state, path,
+                               checked_initialize(transform, trained, config_path(path)));
                  });
   if (cfg_.ema) {
     for (const auto& [path, param] : params) {
@@ -117,6 +126,7 @@ Tree<Tensor> Learner::initialize(const Tree<Tensor>& params) const {
 
 Tree<Tensor> Learner::gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const {
   const NameScope scope("learner");
+  const ClassCall call(typeid(*optimizer_), "learner.optimizer");
   Tree<Tensor> out = params;
   for (auto& [path, point] :
        optimizer_->gradient_point(only(params, trained_), subtree(state, kOptimizer))) {
@@ -127,6 +137,7 @@ Tree<Tensor> Learner::gradient_point(const Tree<Tensor>& params, const Tree<Tens
 
 Tree<Tensor> Learner::measure(const MeasureInputs& in) const {
   const NameScope scope("learner");
+  const ClassCall call(typeid(*optimizer_), "learner.optimizer");
   const Tree<Tensor> state = subtree(in.state, kOptimizer);
   return optimizer_->measure({in.objective, in.params, state, in.state.at("count") + 1.0, in.key});
 }
@@ -144,7 +155,8 @@ LearnerOutputs Learner::apply(const LearnerInputs& in) const {
   const auto pass = [&](const std::string& path, const StatefulUpdate& stage,
                         const Tree<Tensor>& measured) {
     const Tree<Tensor> state = subtree(in.state, path);
-    UpdateOutputs done = stage.update({changes, params, state, step, norm, measured});
+    UpdateOutputs done =
+        checked_update(stage, {changes, params, state, step, norm, measured}, config_path(path));
     changes = std::move(done.updates);
     norm = {};  // unknown, since this stage changed them
     put_subtree(out.state, path, std::move(done.state));

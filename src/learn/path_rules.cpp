@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/mistakes.h"
 #include "nn/param_path.h"
 
 namespace axle {
@@ -44,6 +45,7 @@ std::set<std::string, std::less<>> matching_paths(const Tree<ParamSpec>& params,
                                                   const std::vector<std::string>& patterns,
                                                   std::string_view where) {
   std::set<std::string, std::less<>> out;
+  Mistakes mistakes;
   for (const std::string& pattern : patterns) {
     bool used = false;
     for (const auto& [path, spec] : params) {
@@ -51,8 +53,9 @@ std::set<std::string, std::less<>> matching_paths(const Tree<ParamSpec>& params,
       out.insert(path);
       used = true;
     }
-    if (!params.empty() && !used) fail_unmatched(where, pattern);
+    if (!params.empty() && !used) mistakes.attempt([&] { fail_unmatched(where, pattern); });
   }
+  mistakes.throw_any();
   return out;
 }
 

@@ -1,5 +1,12 @@
 #include "learn/stateful_update.h"
 
+#include <fmt/format.h>
+
+#include <typeinfo>
+
+#include "base/error.h"
+#include "config/class_call.h"
+#include "ir/type_differences.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
@@ -13,6 +20,48 @@ Tensor UpdateInputs::norm() const { return gradient_norm ? gradient_norm : globa
 Tree<Tensor> StatefulUpdate::initialize(const Tree<Tensor>&) const {
   Tree<Tensor> state;
   for (const auto& [path, spec] : state_specs()) state.emplace(path, spec.initialiser().draw({}));
+  return state;
+}
+
+namespace {
+
+void check_state(const StatefulUpdate& stage, const Tree<Tensor>& state, std::string_view where,
+                 std::string_view method) {
+  const std::string differences = type_differences(types_of(stage.state_specs()), types_of(state));
+  if (differences.empty()) return;
+  throw ShapeError(
+      fmt::format("{}: {}: expected {}() to return the state of state_specs(), got: {}", where,
+                  short_type_name(typeid(stage)), method, differences));
+}
+
+// Dims alone: a gradient may be of another dtype than its update.
+Tree<Type> shapes_of(const Tree<Tensor>& tensors) {
+  Tree<Type> out = types_of(tensors);
+  for (auto& [path, type] : out) type.dtype = DType::kF32;
+  return out;
+}
+
+}  // namespace
+
+UpdateOutputs checked_update(const StatefulUpdate& stage, const UpdateInputs& in,
+                             std::string_view where) {
+  const ClassCall call(typeid(stage), where);
+  UpdateOutputs out = stage.update(in);
+  check_state(stage, out.state, where, "update");
+  const std::string differences = type_differences(shapes_of(in.gradients), shapes_of(out.updates));
+  if (!differences.empty()) {
+    throw ShapeError(fmt::format(
+        "{}: {}: expected update() to return an update of the shape of each gradient, got: {}",
+        where, short_type_name(typeid(stage)), differences));
+  }
+  return out;
+}
+
+Tree<Tensor> checked_initialize(const StatefulUpdate& stage, const Tree<Tensor>& params,
+                                std::string_view where) {
+  const ClassCall call(typeid(stage), where);
+  Tree<Tensor> state = stage.initialize(params);
+  check_state(stage, state, where, "initialize");
   return state;
 }
 

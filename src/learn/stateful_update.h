@@ -54,6 +54,14 @@ class StatefulUpdate {
   virtual UpdateOutputs update(const UpdateInputs& in) const = 0;
 };
 
+/// Calls stage.update(). Throws ShapeError, naming `where` and the class, unless it returns an
+/// update of the shape of each gradient and the state of state_specs().
+UpdateOutputs checked_update(const StatefulUpdate& stage, const UpdateInputs& in,
+                             std::string_view where);
+/// Calls stage.initialize() and checks the state in the same way.
+Tree<Tensor> checked_initialize(const StatefulUpdate& stage, const Tree<Tensor>& params,
+                                std::string_view where);
+
 /// Returns "<path of the module>.<field>", for messages.
 std::string field_path(const Scope& scope, std::string_view field);
 

@@ -11,9 +11,7 @@
 namespace axle {
 
 Chain::Chain(const Config& cfg, const Dims&, const Scope& scope)
-    : cfg_(cfg),
-      path_(scope.path),
-      allow_none_(may_find_none(scope)) {
+    : cfg_(cfg), path_(scope.path), allow_none_(may_find_none(scope)) {
   if (cfg_.modifiers.empty()) {
     throw ConfigError(fmt::format("{}.modifiers: expected at least one modifier, got none", path_));
   }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 
 #include "base/error.h"
 #include "base/text/regex.h"
 #include "base/text/text.h"
+#include "config/class_call.h"
 #include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/register.h"
@@ -44,7 +46,9 @@ bool found_any(const std::vector<Rewrite>& rewrites) {
 std::vector<Rewrite> build_and_apply(const Child<Modifier>& config, const std::string& path,
                                      ConfigRef root) {
   const std::string_view name = config.any().type().name;
-  std::vector<Rewrite> out = config.build({}, Scope{.path = path})->apply(root);
+  const std::unique_ptr<Modifier> modifier = config.build({}, Scope{.path = path});
+  const ClassCall call(*config.any().type().owner, path);
+  std::vector<Rewrite> out = modifier->apply(root);
   if (config.options.allow_none || found_any(out)) return out;
   const std::vector<std::string> reasons = reasons_in(out);
   throw NoMatch(reasons.empty()

@@ -72,8 +72,8 @@ TEST(ReplaceClass, AClassThatIsNotThereIsAnErrorUnlessAllowed) {
   EXPECT_EQ(to_string(root), to_string(TinyRoot{}));
   // Of a role, those that are as wanted are said to be so.
   root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = LayerNorm::Config{};
-  const auto report =
-      apply_modifier(ReplaceClass::Config{.replace = "Norm", .with = "LayerNorm"}, "modify[0]", root);
+  const auto report = apply_modifier(ReplaceClass::Config{.replace = "Norm", .with = "LayerNorm"},
+                                     "modify[0]", root);
   EXPECT_EQ(report[0].report.unchanged, std::vector<std::string>{"model.decoder.output_norm"});
   EXPECT_EQ(report[0].report.matched.size(), 2u);
 }

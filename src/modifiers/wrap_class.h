@@ -8,8 +8,8 @@
 namespace axle {
 
 /// Wraps every config of a class, or of any class of a role, in a config of another class: RoPE
-/// around every QKV. What is inside of the new class already stays as it is. So a second application
-/// changes nothing.
+/// around every QKV. What is inside of the new class already stays as it is. So a second
+/// application changes nothing.
 class WrapClass final : public Modifier {
  public:
   struct Config {

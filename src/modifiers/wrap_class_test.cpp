@@ -73,10 +73,9 @@ TEST(WrapClass, WhatHoldsAnotherClassWasNotWrappedBefore) {
                 report_of({.wrap = "FusedQKV", .with = "RoPE", .where = {{"bias", "true"}}});
               }),
               HasSubstr("FusedQKV: expected at least one match"));
-  EXPECT_THAT(error_of([&] {
-                report_of({.wrap = "FusedQKV", .with = "RoPE", .at = "**.pattern[2].**"});
-              }),
-              HasSubstr("FusedQKV: expected at least one match at '**.pattern[2].**'"));
+  EXPECT_THAT(
+      error_of([&] { report_of({.wrap = "FusedQKV", .with = "RoPE", .at = "**.pattern[2].**"}); }),
+      HasSubstr("FusedQKV: expected at least one match at '**.pattern[2].**'"));
 }
 
 TEST(WrapClass, OnlyWhereThePathMatches) {

@@ -1,6 +1,7 @@
 // Laws that hold for every modifier, on a tree of unlike parts: its report is what it did; a second
-// application changes nothing, and says what was so before or that it finds nothing; files and `--modify` do what C++ does; what finds nothing is an
-// error, unless that is allowed. A modifier without a row fails by its name.
+// application changes nothing, and says what was so before or that it finds nothing; files and
+// `--modify` do what C++ does; what finds nothing is an error, unless that is allowed. A modifier
+// without a row fails by its name.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -78,7 +79,8 @@ std::vector<ModifierLawsCase> cases() {
        false,
        /*uses_up=*/true},
       {"WrapClass", WrapClass::Config{.wrap = "FusedQKV", .with = "RoPE"}, {1, 1}},
-      {"Chain", Chain::Config{.modifiers = {layer_norms, remat("**.up", SaveDots{})}},
+      {"Chain",
+       Chain::Config{.modifiers = {layer_norms, remat("**.up", SaveDots{})}},
        {12, 0},
        false,
        /*uses_up=*/true},

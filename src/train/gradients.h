@@ -51,8 +51,9 @@ struct StepInputs {
 /// With Learner::microbatches() = n > 1, part i of a batch has the rows i, i + n, i + 2n, ..., so
 /// that each device splits its own rows. Loss, gradient and metrics are means over all targets of
 /// the batch, whatever part they are in: exactly those of the whole batch, but for auxiliary
-/// losses, which are means over the parts. The state of layers passes through the parts in order.
-/// Part i draws random numbers from fold_in(key, i).
+/// losses. An auxiliary loss is taken in each part, and the parts count by their number of targets.
+/// The state of layers passes through the parts in order. Part i draws random numbers from
+/// fold_in(key, i).
 class StepObjective final : public Objective {
  public:
   /// `parts` must outlive the objective. Throws ConfigError if the parts of the batch would differ

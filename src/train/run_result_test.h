@@ -27,7 +27,7 @@ inline std::vector<nlohmann::json> records_of(const std::filesystem::path& dir) 
 inline std::vector<nlohmann::json> metrics_of(const std::filesystem::path& dir) {
   std::vector<nlohmann::json> out = records_of(dir);
   for (nlohmann::json& record : out) {
-    for (const char* time : {"tokens_per_sec", "mfu", "hfu", "wall_secs"}) record.erase(time);
+    for (const char* time : {"tokens_per_sec", "mfu", "hfu", "wall_secs", "eval_secs"}) record.erase(time);
   }
   return out;
 }

@@ -198,7 +198,8 @@ void Trainer::Run::warn(bool at_start) {
 }
 
 void Trainer::Run::open_writers() {
-  const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
+  const SummaryWriter::Dims dims{
+      .dir = folder_.dir(), .restored_step = step_number_, .config = folder_.config_text()};
   auto log = std::make_unique<MetricsLog>(dims);
   for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
   writers_.push_back(std::move(log));
@@ -417,7 +418,10 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
     const auto start = Clock::now();
     const auto result = evaler->run(*runtime_, state_, stop);
     if (!result) return;
-    write({.step = step_number_, .split = evaler->name(), .values = result->metrics});
+    StepRecord record{.step = step_number_, .split = evaler->name(), .values = result->metrics};
+    record.values["eval_secs"] = seconds_since(start);
+    record.values["wall_secs"] = clock_.wall_secs();
+    write(record);
     progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
                                 step_number_, to_text(*result), result->num_targets,
                                 seconds_since(start)));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "config/construction.h"
 #include "config/missing.h"
 #include "layers/check_mesh.h"
@@ -35,12 +36,23 @@ Trainer::Config complete(Trainer::Config config) {
 
 }  // namespace
 
+Tree<ParamSpec> declared_params(const Child<Model>& model) {
+  Construction scratch;  // the mistakes are told elsewhere
+  scratch.keep_unsound();
+  try {
+    const auto built = model.build_part({}, {.path = "model", .construction = &scratch});
+    return built ? built->param_specs() : Tree<ParamSpec>();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 TrainingParts::TrainingParts(const Trainer::Config& cfg) : config(complete(cfg)) {
   Construction construction;
   construction.attempt([&] { check_writers(config.writers); });
   model = config.model.build_part({}, {.path = "model", .construction = &construction});
-  // Without the model's parameters, the learner checks all but its patterns of their paths.
-  const Tree<ParamSpec> params = model ? model->param_specs() : Tree<ParamSpec>();
+  // Without parameters, the learner checks all but its patterns of their paths.
+  const Tree<ParamSpec> params = model ? model->param_specs() : declared_params(config.model);
   learner = config.learner.build_part({.params = params, .run_steps = *config.max_steps},
                                       {.path = "learner", .construction = &construction});
   construction.throw_any();

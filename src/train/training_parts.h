@@ -8,6 +8,10 @@
 
 namespace axle {
 
+/// Returns the parameters of a model, also of one that has mistakes but can be built in spite of
+/// them; empty if it cannot be built at all. For checks of patterns of paths.
+Tree<ParamSpec> declared_params(const Child<Model>& model);
+
 struct TrainingParts {
   /// Throws ConfigError for an incomplete config or one that cannot be built. The error has the
   /// mistakes of all modules.

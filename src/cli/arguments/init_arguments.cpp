@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "cli/arguments/path_options.h"
 
 namespace axle::cli {
 
@@ -30,6 +31,8 @@ InitFrom InitArguments::result() const {
       throw ConfigError(fmt::format(
           "--init-part: expected PART=DIR, such as teacher=runs/large, got '{}'", text));
     }
+    if (const std::string problem = path_problem(text.substr(equals + 1)); !problem.empty())
+      throw ConfigError("--init-part: " + problem);
     if (!out.parts.emplace(part, text.substr(equals + 1)).second)
       throw ConfigError(fmt::format("--init-part: expected one folder for {}, got two", part));
   }

@@ -88,10 +88,10 @@ void check_run_folder(const std::string& dir, const std::vector<std::string>& in
 
 std::vector<std::string> paths_in(const ConfigView& config) {
   std::vector<std::string> out;
-  walk(config, [&](const std::string&, const Slot& outer) {
+  walk(config, [&](const std::string& path, const Slot& outer) {
     const Slot slot = unwrap(outer);
-    if (slot.name == "path" && slot.ops->kind == FieldKind::kLeaf &&
-        slot.ops->leaf == LeafKind::kString)
+    const bool is_path = slot.name == "path" || path.find(".more_paths[") != path.npos;
+    if (is_path && slot.ops->kind == FieldKind::kLeaf && slot.ops->leaf == LeafKind::kString)
       out.push_back(slot.ops->text(slot.at));
   });
   return out;

@@ -1,8 +1,10 @@
 #include "cli/arguments/path_options.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
-#include "base/text/utf8.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 
 namespace axle::cli {
 
@@ -13,16 +15,23 @@ bool is_path(const CLI::Option& option) {
          type.ends_with(".safetensors");
 }
 
-std::string utf8_problem(const std::string& path) {
-  return find_invalid_utf8(path) ? "expected UTF-8, got '" + printable(path) + "'" : std::string();
+std::string path_problem(const std::string& path) {
+  if (path.empty()) return "expected a path, got an empty text";
+  const size_t end = path.find("://");
+  const auto is_of_scheme = [](unsigned char c) {
+    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
+  };
+  if (end == path.npos || end < 2 || !std::isalpha(static_cast<unsigned char>(path[0])) ||
+      !std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), is_of_scheme))
+    return {};
+  return fmt::format(
+      "expected a path of this machine, got '{}'; {}:// is not supported, mount it or copy it here",
+      path, path.substr(0, end));
 }
 
-void refuse_empty_paths(CLI::App& app) {
+void refuse_bad_paths(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (!is_path(*option)) continue;
-    option->check([](const std::string& text) {
-      return text.empty() ? std::string("expected a path, got an empty text") : std::string();
-    });
+    if (is_path(*option)) option->check(path_problem);
   }
 }
 

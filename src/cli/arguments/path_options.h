@@ -1,4 +1,4 @@
-// Options that hold paths. Their values are completed as paths and must not be empty.
+// Options that hold paths. Their values are completed as paths.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace axle::cli {
 /// arguments with such a name.
 bool is_path(const CLI::Option& option);
 
-/// Returns what is wrong with a path that is not UTF-8; else empty. A check of options whose paths
-/// appear in configs and reports, which are UTF-8.
-std::string utf8_problem(const std::string& path);
+/// Returns what is wrong with a path; else "". An empty text is what a shell makes of an unset
+/// variable; "s3://bucket/run" would name a folder called "s3:".
+std::string path_problem(const std::string& path);
 
-/// Makes every path option refuse an empty path, which is what a shell makes of an unset variable.
-void refuse_empty_paths(CLI::App& app);
+/// Makes every path option refuse such paths.
+void refuse_bad_paths(CLI::App& app);
 
 }  // namespace axle::cli

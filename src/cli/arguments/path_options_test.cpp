@@ -28,16 +28,23 @@ TEST(PathOptions, RefuseAnEmptyPath) {
   const auto add = [&](CLI::App& app) {
     app.add_option("--dir", dir)->type_name("DIR");
     app.add_option("--name", name)->type_name("NAME");
-    refuse_empty_paths(app);
+    refuse_bad_paths(app);
   };
   EXPECT_EQ(parse_error(add, {"--dir", ""}), "--dir: expected a path, got an empty text");
   EXPECT_EQ(parse_error(add, {"--dir", "run", "--name", ""}), "no error");
   EXPECT_EQ(dir, "run");
 }
 
-TEST(PathOptions, PathsInReportsAreUtf8) {
-  EXPECT_EQ(utf8_problem("corpus/\xc3\xa9"), "");
-  EXPECT_EQ(utf8_problem("a\xff"), "expected UTF-8, got 'a\\xff'");
+TEST(PathOptions, RefuseWhatIsOnOtherMachines) {
+  for (const char* path : {"s3://b/run", "gs://bucket", "https://x.org/a.txt", "file:///a/b",
+                           "hdfs://n:8020/a", "S3://b", "a+b://c"})
+    EXPECT_THAT(path_problem(path), ::testing::HasSubstr(path)) << path;
+  EXPECT_EQ(path_problem("s3://b/run"),
+            "expected a path of this machine, got 's3://b/run'; s3:// is not supported, mount it "
+            "or copy it here");
+  for (const char* path :
+       {"run", "./s3://b", "/a://b", "a:/b", "a b://c", "://", "1://x", "s3:", "a/\xff"})
+    EXPECT_EQ(path_problem(path), "") << path;
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "checkpoint/run_files.h"
-#include "cli/arguments/path_options.h"
+#include "data/text_source.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
@@ -30,6 +31,21 @@ SetField parse_set(const std::string& text) {
   if (equals == text.npos || equals == 0)
     throw CLI::ValidationError("--set", fmt::format("expected PATH=VALUE, got '{}'", text));
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// All texts are one edit, in the place of the last flag.
+void add_data(std::vector<Edit>& edits, const std::string& path) {
+  UseData use;
+  const auto before = std::ranges::find_if(
+      edits, [](const Edit& edit) { return std::holds_alternative<UseData>(edit); });
+  if (before == edits.end()) {
+    use.data = text_of_path(path);
+  } else {
+    use = std::get<UseData>(*before);
+    use.more.push_back(text_of_path(path));
+    edits.erase(before);
+  }
+  edits.emplace_back(std::move(use));
 }
 
 }  // namespace
@@ -64,12 +80,10 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--seed", "N", "Seed of initialisation, dropout and data order", [&](const std::string& v) {
     edits.push_back(SetField{"seed", v});
   });
-  add("--data", "PATH", "A file or folder of UTF-8 text, or 'synthetic': seeded tokens, no file",
-      [&](const std::string& v) {
-        std::erase_if(edits, [](const Edit& e) { return std::holds_alternative<UseData>(e); });
-        edits.push_back(UseData{v});
-      })
-      ->check(utf8_problem);
+  add("--data", "PATH",
+      "A file or folder of UTF-8 text, or a pattern of them; again for more, read in order; or "
+      "'synthetic': seeded tokens, no file",
+      [&](const std::string& v) { add_data(edits, v); });
   add("--on", "TARGET",
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
       "(default: this machine; compile needs one)",
@@ -95,11 +109,19 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
 void RecipeArguments::check_data() const {
   for (const Edit& edit : request_.edits) {
     const auto* use = std::get_if<UseData>(&edit);
-    if (!use || use->data == kSyntheticData || path_exists(use->data)) continue;
-    throw DataError(fmt::format(
-        "--data: expected a text file or a folder of them, got nothing at {}; leave out --data, "
-        "which this command does not read",
-        use->data));
+    if (!use || use->data == kSyntheticData) continue;
+    std::vector<std::string> paths = {use->data};
+    paths.insert(paths.end(), use->more.begin(), use->more.end());
+    for (const std::string& path : paths) {
+      try {
+        named_texts(path, "--data");
+      } catch (const DataError&) {
+        throw DataError(fmt::format(
+            "--data: expected a text file or a folder of them, got nothing at {}; leave out "
+            "--data, which this command does not read",
+            path));
+      }
+    }
   }
 }
 

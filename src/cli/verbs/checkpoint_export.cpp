@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
+#include "base/error.h"
 #include "base/text/text_table.h"
 #include "base/text/units.h"
 #include "cli/arguments/checkpoint_arguments.h"
@@ -15,15 +17,23 @@ namespace {
 struct ExportOptions {
   CheckpointArguments checkpoint;
   std::string file;
+  bool overwrite = false;
 };
 
 void add(CLI::App& app, ExportOptions& options, Output&) {
   options.checkpoint.add_to(app);
   app.add_option("FILE", options.file, "The safetensors file to write")->required()->type_name("");
+  app.add_flag("--overwrite", options.overwrite, "Replace the file if it exists");
 }
 
 ExitCode run(const ExportOptions& options, Output& out) {
   check_output_file("FILE", options.file);
+  if (!options.overwrite && std::filesystem::is_regular_file(options.file)) {
+    throw ConfigError(
+        fmt::format("FILE: expected a new file, got {}, which exists; name another, "
+                    "or replace it with --overwrite",
+                    options.file));
+  }
   const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
   out.write(fmt::format("{}: {}, {} {}, of step {}\n", options.file,
                         counted(static_cast<int64_t>(written.tensors.size()), "tensor"),

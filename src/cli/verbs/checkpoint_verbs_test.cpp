@@ -44,8 +44,8 @@ class CheckpointVerbs : public ::testing::Test {
     return out;
   }
   Tree<HostTensor> exported(const Arguments& more) {
-    const Ran ran =
-        run_axle(joined({"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"}, more));
+    const Ran ran = run_axle(joined(
+        {"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors", "--overwrite"}, more));
     EXPECT_EQ(ran.code, 0) << ran.err;
     return load_safetensors(dir_ / "out.safetensors");
   }
@@ -102,9 +102,20 @@ TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
                            "; name another\n");
   }
   EXPECT_EQ(ls({"--step", "10"}).code, 0);
-  // A new file may stand beside them, and be written again.
-  for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "run/weights"}).code, 0);
+  // A new file may stand beside them, and be written again if that is asked for.
+  const std::string beside = dir_ / "run/weights";
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", beside}).code, 0);
+  const std::string first = read_file(beside);
+  const Ran again = run_axle({"checkpoint", "export", dir_ / "run", beside, "--step", "2"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_EQ(again.err, "axle: FILE: expected a new file, got " + beside +
+                           ", which exists; name another, or replace it with --overwrite\n");
+  EXPECT_EQ(read_file(beside), first);
+  EXPECT_EQ(
+      run_axle({"checkpoint", "export", dir_ / "run", beside, "--step", "2", "--overwrite"}).code,
+      0);
+  EXPECT_NE(read_file(beside), first);
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", "/dev/null"}).code, 0);
   // The manifest of another program makes no checkpoint.
   make_directories(dir_ / "web/out");
   replace_file(dir_ / "web/manifest.json", "{}");
@@ -154,7 +165,8 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
   std::filesystem::resize_file(data, 0);
   expect_damaged("offset 0: expected ");
   std::filesystem::resize_file(data, whole.size() - 1);
-  expect_damaged(fmt::format("offset {}: expected {} bytes in all", whole.size() - 1, whole.size()));
+  expect_damaged(
+      fmt::format("offset {}: expected {} bytes in all", whole.size() - 1, whole.size()));
   replace_file(data, whole + "x");
   expect_damaged(fmt::format("got {}", whole.size() + 1));
   remove_tree(data);
@@ -172,7 +184,8 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
   expect_damaged("CRC-32C", {"--verify"});
   replace_file(data, whole);
   EXPECT_THAT(ls({"--verify"}).out, HasSubstr("steps 2, 10\nstep 10\n"));
-  for (const char* step : {"step_00000002", "step_00000010"}) remove_tree(root() / step / "data_00000.bin");
+  for (const char* step : {"step_00000002", "step_00000010"})
+    remove_tree(root() / step / "data_00000.bin");
   EXPECT_EQ(ls({}).code, 4) << "none is good";
 }
 

@@ -1,5 +1,5 @@
 // axle config check RECIPE: reports every mistake that would keep a run from starting, and what
-// flags and files change. Runs nothing.
+// flags and files change. Reads the data, and runs nothing.
 #include "cli/arguments/config_changes.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
@@ -25,7 +25,9 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
   const Resolved resolved = resolve_config(request, mistakes);
   const auto devices =
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
-  for (const std::string& problem : config_problems(resolved.config, devices))
+  // The memory of another machine is not known here.
+  const auto host = recipe.target() ? std::optional<HostMemory>() : host_memory();
+  for (const std::string& problem : config_problems(resolved.config, devices, host))
     mistakes.add(problem);
   const Target target = recipe.target().value_or(parse_target("cpu:1"));
   for (const std::string& problem :

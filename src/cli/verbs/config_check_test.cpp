@@ -8,6 +8,7 @@
 
 #include "cli/run_test.h"
 #include "io/file.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -79,6 +80,59 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
             HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
             HasSubstr("learner.optimizer.weight_decay_scales: 'nothing.**' matches no parameter"),
             HasSubstr("mesh: expected at most one axis of size -1")));
+}
+
+// What `train` finds out when it opens its data.
+TEST(ConfigCheck, DataThatARunWouldRefuse) {
+  const TempDir dir;
+  const auto check_data = [&](const std::string& name, const std::string& bytes,
+                              const Arguments& more = {}) {
+    replace_file(dir / name, bytes);
+    const Ran checked =
+        run_axle(joined({"config", "check", "quickstart", "--data", dir / name}, more));
+    const Ran trained = run_axle(joined({"train", "quickstart", "--data", dir / name, "--dir",
+                                         dir / "run", "--backend", "interpreter"},
+                                        more));
+    EXPECT_NE(trained.code, 0);
+    EXPECT_EQ(checked.code, 2) << name;
+    return checked.err;
+  };
+  EXPECT_THAT(check_data("a.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n"),
+              HasSubstr("a.jsonl: expected plain UTF-8 text, got JSON"));
+  EXPECT_THAT(check_data("a.txt", "good\nbad \xff here\n"), HasSubstr("a.txt:2: not valid UTF-8"));
+  EXPECT_THAT(check_data("b.txt", " \n"), HasSubstr("b.txt: expected text, got an empty file"));
+  EXPECT_THAT(check_data("c.txt", "ab"), HasSubstr("c.txt:1: expected enough text for the split"));
+  // Beside a mistake of another kind.
+  const std::string both = check_data("a.jsonl", "{}\n", {"--mesh", "dta=4"});
+  EXPECT_THAT(both, AllOf(HasSubstr("got JSON"), HasSubstr("mesh.dta: ")));
+  replace_file(dir / "good.txt", std::string(20000, 'x'));
+  EXPECT_EQ(run_axle({"config", "check", "quickstart", "--data", dir / "good.txt"}).code, 0);
+  const Ran none = run_axle(
+      {"config", "check", "quickstart", "--data", dir / "good.txt", "--data", dir / "none.txt"});
+  EXPECT_THAT(none.err, HasSubstr("got nothing at " + (dir / "none.txt")));
+}
+
+TEST(ConfigCheck, AStateThatThisHostCannotHold) {
+  const LittleMemory little(int64_t{1} << 30);
+  const Arguments command = {"config", "check", "gpt2-124M", "--data", "synthetic"};
+  const Ran here = run_axle(command);
+  EXPECT_EQ(here.code, 2);
+  EXPECT_THAT(here.err, HasSubstr("host memory: expected "));
+  EXPECT_EQ(run_axle(joined(command, {"--on", "gpu-H100-8"})).code, 0)
+      << "the memory of another machine is not known here";
+}
+
+TEST(ConfigCheck, MistakesOfTheLearnersPatternsBesideThoseOfTheModel) {
+  const Ran ran = check({"model.decoder.layers.layer.attention.body.num_kv_heads=3",
+                         "learner.frozen=['**.nothing', '**.norm.scale', 'emb']",
+                         "learner.trained=['**.neither']"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("num_kv_heads: must divide num_heads"),
+                             HasSubstr("learner.frozen: '**.nothing' matches no parameter"),
+                             HasSubstr("learner.frozen: 'emb' matches no parameter"),
+                             HasSubstr("learner.trained: '**.neither' matches no parameter")));
+  EXPECT_EQ(ran.err.find("norm.scale"), ran.err.npos) << ran.err;
+  EXPECT_EQ(std::ranges::count(ran.err, '\n'), 4) << ran.err;
 }
 
 // Each flag is good by itself; the modules that they make do not fit together.
@@ -177,7 +231,7 @@ TEST(ConfigCheck, ATextFullOfMistakesIsCutOff) {
 TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {
   const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
   for (const std::string recipe : all["recipes"]) {
-    const Ran ran = check({}, recipe);
+    const Ran ran = check({}, recipe, {"--on", "cpu:1"});  // whatever the memory of this host
     EXPECT_EQ(ran.code, 0) << recipe << ": " << ran.err;
   }
   EXPECT_EQ(check({}, "fuji-7B-v2", {"--on", "gpu-H100-256"}).code, 0);

@@ -1,5 +1,6 @@
 // Tests `config show`, `list`, `diff` and `check`: resolution as the user sees it.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -119,9 +120,13 @@ TEST(ConfigVerbs, Data) {
   EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
   EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}),
             "'some/text'");
-  // As with every flag, the last one counts.
-  EXPECT_EQ(resolved("input.source.path", {"--data", "synthetic", "--data", "some/text"}),
-            "'some/text'");
+  // All texts count, and synthetic tokens stand alone.
+  const Arguments both = {"--data", "some/text", "--data", "another"};
+  EXPECT_EQ(resolved("input.source.path", both), "'some/text'");
+  EXPECT_EQ(resolved("input.source.more_paths", both), "[another]");
+  EXPECT_EQ(resolved("evalers['held_out'].input.source.more_paths", both), "[another]");
+  EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
+              HasSubstr("--data: expected paths, or 'synthetic' alone, got both"));
   EXPECT_THAT(resolved("input", {"--set", "input=SyntheticInput", "--data", "some/text"}),
               HasSubstr("--data some/text: expected an input that reads text, got SyntheticInput"));
 }
@@ -244,13 +249,32 @@ TEST(ConfigVerbs, ModifyNamesItsMistakes) {
             0);
 }
 
+TEST_F(ConfigFile, MayBeAPipe) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string text = "recipe: quickstart\nset: {seed: 17}\n";
+  ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  EXPECT_EQ(resolved("seed", {"--config", "/dev/fd/" + std::to_string(ends[0])}, ""), "17");
+  ::close(ends[0]);
+}
+
+TEST_F(ConfigFile, SaysWhatElseAFileIs) {
+  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
+              HasSubstr("FILE:1: expected YAML, got a git-LFS pointer; `git lfs pull` fetches"));
+  EXPECT_THAT(error_of("<!DOCTYPE html>\n<html>\n"),
+              HasSubstr("FILE:1: expected YAML, got an HTML"));
+  EXPECT_THAT(error_of("\x1f\x8b\x08"), HasSubstr("FILE:1: expected YAML, got gzip"));
+  EXPECT_THAT(error_of("GGUF\3"), HasSubstr("FILE:1: expected YAML, got a GGUF file"));
+}
+
 // Each optimizer of docs/learner.md takes the place of another one by its name alone.
 TEST(ConfigVerbs, EveryOptimizerTakesThePlaceOfAnother) {
   for (const char* recipe : {"quickstart", "fuji-test-v1", "gpt2-124M"}) {
     for (const std::string& name : names_of(typeid(Optimizer))) {
       if (name == "OptimizerGroups") continue;  // has no default groups
-      const Ran ran = run_axle({"config", "show", recipe, "--data", "synthetic", "--set",
-                                "learner.optimizer=" + name});
+      const Ran ran = run_axle(
+          {"config", "show", recipe, "--data", "synthetic", "--set", "learner.optimizer=" + name});
       EXPECT_EQ(ran.code, 0) << recipe << " " << name << ": " << ran.err;
       EXPECT_EQ(ran.out.find("REQUIRED"), ran.out.npos) << recipe << " " << name;
     }
@@ -265,8 +289,9 @@ TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
   };
   for (const char* name : {"Muon", "Soap"}) {
     EXPECT_EQ(shown("others.b2", {"--set", "learner.optimizer=" + std::string(name)}), "0.75");
-    EXPECT_EQ(shown("others.learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
-              "0.25");
+    EXPECT_EQ(
+        shown("others.learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
+        "0.25");
     EXPECT_EQ(shown("learning_rate.peak", {"--set", "learner.optimizer=" + std::string(name)}),
               "0.25");
   }
@@ -276,7 +301,7 @@ TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
   EXPECT_EQ(shown("inner.learning_rate", clip), shown("learning_rate", {}));
   EXPECT_EQ(shown("inner.learning_rate.peak", free), "0.25");
   EXPECT_EQ(shown("inner.learning_rate", free), "ConstantWithWarmup") << "that of ScheduleFree";
-  EXPECT_EQ(shown("inner.b1", free), "0") << "that of ScheduleFree";
+  EXPECT_EQ(shown("inner.b1", free), "0.0") << "that of ScheduleFree";
   EXPECT_EQ(shown("inner.b2", free), "0.75");
   // And out of it again.
   const Arguments back = joined(clip, {"--set", "learner.optimizer=Lion"});

@@ -3,11 +3,12 @@
 
 #include "base/report.h"
 #include "cli/arguments/model_arguments.h"
-#include "cli/arguments/path_options.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/runtime_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_run.h"
+#include "io/file.h"
+#include "io/user_path.h"
 #include "train/folder/run_notes.h"
 
 namespace axle::cli {
@@ -15,17 +16,20 @@ namespace {
 
 struct EvalOptions {
   ModelArguments model;
-  std::string data;
+  std::vector<std::string> data;
   std::vector<Edit> edits;
   RuntimeArguments runtime;
 };
 
 void add(CLI::App& app, EvalOptions& options, Output& out) {
   options.model.add_to(app);
-  app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")
+  app.add_option("--data", options.data,
+                 "A file or folder of UTF-8 text, or a pattern of them; again for more; or "
+                 "'synthetic'")
       ->required()
       ->type_name("PATH")
-      ->check(utf8_problem);
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set_to(app, options.edits);
   options.runtime.add_to(app);
   options.runtime.add_mesh_to(app);
@@ -34,8 +38,10 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
 
 ExitCode run(const EvalOptions& options, Output& out) {
   options.runtime.ensure_plugin();
+  std::vector<std::string> data;
+  for (const std::string& path : options.data) data.push_back(text_of_path(path));
   const RunEvaluation evaluation = evaluate_run({.dir = options.model.dir,
-                                                 .data = options.data,
+                                                 .data = data,
                                                  .edits = options.edits,
                                                  .backend = options.runtime.backend,
                                                  .num_devices = options.runtime.num_devices,

@@ -4,6 +4,7 @@
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "testing/peak_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -79,6 +80,26 @@ TEST_F(EvalLayerVerb, InputsThatNothingReads) {
   EXPECT_THAT(
       run({"--seed", "1", "--grad"}).err,
       HasSubstr("cotangent/nonsense: expected a floating-point output of this name, got none"));
+}
+
+// A mistake in the inputs is told before parameters are drawn, however large they are.
+TEST_F(EvalLayerVerb, MistakesAreToldBeforeParametersAreDrawn) {
+  save_safetensors(dir_ / "in.safetensors",
+                   {{"in/x", HostTensor::ones({2, 4})}, {"in/ids", HostTensor::ones({2, 4})}});
+  for (const char* layer :
+       {"class: RMSNorm\ndims: {input_dim: 1000000000}\n",
+        "class: Linear\ndims: {input_dim: 30000, output_dim: 30000}\n",
+        "class: Embedding\ndims: {vocab_size: 100000000, model_dim: 16}\n",
+        "class: CausalLM\nconfig: {decoder: {class: Decoder, model_dim: 16, vocab_size: 100000000, "
+        "layers: {class: Stacked, num_layers: 1, layer: {class: PreNorm, body: "
+        "FeedForward}}}}\n"}) {
+    replace_file(dir_ / "layer.yaml", layer);
+    const int64_t before = peak_resident_bytes();
+    const Ran ran = run({"--seed", "1"});
+    EXPECT_NE(ran.code, 0) << layer;
+    EXPECT_NE(ran.code, 1) << ran.err;
+    EXPECT_LT(peak_resident_bytes() - before, 200 << 20) << layer << ran.err;
+  }
 }
 
 TEST_F(EvalLayerVerb, Mistakes) {

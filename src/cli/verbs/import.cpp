@@ -2,7 +2,6 @@
 // `axle generate` reads.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/path_options.h"
 #include "cli/verb.h"
 #include "interop/import_model.h"
 
@@ -16,8 +15,7 @@ void add(CLI::App& app, ImportRequest& request, Output&) {
   app.add_option("--tokenizer", request.tokenizer,
                  "Its vocabulary (.bin), or a SentencePiece model (.model)")
       ->required()
-      ->type_name("FILE")
-      ->check(utf8_problem);
+      ->type_name("FILE");
   app.add_option("--dir", request.dir, "The folder to create")->required()->type_name("DIR");
 }
 

@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/run_files.h"
 #include "cli/arguments/init_arguments.h"
 #include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
@@ -56,9 +58,11 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 ExitCode run(const TrainOptions& options, Output& out) {
   out.make_optional();  // the result is the run's folder
   const Resolved resolved = options.recipe.resolve(options.runtime.backend);
-  out.write(to_text(resolved.report));
-  check_recipe(resolved.config);
   const std::string dir = run_folder(options, resolved);
+  // A resume has the config of the run, whose start has told the changes; with --force, it may not.
+  const bool resumes = options.resume && !checkpoint_steps(checkpoints_of(dir)).empty();
+  out.write(resumes && !options.force ? mesh_rule_text(resolved.report) : to_text(resolved.report));
+  check_recipe(resolved.config);
   check_run_folder(dir, paths_in(resolved.config));
   out.flush();
   options.runtime.ensure_plugin();

@@ -74,6 +74,47 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   EXPECT_EQ(run_axle(train(run, text, {"--no-resume"})).code, 2);
 }
 
+// Texts of several flags, of patterns, and with names that are no UTF-8.
+TEST_F(TrainEval, DataOfSeveralPathsAreReadInOrder) {
+  const std::string text = read_file(text_file(dir_));
+  make_directories(dir_ / "c");
+  for (const char* name : {"c/b.txt", "c/a.txt", "c/z\xff.txt"}) replace_file(dir_ / name, text);
+  const auto bytes_of = [&](const Arguments& data) {
+    Arguments command = {"eval", "--from", dir_ / "run", "--backend", "interpreter", "--json"};
+    for (const std::string& path : data) command.insert(command.end(), {"--data", path});
+    const Ran ran = run_axle(command);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.code == 0 ? nlohmann::json::parse(ran.out).at("num_files").get<int>() : -1;
+  };
+  const std::string raw = dir_ / "c/z\xff.txt";
+  const Ran trained = run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--data", raw}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.out + trained.err, HasSubstr("data: 2 files"));
+  EXPECT_THAT(read_file(dir_ / "run/config.yaml"), HasSubstr("z\\\\xff.txt"));
+  EXPECT_EQ(bytes_of({dir_ / "c/a.txt", dir_ / "c/b.txt"}), 2);
+  EXPECT_EQ(bytes_of({dir_ / "c/*.txt"}), 3);
+  EXPECT_EQ(bytes_of({raw}), 1);
+  // A resume compares the data themselves.
+  const Ran again =
+      run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--data", raw, "--steps", "3"}));
+  EXPECT_EQ(again.code, 0) << again.err;
+  const Ran other = run_axle(train(dir_ / "run", dir_ / "c/b.txt", {"--steps", "4"}));
+  EXPECT_EQ(other.code, 3) << other.err;
+}
+
+TEST_F(TrainEval, ReplacementsAreToldOnceAndLinesOfTheUserStay) {
+  const std::string text = text_file(dir_), run = dir_ / "run";
+  const Arguments edit = {"--set", "model.decoder.output_norm=LayerNorm"};
+  const Ran first = run_axle(train(run, text, edit));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out + first.err, HasSubstr("RMSNorm -> LayerNorm"));
+  replace_file(run + "/metrics.jsonl", read_file(run + "/metrics.jsonl") + "# mine\n");
+  const Ran again = run_axle(train(run, text, joined(edit, {"--steps", "3"})));
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out + again.err, testing::Not(HasSubstr("RMSNorm -> LayerNorm")));
+  EXPECT_THAT(read_file(run + "/metrics.jsonl"), HasSubstr("}\n# mine\n{\"step\":3,"));
+}
+
 // Rates of a run of 4 steps that is resumed for 6, and resumed again.
 TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
   const std::string text = text_file(dir_), run = dir_ / "run";
@@ -109,9 +150,9 @@ TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
 TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
   const std::string text = text_file(dir_);
   const auto trained = [&](const std::string& name, const Arguments& more) {
-    const Ran ran = run_axle(
-        train(dir_ / name, text,
-              joined({"--set", "learner.optimizer.learning_rate.warmup_steps=0"}, more)));
+    const Ran ran =
+        run_axle(train(dir_ / name, text,
+                       joined({"--set", "learner.optimizer.learning_rate.warmup_steps=0"}, more)));
     EXPECT_EQ(ran.code, 0) << ran.err;
     return rates_in(dir_ / name);
   };
@@ -120,8 +161,8 @@ TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
   trained("parts", {"--steps", "8", "--set", "checkpointer.every_steps=3"});
   std::filesystem::remove_all(dir_ / "parts/checkpoints/step_00000008");
   std::filesystem::remove_all(dir_ / "parts/checkpoints/step_00000006");
-  EXPECT_EQ(trained("parts", {"--steps", "6", "--schedule", "keep", "--set",
-                              "checkpointer.every_steps=3"}),
+  EXPECT_EQ(trained("parts",
+                    {"--steps", "6", "--schedule", "keep", "--set", "checkpointer.every_steps=3"}),
             whole);
 }
 
@@ -263,7 +304,7 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   const Ran shown = evaluate(dir_ / "mix");
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("data: 1 file, "));
-  EXPECT_THAT(shown.out, HasSubstr(" bytes, 1 skipped (1 not *.txt)\n"));
+  EXPECT_THAT(shown.out, HasSubstr(" bytes, 1 skipped (1 not *.txt: b.jsonl)\n"));
   EXPECT_THAT(shown.err, HasSubstr("WARNING: input: 1 document is left out"));
   const auto json = nlohmann::json::parse(evaluate(dir_ / "mix", {"--json"}).out);
   EXPECT_EQ(json["num_files"], 1);
@@ -274,7 +315,7 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   EXPECT_EQ(evaluate(dir_ / "mix").code, 3);
   const Ran bad = evaluate(dir_ / "mix", {"--set", "input.source.on_error=skip"});
   EXPECT_EQ(bad.code, 0) << bad.err;
-  EXPECT_THAT(bad.out, HasSubstr("2 skipped (1 not *.txt, 1 not UTF-8)"));
+  EXPECT_THAT(bad.out, HasSubstr("2 skipped (1 not *.txt: b.jsonl; 1 not UTF-8: bad.txt:1)"));
   EXPECT_THAT(bad.err, HasSubstr("bad.txt:"));
   EXPECT_EQ(evaluate(dir_ / "text.txt").err, "");
 }

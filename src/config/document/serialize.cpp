@@ -71,8 +71,10 @@ ConfigDocument document_of_slot(const Slot& outer) {
       break;
   }
   ConfigDocument out = ConfigDocument::object();
+  // Appends without a search for the key: the keys of a map differ.
+  auto& members = out.get_ref<ConfigDocument::object_t&>();
   for (const Element& element : ops.elements(slot.at))
-    out[element.key] = document_of_slot({{}, element.at, ops.element});
+    members.Container::emplace_back(element.key, document_of_slot({{}, element.at, ops.element}));
   return out;
 }
 

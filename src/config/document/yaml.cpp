@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/text/file_format.h"
 #include "base/text/utf8.h"
 
 namespace axle {
@@ -209,6 +210,8 @@ void check_characters(std::string_view text, std::string_view source) {
     throw ConfigError(
         fmt::format("{}: expected at most {} bytes, got {}", source, kMaxConfigBytes, text.size()));
   }
+  if (const FileFormat* const format = text.empty() ? nullptr : recognized_format(text))
+    fail_at_line(source, 1, fmt::format("expected YAML, got {}", to_text(*format)));
   if (const auto bad = find_invalid_utf8(text)) {
     fail_at_line(source, line_of_mark(text, *bad),
                  fmt::format("expected UTF-8, got the byte {}", printable(text.substr(*bad, 1))));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "config/class_call.h"
 #include "config/construction.h"
 #include "config/fields/own_values.h"
 #include "config/register.h"
@@ -20,6 +21,7 @@ void ChildSlot::put_as(const RoleInfo& role, AnyConfig config) {
 }
 
 void* ChildSlot::build_as(const Building& building, const Scope& scope) const {
+  forget_failed_calls();
   Construction construction;
   Scope inner = scope;
   inner.construction = &construction;
@@ -41,6 +43,7 @@ void* ChildSlot::build_part_as(const Building& building, const Scope& scope) con
     check_own_values(held_, scope.path);
     Scope inner = scope;
     inner.options = building.options;
+    const ClassCall call(*held_.type().owner, scope.path);
     built = held_.type().build(held_.get(), building.dims, inner);
   };
   try {
@@ -48,7 +51,7 @@ void* ChildSlot::build_part_as(const Building& building, const Scope& scope) con
   } catch (const UnbuiltPart&) {
     // The part's own mistake is noted.
   }
-  if (construction.num_noted() == num_before) return built;
+  if (construction.num_noted() == num_before || construction.keeps_unsound()) return built;
   building.destroy(built);
   return nullptr;
 }

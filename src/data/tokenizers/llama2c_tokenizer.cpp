@@ -69,7 +69,8 @@ struct Merge {
 
 Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& scope)
     : path_(cfg.path.get()) {
-  const std::string bytes = read_data_file(path_, fmt::format("{}.path", scope.path));
+  const std::string bytes =
+      read_data_file(path_, fmt::format("{}.path", scope.path), "a llama2.c vocabulary");
   constexpr int64_t kMemoryPerByte = 16;  // for pieces of one byte, which take nine bytes of file
   check_host_allocation(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
   Cursor cursor(bytes, path_);

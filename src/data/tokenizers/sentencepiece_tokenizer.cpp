@@ -63,7 +63,8 @@ std::optional<int32_t> optional_id(int id) {
 
 SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
     : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
-  const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
+  const std::string model =
+      read_data_file(path_, fmt::format("{}.path", scope.path), "a SentencePiece model");
   constexpr int64_t kMemoryPerByte = 48;  // for pieces of one byte, in the library and here
   check_host_allocation(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
   check_sentencepiece_model(model, path_);

@@ -10,6 +10,7 @@
 #include "inspect/eval_layer/decode_call.h"
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
+#include "ir/type_differences.h"
 #include "layers/models/decoder.h"
 #include "layers/models/embedding.h"
 #include "layers/models/model.h"
@@ -156,15 +157,12 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
   Tree<Type> types;
   for (const auto& [path, spec] : specs) types.emplace(path, spec.type());
   Tree<HostTensor> out, arguments;
-  if (options.init_seed) {
-    check_tensor_memory("parameters", types);
-    put_subtree(out, "init_params", initial_params(layer, *options.init_seed, runtime));
-  }
   if (!params && !options.init_seed && !specs.empty())
     throw ConfigError("parameters: expected --params FILE or --seed N, got neither");
-  put_subtree(arguments, "params",
-              check_given(types, params ? *params : subtree(out, "init_params"), "params",
-                          "a parameter of this layer"));
+  if (params) {
+    put_subtree(arguments, "params",
+                check_given(types, *params, "params", "a parameter of this layer"));
+  }
   const Tree<HostTensor> in = subtree(inputs, "in");
   check_token_ids(layer, in);
   put_subtree(arguments, "in", in);
@@ -175,17 +173,35 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
   if (options.dtype) cast_floats(arguments, *options.dtype);
   if (options.call_key) arguments.emplace("key", random::key_words(*options.call_key));
 
+  // Before parameters are drawn: a mistake is then told at once, however many they are.
+  Tree<Type> argument_types = types_of(arguments);
+  if (!params) {
+    for (auto [path, type] : types) {
+      if (options.dtype && is_float(type.dtype)) type.dtype = *options.dtype;
+      argument_types.emplace("params/" + path, std::move(type));
+    }
+  }
   Program program = trace_named(
       "eval_layer",
       [&](const Tree<Tensor>& at) {
         return options.grad ? with_gradients(call, at) : by_name(call(at));
       },
-      arguments);
+      argument_types);
   std::vector<std::string> unread;
   for (const std::string& name : unread_inputs(program)) {
     if (inputs.contains(name) && !name.starts_with("cotangent/")) unread.push_back(name);
   }
   fail_unread(unread, known_inputs(call));
+  if (options.init_seed) {
+    Tree<Type> needed = argument_types;
+    put_subtree(needed, "init_params", types);
+    for (const ProgramValue& result : program.outputs) needed.emplace(result.name, result.type);
+    check_tensor_memory("parameters and results", needed);
+    Tree<HostTensor> drawn = initial_params(layer, *options.init_seed, runtime);
+    put_subtree(out, "init_params", drawn);
+    if (options.dtype) cast_floats(drawn, *options.dtype);
+    if (!params) put_subtree(arguments, "params", std::move(drawn));
+  }
   out.merge(NamedExecutable(std::move(program), runtime)(arguments));
   return out;
 }

@@ -2,15 +2,20 @@
 
 #include <unordered_set>
 
+#include "ir/type_differences.h"
 #include "lower/trace_program.h"
 
 namespace axle {
 
 Program trace_named(const std::string& program_name, const NamedFunction& fn,
                     const Tree<HostTensor>& arguments, const Mesh& mesh) {
+  return trace_named(program_name, fn, types_of(arguments), mesh);
+}
+
+Program trace_named(const std::string& program_name, const NamedFunction& fn,
+                    const Tree<Type>& arguments, const Mesh& mesh) {
   std::vector<ProgramValue> inputs, outputs;
-  for (const auto& [name, value] : arguments)
-    inputs.push_back({.name = name, .type = value.type()});
+  for (const auto& [name, type] : arguments) inputs.push_back({.name = name, .type = type});
   const TensorFunction unnamed = [&](const Values& values) {
     Tree<Tensor> named;
     for (size_t i = 0; i < values.size(); ++i) named.emplace(inputs[i].name, values[i]);

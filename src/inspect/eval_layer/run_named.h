@@ -17,6 +17,8 @@ using NamedFunction = std::function<Tree<Tensor>(const Tree<Tensor>& arguments)>
 /// Traces a program for the mesh, without one for one device, whose inputs are named and typed as
 /// `arguments`. Throws what tracing throws.
 Program trace_named(const std::string& program_name, const NamedFunction& fn,
+                    const Tree<Type>& arguments, const Mesh& mesh = {});
+Program trace_named(const std::string& program_name, const NamedFunction& fn,
                     const Tree<HostTensor>& arguments, const Mesh& mesh = {});
 /// Returns the names of the inputs that no result depends on.
 std::vector<std::string> unread_inputs(const Program& program);

@@ -177,9 +177,15 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     for (int64_t n = 1; n <= std::min(parts, kMaxPartsNamed); ++n) {
       if (shape[d] % n == 0) fitting.push_back(n);
     }
+    // What only the axis of the experts shards is a dim that counts them.
+    const bool counts_experts = std::ranges::all_of(own.dims[d], [](const std::string& axis) {
+      return axis == "expert" || axis.ends_with(":expert");
+    });
     fail(fmt::format(
-        "dim {} must be divisible by its mesh axes, got {} over {} = {} parts; it divides into {}",
-        d, shape[d], fmt::join(sizes, " x "), parts, fmt::join(fitting, ", ")));
+        "dim {}{} must be divisible by its mesh axes, got {} over {} = {} parts; it divides into "
+        "{}",
+        d, counts_experts ? ", num_experts," : "", shape[d], fmt::join(sizes, " x "), parts,
+        fmt::join(fitting, ", ")));
   }
 }
 

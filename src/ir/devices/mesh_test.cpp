@@ -113,6 +113,11 @@ TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
               }),
               HasSubstr("at most 1 dims"));
   check_partition("w", {8, 8}, {{"fsdp", "unknown"}}, mesh);  // an axis of size 1
+  EXPECT_EQ(error_of([] {
+              check_partition("up/weight", {4, 6}, {{"expert", {}}}, mesh_from("expert=3"));
+            }),
+            "up/weight [4, 6]: dim 0, num_experts, must be divisible by its mesh axes, got 4 over "
+            "expert=3 = 3 parts; it divides into 1, 2");
 }
 
 // The error comes at once, without computing a product that overflows.

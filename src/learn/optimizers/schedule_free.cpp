@@ -1,5 +1,10 @@
 #include "learn/optimizers/schedule_free.h"
 
+#include <fmt/format.h>
+
+#include <typeinfo>
+
+#include "base/error.h"
 #include "config/register.h"
 #include "learn/moments.h"
 #include "ops/create.h"
@@ -31,7 +36,7 @@ Tree<ParamSpec> ScheduleFree::state_specs() const {
 Tree<Tensor> ScheduleFree::initialize(const Tree<Tensor>& params) const {
   Tree<Tensor> state{{kWeightSum, scalar(0)}};
   for (const auto& [path, param] : params) state.emplace("z/" + path, astype(param, DType::kF32));
-  put_subtree(state, kInnerOptimizer, inner_->initialize(params));
+  put_subtree(state, kInnerOptimizer, checked_initialize(*inner_, params, kInnerOptimizer));
   return state;
 }
 
@@ -52,10 +57,16 @@ Tree<Tensor> ScheduleFree::measure(const MeasureInputs& in) const {
 UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
   const Tree<Tensor> y = gradient_point(in.params, in.state),
                      state = subtree(in.state, kInnerOptimizer);
-  UpdateOutputs inner =
-      inner_->update({in.gradients, y, state, in.step, in.gradient_norm, in.measured});
-
-  const Tensor& rate = inner.metrics.at("learning_rate");
+  UpdateOutputs inner = checked_update(
+      *inner_, {in.gradients, y, state, in.step, in.gradient_norm, in.measured}, kInnerOptimizer);
+  const auto reported = inner.metrics.find("learning_rate");
+  if (reported == inner.metrics.end()) {
+    throw ConfigError(fmt::format(
+        "learner.optimizer.inner: expected an optimizer with one rate, which reports the metric "
+        "learning_rate, got {}",
+        short_type_name(typeid(*inner_))));
+  }
+  const Tensor& rate = reported->second;
   const Tensor weight = pow(rate, scalar(cfg_.weight_power));
   const Tensor weight_sum = in.state.at(kWeightSum) + weight;
   const Tensor c = select(weight_sum > 0, weight / select(weight_sum > 0, weight_sum, 1), 0);

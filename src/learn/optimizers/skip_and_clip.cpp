@@ -52,7 +52,7 @@ Tree<ParamSpec> SkipAndClip::state_specs() const {
 
 Tree<Tensor> SkipAndClip::initialize(const Tree<Tensor>& params) const {
   Tree<Tensor> state = Optimizer::initialize(params);
-  put_subtree(state, kInner, inner_->initialize(params));
+  put_subtree(state, kInner, checked_initialize(*inner_, params, kInner));
   return state;
 }
 
@@ -79,8 +79,8 @@ UpdateOutputs SkipAndClip::update(const UpdateInputs& in) const {
     clipped_norm = {};
   }
   const Tree<Tensor> state = subtree(in.state, kInner);
-  UpdateOutputs out =
-      inner_->update({gradients, in.params, state, count + 1, clipped_norm, in.measured});
+  UpdateOutputs out = checked_update(
+      *inner_, {gradients, in.params, state, count + 1, clipped_norm, in.measured}, kInner);
   for (auto& [path, update] : out.updates) update = select(valid, update, 0);
   for (auto& [path, value] : out.state) value = select(valid, value, state.at(path));
 

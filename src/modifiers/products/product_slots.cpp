@@ -49,9 +49,9 @@ bool matches_layer(const std::vector<std::string>& patterns, const ProductSlot& 
 }
 
 void fail_no_product(std::string_view field, std::string_view pattern) {
-  throw NoMatch(fmt::format(
-      "{}: expected the path of a layer with a product, got '{}', which matches none", field,
-      pattern));
+  throw NoMatch(
+      fmt::format("{}: expected the path of a layer with a product, got '{}', which matches none",
+                  field, pattern));
 }
 
 void check_patterns(std::string_view field, const std::vector<std::string>& patterns,

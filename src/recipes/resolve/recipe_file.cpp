@@ -12,6 +12,7 @@
 #include "config/registry.h"
 #include "config/set.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "recipes/resolve/use_modifier.h"
 
 namespace axle {
@@ -20,6 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"};
+// Of a section: each entry looks for its place in the whole tree.
+constexpr size_t kMaxEntries = 2'000;
 
 // True if the document has a field of a trainer's config and no section. No section has the name of
 // a field.
@@ -97,7 +100,14 @@ class SectionReader {
     return value;
   }
 
+  void check_size(const Place& at, const Json& values) const {
+    if (values.size() <= kMaxEntries) return;
+    fail(at, fmt::format("expected at most {} entries, got {}; set lists and mappings as a whole",
+                         kMaxEntries, values.size()));
+  }
+
   std::vector<RecipeFileEntry> entries(const Place& at, const Json& values) const {
+    check_size(at, values);
     std::vector<RecipeFileEntry> out;
     for (const auto& [key, value] : values.items())
       out.push_back({key, value, where(below(at, out.size()))});
@@ -109,6 +119,7 @@ class SectionReader {
   //   - SetMesh: {mesh: data=2}
   std::vector<RecipeFileEntry> modifiers(const Place& at, const Json& values) const {
     if (!values.is_array()) fail_expected(at, "a list of modifiers", values);
+    check_size(at, values);
     std::vector<RecipeFileEntry> out;
     for (const Json& value : values) {
       const Place element = below(at, out.size());
@@ -205,9 +216,9 @@ void apply_modify(const RecipeFileEntry& entry, Trainer::Config& config, Resolve
 
 RecipeFile read_recipe_file(const std::string& path) {
   if (!path_exists(path))
-    throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
+    throw ConfigError(fmt::format("{}: expected a config file, got {}", path, nothing_at(path)));
   return parse_recipe_file(
-      storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); }), path);
+      storage_error_as<ConfigError>([&] { return read_stream(path, kMaxConfigBytes); }), path);
 }
 
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source) {

@@ -25,6 +25,7 @@ std::set<std::string> paths_of(ConfigRef root) {
   std::set<std::string> out;
   for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
     if (source.path.has_value()) out.insert(*source.path);
+    out.insert(source.more_paths.begin(), source.more_paths.end());
   });
   return out;
 }
@@ -34,11 +35,13 @@ bool is_of(const std::string& path, const std::set<std::string>& texts) {
                              [&](const std::string& text) { return is_same_file(text, path); });
 }
 
-int point_at(ConfigRef root, const std::string& path, const std::set<std::string>& moving) {
+int point_at(ConfigRef root, const UseData& use, const std::set<std::string>& moving) {
   int sources = 0;
   for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
     ++sources;
-    if (!source.path.has_value() || is_of(*source.path, moving)) source.path = path;
+    if (source.path.has_value() && !is_of(*source.path, moving)) return;
+    source.path = use.data;
+    source.more_paths = use.more;
   });
   return sources;
 }
@@ -56,6 +59,10 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
 std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
   // Evalers on the same text as the input change with it.
   const std::set<std::string> moving = paths_of(config.input);
+  if (!more.empty() && (data == kSyntheticData || std::ranges::count(more, kSyntheticData) > 0)) {
+    throw ConfigError(fmt::format("--data: expected paths, or '{}' alone, got both; leave one out",
+                                  kSyntheticData));
+  }
   if (data == kSyntheticData) {
     make_synthetic(config.input, {});
     for (auto& [name, evaler] : config.evalers) {
@@ -63,13 +70,13 @@ std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
     }
     return {};
   }
-  if (point_at(config.input, data, moving) == 0) {
+  if (point_at(config.input, *this, moving) == 0) {
     throw ConfigError(
         fmt::format("--data {}: expected an input that reads text, got {}; put --set "
                     "input=TextInput before --data",
                     data, config.input ? config.input.any().type().name : "none"));
   }
-  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, data, moving);
+  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, *this, moving);
   return {};
 }
 

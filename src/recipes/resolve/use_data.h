@@ -13,9 +13,11 @@ inline constexpr int64_t kSyntheticEvalBatches = 8;
 /// The word that `--data` takes instead of a path, for random tokens made from a seed.
 inline constexpr const char* kSyntheticData = "synthetic";
 
-/// An edit that sets the training data: to a file or folder of text, or to the word "synthetic".
+/// An edit that sets the training data: to files, folders and patterns of them, or to the word
+/// "synthetic".
 struct UseData {
   std::string data;
+  std::vector<std::string> more = {};  // further paths, read after `data`
 
   /// Points every TextSource of the training input at `data`. Also points evalers at `data` if they
   /// name no path or read the same text as the training input; other evalers keep their text. The

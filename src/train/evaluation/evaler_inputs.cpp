@@ -36,8 +36,11 @@ void fill_open_fields(const AnyConfig& from, const AnyConfig& to,
 bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
   const auto *const run_source = run.get_if<TextSource::Config>(),
                     *const evaler_source = evaler.get_if<TextSource::Config>();
-  return run_source && evaler_source && run_source->path.has_value() &&
-         evaler_source->path.has_value() && is_same_file(*run_source->path, *evaler_source->path);
+  if (!run_source || !evaler_source || !run_source->path.has_value() ||
+      !evaler_source->path.has_value())
+    return false;
+  return is_same_file(*run_source->path, *evaler_source->path) &&
+         (evaler_source->more_paths.empty() || evaler_source->more_paths == run_source->more_paths);
 }
 
 // True if the evaler reads the same text as the run. The evaler's source takes over the fields that

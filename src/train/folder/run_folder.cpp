@@ -30,7 +30,8 @@ constexpr std::string_view kInput = "input";
 }  // namespace
 
 bool is_safe_change(std::string_view path) {
-  if (first_name(path) == kInput && path.ends_with(".path")) return true;
+  const bool is_data = path.ends_with(".path") || path.find(".more_paths") != path.npos;
+  if (first_name(path) == kInput && is_data) return true;
   if (path.find(".@stats") != std::string_view::npos) return true;  // summaries of layers
   return std::ranges::count(kSafe, first_name(path)) > 0;
 }

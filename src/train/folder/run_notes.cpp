@@ -49,9 +49,11 @@ NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const Devi
   const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
     return {fmt::format("loss {} and gradient norm {}", loss, norm)};
-  return {fmt::format("{} or its learner state after the update, with learning rate {}",
-                      FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
-                      record.values.at("learning_rate"))};
+  const auto rate = record.values.find("learning_rate");  // groups have rates of their own
+  return {fmt::format(
+      "{} or its learner state after the update{}",
+      FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
+      rate == record.values.end() ? "" : fmt::format(", with learning rate {}", rate->second))};
 }
 
 std::string how_to_continue(bool find_nan, OnNonFinite policy) {

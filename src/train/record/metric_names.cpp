@@ -26,6 +26,7 @@ constexpr std::array kRecordNames = {
     RecordName{"mfu", "the trainer"},                // trainer.cpp
     RecordName{"hfu", "the trainer"},                // trainer.cpp
     RecordName{"wall_secs", "the trainer"},          // trainer.cpp
+    RecordName{"eval_secs", "the trainer"},          // trainer.cpp
     RecordName{"skipped_documents", "the trainer"},  // trainer.cpp
     RecordName{"bits_per_byte", "the trainer"},      // text_metrics.cpp
     RecordName{"perplexity", "the trainer"},         // text_metrics.cpp

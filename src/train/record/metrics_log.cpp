@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "base/report.h"
@@ -15,54 +18,109 @@
 namespace axle {
 namespace {
 
+// Whose a line is. Users add notes and numbers of their own to the log.
+enum class Writer { kRun, kOther, kTorn };
 struct LoggedLine {
-  int64_t step = 0;
-  std::string split = {};  // empty for a training step
+  Writer writer = Writer::kOther;
+  StepRecord record = {};
 };
 
-// Parses a line of the log; none if it is torn or not a line of ours.
-std::optional<LoggedLine> read_line(std::string_view text) {
+constexpr std::string_view kBegin = "{\"step\":";
+
+// Our lines begin with the step and hold numbers.
+std::optional<LoggedLine> record_in(std::string_view text) {
   try {
     const auto document = read_json(text);
     const JsonView json(document);
-    LoggedLine out{.step = json.at("step").integer(0, std::numeric_limits<int64_t>::max())};
-    if (const auto split = json.find("split")) out.split = split->text();
+    LoggedLine out{.writer = Writer::kRun};
+    StepRecord& record = out.record;
+    record.step = json.at("step").integer(0, std::numeric_limits<int64_t>::max());
+    for (const auto& [name, value] : document.items()) {
+      if (name == "split")
+        record.split = JsonView(value).text();
+      else if (!value.is_number() && !value.is_null())
+        return LoggedLine{};
+      else if (name != "step")
+        record.values[name] =
+            value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+    }
     return out;
   } catch (const JsonError&) {
     return std::nullopt;
   }
 }
 
-std::optional<LoggedLine> kept_line(std::string_view text, int64_t last_step) {
-  const auto line = read_line(text);
-  return line && line->step <= last_step ? line : std::nullopt;
+LoggedLine read_line(std::string_view text) {
+  const bool is_damaged = text.find('\0') != text.npos;  // as a crash leaves on some file systems
+  if (is_damaged) return {.writer = Writer::kTorn};
+  const std::string_view line = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+  if (line.empty()) return {};
+  if (line.size() < kBegin.size() && kBegin.starts_with(line)) return {.writer = Writer::kTorn};
+  const bool is_ours =
+      line.starts_with(kBegin) && (line.size() == kBegin.size() ||
+                                   std::isdigit(static_cast<unsigned char>(line[kBegin.size()])));
+  if (!is_ours) return {};
+  if (const auto record = record_in(line)) return *record;
+  try {
+    read_json(line);
+    return {};
+  } catch (const JsonError&) {
+    return {.writer = Writer::kTorn};
+  }
+}
+
+bool stays(const LoggedLine& line, int64_t last_step) {
+  return line.writer == Writer::kOther ||
+         (line.writer == Writer::kRun && line.record.step <= last_step);
 }
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr size_t kMaxLineBytes = size_t{16} << 20;  // longer lines are not ours
 
-// Calls fn with each whole line, including its newline. Reads in pieces, since a log may be larger
-// than the memory.
+// A part of the file.
+struct Extent {
+  int64_t begin = 0, end = 0;
+};
+
+// Calls fn(line, extent) with each line, including its newline, also with the last one if it has
+// none. Of a line that is not ours by its size, `line` is the beginning. Reads in pieces, since a
+// log may be larger than the memory.
 template <class Fn>
 void for_each_line(const FileReader& file, Fn&& fn) {
   std::string line;  // the part of the line in earlier pieces
-  bool is_too_long = false;
   std::vector<char> piece(kPieceBytes);
   int64_t offset = 0;
+  Extent extent;
+  const auto finish = [&](std::string_view text, int64_t end) {
+    extent.end = end;
+    fn(text, extent);
+    line.clear();
+    extent.begin = end;
+  };
   while (const size_t got = file.read_some(offset, std::as_writable_bytes(std::span(piece)))) {
-    offset += static_cast<int64_t>(got);
     std::string_view rest(piece.data(), got);
     for (size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
       const std::string_view part = rest.substr(0, end + 1);
-      if (!is_too_long) fn(line.empty() ? part : std::string_view(line.append(part)));
-      line.clear();
-      is_too_long = false;
+      const int64_t end_offset = offset + (part.data() + part.size() - piece.data());
+      if (line.empty())
+        finish(part, end_offset);
+      else
+        finish(line.append(part.substr(0, kMaxLineBytes)), end_offset);
     }
-    is_too_long = is_too_long || line.size() + rest.size() > kMaxLineBytes;
-    if (is_too_long)
-      line.clear();
-    else
-      line += rest;
+    if (line.size() < kMaxLineBytes) line += rest;
+    offset += static_cast<int64_t>(got);
+  }
+  if (extent.begin < offset) finish(line, offset);
+}
+
+void copy_extent(const FileReader& file, const Extent& extent, FileWriter& to) {
+  std::vector<char> piece(kPieceBytes);
+  for (int64_t at = extent.begin; at < extent.end;) {
+    const auto size =
+        static_cast<size_t>(std::min<int64_t>(extent.end - at, static_cast<int64_t>(piece.size())));
+    file.read_at(at, std::as_writable_bytes(std::span(piece).first(size)));
+    to.write(std::string_view(piece.data(), size));
+    at += static_cast<int64_t>(size);
   }
 }
 
@@ -116,29 +174,41 @@ void MetricsLog::flush() {
   }
 }
 
+void for_each_record(const std::filesystem::path& path,
+                     const std::function<void(const StepRecord&)>& fn) {
+  if (!path_exists(path)) return;
+  for_each_line(FileReader(path), [&](std::string_view text, const Extent&) {
+    const LoggedLine line = read_line(text);
+    if (line.writer == Writer::kRun) fn(line.record);
+  });
+}
+
 RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t last_step) {
   RemainingLines out;
   if (!path_exists(path)) return out;
   const FileReader file(path);
-  int64_t kept_bytes = 0;
-  for_each_line(file, [&](std::string_view line) {
-    const auto logged = kept_line(line, last_step);
-    if (!logged) return;
-    if (logged->step == last_step && !logged->split.empty()) out.last_splits.insert(logged->split);
-    kept_bytes += static_cast<int64_t>(line.size());
+  std::vector<Extent> kept;
+  bool ends_a_line = true;
+  for_each_line(file, [&](std::string_view text, const Extent& extent) {
+    const LoggedLine line = read_line(text);
+    if (!stays(line, last_step)) return;
+    // The last line of the run is whole only with its end; another's may lack it.
+    const bool has_end = text.ends_with('\n') || text.size() >= kMaxLineBytes;
+    if (!has_end && line.writer == Writer::kRun) return;
+    ends_a_line = has_end;
+    if (line.record.step == last_step && !line.record.split.empty())
+      out.last_splits.insert(line.record.split);
+    if (!kept.empty() && kept.back().end == extent.begin)
+      kept.back().end = extent.end;
+    else
+      kept.push_back(extent);
     ++out.num_lines;
   });
-  if (kept_bytes == file.size()) return out;
-  write_atomically(path, [&](FileWriter& kept) {
-    std::string piece;
-    for_each_line(file, [&](std::string_view line) {
-      if (!kept_line(line, last_step)) return;
-      piece += line;
-      if (piece.size() < kPieceBytes) return;
-      kept.write(piece);
-      piece.clear();
-    });
-    kept.write(piece);
+  const bool is_whole = kept.size() == 1 && kept[0].begin == 0 && kept[0].end == file.size();
+  if (file.size() == 0 || (is_whole && ends_a_line)) return out;
+  write_atomically(path, [&](FileWriter& to) {
+    for (const Extent& extent : kept) copy_extent(file, extent, to);
+    if (!ends_a_line) to.write("\n");
   });
   return out;
 }

@@ -2,6 +2,7 @@
 // registered and configs do not name it.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "io/file.h"
@@ -9,9 +10,9 @@
 
 namespace axle {
 
-/// Writes lines {"step": 10, "loss": 2.5, ...}; those of evaluations also have "split". A resume
-/// cuts the lines after the restored step, and does not write the evaluations of that step again if
-/// they are already there.
+/// Writes lines {"step":10,"loss":2.5,...}; those of evaluations also have "split". A resume cuts
+/// the run's lines after the restored step, and does not write the evaluations of that step again
+/// if they are already there. Lines that others have added stay.
 class MetricsLog final : public SummaryWriter {
  public:
   /// Throws StorageError if the file cannot be opened.
@@ -34,13 +35,19 @@ class MetricsLog final : public SummaryWriter {
   bool removed_ = false;  // the file is no longer in the folder
 };
 
+/// Calls fn with each record of the run in a log, in order; numbers that were not finite are NaN.
+/// Does nothing if there is no log. Throws StorageError.
+void for_each_record(const std::filesystem::path& path,
+                     const std::function<void(const StepRecord&)>& fn);
+
 /// The lines that a cut left in the log.
 struct RemainingLines {
   int64_t num_lines = 0;
   std::set<std::string> last_splits = {};  // of the evaluations at the last step
 };
-/// Keeps the whole lines of a log whose "step" is at most `last_step`, and removes torn lines. Does
-/// nothing if there is no log. Throws StorageError.
+/// Removes the run's lines of a log whose "step" is above `last_step`, and torn lines. A line of
+/// the run begins with {"step": and holds numbers beside "split"; all others stay. Does nothing if
+/// there is no log. Throws StorageError.
 RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t last_step);
 
 }  // namespace axle

@@ -68,13 +68,27 @@ TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
   EXPECT_EQ(text(), "of another\n");
 }
 
-TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {
-  replace_file(
-      path_,
-      "{\"step\":1}\nrubbish\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":2,\"split\":7}\n");
-  const RemainingLines kept = truncate_metrics_log(path_, 9);
-  EXPECT_EQ(kept.num_lines, 1);
-  EXPECT_EQ(text(), "{\"step\":1}\n");
+TEST_F(MetricsLogTest, LinesOfOthersStay) {
+  const std::string others =
+      "# changed the data here\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":7,\"split\":7}\n"
+      "{\"step\": 8, \"note\": \"mine\"}\n{\"step\":8,\"note\":\"mine\"}\n{\"step\": 9, \"bleu\": "
+      "3}\n";
+  replace_file(path_,
+               others + "{\"step\":1}\n# a\n{\"step\":3}\n# b\n{\"step\":4,\"lo\n{\"st\n# c");
+  const RemainingLines kept = truncate_metrics_log(path_, 2);
+  EXPECT_EQ(text(), others + "{\"step\":1}\n# a\n# b\n# c\n");
+  EXPECT_EQ(kept.num_lines, 13);
+  EXPECT_TRUE(kept.last_splits.empty());
+  // A second cut changes nothing more, and a long line of another stays too.
+  const std::string long_line = std::string(17 << 20, 'x') + "\n", others_now = text();
+  replace_file(path_, others_now + long_line + "{\"step\":5}\n");
+  truncate_metrics_log(path_, 2);
+  EXPECT_TRUE(text() == others_now + long_line);
+  // A crash may leave zeros.
+  replace_file(path_,
+               "{\"step\":1}\n" + std::string(7, '\0') + "\n{\"step\":2}\n" + std::string(9, '\0'));
+  truncate_metrics_log(path_, 2);
+  EXPECT_EQ(text(), "{\"step\":1}\n{\"step\":2}\n");
 }
 
 TEST_F(MetricsLogTest, ALogLargerThanTheMemoryIsCut) {

@@ -27,6 +27,8 @@ class SummaryWriter {
     /// The step of the checkpoint that was restored; 0 for a fresh run. Writers drop records of
     /// later steps, which the run wrote before the resume.
     int64_t restored_step;
+    /// Text of the run's config; empty: not known.
+    std::string config = {};
   };
   virtual ~SummaryWriter() = default;
   /// Never throws because of a failing disk: the writer counts lost records and reports the loss

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/report.h"
+#include "base/text/text.h"
 #include "config/register.h"
 
 namespace axle {
@@ -15,6 +16,13 @@ namespace {
 std::string folder_of(const std::string& split) {
   if (split.empty()) return "train";
   return split == "train" ? "eval/train" : split;
+}
+
+// Returns the text as Markdown that shows it line by line.
+std::string as_code(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n')) out += fmt::format("    {}\n", line);
+  return out;
 }
 
 }  // namespace
@@ -37,7 +45,11 @@ void TensorBoardWriter::write(const StepRecord& record) {
     auto& file = files_[run];
     // An evaluation of the restored step itself is repeated if metrics.jsonl lacks it.
     const int64_t first_step = std::min(restored_step_ + 1, record.step);
-    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
+    if (!file) {
+      file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
+      if (record.split.empty() && !config_.empty())
+        file->text(first_step, "config", as_code(config_));
+    }
     file->scalars(record.step, record.values);
   });
 }

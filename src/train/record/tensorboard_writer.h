@@ -13,7 +13,8 @@ namespace axle {
 
 /// Writes TensorBoard event files in DIR/tensorboard. Training scalars are in the folder "train".
 /// Those of an evaler are in a folder with its name, as TensorBoard compares runs ("eval/train" for
-/// an evaler called "train"). Steps that a resume repeats are shown once.
+/// an evaler called "train"). Steps that a resume repeats are shown once. The config is a text of
+/// "train", called "config".
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {
@@ -22,7 +23,10 @@ class TensorBoardWriter final : public SummaryWriter {
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
   TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&)
-      : cfg_(cfg), dir_(event_files_of(dims.dir)), restored_step_(dims.restored_step) {}
+      : cfg_(cfg),
+        dir_(event_files_of(dims.dir)),
+        restored_step_(dims.restored_step),
+        config_(dims.config) {}
   void write(const StepRecord& record) override;
   void flush() override;
 
@@ -32,6 +36,7 @@ class TensorBoardWriter final : public SummaryWriter {
   Config cfg_;
   std::filesystem::path dir_;
   int64_t restored_step_;
+  std::string config_;
   std::map<std::string, std::unique_ptr<EventFileWriter>> files_;
   bool failed_ = false;
 };

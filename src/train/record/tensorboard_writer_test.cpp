@@ -48,6 +48,34 @@ TEST_F(TensorBoard, EvaluationsStandApartFromTraining) {
   EXPECT_EQ(shown("train_eval"), (Losses{{1, 5.f}}));
 }
 
+TEST_F(TensorBoard, TheConfigIsATextOfTheTraining) {
+  const std::string config = "# axle\nmodel:\n  class: CausalLM\n";
+  TensorBoardWriter writer({.every_steps = 1},
+                           {.dir = dir_.path(), .restored_step = 4, .config = config}, Scope{});
+  writer.write(record(5, 1));
+  writer.write(record(5, 1, "held_out"));
+  writer.write(record(6, 1));
+  const auto texts = [&](const std::string& folder) {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const auto& file : list_directory(dir_.path() / "tensorboard" / folder)) {
+      for (Fields& event : events_of(file)) {
+        if (!event.contains(event_fields::kSummary)) continue;
+        Fields summary = fields_of(event.at(event_fields::kSummary)[0]);
+        Fields value = fields_of(summary.at(event_fields::kValues)[0]);
+        if (!value.contains(event_fields::kTensor)) continue;
+        Fields tensor = fields_of(value.at(event_fields::kTensor)[0]);
+        out.emplace_back(value.at(event_fields::kTag)[0], tensor.at(event_fields::kStrings)[0]);
+      }
+    }
+    return out;
+  };
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"config", "    # axle\n    model:\n      class: CausalLM\n    \n"}};
+  EXPECT_EQ(texts("train"), expected) << "once, as Markdown shows code";
+  EXPECT_TRUE(texts("held_out").empty());
+  EXPECT_EQ(shown("train"), (Losses{{5, 1.f}, {6, 1.f}}));
+}
+
 TEST_F(TensorBoard, AResumeShowsEachStepOnce) {
   TensorBoardWriter first = writer(0);
   for (const int64_t step : {1, 2, 3, 4}) first.write(record(step, 10));

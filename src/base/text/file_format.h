@@ -1,0 +1,37 @@
+// What a file is, by the bytes that it begins with: readers name it when they expected another one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace axle {
+
+/// A format, or a thing that stands in place of a file.
+struct FileFormat {
+  std::string_view name;    // "a git-LFS pointer"
+  std::string_view advice;  // "`git lfs pull` fetches the file itself", or ""
+  bool is_text;             // its bytes are UTF-8 text
+};
+
+inline constexpr size_t kFormatHeadBytes = 4096;
+
+/// Returns the format of a file that begins with these bytes; nullptr if they are of no format that
+/// is known by its beginning, such as plain text or YAML. kFormatHeadBytes are enough; `head` may
+/// be the whole file.
+const FileFormat* recognized_format(std::string_view head);
+
+/// Returns "<name>" or "<name>; <advice>", for the end of "expected ..., got ...".
+std::string to_text(const FileFormat& format);
+
+/// Throws E "<path>: expected <expected>, got <format>" if the bytes are of a known format that is
+/// not called `own`. `expected` may be "a SentencePiece model".
+template <class E>
+void check_format(const std::string& path, std::string_view expected, std::string_view own,
+                  std::string_view head) {
+  const FileFormat* const format = recognized_format(head);
+  if (format && format->name != own)
+    throw E(path + ": expected " + std::string(expected) + ", got " + to_text(*format));
+}
+
+}  // namespace axle

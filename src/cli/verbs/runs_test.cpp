@@ -1,0 +1,82 @@
+// Tests `runs` on folders of runs.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class Runs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    make_run("a", 0.5,
+             "{\"step\":1,\"loss\":3.0,\"tokens_per_sec\":10.0,\"wall_secs\":1.0}\n"
+             "{\"step\":2,\"loss\":1.5,\"tokens_per_sec\":30.0,\"wall_secs\":2.0}\n"
+             "{\"step\":2,\"split\":\"held_out\",\"loss\":2.5,\"wall_secs\":2.5}\n"
+             "# a note of mine\n"
+             "{\"step\":3,\"loss\":2.0,\"tokens_per_sec\":20.0,\"wall_secs\":3.5}\n"
+             "{\"step\":3,\"split\":\"held_out\",\"loss\":2.75,\"wall_secs\":90.0}\n");
+    make_run("b", 0.25, "{\"step\":1,\"loss\":null,\"tokens_per_sec\":7.0}\n");
+    make_directories(dir_ / "runs/no_run");
+  }
+  void make_run(const std::string& name, double rate, const std::string& metrics) {
+    make_directories(run(name));
+    replace_file(run(name) + "/metrics.jsonl", metrics);
+    replace_file(run(name) + "/config.yaml",
+                 "model: {class: CausalLM, dims: [1, 2]}\nlearner:\n  class: Learner\n  rate: " +
+                     std::to_string(rate) + "\n" + (name == "b" ? "seed: 3\n" : ""));
+  }
+  std::string run(const std::string& name) const { return (dir_ / "runs") + "/" + name; }
+  TempDir dir_;
+};
+
+TEST_F(Runs, StandSideBySide) {
+  const Ran text = run_axle({"runs", dir_ / "runs"});
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("best held_out"));
+  EXPECT_THAT(text.out, HasSubstr("1.5000 at 2"));
+  EXPECT_THAT(text.out, HasSubstr("2.5000 at 2"));
+  EXPECT_THAT(text.out, HasSubstr("learner.rate"));
+  const Ran ran = run_axle({"runs", run("b"), run("a"), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json json = Json::parse(ran.out), &b = json["runs"][0], &a = json["runs"][1];
+  EXPECT_EQ(a["dir"], run("a"));
+  EXPECT_EQ(a["step"], 3);
+  EXPECT_EQ(a["loss"], Json::parse(R"({"last": 2.0, "best": 1.5, "best_step": 2})"));
+  EXPECT_EQ(a["evaluations"]["held_out"],
+            Json::parse(R"({"last": 2.75, "best": 2.5, "best_step": 2})"));
+  EXPECT_EQ(a["tokens_per_sec"], 20.0);
+  EXPECT_EQ(a["wall_secs"], 90.0);
+  EXPECT_EQ(b["loss"], Json::parse(R"({"last": null, "best": null, "best_step": null})"));
+  EXPECT_EQ(b["wall_secs"], nullptr);
+  const Json expected = {{"learner.rate", {"0.250000", "0.500000"}}, {"seed", {"3", "(none)"}}};
+  EXPECT_EQ(json["differences"], expected);
+}
+
+TEST_F(Runs, OneRunHasNoDifferences) {
+  EXPECT_EQ(run_axle({"runs", run("a")}).out.find("field"), std::string::npos);
+  std::filesystem::copy(run("a"), run("c"), std::filesystem::copy_options::recursive);
+  EXPECT_THAT(run_axle({"runs", run("a"), run("c")}).out, HasSubstr("the configs are equal\n"));
+}
+
+TEST_F(Runs, NamesWhatIsNoRun) {
+  const auto expect = [&](const std::string& dir, const std::string& message) {
+    const Ran ran = run_axle({"runs", run("a"), dir});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(message));
+  };
+  expect(run("none"), "none: expected the folder of a run, got nothing there");
+  expect(run("no_run"),
+         "no_run: expected the folder of a run or a folder of runs, got one without");
+  expect(run("a") + "/config.yaml", "config.yaml: expected the folder of a run, got a file");
+  EXPECT_EQ(run_axle({"runs"}).code, 2);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,87 @@
+#include "io/user_path.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <system_error>
+
+#include "base/text/utf8.h"
+#include "io/file.h"
+#include "io/file_kind.h"
+
+namespace axle {
+namespace fs = std::filesystem;
+
+std::string read_stream(const fs::path& path, int64_t max_bytes) {
+  struct stat info;
+  const bool is_stream =
+      ::stat(path.c_str(), &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode));
+  if (!is_stream) return read_file(path, max_bytes);
+  // O_NONBLOCK: opening a FIFO would otherwise wait for its writer.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) fail_storage(path, "open", errno);
+  const std::unique_ptr<const int, void (*)(const int*)> closing(
+      &fd, [](const int* open) { ::close(*open); });
+  std::string bytes;
+  for (;;) {
+    char piece[1 << 16];
+    const ssize_t got = ::read(fd, piece, sizeof(piece));
+    if (got == 0) break;
+    if (got > 0) bytes.append(piece, static_cast<size_t>(got));
+    if (static_cast<int64_t>(bytes.size()) > max_bytes) {
+      throw StorageError(
+          fmt::format("{}: expected at most {} bytes, got more", path.string(), max_bytes));
+    }
+    if (got > 0 || errno == EINTR) continue;
+    if (errno != EAGAIN) fail_storage(path, "read", errno);
+    pollfd wait = {.fd = fd, .events = POLLIN, .revents = 0};
+    ::poll(&wait, 1, -1);
+  }
+  if (bytes.empty()) check_regular(fd, path);
+  return bytes;
+}
+
+std::string nothing_at(const fs::path& path) {
+  struct stat info;
+  const int error = ::stat(path.c_str(), &info) == 0 ? 0 : errno;
+  if (error == 0 || error == ENOENT || error == ENOTDIR) return "nothing there";
+  return fmt::format("a path that the system does not let us look at ({})",
+                     std::generic_category().message(error));
+}
+
+std::string text_of_path(std::string_view path) {
+  if (!find_invalid_utf8(path)) return std::string(path);
+  std::string out;
+  while (!path.empty()) {
+    const size_t bad = std::min(find_invalid_utf8(path).value_or(path.size()), path.size());
+    for (const char c : path.substr(0, bad))
+      out += c == '\\' ? std::string("\\x5c") : std::string(1, c);
+    if (bad < path.size()) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(path[bad]));
+    path.remove_prefix(std::min(bad + 1, path.size()));
+  }
+  return out;
+}
+
+fs::path path_of_text(const std::string& text) {
+  if (text.find("\\x") == text.npos || path_exists(text)) return text;
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned byte = 0;
+    const bool is_hex = text.compare(i, 2, "\\x") == 0 && i + 3 < text.size() &&
+                        std::from_chars(text.data() + i + 2, text.data() + i + 4, byte, 16).ptr ==
+                            text.data() + i + 4 &&
+                        (byte >= 0x80 || byte == '\\');
+    out += is_hex ? static_cast<char>(byte) : text[i];
+    if (is_hex) i += 3;
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <future>
 
 #include "base/error.h"
@@ -23,7 +22,6 @@
 #include "train/finite/non_finite_finder.h"
 #include "train/folder/kept_schedules.h"
 #include "train/folder/run_folder.h"
-#include "train/folder/run_metadata.h"
 #include "train/folder/run_notes.h"
 #include "train/initial_state.h"
 #include "train/programs.h"
@@ -43,7 +41,6 @@ namespace axle {
 struct Trainer::Run {
   Run(const Config& config, RunOptions run_options);
   ExitCode loop();
-
  private:
   // A step whose metrics have not been read yet. The host reads metrics one step late, so that the
   // device never waits.
@@ -112,9 +109,7 @@ struct Trainer::Run {
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
     : options_(std::move(run_options)),
-      training_(options_.keep_schedules && options_.resume
-                    ? with_kept_schedules(config, options_.dir)
-                    : config),
+      training_(options_.keep_schedules ? with_kept_schedules(config, options_.dir) : config),
       cfg_(training_.config),
       reading_(start_reading()),
       runtime_(options_.open_runtime(
@@ -198,8 +193,7 @@ void Trainer::Run::warn(bool at_start) {
 }
 
 void Trainer::Run::open_writers() {
-  const SummaryWriter::Dims dims{
-      .dir = folder_.dir(), .restored_step = step_number_, .config = folder_.config_text()};
+  const SummaryWriter::Dims dims{folder_.dir(), step_number_, folder_.config_text()};
   auto log = std::make_unique<MetricsLog>(dims);
   for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
   writers_.push_back(std::move(log));

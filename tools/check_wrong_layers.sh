@@ -5,7 +5,7 @@
 #   // compile: TEXT    the program must not build, and the build must print TEXT
 #   // start: TEXT      the program must build; it must not start, and must print TEXT
 #   // run: FLAGS       the program must build and start; `train` with these flags must end with the exit code 2
-#   // prints: TEXT     ... and must print TEXT
+#   // prints: TEXT     ... and must print TEXT; a source may have several runs, each with its texts
 #
 #   check_wrong_layers.sh BUILD    a ctest test
 set -eu
@@ -26,12 +26,30 @@ fault() {
   echo "$name: $1"
   faults=$((faults + 1))
 }
+# The text is in the output.
+find_text() {
+  grep -qF -- "$1" "$out/$name.log" || fault "expected '$1', got: $(grep -m 3 -i 'error\|axle' "$out/$name.log")"
+}
 # Each text that the source expects in this phase is in the output.
 find_texts() {
   sed -n "s|^// $1: ||p" "$source" > "$out/texts.txt"
-  while IFS= read -r text; do
-    grep -qF -- "$text" "$out/$name.log" || fault "expected '$text', got: $(grep -m 3 -i 'error\|axle' "$out/$name.log")"
-  done < "$out/texts.txt"
+  while IFS= read -r text; do find_text "$text"; done < "$out/texts.txt"
+}
+# Trains with the flags of each line "run:" of the source, and looks for the texts of the lines "prints:" below it.
+try_runs() {
+  grep -E '^// (run|prints): ' "$source" > "$out/runs.txt"
+  while IFS= read -r line; do
+    case $line in
+      "// run: "*)
+        status=0
+        # shellcheck disable=SC2086 # a list of flags
+        "$out/$name" train quickstart --data synthetic --backend interpreter --steps 1 --dir "$out/$name.run" $small \
+          ${line#// run: } > "$out/$name.log" 2>&1 < /dev/null || status=$?
+        [ "$status" = 2 ] || fault "${line#// }: expected the exit code 2, got $status"
+        ;;
+      *) find_text "${line#// prints: }" ;;
+    esac
+  done < "$out/runs.txt"
 }
 for source in "$root"/examples/wrong_layers/*.cpp; do
   name=$(basename "$source" .cpp)
@@ -41,19 +59,11 @@ for source in "$root"/examples/wrong_layers/*.cpp; do
   elif ! cmake --build "$out" --target "$name" > "$out/$name.log" 2>&1; then
     fault "expected a program, got an error of the build"
     cat "$out/$name.log"
+  elif grep -q '^// run: ' "$source"; then
+    try_runs
   else
-    flags=$(sed -n 's|^// run: ||p' "$source")
-    if [ -n "$flags" ]; then
-      # shellcheck disable=SC2086 # a list of flags
-      status=0
-      "$out/$name" train quickstart --data synthetic --backend interpreter --steps 1 --dir "$out/$name.run" $small $flags \
-        > "$out/$name.log" 2>&1 || status=$?
-      [ "$status" = 2 ] || fault "expected the exit code 2, got $status"
-      find_texts prints
-    else
-      if "$out/$name" config list > "$out/$name.log" 2>&1; then fault "expected an error at the start, got none"; fi
-      find_texts start
-    fi
+    if "$out/$name" config list > "$out/$name.log" 2>&1; then fault "expected an error at the start, got none"; fi
+    find_texts start
   fi
 done
 echo "wrong layers: $faults faults"

@@ -31,8 +31,8 @@ struct UpdateInputs {
 };
 
 struct UpdateOutputs {
-  Tree<Tensor> updates;
-  Tree<Tensor> state;
+  Tree<Tensor> updates = {};
+  Tree<Tensor> state = {};
   /// f32 scalars for logs.
   Tree<Tensor> metrics = {};
 };

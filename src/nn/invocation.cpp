@@ -48,8 +48,10 @@ Invocation& Invocation::current() {
   return *g_invocation;
 }
 
-Invocation::Frame::Frame(const Layer& layer) : name_(layer.path()) {
+Invocation::Frame::Frame(const Layer& layer)
+    : name_(layer.path()), call_(typeid(layer), layer.path()) {
   Invocation& inv = current();
+  if (inv.frames_.size() == 1) forget_failed_calls();
   if (inv.options_.decoding) layer.check_decoding();
   const FrameState& caller = inv.frames_.back();
   FrameState frame{.path = layer.path(),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/tree.h"
+#include "config/class_call.h"
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"
@@ -87,6 +88,7 @@ class Invocation {
 
    private:
     NameScope name_;
+    ClassCall call_;
   };
 
   const Tree<Tensor>& parameters() const { return parameters_; }

@@ -169,6 +169,18 @@ Tensor Layer::constrain(const Tensor& x, const PartitionSpec& spec) {
   return spec.dims.empty() ? x : sharding_constraint(x, spec);
 }
 
+void Layer::expect_result(const Tensor& result, const Type& expected, std::string_view what) const {
+  const auto fits = [](int64_t got, int64_t dim) { return dim == kAnySize || got == dim; };
+  if (result && result.dtype() == expected.dtype &&
+      std::ranges::equal(result.shape(), expected.dims, fits))
+    return;
+  std::string wanted = to_text(expected);
+  for (size_t at = 0; (at = wanted.find("-1", at)) != std::string::npos;) wanted.replace(at, 2, "?");
+  throw ShapeError(fmt::format("{}: expected {} to return {}{}{}, got {}", config_path(),
+                               short_type_name(typeid(*this)), what, what.empty() ? "" : " ", wanted,
+                               result ? to_text(result.type()) : "an empty tensor"));
+}
+
 void Layer::add_summary(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();
   if (inv.options().summaries)

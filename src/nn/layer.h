@@ -231,6 +231,11 @@ class Layer {
   /// Constrains `x` to the mesh axes of `spec`; returns `x` unchanged if `spec` has no dims.
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
 
+  /// Throws ShapeError, naming the layer and its class, unless `result` has this type. A dim of
+  /// kAnySize has any size. `what`: which of several results.
+  void expect_result(const Tensor& result, const Type& expected, std::string_view what = {}) const;
+  static constexpr int64_t kAnySize = -1;
+
   const LayerOptions& options() const { return options_; }
   /// Adds the statistics of the slot's option @stats of these results, by their names.
   void add_statistics(const NamedTensors& results);
@@ -271,7 +276,8 @@ class Layer {
 };
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
-/// runs `forward`.
+/// runs `forward`. A role that knows the type of its result checks it in `check_result(result,
+/// args...)`.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
@@ -292,6 +298,7 @@ class LayerRole<Self, R(A...)> : public Layer {
 
  private:
   R run(A... args);
+  R checked(A... args);
   R finished(R result);
 };
 
@@ -328,9 +335,17 @@ std::vector<Method> LayerRole<Self, R(A...)>::methods() {
 template <class Self, class R, class... A>
 R LayerRole<Self, R(A...)>::run(A... args) {
   if (options().remat && Invocation::current().options().training) {
-    return rematerialize<R>((*options().remat)(), [&] { return finished(forward(args...)); });
+    return rematerialize<R>((*options().remat)(), [&] { return finished(checked(args...)); });
   }
-  return finished(forward(args...));
+  return finished(checked(args...));
+}
+
+template <class Self, class R, class... A>
+R LayerRole<Self, R(A...)>::checked(A... args) {
+  R result = forward(args...);
+  if constexpr (requires(const Self& self) { self.check_result(result, args...); })
+    static_cast<const Self*>(this)->check_result(result, args...);
+  return result;
 }
 
 template <class Self, class R, class... A>

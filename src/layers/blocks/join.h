@@ -20,6 +20,12 @@ class Join : public LayerRole<Join, Tensor(const Tensor& x_BTD, const Tensor& y_
   using LayerRole::LayerRole;
   /// A join looks only at its own position.
   bool can_decode() const override { return true; }
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& z_BTD, const Tensor& x_BTD, const Tensor&) const {
+    expect_result(z_BTD, x_BTD.type());
+  }
 };
 
 /// z = x + weight * y.

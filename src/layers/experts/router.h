@@ -49,6 +49,10 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
   bool can_decode() const override { return true; }
   /// K, the number of experts that a token gets.
   virtual int64_t num_choices() const = 0;
+
+ protected:
+  friend LayerRole;
+  void check_result(const Routing& routing, const Tensor& x_BTD) const;
 };
 
 extern template class LayerRole<Router, Router::Signature>;

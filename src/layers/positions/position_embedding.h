@@ -30,6 +30,12 @@ class PositionEmbedding
   using LayerRole::LayerRole;
   /// A vector depends on its position alone.
   bool can_decode() const override { return true; }
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y_BTD, const Tensor& x_BTD, const std::optional<Tensor>&) const {
+    expect_result(y_BTD, x_BTD.type());
+  }
 };
 
 extern template class LayerRole<PositionEmbedding, PositionEmbedding::Signature>;

@@ -19,6 +19,18 @@ Tensor live_positions(const MixerContext& context) {
   return select(is_live, positions_BT, kNoPosition);
 }
 
+void KVCache::check_result(const KeyValues& all_BSKH, const KeyValues& fresh_BTKH) const {
+  // Another layer's keys may be the result where attention computes none.
+  if (!fresh_BTKH.k_BSKH) return;
+  const auto check = [&](const Tensor& all, const Tensor& fresh, std::string_view what) {
+    Type expected = fresh.type();
+    expected.dims[1] = kAnySize;
+    expect_result(all, expected, what);
+  };
+  check(all_BSKH.k_BSKH, fresh_BTKH.k_BSKH, "keys");
+  check(all_BSKH.v_BSKH, fresh_BTKH.v_BSKH, "values");
+}
+
 AXLE_REGISTER(KVCache::Dims)
 
 template class LayerRole<KVCache, KVCache::Signature>;

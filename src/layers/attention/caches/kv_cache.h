@@ -35,6 +35,10 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query
   /// see.
   virtual void check_mask(const AttentionMask*) const {}
+
+ protected:
+  friend LayerRole;
+  void check_result(const KeyValues& all_BSKH, const KeyValues& fresh_BTKH) const;
 };
 
 /// Returns the context with the positions 0, 1, ... in each row of x[B, T, ..] if it has none.

@@ -32,6 +32,14 @@ class AttentionCore
   std::vector<Method> methods() override;
   /// A core looks only at the keys that it is given.
   bool can_decode() const override { return true; }
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y_BTNH, const Tensor& q_BTNH, const KeyValues& keys,
+                    const Visibility&) const {
+    expect_result(y_BTNH, {keys.v_BSKH.dtype(),
+                           {q_BTNH.dim(0), q_BTNH.dim(1), q_BTNH.dim(2), keys.v_BSKH.dim(3)}});
+  }
 };
 
 extern template class LayerRole<AttentionCore, AttentionCore::Signature>;

@@ -1,0 +1,106 @@
+// Layers whose results have the wrong shape or dtype, and one that ends with an exception.
+// run: --set model.decoder.output_norm=FlatNorm
+// prints: decoder.output_norm: expected FlatNorm to return f32[2,8,8], got f32[2,64]
+// run: --set model.decoder.layers.layer.feed_forward.body=HalfMixer
+// prints: feed_forward.body: expected HalfMixer to return f32[2,8,8], got bf16[2,8,8]
+// run: --set model.decoder.layers.layer.attention.body.core=TurnedCore
+// prints: attention.body.core: expected TurnedCore to return f32[2,8,4,2], got f32[2,4,8,2]
+// run: --set model.decoder.layers.layer.attention.body.kv_cache=SlicingCache
+// prints: attention.body.kv_cache: expected SlicingCache to return values f32[2,?,4,2], got f32[2,8,4,1]
+// run: --set model.decoder.layers.layer.feed_forward.body=MoE --set model.decoder.layers.layer.feed_forward.body.num_experts=2 --set model.decoder.layers.layer.feed_forward.body.router=LazyRouter
+// prints: router: expected LazyRouter to return weights f32[2,8,1], got an empty tensor
+// run: --set model.decoder.output_norm=LostNorm
+// prints: decoder/output_norm: the call of LostNorm ended with an exception: internal error:
+// prints: internal error: map::at; look for the mistake in this class
+#include <axle/axle.h>
+
+using namespace axle;
+
+class FlatNorm final : public Norm {
+ public:
+  struct Config {
+    AXLE_CONFIG(FlatNorm)
+  };
+  FlatNorm(const Config&, const Dims&, const Scope& scope) : Norm(scope) {}
+
+ protected:
+  Tensor forward(const Tensor& x) override { return reshape(x, {x.dim(0), x.dim(1) * x.dim(2)}); }
+};
+AXLE_REGISTER(FlatNorm)
+
+class HalfMixer final : public Mixer {
+ public:
+  struct Config {
+    AXLE_CONFIG(HalfMixer)
+  };
+  HalfMixer(const Config&, const Dims&, const Scope& scope) : Mixer(scope) {}
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext&) override {
+    return astype(x_BTD, DType::kBF16);
+  }
+};
+AXLE_REGISTER(HalfMixer)
+
+class TurnedCore final : public AttentionCore {
+ public:
+  struct Config {
+    AXLE_CONFIG(TurnedCore)
+  };
+  TurnedCore(const Config&, const Dims&, const Scope& scope) : AttentionCore(scope) {}
+
+ protected:
+  Tensor forward(const Tensor&, const KeyValues& keys, const Visibility&) override {
+    return transpose(keys.v_BSKH, {0, 2, 1, 3});
+  }
+};
+AXLE_REGISTER(TurnedCore)
+
+class SlicingCache final : public KVCache {
+ public:
+  struct Config {
+    AXLE_CONFIG(SlicingCache)
+  };
+  SlicingCache(const Config&, const Dims&, const Scope& scope) : KVCache(scope) {}
+
+ protected:
+  KeyValues forward(const KeyValues& fresh_BTKH) override {
+    KeyValues all = fresh_BTKH;
+    all.v_BSKH = slice_in_dim(all.v_BSKH, 3, 0, 1);
+    return all;
+  }
+};
+AXLE_REGISTER(SlicingCache)
+
+class LazyRouter final : public Router {
+ public:
+  struct Config {
+    AXLE_CONFIG(LazyRouter)
+  };
+  LazyRouter(const Config&, const Dims&, const Scope& scope) : Router(scope) {}
+  int64_t num_choices() const override { return 1; }
+
+ protected:
+  Routing forward(const Tensor& x_BTD) override {
+    return {.experts_BTK = zeros({x_BTD.dim(0), x_BTD.dim(1), 1}, DType::kI32), .weights_BTK = {}};
+  }
+};
+AXLE_REGISTER(LazyRouter)
+
+class LostNorm final : public Norm {
+ public:
+  struct Config {
+    AXLE_CONFIG(LostNorm)
+  };
+  LostNorm(const Config&, const Dims&, const Scope& scope) : Norm(scope) {}
+
+ protected:
+  Tensor forward(const Tensor& x) override { return factors_.at("x") * x; }
+
+ private:
+  Tree<double> factors_;
+};
+AXLE_REGISTER(LostNorm)
+
+int main(int argc, char** argv) { return run_cli(argc, argv); }

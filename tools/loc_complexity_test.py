@@ -10,6 +10,7 @@ import dataclasses
 import importlib.machinery
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import re
@@ -29,6 +30,7 @@ import measure
 import parts
 import peers
 import report
+import split
 import variants
 import world
 
@@ -261,7 +263,9 @@ class Results(unittest.TestCase):
             world.check_op_counts([["ops", "a", "add 1"], ["ops", "b", "add 1"]])
 
 
-class History(unittest.TestCase):
+class Repository(unittest.TestCase):
+    """A repository of its own for each test."""
+
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
@@ -271,8 +275,9 @@ class History(unittest.TestCase):
                               "m.py": PYTHON, "conf.yml": "rope: 1\n", "doc.md": "text\n"})
 
     def git(self, *arguments):
+        """What git prints."""
         environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-        subprocess.run(["git", *world.AUTHOR, *arguments], cwd=self.root, env=environment, check=True, capture_output=True)
+        return subprocess.run(["git", *world.AUTHOR, *arguments], cwd=self.root, env=environment, check=True, capture_output=True, text=True).stdout
 
     def commit(self, subject, files):
         for path, text in files.items():
@@ -281,6 +286,8 @@ class History(unittest.TestCase):
         self.git("add", "--all")
         self.git("commit", "--quiet", "-m", subject)
 
+
+class History(Repository):
     def score(self, files):
         self.commit("change", files)
         return dataclasses.astuple(history.score_commit(self.root, "HEAD"))
@@ -314,9 +321,140 @@ class History(unittest.TestCase):
         self.assertIn("| RoPE | 1 | 0 | 1 | 0 | 0 |", history.table(rows))
         self.assertEqual(len(history.score_range(self.root, "HEAD~3..HEAD", adding=r"rope\.h$")), 1)
 
+    def test_one_commit_stands_for_itself(self):
+        self.commit("One", {"b.h": "int b();\n"})
+        self.commit("Two", {"c.h": "int c();\n"})
+        self.assertEqual([subject for _, subject in history.commits_of(self.root, "HEAD~1")], ["One"])
+
+    def test_what_a_merge_brings_counts_once(self):
+        self.git("checkout", "--quiet", "-b", "side")
+        self.commit("Side", {"side.h": "int s();\n"})
+        self.git("checkout", "--quiet", "main")
+        self.commit("Main", {"main.h": "int m();\n"})
+        self.git("merge", "--quiet", "--no-edit", "side")
+        rows = history.score_range(self.root, "HEAD~2..HEAD")
+        self.assertEqual({name[9:]: score.new for name, _, score in rows}, {"Side": 1, "Main": 1})
+
     def test_an_unknown_commit_is_said(self):
         with self.assertRaisesRegex(RuntimeError, "git log"):
             history.score_range(self.root, "nowhere..HEAD")
+
+
+class Split(Repository):
+    """One commit that brings several features, told by feature."""
+
+    PARTS = [{"feature": "LoRA", "files": ["lora"], "names": ["Lora", "adapters?"]},
+             {"feature": "fp8", "files": ["fp8"], "names": ["Fp8"]},
+             {"feature": "pipelines", "files": ["pipeline"], "names": ["Pipeline"]}]
+
+    def parts(self, rows=PARTS):
+        self.file = self.root.parent / f"{self.root.name}.json"
+        self.addCleanup(self.file.unlink, missing_ok=True)
+        self.file.write_text(json.dumps(rows), encoding="utf-8")
+        return split.read(self.file)
+
+    def told(self, files, parts=None):
+        """The rows of a commit of these files, whose sums are those of the whole commit."""
+        self.commit("change", files)
+        rows = history.score_range(self.root, "HEAD", parts=parts or self.parts())
+        self.assertEqual(sum((score for _, _, score in rows), history.Score()), history.score_commit(self.root, "HEAD"))
+        return {name: dataclasses.astuple(score) for name, _, score in rows}
+
+    def test_new_files_count_by_path_whatever_they_name(self):
+        told = self.told({"fp8.h": "int Lora;\nint b;\n", "lora_test.cpp": "int Fp8;\n", "other.h": "int Lora;\n", "lora.md": "text\n"})
+        self.assertEqual(told, {"LoRA": (0, 0, 0, 1, 1), "fp8": (0, 0, 2, 0, 0), split.REMAINDER: (0, 0, 1, 0, 0)})
+
+    def test_files_that_go_count_by_path(self):
+        self.commit("old", {"pipeline.h": "int Lora;\n", "gone.cpp": "int Lora;\n"})
+        self.git("rm", "--quiet", "pipeline.h", "gone.cpp")
+        self.assertEqual(self.told({}), {"pipelines": (1, 0, 0, 0, 0), split.REMAINDER: (0, 1, 0, 0, 0)})
+
+    def test_each_hunk_counts_to_what_its_lines_name(self):
+        told = self.told({"a.h": "// A.\nint f(int x, Lora y);\n\nint h();\n", "a.cpp": "Fp8 f(int x) { return x; }\n", "conf.yml": "rope: 2\n"})
+        self.assertEqual(told, {"LoRA": (1, 0, 0, 0, 0), "fp8": (0, 1, 0, 0, 0), split.REMAINDER: (2, 0, 0, 0, 0)})
+
+    def test_removed_lines_name_too(self):
+        self.commit("old", {"a.h": "Lora f(int x);\n"})
+        self.assertEqual(self.told({"a.h": "int f(int x);\n"}), {"LoRA": (1, 0, 0, 0, 0)})
+
+    def test_most_lines_decide_and_then_the_order(self):
+        self.assertEqual(self.told({"a.h": "Lora a;\nFp8 b;\nFp8 Fp8;\n"}), {"fp8": (3, 0, 0, 0, 0)})
+        self.assertEqual(self.told({"conf.yml": "Fp8: 1\nLora: 1\n"}), {"LoRA": (2, 0, 0, 0, 0)})
+
+    def test_the_function_around_counts_where_the_lines_name_nothing(self):
+        before = "int Pipeline_run(int x) {\n  int a = 1;\n  int b = 2;\n  return x;\n}\n"
+        self.commit("old", {"a.cpp": before})
+        self.assertEqual(self.told({"a.cpp": before.replace("b = 2", "b = 3")}), {"pipelines": (0, 1, 0, 0, 0)})
+        self.assertEqual(self.told({"a.cpp": before.replace("b = 2", "Lora = 4")}), {"LoRA": (0, 1, 0, 0, 0)})
+
+    def test_comments_name_and_do_not_count(self):
+        self.assertEqual(self.told({"a.h": "// A.\n// For adapters.\nint f(long x);\n\nint g();\n"}), {"LoRA": (1, 0, 0, 0, 0)})
+        self.assertEqual(self.told({"a.h": "// A.\n// For Fp8.\nint f(long x);\n\nint g();\n"}), {})
+
+    def test_moved_files_count_by_hunk(self):
+        lines = "".join(f"int value{i};\n" for i in range(20))
+        self.commit("old", {"lora_old.h": lines})
+        self.git("mv", "lora_old.h", "lora_new.h")
+        self.assertEqual(self.told({"lora_new.h": lines + "Fp8 last;\n"}), {"fp8": (1, 0, 0, 0, 0)})
+
+    def test_several_commits_sum_in_the_order_of_the_file(self):
+        self.commit("one", {"fp8.h": "int a;\n"})
+        self.commit("two", {"lora.h": "int a;\n", "fp8.cpp": "int b;\n"})
+        rows = history.score_range(self.root, "HEAD~2..HEAD", parts=self.parts())
+        self.assertEqual([(name, count, score.new) for name, count, score in rows], [("LoRA", 1, 1), ("fp8", 2, 2)])
+
+    def test_the_command_prints_rows_and_their_sum(self):
+        self.commit("change", {"lora.h": "int a;\n", "a.cpp": "int f(Fp8 x) { return x; }\n"})
+        self.parts()
+        code, text = run_command("history", "HEAD", "--repo", str(self.root), "--split", str(self.file))
+        self.assertEqual(code, 0, text)
+        self.assertEqual(text.splitlines()[2:], ["| LoRA | 0 | 0 | 1 | 0 | 0 |", "| fp8 | 0 | 1 | 0 | 0 | 0 |", "| **2 in all** | 0 | 1 | 1 | 0 | 0 |"])
+        with self.assertRaises(SystemExit):
+            run_command("history", "HEAD", "--split", str(self.file), "--group", "a=b")
+        code, text = run_command("history", "HEAD", "--repo", str(self.root), "--split", str(self.root / "none.json"))
+        self.assertEqual(code, 1)
+        self.assertIn("none.json", text)
+
+    def test_a_file_that_names_no_parts_is_refused(self):
+        for rows in ([{"feature": "LoRA", "files": []}], [{"feature": "LoRA", "files": ["("], "names": []}], {"feature": "LoRA"}):
+            with self.assertRaisesRegex(ValueError, r"expected a list of \{feature, files, names\}"):
+                self.parts(rows)
+
+
+class Composer(unittest.TestCase):
+    """The commit that brought most of the composer's features, and the page's tables of it."""
+
+    COMMIT = "7a48a5bab6ecfb9ff21e3949991de7c14645fed4"
+    PARTS = TOOLS / "loc/composer.json"
+    LATER = Page.PAGE.split("The later commits of the table above, told alike:")[1]
+
+    @staticmethod
+    def numbers(row):
+        return [int(cell) for cell in row.split(" | ", 1)[1].rstrip(" |").split(" | ")]
+
+    def rows(self, text):
+        """The numbers of the first table below, by feature."""
+        table = re.search(r"\| feature \|.*\n\|---.*\n((?:\|.*\n)+)", text)[1]
+        return {row.split(" | ", 1)[0].strip("| *"): self.numbers(row) for row in table.splitlines()}
+
+    def test_the_rows_of_the_page_sum_to_the_whole_commit(self):
+        told = self.rows(Page.PAGE.split("--split tools/loc/composer.json\n")[1])
+        whole = self.numbers(re.search(r"^\| 7a48a5ba .*$", Page.PAGE, re.MULTILINE)[0])
+        self.assertEqual([sum(column) for column in zip(*list(told.values())[:-1])], whole)
+        self.assertEqual(list(told.values())[-1], whole)
+
+    def test_each_part_has_a_row(self):
+        rows = {**self.rows(Page.PAGE.split("--split tools/loc/composer.json\n")[1]), **self.rows(self.LATER)}
+        names = {part.name for part in split.read(self.PARTS)} | {split.REMAINDER}
+        self.assertEqual({name for name in rows if not name.endswith(" in all")}, names)
+
+    def test_the_page_has_what_the_command_prints(self):
+        if subprocess.run(["git", "-C", str(TOOLS), "cat-file", "-e", f"{self.COMMIT}^^{{commit}}"], capture_output=True).returncode:
+            self.skipTest("the checkout has no such commit")
+        rows = history.score_range(TOOLS.parent, self.COMMIT, parts=split.read(self.PARTS))
+        self.assertIn(history.table(rows), Page.PAGE)
+        self.assertEqual(sum((score for _, _, score in rows), history.Score()), history.score_commit(TOOLS.parent, self.COMMIT))
+        self.assertEqual(dict((name, score.new) for name, _, score in rows)[split.REMAINDER], 0, "each new file has a feature")
 
 
 PYTHON = """import argparse

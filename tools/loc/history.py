@@ -11,11 +11,13 @@ import dataclasses
 import re
 import subprocess
 
+import split
+
 HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inc")
 SOURCES = HEADERS + (".cpp", ".cc", ".cu", ".c", ".py", ".cmake", ".sh")
 KEYS = (".yml", ".yaml", ".toml")
 TEST = re.compile(r"(^|/)(tests?|testing|testdata|test_data|unit_tests|functional_tests)/|(^|/)test_|_test\.|_tests?\.py$|(^|/)conftest\.py$")
-HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 COMMENT = re.compile(r"\s*(//|#(?!include|define|pragma|if|el|endif)|\*|/\*|$)")
 
 
@@ -29,6 +31,26 @@ class Score:
 
     def __add__(self, other):
         return Score(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+
+@dataclasses.dataclass
+class Hunk:
+    """Lines that a diff without context replaces at one place."""
+
+    first_old: int
+    first_new: int
+    function: str  # the line that git shows of the function around it
+    removed: list = dataclasses.field(default_factory=list)
+    added: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Piece:
+    """What a commit changes and the scorer counts at once: a file that is new or gone, or a hunk of another file."""
+
+    path: str
+    score: Score
+    hunk: Hunk | None = None  # None: the whole file
 
 
 def git(repo, *arguments):
@@ -89,16 +111,16 @@ def python_interface(before, after):
 
 
 def hunks(diff):
-    """(first old line, removed lines, first new line, added lines) of a diff without context."""
+    """The hunks of a diff without context."""
     found = []
     for line in diff.splitlines():
         match = HUNK.match(line)
         if match:
-            found.append((int(match[1]), [], int(match[3]), []))
+            found.append(Hunk(int(match[1]), int(match[2]), match[3]))
         elif found and line[:1] == "-":
-            found[-1][1].append(line[1:])
+            found[-1].removed.append(line[1:])
         elif found and line[:1] == "+":
-            found[-1][3].append(line[1:])
+            found[-1].added.append(line[1:])
     return found
 
 
@@ -110,34 +132,27 @@ def counted(first, lines, interface):
 
 
 def score_change(path, kind, before, after, diff):
-    """The score of a change to an existing file."""
+    """(hunk, score) of each hunk of a change to an existing file."""
     if path.endswith(".py"):
         old, new = python_interface(before, after)
     elif path.endswith(HEADERS) or kind == "keys":
         old = new = None  # all of it
     else:
         old = new = set()
-    out = Score()
-    for first_old, removed, first_new, added in hunks(diff):
-        gone, come = counted(first_old, removed, old), counted(first_new, added, new)
+    for hunk in hunks(diff):
+        gone, come = counted(hunk.first_old, hunk.removed, old), counted(hunk.first_new, hunk.added, new)
         interface, whole = max(gone[0], come[0]), max(sum(gone), sum(come))
-        if kind == "test":
-            out.tests += whole
-        elif kind == "rest":
-            out.rest += whole
-        else:
-            out += Score(interface=interface, existing=max(whole - interface, 0))
-    return out
+        changed = Score(interface=interface, existing=max(whole - interface, 0))
+        yield hunk, {"test": Score(tests=whole), "rest": Score(rest=whole)}.get(kind, changed)
 
 
 def lines_of(text):
     return sum(not COMMENT.match(line) for line in text.splitlines())
 
 
-def score_commit(repo, commit):
-    """The score of a commit against its first parent."""
+def pieces(repo, commit):
+    """The pieces of a commit against its first parent."""
     parent = f"{commit}^"
-    total = Score()
     listing = git(repo, "diff-tree", "-r", "-M", "--no-commit-id", "--name-status", "-z", parent, commit).split("\0")
     fields = iter(field for field in listing if field)
     for status in fields:
@@ -148,22 +163,27 @@ def score_commit(repo, commit):
         kind = kind_of(path)
         if status[0] == "A":
             count = lines_of(git(repo, "show", f"{commit}:{path}"))
-            total += {"test": Score(tests=count), "rest": Score(rest=count)}.get(kind, Score(new=count))
+            yield Piece(path, {"test": Score(tests=count), "rest": Score(rest=count)}.get(kind, Score(new=count)))
         elif status[0] in "MRC":
             before = git(repo, "show", f"{parent}:{source}") if path.endswith(".py") else ""
             after = git(repo, "show", f"{commit}:{path}") if path.endswith(".py") else ""
             diff = git(repo, "diff", "-M", "-U0", "--no-color", parent, commit, "--", f":(top,literal){source}", f":(top,literal){path}")
-            total += score_change(path, kind, before, after, diff)
+            for hunk, score in score_change(path, kind, before, after, diff):
+                yield Piece(path, score, hunk)
         elif status[0] == "D" and kind in ("source", "keys"):
             count = lines_of(git(repo, "show", f"{parent}:{source}"))
             interface = count if path.endswith(HEADERS) or kind == "keys" else 0
-            total += Score(interface=interface, existing=count - interface)
-    return total
+            yield Piece(path, Score(interface=interface, existing=count - interface))
+
+
+def score_commit(repo, commit):
+    """The score of a commit against its first parent."""
+    return sum((piece.score for piece in pieces(repo, commit)), Score())
 
 
 def commits_of(repo, range_):
-    """(hash, subject) of the commits of a range, oldest first, without merges."""
-    log = git(repo, "log", "--reverse", "--no-merges", "--first-parent", "--format=%H%x09%s", range_)
+    """(hash, subject) of one commit or of those of a range, oldest first, without merges but with what they brought."""
+    log = git(repo, "log", "--reverse", "--no-merges", "--no-walk=sorted", "--format=%H%x09%s", range_)
     return [tuple(line.split("\t", 1)) for line in log.splitlines()]
 
 
@@ -173,16 +193,24 @@ def adds(repo, commit, pattern):
     return any(re.search(pattern, path) for path in added.splitlines())
 
 
-def score_range(repo, range_, groups=(), adding=None):
-    """(feature, number of commits, score) in order. A commit whose subject matches a group counts for it, any other for itself."""
-    totals = {}
+def score_range(repo, range_, groups=(), adding=None, parts=()):
+    """(feature, number of commits, score) in order.
+
+    A commit whose subject matches a group counts for it, any other for itself. With parts, each commit is told by them.
+    """
+    totals = {part.name: (0, Score()) for part in parts}
     for commit, subject in commits_of(repo, range_):
         if adding and not adds(repo, commit, adding):
             continue
-        feature = next((name for name, pattern in groups if re.search(pattern, subject)), f"{commit[:8]} {subject}")
-        count, score = totals.get(feature, (0, Score()))
-        totals[feature] = (count + 1, score + score_commit(repo, commit))
-    return [(feature, count, score) for feature, (count, score) in totals.items()]
+        if parts:
+            told = split.by_part(pieces(repo, commit), parts)
+        else:
+            feature = next((name for name, pattern in groups if re.search(pattern, subject)), f"{commit[:8]} {subject}")
+            told = {feature: score_commit(repo, commit)}
+        for feature, score in told.items():
+            count, before = totals.get(feature, (0, Score()))
+            totals[feature] = (count + 1, before + score)
+    return [(feature, count, score) for feature, (count, score) in totals.items() if count]
 
 
 COLUMNS = ("existing interfaces", "other existing lines", "new files", "tests", "documents and data")

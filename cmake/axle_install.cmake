@@ -15,7 +15,7 @@ function(axle_install)
   # Of testing/, users get what axle/testing.h reaches: the laws of layers.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION include/axle
           FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE PATTERN "*_test.h" EXCLUDE)
-  set(laws layer_laws test_layer layer_call layer_inputs gradient_check host_tensors error_of golden)
+  set(laws layer_laws padding_law test_layer layer_call layer_inputs gradient_check host_tensors error_of golden)
   list(TRANSFORM laws REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/testing/\\1.h")
   install(FILES ${laws} DESTINATION include/axle/testing)
   install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md

@@ -37,7 +37,7 @@ std::vector<Function> bitwise() {
       function("bitwise_or: operator|(a, b)", overload<Binary>(operator|)),
       function("bitwise_xor: operator^(a, b)", overload<Binary>(operator^)),
       function("bitwise_not: operator~(x)", overload<Unary>(operator~)),
-      function("logical_not: operator!(x)", overload<Unary>(operator!)),
+      function("logical_not(x)", logical_not),
       function("shift_left(a, bits)", shift_left),
       function("shift_left: operator<<(a, bits)", overload<Tensor(const Tensor&, int)>(operator<<)),
       function("shift_right_logical(a, bits)", shift_right_logical),

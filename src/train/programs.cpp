@@ -129,7 +129,7 @@ StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, S
   const Tensor bad = finite.first_non_finite(trial.joined());
   Tensor good = is_finite(gradients.loss) & is_finite(gradients.norm) & (bad < 0.0);
   metrics.emplace("not_finite", bad);
-  metrics.emplace("skipped", astype(!good, DType::kF32));
+  metrics.emplace("skipped", astype(logical_not(good), DType::kF32));
   pass_barrier(state, gradients, good);
   auto [next, learned] = updated(*parts.learner, state, gradients);
   check_learner_metrics(learned, metrics);

@@ -19,7 +19,7 @@ namespace {
 constexpr ConstantRate kRate{.value = 0.1};
 const AdamW::Config kAdamW{.learning_rate = kRate};
 
-HostTree optimizer_options_initial() {
+HostTree initial_params() {
   return {{"b", wave({4}, 0)}, {"w", wave({6, 3}, 10)}, {"u", wave({5, 3}, 20)}};
 }
 HostTree gradients(int step) {
@@ -28,7 +28,7 @@ HostTree gradients(int step) {
 
 // Returns the parameters after some updates.
 HostTree after(const Child<Optimizer>& config, int num_steps) {
-  OptimizerRun run(config, optimizer_options_initial());
+  OptimizerRun run(config, initial_params());
   for (int i = 0; i < num_steps; ++i) run.step(gradients(i));
   return run.params;
 }
@@ -61,14 +61,14 @@ TEST(OptimizerOptions, SidesOverMaxDimAreNotTurned) {
   EXPECT_LT(testing::relative_difference(after(soap(2), 4).at("w"), by_adam.at("w")), 1e-6);
   EXPECT_GT(testing::relative_difference(after(soap(3), 4).at("w"), by_adam.at("w")), 1e-3)
       << "the side of 3 has a basis";
-  EXPECT_EQ(OptimizerRun(soap(3), optimizer_options_initial()).state.count("right_basis/w") +
-                OptimizerRun(soap(3), optimizer_options_initial()).state.count("left_basis/w"),
+  EXPECT_EQ(OptimizerRun(soap(3), initial_params()).state.count("right_basis/w") +
+                OptimizerRun(soap(3), initial_params()).state.count("left_basis/w"),
             1u);
 }
 
 TEST(OptimizerOptions, BasisDecayWeighsTheProductsOfGradients) {
   OptimizerRun run(Soap::Config{.learning_rate = kRate, .basis_decay = 0.75, .others = kAdamW},
-                   optimizer_options_initial());
+                   initial_params());
   run.step(gradients(0));
   const std::vector<double> g = doubles(gradients(0).at("w")),
                             right = doubles(run.state.at("right/w"));
@@ -89,7 +89,7 @@ TEST(OptimizerOptions, WeightPowerWeighsIteratesByTheRate) {
                              .weight_power = power},
         3);
   };
-  const std::vector<double> x = doubles(optimizer_options_initial().at("b"));
+  const std::vector<double> x = doubles(initial_params().at("b"));
   for (const double power : {0.0, 1.0}) {
     const std::vector<double> got = doubles(run(power).at("b"));
     for (size_t i = 0; i < got.size(); ++i) {
@@ -108,22 +108,22 @@ TEST(OptimizerOptions, WeightPowerWeighsIteratesByTheRate) {
 TEST(OptimizerOptions, L2ScalesNameTheParametersThatDecay) {
   OptimizerRun run(
       Adam::Config{.learning_rate = kRate, .l2 = 0.1, .l2_scales = {{"w", 0}, {"u", 2}}},
-      optimizer_options_initial());
+      initial_params());
   run.step({{"b", HostTensor(Type{DType::kF32, {4}})},
             {"w", HostTensor(Type{DType::kF32, {6, 3}})},
             {"u", HostTensor(Type{DType::kF32, {5, 3}})}});
-  EXPECT_EQ(run.params.at("w"), optimizer_options_initial().at("w"));
-  EXPECT_NE(run.params.at("b"), optimizer_options_initial().at("b"));
-  EXPECT_NEAR(doubles(run.state.at("m/u"))[0] / doubles(optimizer_options_initial().at("u"))[0],
-              2 * doubles(run.state.at("m/b"))[0] / doubles(optimizer_options_initial().at("b"))[0],
+  EXPECT_EQ(run.params.at("w"), initial_params().at("w"));
+  EXPECT_NE(run.params.at("b"), initial_params().at("b"));
+  EXPECT_NEAR(doubles(run.state.at("m/u"))[0] / doubles(initial_params().at("u"))[0],
+              2 * doubles(run.state.at("m/b"))[0] / doubles(initial_params().at("b"))[0],
               1e-6);
 }
 
 TEST(OptimizerOptions, AdafactorWithoutFactorsKeepsWholeMoments) {
   const OptimizerRun whole(Adafactor::Config{.learning_rate = kRate, .unfactored = {"**"}},
-                           optimizer_options_initial());
+                           initial_params());
   const OptimizerRun factored(Adafactor::Config{.learning_rate = kRate},
-                              optimizer_options_initial());
+                              initial_params());
   EXPECT_EQ(whole.state.at("v/w").shape(), (Shape{6, 3}));
   EXPECT_EQ(
       factored.state.at("v_over_rows/w").size() + factored.state.at("v_over_columns/w").size(), 9);

@@ -93,7 +93,7 @@ UpdateOutputs SkipAndClip::update(const UpdateInputs& in) const {
   kept("count", count + 1);
   kept("norm_mean", moving_mean(decay, in.state.at("norm_mean"), norm));
   kept("norm_square_mean", moving_mean(decay, in.state.at("norm_square_mean"), square(norm)));
-  const Tensor skipped = in.state.at("skipped") + astype(!valid, DType::kI32);
+  const Tensor skipped = in.state.at("skipped") + astype(logical_not(valid), DType::kI32);
   next.emplace("skipped", skipped);
   out.state = std::move(next);
   out.metrics.emplace("skipped_updates", astype(skipped, DType::kF32));

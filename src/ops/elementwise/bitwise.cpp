@@ -118,7 +118,7 @@ Tensor operator&(const Tensor& a, const Tensor& b) { return emit_broadcast(and_r
 Tensor operator|(const Tensor& a, const Tensor& b) { return emit_broadcast(or_rules, a, b); }
 Tensor operator^(const Tensor& a, const Tensor& b) { return emit_broadcast(xor_rules, a, b); }
 Tensor operator~(const Tensor& x) { return emit(not_rules, {x}); }
-Tensor operator!(const Tensor& x) {
+Tensor logical_not(const Tensor& x) {
   if (x.dtype() != DType::kPred)
     shape_error("not", "expected a predicate; ~ complements the bits of integers", {x});
   return emit(not_rules, {x});

@@ -12,7 +12,7 @@ Tensor operator^(const Tensor& a, const Tensor& b);
 /// Bitwise complement of integers, logical not of predicates.
 Tensor operator~(const Tensor& x);
 /// Logical not of a predicate. Throws ShapeError for other dtypes.
-Tensor operator!(const Tensor& x);
+Tensor logical_not(const Tensor& x);
 
 /// Shifts. If `bits` is at least the width of the integer, the result is 0; an arithmetic right
 /// shift then gives copies of the sign bit.

@@ -71,7 +71,7 @@ TEST(Elementwise, DtypesAreChecked) {
               HasSubstr("expected a floating-point operand, got i32"));
   EXPECT_THAT(error_of([](const Values& v) { return sign(v[0]); }, {p}),
               HasSubstr("expected numbers to compute with, got pred"));
-  EXPECT_THAT(error_of([](const Values& v) { return !v[0]; }, {i}),
+  EXPECT_THAT(error_of([](const Values& v) { return logical_not(v[0]); }, {i}),
               HasSubstr("expected a predicate"));
   EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),
               HasSubstr("expected a predicate first"));

@@ -62,7 +62,7 @@ Unique unique(const Tensor& x, int64_t size, std::optional<Scalar> fill) {
   const Tensor before = slice_in_dim(sorted[0], 0, 0, n - 1),
                after = slice_in_dim(sorted[0], 0, 1, n);
   Tensor differs = not_equal(before, after);
-  if (is_float(x.dtype())) differs = differs & !(is_nan(before) & is_nan(after));
+  if (is_float(x.dtype())) differs = differs & logical_not(is_nan(before) & is_nan(after));
   const Tensor is_first = concatenate({ones({1}, DType::kPred), differs}, 0);
   const Tensor starts = true_indices(is_first, size + 1, n),
                start = slice_in_dim(starts, 0, 0, size), end = slice_in_dim(starts, 0, 1, size + 1);

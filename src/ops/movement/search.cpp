@@ -15,7 +15,7 @@ namespace {
 
 // True where a sort puts a before b.
 Tensor precedes(const Tensor& a, const Tensor& b) {
-  return is_float(a.dtype()) ? (a < b) | (is_nan(b) & !is_nan(a)) : a < b;
+  return is_float(a.dtype()) ? (a < b) | (is_nan(b) & logical_not(is_nan(a))) : a < b;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side)
     const Tensor middle = (low + high) >> 1;
     const Tensor element = take(sorted, middle);
     const Tensor is_after =
-        side == SearchSide::kLeft ? precedes(element, values) : !precedes(values, element);
+        side == SearchSide::kLeft ? precedes(element, values) : logical_not(precedes(values, element));
     low = select(is_after, middle + 1, low);
     high = select(is_after, high, middle);
   }

@@ -117,7 +117,7 @@ TEST_P(ShellCompletion, OfPlatformsAndOfWhatCanBeDescribed) {
 
 TEST_P(ShellCompletion, OfFlagsAndTheirValues) {
   EXPECT_THAT(complete({"axle", "train", "--s"}),
-              ::testing::UnorderedElementsAre("--set", "--steps", "--seed"));
+              ::testing::UnorderedElementsAre("--set", "--steps", "--seed", "--schedule"));
   EXPECT_THAT(complete({"axle", "train", "quickstart", "--backend", "i"}),
               ::testing::ElementsAre("interpreter"));
   EXPECT_THAT(complete({"axle", "completion", ""}), IsSupersetOf({"bash", "zsh", "fish"}));

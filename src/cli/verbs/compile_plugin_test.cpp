@@ -260,7 +260,7 @@ TEST(CompileErrors, NameTheMeshRule) {
     EXPECT_EQ(ran.code, 2);
     return ran.out;
   };
-  EXPECT_THAT(printed("gpu-B200-8"), StartsWith("no mesh rule matches gpu-B200-8; "));
+  EXPECT_THAT(printed("gpu-B200-16"), StartsWith("no mesh rule matches gpu-B200-16; "));
   EXPECT_THAT(printed("gpu-H100-8"), ::testing::MatchesRegex("mesh rule gpu-.* for gpu-H100-8\n"));
   const Ran json =
       run_axle({"compile", "fuji-7B-v2", "--on", "gpu-H100-8", "--mesh", "fsdp=3", "--json"});

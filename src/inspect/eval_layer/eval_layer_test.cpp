@@ -372,7 +372,7 @@ TEST_F(EvalLayer, WhatDoesNotFitIsSaidBefore) {
   };
   EXPECT_THAT(room_error("class: Linear\ndims: {input_dim: 2, output_dim: 500000000000000}\n",
                          HostTensor::ones({1, 2}), {.init_seed = 1}),
-              HasSubstr("(parameters 3.6 PiB)"));
+              HasSubstr("(parameters and results 12.4 PiB)"));
   EXPECT_THAT(
       room_error("class: Attention\nconfig: {num_heads: 4, head_dim: 64}\ndims: {model_dim: 4}\n",
                  HostTensor::ones({1, 2, 4}),

@@ -5,7 +5,7 @@
 #   // compile: TEXT    the program must not build, and the build must print TEXT
 #   // start: TEXT      the program must build; it must not start, and must print TEXT
 #   // run: FLAGS       the program must build and start; `train` with these flags must end with the exit code 2
-#   // prints: TEXT     ... and must print TEXT; a source may have several runs, each with its texts
+#   // prints: TEXT     ... and must print TEXT; a source may have several runs, each with its texts below it
 #
 #   check_wrong_layers.sh BUILD    a ctest test
 set -eu
@@ -35,19 +35,24 @@ find_texts() {
   sed -n "s|^// $1: ||p" "$source" > "$out/texts.txt"
   while IFS= read -r text; do find_text "$text"; done < "$out/texts.txt"
 }
-# Trains with the flags of each line "run:" of the source, and looks for the texts of the lines "prints:" below it.
+# Trains with the flags of each group of lines "run:" of the source, and looks for the texts of the lines "prints:" below it.
 try_runs() {
   grep -E '^// (run|prints): ' "$source" > "$out/runs.txt"
+  flags=""
   while IFS= read -r line; do
     case $line in
-      "// run: "*)
-        status=0
-        # shellcheck disable=SC2086 # a list of flags
-        "$out/$name" train quickstart --data synthetic --backend interpreter --steps 1 --dir "$out/$name.run" $small \
-          ${line#// run: } > "$out/$name.log" 2>&1 < /dev/null || status=$?
-        [ "$status" = 2 ] || fault "${line#// }: expected the exit code 2, got $status"
+      "// run: "*) flags="$flags ${line#// run: }" ;;
+      *)
+        if [ -n "$flags" ]; then
+          status=0
+          # shellcheck disable=SC2086 # a list of flags
+          "$out/$name" train quickstart --data synthetic --backend interpreter --steps 1 --dir "$out/$name.run" $small $flags \
+            > "$out/$name.log" 2>&1 < /dev/null || status=$?
+          [ "$status" = 2 ] || fault "$flags: expected the exit code 2, got $status"
+          flags=""
+        fi
+        find_text "${line#// prints: }"
         ;;
-      *) find_text "${line#// prints: }" ;;
     esac
   done < "$out/runs.txt"
 }

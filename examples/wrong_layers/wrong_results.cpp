@@ -1,14 +1,16 @@
 // Layers whose results have the wrong shape or dtype, and one that ends with an exception.
 // run: --set model.decoder.output_norm=FlatNorm
-// prints: decoder.output_norm: expected FlatNorm to return f32[2,8,8], got f32[2,64]
+// prints: decoder.output_norm: expected FlatNorm to return f32[2, 8, 8], got f32[2, 64]
 // run: --set model.decoder.layers.layer.feed_forward.body=HalfMixer
-// prints: feed_forward.body: expected HalfMixer to return f32[2,8,8], got bf16[2,8,8]
+// prints: feed_forward.body: expected HalfMixer to return f32[2, 8, 8], got bf16[2, 8, 8]
 // run: --set model.decoder.layers.layer.attention.body.core=TurnedCore
-// prints: attention.body.core: expected TurnedCore to return f32[2,8,4,2], got f32[2,4,8,2]
+// prints: attention.body.core: expected TurnedCore to return f32[2, 8, 4, 2], got f32[2, 4, 8, 2]
 // run: --set model.decoder.layers.layer.attention.body.kv_cache=SlicingCache
-// prints: attention.body.kv_cache: expected SlicingCache to return values f32[2,?,4,2], got f32[2,8,4,1]
-// run: --set model.decoder.layers.layer.feed_forward.body=MoE --set model.decoder.layers.layer.feed_forward.body.num_experts=2 --set model.decoder.layers.layer.feed_forward.body.router=LazyRouter
-// prints: router: expected LazyRouter to return weights f32[2,8,1], got an empty tensor
+// prints: kv_cache: expected SlicingCache to return values f32[2, ?, 4, 2], got f32[2, 8, 4, 1]
+// run: --set model.decoder.layers.layer.feed_forward.body=MoE
+// run: --set model.decoder.layers.layer.feed_forward.body.num_experts=2
+// run: --set model.decoder.layers.layer.feed_forward.body.router=LazyRouter
+// prints: router: expected LazyRouter to return weights f32[2, 8, 1], got an empty tensor
 // run: --set model.decoder.output_norm=LostNorm
 // prints: decoder/output_norm: the call of LostNorm ended with an exception: internal error:
 // prints: internal error: map::at; look for the mistake in this class

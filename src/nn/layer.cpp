@@ -175,10 +175,11 @@ void Layer::expect_result(const Tensor& result, const Type& expected, std::strin
       std::ranges::equal(result.shape(), expected.dims, fits))
     return;
   std::string wanted = to_text(expected);
-  for (size_t at = 0; (at = wanted.find("-1", at)) != std::string::npos;) wanted.replace(at, 2, "?");
+  for (size_t at = 0; (at = wanted.find("-1", at)) != std::string::npos;)
+    wanted.replace(at, 2, "?");
   throw ShapeError(fmt::format("{}: expected {} to return {}{}{}, got {}", config_path(),
-                               short_type_name(typeid(*this)), what, what.empty() ? "" : " ", wanted,
-                               result ? to_text(result.type()) : "an empty tensor"));
+                               short_type_name(typeid(*this)), what, what.empty() ? "" : " ",
+                               wanted, result ? to_text(result.type()) : "an empty tensor"));
 }
 
 void Layer::add_summary(std::string_view name, const Tensor& value) {

@@ -93,7 +93,7 @@ inline void add_logic(std::vector<OpSample>& out) {
   out.push_back(two("or", mask(s), predicate(s), operator|));
   out.push_back(two("xor", u, u, operator^));
   out.push_back(one("not", x, operator~));
-  out.push_back(one("not", mask(s), operator!));
+  out.push_back(one("not", mask(s), logical_not));
   const HostTensor bits = integers(s, DType::kI32, 0, 40), ubits = integers(s, DType::kU32, 0, 40);
   out.push_back(two("shift_left", x, bits, shift_left));
   out.push_back(two("shift_right_logical", x, bits, shift_right_logical));

@@ -115,15 +115,13 @@ TEST(OptimizerOptions, L2ScalesNameTheParametersThatDecay) {
   EXPECT_EQ(run.params.at("w"), initial_params().at("w"));
   EXPECT_NE(run.params.at("b"), initial_params().at("b"));
   EXPECT_NEAR(doubles(run.state.at("m/u"))[0] / doubles(initial_params().at("u"))[0],
-              2 * doubles(run.state.at("m/b"))[0] / doubles(initial_params().at("b"))[0],
-              1e-6);
+              2 * doubles(run.state.at("m/b"))[0] / doubles(initial_params().at("b"))[0], 1e-6);
 }
 
 TEST(OptimizerOptions, AdafactorWithoutFactorsKeepsWholeMoments) {
   const OptimizerRun whole(Adafactor::Config{.learning_rate = kRate, .unfactored = {"**"}},
                            initial_params());
-  const OptimizerRun factored(Adafactor::Config{.learning_rate = kRate},
-                              initial_params());
+  const OptimizerRun factored(Adafactor::Config{.learning_rate = kRate}, initial_params());
   EXPECT_EQ(whole.state.at("v/w").shape(), (Shape{6, 3}));
   EXPECT_EQ(
       factored.state.at("v_over_rows/w").size() + factored.state.at("v_over_columns/w").size(), 9);

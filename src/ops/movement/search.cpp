@@ -30,8 +30,8 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side)
   for (int64_t left = n; left > 0; left /= 2) {
     const Tensor middle = (low + high) >> 1;
     const Tensor element = take(sorted, middle);
-    const Tensor is_after =
-        side == SearchSide::kLeft ? precedes(element, values) : logical_not(precedes(values, element));
+    const Tensor is_after = side == SearchSide::kLeft ? precedes(element, values)
+                                                      : logical_not(precedes(values, element));
     low = select(is_after, middle + 1, low);
     high = select(is_after, high, middle);
   }

@@ -14,9 +14,9 @@ namespace axle {
 namespace {
 
 std::vector<bool> used_results(const OpNode& op, const ValueSet& live) {
-  std::vector<bool> used;
+  std::vector<bool> used(op.outputs.size());
   for (uint32_t i = 0; i < op.outputs.size(); ++i)
-    used.push_back(live.contains(Tensor(const_cast<OpNode*>(&op), i)));
+    used[i] = live.contains(Tensor(const_cast<OpNode*>(&op), i));
   return used;
 }
 
@@ -99,7 +99,9 @@ Tensor folded(const OpNode& op, const Values& inputs) {
 // Emits the live ops of a region into the current one.
 class SimpleEmitter {
  public:
-  explicit SimpleEmitter(Copies copies) : copies_(std::move(copies)) {}
+  SimpleEmitter(Copies copies, size_t num_ops) : copies_(std::move(copies)) {
+    seen_.reserve(num_ops);
+  }
 
   void emit(const OpNode& op, const SimplifyPlan& plan) {
     const OriginScope origin(op);
@@ -147,7 +149,7 @@ std::shared_ptr<Region> simplify(const Region& region) {
   {
     const TraceScope scope(*out);
     const SimplifyPlan plan = plan_live_ops(region);
-    SimpleEmitter emitter(std::move(copies));
+    SimpleEmitter emitter(std::move(copies), plan.ops.size());
     for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
     out->set_results(emitter.copies().all(region.results()));
   }

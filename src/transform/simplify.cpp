@@ -109,13 +109,14 @@ class SimpleEmitter {
     if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
       return define(op, it->second.emit(copies_.all(selected(op.inputs, it->second.inputs))));
     }
-    const Values inputs = copies_.all(op.inputs);
+    Values inputs = copies_.all(op.inputs);
     if (const Tensor splat = folded(op, inputs)) return define(op, {merged(splat)});
-    if (!can_merge(op)) return define(op, emit_all(*op.rules, inputs, op.attributes, bodies(op)));
-    SameOp key{&op, inputs};
+    if (!can_merge(op))
+      return define(op, emit_all(*op.rules, std::move(inputs), op.attributes, bodies(op)));
+    SameOp key{&op, std::move(inputs)};
     const auto found = seen_.find(key);
     if (found != seen_.end()) return define(op, found->second);
-    Values results = emit_all(*op.rules, inputs, op.attributes, op.regions);
+    Values results = emit_all(*op.rules, key.inputs, op.attributes, op.regions);
     define(op, results);
     seen_.emplace(std::move(key), std::move(results));
   }

@@ -57,21 +57,18 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
       parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
     }
     const std::string name = slot_name(parent, names[i]);
-    bool found = false;
-    for (Slot& child : children_of(parent)) {
-      if (child.name != name) continue;
-      slot = std::move(child);
-      found = true;
-      break;
-    }
-    if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
+    if (create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
         i + 1 == names.size()) {
       const std::string key = map_key(names[i]);
       check_map_key(*parent.ops, key, at);
+      // Also finds an element that is there, without a walk over all of them.
       slot = {name, parent.ops->insert(parent.at, key), parent.ops->element};
-      found = true;
+    } else {
+      std::vector<Slot> children = children_of(parent);
+      const auto found = std::ranges::find(children, name, &Slot::name);
+      if (found == children.end()) fail_unknown(parent, names[i], at);
+      slot = std::move(*found);
     }
-    if (!found) fail_unknown(parent, names[i], at);
     at = join_config_path(at, name);
   }
   return slot;

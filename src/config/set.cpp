@@ -19,6 +19,9 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
+// No field needs so many. What reads an entry by its path looks at all of them.
+constexpr size_t kMaxMapEntries = 2'000;
+
 [[noreturn]] void fail_to_set(const std::string& path, const std::string& message) {
   throw ConfigError(path.empty() ? message : path + ": " + message);
 }
@@ -123,6 +126,10 @@ class Reader {
         return read_elements(d, slot, path);
       case FieldKind::kMap:
         if (!d.is_object()) fail_expected(path, "a mapping", d);
+        if (d.size() > kMaxMapEntries) {
+          fail_to_set(path,
+                      fmt::format("expected at most {} entries, got {}", kMaxMapEntries, d.size()));
+        }
         // Entries that the mapping does not name stay; an empty mapping removes all.
         if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {

@@ -1,5 +1,6 @@
 #include "config/set.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -131,6 +132,19 @@ TEST(Set, ElementsOfListsAndMaps) {
   EXPECT_EQ(error_of(cfg, "layers[2].factor", "1"),
             "model.layers[2]: no such element; the list has 2");
   EXPECT_THAT(error_of(cfg, "heads.b.eps", "1"), HasSubstr("model.heads.b: no such key"));
+}
+
+TEST(Set, ManyEntriesOfMaps) {
+  Tower::Config cfg;
+  std::string flow = "{";
+  for (int i = 0; i < 2000; ++i) flow += fmt::format("k{}: 1, ", i);
+  set(cfg, "weights", flow + "}");
+  EXPECT_EQ(cfg.weights.size(), 2000u);
+  EXPECT_EQ(error_of(cfg, "weights", flow + "more: 1}"),
+            "model.weights: expected at most 2000 entries, got 2001");
+  // A walk over all entries for each would take half a minute.
+  for (int i = 0; i < 20'000; ++i) set(cfg, fmt::format("weights.k{}", i), "2");
+  EXPECT_EQ(cfg.weights.size(), 20'000u);
 }
 
 TEST(Set, AKeyOfAMapMayStandInBracketsWithAndWithoutQuotes) {

@@ -18,7 +18,7 @@ std::string to_text(const MergeReport& report) {
 MergeReport merge_adapters(const std::filesystem::path& from, const std::filesystem::path& to,
                            Weights weights, const Report& report) {
   check_new_model(to, {});
-  LoadedModel model = load_model(from, weights, report);
+  LoadedModel model = load_model(from, weights, report, RunData::kAny);
   MergeReport out{.dir = to, .step = model.step};
   Child<Model> config = model.config;
   out.num_adapters = static_cast<int64_t>(remove_adapters(config).size());

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "interop/tiny_model_test.h"
+#include "io/file.h"
 #include "layers/blocks/repeat.h"
 #include "layers/models/causal_lm.h"
 #include "modifiers/products/lora.h"
@@ -25,11 +26,12 @@ HostTensor logits(Model& model, const Tree<HostTensor>& parameters) {
 
 class MergeAdapters : public ::testing::Test {
  protected:
-  void save(const Child<Model>& config, const std::string& name) {
+  void save(const Child<Model>& config, const std::string& name,
+            const Child<Tokenizer>& tokenizer = ByteTokenizer::Config{}) {
     const auto model = config.build({}, Scope{.path = "model"});
     save_model(dir_.path() / name,
                {.model = config,
-                .tokenizer = ByteTokenizer::Config{},
+                .tokenizer = tokenizer,
                 .parameters = subtree(testing::jittered_parameters(*model), "model"),
                 .context_len = 8,
                 .compute_dtype = DType::kF32});
@@ -58,6 +60,25 @@ TEST_F(MergeAdapters, GivesThePlainModelWithTheSameLogits) {
   EXPECT_LE(testing::relative_difference(logits(*merged.model, merged.parameters),
                                          logits(*adapted.model, adapted.parameters)),
             2e-5);
+}
+
+TEST_F(MergeAdapters, ARunOnSyntheticDataHasNoTokenizer) {
+  save(adapted_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()}), "adapted", {});
+  const std::filesystem::path dir = dir_.path() / "merged";
+  EXPECT_EQ(merge_adapters(dir_.path() / "adapted", dir).num_adapters, 5);
+  const auto load = [](const std::filesystem::path& from) {
+    return load_model(from, Weights::kTrained, report_to_stderr, RunData::kAny);
+  };
+  const LoadedModel adapted = load(dir_.path() / "adapted"), merged = load(dir);
+  EXPECT_EQ(merged.context_len, 8);
+  EXPECT_FALSE(merged.tokenizer);
+  EXPECT_LE(testing::relative_difference(logits(*merged.model, merged.parameters),
+                                         logits(*adapted.model, adapted.parameters)),
+            2e-5);
+  EXPECT_THAT(read_file(dir / "config.yaml"), HasSubstr("class: SyntheticInput\n  seq_len: 8\n"));
+  EXPECT_THAT(error_of([&] { load_model(dir); }),
+              HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
+                        "synthetic data has no tokenizer"));
 }
 
 TEST_F(MergeAdapters, RefusesAModelWithoutAdapters) {

@@ -20,6 +20,7 @@
 #include "config/document/codec.h"
 #include "config/document/serialize.h"
 #include "config/register.h"
+#include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "io/file.h"
 #include "io/file_kind.h"
@@ -248,6 +249,15 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
   return out;
 }
 
+// The input of a saved model: what inference and further training read of it.
+Child<Input> input_of(const ModelToSave& saved) {
+  if (!saved.tokenizer)
+    return SyntheticInput::Config{.seq_len = saved.context_len, .position_streams = saved.streams};
+  return TextInput::Config{.tokenizer = saved.tokenizer,
+                           .seq_len = saved.context_len,
+                           .position_streams = saved.streams};
+}
+
 // Writes what save_model() promises into an existing folder.
 void write_model(const fs::path& dir, ModelToSave saved) {
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
@@ -255,11 +265,8 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   put_subtree(tensors, kModelPath, std::move(saved.parameters));
   put_subtree(tensors, kLayerStatePath, std::move(saved.layer_state));
   write_checkpoint(checkpoints_of(dir), 0, tensors, {});
-  const ModelFolderConfig config{.model = saved.model,
-                                 .input = TextInput::Config{.tokenizer = saved.tokenizer,
-                                                            .seq_len = saved.context_len,
-                                                            .position_streams = saved.streams},
-                                 .compute_dtype = saved.compute_dtype};
+  const ModelFolderConfig config{
+      .model = saved.model, .input = input_of(saved), .compute_dtype = saved.compute_dtype};
   // The config comes last: a folder without it holds no model.
   replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
@@ -308,24 +315,40 @@ std::vector<PositionStream> streams_of(const Json& input, const std::string& whe
   return out;
 }
 
+// Adds the tokenizer of the input, whose vocabulary must fit the model's.
+void add_tokenizer(LoadedModel& out, const ModelConfig& config, const Json& input) {
+  const std::string source = config.source + ": ";
+  out.tokenizer_config =
+      read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
+                            "; a run on synthetic data has no tokenizer");
+  out.tokenizer = config_error_in(config.source, [&] {
+    return out.tokenizer_config.build({}, Scope{.path = "input.tokenizer"});
+  });
+  out.streams = stream_rule(std::move(out.streams.streams), *out.tokenizer);
+  if (out.tokenizer->vocab_size() > out.model->vocab_size()) {
+    throw ConfigError(
+        fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
+                    source, out.model->vocab_size(), out.tokenizer->vocab_size()));
+  }
+}
+
+bool is_synthetic(const Json& input) { return field(input, "class") == "SyntheticInput"; }
+
 // All but the parameters.
-LoadedModel build_model(const ModelConfig& config) {
+LoadedModel build_model(const ModelConfig& config, RunData data) {
   const std::string source = config.source + ": ";
   const Json input = field(config.document, "input");
   const auto model = read_child<Model>(field(config.document, "model"), source + "model");
-  const auto tokenizer =
-      read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
-                            "; a run on synthetic data has no tokenizer");
-
-  LoadedModel out = config_error_in(config.source, [&] {
-    return LoadedModel{.config = model,
-                       .model = model.build({}, Scope{.path = std::string(kModelPath)}),
-                       .parameters = {},
-                       .tokenizer_config = tokenizer,
-                       .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
-                       .context_len = {}};
-  });
-  out.streams = stream_rule(streams_of(input, source + "input.position_streams"), *out.tokenizer);
+  LoadedModel out{
+      .config = model,
+      .model = config_error_in(
+          config.source, [&] { return model.build({}, Scope{.path = std::string(kModelPath)}); }),
+      .parameters = {},
+      .tokenizer_config = {},
+      .tokenizer = {},
+      .context_len = {}};
+  out.streams.streams = streams_of(input, source + "input.position_streams");
+  if (data == RunData::kText || !is_synthetic(input)) add_tokenizer(out, config, input);
   out.context_len = out.model->max_seq_len();
   out.compute_dtype =
       read_leaf<FloatDType>(config.document, "compute_dtype", source + "compute_dtype");
@@ -335,21 +358,16 @@ LoadedModel build_model(const ModelConfig& config) {
     throw ConfigError(
         fmt::format("{}input.seq_len: expected at least 1, got {}", source, *out.context_len));
   }
-  if (out.tokenizer->vocab_size() > out.model->vocab_size()) {
-    throw ConfigError(
-        fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
-                    source, out.model->vocab_size(), out.tokenizer->vocab_size()));
-  }
   return out;
 }
 
 }  // namespace
 
-LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
+LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report, RunData data) {
   LoadedModel out;
   const auto specs_of = [&](const ModelConfig& config) {
     check_tokenizer_files(config, dir);
-    out = build_model(config);
+    out = build_model(config, data);
     return stored_specs(*out.model);
   };
   ModelParameters parameters = load_parameters(dir, specs_of, weights, report);

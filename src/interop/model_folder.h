@@ -33,12 +33,16 @@ constexpr auto texts_of(Weights) {
       {{Weights::kTrained, "trained"}, {Weights::kAverage, "average"}});
 }
 
+/// Whether a run without text will do, whose data is synthetic: it has no tokenizer.
+enum class RunData { kText, kAny };
+
 /// A model with its parameters in host memory.
 struct LoadedModel {
   Child<Model> config;
   std::unique_ptr<Model> model;
   /// "model/...", and the state of layers, "state/...", without the frozen models.
   Tree<HostTensor> parameters;
+  /// Empty for a run on synthetic data.
   Child<Tokenizer> tokenizer_config;
   std::unique_ptr<Tokenizer> tokenizer;
   /// The longest sequence that the model supports: the decoder's max_seq_len, else the input's
@@ -54,11 +58,11 @@ struct LoadedModel {
 
 /// Reads the newest good checkpoint and keeps only its parameters and the state of layers. Reports
 /// damaged checkpoints to `report`. Throws ConfigError for a folder without config or checkpoint, a
-/// config without a tokenizer, kAverage if the run kept no average, and parameters that are not
-/// those of the config's model; DataError if the tokenizer's file is missing; StorageError if all
-/// checkpoints are damaged.
+/// config without a tokenizer (except with RunData::kAny), kAverage if the run kept no average, and
+/// parameters that are not those of the config's model; DataError if the tokenizer's file is
+/// missing; StorageError if all checkpoints are damaged.
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
-                       const Report& report = report_to_stderr);
+                       const Report& report = report_to_stderr, RunData data = RunData::kText);
 
 /// Replaces relative paths of tokenizer files in a config document by paths through `dir`, if the
 /// file is in `dir`. The files are then found from any folder.
@@ -98,6 +102,7 @@ ModelParameters load_initial_parameters(const std::filesystem::path& dir, const 
 /// The contents of a model folder to create.
 struct ModelToSave {
   Child<Model> model;
+  /// Empty: the model was trained on synthetic data.
   Child<Tokenizer> tokenizer;
   /// By path, without the leading "model/": "decoder/emb/weight".
   Tree<HostTensor> parameters;

@@ -6,7 +6,8 @@ namespace axle {
 
 std::string mlir_array(const Shape& values) {
   std::string out = "array<i64";
-  for (size_t i = 0; i < values.size(); ++i) out += fmt::format("{} {}", i ? "," : ":", values[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    out.append(i ? ", " : ": ").append(fmt::format_int(values[i]).str());
   return out + ">";
 }
 

@@ -46,7 +46,9 @@ std::string too_large_text(const Type& type) {
 }
 
 std::string mlir_type(const Type& type) {
-  std::string out = "tensor<";
+  std::string out;
+  out.reserve(16 + 8 * type.dims.size());
+  out = "tensor<";
   for (const int64_t d : type.dims) out.append(fmt::format_int(d).str()) += 'x';
   return out.append(mlir_name(type.dtype)).append(">");
 }

@@ -21,7 +21,7 @@ std::vector<Type> same_type(const OpNode& op) {
                                   to_text(first.dims), to_text(other.dims)));
     }
   }
-  return {first};
+  return std::vector<Type>(1, first);
 }
 
 void check_real_or_complex(const OpNode& op) {

@@ -256,10 +256,14 @@ TEST(Fault, RefusedOptionsAreNamed) {
   PjrtRuntime runtime(other.load(), 2);
   other->refuse_options = true;
   EXPECT_EQ(error_of<ConfigError>([&] {
-              runtime.compile(copying(), {.overrides = {{"flag", "1"}}});
+              runtime.compile(copying(), {.overrides = {{"lag", "2"}, {"flag", "1"}}});
             }),
             "compiler option flag=1: expected one that plugin 'fake' takes, got: no such compile "
             "option: 'flag'");
+  CompileOptions many;
+  for (int i = 0; i < 1001; ++i) many.overrides.emplace_back(std::to_string(i), "1");
+  EXPECT_EQ(error_of<ConfigError>([&] { runtime.compile(copying(), many); }),
+            "compiler_options: expected at most 1000, got 1001");
 }
 
 TEST(Fault, OldAndOtherVersionsAreNamed) {

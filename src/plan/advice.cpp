@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/text/units.h"
+#include "config/document/print.h"
 #include "config/find_slot.h"
 #include "config/walk.h"
 #include "plan/compile_report_text.h"
@@ -38,13 +39,27 @@ struct Trial {
   Change change;
   LoweredStep step;
 };
+using Edits = std::vector<Edit>;
 
-class Search {
+// The edits as flags of a command line.
+std::vector<std::string> flags_of(const Edits& edits) {
+  std::vector<std::string> out;
+  for (const Edit& edit : edits) {
+    if (const auto* field = std::get_if<SetField>(&edit)) {
+      out.push_back(field->path == "mesh" ? fmt::format("--mesh {}", field->text)
+                                          : fmt::format("--set {}={}", field->path, field->text));
+    } else {
+      out.push_back(fmt::format("--modify \"{}\"", std::get<UseModifier>(edit).text));
+    }
+  }
+  return out;
+}
+
+// Estimates the memory of changed configs.
+class Estimator {
  public:
-  Search(const ResolveRequest& request, const Resolved& resolved, const Target& target,
-         const CompileReport& report)
-      : request_(request),
-        config_(resolved.config),
+  Estimator(const Resolved& resolved, const Target& target, const CompileReport& report)
+      : config_(resolved.config),
         recipe_(resolved.report.recipe),
         target_(target),
         memory_(static_cast<double>(report.device_memory_bytes)) {
@@ -59,34 +74,80 @@ class Search {
     // What the compiler said of the step as it is makes up for what the estimate does not know.
     if (needed > 0 && estimated > 0) scale_ = std::clamp(needed / estimated, 0.5, 4.0);
     mesh_ = step.program.mesh;
-    rows_ = whole_number(config_, "input.batch_size");
-    microbatches_ = std::max<int64_t>(whole_number(config_, "learner.microbatches"), 1);
-    const int64_t at_once = whole_number(config_, "learner.microbatch_rows");
-    if (microbatches_ == 1 && at_once > 0 && at_once < rows_)
-      microbatches_ = (rows_ + at_once - 1) / at_once;
-    has_microbatches_ = whole_number(config_, "learner.microbatches") > 0;
+    // A Pattern has slots of another name.
+    if (to_string(config_).find(".pattern[0]") != std::string::npos) layers_ = "**.pattern[*]";
+  }
+
+  /// Lowers the changed config. None if the change is refused.
+  std::optional<Trial> trial(const Edits& edits) const { return trial(edits, config_, target_); }
+  std::optional<Trial> trial(const Edits& edits, Trainer::Config config,
+                             const Target& target) const {
+    try {
+      apply_edits(edits, config);
+      Trial out{.change = {.flags = flags_of(edits)}, .step = lower_step(config, recipe_, target)};
+      out.change.estimated_bytes = scale_ * estimate_memory(out.step.program).total_bytes();
+      return out;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+  bool may_fit(const Change& change) const {
+    return change.estimated_bytes <= kSafeShare * memory_;
+  }
+  Edit remat(const std::string& policy) const {
+    return UseModifier{fmt::format("SetRemat: {{at: '{}', policy: {}}}", layers_, policy)};
+  }
+
+  const Trainer::Config& config() const { return config_; }
+  const Target& target() const { return target_; }
+  const Mesh& mesh() const { return mesh_; }
+
+ private:
+  const Trainer::Config& config_;
+  std::string recipe_;
+  const Target& target_;
+  double memory_;
+  double scale_ = 1;
+  Mesh mesh_;
+  std::string layers_ = "**.layer";  // the slots of all layers
+};
+
+// The parts that a batch is computed in.
+int64_t num_parts_of_batch(const Trainer::Config& config) {
+  const int64_t rows = whole_number(config, "input.batch_size");
+  const int64_t parts = std::max<int64_t>(whole_number(config, "learner.microbatches"), 1);
+  const int64_t at_once = whole_number(config, "learner.microbatch_rows");
+  return parts == 1 && at_once > 0 && at_once < rows ? (rows + at_once - 1) / at_once : parts;
+}
+
+class Search {
+ public:
+  Search(const ResolveRequest& request, const Resolved& resolved, const Target& target,
+         const CompileReport& report)
+      : request_(request), all_(resolved, target, report), mesh_(all_.mesh()) {
+    rows_ = whole_number(all_.config(), "input.batch_size");
+    microbatches_ = num_parts_of_batch(all_.config());
+    has_microbatches_ = whole_number(all_.config(), "learner.microbatches") > 0;
   }
 
   /// Returns changes in the order of their size, those that may fit first.
   std::vector<Trial> run() {
     const Edits none;
     add_microbatches(none);
-    for (const char* policy : {kKeep, kOffload}) add(with(none, remat(policy)));
+    for (const char* policy : {kKeep, kOffload}) add(with(none, all_.remat(policy)));
     if (may_shard_more()) add(with(none, sharded()));
     for (const char* policy : {kKeep, kOffload, kNothing})
-      add_microbatches(with(none, remat(policy)));
+      add_microbatches(with(none, all_.remat(policy)));
     if (may_shard_more()) {
       add_microbatches(with(none, sharded()));
-      add_microbatches(with(with(none, sharded()), remat(kNothing)));
+      add_microbatches(with(with(none, sharded()), all_.remat(kNothing)));
     }
     add_fewer_rows();
     add_more_devices();
     return std::move(trials_);
   }
 
-  bool may_fit(const Change& change) const {
-    return change.estimated_bytes <= kSafeShare * memory_;
-  }
+  bool may_fit(const Change& change) const { return all_.may_fit(change); }
 
  private:
   // Policies for all layers, as texts of SetRemat. The first keeps what recipes keep.
@@ -96,13 +157,9 @@ class Search {
       "{class: SaveNames, offload: [q_proj, k_proj, v_proj, attention_output]}";
   static constexpr const char* kNothing = "SaveNothing";
 
-  using Edits = std::vector<Edit>;
   static Edits with(Edits edits, Edit more) {
     edits.push_back(std::move(more));
     return edits;
-  }
-  static Edit remat(const std::string& policy) {
-    return UseModifier{fmt::format("SetRemat: {{at: '**.layer', policy: {}}}", policy)};
   }
   static Edit sharded() { return SetField{"mesh", "fsdp=-1"}; }
 
@@ -114,39 +171,11 @@ class Search {
     return mesh_.size("data") * mesh_.size("expert") * mesh_.size("fsdp");
   }
 
-  // Lowers the changed config and estimates its memory. None if the change is refused.
-  std::optional<Trial> trial(const Edits& edits, const std::optional<Target>& other = {}) const {
-    if (has_enough()) return std::nullopt;
-    try {
-      const Target target = other.value_or(target_);
-      Trainer::Config config = config_;
-      if (other) {
-        ResolveRequest request = request_;
-        request.machine = target.machine();
-        config = resolve_config(request).config;
-      }
-      apply_edits(edits, config);
-      Trial out{.change = {}, .step = lower_step(config, recipe_, target)};
-      out.change.estimated_bytes = scale_ * estimate_memory(out.step.program).total_bytes();
-      if (other) out.change.flags.push_back("--on " + target.machine());
-      for (const Edit& edit : edits) {
-        if (const auto* field = std::get_if<SetField>(&edit)) {
-          out.change.flags.push_back(field->path == "mesh"
-                                         ? fmt::format("--mesh {}", field->text)
-                                         : fmt::format("--set {}={}", field->path, field->text));
-        } else {
-          out.change.flags.push_back(
-              fmt::format("--modify \"{}\"", std::get<UseModifier>(edit).text));
-        }
-      }
-      return out;
-    } catch (const Error&) {
-      return std::nullopt;
-    }
+  std::optional<Trial> trial(const Edits& edits) const {
+    return has_enough() ? std::nullopt : all_.trial(edits);
   }
-
-  void add(const Edits& edits, const std::optional<Target>& other = {}) {
-    if (auto one = trial(edits, other)) trials_.push_back(std::move(*one));
+  void add(const Edits& edits) {
+    if (auto one = trial(edits)) trials_.push_back(std::move(*one));
   }
 
   // The fewest microbatches that may fit; if none do, the most that there can be.
@@ -195,13 +224,23 @@ class Search {
 
   // More devices of the kind, with the mesh rule of that machine.
   void add_more_devices() {
-    for (int times = 2; times <= 64; times *= 2) {
+    const Accelerator& kind = all_.target().accelerator;
+    for (int times = 2; times <= 64 && !has_enough(); times *= 2) {
       try {
-        const std::string& prefix = target_.accelerator.machine_prefix;
-        const int64_t count = target_.num_devices() * target_.accelerator.cores_per_device * times;
-        const Target larger = parse_target(fmt::format("{}-{}", prefix, count));
-        auto one = trial({}, larger);
+        const int64_t count = all_.target().num_devices() * kind.cores_per_device * times;
+        const Target larger = parse_target(fmt::format("{}-{}", kind.machine_prefix, count));
+        ResolveRequest request = request_;
+        request.machine = larger.machine();
+        const Trainer::Config config = resolve_config(request).config;
+        auto one = all_.trial({}, config, larger);
+        // With as many rows of a device at once as here, if that rule leaves it more.
+        if (const int64_t parts = microbatches_ / times; parts > num_parts_of_batch(config)) {
+          if (!one || !may_fit(one->change))
+            one = all_.trial({SetField{"learner.microbatches", std::to_string(parts)}}, config,
+                             larger);
+        }
         if (!one || (!may_fit(one->change) && times < 64)) continue;
+        one->change.flags.insert(one->change.flags.begin(), "--on " + larger.machine());
         trials_.push_back(std::move(*one));
         return;
       } catch (const ConfigError&) {
@@ -217,11 +256,7 @@ class Search {
   }
 
   const ResolveRequest& request_;
-  const Trainer::Config& config_;
-  std::string recipe_;
-  const Target& target_;
-  double memory_;
-  double scale_ = 1;
+  Estimator all_;
   Mesh mesh_;
   int64_t rows_ = 0, microbatches_ = 1;
   bool has_microbatches_ = false;
@@ -231,7 +266,7 @@ class Search {
 std::string need_text(const Change& change, int64_t memory) {
   const double bytes =
       change.compiled_bytes ? static_cast<double>(*change.compiled_bytes) : change.estimated_bytes;
-  return fmt::format("{}: {} of {} per device{}", join(change.flags, " "), bytes_text(bytes),
+  return fmt::format("{}: {} of {} per device{}", flags_text(change), bytes_text(bytes),
                      bytes_text(memory), change.compiled_bytes ? "" : " by an estimate");
 }
 
@@ -275,7 +310,7 @@ Advice advise(const ResolveRequest& request, const Resolved& resolved, const Tar
   for (Trial& trial : trials) {
     if (!search.may_fit(trial.change) || num_compiled == kCompiled) continue;
     ++num_compiled;
-    const CompileReport compiled = compile(trial.step);
+    const CompileReport compiled = compile(trial.step, trial.change);
     if (compiled.memory) trial.change.compiled_bytes = compiled.memory->total_bytes();
     trial.change.fits = compiled.fits().value_or(false);
     if (trial.change.fits) {
@@ -289,6 +324,8 @@ Advice advise(const ResolveRequest& request, const Resolved& resolved, const Tar
   if (least != trials.end()) out.least = least->change;
   return out;
 }
+
+std::string flags_text(const Change& change) { return join(change.flags, " "); }
 
 std::string to_text(const Advice& a) {
   std::string out;
@@ -306,9 +343,19 @@ std::string to_text(const Advice& a) {
                    need_text(*a.least, a.device_memory_bytes));
 }
 
-std::vector<std::string> mends_of(const CompileReport& report, const Trainer::Config& config) {
+std::vector<std::string> mends_of(const CompileReport& report, const Resolved& resolved,
+                                  const Target& target) {
   std::vector<std::string> out;
-  if (!report.collectives) return out;
+  if (!report.collectives || report.fits() == false) return out;
+  const Trainer::Config& config = resolved.config;
+  std::optional<Estimator> estimator;
+  const auto add = [&](const std::string& fault, const Edit& edit, const std::string& why) {
+    if (!estimator) estimator.emplace(resolved, target, report);
+    const auto changed = estimator->trial({edit});
+    if (!changed || (report.device_memory_bytes > 0 && !estimator->may_fit(changed->change)))
+      return;
+    out.push_back(fmt::format("for {}: {}, {}", fault, flags_text(changed->change), why));
+  };
   std::map<std::string, int64_t> reduced;  // number of collectives, by what they stand for
   for (const CollectiveRow& row : *report.collectives) {
     if (row.kind == "all-reduce" && !row.implemented_kind.empty())
@@ -317,33 +364,29 @@ std::vector<std::string> mends_of(const CompileReport& report, const Trainer::Co
   const std::string halved = with_half_of_fsdp(report.mesh);
   for (const auto& [kind, count] : reduced) {
     if (halved.empty()) continue;
-    out.push_back(
-        fmt::format("for {} {}s that are all-reduces: --mesh {}, so that fewer devices "
-                    "share each parameter and its dims divide",
-                    grouped_digits(count), kind, halved));
+    add(fmt::format("{} {}s that are all-reduces", grouped_digits(count), kind),
+        SetField{"mesh", halved},
+        "so that fewer devices share each parameter and more of its dims divide");
   }
+  const int64_t parts = num_parts_of_batch(config);
+  const auto in_parts = [](int64_t n) {
+    return SetField{"learner.microbatches", std::to_string(n)};
+  };
   constexpr double kMoreThanOnce = 1.25;
   const bool gathers_again = std::ranges::any_of(
       report.gathers, [](const ArgumentGathers& one) { return one.times > kMoreThanOnce; });
-  const int64_t parts = whole_number(config, "learner.microbatches");
-  const int64_t rows = whole_number(config, "learner.microbatch_rows");
   if (gathers_again) {
-    out.push_back(
-        "for parameters that are gathered more than once in a pass: " +
-        (parts > 1
-             ? fmt::format("--set learner.microbatches={}, since each part gathers anew", parts / 2)
-         : rows > 0 ? fmt::format("--set learner.microbatch_rows={}, since each part gathers anew",
-                                  2 * rows)
-                    : "--modify \"SetRemat: {at: '**.layer', policy: SaveDots}\", which computes "
-                      "fewer products again"));
+    const std::string fault = "parameters that are gathered more than once in a pass";
+    if (parts > 1) {
+      add(fault, in_parts(parts / 2), "since each part gathers anew");
+    } else {
+      add(fault, Estimator(resolved, target, report).remat("SaveDots"),
+          "which computes fewer products again");
+    }
   }
   for (const std::string& finding : report.findings) {
-    if (!finding.starts_with("the compiler recomputes")) continue;
-    out.push_back(
-        fmt::format("for what the compiler computes again: --set {}, which needs less "
-                    "memory",
-                    rows > 1 ? fmt::format("learner.microbatch_rows={}", rows / 2)
-                             : fmt::format("learner.microbatches={}", 2 * parts)));
+    if (finding.starts_with("the compiler recomputes"))
+      add("what the compiler computes again", in_parts(2 * parts), "which needs less memory");
   }
   return out;
 }

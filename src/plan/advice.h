@@ -34,7 +34,8 @@ struct Advice {
   int64_t device_memory_bytes = 0;
 };
 
-using CompileStep = std::function<CompileReport(const LoweredStep&)>;
+/// Compiles the step of a change.
+using CompileStep = std::function<CompileReport(const LoweredStep&, const Change&)>;
 
 /// Tries, from the smallest change on: microbatches, a remat policy that keeps less or keeps it in
 /// the host's memory, parameters sharded over all devices, these together, a smaller batch, more
@@ -43,9 +44,11 @@ using CompileStep = std::function<CompileReport(const LoweredStep&)>;
 Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
               const CompileReport& report, const CompileStep& compile);
 
-/// Returns, for each kind of thing that the report finds fault with, the change that is the first
-/// to try: "for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4, ...". Not compiled.
-std::vector<std::string> mends_of(const CompileReport& report, const Trainer::Config& config);
+/// Returns, for each kind of thing that the report of a step that fits finds fault with, the change
+/// that is the first to try: "for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4,
+/// ...". Not compiled; those that are refused or may not fit, by an estimate, are left out.
+std::vector<std::string> mends_of(const CompileReport& report, const Resolved& resolved,
+                                  const Target& target);
 
 /// A report with advice; none: the step fits, or that is not known.
 struct AdvisedReport {
@@ -57,6 +60,8 @@ std::string to_text(const AdvisedReport& advised);
 /// The fields of the report, "advice" and "mends".
 nlohmann::ordered_json to_json(const AdvisedReport& advised);
 
+/// Returns the flags of the change: "--set learner.microbatches=8".
+std::string flags_text(const Change& change);
 /// Returns "what to change: --set learner.microbatches=8, which needs 61.2 GiB of 72.8 GiB ..."
 std::string to_text(const Advice& advice);
 nlohmann::ordered_json to_json(const Advice& advice);

@@ -55,7 +55,9 @@ Advice advice_for(const Asked& a, Believer& compiler) {
   const CompileReport before = compiler(lower_step(a.resolved.config, a.request.recipe, a.target));
   EXPECT_EQ(before.fits(), false);
   compiler.count = 0;
-  const CompileStep compile = [&](const LoweredStep& step) { return compiler(step); };
+  const CompileStep compile = [&](const LoweredStep& step, const Change&) {
+    return compiler(step);
+  };
   return advise(a.request, a.resolved, a.target, before, compile);
 }
 
@@ -108,7 +110,7 @@ TEST(Advice, CompilesTwoAtMostAndSaysWhatIsNearest) {
   // Each compiled step turns out far larger than the estimate of the changed one.
   const double memory = 0.8 * estimate_of(a);
   int count = 0;
-  const CompileStep refuses = [&](const LoweredStep&) {
+  const CompileStep refuses = [&](const LoweredStep&, const Change&) {
     ++count;
     return report_of(memory, 2 * memory);
   };
@@ -145,6 +147,17 @@ TEST(Advice, NamesTheNextMesh) {
                     ElementsAre(StartsWith("--on gpu-H100-"))));
 }
 
+// The layers of a Pattern are slots of another name.
+TEST(Advice, FindsTheLayersOfAPattern) {
+  const Asked a = asked("gemma3-test", "cpu:1",
+                        {SetField{"input.batch_size", "1"},
+                         UseModifier{"SetRemat: {at: '**.pattern[*]', policy: SaveEverything}"}});
+  Believer compiler(1 << 10);
+  const Advice advice = advice_for(a, compiler);
+  ASSERT_TRUE(advice.least);
+  EXPECT_THAT(flags_text(*advice.least), HasSubstr("--modify \"SetRemat: {at: '**.pattern[*]'"));
+}
+
 TEST(MemoryEstimate, CountsWhatIsDivided) {
   const auto total = [](const std::string& on, const std::string& mesh) {
     return estimate_memory(
@@ -166,7 +179,12 @@ TEST(MemoryEstimate, CountsWhatIsDivided) {
 }
 
 TEST(Mends, NameAChangeForEachKindOfFault) {
-  CompileReport r = report_of(1e9, 1e8);
+  const auto at = [](const std::string& microbatches) {
+    return asked("quickstart", "cpu:8",
+                 {SetField{"input.batch_size", "512"}, SetField{"mesh", "fsdp=8"},
+                  SetField{"learner.microbatches", microbatches}});
+  };
+  CompileReport r = report_of(1e12, 1e9);
   r.mesh = "fsdp=8";
   r.collectives = {{.kind = "all-reduce",
                     .axes = {"fsdp"},
@@ -182,21 +200,29 @@ TEST(Mends, NameAChangeForEachKindOfFault) {
                     .implemented_kind = "all-gather",
                     .arguments = {},
                     .count = 416}};
-  Trainer::Config config = asked("quickstart", "cpu:1", {}).resolved.config;
-  EXPECT_THAT(mends_of(r, config),
+  const auto mends = [&](const Asked& a) { return mends_of(r, a.resolved, a.target); };
+  EXPECT_THAT(mends(at("1")),
               ElementsAre("for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4, so "
-                          "that fewer devices share each parameter and its dims divide"));
+                          "that fewer devices share each parameter and more of its dims divide"));
   r.collectives->clear();
-  EXPECT_THAT(mends_of(r, config), ElementsAre());
+  EXPECT_THAT(mends(at("1")), ElementsAre());
   r.gathers = {{.argument = 0, .times = 3}};
-  EXPECT_THAT(mends_of(r, config), ElementsAre(HasSubstr("SetRemat")));
-  config = asked("quickstart", "cpu:1", {SetField{"learner.microbatches", "4"}}).resolved.config;
-  EXPECT_THAT(mends_of(r, config), ElementsAre(HasSubstr("--set learner.microbatches=2")));
+  EXPECT_THAT(mends(at("1")), ElementsAre(HasSubstr("SetRemat")));
+  EXPECT_THAT(mends(at("4")), ElementsAre(HasSubstr("--set learner.microbatches=2")));
+  // Fewer parts need more memory than there is.
+  const double needed = estimate_of(at("4"));
+  r.memory->temporary_bytes = static_cast<int64_t>(needed);
+  r.device_memory_bytes = static_cast<int64_t>(1.05 * needed);
+  EXPECT_THAT(mends(at("4")), ElementsAre());
+  r.device_memory_bytes = static_cast<int64_t>(1e12);
   r.gathers.clear();
   r.findings = {"the compiler recomputes 3 instructions because memory is short: 3 fusion"};
-  EXPECT_THAT(mends_of(r, config), ElementsAre(HasSubstr("--set learner.microbatches=8")));
-  EXPECT_THAT(to_text(AdvisedReport{.report = r, .mends = mends_of(r, config)}),
+  EXPECT_THAT(mends(at("4")), ElementsAre(HasSubstr("--set learner.microbatches=8")));
+  EXPECT_THAT(to_text(AdvisedReport{.report = r, .mends = mends(at("4"))}),
               HasSubstr("\ntry for what the compiler computes again: --set"));
+  r.device_memory_bytes =
+      static_cast<int64_t>(0.5 * needed);  // does not fit: advise() says what to change
+  EXPECT_THAT(mends(at("4")), ElementsAre());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "lower/trace_program.h"
 #include "ops/ops.h"
 #include "pjrt/compile/compiler.h"
+#include "pjrt/compile/compiler_settings.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "runtime/mesh_devices.h"
 
@@ -19,6 +20,7 @@ std::vector<std::string> compiler_option_problems(const std::map<std::string, st
       trace_program("sum", [](const Values& x) { return Values{x[0] + x[0]}; }, {number}, {number});
   try {
     check_device_count(to_text(target), target.num_devices());
+    check_user_settings(options.size());
     if (options.empty() || !find_plugin_file(policy)) return out;
     const auto compiler = make_compiler(target);
     // One option at a time, because a compiler reports only the first that it refuses.

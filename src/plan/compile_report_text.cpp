@@ -119,9 +119,9 @@ std::string collectives_text(const CompileReport& r) {
 
 std::string largest_text(const CompileReport& r) {
   if (r.largest.empty()) return {};
-  TextTable table({r.largest_are_estimates ? "largest values, by an estimate of the graph"
-                                           : "largest temporaries",
-                   "values", "shape", "pass", "op", "layer"});
+  TextTable table({r.largest_are_estimates ? "largest values, estimated" : "largest temporaries",
+                   "values", r.largest_are_estimates ? "shape/devices" : "shape", "pass", "op",
+                   "layer"});
   for (const TemporaryBuffer& one : r.largest) {
     table.add({bytes_text(one.bytes), grouped_digits(one.count), one.shape, pass_text(one.backward),
                one.op, one.layer});

@@ -155,7 +155,12 @@ std::vector<TemporaryBuffer> buffers_of(const Holdings& held) {
   for (const auto& [origin, bytes] : held) {
     const auto& [op, index] = origin;
     const std::string layer = op->scope ? *op->scope : "";
-    const std::string shape = to_text(op->outputs[index]);
+    // The whole shape, and over how many devices it is divided: "bf16[32,2048,4096]/8".
+    std::string shape = to_text(op->outputs[index]);
+    std::erase(shape, ' ');
+    const auto parts =
+        std::llround(static_cast<double>(op->outputs[index].num_bytes()) / std::max(bytes, 1.0));
+    if (parts > 1) shape += "/" + std::to_string(parts);
     const bool is_backward = op->phase == Phase::kBackward;
     TemporaryBuffer& one = by_place[layer + "\n" + std::string(op->rules->name()) + "\n" + shape +
                                     (is_backward ? "b" : "f")];

@@ -59,6 +59,7 @@ Trainer::Config gpt2_124M() {
       .tokens_per_batch = 512 * kKi,
       .seq_len = kSeqLen,
       .mesh = one_axis("data"),
+      .mesh_rules = {cpu_rule()},
   });
   cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = norm;
   cfg.model.options.init = normal(0.02);

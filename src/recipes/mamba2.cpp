@@ -34,6 +34,7 @@ Trainer::Config mamba2_130M() {
       .tokens_per_batch = 256 * 2048,
       .seq_len = 2048,
       .mesh = one_axis("data"),
+      .mesh_rules = {cpu_rule()},
   });
 }
 AXLE_REGISTER(mamba2_130M, "mamba2-130M")

@@ -20,6 +20,7 @@ struct StepRunOptions {
   Mesh mesh = {};
   std::optional<DType> compute_dtype = {};
   bool layer_summaries = false;
+  CompileOptions compile = {};
   /// The trainer's default partition.
   PartitionSpec batch_partition = Trainer::Config{}.batch_partition;
 };
@@ -34,8 +35,14 @@ class StepRun {
             options_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
         leaves_(train_state(*model_, *learner_)),
         program_(step_program(parts())),
-        executable_(runtime_.compile(program_)) {}
+        executable_(runtime_.compile(program_, options_.compile)) {}
 
+  /// Starts a run with this seed, whose state the runtime draws. initial_state() draws it slowly.
+  void start(int64_t seed) {
+    const auto init = runtime_.compile(init_program(parts()), options_.compile);
+    arrays_ = init->execute(
+        Arrays{runtime_.make_array(random::key_words(seed), PartitionSpec{}, options_.mesh)});
+  }
   /// Returns the state that a run with this seed starts from.
   Tree<HostTensor> initial_state(int64_t seed) {
     const std::vector<HostTensor> values =
@@ -65,6 +72,9 @@ class StepRun {
     return metric_values(program_, leaves_.size(),
                          {outputs.begin() + leaves_.size(), outputs.end()});
   }
+  /// The state on the devices, in the order of leaves(). The next step takes it.
+  const Arrays& arrays() const { return arrays_; }
+  Model& model() { return *model_; }
   const Program& program() const { return program_; }
   const Executable& executable() const { return *executable_; }
   const std::vector<ProgramValue>& leaves() const { return leaves_; }

@@ -76,6 +76,22 @@ TEST(BadInput, NumbersThatDoNotFitNameTheOpWithItsLayerAndLine) {
                                at(called), at(made)));
 }
 
+TEST(BadInput, TensorsHaveAtMost64Dims) {
+  const auto ones = [](size_t rank) { return Shape(rank, 1); };
+  const auto to_rank = [&](size_t rank) {
+    return [&, rank](const Values& v) { return Values{reshape(v[0], ones(rank))}; };
+  };
+  EXPECT_NO_THROW(traced(to_rank(64), {{DType::kF32, {1}}}));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                traced(to_rank(65), {{DType::kF32, {1}}});
+              }),
+              HasSubstr(": expected at most 64 dims, got 65; operands: f32[1]"));
+  EXPECT_EQ(error_of<ShapeError>([&] {
+              traced(to_rank(1), {{DType::kF32, ones(5000)}});
+            }),
+            "x: expected at most 64 dims, got 5000");
+}
+
 TEST(BadInput, ErrorsOfEinsumShowItsOperandsWithLayersAndLines) {
   int made = 0, called = 0;
   const auto error = [&](std::string_view spec) {

@@ -14,9 +14,9 @@ namespace axle {
 namespace {
 
 std::vector<bool> used_results(const OpNode& op, const ValueSet& live) {
-  std::vector<bool> used;
+  std::vector<bool> used(op.outputs.size());
   for (uint32_t i = 0; i < op.outputs.size(); ++i)
-    used.push_back(live.contains(Tensor(const_cast<OpNode*>(&op), i)));
+    used[i] = live.contains(Tensor(const_cast<OpNode*>(&op), i));
   return used;
 }
 
@@ -99,7 +99,9 @@ Tensor folded(const OpNode& op, const Values& inputs) {
 // Emits the live ops of a region into the current one.
 class SimpleEmitter {
  public:
-  explicit SimpleEmitter(Copies copies) : copies_(std::move(copies)) {}
+  SimpleEmitter(Copies copies, size_t num_ops) : copies_(std::move(copies)) {
+    seen_.reserve(num_ops);
+  }
 
   void emit(const OpNode& op, const SimplifyPlan& plan) {
     const OriginScope origin(op);
@@ -107,13 +109,14 @@ class SimpleEmitter {
     if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
       return define(op, it->second.emit(copies_.all(selected(op.inputs, it->second.inputs))));
     }
-    const Values inputs = copies_.all(op.inputs);
+    Values inputs = copies_.all(op.inputs);
     if (const Tensor splat = folded(op, inputs)) return define(op, {merged(splat)});
-    if (!can_merge(op)) return define(op, emit_all(*op.rules, inputs, op.attributes, bodies(op)));
-    SameOp key{&op, inputs};
+    if (!can_merge(op))
+      return define(op, emit_all(*op.rules, std::move(inputs), op.attributes, bodies(op)));
+    SameOp key{&op, std::move(inputs)};
     const auto found = seen_.find(key);
     if (found != seen_.end()) return define(op, found->second);
-    Values results = emit_all(*op.rules, inputs, op.attributes, op.regions);
+    Values results = emit_all(*op.rules, key.inputs, op.attributes, op.regions);
     define(op, results);
     seen_.emplace(std::move(key), std::move(results));
   }
@@ -147,7 +150,7 @@ std::shared_ptr<Region> simplify(const Region& region) {
   {
     const TraceScope scope(*out);
     const SimplifyPlan plan = plan_live_ops(region);
-    SimpleEmitter emitter(std::move(copies));
+    SimpleEmitter emitter(std::move(copies), plan.ops.size());
     for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
     out->set_results(emitter.copies().all(region.results()));
   }

@@ -260,6 +260,15 @@ TEST(ConfigCheck, MoreDevicesThanAMachineHas) {
             0);
 }
 
+// Each option is checked alone by the plugin, which takes milliseconds.
+TEST(ConfigCheck, FarTooManyCompilerOptions) {
+  std::string options = "compiler_options={";
+  for (int i = 0; i < 1001; ++i) options += "x" + std::to_string(i) + ": 1, ";
+  const Ran ran = check({options + "}"}, "quickstart");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "axle: compiler_options: expected at most 1000, got 1001\n");
+}
+
 TEST(ConfigCheck, SaysWhereNoMeshRuleMatches) {
   EXPECT_THAT(check({}, "fuji-7B-v2", {"--on", "tpu-v4-128"}).out,
               HasSubstr("no mesh rule matches tpu-v4-128"));

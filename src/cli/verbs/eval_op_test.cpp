@@ -41,6 +41,17 @@ TEST_F(EvalOpVerb, PrintsOrWritesResults) {
   EXPECT_EQ(load_safetensors(file).at("out0"), HostTensor({3}, {3.f, 1.f, 2.f}));
 }
 
+TEST_F(EvalOpVerb, ATensorOfManyDimsIsRefused) {
+  std::string shape = "1";
+  for (int i = 1; i < 5000; ++i) shape += ", 1";
+  replace_file(dir_ / "case.yaml",
+               "{function: exp, inputs: {x: {shape: [" + shape + "], values: 2}}, vjp: true}");
+  const Ran ran = run_axle({"eval-op", dir_ / "case.yaml", "--backend", "interpreter"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("case.yaml:1: "));
+  EXPECT_THAT(ran.err, ::testing::EndsWith(": expected at most 64 dims, got 5000\n"));
+}
+
 TEST_F(EvalOpVerb, JsonHoldsTheResults) {
   replace_file(dir_ / "case.yaml",
                "cases:\n"

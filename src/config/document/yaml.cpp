@@ -147,6 +147,10 @@ class Builder final : public YAML::EventHandler {
     if (!map.keys.insert(*map.key).second)
       fail_at_mark(node.mark,
                    fmt::format("expected each key once, got '{}' twice", printable(*map.key)));
+    if (map.keys.size() > kMaxConfigKeys) {
+      fail_at_mark(node.mark,
+                   fmt::format("expected at most {} keys in a mapping, got more", kMaxConfigKeys));
+    }
     keep_anchored(node);
   }
 

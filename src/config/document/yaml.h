@@ -8,10 +8,12 @@
 
 namespace axle {
 
-/// Limits of every config text: its bytes, its number of values, its depth of nesting. A value with
-/// an anchor counts twice, and once more for each alias of it, each time with everything inside it.
+/// Limits of every config text: its bytes, its number of values, the keys of one mapping, its depth
+/// of nesting. A value with an anchor counts twice, and once more for each alias of it, each time
+/// with everything inside it.
 inline constexpr size_t kMaxConfigBytes = size_t{16} << 20;
 inline constexpr size_t kMaxConfigValues = size_t{4} << 20;
+inline constexpr size_t kMaxConfigKeys = 100'000;
 inline constexpr size_t kMaxConfigDepth = 100;
 
 /// Line numbers (from 1) of the keys and list elements in the outer three levels of a document. A

@@ -108,6 +108,13 @@ TEST(Yaml, AliasesCountAsWhatTheyStandFor) {
               StartsWith("a.yaml: expected at most 16777216 bytes"));
 }
 
+TEST(Yaml, KeysOfAMappingAreLimited) {
+  std::string text;
+  for (size_t i = 0; i < kMaxConfigKeys + 1; ++i) text += fmt::format("k{}: 1\n", i);
+  EXPECT_EQ(document_error(text),
+            "a.yaml:100001: expected at most 100000 keys in a mapping, got more");
+}
+
 // Each anchor would hold a copy of everything inside it: here 90 copies of a list of 200,000
 // values.
 TEST(Yaml, AnchorsCountAsWhatTheyHold) {

@@ -21,6 +21,7 @@ int64_t memory_to_plan_with(const Plugin& plugin, const Topology& topology) {
 
 std::string encode(const Plugin& plugin, const Topology& topology, const Mesh& mesh,
                    const Settings& defaults, const Settings& users) {
+  check_user_settings(users.size());
   Settings all = defaults;
   all.insert(all.end(), users.begin(), users.end());  // the last value of a name wins
   return encode_build_options({.num_partitions = mesh.num_devices(),
@@ -29,11 +30,15 @@ std::string encode(const Plugin& plugin, const Topology& topology, const Mesh& m
                                .overrides = std::move(all)});
 }
 
+// Returns the setting that the message names. The longest name counts: it may contain others.
 const Setting* named_in(const std::string& message, const Settings& settings) {
-  const auto row = std::ranges::find_if(settings, [&](const Setting& setting) {
-    return message.find(setting.first) != std::string::npos;
-  });
-  return row == settings.end() ? nullptr : &*row;
+  const Setting* out = nullptr;
+  for (const Setting& setting : settings) {
+    const std::string& name = setting.first;
+    if (message.find(name) != std::string::npos && (!out || name.size() > out->first.size()))
+      out = &setting;
+  }
+  return out;
 }
 
 }  // namespace

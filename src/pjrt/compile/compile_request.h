@@ -16,7 +16,7 @@ namespace axle {
 class PjrtCompileRequest {
  public:
   /// Compiles for the devices of `topology`, placed in the program's mesh by device_order. Throws
-  /// what device_order throws.
+  /// what device_order and check_user_settings throw.
   PjrtCompileRequest(const Plugin& plugin, const Topology& topology, DevicePresence presence,
                      const Program& program, const CompileOptions& options);
   PjrtCompileRequest(const PjrtCompileRequest&) = delete;

@@ -38,4 +38,7 @@ const std::vector<CompilerSetting>& compiler_settings();
 /// Returns the settings that apply to the devices of `topology`, in the order of the table.
 Settings settings_for(const Topology& topology, DevicePresence presence);
 
+/// Throws ConfigError if a user sets more options than anyone needs.
+void check_user_settings(size_t count);
+
 }  // namespace axle

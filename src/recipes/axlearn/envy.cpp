@@ -156,6 +156,7 @@ Trainer::Config envy_test() {
   m.learner.max_step = m.keep_every_steps = 3000;
   m.tokens_per_batch = 16 * 64;
   m.mesh = all_axes({.data = -1});
+  m.mesh_rules = {};
   return envy(
       m, {.model_dim = 8, .warmup_steps = 2000, .final_fraction = 0.005, .weight_decay = 3.16e-4});
 }

@@ -74,15 +74,16 @@ Trainer::Config honeycrisp(const HoneycrispSize& s) {
 }
 
 Trainer::Config honeycrisp_85M() {
-  return honeycrisp({.num_layers = 12,
-                     .model_dim = 768,
-                     .num_heads = 12,
-                     .num_kv_heads = 6,
-                     .hidden_dim = ScaledDim{.scale = 3, .multiple_of = 32},
-                     .rows = 256,
-                     .max_step = 600'000,
-                     .save_every_steps = 1000,
-                     .rules = {mesh_rule("gpu-A100-(16|32|64|128)", {.data = -1, .fsdp = 8})}});
+  return honeycrisp(
+      {.num_layers = 12,
+       .model_dim = 768,
+       .num_heads = 12,
+       .num_kv_heads = 6,
+       .hidden_dim = ScaledDim{.scale = 3, .multiple_of = 32},
+       .rows = 256,
+       .max_step = 600'000,
+       .save_every_steps = 1000,
+       .rules = {mesh_rule("gpu-A100-(16|32|64|128)", {.data = -1, .fsdp = 8}), cpu_rule()}});
 }
 AXLE_REGISTER(honeycrisp_85M, "honeycrisp-85M")
 

@@ -10,10 +10,12 @@
 #include "config/find_slot.h"
 #include "config/register.h"
 #include "config/set.h"
+#include "config/walk.h"
 #include "layers/attention/attention.h"
 #include "layers/models/decoder.h"
 #include "layers/models/model.h"
 #include "learn/learner.h"
+#include "learn/optimizers/optimizer_groups.h"
 #include "learn/transforms/scale_by_path.h"
 #include "modifiers/slot_option.h"
 #include "nn/init_per_group.h"
@@ -323,6 +325,11 @@ std::vector<Rewrite> MuP::apply(ConfigRef root) const {
   for (std::string& slot : set_inits(root, model, inits))
     out.report.matched.push_back(std::move(slot));
   set_logit_scales(root, logits, out.report);
+  // Some recipes give groups of layers rates that follow the width already.
+  for_each_config<OptimizerGroups>(root, [&](const std::string& path, const auto&) {
+    out.report.skipped.push_back(
+        {path, "its groups have rates of their own, which count as rates of the base model"});
+  });
   out.report.matched.emplace_back("learner.update_transforms");
   learner->update_transforms.push_back(rates);
   return {std::move(out)};

@@ -10,6 +10,7 @@
 #include "layers/experts/moe.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
+#include "learn/optimizers/optimizer_groups.h"
 #include "learn/transforms/scale_by_path.h"
 #include "ops/movement/index.h"
 #include "ops/products/einsum.h"
@@ -234,6 +235,16 @@ TEST(MuP, ScalesTheInitialWeightsOfRoutersInAPattern) {
     const std::string path = fmt::format("model/decoder/{}/weight", layer);
     EXPECT_NEAR(before.at(path) / after.at(path), 16, 1e-9) << path;
   }
+}
+
+TEST(MuP, NamesGroupsWithRatesOfTheirOwn) {
+  Trainer::Config config = wide();
+  auto& optimizer = config.learner.get_if<Learner>()->optimizer;
+  optimizer = OptimizerGroups::Config{.others = optimizer};
+  const auto report = Child<Modifier>(mup()).build({}, Scope{})->apply(config)[0].report;
+  ASSERT_EQ(report.skipped.size(), 1u);
+  EXPECT_EQ(report.skipped[0].path, "learner.optimizer");
+  EXPECT_THAT(report.skipped[0].why, HasSubstr("count as rates of the base model"));
 }
 
 TEST(MuP, AppliedTwiceChangesNothingMore) {

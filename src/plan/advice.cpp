@@ -84,7 +84,9 @@ class Estimator {
                              const Target& target) const {
     try {
       apply_edits(edits, config);
-      Trial out{.change = {.flags = flags_of(edits)}, .step = lower_step(config, recipe_, target)};
+      // Lowered first: g++ 12 destroys the parts of a nested aggregate twice if a later part throws.
+      Trial out{.change = {}, .step = lower_step(config, recipe_, target)};
+      out.change.flags = flags_of(edits);
       out.change.estimated_bytes = scale_ * estimate_memory(out.step.program).total_bytes();
       return out;
     } catch (const Error&) {

@@ -134,6 +134,13 @@ TEST(Advice, NothingFitsWhereTheStateIsTooLarge) {
   EXPECT_TRUE(advice.least);
 }
 
+// Some changes are refused: the experts of this mesh need more devices than some machines have.
+TEST(Advice, LeavesOutWhatIsRefused) {
+  const Asked a = asked("mixtral-8x7B", "gpu-H100-1", {});
+  Believer compiler(1 << 20);
+  EXPECT_TRUE(advice_for(a, compiler).least);
+}
+
 // A state that one device does not hold fits several, whose rule shares it.
 TEST(Advice, NamesTheNextMesh) {
   const Asked a = asked("fuji-7B-v2", "gpu-H100-2",

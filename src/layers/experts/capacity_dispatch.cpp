@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/register.h"
+#include "layers/experts/token_groups.h"
 #include "layers/mesh_axes.h"
 #include "nn/real_tokens.h"
 #include "ops/annotate.h"
@@ -70,16 +71,18 @@ Tensor CapacityDispatch::capacities(const Tensor& tokens_N, int64_t group_size,
 Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
                                  const Experts& experts) const {
   // N = O * G groups.
-  const bool decoding = Invocation::current().options().decoding;
-  const Shape split = decoding ? Shape{1, 1} : Shape{cfg_.outer_batch, cfg_.num_groups};
+  const InvocationOptions& options = Invocation::current().options();
+  const Shape split = options.decoding ? Shape{1, 1} : Shape{cfg_.outer_batch, cfg_.num_groups};
   const int64_t groups = split[0] * split[1], num_choices = routing.experts_BTK.dim(2);
-  const int64_t group_size = x_BTD.dim(0) * x_BTD.dim(1) / groups;
+  const TokenGroups tokens(x_BTD, groups, real_tokens(routing.experts_BTK),
+                           options.training ? GroupBorders::kPlaces : GroupBorders::kTokens);
+  const int64_t group_size = tokens.size();
   const int64_t size = capacity(group_size, num_choices);
 
   const auto by_choice = [&](const Tensor& t_BTK) {
-    return swap_axes(reshape(t_BTK, {groups, group_size, num_choices}), 1, 2);
+    return swap_axes(tokens.divided(t_BTK), 1, 2);
   };
-  const auto is_real = real_tokens(routing.experts_BTK);
+  const std::optional<Tensor>& is_real = tokens.is_real();
   Tensor chosen_NKSE = one_hot(by_choice(routing.experts_BTK), num_experts_, DType::kI32);
   if (is_real) {
     const Tensor real_N1S1 = reshape(*is_real, {groups, 1, group_size, 1});
@@ -88,7 +91,7 @@ Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
   Tensor number_NKS = number_in_expert(chosen_NKSE);  // -1 for padding
   Tensor dropped_NKS = number_NKS >= static_cast<double>(size), dropped_K;
   if (is_real) {
-    const Tensor tokens_N = reduce_sum(astype(reshape(*is_real, {groups, -1}), DType::kI32), {1});
+    const Tensor tokens_N = reduce_sum(astype(*is_real, DType::kI32), {1});
     if (size < group_size) {
       const Tensor size_N = capacities(tokens_N, group_size, num_choices);
       dropped_NKS = number_NKS >= reshape(size_N, {groups, 1, 1});
@@ -111,13 +114,13 @@ Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
       outer(astype(einsum("nkse,nksc->nsec", expert_NKSE, slot_NKSC), dtype));
   const Tensor combine_OGSEC =
       outer(astype(einsum("nkse,nksc->nsec", weight_NKSE, slot_NKSC), dtype));
-  const Tensor x_OGSD = outer(reshape(x_BTD, {groups, group_size, x_BTD.dim(2)}));
+  const Tensor x_OGSD = outer(tokens.divided(x_BTD));
   const Tensor in_EOGCD =
       sharding_constraint(einsum("ogsec,ogsd->eogcd", dispatch_OGSEC, x_OGSD), kExpertAxes);
   const Tensor out_EOGCD = sharding_constraint(experts(in_EOGCD, std::nullopt), kExpertAxes);
   const Tensor y_OGSD =
       sharding_constraint(einsum("ogsec,eogcd->ogsd", combine_OGSEC, out_EOGCD), kGroupAxes);
-  return {.y_BTD = reshape(y_OGSD, x_BTD.shape()), .dropped_K = dropped_K};
+  return {.y_BTD = tokens.joined(flatten(y_OGSD, 0, 1)), .dropped_K = dropped_K};
 }
 
 AXLE_REGISTER(CapacityDispatch)

@@ -9,7 +9,9 @@
 
 namespace axle {
 
-/// Tokens form outer_batch * num_groups groups. In each group, an expert takes at most C choices:
+/// Tokens form outer_batch * num_groups groups: of equally many consecutive positions in training,
+/// so that no token moves; of equally many tokens in evaluation, so that padding changes nothing
+/// (GroupBorders). In each group, an expert takes at most C choices:
 /// all first choices in the order of the tokens, then all second ones, and so on. The others are
 /// dropped: they add nothing to the result. With S tokens in a group, without padding,
 ///   C = max(min_capacity, floor(S * capacity_factor / E)), at most S.

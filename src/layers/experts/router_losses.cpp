@@ -20,19 +20,18 @@ Tensor router_z_loss(const Tensor& logits_BTE) {
   return mean_of_tokens(square(logsumexp(logits_BTE, -1, /*keep_dims=*/true)));
 }
 
-Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups) {
+Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups,
+                         GroupBorders borders) {
   const int64_t num_experts = scores_BTE.dim(2);
-  const auto is_real = real_tokens(scores_BTE);
-  const auto by_group = [&](const Tensor& t_BTX) {
-    return reshape(t_BTX, {num_groups, -1, t_BTX.dim(2)});
-  };
-  const Tensor shares_GSE = by_group(shares_of(scores_BTE));
-  const Tensor chosen_GSE = mean(one_hot(by_group(experts_BTK), num_experts), {2});
-  const std::optional<Tensor> real_GS1 = is_real ? std::optional(by_group(*is_real)) : std::nullopt;
+  const TokenGroups groups(scores_BTE, num_groups, real_tokens(scores_BTE), borders);
+  const Tensor shares_GSE = groups.divided(shares_of(scores_BTE));
+  const Tensor chosen_GSE = mean(one_hot(groups.divided(experts_BTK), num_experts), {2});
+  std::optional<Tensor> real_GS1;
+  if (groups.is_real()) real_GS1 = expand_dims(*groups.is_real(), 2);
   const Tensor load_GE = squeeze(mean_of_real(chosen_GSE, {1}, real_GS1), {1});
   const Tensor share_GE = squeeze(mean_of_real(shares_GSE, {1}, real_GS1), {1});
   const Tensor loss_G = reduce_sum(load_GE * share_GE, {1}) * static_cast<double>(num_experts);
-  if (!is_real) return mean(loss_G);
+  if (!real_GS1) return mean(loss_G);
   const Tensor tokens_G = reduce_sum(astype(*real_GS1, DType::kF32), {1, 2});
   return sum(loss_G * tokens_G) / maximum(sum(tokens_G), 1);
 }

@@ -3,6 +3,7 @@
 
 #include "config/fields/ranged.h"
 #include "layers/experts/router.h"
+#include "layers/experts/token_groups.h"
 
 namespace axle {
 
@@ -32,7 +33,8 @@ Tensor router_z_loss(const Tensor& logits_BTE);
 /// Shapes: scores_BTE f32 (not negative), experts_BTK i32 -> f32[]. B * T must be a multiple of
 /// num_groups. Source: Shazeer et al. 2017, arXiv 1701.06538; Fedus et al. 2021, arXiv 2101.03961,
 /// section 2.2; with num_groups = B: DeepSeek-AI 2024, arXiv 2412.19437, equations 17 to 20.
-Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups);
+Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups,
+                         GroupBorders borders = GroupBorders::kPlaces);
 
 /// Half the mean of |cosine| over all pairs of columns of the weight, without the pairs of a column
 /// with itself: small if experts look for different tokens.

@@ -1,0 +1,44 @@
+// How the tokens of a batch are divided into groups, each of which has its own places of experts.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   N groups   S places of a group   M = B * T = N * S
+#pragma once
+
+#include <optional>
+
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// What borders between groups count. kPlaces: each group has the same number of consecutive
+/// positions, so that no token moves. kTokens: each has the same number of tokens, give or take
+/// one, wherever padding is.
+enum class GroupBorders { kPlaces, kTokens };
+
+class TokenGroups {
+ public:
+  /// `x` is [B, T, ..]; B * T must be a multiple of num_groups. `is_real` is bool[B, T, ..] with
+  /// B * T elements; none: all positions hold tokens.
+  TokenGroups(const Tensor& x, int64_t num_groups, const std::optional<Tensor>& is_real,
+              GroupBorders borders);
+
+  /// Number of places of a group.
+  int64_t size() const { return size_; }
+  /// bool[N, S]: places that hold tokens; none: all do.
+  const std::optional<Tensor>& is_real() const { return is_real_NS_; }
+  /// [B, T, ..] -> [N, S, ..]. Places without a token hold any of them.
+  Tensor divided(const Tensor& t_BT) const;
+  /// [N, S, ..] -> [B, T, ..], zeros for padding.
+  Tensor joined(const Tensor& t_NS) const;
+
+ private:
+  void divide_tokens(const Tensor& is_real_M);
+
+  int64_t rows_, length_, groups_, size_;
+  std::optional<Tensor> is_real_NS_ = {};
+  // For GroupBorders::kTokens: the position of each place, i32[N, S], and the place of each
+  // position, i32[M], and what positions hold tokens, bool[M].
+  std::optional<Tensor> position_NS_ = {}, place_M_ = {}, is_real_M_ = {};
+};
+
+}  // namespace axle

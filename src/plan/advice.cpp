@@ -84,7 +84,7 @@ class Estimator {
                              const Target& target) const {
     try {
       apply_edits(edits, config);
-      // Lowered first: g++ 12 destroys the parts of a nested aggregate twice if a later part throws.
+      // Lowered first: if a later part throws, g++ 12 destroys those of a nested aggregate twice.
       Trial out{.change = {}, .step = lower_step(config, recipe_, target)};
       out.change.flags = flags_of(edits);
       out.change.estimated_bytes = scale_ * estimate_memory(out.step.program).total_bytes();

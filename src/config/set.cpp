@@ -19,8 +19,8 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
-// No field needs so many. What reads an entry by its path looks at all of them.
-constexpr size_t kMaxMapEntries = 2'000;
+// Of a list or mapping. No field needs so many. What reads an entry by its path looks at all.
+constexpr size_t kMaxEntries = 2'000;
 
 [[noreturn]] void fail_to_set(const std::string& path, const std::string& message) {
   throw ConfigError(path.empty() ? message : path + ": " + message);
@@ -29,6 +29,10 @@ constexpr size_t kMaxMapEntries = 2'000;
                                 const Document& got) {
   fail_to_set(path, fmt::format("expected {}, got {}", expected,
                                 got.is_null() ? "none" : printable(got.dump())));
+}
+void check_size(const Document& d, const std::string& path) {
+  if (d.size() > kMaxEntries)
+    fail_to_set(path, fmt::format("expected at most {} entries, got {}", kMaxEntries, d.size()));
 }
 template <class F>
 auto at_path(const std::string& path, F f) {
@@ -121,15 +125,13 @@ class Reader {
         return read_class(d, slot, path);
       case FieldKind::kList:
         if (!d.is_array()) fail_expected(path, "a list", d);
+        check_size(d, path);
         slot.ops->clear(slot.at);
         for (size_t i = 0; i < d.size(); ++i) slot.ops->insert(slot.at, {});
         return read_elements(d, slot, path);
       case FieldKind::kMap:
         if (!d.is_object()) fail_expected(path, "a mapping", d);
-        if (d.size() > kMaxMapEntries) {
-          fail_to_set(path,
-                      fmt::format("expected at most {} entries, got {}", kMaxMapEntries, d.size()));
-        }
+        check_size(d, path);
         // Entries that the mapping does not name stay; an empty mapping removes all.
         if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {

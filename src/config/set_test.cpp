@@ -147,6 +147,24 @@ TEST(Set, ManyEntriesOfMaps) {
   EXPECT_EQ(cfg.weights.size(), 20'000u);
 }
 
+TEST(Set, ManyEntriesOfLists) {
+  Tower::Config cfg;
+  const auto flow = [](int n, std::string_view entry) {
+    std::string out = "[";
+    for (int i = 0; i < n; ++i) out += fmt::format("{}, ", entry);
+    return out + "]";
+  };
+  set(cfg, "sizes", flow(2000, "1"));
+  EXPECT_EQ(cfg.sizes.size(), 2000u);
+  for (const auto& [field, entry] : {std::pair("sizes", "1"), {"layers", "Scale"}, {"mesh", "{}"}})
+    EXPECT_EQ(error_of(cfg, field, flow(2001, entry)),
+              fmt::format("model.{}: expected at most 2000 entries, got 2001", field));
+  EXPECT_EQ(cfg.sizes.size(), 2000u);
+  const nlohmann::ordered_json long_list(40'000, 1);
+  EXPECT_EQ(axle::error_of([&] { set_value(cfg, "sizes", long_list, "model"); }),
+            "model.sizes: expected at most 2000 entries, got 40000");
+}
+
 TEST(Set, AKeyOfAMapMayStandInBracketsWithAndWithoutQuotes) {
   for (const std::string key : {"k", "ab", "xla_foo", "a.b", "**.norm.scale", "a[0", "it's", "7"}) {
     std::vector<std::string> paths = {"weights['" + key + "']", "weights[\"" + key + "\"]",

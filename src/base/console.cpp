@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <new>
 
 #include "base/environment.h"
 #include "base/text/utf8.h"
@@ -151,7 +152,11 @@ bool StatusLine::print(std::string_view text) {
 void StatusLine::end() {
   if (text_.empty()) return;
   const size_t columns = columns_of(fd_);
-  print(fmt::format("{}\n", columns == 0 ? text_ : cut_to(text_, columns)));
+  try {
+    print(fmt::format("{}\n", columns == 0 ? text_ : cut_to(text_, columns)));
+  } catch (const std::bad_alloc&) {
+    // The destructor may run because memory has run out: the line is lost.
+  }
   text_.clear();
   is_line_drawn = false;
 }

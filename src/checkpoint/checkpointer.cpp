@@ -66,7 +66,13 @@ void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string
   if (is_saved(step)) return;
   if (config_.mode == SaveMode::kBlocking) return write(step, tensors, metadata);
   const auto saved = std::make_shared<const Tree<HostTensor>>(std::move(tensors));
-  const auto work = [this, step, saved, metadata] { write(step, *saved, metadata); };
+  const auto work = [this, step, saved, metadata] {
+    try {
+      write(step, *saved, metadata);
+    } catch (const std::bad_alloc&) {
+      // A failure is counted; there is no memory to tell it.
+    }
+  };
   if (!try_start(thread_, work)) work();
 }
 

@@ -1,6 +1,7 @@
 #include "cli/run_cli.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -71,11 +72,32 @@ int fail_internal(const std::exception& error) {
   return fail_internal(std::string("internal error: ") + error.what());
 }
 
+// Keeps memory for the message that memory has run out. What the failed work held may still be in
+// use, or lie in pieces in which malloc finds no room at once.
+class MemoryReserve {
+ public:
+  MemoryReserve()
+      : begin_(
+            ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  void release() {
+    if (begin_ != MAP_FAILED) ::munmap(begin_, kBytes);
+    begin_ = MAP_FAILED;
+  }
+  ~MemoryReserve() { release(); }
+  MemoryReserve(const MemoryReserve&) = delete;
+  MemoryReserve& operator=(const MemoryReserve&) = delete;
+
+ private:
+  static constexpr size_t kBytes = size_t{4} << 20;  // malloc may take a huge page, 2 MiB
+  void* begin_;
+};
+
 }  // namespace
 
 int run_cli(int argc, char** argv) {
   prepare_process();
   const TemporaryFileCleanup end;  // until a verb handles the signals itself
+  MemoryReserve reserve;
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);
@@ -86,6 +108,7 @@ int run_cli(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {
+    reserve.release();
     return fail("host memory: expected enough for this command, got " + to_text(host_memory()) +
                     "; take a smaller model or batch, or less text",
                 ExitCode::kDoesNotFit);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <mutex>
+#include <new>
 
 #include "config/config_type.h"
 
@@ -28,7 +29,12 @@ bool is_of_axle(const std::type_info& type) {
 void note_failed_call(const std::type_info& type, std::string_view where) {
   if (is_of_axle(type)) return;
   const std::lock_guard lock(failed_mutex);
-  if (!failed) failed = {.class_name = short_type_name(type), .where = std::string(where)};
+  if (failed) return;
+  try {
+    failed = {.class_name = short_type_name(type), .where = std::string(where)};
+  } catch (const std::bad_alloc&) {
+    // The exception under way may be the same.
+  }
 }
 
 void forget_failed_calls() {

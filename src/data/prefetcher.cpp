@@ -16,7 +16,7 @@ Prefetcher::~Prefetcher() { stop(); }
 
 void Prefetcher::start() {
   stopping_ = false;
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this, spare = Items(1)]() mutable { run(spare); });
 }
 
 void Prefetcher::stop() {
@@ -29,30 +29,31 @@ void Prefetcher::stop() {
   ready_.clear();
 }
 
-Prefetcher::Item Prefetcher::make_item() {
-  Item item;
+// Returns the next item alone. One with an error is `spare`: memory may have run out.
+Prefetcher::Items Prefetcher::make_item(Items& spare) {
   try {
-    item.batch = input_->next();
-    item.state = input_->state();
+    Items made(1);
+    made.front().batch = input_->next();
+    made.front().state = input_->state();
+    return made;
   } catch (...) {
-    item.batch.reset();
-    item.error = std::current_exception();
+    spare.front().error = std::current_exception();
+    return std::move(spare);
   }
-  return item;
 }
 
-void Prefetcher::run() {
+void Prefetcher::run(Items& spare) {
   for (bool more = true; more;) {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopping_ || ready_.size() < depth_; });
       if (stopping_) return;
     }
-    Item item = make_item();
-    more = item.batch.has_value();
+    Items item = make_item(spare);
+    more = item.front().batch.has_value();
     {
       const std::lock_guard lock(mutex_);
-      ready_.push_back(std::move(item));
+      ready_.splice(ready_.end(), item);
     }
     changed_.notify_all();
   }

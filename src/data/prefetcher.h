@@ -2,8 +2,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -37,8 +37,9 @@ class Prefetcher final : public Input {
   };
   void start();
   void stop();
-  void run();
-  Item make_item();
+  using Items = std::list<Item>;  // to hand over an item, no memory is needed
+  void run(Items& spare);
+  Items make_item(Items& spare);
 
   std::unique_ptr<Input> input_;
   size_t depth_;
@@ -46,7 +47,7 @@ class Prefetcher final : public Input {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Item> ready_;
+  Items ready_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -41,8 +41,11 @@ class Workplace {
     make_directories(path());
   }
   ~Workplace() {
-    std::error_code ignored;
-    fs::remove_all(path(), ignored);
+    try {
+      remove_tree(path());
+    } catch (const std::exception&) {
+      // the next fetch removes it
+    }
   }
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;

@@ -39,12 +39,16 @@ class NodePool {
   }
   OpNode* get() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return &nodes_.emplace_back();
+    if (free_.empty()) {
+      // For all nodes: a region that dies while memory runs out must not allocate.
+      if (free_.capacity() <= nodes_.size()) free_.reserve(2 * nodes_.size() + 1);
+      return &nodes_.emplace_back();
+    }
     OpNode* const node = free_.back();
     free_.pop_back();
     return node;
   }
-  void take_back(const std::vector<OpNode*>& nodes) {
+  void take_back(const std::vector<OpNode*>& nodes) noexcept {
     // Not under the lock: a node may hold the last reference to a region, whose destructor gives
     // back its own nodes.
     for (OpNode* node : nodes) {
@@ -127,7 +131,9 @@ void fail_ended_trace(const OpNode& node, uint32_t generation) {
                               : "one whose trace is over");
 }
 
-Region::~Region() { NodePool::instance().take_back(owned_); }
+Region::~Region() {
+  if (!owned_.empty()) NodePool::instance().take_back(owned_);  // else there may be no pool yet
+}
 
 OpNode* Region::new_node() {
   OpNode* node = NodePool::instance().get();

@@ -36,6 +36,7 @@ class HostTransfers {
                                   .host_layout = &layout.value,
                                   .destination = to.bytes().data(),
                                   .destination_size = to.bytes().size()};
+    events_.reserve(events_.size() + 1);  // after the call nothing may throw
     plugin_.call(args, where_);
     events_.push_back(args.event);
   }

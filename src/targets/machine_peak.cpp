@@ -55,7 +55,9 @@ CoreRun run_for(const MultiplyAddLoop& loop, double secs) {
 /// Runs the loop a few times on each core, on all cores at the same time.
 std::vector<std::vector<CoreRun>> measure(const MultiplyAddLoop& loop, unsigned num_cores) {
   std::vector<std::vector<CoreRun>> by_core(num_cores);
+  for (auto& runs : by_core) runs.reserve(kMeasurements);  // nothing may throw in a thread
   std::vector<std::thread> threads;
+  threads.reserve(num_cores);
   const auto measure_core = [&](unsigned i) {
     run_for(loop, kWarmUpSecs);
     for (int m = 0; m < kMeasurements; ++m) by_core[i].push_back(run_for(loop, kMeasureSecs));

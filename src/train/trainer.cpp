@@ -456,7 +456,7 @@ void Trainer::Run::save_at_end() {
 }
 
 // Keeps the steps of a run that failed, if the state still exists.
-void Trainer::Run::save_after_failure() noexcept {
+void Trainer::Run::save_after_failure() noexcept try {
   const bool known = std::exchange(failing_, true);  // then everything that can be saved is saved
   if (known || step_number_ == first_step_ || folder_.is_replaced()) return;
   std::string end = "which could not be saved";
@@ -466,6 +466,7 @@ void Trainer::Run::save_after_failure() noexcept {
     end += fmt::format(": {}", error.what());
   }
   progress_->note(fmt::format("the run failed after step {}, {}", step_number_, end));
+} catch (const std::exception&) {  // no memory to tell it
 }
 
 void Trainer::Run::write(const StepRecord& record) {

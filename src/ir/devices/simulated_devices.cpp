@@ -136,26 +136,40 @@ void run_devices(const std::vector<MeshAxis>& axes,
   std::atomic<int64_t> num_left = count;
   std::mutex mutex;
   std::exception_ptr first, consequence;
+  const auto run_one = [&](int64_t device) {
+    SimulatedDevice::Position position = outer ? outer->position_ : SimulatedDevice::Position();
+    const std::vector<int64_t> at = unravel(device, sizes);
+    for (size_t i = 0; i < axes.size(); ++i) position[axes[i].name] = at[i];
+    const SimulatedDevice self(std::move(position), exchange);
+    g_device = &self;
+    run(device);
+  };
+  const auto fail = [&] {
+    const std::lock_guard lock(mutex);
+    if (!first) first = std::current_exception();
+    exchange.fail();
+  };
+  const auto leave = [&] {
+    if (--num_left > 0 || !outer) exchange.add_running(-1);
+  };
   std::vector<std::thread> threads;
   for (int64_t device = 0; device < count; ++device) {
-    threads.emplace_back([&, device] {
-      SimulatedDevice::Position position = outer ? outer->position_ : SimulatedDevice::Position();
-      const std::vector<int64_t> at = unravel(device, sizes);
-      for (size_t i = 0; i < axes.size(); ++i) position[axes[i].name] = at[i];
-      const SimulatedDevice self(std::move(position), exchange);
-      g_device = &self;
-      try {
-        run(device);
-      } catch (const OtherDeviceFailed&) {
-        const std::lock_guard lock(mutex);
-        if (!consequence) consequence = std::current_exception();
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!first) first = std::current_exception();
-        exchange.fail();
-      }
-      if (--num_left > 0 || !outer) exchange.add_running(-1);
-    });
+    try {
+      threads.emplace_back([&, device] {
+        try {
+          run_one(device);
+        } catch (const OtherDeviceFailed&) {
+          const std::lock_guard lock(mutex);
+          if (!consequence) consequence = std::current_exception();
+        } catch (...) {
+          fail();
+        }
+        leave();
+      });
+    } catch (...) {  // the system gives no thread, or no memory for one
+      fail();
+      leave();
+    }
   }
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 #include "base/console.h"
@@ -283,7 +284,12 @@ std::string PluginEndGuard::take_text() {
 }
 
 PluginEndGuard::~PluginEndGuard() {
-  const std::string rest = take_text();
+  std::string rest;
+  try {
+    rest = take_text();
+  } catch (const std::bad_alloc&) {
+    // what the plugin printed is lost
+  }
   g_innermost = outer_;
   if (!outer_) ::sigaltstack(&stack_before_, nullptr);
   if (held_ >= 0 && before_ >= 0) ::dup2(before_, STDERR_FILENO);

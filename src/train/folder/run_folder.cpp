@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -42,12 +43,17 @@ RunFolder::RunFolder(std::filesystem::path dir)
 }
 
 RunFolder::~RunFolder() {
-  // Only empty folders are removed. A checkpoint stays, and so does anything that others put here.
-  if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
-  for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
-    ::unlink(file.c_str());
-  for (const auto& folder : created_) {
-    if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
+  if (created_.empty()) return;
+  try {
+    // Only empty folders are removed. A checkpoint and anything that others put here stay.
+    if (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT) return;
+    for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
+      ::unlink(file.c_str());
+    for (const auto& folder : created_) {
+      if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
+    }
+  } catch (const std::bad_alloc&) {
+    // the folder stays
   }
 }
 

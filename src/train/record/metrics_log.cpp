@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -132,8 +133,12 @@ MetricsLog::MetricsLog(const Dims& dims)
       file_(metrics_file_of(dims.dir), WriteMode::kAppend) {}
 
 MetricsLog::~MetricsLog() {
-  if (num_lost_ > 0)
+  if (num_lost_ == 0) return;
+  try {
     report_to_stderr(fmt::format("axle: {}: {} lines were lost", file_.path().string(), num_lost_));
+  } catch (const std::bad_alloc&) {
+    // then nothing is told
+  }
 }
 
 void MetricsLog::write(const StepRecord& record) {

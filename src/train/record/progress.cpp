@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 
 #include "base/host_memory.h"
 #include "base/text/units.h"
@@ -73,7 +74,13 @@ LongWait::LongWait(Progress& progress, std::string what, double expected_secs,
       what_(std::move(what)),
       expected_secs_(expected_secs),
       first_line_secs_(first_line_secs) {
-  try_start(watcher_, [this] { watch(); });
+  try_start(watcher_, [this] {
+    try {
+      watch();
+    } catch (const std::bad_alloc&) {
+      // as without a thread
+    }
+  });
 }
 
 LongWait::~LongWait() {

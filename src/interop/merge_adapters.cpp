@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text/units.h"
+#include "config/document/serialize.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"
 #include "nn/param.h"
@@ -32,6 +33,8 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                     "input.seq_len, got neither",
                     from.string()));
   }
+  Child<Input> input;  // evaluations read its fields, seq_len among them
+  config_error_in(from.string(), [&] { from_json(input, model.input, "input"); });
   const std::string prefix(stored_prefix(Weights::kTrained));
   const Tree<HostTensor> merged = merged_adapters(*model.model, std::move(model.parameters));
   save_model(to, {.model = std::move(config),
@@ -39,6 +42,8 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                   .parameters = subtree(merged, prefix),
                   .layer_state = subtree(merged, kLayerStatePath),
                   .context_len = *model.context_len,
+                  .input = std::move(input),
+                  .step = model.step,
                   .compute_dtype = model.compute_dtype,
                   .streams = model.streams.streams});
   return out;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "data/text_input.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "layers/blocks/repeat.h"
@@ -79,6 +80,26 @@ TEST_F(MergeAdapters, ARunOnSyntheticDataHasNoTokenizer) {
   EXPECT_THAT(error_of([&] { load_model(dir); }),
               HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
                         "synthetic data has no tokenizer"));
+}
+
+// An evaluation reads the lengths of rows and batches from the folder.
+TEST_F(MergeAdapters, KeepsTheInputAndTheStepOfTheRun) {
+  Child<Model> config = adapted_model(Stacked::Config{.num_layers = 1, .layer = tiny_layer()});
+  config.get_if<CausalLM>()->decoder.get_if<Decoder>()->max_seq_len = 16;
+  const auto model = config.build({}, Scope{.path = "model"});
+  save_model(dir_.path() / "adapted",
+             {.model = config,
+              .parameters = subtree(testing::jittered_parameters(*model), "model"),
+              .context_len = 16,
+              .input = TextInput::Config{.seq_len = 8, .batch_size = 3},
+              .step = 12});
+  const MergeReport report = merge_adapters(dir_.path() / "adapted", dir_.path() / "merged");
+  EXPECT_EQ(report.step, 12);
+  const LoadedModel merged = load_model(dir_.path() / "merged");
+  EXPECT_EQ(merged.step, 12);
+  EXPECT_EQ(merged.context_len, 16);
+  EXPECT_EQ(merged.input.at("seq_len"), "8");
+  EXPECT_EQ(merged.input.at("batch_size"), "3");
 }
 
 TEST_F(MergeAdapters, RefusesAModelWithoutAdapters) {

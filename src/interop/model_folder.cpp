@@ -47,7 +47,7 @@ constexpr std::string_view kAveragePath = "learner/ema/model";  // learn/learner
 struct ModelFolderConfig {
   /// The model.
   Child<Model> model = {};
-  /// Its input: tokenizer and seq_len.
+  /// Its input, at least its tokenizer and seq_len.
   Child<Input> input = {};
   /// The type to compute in; none: the types of the parameters.
   std::optional<FloatDType> compute_dtype = {};
@@ -251,6 +251,7 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
 
 // The input of a saved model: what inference and further training read of it.
 Child<Input> input_of(const ModelToSave& saved) {
+  if (saved.input) return saved.input;
   if (!saved.tokenizer)
     return SyntheticInput::Config{.seq_len = saved.context_len, .position_streams = saved.streams};
   return TextInput::Config{.tokenizer = saved.tokenizer,
@@ -264,7 +265,7 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   Tree<HostTensor> tensors;
   put_subtree(tensors, kModelPath, std::move(saved.parameters));
   put_subtree(tensors, kLayerStatePath, std::move(saved.layer_state));
-  write_checkpoint(checkpoints_of(dir), 0, tensors, {});
+  write_checkpoint(checkpoints_of(dir), saved.step, tensors, {});
   const ModelFolderConfig config{
       .model = saved.model, .input = input_of(saved), .compute_dtype = saved.compute_dtype};
   // The config comes last: a folder without it holds no model.
@@ -347,6 +348,7 @@ LoadedModel build_model(const ModelConfig& config, RunData data) {
       .tokenizer_config = {},
       .tokenizer = {},
       .context_len = {}};
+  out.input = input;
   out.streams.streams = streams_of(input, source + "input.position_streams");
   if (data == RunData::kText || !is_synthetic(input)) add_tokenizer(out, config, input);
   out.context_len = out.model->max_seq_len();

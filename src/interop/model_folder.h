@@ -19,6 +19,7 @@
 
 #include "base/report.h"
 #include "base/text/enum_text.h"
+#include "data/input.h"
 #include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
@@ -52,6 +53,8 @@ struct LoadedModel {
   std::optional<DType> compute_dtype = {};
   /// The streams of positions of the run's input.
   StreamRule streams = {};
+  /// The run's input: a class with its fields.
+  nlohmann::ordered_json input = {};
   /// Training step of the checkpoint.
   int64_t step = 0;
 };
@@ -109,6 +112,11 @@ struct ModelToSave {
   /// State of layers, by path, without the leading "state/": "model/decoder/...".
   Tree<HostTensor> layer_state = {};
   int64_t context_len = 1;
+  /// The input of the run that the model comes from; empty: one of `tokenizer`, `context_len` and
+  /// `streams`.
+  Child<Input> input = {};
+  /// The step of the run that the model comes from; 0: of no run.
+  int64_t step = 0;
   /// Type to compute in; none: the types of the parameters.
   std::optional<FloatDType> compute_dtype = {};
   /// Streams of positions that the model reads (TextInput::Config::position_streams).
@@ -119,8 +127,8 @@ struct ModelToSave {
 /// Throws ConfigError unless save_model can create `dir` with these further `files`. `dir` must be
 /// new or empty, or hold only what a save_model that was killed left there.
 void check_new_model(const std::filesystem::path& dir, const std::vector<std::string>& files);
-/// Creates a folder that load_model reads, with a checkpoint of step 0. Throws as check_new_model
-/// does, and StorageError; on failure nothing is left of the folder.
+/// Creates a folder that load_model reads, with one checkpoint. Throws as check_new_model does,
+/// and StorageError; on failure nothing is left of the folder.
 void save_model(const std::filesystem::path& dir, ModelToSave saved);
 
 }  // namespace axle

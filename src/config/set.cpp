@@ -157,8 +157,13 @@ class Reader {
 
   void read_elements(const Document& d, const Slot& slot, const std::string& path) {
     const std::vector<Slot> elements = children_of(slot);
+    const size_t num_before = mistakes_.size();
     for (size_t i = 0; i < elements.size(); ++i)
       mistakes_.attempt([&] { read(d[i], elements[i], path + elements[i].name); });
+    // A class that is not known leaves a hole, which would count as a field that is not set.
+    const FieldKind kind = slot.ops->element->kind;
+    const bool holds_classes = kind == FieldKind::kChild || kind == FieldKind::kFn;
+    if (holds_classes && mistakes_.size() > num_before) slot.ops->clear(slot.at);
   }
 
   // Reads one field or, with '@' before its name, one option of `parent`.
@@ -312,7 +317,11 @@ std::vector<Rewrite> read_document(const Document& document, const Slot& slot,
 
 std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view text,
                          std::string_view root_name) {
-  if (find_invalid_utf8(path) || find_invalid_utf8(text)) {
+  if (find_invalid_utf8(path)) {
+    throw ConfigError(
+        fmt::format("expected the name of a field in UTF-8, got '{}'", printable(path)));
+  }
+  if (find_invalid_utf8(text)) {
     throw ConfigError(
         fmt::format("{}: expected UTF-8, got '{}'", printable(path), printable(text)));
   }

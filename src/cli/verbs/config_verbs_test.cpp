@@ -355,6 +355,19 @@ TEST_F(ConfigFile, Mistakes) {
   EXPECT_THAT(error_of("recipe: quickstart\nset:\n  mesh_rules: [{machine: \"cpu-.*\", modifiers: "
                        "[SetMesh]}]\n"),
               HasSubstr("mesh_rules[0].modifiers[0]: REQUIRED but not set: SetMesh.mesh"));
+  const std::string rules = error_of(
+      "recipe: quickstart\nset:\n  mesh_rules:\n"
+      "    - {machine: \"gpu-.*\", modifiers: [SequenceParallel]}\n"
+      "    - {machine: \"cpu-.*\", modifiers: [GradientAcumulation]}\n");
+  EXPECT_THAT(rules, StartsWith("axle: FILE:5: mesh_rules[1].modifiers[0]: no Modifier is called "
+                                "'GradientAcumulation'; did you mean 'GradientAccumulation'?"));
+  EXPECT_EQ(rules.find("mesh_rules"), rules.rfind("mesh_rules")) << rules;
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: []\n"),
+              StartsWith("axle: FILE:3: replace.RMSNorm: expected at least one class, got none\n"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - {class: 3, mesh: data=2}\n"),
+              HasSubstr("FILE:3: no Modifier is called '3'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - {class: [SetMesh], mesh: data=2}\n"),
+              HasSubstr("FILE:3: expected one modifier, 'Name' or "));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify: SetMesh\n"),
               HasSubstr("FILE:2: expected a list of modifiers"));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetRemat: {at: nowhere}\n"),
@@ -363,6 +376,19 @@ TEST_F(ConfigFile, Mistakes) {
   EXPECT_THAT(error_of("recipe: {a\n"), StartsWith("axle: FILE:"));
   EXPECT_THAT(error_of("recipe: quikstart\n"), HasSubstr("did you mean 'quickstart'"));
   EXPECT_THAT(error_of("set: {max_steps: 3}\n"), HasSubstr("RECIPE: expected one of"));
+}
+
+// As in lists of mesh rules and of Chain.
+TEST_F(ConfigFile, AModifierIsAlsoAClassWithItsFields) {
+  const auto shown = [&](const Arguments& changes) {
+    const Ran ran = run_axle(joined({"config", "show"}, changes));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return field(ran.out, "learner.ema.decay.value");
+  };
+  const std::string file = dir_ / "ema.yaml";
+  replace_file(file, "recipe: quickstart\nmodify: [{class: SetEma, ema: 0.9}]\n");
+  EXPECT_EQ(shown({"--config", file}), "0.9");
+  EXPECT_EQ(shown({"quickstart", "--modify", "{class: SetEma, ema: 0.75}"}), "0.75");
 }
 
 TEST_F(ConfigFile, YamlOfShowGivesTheSameConfig) {

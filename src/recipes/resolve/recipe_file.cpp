@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -109,27 +110,33 @@ class SectionReader {
   std::vector<RecipeFileEntry> entries(const Place& at, const Json& values) const {
     check_size(at, values);
     std::vector<RecipeFileEntry> out;
-    for (const auto& [key, value] : values.items())
-      out.push_back({key, value, where(below(at, out.size()))});
+    for (const auto& [key, value] : values.items()) {
+      const Place place = below(at, out.size());
+      RecipeFileEntry entry{key, value, where(place)};
+      const size_t num_elements = value.is_array() ? std::min(value.size(), kMaxEntries) : 0;
+      for (size_t i = 0; i < num_elements; ++i) {
+        const auto line = lines_.find(below(place, i));
+        entry.elements.push_back(line == lines_.end() ? entry.where : where(line->first));
+      }
+      out.push_back(std::move(entry));
+    }
     return out;
   }
 
   // Parses a list of modifiers. Each is a name with or without fields:
   //   - SetMesh
   //   - SetMesh: {mesh: data=2}
+  //   - {class: SetMesh, mesh: data=2}
   std::vector<RecipeFileEntry> modifiers(const Place& at, const Json& values) const {
     if (!values.is_array()) fail_expected(at, "a list of modifiers", values);
     check_size(at, values);
     std::vector<RecipeFileEntry> out;
     for (const Json& value : values) {
       const Place element = below(at, out.size());
-      if (value.is_string()) {
-        out.push_back({value.get<std::string>(), nullptr, where(element)});
-      } else if (value.is_object() && value.size() == 1) {
-        out.push_back(entries(element, value).front());
-      } else {
+      const std::optional<NamedModifier> modifier = named_modifier(value);
+      if (!modifier)
         fail_expected(element, "one modifier, 'Name' or 'Name: {field: value}'", value);
-      }
+      out.push_back({modifier->name, modifier->fields, where(element)});
     }
     return out;
   }
@@ -139,12 +146,24 @@ class SectionReader {
   Json document_;
 };
 
+// Returns the place of what a line of a message is about: "mesh_rules[1].machine: ..." is about an
+// element.
+const std::string& place_of(const RecipeFileEntry& entry, std::string_view line) {
+  for (size_t i = 0; i < entry.elements.size(); ++i) {
+    if (line.starts_with(fmt::format("{}[{}]", entry.key, i))) return entry.elements[i];
+  }
+  return entry.where;
+}
+
 template <class F>
 auto at_entry(const RecipeFileEntry& entry, F f) {
   try {
     return f();
   } catch (const ConfigError& error) {
-    throw ConfigError(with_location(entry.where, error.what()));
+    std::vector<std::string> lines;
+    for (const std::string_view line : split(error.what(), '\n'))
+      lines.push_back(with_location(place_of(entry, line), line));
+    throw ConfigError(join(lines, "\n"));
   }
 }
 
@@ -199,6 +218,8 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
 }
 
 void apply_replace(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
+  if (entry.value.is_array() && entry.value.empty())
+    throw ConfigError(fmt::format("replace.{}: expected at least one class, got none", entry.key));
   const Json specs = entry.value.is_array() ? entry.value : Json::array({entry.value});
   for (const Json& value : specs) {
     const ReplaceSpec spec = replace_spec(entry.key, value, report);

@@ -31,6 +31,8 @@ struct RecipeFileEntry {
   std::string key;
   nlohmann::ordered_json value;
   std::string where;
+  /// Places of the elements if the value is a list, as far as they are known.
+  std::vector<std::string> elements = {};
 };
 
 /// A parsed file of `--config`.

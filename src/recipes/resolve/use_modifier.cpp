@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
@@ -24,6 +22,19 @@ AnyConfig modifier_named(const std::string& name) {
 
 }  // namespace
 
+std::optional<NamedModifier> named_modifier(const Json& value) {
+  if (value.is_string()) return NamedModifier{value.get<std::string>(), nullptr};
+  if (!value.is_object()) return {};
+  if (const auto name = value.find("class"); name != value.end()) {
+    if (!name->is_string()) return {};
+    NamedModifier out{name->get<std::string>(), value};
+    out.fields.erase("class");
+    return out;
+  }
+  if (value.size() != 1) return {};
+  return NamedModifier{value.begin().key(), value.begin().value()};
+}
+
 std::vector<Rewrite> apply_modifier_named(const std::string& name, const Json& fields,
                                           Trainer::Config& config) {
   Child<Modifier> modifier;
@@ -39,13 +50,11 @@ std::vector<Rewrite> apply_modifier_named(const std::string& name, const Json& f
 
 std::vector<Rewrite> UseModifier::apply_to(Trainer::Config& config) const {
   const Json document = parse_yaml(text, "--modify");
-  if (document.is_string()) return apply_modifier_named(document, nullptr, config);
-  if (!document.is_object() || document.size() != 1) {
-    throw ConfigError(
-        fmt::format("--modify: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'",
-                    printable(text)));
-  }
-  return apply_modifier_named(document.begin().key(), document.begin().value(), config);
+  if (const auto modifier = named_modifier(document))
+    return apply_modifier_named(modifier->name, modifier->fields, config);
+  throw ConfigError(
+      fmt::format("--modify: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'",
+                  printable(text)));
 }
 
 }  // namespace axle

@@ -1,13 +1,22 @@
 // Applies modifiers that a file or a flag names. This is what `modify:` and `--modify` do.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "train/trainer.h"
 
 namespace axle {
+
+/// A modifier as files and flags write it.
+struct NamedModifier {
+  std::string name;
+  nlohmann::ordered_json fields;  // null: none are given
+};
+/// Reads 'Name', {Name: {field: value}} or {class: Name, field: value}; none for anything else.
+std::optional<NamedModifier> named_modifier(const nlohmann::ordered_json& value);
 
 /// Applies the modifier of this name, whatever the case of its letters, with the values of `fields`
 /// for its fields and "@allow_none"; null: its defaults. Returns what it did. Throws ConfigError.

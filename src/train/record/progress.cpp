@@ -6,18 +6,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <vector>
 
 #include "base/host_memory.h"
+#include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/threads.h"
 
 namespace axle {
 namespace {
 
-std::string bar(double share) {
-  constexpr int kWidth = 24;
-  const int full = static_cast<int>(share * kWidth);
-  return fmt::format("[{:=<{}}{:<{}}]", "", full, full < kWidth ? ">" : "", kWidth - full);
+// Returns "[=>  ] " in so many columns; "" if they are too few, and at most kMax of them.
+std::string bar(double share, int64_t columns) {
+  constexpr int64_t kMin = 7, kMax = 27;
+  if (columns < kMin) return {};
+  const auto width = std::min(columns, kMax) - 3;
+  const auto full = static_cast<int64_t>(share * static_cast<double>(width));
+  return fmt::format("[{:=<{}}{:<{}}] ", "", full, full < width ? ">" : "", width - full);
 }
 
 double value_of(const StepRecord& record, std::string_view name) {
@@ -25,16 +30,36 @@ double value_of(const StepRecord& record, std::string_view name) {
   return it == record.values.end() ? 0 : it->second;
 }
 
-std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_steps) {
-  return fmt::format("step {}/{}  loss {:.4f}  grad {:.3f}  {:.0f} tok/s{}  eta {}  mem {} MB",
-                     r.step, max_steps, value_of(r, "loss"), value_of(r, "grad_norm"),
-                     speed.tokens_per_sec,
-                     speed.mfu > 0 ? fmt::format("  mfu {:.1f}%", 100 * speed.mfu) : "",
-                     duration_text(static_cast<double>(max_steps - r.step) * speed.step_secs),
-                     resident_bytes() >> 20);
+// Returns the fields of a step's line, the most important first. All of them are ASCII.
+std::vector<std::string> step_fields(const StepRecord& r, const Throughput& speed,
+                                     int64_t max_steps) {
+  const double secs_left = static_cast<double>(max_steps - r.step) * speed.step_secs;
+  std::vector<std::string> out = {fmt::format("step {}/{}", r.step, max_steps),
+                                  fmt::format("loss {:.4f}", value_of(r, "loss")),
+                                  fmt::format("grad {:.3f}", value_of(r, "grad_norm")),
+                                  fmt::format("{:.0f} tok/s", speed.tokens_per_sec)};
+  if (speed.mfu > 0) out.push_back(fmt::format("mfu {:.1f}%", 100 * speed.mfu));
+  out.push_back("eta " + duration_text(secs_left));
+  out.push_back(fmt::format("mem {} MB", resident_bytes() >> 20));
+  return out;
 }
 
+std::string line_of(const std::vector<std::string>& fields) { return join(fields, "  "); }
+
 }  // namespace
+
+std::string step_line(const StepRecord& record, const Throughput& speed, int64_t max_steps,
+                      size_t columns) {
+  std::vector<std::string> fields = step_fields(record, speed, max_steps);
+  const std::string all = line_of(fields);
+  if (all.size() <= columns) {
+    const double share =
+        static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps, 1));
+    return bar(share, static_cast<int64_t>(columns - all.size())) + all;
+  }
+  while (fields.size() > 1 && line_of(fields).size() > columns) fields.pop_back();
+  return line_of(fields);
+}
 
 Progress::Progress(int64_t max_steps, int64_t every_steps)
     : max_steps_(max_steps), every_steps_(std::max<int64_t>(every_steps, 1)), line_(STDOUT_FILENO) {
@@ -44,17 +69,16 @@ Progress::Progress(int64_t max_steps, int64_t every_steps)
 void Progress::step(const StepRecord& record, const Throughput& speed) {
   const bool due = record.step % every_steps_ == 0 || record.step == max_steps_ || record.step == 1;
   const std::lock_guard lock(mutex_);
-  const std::string text = step_line(record, speed, max_steps_);
   if (!line_.is_shown()) {
-    if (due) line_.print(text + "\n");
+    if (due) line_.print(line_of(step_fields(record, speed, max_steps_)) + "\n");
     return;
   }
   const auto now = Clock::now();
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  const double share =
-      static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps_, 1));
-  line_.draw(bar(share) + " " + text);
+  constexpr size_t kWide = 1000;  // of a terminal that does not tell
+  const size_t columns = columns_of(STDOUT_FILENO);
+  line_.draw(step_line(record, speed, max_steps_, columns == 0 ? kWide : columns));
 }
 
 void Progress::note(const std::string& line) {

@@ -13,6 +13,12 @@
 
 namespace axle {
 
+/// Returns what a screen of so many columns shows of a step: "[=>  ] step 1/8  loss 2.5000  ...".
+/// Where all of it has no room, first the bar gets shorter and then goes, then the last fields go:
+/// mem, eta, mfu, tok/s, grad, loss.
+std::string step_line(const StepRecord& record, const Throughput& speed, int64_t max_steps,
+                      size_t columns);
+
 /// Shows the progress of a run. Never waits: while standard output takes nothing, lines are dropped
 /// and counted. Threads may share it.
 class Progress {

@@ -53,6 +53,30 @@ TEST(Progress, PlainLines) {
           "a note\n"));
 }
 
+TEST(StepLine, ANarrowScreenShowsWholeFields) {
+  const auto line = [](size_t columns, int64_t step = 6) {
+    return step_line({.step = step, .values = {{"loss", 2.5}, {"grad_norm", 0.25}}},
+                     {.tokens_per_sec = 1234.4, .mfu = 0.5, .step_secs = 10}, 6, columns);
+  };
+  EXPECT_THAT(line(200), MatchesRegex("\\[={24}\\] step 6/6  loss 2.5000  grad 0.250  1234 tok/s  "
+                                      "mfu 50.0%  eta 0s  mem [0-9]+ MB"));
+  EXPECT_THAT(line(200, 3), MatchesRegex("\\[={12}> {11}\\] step 3/6  .*"));
+  const std::string all = line(200).substr(27);
+  EXPECT_THAT(line(all.size() + 12), MatchesRegex("\\[={9}\\] step .* mem [0-9]+ MB"));
+  EXPECT_THAT(line(all.size() + 7), MatchesRegex("\\[={4}\\] step .* mem [0-9]+ MB"));
+  for (const size_t more : {0, 6})
+    EXPECT_THAT(line(all.size() + more), MatchesRegex("step .* mem [0-9]+ MB"));
+  const std::string to_eta = "step 6/6  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 0s";
+  for (size_t columns = 1; columns < all.size(); ++columns) {
+    const std::string shown = line(columns);
+    EXPECT_TRUE(to_eta.starts_with(shown) &&
+                (shown.size() == to_eta.size() || to_eta.substr(shown.size()).starts_with("  ")))
+        << shown;
+    EXPECT_TRUE(shown.size() <= columns || shown == "step 6/6") << shown;
+  }
+  EXPECT_EQ(line(40), "step 6/6  loss 2.5000  grad 0.250");
+}
+
 TEST(LongWait, TellsAfterEachTimeTwiceAsLong) {
   ::testing::internal::CaptureStdout();
   {

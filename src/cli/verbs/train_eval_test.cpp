@@ -136,7 +136,14 @@ TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
   EXPECT_EQ(rates().back(), first.back());
   const Ran changed = resumed("8", {});
   EXPECT_EQ(changed.code, 2);
-  EXPECT_THAT(changed.err, HasSubstr("learner.optimizer.learning_rate.max_step: 4 -> none"));
+  EXPECT_THAT(changed.err,
+              HasSubstr("use --schedule keep to go on from where it stands, or --force to stretch "
+                        "them to the new end:\n"
+                        "  learner.optimizer.learning_rate.max_step: 4 -> none"));
+  const Ran more = resumed("8", {"--set", "model.z_loss_scale=0.5"});
+  EXPECT_EQ(more.code, 2);
+  EXPECT_THAT(more.err,
+              HasSubstr("or --force to continue (--restart-data if only the data differ"));
   const Ran stretched = resumed("8", {"--force"});
   ASSERT_EQ(stretched.code, 0) << stretched.err;
   EXPECT_GT(rates()[6], first.back());
@@ -164,6 +171,27 @@ TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
   EXPECT_EQ(trained("parts",
                     {"--steps", "6", "--schedule", "keep", "--set", "checkpointer.every_steps=3"}),
             whole);
+}
+
+TEST_F(TrainEval, AMergedFolderIsEvaluatedAsItsRun) {
+  const std::string text = text_file(dir_), run = dir_ / "run", merged = dir_ / "merged";
+  const Ran trained =
+      run_axle(train(run, text,
+                     {"--modify", "Lora: {rank: 2}", "--set", "model.decoder.max_seq_len=64",
+                      "--set", "input.seq_len=16"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Ran made = run_axle({"checkpoint", "merge", run, "--dir", merged});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const auto evaluated = [&](const std::string& from) {
+    const Ran ran =
+        run_axle({"eval", "--from", from, "--data", text, "--backend", "interpreter", "--json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto of_run = evaluated(run), of_merged = evaluated(merged);
+  EXPECT_EQ(of_merged["num_targets"], of_run["num_targets"]);
+  EXPECT_EQ(of_merged["step"], 2);
+  EXPECT_NEAR(of_merged["metrics"]["loss"], of_run["metrics"]["loss"].get<double>(), 1e-4);
 }
 
 TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {

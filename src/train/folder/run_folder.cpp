@@ -28,6 +28,12 @@ constexpr std::string_view kSafe[] = {
 
 constexpr std::string_view kInput = "input";
 
+// True for the end of a schedule that --schedule keep would take from the saved config.
+bool is_open_end(const ConfigChange& change) {
+  return first_name(change.path) == "learner" && change.path.ends_with(".max_step") &&
+         change.after == "none";
+}
+
 }  // namespace
 
 bool is_safe_change(std::string_view path) {
@@ -113,13 +119,22 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
     from_json(scratch, parse_yaml(is_saved ? saved.config : read_file(config_file()), source));
   });
   std::string differences;
+  bool only_open_ends = true;
   for (const ConfigChange& c : changes(scratch, config)) {
     const bool is_allowed = allowed.input && first_name(c.path) == kInput;
     if (is_allowed || is_safe_change(c.path)) continue;
+    only_open_ends = only_open_ends && is_open_end(c);
     differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"),
                                c.after.value_or("(none)"));
   }
   if (differences.empty()) return;
+  if (only_open_ends) {
+    throw ConfigError(
+        fmt::format("{}: expected the ends of schedules of this run, got open ones; use --schedule "
+                    "keep to go on from where it stands, or --force to stretch them to the new "
+                    "end:{}",
+                    dir_.string(), differences));
+  }
   throw ConfigError(
       fmt::format("{}: expected the config of this run, got these differences; use another --dir, "
                   "or --force to continue (--restart-data if only the data differ):{}",

@@ -1,10 +1,13 @@
 // Starts threads on systems that may refuse them.
 #pragma once
 
+#include <future>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace axle {
@@ -20,6 +23,19 @@ bool try_start(std::thread& thread, const F& f) {
     return false;
   } catch (const std::bad_alloc&) {
     return false;
+  }
+}
+
+/// Starts `f` in a thread of its own. If the system refuses one, get() of the future calls `f`: as
+/// std::async does, but libstdc++ has then moved away what `f` holds.
+template <class F>
+auto start_or_defer(F f) {
+  const auto shared = std::make_shared<F>(std::move(f));
+  const auto call = [shared] { return (*shared)(); };
+  try {
+    return std::async(std::launch::async, call);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, call);
   }
 }
 

@@ -39,6 +39,16 @@ TEST(Threads, OneThatCannotBeHadIsTold) {
   EXPECT_FALSE(without_threads(try_one));
 }
 
+TEST(Threads, WorkThatGetsNoneKeepsWhatItHolds) {
+  const auto sum_of_held = [] {
+    auto task = start_or_defer(
+        [held = std::vector<int>{3, 4}] { return held.size() == 2 && held[0] + held[1] == 7; });
+    return task.get();
+  };
+  EXPECT_TRUE(sum_of_held());
+  EXPECT_TRUE(without_threads(sum_of_held));
+}
+
 TEST(Threads, SoIsWhetherManyCanBeHad) {
   EXPECT_TRUE(can_start(0));
   EXPECT_TRUE(can_start(8));

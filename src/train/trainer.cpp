@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <future>
 
 #include "base/error.h"
 #include "base/process_start.h"
 #include "base/stop_signal.h"
+#include "base/threads.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
 #include "config/register.h"
@@ -136,7 +136,7 @@ std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   check_device_count("mesh", num_mesh_devices(cfg_.mesh));
   const auto state = train_state(*training_.model, *training_.learner);
   check_host_memory(state_needs(state, {}, options_.backend), options_.host_memory());
-  return std::async([this] { return training_.make_input(); });
+  return start_or_defer([this] { return training_.make_input(); });
 }
 
 void Trainer::Run::initialise_or_restore() {
@@ -175,7 +175,7 @@ void Trainer::Run::initialise_or_restore() {
     data_restarted_ = options_.restart_data;
     measure_peak();
     auto given = initial_values(options_.init, *training_.model, cfg_.seed, *progress_);
-    drawn_ = std::async([this, given = std::move(given)] {
+    drawn_ = start_or_defer([this, given = std::move(given)] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
   }

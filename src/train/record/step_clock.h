@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -13,7 +14,7 @@ namespace axle {
 /// Returns the time at which the values of an array became available. A separate thread waits for
 /// them, because a later reader only knows that they were available by then.
 inline std::future<Clock::time_point> completion_of(ArrayPtr array) {
-  return std::async([array = std::move(array)] {
+  return start_or_defer([array = std::move(array)] {
     array->wait();
     return Clock::now();
   });

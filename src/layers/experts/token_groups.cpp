@@ -48,19 +48,23 @@ void TokenGroups::divide_tokens(const Tensor& is_real_M) {
 }
 
 Tensor TokenGroups::divided(const Tensor& t_BT) const {
-  const Tensor t_M = flatten(t_BT, 0, 1);
-  return position_NS_ ? take(t_M, *position_NS_) : unflatten(t_M, 0, {groups_, size_});
+  if (position_NS_) return take(flatten(t_BT, 0, 1), *position_NS_);
+  Shape shape = t_BT.shape();
+  shape[0] = groups_;
+  shape[1] = size_;
+  return reshape(t_BT, shape);
 }
 
 Tensor TokenGroups::joined(const Tensor& t_NS) const {
-  Tensor t_M = flatten(t_NS, 0, 1);
-  if (place_M_) {
-    t_M = take(t_M, minimum(*place_M_, rows_ * length_ - 1));
-    Shape shape(t_M.shape().size(), 1);
-    shape[0] = t_M.dim(0);
-    t_M = select(broadcast_to(reshape(*is_real_M_, shape), t_M.shape()), t_M, 0);
-  }
-  return unflatten(t_M, 0, {rows_, length_});
+  Shape shape = t_NS.shape();
+  shape[0] = rows_;
+  shape[1] = length_;
+  if (!place_M_) return reshape(t_NS, shape);
+  const Tensor t_M = take(flatten(t_NS, 0, 1), minimum(*place_M_, rows_ * length_ - 1));
+  Shape ones(shape.size(), 1);
+  ones[0] = rows_;
+  ones[1] = length_;
+  return select(broadcast_to(reshape(*is_real_M_, ones), shape), reshape(t_M, shape), 0);
 }
 
 }  // namespace axle

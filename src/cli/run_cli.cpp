@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -72,24 +73,35 @@ int fail_internal(const std::exception& error) {
   return fail_internal(std::string("internal error: ") + error.what());
 }
 
-// Keeps memory for the message that memory has run out. What the failed work held may still be in
-// use, or lie in pieces in which malloc finds no room at once.
+// Keeps memory for the time after the first failed allocation: destructors may need some on the way
+// out (those of JSON do), and the message does. What the failed work held may still be in use, or
+// lie in pieces in which malloc finds no room at once.
 class MemoryReserve {
  public:
-  MemoryReserve()
-      : begin_(
-            ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
-  void release() {
-    if (begin_ != MAP_FAILED) ::munmap(begin_, kBytes);
-    begin_ = MAP_FAILED;
+  MemoryReserve() {
+    void* const begin =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    begin_ = begin == MAP_FAILED ? nullptr : begin;
+    before_ = std::set_new_handler(give_up);
   }
-  ~MemoryReserve() { release(); }
+  ~MemoryReserve() {
+    std::set_new_handler(before_);
+    release();
+  }
   MemoryReserve(const MemoryReserve&) = delete;
   MemoryReserve& operator=(const MemoryReserve&) = delete;
 
  private:
-  static constexpr size_t kBytes = size_t{4} << 20;  // malloc may take a huge page, 2 MiB
-  void* begin_;
+  [[noreturn]] static void give_up() {
+    release();
+    throw std::bad_alloc();
+  }
+  static void release() {
+    if (void* const begin = begin_.exchange(nullptr)) ::munmap(begin, kBytes);
+  }
+  static constexpr size_t kBytes = size_t{8} << 20;  // malloc may take huge pages, each of 2 MiB
+  static inline std::atomic<void*> begin_ = nullptr;
+  std::new_handler before_;
 };
 
 }  // namespace
@@ -97,7 +109,7 @@ class MemoryReserve {
 int run_cli(int argc, char** argv) {
   prepare_process();
   const TemporaryFileCleanup end;  // until a verb handles the signals itself
-  MemoryReserve reserve;
+  const MemoryReserve reserve;
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);
@@ -108,7 +120,6 @@ int run_cli(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {
-    reserve.release();
     return fail("host memory: expected enough for this command, got " + to_text(host_memory()) +
                     "; take a smaller model or batch, or less text",
                 ExitCode::kDoesNotFit);

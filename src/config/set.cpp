@@ -19,9 +19,6 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
-// Of a list or mapping. No field needs so many. What reads an entry by its path looks at all.
-constexpr size_t kMaxEntries = 2'000;
-
 [[noreturn]] void fail_to_set(const std::string& path, const std::string& message) {
   throw ConfigError(path.empty() ? message : path + ": " + message);
 }
@@ -31,8 +28,9 @@ constexpr size_t kMaxEntries = 2'000;
                                 got.is_null() ? "none" : printable(got.dump())));
 }
 void check_size(const Document& d, const std::string& path) {
-  if (d.size() > kMaxEntries)
-    fail_to_set(path, fmt::format("expected at most {} entries, got {}", kMaxEntries, d.size()));
+  if (d.size() > kMaxConfigEntries)
+    fail_to_set(path,
+                fmt::format("expected at most {} entries, got {}", kMaxConfigEntries, d.size()));
 }
 template <class F>
 auto at_path(const std::string& path, F f) {

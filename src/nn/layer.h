@@ -276,8 +276,8 @@ class Layer {
 };
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
-/// runs `forward`. A role that knows the type of its result checks it in `check_result(result,
-/// args...)`.
+/// runs `forward`. A role whose result has the type of its first argument says `static constexpr
+/// bool kKeepsType = true`; another one may check its result in `check_result(result, args...)`.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
@@ -343,7 +343,9 @@ R LayerRole<Self, R(A...)>::run(A... args) {
 template <class Self, class R, class... A>
 R LayerRole<Self, R(A...)>::checked(A... args) {
   R result = forward(args...);
-  if constexpr (requires(const Self& self) { self.check_result(result, args...); })
+  if constexpr (requires { requires Self::kKeepsType; })
+    expect_result(result, std::get<0>(std::tie(args...)).type());
+  else if constexpr (requires(const Self& self) { self.check_result(result, args...); })
     static_cast<const Self*>(this)->check_result(result, args...);
   return result;
 }

@@ -15,6 +15,9 @@ inline constexpr size_t kMaxConfigBytes = size_t{16} << 20;
 inline constexpr size_t kMaxConfigValues = size_t{4} << 20;
 inline constexpr size_t kMaxConfigKeys = 100'000;
 inline constexpr size_t kMaxConfigDepth = 100;
+/// The most entries of a section of a recipe file, and of a field that is a list or mapping. No
+/// field needs so many; what reads an entry by its path looks at all of them.
+inline constexpr size_t kMaxConfigEntries = 2'000;
 
 /// Line numbers (from 1) of the keys and list elements in the outer three levels of a document. A
 /// key is a path of indices: {2, 0} is the first entry of the document's third entry.

@@ -56,13 +56,8 @@ class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerCon
  public:
   using Dims = MixerDims;
   static constexpr InputNames kInputs = {"x", "context"};
+  static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
-
- protected:
-  friend LayerRole;
-  void check_result(const Tensor& y_BTD, const Tensor& x_BTD, const MixerContext&) const {
-    expect_result(y_BTD, x_BTD.type());
-  }
 };
 
 /// One or several mixers with their residuals: x_BTD -> y_BTD, dtype of x.
@@ -70,14 +65,12 @@ class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerCon
  public:
   using Dims = MixerDims;
   static constexpr InputNames kInputs = {"x", "context"};
+  static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
 
  protected:
   friend LayerRole;
   static PartitionSpec activation() { return kTokenAxes; }
-  void check_result(const Tensor& y_BTD, const Tensor& x_BTD, const MixerContext&) const {
-    expect_result(y_BTD, x_BTD.type());
-  }
 };
 
 extern template class LayerRole<Mixer, Mixer::Signature>;

@@ -26,7 +26,6 @@ TokenGroups::TokenGroups(const Tensor& x, int64_t num_groups, const std::optiona
 
 // The first `longer` groups have one token more than the others.
 void TokenGroups::divide_tokens(const Tensor& is_real_M) {
-  is_real_M_ = is_real_M;
   const Tensor real_M = astype(is_real_M, DType::kI32);
   const Tensor total = sum(real_M);
   const Tensor least = total / groups_, longer = total - least * groups_;
@@ -38,17 +37,19 @@ void TokenGroups::divide_tokens(const Tensor& is_real_M) {
   is_real_NS_ = place_NS < expand_dims(tokens_N, 1);
   const Tensor in_order_M = argsort(astype(logical_not(is_real_M), DType::kI32));
   const Tensor token_NS = minimum(place_NS + expand_dims(begin_N, 1), rows_ * length_ - 1);
-  position_NS_ = take(in_order_M, token_NS);
 
   const Tensor token_M = cumsum(real_M, 0) - real_M;
   const Tensor in_longer = longer * (least + 1);
   const Tensor group_M = select(token_M < in_longer, token_M / (least + 1),
                                 longer + (token_M - in_longer) / maximum(least, 1));
-  place_M_ = group_M * size_ + token_M - take(begin_N, minimum(group_M, groups_ - 1));
+  const Tensor place_M = group_M * size_ + token_M - take(begin_N, minimum(group_M, groups_ - 1));
+  moves_ = {.position_NS = take(in_order_M, token_NS),
+            .place_M = minimum(place_M, rows_ * length_ - 1),
+            .is_real_M = is_real_M};
 }
 
 Tensor TokenGroups::divided(const Tensor& t_BT) const {
-  if (position_NS_) return take(flatten(t_BT, 0, 1), *position_NS_);
+  if (moves_) return take(flatten(t_BT, 0, 1), moves_->position_NS);
   Shape shape = t_BT.shape();
   shape[0] = groups_;
   shape[1] = size_;
@@ -59,12 +60,12 @@ Tensor TokenGroups::joined(const Tensor& t_NS) const {
   Shape shape = t_NS.shape();
   shape[0] = rows_;
   shape[1] = length_;
-  if (!place_M_) return reshape(t_NS, shape);
-  const Tensor t_M = take(flatten(t_NS, 0, 1), minimum(*place_M_, rows_ * length_ - 1));
+  if (!moves_) return reshape(t_NS, shape);
+  const Tensor t_M = take(flatten(t_NS, 0, 1), moves_->place_M);
   Shape ones(shape.size(), 1);
   ones[0] = rows_;
   ones[1] = length_;
-  return select(broadcast_to(reshape(*is_real_M_, ones), shape), reshape(t_M, shape), 0);
+  return select(broadcast_to(reshape(moves_->is_real_M, ones), shape), reshape(t_M, shape), 0);
 }
 
 }  // namespace axle

@@ -36,9 +36,13 @@ class TokenGroups {
 
   int64_t rows_, length_, groups_, size_;
   std::optional<Tensor> is_real_NS_ = {};
-  // For GroupBorders::kTokens: the position of each place, i32[N, S], and the place of each
-  // position, i32[M], and what positions hold tokens, bool[M].
-  std::optional<Tensor> position_NS_ = {}, place_M_ = {}, is_real_M_ = {};
+  // Where tokens move, for GroupBorders::kTokens.
+  struct Moves {
+    Tensor position_NS;  // i32: the position of each place
+    Tensor place_M;      // i32: the place of each position
+    Tensor is_real_M;    // bool: positions that hold tokens
+  };
+  std::optional<Moves> moves_ = {};
 };
 
 }  // namespace axle

@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/document/serialize.h"
+#include "config/document/yaml.h"
 #include "config/registry.h"
 #include "config/set.h"
 #include "io/file.h"
@@ -22,8 +23,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"};
-// Of a section: each entry looks for its place in the whole tree.
-constexpr size_t kMaxEntries = 2'000;
 
 // True if the document has a field of a trainer's config and no section. No section has the name of
 // a field.
@@ -102,9 +101,9 @@ class SectionReader {
   }
 
   void check_size(const Place& at, const Json& values) const {
-    if (values.size() <= kMaxEntries) return;
+    if (values.size() <= kMaxConfigEntries) return;
     fail(at, fmt::format("expected at most {} entries, got {}; set lists and mappings as a whole",
-                         kMaxEntries, values.size()));
+                         kMaxConfigEntries, values.size()));
   }
 
   std::vector<RecipeFileEntry> entries(const Place& at, const Json& values) const {
@@ -113,7 +112,7 @@ class SectionReader {
     for (const auto& [key, value] : values.items()) {
       const Place place = below(at, out.size());
       RecipeFileEntry entry{key, value, where(place)};
-      const size_t num_elements = value.is_array() ? std::min(value.size(), kMaxEntries) : 0;
+      const size_t num_elements = value.is_array() ? std::min(value.size(), kMaxConfigEntries) : 0;
       for (size_t i = 0; i < num_elements; ++i) {
         const auto line = lines_.find(below(place, i));
         entry.elements.push_back(line == lines_.end() ? entry.where : where(line->first));

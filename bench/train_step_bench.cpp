@@ -2,7 +2,7 @@
 // JSON.
 //
 //   train_step_bench [SIZE] [--bf16] [--scan] [--packed] [--steps N] [--dump FILE] [--hlo FILE]
-//                    [--set PATH=VALUE]...
+//                    [--set PATH=VALUE]... [--backend NAME]
 //
 // The model is the Llama family's block (RMSNorm, RoPE, SwiGLU) with a tied head. Gradients are
 // clipped to norm 1. The optimizer is AdamW, the tokens are random, and there is no dropout.
@@ -44,10 +44,11 @@ const std::map<std::string, Size> kSizes = {
     {"s", {288, 6, 6, 768, 512, 256, 8}},
     {"s4k", {288, 6, 6, 768, 4096, 256, 8}},
     {"m", {768, 12, 12, 2048, 32000, 512, 2}},
+    {"l", {2048, 16, 16, 5632, 32000, 1024, 8}},  // 0.9B parameters, for one GPU
 };
 
 struct Flags {
-  std::string size = "s";
+  std::string size = "s", backend = "cpu";
   bool bf16 = false, scan = false, packed = false;
   int64_t num_steps = 10;
   std::string dump_file, hlo_file;
@@ -148,7 +149,7 @@ void run(const Flags& flags) {
   const double lower_secs = seconds_since(lower_start);
   if (!flags.dump_file.empty()) std::ofstream(flags.dump_file) << step.text;
 
-  const auto runtime = make_runtime({});
+  const auto runtime = make_runtime({.backend = flags.backend});
   const auto compile_start = Clock::now();
   const auto executable = runtime->compile(
       step, {.overrides = {cfg.compiler_options.begin(), cfg.compiler_options.end()}});
@@ -227,5 +228,6 @@ int main(int argc, char** argv) {
   app.add_option("--dump", flags.dump_file);
   app.add_option("--hlo", flags.hlo_file);
   app.add_option("--set", flags.edits);
+  app.add_option("--backend", flags.backend);
   return axle::bench_main(app, argc, argv, [&] { axle::run(flags); });
 }

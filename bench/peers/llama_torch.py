@@ -1,4 +1,4 @@
-"""The job in PyTorch on the CPU (pip install -r torch.txt)."""
+"""The job in PyTorch, on a GPU if there is one (pip install -r torch.txt)."""
 
 import time
 
@@ -13,6 +13,8 @@ args = arguments(__doc__, compile="by torch.compile instead of eager")
 size = SIZES[args.size]
 head_dim = size.dim // size.heads
 torch.manual_seed(0)
+device = "cuda" if torch.cuda.is_available() else "cpu"
+torch.set_default_device(device)
 
 
 def rope(t, cos, sin):
@@ -66,7 +68,7 @@ loss_of = torch.compile(model) if args.compile else model
 
 
 def step():
-    with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
+    with torch.autocast(device, torch.bfloat16, enabled=args.bf16):
         loss = loss_of(tokens)
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)

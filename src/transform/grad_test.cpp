@@ -6,6 +6,7 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/products/dot.h"
+#include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"
@@ -110,6 +111,30 @@ TEST(Grad, ThroughCallsAndRemat) {
                   two_matrices());
   check_gradients([&](const Values& x) { return Values{sum(remat(body, x, save_nothing())[0])}; },
                   two_matrices());
+}
+
+// A compiler that computed x * x again for the comparison could round it otherwise.
+TEST(Grad, OfTheLargestElementComparesOneSetOfValues) {
+  for (const auto choose : {reduce_max, reduce_min}) {
+    const auto region = trace(
+        [&](const Values& x) {
+          const auto loss = [&](const Values& a) { return Values{choose(a[0] * a[0], {0}, false)}; };
+          return value_and_grad(loss, x).second;
+        },
+        {{DType::kF32, {4}}});
+    const auto named = [](const Tensor& t) { return t.node()->rules->name(); };
+    int num_comparisons = 0;
+    for (const OpNode* op : region->ops()) {
+      if (op->rules->name() != "eq") continue;
+      ++num_comparisons;
+      const Tensor values = op->inputs[0];
+      EXPECT_EQ(named(values), "optimization_barrier");
+      Tensor chosen = op->inputs[1];
+      while (!named(chosen).starts_with("reduce_")) chosen = chosen.node()->inputs[0];
+      EXPECT_TRUE(same(chosen.node()->inputs[0], values));
+    }
+    EXPECT_EQ(num_comparisons, 1);
+  }
 }
 
 TEST(Remat, NamesThatNoValueCarriesAreErrors) {

@@ -89,11 +89,15 @@ Tensor folded(const OpNode& op, const Values& inputs) {
   if (!op.rules->row().moves_elements) return {};
   const auto value = splat_of(inputs[0]);
   if (!value) return {};
-  // Rounded as the operand has it, before the op may convert it to a wider dtype or to integers.
   // Splats are real numbers, also those of complex tensors.
   const Type& type = op.outputs[0];
-  const HostTensor rounded = HostTensor::full({}, *value, real_dtype(inputs[0].dtype()));
-  return full(type.dims, rounded.astype(real_dtype(type.dtype)).element(0), type.dtype);
+  const DType from = real_dtype(inputs[0].dtype()), to = real_dtype(type.dtype);
+  if (from == to) return full(type.dims, *value, type.dtype);
+  // The operand rounds the number before the op converts it. Evaluation in f64 does not round, so
+  // the compiler folds a number that changes.
+  const HostTensor rounded = HostTensor::full({}, *value, from);
+  if (is_float(to) && rounded.at(0) != value->as<double>()) return {};
+  return full(type.dims, rounded.astype(to).element(0), type.dtype);
 }
 
 // Emits the live ops of a region into the current one.

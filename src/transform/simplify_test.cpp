@@ -99,13 +99,27 @@ TEST(Simplify, PhasesAndBarriersStayApart) {
 TEST(Simplify, MovedSplatsAreSplats) {
   const auto s = simplified(
       [](const Values& v) {
-        const Tensor half = scalar(0.1, DType::kBF16);
-        const Tensor wide = broadcast_to(astype(half, DType::kF32), {2, 2});
+        const Tensor narrow = scalar(0.125, DType::kBF16);
+        const Tensor wide = broadcast_to(astype(narrow, DType::kF32), {2, 2});
         return Values{v[0] + reshape(transpose(wide, {1, 0}), {4})};
       },
       {kSimplifyX});
   EXPECT_EQ(s.count("full"), 1);
   EXPECT_EQ(s.after->ops().size(), 2u);
+}
+
+// bf16 rounds 0.1, evaluation in f64 does not.
+TEST(Simplify, SplatsMeanTheSameInF64) {
+  const auto fn = [](const Values& v) {
+    const Tensor narrow = scalar(0.1, DType::kBF16);
+    const Tensor wide = broadcast_to(astype(narrow, DType::kF32), {4});
+    return Values{v[0] + wide, v[0] + astype(broadcast_to(narrow, {4}), DType::kF32)};
+  };
+  const auto region = trace(fn, {kSimplifyX.type()});
+  for (const bool f64 : {false, true}) {
+    EXPECT_EQ(evaluate(*simplify(*region), {kSimplifyX}, {.f64 = f64}),
+              evaluate(*region, {kSimplifyX}, {.f64 = f64}));
+  }
 }
 
 // Three carries: one that only itself needs, one that is passed on, one that counts.

@@ -23,7 +23,8 @@ std::vector<std::string> twin_names() {
 // Returns the loss of each line of metrics.jsonl that has one.
 std::vector<double> losses_of_run(const std::string& dir) {
   std::vector<double> out;
-  for (const std::string_view line : split(read_file(dir + "/metrics.jsonl"), '\n')) {
+  const std::string text = read_file(dir + "/metrics.jsonl");
+  for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
     const auto json = nlohmann::json::parse(line);
     if (json.contains("loss")) out.push_back(json["loss"]);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/annotate.h"
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/dims.h"
@@ -60,11 +61,15 @@ Tensor spread(const Tensor& g, const Tensor& x, const std::vector<int64_t>& axes
 
 Values sum_vjp(X x, Y, Ct g) { return {spread(g[0], x[0], x.attrs<ReduceAttributes>().axes)}; }
 
-// The vjp of max and min: the elements that equal the result share its gradient.
-Values chooser_vjp(X x, Y y, Ct g) {
+// The vjp of max and min: the elements that equal the result share its gradient. The result is
+// computed again, of an x behind a barrier. Without it XLA computes x a second time inside the
+// comparison, and rounds it otherwise than in the forward pass: no element equals the result then.
+template <Tensor (*choose)(const Tensor&, const std::vector<int64_t>&, bool)>
+Values chooser_vjp(X x, Y, Ct g) {
   const auto& axes = x.attrs<ReduceAttributes>().axes;
-  const Tensor chosen = astype(equal(x[0], spread(y[0], x[0], axes)), x[0].dtype());
-  return {spread(g[0] / reduce_sum(chosen, axes), x[0], axes) * chosen};
+  const Tensor fixed = optimization_barrier({x[0]})[0];
+  const Tensor chosen = astype(equal(fixed, choose(fixed, axes, true)), fixed.dtype());
+  return {spread(g[0] / reduce_sum(chosen, axes), fixed, axes) * chosen};
 }
 
 // The derivative with respect to an element is the product of the elements before it and of those
@@ -160,7 +165,7 @@ const OpRules reduce_prod_rules({.name = "reduce_prod",
 const OpRules reduce_max_rules({.name = "reduce_max",
                                 .infer = infer_number_reduce,
                                 .batch = batch_reduce,
-                                .vjp = chooser_vjp,
+                                .vjp = chooser_vjp<reduce_max>,
                                 .eval = fold<Larger>(walk_reduced),
                                 .hlo = lower_reduction<Larger>,
                                 .cost = num_input_elements});
@@ -168,7 +173,7 @@ const OpRules reduce_max_rules({.name = "reduce_max",
 const OpRules reduce_min_rules({.name = "reduce_min",
                                 .infer = infer_number_reduce,
                                 .batch = batch_reduce,
-                                .vjp = chooser_vjp,
+                                .vjp = chooser_vjp<reduce_min>,
                                 .eval = fold<Smaller>(walk_reduced),
                                 .hlo = lower_reduction<Smaller>,
                                 .cost = num_input_elements});

@@ -118,8 +118,10 @@ TEST(Grad, OfTheLargestElementComparesOneSetOfValues) {
   for (const auto choose : {reduce_max, reduce_min}) {
     const auto region = trace(
         [&](const Values& x) {
-          const auto loss = [&](const Values& a) { return Values{choose(a[0] * a[0], {0}, false)}; };
-          return value_and_grad(loss, x).second;
+          const auto square = [&](const Values& a) {
+            return Values{choose(a[0] * a[0], {0}, false)};
+          };
+          return value_and_grad(square, x).second;
         },
         {{DType::kF32, {4}}});
     const auto named = [](const Tensor& t) { return t.node()->rules->name(); };

@@ -20,14 +20,14 @@ std::vector<std::string> twin_names() {
   return out;
 }
 
-// Returns the loss of each line of metrics.jsonl that has one.
+// Returns the loss of each step in metrics.jsonl; lines of evaluations have no gradients.
 std::vector<double> losses_of_run(const std::string& dir) {
   std::vector<double> out;
   const std::string text = read_file(dir + "/metrics.jsonl");
   for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
     const auto json = nlohmann::json::parse(line);
-    if (json.contains("loss")) out.push_back(json["loss"]);
+    if (json.contains("grad_norm")) out.push_back(json["loss"]);
   }
   return out;
 }

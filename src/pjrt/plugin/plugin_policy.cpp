@@ -60,7 +60,9 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .compiles_ahead = true,
        .needs_cuda_toolkit = true,
        .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
-       .limits = "ahead-of-time compilation is tested, training on GPUs is not. Reports no FLOPs",
+       .limits = "trained and generated on one H100; several GPUs are compiled for, ahead of time. "
+                 "Reports "
+                 "no FLOPs",
        .install_hint = "run `axle plugin fetch cuda`"},
       // Without a TPU, libtpu serves to compile only. It must not wait for the metadata server of
       // Google's cloud, and several processes may load it at once. It asks for an accelerator type

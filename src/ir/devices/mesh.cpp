@@ -178,7 +178,7 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
       if (shape[d] % n == 0) fitting.push_back(n);
     }
     // What only the axis of the experts shards is a dim that counts them.
-    const bool counts_experts = std::ranges::all_of(own.dims[d], [](const std::string& axis) {
+    const bool counts_experts = std::ranges::all_of(spec.dims[d], [](const std::string& axis) {
       return axis == "expert" || axis.ends_with(":expert");
     });
     fail(fmt::format(

@@ -118,6 +118,13 @@ TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
             }),
             "up/weight [4, 6]: dim 0, num_experts, must be divisible by its mesh axes, got 4 over "
             "expert=3 = 3 parts; it divides into 1, 2");
+  // A dim that other axes may shard too counts no experts, also on a mesh without those axes.
+  EXPECT_EQ(
+      error_of([] {
+        check_partition("up/weight", {8, 4}, {{{"expert", "fsdp"}, {}}}, mesh_from("expert=3"));
+      }),
+      "up/weight [8, 4]: dim 0 must be divisible by its mesh axes, got 8 over expert=3 = 3 "
+      "parts; it divides into 1, 2");
 }
 
 // The error comes at once, without computing a product that overflows.

@@ -109,9 +109,9 @@ class Repository:
 class Program:
     """The program of a project that holds the classes of the largest world and all features."""
 
-    def __init__(self, folder, prefix, size, features, unity=0, jobs=2):
+    def __init__(self, folder, prefix, size, features, unity=0, jobs=2, optimize="0"):
         self.folder, self.build = pathlib.Path(folder) / "project", pathlib.Path(folder) / "build"
-        self.prefix, self.size, self.unity, self.jobs = prefix, size, unity, jobs
+        self.prefix, self.size, self.unity, self.jobs, self.optimize = prefix, size, unity, jobs, optimize
         files = world_files(*size)
         for feature in features:
             files = edited(files, feature.edits) | feature_files(feature)
@@ -133,8 +133,9 @@ class Program:
         if shutil.which("ccache"):
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
             environment |= {"CCACHE_BASEDIR": str(self.folder.parent), "CCACHE_NOHASHDIR": "1", "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
-        self.run(["cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
-                  f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DWORLD_UNITY={self.unity}", *launcher], env=environment)
+        self.run(["cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+                  f"-DCMAKE_CXX_FLAGS_DEBUG=-O{self.optimize}", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                  f"-DWORLD_UNITY={self.unity}", *launcher], env=environment)
         self.run(["cmake", "--build", self.build, "--parallel", self.jobs], env=environment)
 
     def seconds_of_one_more_file(self):

@@ -11,7 +11,7 @@ from world import WorldError
 
 CI_SIZES = ((5, 3), (20, 3), (5, 10), (10, 5), (20, 10))
 SMALL = 200  # pairs of a world whose numbers are all compared
-MOST_EXPERIMENTS = 10000
+MOST_EXPERIMENTS = 2_000  # as many as a section of a config may have
 
 
 @dataclasses.dataclass

@@ -40,7 +40,7 @@ std::vector<std::string> step_fields(const StepRecord& r, const Throughput& spee
                                   fmt::format("{:.0f} tok/s", speed.tokens_per_sec)};
   if (speed.mfu > 0) out.push_back(fmt::format("mfu {:.1f}%", 100 * speed.mfu));
   out.push_back("eta " + duration_text(secs_left));
-  out.push_back(fmt::format("mem {} MB", resident_bytes() >> 20));
+  out.push_back(fmt::format("host mem {} MB", resident_bytes() >> 20));
   return out;
 }
 

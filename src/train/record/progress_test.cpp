@@ -45,12 +45,12 @@ TEST(Progress, PlainLines) {
   }
   EXPECT_THAT(
       ::testing::internal::GetCapturedStdout(),
-      MatchesRegex(
-          "step 1/8  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 1m10s  mem [0-9]+ MB\n"
-          "step 3/8  loss .*  eta 50s .*\n"
-          "step 6/8  loss .*  eta 20s .*\n"
-          "step 8/8  loss 2.5000  grad 0.250  1234 tok/s  eta 0s  mem [0-9]+ MB\n"
-          "a note\n"));
+      MatchesRegex("step 1/8  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 1m10s  "
+                   "host mem [0-9]+ MB\n"
+                   "step 3/8  loss .*  eta 50s .*\n"
+                   "step 6/8  loss .*  eta 20s .*\n"
+                   "step 8/8  loss 2.5000  grad 0.250  1234 tok/s  eta 0s  host mem [0-9]+ MB\n"
+                   "a note\n"));
 }
 
 TEST(StepLine, ANarrowScreenShowsWholeFields) {
@@ -59,7 +59,7 @@ TEST(StepLine, ANarrowScreenShowsWholeFields) {
                      {.tokens_per_sec = 1234.4, .mfu = 0.5, .step_secs = 10}, 6, columns);
   };
   EXPECT_THAT(line(200), MatchesRegex("\\[={24}\\] step 6/6  loss 2.5000  grad 0.250  1234 tok/s  "
-                                      "mfu 50.0%  eta 0s  mem [0-9]+ MB"));
+                                      "mfu 50.0%  eta 0s  host mem [0-9]+ MB"));
   EXPECT_THAT(line(200, 3), MatchesRegex("\\[={12}> {11}\\] step 3/6  .*"));
   const std::string all = line(200).substr(27);
   EXPECT_THAT(line(all.size() + 12), MatchesRegex("\\[={9}\\] step .* mem [0-9]+ MB"));

@@ -13,6 +13,9 @@
 #include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
 #include "layers/products/int8_product.h"
+#include "layers/recurrent/recurrent.h"
+#include "layers/recurrent/repeated_cells.h"
+#include "layers/recurrent/stacked_cells.h"
 #include "nn/remat_policies.h"
 #include "testing/layer_laws.h"
 #include "testing/padding_law.h"
@@ -118,6 +121,21 @@ TEST(Padding, ScalesOfProductsDoNotCountIt) {
     cfg.dispatch = few_places();
     expect_law<MoE>(cfg, kDims);
   }
+}
+
+TEST(Padding, CountsNowhereInTheStepsOfACell) {
+  for (const Child<Product>& product :
+       {Child<Product>(Fp8Product::Config{}), Child<Product>(DelayedFp8Product::Config{}),
+        Child<Product>(Int8Product::Config{})}) {
+    const LSTMCell::Config cell{.input_proj =
+                                    MultiLinear::Config{.bias = false, .product = product}};
+    expect_law<Recurrent>({.cell = cell}, kDims);
+    expect_law<Recurrent>({.cell = StackedCells::Config{.layers = {cell, cell}, .dims = {3}}},
+                          kDims);
+    expect_law<Recurrent>({.cell = RepeatedCells::Config{.num_layers = 2, .layer = cell}}, kDims);
+  }
+  expect_law<Recurrent>({.cell = LSTMCell::Config{.norm = BatchNorm::Config{}}}, kDims);
+  expect_law<Recurrent>({.cell = LSTMCell::Config{}}, kDims, {.stats = all_statistics()});
 }
 
 TEST(Padding, StatisticsDoNotCountIt) {

@@ -48,11 +48,9 @@ Tensor Recurrent::forward(const Tensor& x_BTD, const MixerContext& context) {
   if (decoding()) {
     for (auto& [name, value] : initial) value = astype(state("state/" + name), value.dtype());
   }
-  // The cells see steps first, and one step at a time.
-  Invocation::current().set_segment_ids(std::nullopt);
-  const CellStep all =
-      cell_->run(swap_axes(x_BTD, 0, 1), std::move(initial),
-                 {.starts = starts_of(context), .counts = counts_of(context, x_BTD.dim(1))});
+  CellSteps steps{.starts = starts_of(context), .counts = counts_of(context, x_BTD.dim(1))};
+  if (context.segment_ids) steps.segment_ids = swap_axes(*context.segment_ids, 0, 1);
+  const CellStep all = cell_->run(swap_axes(x_BTD, 0, 1), std::move(initial), steps);
   if (decoding()) {
     for (const auto& [name, value] : all.state)
       set_state("state/" + name, astype(value, state("state/" + name).dtype()));

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "nn/real_tokens.h"
 #include "nn/role_methods.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
@@ -48,9 +49,9 @@ CellStep RecurrentCell::step(const Tensor& x_BI, const Tree<Tensor>& state) {
   return step_forward(x_BI, state);
 }
 
-CellStep RecurrentCell::run(const Tensor& x_TBI, Tree<Tensor> state, const CellMasks& masks) {
+CellStep RecurrentCell::run(const Tensor& x_TBI, Tree<Tensor> state, const CellSteps& steps) {
   const Invocation::Frame frame(*this);
-  return scan_steps(x_TBI, std::move(state), masks);
+  return scan_steps(x_TBI, std::move(state), steps);
 }
 
 Tensor RecurrentCell::forward(const Tensor& x_TBI) {
@@ -64,13 +65,13 @@ Tensor RecurrentCell::forward(const Tensor& x_TBI) {
         "run, as Recurrent does",
         path()));
   }
-  CellStep all = scan_steps(x_TBI, zero_state(x_TBI.dim(1), x_TBI.dtype()), CellMasks{});
+  CellStep all = scan_steps(x_TBI, zero_state(x_TBI.dim(1), x_TBI.dtype()), CellSteps{});
   for (const auto& [name, value] : all.state) add_output("final_state/" + name, value);
   return all.y;
 }
 
 CellStep RecurrentCell::scan_steps(const Tensor& x_TBI, Tree<Tensor> state,
-                                   const CellMasks& masks) {
+                                   const CellSteps& steps) {
   const Tree<CellStateSpec> specs = state_specs_of(x_TBI.dim(1), x_TBI.dtype());
   check_state_names(path(), state, specs);
   Invocation& outer = Invocation::current();
@@ -86,8 +87,8 @@ CellStep RecurrentCell::scan_steps(const Tensor& x_TBI, Tree<Tensor> state,
     for (const auto& [name, value] : *tree) names.push_back(name);
   }
   for (const Tensor& value : tensors_of(of_layers)) carry.push_back(value);
-  for (const std::optional<Tensor>& mask : {masks.starts, masks.counts}) {
-    if (mask) xs.push_back(*mask);
+  for (const std::optional<Tensor>& of_steps : {steps.starts, steps.counts, steps.segment_ids}) {
+    if (of_steps) xs.push_back(*of_steps);
   }
 
   OutputCollection collected;
@@ -98,26 +99,33 @@ CellStep RecurrentCell::scan_steps(const Tensor& x_TBI, Tree<Tensor> state,
         auto at = carried.begin();
         replace_tensors(before, at);
         for (const auto& [name, value] : of_layers) options.state.at(name) = *at++;
-        size_t mask = 2;
-        if (masks.starts) {
-          const Tensor starts_B = slices[mask++];
+        auto of_step = slices.begin() + 2;
+        if (steps.starts) {
+          const Tensor starts_B = *of_step++;
           for (auto& [name, value] : before)
             value = rows_where(starts_B, zeros_like(value), value, specs.at(name).batch_axis);
         }
+        const Tensor counts_B = steps.counts ? *of_step++ : Tensor();
+        options.segment_ids = steps.segment_ids ? std::optional(*of_step) : std::nullopt;
         options.in_loop = true;
         if (options.key) options.key = random::fold_in(options.key, slices[1]);
         Invocation inner(outer.path(), outer.parameters(), options);
         CellStep next = step_forward(slices[0], before);
-        if (masks.counts) {
+        if (counts_B) {
           for (auto& [name, value] : next.state)
-            value = rows_where(slices[mask], value, before.at(name), specs.at(name).batch_axis);
+            value = rows_where(counts_B, value, before.at(name), specs.at(name).batch_axis);
         }
         collected = std::move(inner.collection());
         ScanResult out{.carry = tensors_of(next.state), .ys = {next.y}};
+        const auto is_counted = has_tokens();  // a step of padding alone changes no layer's state
         for (const auto& [name, value] : of_layers) {
+          const Tensor& unchanged = options.state.at(name);
           const auto changed = collected.state.find(name);
-          out.carry.push_back(changed == collected.state.end() ? options.state.at(name)
-                                                               : changed->second);
+          if (changed == collected.state.end())
+            out.carry.push_back(unchanged);
+          else
+            out.carry.push_back(is_counted ? select(*is_counted, changed->second, unchanged)
+                                           : changed->second);
         }
         collected.state.clear();
         collected.published.clear();  // no layer reads the values of one step

@@ -28,13 +28,16 @@ struct CellStateSpec {
   int64_t batch_axis = 0;
 };
 
-/// Which steps of which rows go on from the step before.
-struct CellMasks {
+/// What is known of the steps: which of them go on from the step before, and which are padding.
+struct CellSteps {
   /// bool[T, B]: a row starts anew, from the zero state, at the steps that are true. None: never.
   std::optional<Tensor> starts = {};
   /// bool[T, B]: a row keeps its state at the steps that are false, which are padding. None: there
   /// is no padding.
   std::optional<Tensor> counts = {};
+  /// i32[T, B]: the segment ids (Invocation::segment_ids) of the layers inside, which see those of
+  /// their step, i32[B]. None: the layers count every row.
+  std::optional<Tensor> segment_ids = {};
 };
 
 /// x_TBI -> y_TBO, dtype of x: a scan of steps from the zero state. Time comes first.
@@ -64,7 +67,7 @@ class RecurrentCell : public LayerRole<RecurrentCell, Tensor(const Tensor& x_TBI
   /// Takes one step from `state`. Throws ConfigError unless it has the names of state_specs_of.
   CellStep step(const Tensor& x_BI, const Tree<Tensor>& state);
   /// Takes T steps from `state`. Returns y_TBO and the last state.
-  CellStep run(const Tensor& x_TBI, Tree<Tensor> state, const CellMasks& masks = {});
+  CellStep run(const Tensor& x_TBI, Tree<Tensor> state, const CellSteps& steps = {});
 
   bool can_decode() const override { return true; }
   std::vector<Method> methods() override;
@@ -74,7 +77,7 @@ class RecurrentCell : public LayerRole<RecurrentCell, Tensor(const Tensor& x_TBI
   Tensor forward(const Tensor& x_TBI) override;
 
  private:
-  CellStep scan_steps(const Tensor& x_TBI, Tree<Tensor> state, const CellMasks& masks);
+  CellStep scan_steps(const Tensor& x_TBI, Tree<Tensor> state, const CellSteps& steps);
 };
 
 extern template class LayerRole<RecurrentCell, RecurrentCell::Signature>;

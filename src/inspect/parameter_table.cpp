@@ -45,7 +45,7 @@ ParameterTable parameter_table(const Trainer::Config& config) {
   const auto model = config.model.build({}, Scope{});
   Tree<ParamSpec> specs = model->param_specs();
   if (const auto* learner = config.learner.get_if<Learner>())
-    exempt_from_decay(specs, learner->undecayed);
+    exempt_from_decay(specs, learner->undecayed, "learner.undecayed");
   const Tree<double> factors = factors_of(config.learner, specs);
   ParameterTable out;
   for (const auto& [path, spec] : specs) {

@@ -44,7 +44,8 @@ void each_transform(const List& before, const List& after, F&& fn) {
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
   trained_ = without_frozen(scope);
-  exempt_from_decay(trained_, cfg_.undecayed);
+  attempt(scope,
+          [&] { exempt_from_decay(trained_, cfg_.undecayed, field_path(scope, "undecayed")); });
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
   const auto build = [&](const std::vector<Child<GradientTransform>>& configs,

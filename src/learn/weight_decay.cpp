@@ -1,6 +1,12 @@
 #include "learn/weight_decay.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text/text.h"
 
 namespace axle {
 
@@ -14,11 +20,27 @@ Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDeca
   return scales;
 }
 
-void exempt_from_decay(Tree<ParamSpec>& params, const std::vector<std::string>& names) {
+void exempt_from_decay(Tree<ParamSpec>& params, const std::vector<std::string>& names,
+                       std::string_view where) {
+  const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  std::set<std::string> known;
   for (auto& [path, spec] : params) {
-    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    if (!spec.weight_decay_scale && std::ranges::count(names, name) > 0)
+    known.insert(last_part(path));
+    if (!spec.weight_decay_scale && std::ranges::count(names, last_part(path)) > 0)
       spec.weight_decay_scale = 0;
+  }
+  const std::vector<std::string> candidates(known.begin(), known.end());
+  const bool has_any = std::ranges::any_of(names, [&](auto& name) { return known.contains(name); });
+  for (const std::string& name : names) {
+    if (name.find_first_of("./*") != name.npos) {
+      throw ConfigError(
+          fmt::format("{}: expected the last part of a parameter's path, such as scale, got '{}'",
+                      where, name));
+    }
+    if (params.empty() || known.contains(name)) continue;
+    const std::string near = suggest(name, candidates);
+    if (!near.empty() || !has_any)
+      throw ConfigError(fmt::format("{}: no parameter is named '{}'{}", where, name, near));
   }
 }
 

@@ -1,6 +1,13 @@
 #include "nn/init_by_name.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/mistakes.h"
 #include "config/register.h"
+#include "config/walk.h"
 #include "nn/param_path.h"
 
 namespace axle {
@@ -34,6 +41,29 @@ std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::strin
     if (matches_path(*rule.pattern, path)) return FloatDType(rule.dtype);
   }
   return std::nullopt;
+}
+
+void check_rules_match(const ConfigView& root, std::string_view root_name,
+                       const Tree<ParamSpec>& params) {
+  if (params.empty()) return;
+  Mistakes mistakes;
+  const auto check = [&](const std::string& path, const std::string& pattern) {
+    const bool is_used = std::ranges::any_of(
+        params, [&](const auto& param) { return matches_path(pattern, param.first); });
+    if (is_used) return;
+    mistakes.attempt([&] {
+      throw ConfigError(fmt::format("{}.pattern: '{}' matches no parameter", path, pattern));
+    });
+  };
+  const auto visit = [&](const std::string& path, const Slot& slot) {
+    if (slot.ops->kind != FieldKind::kStruct) return;
+    if (*slot.ops->type == typeid(DTypeRule))
+      check(path, *static_cast<const DTypeRule*>(slot.at)->pattern);
+    if (*slot.ops->type == typeid(InitRule))
+      check(path, *static_cast<const InitRule*>(slot.at)->pattern);
+  };
+  walk(root, visit, {}, root_name);
+  mistakes.throw_any();
 }
 
 AXLE_REGISTER(InitRule)

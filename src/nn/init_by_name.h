@@ -6,9 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tree.h"
 #include "config/axle_config.h"
+#include "config/config_ref.h"
 #include "ir/dtype.h"
 #include "nn/init.h"
+#include "nn/param.h"
 
 namespace axle {
 
@@ -49,5 +52,10 @@ Init named_init(const std::optional<Init>& own, const std::optional<Init>& given
                 std::string_view path);
 /// Returns the dtype of the first rule that matches the parameter at `path`; none if no rule does.
 std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::string_view path);
+/// Throws ConfigError with a line for each rule in the tree whose pattern matches no parameter:
+/// DTypeRules in options @dtypes, and InitRules. `root_name` is the path of the root. Without any
+/// parameters, as where a model could not be built, every pattern passes.
+void check_rules_match(const ConfigView& root, std::string_view root_name,
+                       const Tree<ParamSpec>& params);
 
 }  // namespace axle

@@ -6,6 +6,7 @@
 #include "config/construction.h"
 #include "config/missing.h"
 #include "layers/check_mesh.h"
+#include "nn/init_by_name.h"
 #include "train/evaluation/evaler_inputs.h"
 #include "train/record/tensorboard_writer.h"
 
@@ -26,6 +27,13 @@ void check_writers(const NamedMap<Child<SummaryWriter>>& writers) {
         "folder tensorboard, got two",
         first, name));
   }
+}
+
+// Returns the parameters of the model and of the models in it that training does not change.
+Tree<ParamSpec> with_frozen(Tree<ParamSpec> params, const Model* model) {
+  if (!model) return params;
+  for (const Model* frozen : model->frozen_models()) params.merge(frozen->param_specs());
+  return params;
 }
 
 Trainer::Config complete(Trainer::Config config) {
@@ -53,6 +61,8 @@ TrainingParts::TrainingParts(const Trainer::Config& cfg) : config(complete(cfg))
   model = config.model.build_part({}, {.path = "model", .construction = &construction});
   // Without parameters, the learner checks all but its patterns of their paths.
   const Tree<ParamSpec> params = model ? model->param_specs() : declared_params(config.model);
+  construction.attempt(
+      [&] { check_rules_match(config.model, "model", with_frozen(params, model.get())); });
   learner = config.learner.build_part({.params = params, .run_steps = *config.max_steps},
                                       {.path = "learner", .construction = &construction});
   construction.throw_any();

@@ -88,6 +88,39 @@ TEST(TrainingParts, PatternsOfALearnerAreToldBesideMistakesOfTheModel) {
   EXPECT_EQ(mistakes_of(config).message, std::string(kHeads) + "\n" + patterns);
 }
 
+TEST(TrainingParts, RulesByNameMatchAParameter) {
+  Trainer::Config config = tiny_config();
+  config.learner.get_if<Learner>()->undecayed = {"scales"};
+  const std::string undecayed =
+      "learner.undecayed: no parameter is named 'scales'; did you mean 'scale'?";
+  EXPECT_EQ(mistakes_of(config).message, undecayed);
+  config.model.options.dtypes = {{.pattern = "**.norm.scale", .dtype = DType::kBF16},
+                                 {.pattern = "**.nrm.scale", .dtype = DType::kBF16}};
+  config.model.options.init =
+      InitByName{.rules = {{.pattern = "**.emb.weight", .init = Zeros{}},
+                           {.pattern = "**.embedding.weight", .init = Zeros{}}}};
+  EXPECT_EQ(mistakes_of(config).message,
+            "model.@dtypes[1].pattern: '**.nrm.scale' matches no parameter\n"
+            "model.@init.rules[1].pattern: '**.embedding.weight' matches no parameter\n" +
+                undecayed);
+}
+
+TEST(TrainingParts, NamesWithoutDecayAreLastPartsOfPaths) {
+  const auto mistakes = [](const std::vector<std::string>& names) {
+    Trainer::Config config = tiny_config();
+    config.learner.get_if<Learner>()->undecayed = names;
+    return mistakes_of(config).message;
+  };
+  EXPECT_EQ(mistakes({"scale", "bias"}), "no error");  // a model need not have both
+  EXPECT_EQ(mistakes({"gain"}), "learner.undecayed: no parameter is named 'gain'");
+  for (const std::string name : {"**.scale", "norm.scale", "norm/scale"}) {
+    EXPECT_EQ(mistakes({"scale", name}),
+              "learner.undecayed: expected the last part of a parameter's path, such as scale, got "
+              "'" +
+                  name + "'");
+  }
+}
+
 TEST(TrainingParts, EveryOptimizerOfAGroupIsChecked) {
   Trainer::Config config = tiny_config();
   break_rate(config);

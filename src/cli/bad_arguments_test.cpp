@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <set>
 
 #include "base/text/text.h"
 #include "cli/command_line.h"
@@ -96,6 +97,18 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     return it == commands.end() ? out : joined(out, it->second);
   }
 
+  // Returns the good command with this value of a flag.
+  std::vector<std::string> good_with(const CLI::Option& option, const std::string& value) const {
+    Arguments out = replaced(good(GetParam()), {option.get_name(), value});
+    out.resize(out.size() - 2);
+    out.push_back(option.get_name() + "=" + value);  // a value may begin with "-"
+    return out;
+  }
+  static bool may_repeat(const CLI::Option& option) {
+    return option.get_expected_max() > 1 ||
+           option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  }
+
   std::vector<std::string> bad_texts() const {
     return {"",
             " ",
@@ -177,8 +190,7 @@ TEST_P(BadArguments, EveryFlag) {
     for (const std::string& name : option->get_lnames()) {
       if (option->get_items_expected_max() == 0) continue;
       for (const std::string& text : bad_texts()) {
-        std::vector<std::string> arguments = good(GetParam());
-        arguments.push_back("--" + name + "=" + text);
+        std::vector<std::string> arguments = good_with(*option, text);
         if (json) arguments.emplace_back("--json");
         expect_told(arguments, fmt::format("{} --{} '{}'", GetParam(), name, text.substr(0, 40)));
       }
@@ -192,8 +204,7 @@ TEST_P(BadArguments, NumbersAreDecimalWhateverZeroTheyBeginWith) {
   for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
     if (option->get_type_name().size() != 1) continue;  // only N, K, T, P
     const auto run = [&](const std::string& number) {
-      std::vector<std::string> arguments = good(GetParam());
-      arguments.push_back(option->get_name() + "=" + number);
+      const std::vector<std::string> arguments = good_with(*option, number);
       const Ran ran = run_axle(arguments);
       remove_tree(dir_ / "run");
       return ran;
@@ -224,6 +235,38 @@ TEST_P(BadArguments, EveryWordItself) {
     std::vector<std::string> fewer = words;
     fewer.resize(i);
     expect_told(fewer, fmt::format("{}: only {} words", GetParam(), i));
+  }
+}
+
+// No value is lost: a flag takes all that it is given, or refuses the second.
+TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
+  static const std::set<std::string> kRepeatable = {"--config",
+                                                    "--set",
+                                                    "--modify",
+                                                    "--data",
+                                                    "--init-part",
+                                                    "--on of config diff",
+                                                    "--only of eval-op",
+                                                    "--only of eval-layer",
+                                                    "--tolerance of eval-layer",
+                                                    "--function"};
+  cli::Output out;
+  const cli::CommandLine program(out);
+  for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
+    const std::string name = option->get_name();
+    if (!name.starts_with("--") || option->get_items_expected_max() == 0) continue;
+    const bool is_listed =
+        kRepeatable.contains(name) || kRepeatable.contains(name + " of " + GetParam());
+    EXPECT_EQ(may_repeat(*option), is_listed) << GetParam() << " " << name;
+    if (may_repeat(*option)) continue;
+    // One of these is a value of the flag.
+    bool is_told = false;
+    for (const char* value : {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum"}) {
+      const Ran ran = run_axle(joined(good_with(*option, value), {name + "=" + value}));
+      EXPECT_NE(ran.code, 0) << GetParam() << " " << name;
+      is_told |= ran.code == 2 && ran.err.find("expected " + name + " once") != ran.err.npos;
+    }
+    EXPECT_TRUE(is_told) << GetParam() << " " << name;
   }
 }
 

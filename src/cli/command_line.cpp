@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/error.h"
@@ -80,10 +81,23 @@ std::string problem_text(const CLI::ParseError& error) {
                                 arguments_text(app), argument, command));
 }
 
+// Refuses a flag of which only the last value would count. Flags without a value may be repeated.
+void refuse_repeated(const CLI::App& app) {
+  const std::vector<CLI::Option*>& given = app.parse_order();
+  for (const CLI::Option* option : given) {
+    const bool takes_all = option->get_expected_max() != 1 ||
+                           option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    const auto times = std::ranges::count(given, option);
+    if (takes_all || times == 1) continue;
+    throw ConfigError(fmt::format("{}: expected {} once, got it {} times; keep one of them",
+                                  command_words(app), option->get_name(), times));
+  }
+}
+
 }  // namespace
 
 CommandLine::CommandLine(Output& out)
-    : out_(out), app_("Axle: trains and serves large models", "axle") {
+    : out_(out), app_("Axle: trains large models and generates with them", "axle") {
   app_.set_version_flag("--version", std::string("axle ") + std::string(version()),
                         "Print the version");
   app_.set_help_flag("-h,--help", "Print this help");
@@ -149,6 +163,7 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
                                   problem_text(error), command_words(parsed())));
   }
   check_extras();
+  refuse_repeated(parsed());
   const auto verb = runs_.find(&parsed());
   if (verb == runs_.end()) {
     if (&parsed() != &app_) {

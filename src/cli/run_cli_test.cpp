@@ -149,10 +149,6 @@ TEST(RunCli, OneRecipe) {
             "params --help\n");
 }
 
-TEST(RunCli, TheLastOfAFlagWins) {
-  EXPECT_EQ(run_axle({"config", "show", "quickstart", "--on", "cpu-2", "--on", "cpu-4"}).code, 0);
-}
-
 TEST(RunCli, MissingValueAndMissingFlag) {
   const Ran no_value = run_axle({"train", "quickstart", "--steps"});
   EXPECT_EQ(no_value.code, 2);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,16 @@ using Arguments = std::vector<std::string>;
 inline Arguments joined(Arguments first, const Arguments& more) {
   first.insert(first.end(), more.begin(), more.end());
   return first;
+}
+/// Returns `first` with the flags of `more`, whose values replace those that `first` has.
+inline Arguments replaced(Arguments first, const Arguments& more) {
+  static const std::set<std::string> kRepeatable = {"--set", "--data", "--modify", "--config"};
+  for (const std::string& flag : more) {
+    if (!flag.starts_with("--") || kRepeatable.contains(flag)) continue;
+    const auto at = std::ranges::find(first, flag);
+    if (at != first.end()) first.erase(at, at + 2);
+  }
+  return joined(std::move(first), more);
 }
 /// Returns the flags `--set EDIT`.
 inline Arguments set_flags(const std::vector<std::string>& edits) {

@@ -33,9 +33,9 @@ Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDeca
                                  std::string_view where);
 
 /// Sets the weight_decay_scale of parameters with one of these names to 0. A name is the last part
-/// of a path. Specs that have a scale keep it. A model need not have all of them. Throws ConfigError,
-/// naming the config path `where`, for a name that is a path or a pattern, for one that differs
-/// little from a name that the model has, and if the model has none of them.
+/// of a path. Specs that have a scale keep it. A model need not have all of them.
+/// Throws ConfigError, naming the config path `where`, for a name that is a path or a pattern, for
+/// one that differs little from a name that the model has, and if the model has none of them.
 void exempt_from_decay(Tree<ParamSpec>& params, const std::vector<std::string>& names,
                        std::string_view where);
 

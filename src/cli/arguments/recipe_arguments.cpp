@@ -54,7 +54,8 @@ void print_changes(const ResolveReport& report) { std::fputs(to_text(report).c_s
 
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
-           [&edits](const std::string& text) { edits.push_back(parse_set(text)); });
+           [&edits](const std::string& text) { edits.push_back(parse_set(text)); })
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void RecipeArguments::add_to(CLI::App& app) {
@@ -67,10 +68,12 @@ void RecipeArguments::add_to(CLI::App& app) {
                  "Name of a recipe (axle config list), unless a file names one")
       ->type_name("");
   add("--config", "FILE", "Apply the sections recipe, replace, modify, set of a YAML file",
-      [this](const std::string& path) { files_.push_back(path); });
+      [this](const std::string& path) { files_.push_back(path); })
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set_to(app, edits);
   add("--modify", "MODIFIER", "Apply a modifier: SequenceParallel, 'SetRemat: {at: \"**.layer\"}'",
-      [&](const std::string& text) { edits.push_back(UseModifier{text}); });
+      [&](const std::string& text) { edits.push_back(UseModifier{text}); })
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
   });
@@ -83,7 +86,8 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--data", "PATH",
       "A file or folder of UTF-8 text, or a pattern of them; again for more, read in order; or "
       "'synthetic': seeded tokens, no file",
-      [&](const std::string& v) { add_data(edits, v); });
+      [&](const std::string& v) { add_data(edits, v); })
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add("--on", "TARGET",
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
       "(default: this machine; compile needs one)",

@@ -97,8 +97,8 @@ TEST(ConfigVerbs, DiffShowsWhatDiffersBetweenMachines) {
 TEST(ConfigVerbs, FlagsApplyFromLeftToRight) {
   EXPECT_EQ(resolved("max_steps", {"--steps", "5", "--set", "max_steps=7"}), "7");
   EXPECT_EQ(resolved("max_steps", {"--set", "max_steps=7", "--steps", "5"}), "5");
-  EXPECT_EQ(resolved("max_steps", {"--steps", "5", "--steps", "6"}), "6");
-  EXPECT_EQ(resolved("seed", {"--seed", "3", "--set", "seed=4", "--seed=9"}), "9");
+  EXPECT_EQ(resolved("max_steps", {"--set", "max_steps=5", "--set", "max_steps=6"}), "6");
+  EXPECT_EQ(resolved("seed", {"--set", "seed=4", "--seed=9"}), "9");
   EXPECT_EQ(resolved("mesh", {"--set", "mesh=data=8", "--mesh", "data=2,fsdp=2,model=2"}),
             "data=2,fsdp=2,model=2");
 }

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 Arguments train(const std::string& dir, const std::string& data, const Arguments& more = {}) {
   const Arguments training = {"train", "quickstart", "--backend", "interpreter", "--dir",
                               dir,     "--data",     data,        "--steps",     "2"};
-  return joined(joined(training, tiny_quickstart()), more);
+  return replaced(joined(training, tiny_quickstart()), more);
 }
 
 // Returns the learning rates of the steps in a metrics.jsonl.

@@ -79,6 +79,21 @@ std::optional<size_t> first_bad_byte(std::string_view text) {
   return bad == text.npos ? std::nullopt : std::optional(bad);
 }
 
+bool is_pattern(std::string_view path) { return path.find_first_of("*?[") != path.npos; }
+
+// Returns the paths of what is there: the path itself, or those that it matches as a pattern.
+std::vector<std::string> paths_named(const std::string& path) {
+  const std::filesystem::path there = path_of_text(path);
+  if (path_exists(there)) return {there.string()};
+  std::vector<std::string> out;
+  if (!is_pattern(path)) return out;
+  glob_t found = {};
+  if (::glob(there.c_str(), GLOB_ERR, nullptr, &found) == 0)
+    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return out;
+}
+
 // Ignores files that cannot be read: reading them later reports the error.
 int64_t total_bytes(const std::vector<std::string>& paths) {
   int64_t sum = 0;
@@ -98,19 +113,17 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 std::vector<std::string> named_texts(const std::string& path, std::string_view field) {
-  const std::filesystem::path there = path_of_text(path);
-  if (path_exists(there)) return {there.string()};
-  std::vector<std::string> out;
-  if (path.find_first_of("*?[") != path.npos) {
-    glob_t found = {};
-    if (::glob(there.c_str(), GLOB_ERR, nullptr, &found) == 0)
-      out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    ::globfree(&found);
-  }
+  std::vector<std::string> out = paths_named(path);
   if (!out.empty()) return out;
   throw DataError(
       fmt::format("{}: expected a text file or a folder of them, got {}; set {} or --data", path,
-                  nothing_at(there), field));
+                  no_texts_at(path), field));
+}
+
+std::string no_texts_at(const std::string& path) {
+  if (!paths_named(path).empty()) return {};
+  std::string what = nothing_at(path_of_text(path));
+  return what == kNothingThere && is_pattern(path) ? "a pattern that matches no file" : what;
 }
 
 TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)

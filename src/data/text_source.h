@@ -33,6 +33,9 @@ bool is_same_file(const std::string& a, const std::string& b);
 /// is a pattern such as "corpus/*.txt", in the order of their names. Throws DataError, with `field`
 /// to set, if there is nothing.
 std::vector<std::string> named_texts(const std::string& path, std::string_view field);
+/// Returns what is there in place of texts: "nothing there", "a pattern that matches no file", or
+/// the system's reason not to let this user look. Empty if named_texts(path) finds something.
+std::string no_texts_at(const std::string& path);
 
 /// Reads UTF-8 text files, and all *.txt files in folders and their subfolders in the order of
 /// their paths. Counts other files as skipped, and also files that are named or linked a second

@@ -120,11 +120,9 @@ class Check {
       paths.insert(paths.end(), source->more_paths.begin(), source->more_paths.end());
       for (const std::string& one : paths) {
         good &= attempt([&] {
-          try {
-            named_texts(one, path);
-          } catch (const DataError&) {
-            throw DataError(fmt::format(
-                "{}.source.path: expected a file or folder, got nothing at {}", path, one));
+          if (const std::string none = no_texts_at(one); !none.empty()) {
+            throw DataError(fmt::format("{}.source.path: {}: expected a file or folder, got {}",
+                                        path, one, none));
           }
         });
       }

@@ -51,7 +51,7 @@ std::string read_stream(const fs::path& path, int64_t max_bytes) {
 std::string nothing_at(const fs::path& path) {
   struct stat info;
   const int error = ::stat(path.c_str(), &info) == 0 ? 0 : errno;
-  if (error == 0 || error == ENOENT || error == ENOTDIR) return "nothing there";
+  if (error == 0 || error == ENOENT || error == ENOTDIR) return std::string(kNothingThere);
   return fmt::format("a path that the system does not let us look at ({})",
                      std::generic_category().message(error));
 }

@@ -117,13 +117,11 @@ void RecipeArguments::check_data() const {
     std::vector<std::string> paths = {use->data};
     paths.insert(paths.end(), use->more.begin(), use->more.end());
     for (const std::string& path : paths) {
-      try {
-        named_texts(path, "--data");
-      } catch (const DataError&) {
+      if (const std::string none = no_texts_at(path); !none.empty()) {
         throw DataError(fmt::format(
-            "--data: expected a text file or a folder of them, got nothing at {}; leave out "
-            "--data, which this command does not read",
-            path));
+            "--data: {}: expected a text file or a folder of them, got {}; leave out --data, which "
+            "this command does not read",
+            path, none));
       }
     }
   }
@@ -138,6 +136,10 @@ Resolved resolve_named(const std::string& name, const std::optional<std::string>
     request.files = {read_recipe_file(run_config)};
   } else if (path_exists(name) && !directory_exists(name)) {
     request.files = {read_recipe_file(name)};
+  } else if (nothing_at(name) != kNothingThere) {
+    throw ConfigError(
+        fmt::format("{}: expected a recipe, a config file or the folder of a run, got {}", name,
+                    nothing_at(name)));
   } else {
     request.recipe = name;
   }

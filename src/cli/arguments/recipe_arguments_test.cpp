@@ -86,9 +86,10 @@ TEST(RecipeArguments, VerbsThatReadNoDataCheckThatTheyAreThere) {
     return error_of<DataError>([&] { Flags({"--data", data}).arguments.check_data(); });
   };
   EXPECT_EQ(error("synthetic"), "no error");
-  EXPECT_EQ(error("none.txt"),
-            "--data: expected a text file or a folder of them, got nothing at none.txt; leave out "
-            "--data, which this command does not read");
+  EXPECT_EQ(
+      error("none.txt"),
+      "--data: none.txt: expected a text file or a folder of them, got nothing there; leave out "
+      "--data, which this command does not read");
 }
 
 TEST(ResolveNamed, TakesRecipesFilesAndFoldersOfRuns) {

@@ -23,10 +23,10 @@ class EvalLayerVerb : public ::testing::Test {
     replace_file(dir_ / "names.txt", "kernel -> weight\nin/query -> in/x\n");
   }
   Ran run(const Arguments& more) {
-    return run_axle(replaced({"eval-layer", dir_ / "layer.yaml", "--inputs",
-                              dir_ / "in.safetensors", "--backend", "interpreter", "--output",
-                              dir_ / "out.safetensors"},
-                             more));
+    return run_axle(
+        replaced({"eval-layer", dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors",
+                  "--backend", "interpreter", "--output", dir_ / "out.safetensors"},
+                 more));
   }
   TempDir dir_;
 };

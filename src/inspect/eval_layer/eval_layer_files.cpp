@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/tree.h"
+#include "config/document/yaml.h"
 #include "io/file.h"
+#include "io/user_path.h"
 
 namespace axle {
 namespace {
@@ -17,7 +19,7 @@ template <class E>
 void check_is_file(const std::string& path, std::string_view expected) {
   if (path_exists(path) && !directory_exists(path)) return;
   throw E(fmt::format("{}: expected {}, got {}", path, expected,
-                      path_exists(path) ? "a folder" : "nothing there"));
+                      path_exists(path) ? "a folder" : nothing_at(path)));
 }
 
 std::string section_of(const std::string& name) { return name.substr(0, name.find('/')); }
@@ -125,7 +127,7 @@ HostTensor read_tensor(const SafetensorsFile& file, const std::string& name) {
 
 std::string read_user_file(const std::string& path) {
   check_is_file<ConfigError>(path, "a file");
-  return storage_error_as<ConfigError>([&] { return read_file(path); });
+  return storage_error_as<ConfigError>([&] { return read_stream(path, kMaxConfigBytes); });
 }
 
 }  // namespace axle

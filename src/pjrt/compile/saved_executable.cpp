@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 #include "lower/stablehlo.h"
 #include "pjrt/compile/saved_header.h"
 #include "pjrt/pjrt_runtime.h"
@@ -89,10 +90,10 @@ struct SavedFile {
 
 SavedFile read_saved(const fs::path& path) {
   const std::string where = path.string();
-  const auto fail_other = [&](const char* what) {
+  const auto fail_other = [&](std::string_view what) {
     throw ConfigError(fmt::format("{}: expected a saved executable, got {}", where, what));
   };
-  if (!path_exists(path)) fail_other("no such file");
+  if (!path_exists(path)) fail_other(nothing_at(path));
   if (directory_exists(path)) fail_other("a folder");
   const FileReader file(path);
   std::string bytes(std::min(static_cast<size_t>(file.size()), kMagic.size()), '\0');

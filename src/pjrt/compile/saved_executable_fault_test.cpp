@@ -90,7 +90,7 @@ TEST_F(SavedExecutableFault, OtherFilesAreRefused) {
   Fake fake;
   path_ = dir_.path() / "missing";
   EXPECT_EQ(error_of<ConfigError>([&] { load(fake); }),
-            path_.string() + ": expected a saved executable, got no such file");
+            path_.string() + ": expected a saved executable, got nothing there");
   replace_file(path_, "axle executable 1\nof a cache");
   EXPECT_EQ(error_of<ConfigError>([&] { load(fake); }),
             path_.string() + ": expected a saved executable, got another kind of file");

@@ -9,8 +9,11 @@
 #include "base/error.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/run_files.h"
+#include "config/document/yaml.h"
 #include "config/walk.h"
 #include "io/file.h"
+#include "io/safetensors.h"
+#include "pjrt/compile/saved_executable.h"
 
 namespace axle::cli {
 namespace {
@@ -59,10 +62,29 @@ bool is_of_model_folder(const fs::path& file) {
   return false;
 }
 
+// True if the file was written by a command that writes this kind.
+bool is_of_kind(const fs::path& file, OutputKind kind) {
+  try {
+    switch (kind) {
+      case OutputKind::kTensors:
+        SafetensorsFile{file};
+        return true;
+      case OutputKind::kDrawing:
+        return read_file(file, kMaxConfigBytes).find("<svg") != std::string::npos;
+      case OutputKind::kExecutable:
+        read_saved_header(file);
+        return true;
+    }
+  } catch (const Error& error) {
+    return kind == OutputKind::kExecutable && error.code() == ExitCode::kStorage;  // a damaged one
+  }
+  return false;
+}
+
 }  // namespace
 
 void check_output_file(std::string_view flag, const std::string& file,
-                       const std::vector<std::string>& inputs) {
+                       std::optional<OutputKind> kind, const std::vector<std::string>& inputs) {
   if (file.empty()) return;
   const fs::path real = real_path(file);
   const auto is_input = [&](const std::string& input) {
@@ -76,6 +98,14 @@ void check_output_file(std::string_view flag, const std::string& file,
   if (is_of_model_folder(real)) {
     throw ConfigError(fmt::format(
         "{}: expected a file that belongs to no run or import, got {}; name another", flag, file));
+  }
+  std::error_code not_there;
+  const bool has_content = fs::is_regular_file(real) && fs::file_size(real, not_there) > 0;
+  if (kind && has_content && !is_of_kind(real, *kind)) {
+    throw ConfigError(fmt::format(
+        "{}: expected a new file or one that this command wrote, got {}, which exists; name "
+        "another or delete it",
+        flag, file));
   }
 }
 

@@ -1,6 +1,7 @@
 // Files and folders that a command writes where its user says.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,13 +10,18 @@
 
 namespace axle::cli {
 
+/// What a command writes into a file.
+enum class OutputKind { kTensors, kDrawing, kExecutable };
+
 /// Throws ConfigError "<flag>: ..." for a file whose content would be lost:
 ///   one of `inputs`, which the same command reads, or a file below one that is a folder;
 ///   a file of a run or of an import: its config, records, lock, tokenizer, or anything in a
-///   checkpoint.
+///   checkpoint;
+///   a file of another kind than `kind`, if one is given. One of that kind is replaced, as a
+///   compiler replaces what it wrote before. An empty one is of any kind.
 /// Empty names are ignored.
 void check_output_file(std::string_view flag, const std::string& file,
-                       const std::vector<std::string>& inputs = {});
+                       std::optional<OutputKind> kind, const std::vector<std::string>& inputs = {});
 
 /// Throws ConfigError "--dir: ..." for a folder of a run that is one of the folders of data in
 /// `inputs`: a later run would count the files of this one as documents that are left out.

@@ -6,6 +6,7 @@
 
 #include "checkpoint/run_files.h"
 #include "io/file.h"
+#include "io/safetensors.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/error_of.h"
@@ -17,7 +18,7 @@ namespace {
 class OutputFile : public ::testing::Test {
  protected:
   std::string error(const std::string& file, const std::vector<std::string>& inputs = {}) {
-    return error_of([&] { check_output_file("--output", file, inputs); });
+    return error_of([&] { check_output_file("--output", file, {}, inputs); });
   }
   std::string used(const std::string& file) {
     return "--output: expected a file that this command does not use otherwise, got " + file +
@@ -37,6 +38,30 @@ TEST_F(OutputFile, IsNoneOfTheInputs) {
       << "a later run would read the file";
   EXPECT_EQ(error(dir_ / "corpus.txt", {dir_ / "corpus"}), "no error");
   EXPECT_EQ(error("", {""}), "no error") << "a flag that is not given";
+}
+
+TEST_F(OutputFile, ReplacesOnlyItsOwnKind) {
+  const std::string tensors = dir_ / "tensors", drawing = dir_ / "drawing",
+                    program = dir_ / "program", text = dir_ / "text", empty = dir_ / "empty";
+  save_safetensors(tensors, {{"out0", HostTensor({1}, {1.0f})}});
+  replace_file(drawing, "<?xml version=\"1.0\"?>\n<svg></svg>\n");
+  replace_file(program, "axle saved executable 1\ncut off");
+  replace_file(text, "notes of a year\n");
+  replace_file(empty, "");
+  const std::map<OutputKind, std::string> own = {{OutputKind::kTensors, tensors},
+                                                 {OutputKind::kDrawing, drawing},
+                                                 {OutputKind::kExecutable, program}};
+  for (const auto& [kind, path] : own) {
+    for (const std::string& file : {tensors, drawing, program, text}) {
+      EXPECT_EQ(error_of([&] { check_output_file("--output", file, kind); }),
+                file == path
+                    ? "no error"
+                    : "--output: expected a new file or one that this command wrote, got " + file +
+                          ", which exists; name another or delete it");
+    }
+    for (const std::string& file : {empty, dir_ / "new", std::string("/dev/null")})
+      EXPECT_EQ(error_of([&] { check_output_file("--output", file, kind); }), "no error");
+  }
 }
 
 TEST_F(OutputFile, BelongsToNoRun) {

@@ -62,7 +62,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
   const Resolved resolved = resolve_config(request);
   std::vector<std::string> inputs = paths_in(resolved.config);
   inputs.insert(inputs.end(), options.recipe.files().begin(), options.recipe.files().end());
-  check_output_file("--save", options.save, inputs);
+  check_output_file("--save", options.save, OutputKind::kExecutable, inputs);
   std::fputs(changes_text(resolved.report).c_str(), stderr);
   const LoweredStep step = lower(resolved, target, out);
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));

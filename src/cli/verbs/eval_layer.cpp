@@ -14,7 +14,8 @@ namespace {
 
 ExitCode run(const EvalLayerArguments& o, Output& out) {
   o.check(out.json());
-  check_output_file("--output", o.output, {o.subject, o.inputs, o.params, o.rename, o.compare});
+  check_output_file("--output", o.output, OutputKind::kTensors,
+                    {o.subject, o.inputs, o.params, o.rename, o.compare});
   const Tolerances tolerances(o.tolerances);
   const SubjectOptions options = o.options();
   ResolveReport changes;

@@ -55,7 +55,7 @@ ExitCode run(const GraphArguments& options, Output& out) {
   print_changes(resolved.report);
   std::vector<std::string> inputs = paths_in(resolved.config);
   inputs.insert(inputs.end(), options.recipe.files().begin(), options.recipe.files().end());
-  check_output_file("--svg", options.svg, inputs);
+  check_output_file("--svg", options.svg, OutputKind::kDrawing, inputs);
   const Target target = options.recipe.target().value_or(
       parse_target("cpu:" + std::to_string(num_mesh_devices(resolved.config.mesh))));
   print(form, lower(resolved, target), options, out);

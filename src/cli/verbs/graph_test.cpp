@@ -122,9 +122,10 @@ TEST(GraphVerb, RefusesFlagsThatAFormDoesNotHave) {
 TEST(GraphVerb, RefusesDataThatAreNotThere) {
   const Ran ran = graph({"--data", "/nonexistent"});
   EXPECT_EQ(ran.code, 3);
-  EXPECT_EQ(ran.err,
-            "axle: --data: /nonexistent: expected a text file or a folder of them, got nothing there; "
-            "leave out --data, which this command does not read\n");
+  EXPECT_EQ(
+      ran.err,
+      "axle: --data: /nonexistent: expected a text file or a folder of them, got nothing there; "
+      "leave out --data, which this command does not read\n");
   const TempDir dir;
   EXPECT_EQ(graph({"--data", text_file(dir)}).code, 0);
   EXPECT_EQ(graph({"--data", "synthetic"}).code, 0);

@@ -84,6 +84,18 @@ TEST(Padding, TakesNoPlacesOfExperts) {
   expect_law<MoE>(adaptive, kDims);
 }
 
+TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
+  for (const Child<Router>& router : all_routers()) {
+    for (const auto& [outer, inner] : {std::pair(1, 2), {2, 1}}) {
+      CapacityDispatch::Config dispatch = few_places();
+      dispatch.outer_batch = outer;
+      dispatch.num_groups = inner;
+      TestLayer<MoE> layer(experts(router, dispatch), kDims);
+      law_padding_of(layer, kDims, /*amount_matters_in_training=*/true);
+    }
+  }
+}
+
 // A capacity factor that is no sum of powers of two: the program finds the capacity of 6 tokens as
 // the config does.
 TEST(Padding, CapacityIsThatOfTheTokens) {

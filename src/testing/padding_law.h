@@ -164,8 +164,11 @@ inline void expect_same_numbers(const Tree<HostTensor>& actual, const Tree<HostT
   }
 }
 
+// A layer that divides the positions of a batch in training depends on how much padding there is
+// then (`amount_matters_in_training`), never on what it holds.
 template <class L>
-void law_padding_of(TestLayer<L>& layer, const typename L::Role::Dims& dims) {
+void law_padding_of(TestLayer<L>& layer, const typename L::Role::Dims& dims,
+                    bool amount_matters_in_training = false) {
   using Names = LawInputs<typename L::Role>;
   const Tree<HostTensor> base = Names::make(dims);
   const int64_t length = base.at(std::string(Names::kTokens)).shape()[1];
@@ -182,7 +185,7 @@ void law_padding_of(TestLayer<L>& layer, const typename L::Role::Dims& dims) {
     draws = true;
   }
   for (const bool is_training : {true, false}) {
-    if (is_training && draws) continue;
+    if (is_training && (draws || amount_matters_in_training)) continue;
     const CallOptions options{.training = is_training};
     const Tree<HostTensor> expected = numbers_of_tokens(layer, base, one, options);
     for (const auto& [batch, what] : {std::pair(&other, "other padding"),

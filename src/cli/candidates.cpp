@@ -199,7 +199,7 @@ std::vector<std::string> completion_candidates(const std::vector<std::string>& w
   std::string typed = words.back(), head;  // `head`: "--set=" in the same word
   std::vector<std::string> before(words.begin(), words.end() - 1);
   std::string flag = before.empty() ? "" : before.back();
-  for (const char* name : {"--set", "--modify", "--on"}) {
+  for (const char* name : {"--set", "--modify", "--on", "--schedule"}) {
     if (!typed.starts_with(std::string(name) + "=")) continue;
     flag = name;
     head = flag + "=";
@@ -211,6 +211,7 @@ std::vector<std::string> completion_candidates(const std::vector<std::string>& w
     if (flag == "--set") out = values_of_set(before, typed);
     if (flag == "--modify") out = names_of(typeid(Modifier));
     if (flag == "--on") out = target_names();
+    if (flag == "--schedule") out = {"keep", "stretch"};
   });
   std::erase_if(out, [&](const std::string& value) { return !value.starts_with(typed); });
   for (std::string& value : out) value.insert(0, head);

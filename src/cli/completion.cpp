@@ -39,7 +39,7 @@ struct Command {
 Value value_of(const CLI::Option& option, std::string_view name) {
   if (option.get_items_expected_max() == 0) return Value::kNone;
   if (name == "backend") return Value::kBackend;
-  if (name == "set" || name == "modify" || name == "on") return Value::kAsked;
+  if (name == "set" || name == "modify" || name == "on" || name == "schedule") return Value::kAsked;
   return is_path(option) ? Value::kPath : Value::kText;
 }
 
@@ -150,7 +150,7 @@ std::string bash_script(const std::vector<Command>& commands) {
 {}  esac
   COMPREPLY=()
   case "$flag" in
-    --set | --modify | --on)
+    --set | --modify | --on | --schedule)
       while IFS= read -r word; do
         [[ -z $word ]] || COMPREPLY+=("$word")
       done < <("${{COMP_WORDS[0]}}" completion bash -- "${{typed[@]}}" 2> /dev/null)

@@ -174,6 +174,13 @@ TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
   EXPECT_THAT(found, ::testing::ElementsAre("LayerNorm"));
 }
 
+TEST_P(ShellCompletion, OfSchedules) {
+  EXPECT_THAT(complete({"axle", "train", "quickstart", "--schedule", ""}),
+              IsSupersetOf({"keep", "stretch"}));
+  EXPECT_THAT(complete({"axle", "train", "quickstart", "--schedule", "k"}),
+              ::testing::Contains("keep"));
+}
+
 TEST_P(ShellCompletion, OfTargetsAndModifiers) {
   EXPECT_THAT(complete({"axle", "compile", "quickstart", "--on", "gpu-H100-"}),
               IsSupersetOf({"gpu-H100-1", "gpu-H100-8", "gpu-H100-256"}));

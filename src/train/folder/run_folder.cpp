@@ -34,6 +34,22 @@ bool is_open_end(const ConfigChange& change) {
          change.after == "none";
 }
 
+constexpr std::string_view kConfigBegins = "# axle ";
+
+// Returns `dir`, unless it has a config.yaml that no run wrote, which a run would replace.
+std::filesystem::path without_foreign_config(std::filesystem::path dir) {
+  const std::filesystem::path config = config_file_of(dir);
+  std::error_code not_there;
+  if (!std::filesystem::is_regular_file(config, not_there) || directory_exists(checkpoints_of(dir)))
+    return dir;
+  const std::string text = read_file(config, kMaxConfigBytes);
+  if (text.empty() || text.starts_with(kConfigBegins)) return dir;
+  throw ConfigError(fmt::format(
+      "{}: expected none, or the config that a run wrote, got another file, which this run would "
+      "replace; use another --dir",
+      config.string()));
+}
+
 }  // namespace
 
 bool is_safe_change(std::string_view path) {
@@ -44,7 +60,9 @@ bool is_safe_change(std::string_view path) {
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(lock_file_of(dir_)) {
+    : dir_(without_foreign_config(std::move(dir))),
+      created_(make_directories(dir_)),
+      lock_(lock_file_of(dir_)) {
   for (const auto& file : {config_file(), metrics_file_of(dir_)}) check_regular(file);
 }
 
@@ -80,7 +98,8 @@ void RunFolder::check_in_place() {
 void RunFolder::set_config(const ConfigView& config, int64_t seed) {
   nlohmann::ordered_json document = to_json(config);
   resolve_tokenizer_paths(document, std::filesystem::current_path());
-  config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, yaml_text(document));
+  config_text_ =
+      fmt::format("{}{}, seed {}\n{}", kConfigBegins, version(), seed, yaml_text(document));
   config_written_ = false;
 }
 

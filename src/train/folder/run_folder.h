@@ -23,7 +23,8 @@ struct AllowedChanges {
 class RunFolder {
  public:
   /// Creates the folder if it is missing. Throws StorageError if another process holds the lock, or
-  /// if a file of a run in the folder is not a regular file.
+  /// if a file of a run in the folder is not a regular file; ConfigError for a folder without
+  /// checkpoints whose config.yaml no run wrote.
   explicit RunFolder(std::filesystem::path dir);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;

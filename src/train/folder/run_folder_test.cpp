@@ -50,6 +50,24 @@ TEST(RunFolder, ItsFilesAreRegular) {
   }
 }
 
+TEST(RunFolder, ReplacesNoConfigOfOthers) {
+  const TempDir dir;
+  replace_file(dir / "config.yaml", "recipe: quickstart\nset: {seed: 1}\n");
+  EXPECT_EQ(error_of<ConfigError>([&] { RunFolder folder(dir.path()); }),
+            (dir / "config.yaml") +
+                ": expected none, or the config that a run wrote, got another file, which this run "
+                "would replace; use another --dir");
+  EXPECT_FALSE(path_exists(dir / "lock"));
+  EXPECT_EQ(read_file(dir / "config.yaml"), "recipe: quickstart\nset: {seed: 1}\n");
+  for (const char* own : {"", "# axle 0.1.0, seed 1\nmodel: {}\n"}) {
+    replace_file(dir / "config.yaml", own);
+    RunFolder folder(dir.path());
+  }
+  make_directories(dir / "checkpoints");  // of a run whose config was edited
+  replace_file(dir / "config.yaml", "model: {}\n");
+  RunFolder folder(dir.path());
+}
+
 TEST(RunFolder, WhereNothingWasKeptNothingStays) {
   const TempDir dir;
   {

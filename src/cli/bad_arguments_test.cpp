@@ -351,7 +351,7 @@ class BadLines : public BadArguments {};
 TEST_F(BadLines, EndAsTheyShould) {
   const std::string model = dir_ / "model", huge = "99999999999999999999";
   const auto generate = [&](const Arguments& more) {
-    return joined({"generate", "--from", model, "--backend", "interpreter"}, more);
+    return replaced({"generate", "--from", model, "--backend", "interpreter"}, more);
   };
   const Line lines[] = {
       {generate({"--prompt", ""}), 0, "tokens (context_end)"},

@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <new>
 
 #include "base/environment.h"
 #include "base/text/utf8.h"
+#include "base/while_memory_lasts.h"
 
 namespace axle {
 namespace {
@@ -152,11 +152,9 @@ bool StatusLine::print(std::string_view text) {
 void StatusLine::end() {
   if (text_.empty()) return;
   const size_t columns = columns_of(fd_);
-  try {
-    print(fmt::format("{}\n", columns == 0 ? text_ : cut_to(text_, columns)));
-  } catch (const std::bad_alloc&) {
-    // The destructor may run because memory has run out: the line is lost.
-  }
+  // The destructor may run because memory has run out.
+  while_memory_lasts(
+      [&] { print(fmt::format("{}\n", columns == 0 ? text_ : cut_to(text_, columns))); });
   text_.clear();
   is_line_drawn = false;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "base/while_memory_lasts.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
 #include "checkpoint/write.h"
@@ -67,11 +68,8 @@ void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string
   if (config_.mode == SaveMode::kBlocking) return write(step, tensors, metadata);
   const auto saved = std::make_shared<const Tree<HostTensor>>(std::move(tensors));
   const auto work = [this, step, saved, metadata] {
-    try {
-      write(step, *saved, metadata);
-    } catch (const std::bad_alloc&) {
-      // A failure is counted; there is no memory to tell it.
-    }
+    // A failure is counted; without memory it is not told.
+    while_memory_lasts([&] { write(step, *saved, metadata); });
   };
   if (!try_start(thread_, work)) work();
 }

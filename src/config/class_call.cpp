@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 
 #include <mutex>
-#include <new>
 
+#include "base/while_memory_lasts.h"
 #include "config/config_type.h"
 
 namespace axle {
@@ -30,11 +30,9 @@ void note_failed_call(const std::type_info& type, std::string_view where) {
   if (is_of_axle(type)) return;
   const std::lock_guard lock(failed_mutex);
   if (failed) return;
-  try {
-    failed = {.class_name = short_type_name(type), .where = std::string(where)};
-  } catch (const std::bad_alloc&) {
-    // The exception under way may be the same.
-  }
+  // The exception under way may be that memory has run out.
+  while_memory_lasts(
+      [&] { failed = {.class_name = short_type_name(type), .where = std::string(where)}; });
 }
 
 void forget_failed_calls() {

@@ -42,9 +42,9 @@ std::string slot_name(const Slot& parent, const std::string& name) {
   fail_no_slot(path, name, names, what);
 }
 
-enum class Create { kNothing, kWhatIsOnTheWay };
+// What a path may create: optional structs on it, and a new map element at its end.
+enum class Create { kNothing, kStructs, kStructsAndElement };
 
-// kWhatIsOnTheWay creates optional structs on the path and a new map element at its end.
 Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name,
              Create create) {
   Slot slot = root.slot();
@@ -52,12 +52,12 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
   const std::vector<std::string> names = split_config_path(path);
   for (size_t i = 0; i < names.size(); ++i) {
     Slot parent = unwrap(slot);
-    if (create == Create::kWhatIsOnTheWay && parent.ops->value &&
+    if (create != Create::kNothing && parent.ops->value &&
         parent.ops->element->kind == FieldKind::kStruct) {
       parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
     }
     const std::string name = slot_name(parent, names[i]);
-    if (create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
+    if (create == Create::kStructsAndElement && parent.ops->kind == FieldKind::kMap &&
         i + 1 == names.size()) {
       const std::string key = map_key(names[i]);
       check_map_key(*parent.ops, key, at);
@@ -115,7 +115,26 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 }
 
 Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view root_name) {
-  return resolve(root, path, root_name, Create::kWhatIsOnTheWay);
+  return resolve(root, path, root_name, Create::kStructsAndElement);
+}
+
+bool none_removes_entries(const TypeOps& map) {
+  if (map.kind != FieldKind::kMap) return false;
+  const FieldKind kind = map.element->kind;
+  return kind == FieldKind::kStruct || kind == FieldKind::kChild || kind == FieldKind::kFn;
+}
+
+bool remove_entry(ConfigRef root, std::string_view path, std::string_view root_name) {
+  const std::vector<std::string> names = split_config_path(path);
+  if (names.size() < 2) return false;
+  const std::string_view last = names.back();
+  std::string_view above = path.substr(0, path.rfind(last));
+  if (above.ends_with('.')) above.remove_suffix(1);
+  const Slot map = unwrap(resolve(root, above, root_name, Create::kStructs));
+  if (!none_removes_entries(*map.ops)) return false;
+  if (!map.ops->erase(map.at, map_key(names.back())))
+    fail_unknown(map, names.back(), join_config_path(root_name, above));
+  return true;
 }
 
 }  // namespace axle

@@ -21,6 +21,13 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 /// a new element of a map at its end.
 Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view root_name = {});
 
+/// True for a map whose entries `none` removes: those of structs, classes and functions. Other
+/// entries may hold `none` themselves.
+bool none_removes_entries(const TypeOps& map);
+/// Removes the entry of such a map at `path`. Returns false if `path` names something else. Throws
+/// ConfigError as find_slot() does.
+bool remove_entry(ConfigRef root, std::string_view path, std::string_view root_name = {});
+
 /// Returns the text without the pair of quotes around it, if there is one.
 std::string_view unquoted(std::string_view text);
 

@@ -134,6 +134,11 @@ class Reader {
         if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
           mistakes_.attempt([&] {
+            if (value.is_null() && none_removes_entries(*slot.ops)) {
+              if (!slot.ops->erase(slot.at, key))
+                fail_to_set(path + "['" + key + "']", "expected an entry to remove, got none");
+              return;
+            }
             check_map_key(*slot.ops, key, path);
             read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
                  path + "['" + key + "']");
@@ -323,6 +328,7 @@ std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view
     throw ConfigError(
         fmt::format("{}: expected UTF-8, got '{}'", printable(path), printable(text)));
   }
+  if (text == "none" && remove_entry(root, path, root_name)) return {};
   const Slot slot = find_or_make_slot(root, path, root_name);
   const std::string full = join_config_path(root_name, path);
   return read_document(document_of(slot, text, full), slot, full, UnnamedValues::kKeep);
@@ -330,6 +336,7 @@ std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view
 
 std::vector<Rewrite> set_value(ConfigRef root, std::string_view path, const Document& value,
                                std::string_view root_name) {
+  if (value.is_null() && remove_entry(root, path, root_name)) return {};
   const Slot slot = find_or_make_slot(root, path, root_name);
   const std::string full = join_config_path(root_name, path);
   const auto read = [&](const Document& document) {

@@ -13,6 +13,7 @@ enum class UnnamedValues { kKeep, kReset };
 
 /// Reads the document into the slot and returns the fields that replacements carried over.
 ///   struct: fields that the document does not name keep their values;
+///   map: null removes an entry that is a struct, a class or a function;
 ///   mapping without `class`: the class stays, and fields that are not named keep their values;
 ///   `{class: Name, ...}`: the other fields start from the defaults of the class;
 ///   name of a class alone: replaces the class and carries fields over; the result lists them;
@@ -32,7 +33,8 @@ std::vector<Rewrite> read_document(const nlohmann::ordered_json& document, const
 ///     or "{field: value}", which changes fields of the current class;
 ///     or a number, if a class of the role stands for numbers;
 ///   list, struct: YAML, "[1, 2, 3]" or "{name: data, size: 2}";
-///   map: YAML; new keys are added, other entries stay; "{}" empties the map.
+///   map: YAML; new keys are added, other entries stay; "{}" empties the map;
+///   entry of a map of structs, classes or functions: also `none`, which removes it.
 /// Throws ConfigError "<path>: expected <what>, got <text>".
 std::vector<Rewrite> set(ConfigRef root, std::string_view path, std::string_view text,
                          std::string_view root_name = {});

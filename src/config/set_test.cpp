@@ -134,6 +134,24 @@ TEST(Set, ElementsOfListsAndMaps) {
   EXPECT_THAT(error_of(cfg, "heads.b.eps", "1"), HasSubstr("model.heads.b: no such key"));
 }
 
+TEST(Set, NoneRemovesAnEntryOfAMap) {
+  Tower::Config cfg = full_tower();
+  set(cfg, "heads['b.c']", "none");
+  EXPECT_EQ(cfg.heads.count("b.c"), 0u);
+  EXPECT_EQ(cfg.heads.count("a"), 1u);
+  EXPECT_EQ(error_of(cfg, "heads['b.c']", "none"),
+            "model.heads['b.c']: no such key (keys: ['a'])");
+  set_value(cfg, "heads", nlohmann::ordered_json{{"a", nullptr}, {"d", "Shift"}});
+  EXPECT_EQ(cfg.heads.count("a"), 0u);
+  EXPECT_EQ(cfg.heads.count("d"), 1u);
+  EXPECT_EQ(error_of(cfg, "heads", "{a: none}"),
+            "model.heads['a']: expected an entry to remove, got none");
+  set_value(cfg, "heads.d", nullptr);
+  EXPECT_TRUE(cfg.heads.empty());
+  // Numbers may not be none, and nothing is removed.
+  EXPECT_THAT(error_of(cfg, "weights.new", "none"), HasSubstr("expected a number, got"));
+}
+
 TEST(Set, ManyEntriesOfMaps) {
   Tower::Config cfg;
   std::string flow = "{";

@@ -80,6 +80,9 @@ struct TypeOps {
   std::vector<Element> (*elements)(void*) = nullptr;
   // Inserts and returns a default value; a list appends it and ignores the key.
   void* (*insert)(void*, std::string_view key) = nullptr;
+
+  // kMap: removes the entry; false if there is none
+  bool (*erase)(void*, std::string_view key) = nullptr;
 };
 
 }  // namespace axle

@@ -161,6 +161,9 @@ struct OpsOf<std::map<std::string, V, Less>> {
     ops.insert = [](void* p, std::string_view key) -> void* {
       return &(*static_cast<T*>(p))[std::string(key)];
     };
+    ops.erase = [](void* p, std::string_view key) {
+      return static_cast<T*>(p)->erase(std::string(key)) > 0;
+    };
     if constexpr (requires { Less::problem({}); }) ops.key_problem = &Less::problem;
     return ops;
   }

@@ -174,12 +174,13 @@ void Layer::expect_result(const Tensor& result, const Type& expected, std::strin
   if (result && result.dtype() == expected.dtype &&
       std::ranges::equal(result.shape(), expected.dims, fits))
     return;
-  std::string wanted = to_text(expected);
-  for (size_t at = 0; (at = wanted.find("-1", at)) != std::string::npos;)
-    wanted.replace(at, 2, "?");
-  throw ShapeError(fmt::format("{}: expected {} to return {}{}{}, got {}", config_path(),
+  std::vector<std::string> dims;
+  for (const int64_t dim : expected.dims)
+    dims.push_back(dim == kAnySize ? "?" : std::to_string(dim));
+  throw ShapeError(fmt::format("{}: expected {} to return {}{}{}[{}], got {}", config_path(),
                                short_type_name(typeid(*this)), what, what.empty() ? "" : " ",
-                               wanted, result ? to_text(result.type()) : "an empty tensor"));
+                               name_of(expected.dtype), fmt::join(dims, ", "),
+                               result ? to_text(result.type()) : "an empty tensor"));
 }
 
 void Layer::add_summary(std::string_view name, const Tensor& value) {

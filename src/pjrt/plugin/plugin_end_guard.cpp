@@ -22,6 +22,7 @@
 
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/while_memory_lasts.h"
 
 namespace axle {
 namespace {
@@ -285,11 +286,7 @@ std::string PluginEndGuard::take_text() {
 
 PluginEndGuard::~PluginEndGuard() {
   std::string rest;
-  try {
-    rest = take_text();
-  } catch (const std::bad_alloc&) {
-    // what the plugin printed is lost
-  }
+  while_memory_lasts([&] { rest = take_text(); });
   g_innermost = outer_;
   if (!outer_) ::sigaltstack(&stack_before_, nullptr);
   if (held_ >= 0 && before_ >= 0) ::dup2(before_, STDERR_FILENO);

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/report.h"
 #include "base/version.h"
+#include "base/while_memory_lasts.h"
 #include "config/carry.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
@@ -68,7 +68,7 @@ RunFolder::RunFolder(std::filesystem::path dir)
 
 RunFolder::~RunFolder() {
   if (created_.empty()) return;
-  try {
+  while_memory_lasts([this] {
     // Only empty folders are removed. A checkpoint and anything that others put here stay.
     if (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT) return;
     for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
@@ -76,9 +76,7 @@ RunFolder::~RunFolder() {
     for (const auto& folder : created_) {
       if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
     }
-  } catch (const std::bad_alloc&) {
-    // the folder stays
-  }
+  });
 }
 
 void RunFolder::check_in_place() {

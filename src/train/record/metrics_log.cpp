@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/report.h"
 #include "base/text/json.h"
+#include "base/while_memory_lasts.h"
 #include "checkpoint/run_files.h"
 #include "io/file_reader.h"
 
@@ -134,11 +134,9 @@ MetricsLog::MetricsLog(const Dims& dims)
 
 MetricsLog::~MetricsLog() {
   if (num_lost_ == 0) return;
-  try {
+  while_memory_lasts([this] {
     report_to_stderr(fmt::format("axle: {}: {} lines were lost", file_.path().string(), num_lost_));
-  } catch (const std::bad_alloc&) {
-    // then nothing is told
-  }
+  });
 }
 
 void MetricsLog::write(const StepRecord& record) {

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 #include <vector>
 
 #include "base/host_memory.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/threads.h"
+#include "base/while_memory_lasts.h"
 
 namespace axle {
 namespace {
@@ -98,13 +98,7 @@ LongWait::LongWait(Progress& progress, std::string what, double expected_secs,
       what_(std::move(what)),
       expected_secs_(expected_secs),
       first_line_secs_(first_line_secs) {
-  try_start(watcher_, [this] {
-    try {
-      watch();
-    } catch (const std::bad_alloc&) {
-      // as without a thread
-    }
-  });
+  try_start(watcher_, [this] { while_memory_lasts([this] { watch(); }); });
 }
 
 LongWait::~LongWait() {

@@ -139,8 +139,7 @@ TEST(Set, NoneRemovesAnEntryOfAMap) {
   set(cfg, "heads['b.c']", "none");
   EXPECT_EQ(cfg.heads.count("b.c"), 0u);
   EXPECT_EQ(cfg.heads.count("a"), 1u);
-  EXPECT_EQ(error_of(cfg, "heads['b.c']", "none"),
-            "model.heads['b.c']: no such key (keys: ['a'])");
+  EXPECT_EQ(error_of(cfg, "heads['b.c']", "none"), "model.heads['b.c']: no such key (keys: ['a'])");
   set_value(cfg, "heads", nlohmann::ordered_json{{"a", nullptr}, {"d", "Shift"}});
   EXPECT_EQ(cfg.heads.count("a"), 0u);
   EXPECT_EQ(cfg.heads.count("d"), 1u);

@@ -290,10 +290,8 @@ void TextSource::refuse(const std::string& reason, const std::string& name,
                         ? message
                         : fmt::format("{}; --set {}=skip leaves it out", message, policy_path_));
   skip(reason, name);
-  if (skipped_.messages.size() < kMaxMessages) {
-    skipped_.messages.push_back(
-        fmt::format("{}; skipped ({} = skip, {} so far)", message, policy_path_, skipped_.count));
-  }
+  if (skipped_.messages.size() < kMaxMessages)
+    skipped_.messages.push_back(fmt::format("{} ({} = skip)", message, policy_path_));
 }
 
 AXLE_REGISTER(TextSource)

@@ -132,7 +132,7 @@ HloValues TextBuilder::op(std::string_view name, const HloValues& operands,
 }
 
 void TextBuilder::write_region(const HloRegion& region, std::string_view terminator) {
-  const auto outer_splats = std::exchange(splats_, {});
+  auto outer_splats = std::exchange(splats_, {});
   out_ += "{\n";
   out_.append(static_cast<size_t>(2 * depth_), ' ') += "^bb0(";
   HloValues parameters;
@@ -147,7 +147,7 @@ void TextBuilder::write_region(const HloRegion& region, std::string_view termina
   op(terminator, results, {}, {}, {});
   --depth_;
   out_.append(static_cast<size_t>(2 * depth_), ' ') += "}";
-  splats_ = outer_splats;
+  splats_ = std::move(outer_splats);
 }
 
 HloValue TextBuilder::splat(const Type& type, Scalar value) {
@@ -319,7 +319,7 @@ HloValues TextBuilder::manual_computation(const HloValues& operands,
                  "sdy.manual_computation({}) in_shardings={} out_shardings={} manual_axes={{{}}} (",
                  join_names(operands), shardings(in_specs, operand_types),
                  shardings(out_specs, results), fmt::join(axes, ", "));
-  const auto outer_splats = std::exchange(splats_, {});
+  auto outer_splats = std::exchange(splats_, {});
   HloValues parameters;
   for (const Type& type : parts) {
     parameters.push_back({fresh_name(), type});
@@ -336,7 +336,7 @@ HloValues TextBuilder::manual_computation(const HloValues& operands,
   fmt::format_to(std::back_inserter(out_), "sdy.return {} : {}\n", join_names(returned),
                  join_types(returned));
   --depth_;
-  splats_ = outer_splats;
+  splats_ = std::move(outer_splats);
   out_.append(static_cast<size_t>(2 * depth_), ' ');
   fmt::format_to(std::back_inserter(out_), "}} : ({}) -> ({})", join_types(operands),
                  join_types(results));

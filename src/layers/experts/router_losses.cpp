@@ -15,6 +15,13 @@
 #include "ops/reductions/softmax.h"
 
 namespace axle {
+namespace {
+
+// Sigmoids of logits below -104 are zero in f32. If all are, so are their shares, not 0 / 0.
+// Source: the published code of DeepSeek-V3.
+constexpr double kLeastSum = 1e-20;
+
+}  // namespace
 
 Tensor router_z_loss(const Tensor& logits_BTE) {
   return mean_of_tokens(square(logsumexp(logits_BTE, -1, /*keep_dims=*/true)));
@@ -48,7 +55,7 @@ Tensor expert_correlation(const Tensor& weight_DE) {
 }
 
 Tensor shares_of(const Tensor& scores) {
-  return scores / reduce_sum(scores, {scores.rank() - 1}, /*keep_dims=*/true);
+  return scores / (reduce_sum(scores, {scores.rank() - 1}, /*keep_dims=*/true) + kLeastSum);
 }
 
 AXLE_REGISTER(RouterLosses)

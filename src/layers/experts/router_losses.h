@@ -42,7 +42,8 @@ Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, in
 /// Shapes: weight_DE -> f32[]. Source: AXLearn, common/mixture_of_experts.py (corr_loss_weight).
 Tensor expert_correlation(const Tensor& weight_DE);
 
-/// Returns scores / sum(scores): the share of each expert. Shapes: f32[.., E] -> f32[.., E].
+/// Returns scores / sum(scores): the share of each expert. Shares of scores that are all zero are
+/// zero. Shapes: f32[.., E] -> f32[.., E].
 Tensor shares_of(const Tensor& scores);
 
 }  // namespace axle

@@ -5,6 +5,8 @@
 #include "layers/experts/switch_router.h"
 #include "layers/experts/top2_router.h"
 #include "layers/experts/top_k_router.h"
+#include "ops/elementwise/activations.h"
+#include "testing/op_test.h"
 #include "testing/test_layer.h"
 
 namespace axle {
@@ -257,6 +259,18 @@ TEST(RouterLosses, EqualLoadsAndScoresGiveOne) {
                                  HostTensor({1, 2, 2}, {0, 1, 0, 1})});
   EXPECT_NEAR(out[0].at(0), 1, 1e-6);
   EXPECT_NEAR(out[1].at(0), 1, 1e-6) << "equal scores alone give one as well";
+}
+
+// Sigmoids of logits far below zero are all zero: a token far off, or what padding holds.
+TEST(RouterLosses, SharesOfScoresThatAreAllZeroAreZero) {
+  const auto shares = [](const Values& x) { return Values{shares_of(sigmoid(x[0]))}; };
+  const HostTensor logits({2, 3}, {-1e4, -1e4, -1e4, 0.0, 0.0, -1e4});
+  EXPECT_THAT(testing::elements(eval(shares, {logits})[0]),
+              ::testing::ElementsAre(0, 0, 0, 0.5, 0.5, 0));
+  const auto gradient =
+      testing::gradient_function(shares, {HostTensor({2, 3}, {1, 2, 3, 1, 2, 3})});
+  EXPECT_THAT(testing::elements(eval(gradient, {logits})[0]),
+              ::testing::ElementsAre(0, 0, 0, -0.125, 0.125, 0));
 }
 
 TEST(RouterLosses, HaveGradients) {

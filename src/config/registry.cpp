@@ -1,9 +1,11 @@
 #include "config/registry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <typeindex>
 
 #include "base/error.h"
@@ -131,12 +133,24 @@ AnyFunction find_function(const std::type_info& signature, std::string_view name
   return found ? *found : nullptr;
 }
 
+namespace {
+
+// Returns "a, b, c" of at most 24 names, then the number of the others.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 24;
+  if (names.size() <= kMost) return join(names, ", ");
+  return fmt::format("{} and {} more: axle config list",
+                     fmt::join(std::span(names).first(kMost), ", "), names.size() - kMost);
+}
+
+}  // namespace
+
 AnyFunction function_named(const std::type_info& signature, std::string_view name,
                            std::string_view what) {
   if (const AnyFunction found = find_function(signature, name)) return found;
   const std::vector<std::string> names = names_of(signature);
   throw ConfigError(fmt::format("no {} is called '{}'{} ({}s: {})", what, printable(name),
-                                suggest(name, names), what, join(names, ", ")));
+                                suggest(name, names), what, listed(names)));
 }
 
 const ConfigType* find_number_type(const std::type_info& role_or_signature) {
@@ -168,7 +182,7 @@ AnyConfig make_config(const RoleInfo& role, std::string_view name) {
 void fail_no_class(const RoleInfo& role, std::string_view name) {
   const std::vector<std::string> names = names_of(*role.type);
   throw ConfigError(fmt::format("no {} is called '{}'{} (classes: {}{})", role.name,
-                                printable(name), suggest(name, names), join(names, ", "),
+                                printable(name), suggest(name, names), listed(names),
                                 or_number(*role.type)));
 }
 
@@ -176,7 +190,7 @@ void fail_no_function(const std::type_info& signature, std::string_view name) {
   const std::vector<std::string> names = names_of(signature);
   throw ConfigError(fmt::format("no function of signature {} is called '{}'{} (functions: {}{})",
                                 short_type_name(signature), printable(name), suggest(name, names),
-                                join(names, ", "), or_number(signature)));
+                                listed(names), or_number(signature)));
 }
 
 std::vector<RoleListing> list_roles() {

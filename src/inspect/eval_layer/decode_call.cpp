@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -32,14 +34,25 @@ DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
                               method.inputs.empty() ? "" : method.inputs[0]));
 }
 
-// Returns the number of positions of the given caches: the first dim that grows with this number.
-// none: no cache has such a dim.
+// Returns the number of positions of the given caches: the largest for which the layer has caches of
+// these shapes. A cache names it in one of its dims, rounded up to whole pages. If no number gives
+// these shapes: the first dim that grows with it, for the error. none: no cache has such a dim.
 std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
                                  const Tree<HostTensor>& given) {
-  dims.max_len = 1;
-  const Tree<Type> one = cache_types(layer, dims);
-  dims.max_len = 2;
-  const Tree<Type> two = cache_types(layer, dims);
+  const auto types_for = [&](int64_t len) {
+    dims.max_len = len;
+    return cache_types(layer, dims);
+  };
+  std::set<int64_t, std::greater<>> sizes;
+  for (const auto& [path, value] : given) sizes.insert(value.shape().begin(), value.shape().end());
+  for (const int64_t size : sizes) {
+    const Tree<Type> types = size > 0 ? types_for(size) : Tree<Type>{};
+    const bool fits = std::ranges::equal(types, given, [](const auto& wanted, const auto& cache) {
+      return wanted.first == cache.first && wanted.second.dims == cache.second.shape();
+    });
+    if (fits) return size;
+  }
+  const Tree<Type> one = types_for(1), two = types_for(2);
   for (const auto& [path, type] : one) {
     const auto it = given.find(path);
     if (it == given.end() || it->second.shape().size() != type.dims.size()) continue;
@@ -138,7 +151,10 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
     throw DataError(fmt::format(
         "in/{}: expected the position of each new token in its row, got none", positions));
   }
-  if (len && in.contains(positions)) check_positions(positions, in.at(positions), *len);
+  ++dims.max_len;
+  // A cache of the latest positions alone has room for any number.
+  const bool is_limit = len && cache_types(layer, dims) != types;
+  if (is_limit && in.contains(positions)) check_positions(positions, in.at(positions), *len);
   return given;
 }
 

@@ -59,10 +59,11 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
       query_norm_(child("query_norm", cfg.query_norm, {.input_dim = sizes_.head_dim})),
       key_norm_(child("key_norm", cfg.key_norm, {.input_dim = sizes_.head_dim})),
       bias_(child("bias", cfg.bias, {.num_heads = sizes_.num_heads})),
-      core_(child("core", cfg.core, {.num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})),
-      kv_cache_(child("kv_cache", cfg.kv_cache,
-                      {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {
-  if (!qkv_->has_source()) kv_cache_->check_mask(mask_.get());
+      core_(child("core", cfg.core, {.num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})) {
+  if (qkv_->has_source()) return;
+  kv_cache_ = child("kv_cache", cfg.kv_cache,
+                    {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim});
+  (*kv_cache_)->check_mask(mask_.get());
 }
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
@@ -79,7 +80,7 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   } else {
     if (decoding()) keys.positions_BS = live_positions(placed);
     keys.segments_BS = placed.segment_ids;
-    keys = kv_cache_(keys);
+    keys = (*kv_cache_)(keys);
   }
   Visibility visibility = Visibility::of(x_BTD.dim(1), keys, placed, decoding());
   visibility.mask = mask_.get();

@@ -58,7 +58,7 @@ class Attention final : public Mixer {
     std::optional<Child<LogitBias>> bias = {};
     /// Computes the result of each head from queries, keys and values.
     Child<AttentionCore> core = SoftmaxAttention::Config{};
-    /// Keeps keys and values while decoding.
+    /// Keeps keys and values while decoding; unused if they come from a source of other tokens.
     Child<KVCache> kv_cache = DenseKVCache::Config{};
     AXLE_CONFIG(Attention, num_heads, num_kv_heads, head_dim, qkv, output, query_norm, key_norm,
                 mask, bias, core, kv_cache)
@@ -78,7 +78,7 @@ class Attention final : public Mixer {
   std::optional<Handle<Norm>> query_norm_, key_norm_;
   std::optional<Handle<LogitBias>> bias_;
   Handle<AttentionCore> core_;
-  Handle<KVCache> kv_cache_;
+  std::optional<Handle<KVCache>> kv_cache_;  // none: the keys come from a source
 };
 
 }  // namespace axle

@@ -1,7 +1,6 @@
 #include "data/text_source.h"
 
 #include <fmt/format.h>
-#include <glob.h>
 
 #include <algorithm>
 #include <limits>
@@ -17,6 +16,7 @@
 #include "config/register.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/matching_paths.h"
 #include "io/user_path.h"
 
 namespace axle {
@@ -79,19 +79,16 @@ std::optional<size_t> first_bad_byte(std::string_view text) {
   return bad == text.npos ? std::nullopt : std::optional(bad);
 }
 
-bool is_pattern(std::string_view path) { return path.find_first_of("*?[") != path.npos; }
-
 // Returns the paths of what is there: the path itself, or those that it matches as a pattern.
 std::vector<std::string> paths_named(const std::string& path) {
   const std::filesystem::path there = path_of_text(path);
   if (path_exists(there)) return {there.string()};
-  std::vector<std::string> out;
-  if (!is_pattern(path)) return out;
-  glob_t found = {};
-  if (::glob(there.c_str(), GLOB_ERR, nullptr, &found) == 0)
-    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  return out;
+  if (!is_path_pattern(path)) return {};
+  try {
+    return matching_paths(there.string());
+  } catch (const StorageError& error) {
+    throw DataError(fmt::format("{}: {}", path, error.what()));
+  }
 }
 
 // Ignores files that cannot be read: reading them later reports the error.
@@ -123,7 +120,7 @@ std::vector<std::string> named_texts(const std::string& path, std::string_view f
 std::string no_texts_at(const std::string& path) {
   if (!paths_named(path).empty()) return {};
   std::string what = nothing_at(path_of_text(path));
-  return what == kNothingThere && is_pattern(path) ? "a pattern that matches no file" : what;
+  return what == kNothingThere && is_path_pattern(path) ? "a pattern that matches no file" : what;
 }
 
 TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)

@@ -175,6 +175,8 @@ TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
   EXPECT_THAT(read("?.txt", {"[c]/*"}), ElementsAre("a.txt", "b.txt", "c/y.txt", "c/z.txt"));
   EXPECT_THAT(read("[x].txt"), ElementsAre("[x].txt")) << "a file of this very name";
   EXPECT_THAT(read("b.txt", {"*.txt"}), ElementsAre("b.txt", "[x].txt", "a.txt")) << "b.txt once";
+  EXPECT_THAT(read("**/*.txt"), ElementsAre("[x].txt", "a.txt", "b.txt", "c/y.txt", "c/z.txt"));
+  EXPECT_THAT(read("**/c/**/z.*"), ElementsAre("c/z.txt"));
   EXPECT_THAT(error_of<DataError>([&] { read("*.text"); }), HasSubstr("*.text: expected a text"));
   EXPECT_THAT(error_of<DataError>([&] { read("a.txt", {"none.txt"}); }),
               HasSubstr("none.txt: expected a text file or a folder of them, got nothing there; "
@@ -188,10 +190,14 @@ TEST_F(TextSourceTest, APathThatIsNoUtf8HasAText) {
   EXPECT_THAT(text, ::testing::EndsWith("/a\\xff\\x5c\xc3\xa9.txt"));
   EXPECT_EQ(path_of_text(text), dir_ / name);
   EXPECT_THAT(texts(*build_source({.path = text})), ElementsAre("text"));
-  // A name that looks like such a text is itself, if there is such a file.
-  EXPECT_EQ(text_of_path("a\\xff"), "a\\xff");
+  // A name that looks like such a text has a text of its own.
+  EXPECT_EQ(text_of_path("a\\xff"), "a\\x5cxff");
+  EXPECT_EQ(path_of_text("a\\x5cxff"), "a\\xff");
+  // It also stands for itself, if there is no other file that it could be.
   replace_file(dir_ / "a\\xff", "text");
   EXPECT_EQ(path_of_text(dir_ / "a\\xff"), dir_ / "a\\xff");
+  replace_file(dir_ / "a\xff", "other");
+  EXPECT_EQ(path_of_text(dir_ / "a\\xff"), dir_ / "a\xff");
   EXPECT_EQ(path_of_text(dir_ / "b\\x41\\xf"), dir_ / "b\\x41\\xf");
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <memory>
@@ -18,6 +19,20 @@
 
 namespace axle {
 namespace fs = std::filesystem;
+
+std::string path_problem(const std::string& path) {
+  if (path.empty()) return "expected a path, got an empty text";
+  const size_t end = path.find(":/");  // of some libraries "s3://bucket" comes as "s3:/bucket"
+  const auto is_of_scheme = [](unsigned char c) {
+    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
+  };
+  if (end == path.npos || end < 2 || !std::isalpha(static_cast<unsigned char>(path[0])) ||
+      !std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), is_of_scheme))
+    return {};
+  return fmt::format(
+      "expected a path of this machine, got '{}'; {}:// is not supported, mount it or copy it here",
+      path, path.substr(0, end));
+}
 
 std::string read_stream(const fs::path& path, int64_t max_bytes) {
   struct stat info;
@@ -44,7 +59,10 @@ std::string read_stream(const fs::path& path, int64_t max_bytes) {
     pollfd wait = {.fd = fd, .events = POLLIN, .revents = 0};
     ::poll(&wait, 1, -1);
   }
-  if (bytes.empty()) check_regular(fd, path);
+  if (bytes.empty()) {
+    throw StorageError(fmt::format("{}: expected something to read, got {} that holds nothing",
+                                   path.string(), kind_name(info.st_mode)));
+  }
   return bytes;
 }
 
@@ -56,8 +74,27 @@ std::string nothing_at(const fs::path& path) {
                      std::generic_category().message(error));
 }
 
+namespace {
+
+// Returns the text with the bytes that its escapes stand for.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned byte = 0;
+    const char* const digits = text.data() + i + 2;
+    const bool is_escape = text.substr(i, 2) == "\\x" && i + 3 < text.size() &&
+                           std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2 &&
+                           (byte >= 0x80 || byte == '\\');
+    out += is_escape ? static_cast<char>(byte) : text[i];
+    if (is_escape) i += 3;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string text_of_path(std::string_view path) {
-  if (!find_invalid_utf8(path)) return std::string(path);
+  if (!find_invalid_utf8(path) && unescaped(path) == path) return std::string(path);
   std::string out;
   while (!path.empty()) {
     const size_t bad = std::min(find_invalid_utf8(path).value_or(path.size()), path.size());
@@ -70,18 +107,8 @@ std::string text_of_path(std::string_view path) {
 }
 
 fs::path path_of_text(const std::string& text) {
-  if (text.find("\\x") == text.npos || path_exists(text)) return text;
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    const bool is_hex = text.compare(i, 2, "\\x") == 0 && i + 3 < text.size() &&
-                        std::from_chars(text.data() + i + 2, text.data() + i + 4, byte, 16).ptr ==
-                            text.data() + i + 4 &&
-                        (byte >= 0x80 || byte == '\\');
-    out += is_hex ? static_cast<char>(byte) : text[i];
-    if (is_hex) i += 3;
-  }
-  return out;
+  const std::string meant = unescaped(text);
+  return meant != text && !path_exists(meant) && path_exists(text) ? text : meant;
 }
 
 }  // namespace axle

@@ -90,8 +90,12 @@ TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
       CapacityDispatch::Config dispatch = few_places();
       dispatch.outer_batch = outer;
       dispatch.num_groups = inner;
-      TestLayer<MoE> layer(experts(router, dispatch), kDims);
-      law_padding_of(layer, kDims, /*amount_matters_in_training=*/true);
+      for (const auto borders : {GroupBorders::kPlaces, GroupBorders::kTokens}) {
+        dispatch.train_borders = borders;
+        TestLayer<MoE> layer(experts(router, dispatch), kDims);
+        law_padding_of(layer, kDims,
+                       /*amount_matters_in_training=*/borders == GroupBorders::kPlaces);
+      }
     }
   }
 }

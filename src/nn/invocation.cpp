@@ -72,6 +72,13 @@ const Tensor& Invocation::parameter(const std::string& path) const {
   return it->second;
 }
 
+const Tensor& Invocation::stored_state(const std::string& path) const {
+  const auto it = options_.state.find(path);
+  if (it == options_.state.end())
+    throw ConfigError(fmt::format("{}: state is missing in this call", path));
+  return it->second;
+}
+
 random::Key Invocation::key() { return key_of(frames_.size() - 1); }
 
 random::Key Invocation::key_of(size_t i) {

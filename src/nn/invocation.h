@@ -95,6 +95,8 @@ class Invocation {
   const InvocationOptions& options() const { return options_; }
   /// Throws ConfigError if the caller gave no such parameter.
   const Tensor& parameter(const std::string& path) const;
+  /// Returns the state that the call began with. Throws ConfigError if the caller gave none.
+  const Tensor& stored_state(const std::string& path) const;
   /// Returns the key of the current call: fold_in(key of the caller, hash of the layer's name). A
   /// repeated call of a layer folds in its index as well. Throws ConfigError if the invocation has
   /// no key.

@@ -212,10 +212,7 @@ Tensor Layer::state(std::string_view name) const {
   const std::string path = join_path(path_, name);
   if (const auto it = inv.collection().state.find(path); it != inv.collection().state.end())
     return it->second;
-  const auto it = inv.options().state.find(path);
-  if (it == inv.options().state.end())
-    throw ConfigError(fmt::format("{}: state is missing in this call", path));
-  return it->second;
+  return inv.stored_state(path);
 }
 void Layer::set_state(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();

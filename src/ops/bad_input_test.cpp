@@ -46,6 +46,9 @@ TEST(BadInputOfOps, CountsAndSizesAreNotNegative) {
        [](auto& o) {
          split(o.x, {4, -1}, 1);
        }},
+      {"integer_pow: expected a power from -1099511627776 to 1099511627776, got "
+       "-9223372036854775808",
+       [](auto& o) { integer_pow(o.x, std::numeric_limits<int64_t>::min()); }},
       {"split_equally: expected a number of parts that divides 3, got -3",
        [](auto& o) { split_equally(o.x, -3, 1); }},
       {"tile: expected repeats of at least 0, got [-1, -1]",

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "io/file.h"
 #include "io/file_reader.h"
+#include "io/user_path.h"
 #include "lower/stablehlo.h"
 
 namespace axle {
@@ -87,8 +88,11 @@ fs::path parse_compile_cache(std::string_view name) {
 }
 
 fs::path default_compile_cache() {
-  if (const std::string named = environment_variable(kVariable); !named.empty())
+  if (const std::string named = environment_variable(kVariable); !named.empty()) {
+    if (const std::string problem = path_problem(named); !problem.empty())
+      throw ConfigError(fmt::format("{}: {}", kVariable, problem));
     return parse_compile_cache(named);
+  }
   const fs::path folder = user_cache_folder();
   return folder.empty() ? folder : folder / "programs";
 }

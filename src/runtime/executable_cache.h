@@ -25,7 +25,8 @@ std::string plugin_hash(const std::filesystem::path& plugin,
 std::string host_instruction_sets();
 
 /// Returns the default cache folder: AXLE_COMPILE_CACHE if it is set, else `programs` in
-/// user_cache_folder(). Empty: programs are not cached, as with AXLE_COMPILE_CACHE=none.
+/// user_cache_folder(). Empty: programs are not cached, as with AXLE_COMPILE_CACHE=none. Throws
+/// ConfigError if the variable names no path of this machine.
 std::filesystem::path default_compile_cache();
 /// Returns the cache folder that a user names; "none" gives an empty path, which disables the
 /// cache.

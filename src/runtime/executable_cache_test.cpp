@@ -221,6 +221,10 @@ TEST(DefaultCompileCache, IsTheUsersUnlessItIsNamed) {
   EXPECT_EQ(default_compile_cache(), "mine");
   named.set("none");
   EXPECT_EQ(default_compile_cache(), "");
+  named.set("s3://b/cache");
+  EXPECT_EQ(error_of([] { default_compile_cache(); }),
+            "AXLE_COMPILE_CACHE: expected a path of this machine, got 's3://b/cache'; s3:// is not "
+            "supported, mount it or copy it here");
 }
 
 TEST(CacheLimits, AreTheUsers) {

@@ -53,10 +53,21 @@ bool equal_attributes(const OpNode& a, const OpNode& b) {
   return a.attributes && b.attributes && a.attributes->text() == b.attributes->text();
 }
 
+size_t attributes_hash(const OpNode& op) {
+  return op.attributes ? xxh3_64(op.attributes->text()) : 0;
+}
+
+size_t inputs_hash(const OpNode& op, const Values& inputs) {
+  size_t h = std::hash<const void*>()(op.rules);
+  for (const Tensor& t : inputs) h = h * 31 + TensorHash()(t);
+  return inputs.empty() ? h ^ attributes_hash(op) : h;  // many constants are different
+}
+
 // Ops that compute the same.
 struct SameOp {
   const OpNode* op;
   Values inputs;  // in the new region
+  size_t hash;
   bool operator==(const SameOp& other) const {
     return op->rules == other.op->rules && op->phase == other.op->phase &&
            std::ranges::equal(inputs, other.inputs,
@@ -66,14 +77,12 @@ struct SameOp {
   }
 };
 struct SameOpHash {
-  size_t operator()(const SameOp& key) const {
-    size_t h = std::hash<const void*>()(key.op->rules);
-    for (const Tensor& t : key.inputs) h = h * 31 + TensorHash()(t);
-    // Two ops with the same inputs are seldom different, but many constants are.
-    if (key.inputs.empty() && key.op->attributes) h ^= xxh3_64(key.op->attributes->text());
-    return h;
-  }
+  size_t operator()(const SameOp& key) const { return key.hash; }
 };
+
+// Two ops with the same inputs are seldom different, and texts of attributes are slow to make. From
+// this number of them on (slices of one tensor), their texts are hashed as well.
+constexpr size_t kMostAlike = 8;
 
 // The text of a large constant is long, and two of them are seldom equal.
 constexpr int64_t kMaxMergedElements = 64;
@@ -117,8 +126,13 @@ class SimpleEmitter {
     if (const Tensor splat = folded(op, inputs)) return define(op, {merged(splat)});
     if (!can_merge(op))
       return define(op, emit_all(*op.rules, std::move(inputs), op.attributes, bodies(op)));
-    SameOp key{&op, std::move(inputs)};
-    const auto found = seen_.find(key);
+    const size_t hash = inputs_hash(op, inputs);
+    SameOp key{&op, std::move(inputs), hash};
+    auto found = seen_.find(key);
+    if (found == seen_.end() && num_alike_[hash]++ >= kMostAlike) {
+      key.hash ^= attributes_hash(op);
+      found = seen_.find(key);
+    }
     if (found != seen_.end()) return define(op, found->second);
     Values results = emit_all(*op.rules, key.inputs, op.attributes, op.regions);
     define(op, results);
@@ -137,11 +151,12 @@ class SimpleEmitter {
   // Returns an earlier splat that is equal to this one, if there is one.
   Tensor merged(const Tensor& splat) {
     const OpNode& op = *splat.node();
-    return seen_.try_emplace({&op, {}}, Values{splat}).first->second[0];
+    return seen_.try_emplace({&op, {}, inputs_hash(op, {})}, Values{splat}).first->second[0];
   }
 
   Copies copies_;
   std::unordered_map<SameOp, Values, SameOpHash> seen_;
+  std::unordered_map<size_t, size_t> num_alike_;  // by the hash of rules and inputs
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/arguments/path_options.h"
+#include "io/user_path.h"
 
 namespace axle::cli {
 

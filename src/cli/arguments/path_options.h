@@ -14,11 +14,7 @@ namespace axle::cli {
 /// arguments with such a name.
 bool is_path(const CLI::Option& option);
 
-/// Returns what is wrong with a path; else "". An empty text is what a shell makes of an unset
-/// variable; "s3://bucket/run" would name a folder called "s3:".
-std::string path_problem(const std::string& path);
-
-/// Makes every path option refuse such paths.
+/// Makes every path option refuse paths that have a path_problem.
 void refuse_bad_paths(CLI::App& app);
 
 }  // namespace axle::cli

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/arguments/parse_test.h"
+#include "io/user_path.h"
 
 namespace axle::cli {
 namespace {
@@ -36,8 +37,8 @@ TEST(PathOptions, RefuseAnEmptyPath) {
 }
 
 TEST(PathOptions, RefuseWhatIsOnOtherMachines) {
-  for (const char* path : {"s3://b/run", "gs://bucket", "https://x.org/a.txt", "file:///a/b",
-                           "hdfs://n:8020/a", "S3://b", "a+b://c"})
+  for (const char* path : {"s3://b/run", "s3:/b/run", "gs://bucket", "https://x.org/a.txt",
+                           "file:///a/b", "hdfs://n:8020/a", "S3://b", "a+b://c"})
     EXPECT_THAT(path_problem(path), ::testing::HasSubstr(path)) << path;
   EXPECT_EQ(path_problem("s3://b/run"),
             "expected a path of this machine, got 's3://b/run'; s3:// is not supported, mount it "

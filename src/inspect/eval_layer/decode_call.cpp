@@ -34,8 +34,8 @@ DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
                               method.inputs.empty() ? "" : method.inputs[0]));
 }
 
-// Returns the number of positions of the given caches: the largest for which the layer has caches of
-// these shapes. A cache names it in one of its dims, rounded up to whole pages. If no number gives
+// Returns the number of positions of the given caches: the largest with which the layer has such
+// caches. One of their dims names it, rounded up to whole pages. If no number gives
 // these shapes: the first dim that grows with it, for the error. none: no cache has such a dim.
 std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
                                  const Tree<HostTensor>& given) {

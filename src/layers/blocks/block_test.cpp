@@ -176,6 +176,9 @@ TEST(Stacked, TakesOneConfigForEachLayer) {
       build_for_test<Stacked>({.num_layers = 3, .layers = {PreNorm::Config{.body = kSmall}}},
                               {.model_dim = 4}),
       "stacked.layers: must have num_layers entries or none, got 1 and num_layers = 3");
+  EXPECT_ERROR(build_for_test<Repeat>({.num_layers = 9999, .unroll = 5000, .layer = small_layer()},
+                                      {.model_dim = 4}),
+               "repeat.unroll: at most 4096 blocks can be unrolled, got 5000");
   EXPECT_ERROR(build_for_test<Stacked>({.num_layers = 3, .layer = {}}, {.model_dim = 4}),
                "stacked.layer: expected a block, got none; set it or layers");
 }

@@ -1,7 +1,12 @@
 #include "layers/blocks/repeat.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "config/register.h"
 #include "layers/blocks/layer_loop.h"
+#include "layers/blocks/stacked.h"
 #include "nn/layer_stack.h"
 
 namespace axle {
@@ -10,6 +15,9 @@ Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
       num_layers_(cfg.num_layers),
       unroll_(cfg.unroll),
       layer_(child("layer", cfg.layer, dims)) {
+  if (std::min(num_layers_, unroll_) > kMaxUnrolled) {
+    fail("unroll", fmt::format("at most {} blocks can be unrolled, got {}", kMaxUnrolled, unroll_));
+  }
   if (const auto text = uncountable_text(param_specs())) fail("num_layers", *text + "; lower it");
 }
 

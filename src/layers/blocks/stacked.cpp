@@ -6,22 +6,15 @@
 
 namespace axle {
 
-namespace {
-
-// The largest number of unrolled blocks: larger programs would take hours to compile.
-constexpr int64_t kMaxLayers = 4096;
-
-}  // namespace
-
 Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Block(scope) {
   const int64_t n = cfg.num_layers;
   if (!cfg.layers.empty() && static_cast<int64_t>(cfg.layers.size()) != n) {
     fail("layers", fmt::format("must have num_layers entries or none, got {} and num_layers = {}",
                                cfg.layers.size(), n));
   }
-  if (n > kMaxLayers) {
+  if (n > kMaxUnrolled) {
     fail("num_layers",
-         fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMaxLayers, n));
+         fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMaxUnrolled, n));
   }
   if (cfg.layers.empty() && !cfg.layer)
     fail("layer", "expected a block, got none; set it or layers");

@@ -10,11 +10,14 @@
 
 namespace axle {
 
+/// The largest number of unrolled blocks: larger programs would take hours to compile.
+inline constexpr int64_t kMaxUnrolled = 4096;
+
 /// x -> layer<n-1>(.. layer1(layer0(x))). Shapes: x_BTD -> y_BTD, dtype of x.
 ///
 /// The children are named layer0, layer1, ... Throws ConfigError at construction if `layers` is not
 /// empty and its size differs from num_layers, if both `layer` and `layers` are empty, or if
-/// num_layers > 4096.
+/// num_layers > kMaxUnrolled.
 class Stacked final : public Block {
  public:
   struct Config {

@@ -75,7 +75,7 @@ Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
   const Shape split = options.decoding ? Shape{1, 1} : Shape{cfg_.outer_batch, cfg_.num_groups};
   const int64_t groups = split[0] * split[1], num_choices = routing.experts_BTK.dim(2);
   const TokenGroups tokens(x_BTD, groups, real_tokens(routing.experts_BTK),
-                           options.training ? GroupBorders::kPlaces : GroupBorders::kTokens);
+                           options.training ? cfg_.train_borders : GroupBorders::kTokens);
   const int64_t group_size = tokens.size();
   const int64_t size = capacity(group_size, num_choices);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "layers/experts/router.h"
+#include "layers/experts/token_groups.h"
 
 namespace axle {
 
@@ -42,6 +43,8 @@ class Dispatch {
   virtual ~Dispatch() = default;
   /// Returns the number of groups of tokens whose loads count apart.
   virtual int64_t num_groups() const { return 1; }
+  /// Returns what the borders between these groups count in training. In evaluation it is tokens.
+  virtual GroupBorders train_borders() const { return GroupBorders::kPlaces; }
   /// True if an expert may be too full to take a token.
   virtual bool may_drop() const { return false; }
   /// Throws ShapeError if the tokens do not form these groups.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "config/fields/ranged.h"
+#include "layers/experts/token_groups.h"
 #include "nn/layer.h"
 
 namespace axle {
@@ -36,7 +37,9 @@ struct RouterDims {
   Positive<int64_t> num_experts;
   /// The tokens of a batch form this many groups. Loads are balanced in each of them.
   Positive<int64_t> num_groups;
-  AXLE_CONFIG(RouterDims, model_dim, num_experts, num_groups)
+  /// What the borders between groups count in training.
+  GroupBorders train_borders = GroupBorders::kPlaces;
+  AXLE_CONFIG(RouterDims, model_dim, num_experts, num_groups, train_borders)
 };
 
 /// x_BTD -> the experts of each token and their weights. A token's choice depends on this token

@@ -4,8 +4,11 @@
 //   B batch   T positions   N groups   S places of a group   M = B * T = N * S
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
+#include "base/text/enum_text.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -13,7 +16,11 @@ namespace axle {
 /// What borders between groups count. kPlaces: each group has the same number of consecutive
 /// positions, so that no token moves. kTokens: each has the same number of tokens, give or take
 /// one, wherever padding is.
-enum class GroupBorders { kPlaces, kTokens };
+enum class GroupBorders : uint8_t { kPlaces, kTokens };
+constexpr auto texts_of(GroupBorders) {
+  return std::to_array<EnumText<GroupBorders>>(
+      {{GroupBorders::kPlaces, "places"}, {GroupBorders::kTokens, "tokens"}});
+}
 
 class TokenGroups {
  public:

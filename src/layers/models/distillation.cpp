@@ -17,7 +17,7 @@ Tensor call_frozen(const Model& model, const std::function<Tensor()>& fn) {
   const Invocation& outer = Invocation::current();
   const auto stored = [&](const Tree<ParamSpec>& specs) {
     Tree<Tensor> out;
-    for (const auto& [path, spec] : specs) out.emplace(path, outer.options().state.at(path));
+    for (const auto& [path, spec] : specs) out.emplace(path, outer.stored_state(path));
     return out;
   };
   const Invocation alone(outer.path(), stored(model.param_specs()),

@@ -4,6 +4,8 @@
 #include "layers/models/lm_head.h"
 #include "layers/models/multi_token_lm.h"
 #include "layers/models/whole_logits_test.h"
+#include "ops/create.h"
+#include "testing/error_of.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -127,6 +129,22 @@ TEST(Distillation, TheTeacherIsStateAndNothingElseSeesIt) {
   EXPECT_EQ(names(false), 4u);
   const auto result = layer.call(batch(), {.training = true});
   EXPECT_TRUE(result.state.empty()) << "training does not change the teacher";
+}
+
+TEST(Distillation, WithoutATeacherNamesWhatIsMissing) {
+  auto layer = build_for_test<Distillation>(distilled(ForwardKL{}), {});
+  const auto call = [&](const Values& x) {
+    Tree<Tensor> params;
+    for (const auto& [path, value] : layer.parameters()) params.emplace(path, constant(value));
+    const Invocation untaught("distillation", std::move(params), {.training = true});
+    const Tree<Tensor> batch = {{"input_ids", x[0]}, {"target_labels", x[1]}};
+    return Values{layer.layer()(batch).loss};
+  };
+  EXPECT_THAT(error_of([&] {
+                eval(call, {testing::token_ids(), kLabels});
+              }),
+              ::testing::AllOf(::testing::HasSubstr("distillation/teacher/"),
+                               ::testing::HasSubstr("state is missing in this call")));
 }
 
 TEST(Distillation, AStudentKeepsItsOwnLosses) {

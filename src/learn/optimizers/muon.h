@@ -34,13 +34,15 @@ constexpr auto texts_of(MuonScale) {
 /// "<metric>/others".
 class Muon final : public MatrixOptimizer {
  public:
+  /// Each is part of the program.
+  using Iterations = Ranged<int64_t, Bounds{.min = 1, .max = 100}>;
   struct Config {
     /// Learning rate at each step.
     Schedule learning_rate = CosineWithWarmup{};
     /// Factor of the previous m in the next m.
     FractionBelowOne momentum = 0.95;
     /// Iterations that make a matrix nearly orthogonal: singular values come between 0.7 and 1.2.
-    Positive<int64_t> iterations = 5;
+    Iterations iterations = 5;
     /// Factor of the orthogonal matrices.
     MuonScale scale = MuonScale::kAdam;
     /// Fraction of a weight that one step subtracts, before all other factors.

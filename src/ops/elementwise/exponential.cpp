@@ -123,8 +123,14 @@ struct PowerAttributes : Attributes {
   std::string text() const override { return fmt::format("n = {}", n); }
 };
 
+// Beyond it powers are 0, 1 or infinite, and n - 1 of a gradient could overflow.
+constexpr int64_t kMaxPower = int64_t{1} << 40;
+
 std::vector<Type> infer_integer_pow(const OpNode& op) {
   const int64_t n = op.attrs<PowerAttributes>().n;
+  if (n < -kMaxPower || n > kMaxPower)
+    shape_error(op,
+                fmt::format("expected a power from {} to {}, got {}", -kMaxPower, kMaxPower, n));
   const std::vector<Type> out = same_type_numbers(op);
   if (n < 0 && !is_float(op.inputs[0].dtype()))
     shape_error(op, fmt::format("expected a power of at least 0 for integers, got {}", n));

@@ -352,8 +352,7 @@ Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
 
 Tensor tile(const Tensor& x, const Shape& repeats) {
   if (repeats.size() != x.shape().size()) {
-    shape_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)),
-                {x});
+    shape_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), repeats.size()), {x});
   }
   check_sizes("tile", "repeats", repeats, {x});
   // [a, b] -> [r, a, s, b] -> [r * a, s * b]

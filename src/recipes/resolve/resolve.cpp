@@ -112,7 +112,14 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
                .report = {.recipe = request.recipe, .machine = request.machine, .mesh_rule = {}}};
   const RecipeFile* tree = nullptr;
   for (const RecipeFile& file : request.files) {
-    if (request.recipe.empty() && !file.recipe.empty()) out.report.recipe = file.recipe;
+    std::string& named = out.report.recipe;
+    if (!named.empty() && !file.recipe.empty() && file.recipe != named) {
+      throw ConfigError(
+          fmt::format("{}: recipe: expected '{}', which is named already, got '{}'; "
+                      "name one of them",
+                      file.source, named, file.recipe));
+    }
+    if (named.empty()) named = file.recipe;
     if (!file.config) continue;
     if (tree) {
       throw ConfigError(fmt::format("{}: expected one whole config, got another one in {}",

@@ -46,12 +46,27 @@ TEST(Resolve, OrderIsRuleThenFileThenEdits) {
 
 TEST(Resolve, LaterFilesComeAfterEarlierOnes) {
   const RecipeFile a = file_of("a.yaml", "recipe: quickstart\nset: {max_steps: 20, seed: 5}\n");
-  const RecipeFile b = file_of("b.yaml", "recipe: fuji-test-v1\nset: {max_steps: 21}\n");
+  const RecipeFile b = file_of("b.yaml", "recipe: quickstart\nset: {max_steps: 21}\n");
   const Resolved resolved =
       resolve_config({.recipe = "", .files = {a, b}, .edits = {}, .machine = "cpu-16"});
-  EXPECT_EQ(resolved.report.recipe, "fuji-test-v1");
+  EXPECT_EQ(resolved.report.recipe, "quickstart");
   EXPECT_EQ(resolved.config.max_steps.get(), 21);
   EXPECT_EQ(resolved.config.seed, 5);
+}
+
+TEST(Resolve, OneOfTwoRecipesIsNotDropped) {
+  const RecipeFile a = file_of("a.yaml", "recipe: quickstart\n");
+  const RecipeFile b = file_of("b.yaml", "recipe: fuji-test-v1\n");
+  const auto error = [](const std::string& recipe, const std::vector<RecipeFile>& files) {
+    return error_of([&] {
+      resolve_config({.recipe = recipe, .files = files, .edits = {}, .machine = "cpu-16"});
+    });
+  };
+  EXPECT_EQ(error("", {a, b}),
+            "b.yaml: recipe: expected 'quickstart', which is named already, got 'fuji-test-v1'; "
+            "name one of them");
+  EXPECT_THAT(error("fuji-test-v1", {a}), HasSubstr("a.yaml: recipe: expected 'fuji-test-v1'"));
+  EXPECT_EQ(error("quickstart", {a}), "no error");
 }
 
 TEST(Resolve, ReplaceByItselfIsTheIdentity) {

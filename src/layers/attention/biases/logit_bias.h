@@ -22,6 +22,8 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   using LayerRole::LayerRole;
   /// Biases look at the positions that they are given.
   bool can_decode() const override { return true; }
+  /// False if the bias must be computed for all places at once.
+  virtual bool is_computed_by_blocks() const { return true; }
 };
 
 extern template class LayerRole<LogitBias, LogitBias::Signature>;

@@ -21,6 +21,9 @@ class SharedBias final : public LogitBias {
   SharedBias(const Config& cfg, const Dims& dims, const Scope& scope)
       : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
 
+  /// The whole bias is shared.
+  bool is_computed_by_blocks() const override { return false; }
+
  protected:
   Tensor forward(const TokenPlaces& places) override;
 
@@ -41,6 +44,9 @@ class BorrowedBias final : public LogitBias {
   };
   BorrowedBias(const Config& cfg, const Dims&, const Scope& scope)
       : LogitBias(scope), name_(cfg.name) {}
+
+  /// The whole bias is shared.
+  bool is_computed_by_blocks() const override { return false; }
 
  protected:
   Tensor forward(const TokenPlaces&) override { return published(name_); }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"
 
@@ -16,6 +18,11 @@ SumOfBiases::SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope
   }
   for (size_t i = 0; i < cfg.biases.size(); ++i)
     biases_.push_back(child(fmt::format("bias{}", i), cfg.biases[i], dims));
+}
+
+bool SumOfBiases::is_computed_by_blocks() const {
+  return std::ranges::all_of(biases_,
+                             [](const auto& bias) { return bias->is_computed_by_blocks(); });
 }
 
 Tensor SumOfBiases::forward(const TokenPlaces& places) {

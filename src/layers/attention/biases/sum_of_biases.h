@@ -14,6 +14,7 @@ class SumOfBiases final : public LogitBias {
     AXLE_CONFIG(SumOfBiases, biases)
   };
   SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool is_computed_by_blocks() const override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;

@@ -34,12 +34,13 @@ int64_t num_shared_heads(const Tensor& q_BTNH, const KeyValues& keys) {
 }  // namespace
 
 HeadGroups::HeadGroups(const Tensor& q_BTNH, const KeyValues& keys)
-    : num_heads_(q_BTNH.dim(2)),
-      num_shared_(num_shared_heads(q_BTNH, keys)),
-      grouped_(num_shared_ != num_heads_) {
+    : HeadGroups(q_BTNH, keys, num_shared_heads(q_BTNH, keys)) {}
+
+HeadGroups::HeadGroups(const Tensor& q_BTNH, const KeyValues& keys, int64_t num_shared)
+    : num_heads_(q_BTNH.dim(2)), num_shared_(num_shared), grouped_(num_shared_ != num_heads_) {
   q_ = grouped_ ? unflatten(q_BTNH, 2, {num_shared_, -1}) : q_BTNH;
   k_ = repeat_key_heads(keys.k_BSKH, num_shared_);
-  v_ = repeat_key_heads(keys.v_BSKH, num_shared_);
+  if (keys.v_BSKH) v_ = repeat_key_heads(keys.v_BSKH, num_shared_);
 }
 
 // Grouped scores have T before G, since dot_general returns the dims in this order.
@@ -60,6 +61,40 @@ Tensor HeadGroups::aligned(const Tensor& x, bool has_heads) const {
 Tensor HeadGroups::weighted(const Tensor& weights) const {
   const Tensor y = einsum(grouped_ ? "bktgs,bskv->btkgv" : "bnts,bsnv->btnv", weights, v_);
   return reshape(y, {y.dim(0), y.dim(1), num_heads_, y.dim(-1)});
+}
+
+Tensor HeadGroups::block_sums(const Tensor& weights) const {
+  return einsum(grouped_ ? "bktgs,bskv->bktgv" : "bnts,bsnv->bntv", weights, v_,
+                {.result_dtype = DType::kF32});
+}
+
+Tensor HeadGroups::weight_gradient(const Tensor& sums_gradient) const {
+  return einsum(grouped_ ? "bktgv,bskv->bktgs" : "bntv,bsnv->bnts", sums_gradient, v_,
+                {.result_dtype = DType::kF32});
+}
+
+Tensor HeadGroups::value_gradient(const Tensor& weights, const Tensor& sums_gradient) const {
+  return einsum(grouped_ ? "bktgs,bktgv->bskv" : "bnts,bntv->bsnv", weights, sums_gradient,
+                {.result_dtype = DType::kF32});
+}
+
+Tensor HeadGroups::as_sums(const Tensor& y_BTNV) const {
+  if (!grouped_) return swap_axes(y_BTNV, 1, 2);
+  return swap_axes(unflatten(y_BTNV, 2, {num_shared_, -1}), 1, 2);
+}
+
+Tensor HeadGroups::from_sums(const Tensor& sums) const {
+  const Tensor y = swap_axes(sums, 1, 2);
+  return grouped_ ? flatten(y, 2, 3) : y;
+}
+
+KeyValues HeadGroups::with_copies(const KeyValues& keys, int64_t num_heads) {
+  const int64_t num_kv_heads = keys.k_BSKH.dim(2);
+  const int64_t num_shared = num_kv_heads * num_head_copies(num_kv_heads, num_heads);
+  KeyValues out = keys;
+  out.k_BSKH = repeat_key_heads(keys.k_BSKH, num_shared);
+  out.v_BSKH = repeat_key_heads(keys.v_BSKH, num_shared);
+  return out;
 }
 
 }  // namespace axle

@@ -9,24 +9,42 @@
 
 namespace axle {
 
+/// Where a core computes by blocks of queries and keys, without a tensor of T x S elements.
+struct AttentionBlocks {
+  /// The least number of keys of a call that is computed by blocks; none: all calls are computed
+  /// at once.
+  std::optional<Positive<int64_t>> from = {};
+  /// Queries of a block.
+  Positive<int64_t> queries = 512;
+  /// Keys of a block.
+  Positive<int64_t> keys = 512;
+  AXLE_CONFIG(AttentionBlocks, from, queries, keys)
+};
+
 /// A core that computes weights from the logits cap(scale * (q k^T + position scores)) + bias, f32.
 ///
 /// Summary: "max_logit", the largest logit of a key that a query sees (scalar, f32).
 class ScoredCore : public AttentionCore {
  protected:
-  /// `cfg` has the fields scale, per_dim_scale, logit_cap and dropout.
+  /// `cfg` has the fields scale, per_dim_scale, logit_cap, dropout and blocks.
   template <class Config>
   ScoredCore(const Config& cfg, const Dims& dims, const Scope& scope)
       : AttentionCore(scope),
         scale_(cfg.scale ? double{*cfg.scale} : 1 / std::sqrt(static_cast<double>(dims.head_dim))),
         logit_cap_(cfg.logit_cap),
         per_dim_scale_(child("per_dim_scale", cfg.per_dim_scale, {.head_dim = dims.head_dim})),
-        dropout_(child("dropout", cfg.dropout, {})) {}
+        dropout_(child("dropout", cfg.dropout, {})),
+        blocks_(cfg.blocks) {}
 
   Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
   /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
   /// that the query does not see are hidden by kHiddenLogit.
   virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;
+  /// True if the weights are the softmax of the logits and of sink(); false if the weight of a key
+  /// depends on its logit alone.
+  virtual bool normalises() const { return true; }
+  /// Returns the logit of a key without a value that every query sees, f32[N]; none: there is none.
+  virtual std::optional<Tensor> sink() { return {}; }
   /// Returns the queries for the products with the keys; by default q itself.
   virtual Tensor content_queries(const Tensor& q_BTNH) { return q_BTNH; }
   /// Returns what the positions add to these products, f32 [N, T, S] or [B, N, T, S]; an empty
@@ -38,10 +56,16 @@ class ScoredCore : public AttentionCore {
   static constexpr double kHiddenLogit = -1e15;
 
  private:
+  Tensor logits(const Tensor& q_BTNH, const HeadGroups& heads, const Visibility& visibility);
+  HeadGroups head_groups(const Tensor& q_BTNH, const KeyValues& keys);
+  bool computes_blocks(int64_t num_keys, const Visibility& visibility) const;
+  Tensor by_blocks(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility);
+
   double scale_;
   std::optional<double> logit_cap_;
   std::optional<Handle<PerDimScale>> per_dim_scale_;
   std::optional<Handle<Dropout>> dropout_;
+  AttentionBlocks blocks_;
 };
 
 }  // namespace axle

@@ -23,13 +23,16 @@ class SigmoidAttention final : public ScoredCore {
     /// The logarithm of this number of positions is taken from the logits, so that the weights of a
     /// row sum to about 1 at the start; none: nothing is taken.
     std::optional<Positive<int64_t>> bias_len = {};
-    AXLE_CONFIG(SigmoidAttention, scale, per_dim_scale, logit_cap, dropout, bias_len)
+    /// Which calls are computed by blocks.
+    AttentionBlocks blocks = {};
+    AXLE_CONFIG(SigmoidAttention, scale, per_dim_scale, logit_cap, dropout, bias_len, blocks)
   };
   SigmoidAttention(const Config& cfg, const Dims& dims, const Scope& scope)
       : ScoredCore(cfg, dims, scope), bias_len_(cfg.bias_len) {}
 
  protected:
   Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
+  bool normalises() const override { return false; }
 
  private:
   std::optional<int64_t> bias_len_;

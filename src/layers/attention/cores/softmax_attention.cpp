@@ -21,12 +21,15 @@ SoftmaxAttention::SoftmaxAttention(const Config& cfg, const Dims& dims, const Sc
 
 Tensor SoftmaxAttention::weights(const Tensor& logits, const HeadGroups& heads, DType result) {
   if (!sink_) return softmax(logits, -1, result);
-  const Tensor sink_N11 = expand_dims(expand_dims(astype((*sink_)(), DType::kF32), -1), -1);
-  const Tensor sink = heads.aligned(sink_N11, true);
-  const Tensor largest = stop_gradient(maximum(reduce_max(logits, {-1}, true), sink));
+  const Tensor own = heads.aligned(expand_dims(expand_dims(*sink(), -1), -1), true);
+  const Tensor largest = stop_gradient(maximum(reduce_max(logits, {-1}, true), own));
   const Tensor unnormalised = exp(logits - largest);
-  const Tensor total = reduce_sum(unnormalised, {-1}, true) + exp(sink - largest);
+  const Tensor total = reduce_sum(unnormalised, {-1}, true) + exp(own - largest);
   return astype(unnormalised / total, result);
+}
+
+std::optional<Tensor> SoftmaxAttention::sink() {
+  return sink_ ? std::optional(astype((*sink_)(), DType::kF32)) : std::nullopt;
 }
 
 AXLE_REGISTER(SoftmaxAttention)

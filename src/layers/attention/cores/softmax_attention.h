@@ -25,12 +25,15 @@ class SoftmaxAttention final : public ScoredCore {
     std::optional<Child<Dropout>> dropout = {};
     /// True: each head has a learned sink.
     bool sink = false;
-    AXLE_CONFIG(SoftmaxAttention, scale, per_dim_scale, logit_cap, dropout, sink)
+    /// Which calls are computed by blocks.
+    AttentionBlocks blocks = {};
+    AXLE_CONFIG(SoftmaxAttention, scale, per_dim_scale, logit_cap, dropout, sink, blocks)
   };
   SoftmaxAttention(const Config& cfg, const Dims& dims, const Scope& scope);
 
  protected:
   Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
+  std::optional<Tensor> sink() override;
 
  private:
   std::optional<Param> sink_;

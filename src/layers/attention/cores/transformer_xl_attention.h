@@ -34,8 +34,10 @@ class TransformerXLAttention final : public ScoredCore {
     std::optional<Positive<int64_t>> position_dim = {};
     /// Base of the wavelengths of the embedding.
     Positive<double> theta = 1e4;
+    /// Which calls are computed by blocks.
+    AttentionBlocks blocks = {};
     AXLE_CONFIG(TransformerXLAttention, scale, per_dim_scale, logit_cap, dropout, position_dim,
-                theta)
+                theta, blocks)
   };
   TransformerXLAttention(const Config& cfg, const Dims& dims, const Scope& scope);
 

@@ -4,7 +4,9 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
+#include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
@@ -56,6 +58,40 @@ Tensor Visibility::sees_some(int64_t num_keys) const {
     return {};
   const Tensor seen = visible();
   return seen ? reduce_or(seen, {-1}, true) : seen;
+}
+
+Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_queries,
+                                const Tensor& key_begin, int64_t num_block_keys,
+                                int64_t num_keys) const {
+  const auto sliced = [](const Tensor& x, int64_t axis, const Tensor& begin, int64_t size) {
+    if (x.dim(axis) == 1) return x;
+    const int64_t missing = size - x.dim(axis) % size;
+    const Tensor whole = missing == size ? x : pad_in_dim(x, axis, 0, missing);
+    return dynamic_slice_in_dim(whole, begin, size, axis);
+  };
+  const auto of_queries = [&](const Tensor& x) {
+    return sliced(x, x.rank() - 2, query_begin, num_block_queries);
+  };
+  const auto of_keys = [&](const Tensor& x) {
+    return sliced(x, x.rank() - 1, key_begin, num_block_keys);
+  };
+  const auto attempt = [](const std::optional<Tensor>& x, const auto& slice) {
+    return x ? std::optional(slice(*x)) : std::nullopt;
+  };
+  const auto of_both = [&](const Tensor& x) { return of_keys(of_queries(x)); };
+  Visibility out = *this;
+  out.places = {.query_positions = of_queries(places.query_positions),
+                .key_positions = of_keys(places.key_positions),
+                .query_segments = attempt(places.query_segments, of_queries),
+                .key_segments = attempt(places.key_segments, of_keys),
+                .prefix_lengths = attempt(places.prefix_lengths, of_queries)};
+  out.given_visible = attempt(given_visible, of_both);
+  out.given_bias = attempt(given_bias, of_both);
+  if (num_keys % num_block_keys != 0) {
+    const Tensor is_key = iota({1, num_block_keys}, 1) + key_begin < static_cast<double>(num_keys);
+    out.given_visible = out.given_visible ? *out.given_visible & is_key : is_key;
+  }
+  return out;
 }
 
 Tensor Visibility::added() const {

@@ -9,6 +9,7 @@
 #include "config/axle_config.h"
 #include "config/fields/child.h"
 #include "ir/tensor.h"
+#include "layers/attention/masks/sight.h"
 #include "nn/method.h"
 
 namespace axle {
@@ -57,6 +58,9 @@ class AttentionMask {
   /// True if decoding some tokens per call gives the same as one call for all tokens. Attention
   /// with another mask refuses to decode, since the caches hold no later keys.
   virtual bool can_decode() const { return is_causal(); }
+  /// Returns what the queries of a block see, where places are in order: query and key number i
+  /// stand at position i. kSome is always right.
+  virtual Sight sight(const PlaceBlock&) const { return Sight::kSome; }
   /// Returns the masks that all must allow a key. Kernels handle those that they know and evaluate
   /// the others.
   virtual std::vector<const AttentionMask*> conjuncts() const { return {this}; }

@@ -14,6 +14,9 @@ class CausalMask final : public AttentionMask {
   CausalMask(const Config&, const Dims&, const Scope&) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return true; }
+  Sight sight(const PlaceBlock& block) const override {
+    return sight_at_distances(block, 0, block.largest_distance());
+  }
   bool sees_itself() const override { return true; }
 };
 

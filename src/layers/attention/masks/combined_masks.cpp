@@ -52,6 +52,11 @@ bool AllOf::sees_itself() const { return std::ranges::all_of(masks_, axle::sees_
 bool AllOf::can_decode() const {
   return is_causal() || std::ranges::all_of(masks_, axle::can_decode);
 }
+Sight AllOf::sight(const PlaceBlock& block) const {
+  Sight out = Sight::kAll;
+  for (const auto& mask : masks_) out = both(out, mask->sight(block));
+  return out;
+}
 std::vector<const AttentionMask*> AllOf::conjuncts() const {
   std::vector<const AttentionMask*> out;
   for (const auto& mask : masks_) {
@@ -69,6 +74,11 @@ Tensor AnyOf::operator()(const TokenPlaces& at) const {
 bool AnyOf::is_causal() const { return std::ranges::all_of(masks_, axle::is_causal); }
 bool AnyOf::sees_itself() const { return std::ranges::any_of(masks_, axle::sees_itself); }
 bool AnyOf::can_decode() const { return std::ranges::all_of(masks_, axle::can_decode); }
+Sight AnyOf::sight(const PlaceBlock& block) const {
+  Sight out = Sight::kNone;
+  for (const auto& mask : masks_) out = either(out, mask->sight(block));
+  return out;
+}
 
 AXLE_REGISTER(AllOf)
 AXLE_REGISTER(AnyOf)

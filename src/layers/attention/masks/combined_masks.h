@@ -21,6 +21,7 @@ class AllOf final : public AttentionMask {
   bool is_causal() const override;
   bool sees_itself() const override;
   bool can_decode() const override;
+  Sight sight(const PlaceBlock& block) const override;
   std::vector<const AttentionMask*> conjuncts() const override;
 
  private:
@@ -41,6 +42,7 @@ class AnyOf final : public AttentionMask {
   bool is_causal() const override;
   bool sees_itself() const override;
   bool can_decode() const override;
+  Sight sight(const PlaceBlock& block) const override;
 
  private:
   std::vector<std::unique_ptr<AttentionMask>> masks_;

@@ -49,6 +49,62 @@ std::string drawn(const Child<AttentionMask>& config) {
   return out;
 }
 
+// Returns what the queries [q, q + nq) see of the keys [k, k + nk), by the mask itself.
+Sight seen_in(const AttentionMask& mask, const PlaceBlock& block) {
+  const HostTensor sees = eval(
+      [&](const Values&) {
+        const TokenPlaces at{.query_positions = iota({8, 1}, 0), .key_positions = iota({1, 8}, 1)};
+        return Values{astype(broadcast_to(mask(at), {8, 8}), DType::kI32)};
+      },
+      {})[0];
+  bool some = false, all = true;
+  for (int64_t t = block.query_begin; t < block.query_end; ++t) {
+    for (int64_t s = block.key_begin; s < block.key_end; ++s) {
+      some |= sees.at(t * 8 + s) != 0;
+      all &= sees.at(t * 8 + s) != 0;
+    }
+  }
+  return all ? Sight::kAll : some ? Sight::kSome : Sight::kNone;
+}
+
+// The sight of every block of rows of eight is exact, but where masks are combined: there it may
+// know less, and never says what is not so.
+TEST(Masks, KnowWhatBlocksSee) {
+  const PositionMask::Config parity{.sees = {{"same_parity", &same_parity}}};
+  PositionMask::Config causal_parity = parity;
+  causal_parity.causal = true;
+  const SlidingWindowMask::Config window{.window = 2};
+  const TwoSidedWindowMask::Config two_sided{.before = 1, .after = 2};
+  const auto check = [](const Child<AttentionMask>& config, bool is_exact) {
+    const auto mask = built(config);
+    int64_t num_known = 0;
+    for (int64_t q = 0; q < 8; ++q) {
+      for (int64_t k = 0; k < 8; ++k) {
+        for (const auto& [nq, nk] : {std::pair(1, 1), {2, 2}, {1, 3}, {4, 2}, {8, 8}}) {
+          if (q + nq > 8 || k + nk > 8) continue;
+          const PlaceBlock block{q, q + nq, k, k + nk};
+          const Sight said = mask->sight(block), is = seen_in(*mask, block);
+          num_known += said != Sight::kSome ? 1 : 0;
+          EXPECT_TRUE(said == is || (!is_exact && said == Sight::kSome)) << q << k << nq << nk;
+        }
+      }
+    }
+    EXPECT_GT(num_known, 20);
+  };
+  check(CausalMask::Config{}, true);
+  check(window, true);
+  check(two_sided, true);
+  check(parity, true);
+  check(causal_parity, true);
+  check(AllOf::Config{.masks = {CausalMask::Config{}, two_sided, parity}}, false);
+  check(AnyOf::Config{.masks = {window, two_sided}}, false);
+  // What depends on the batch is not known, and what is slow to know is not asked for.
+  EXPECT_EQ(built(PrefixMask::Config{})->sight({0, 1, 5, 6}), Sight::kSome);
+  EXPECT_EQ(built(SegmentMask::Config{})->sight({0, 1, 5, 6}), Sight::kSome);
+  EXPECT_EQ(built(parity)->sight({0, 1, 1, 2, false}), Sight::kSome);
+  EXPECT_EQ(built(causal_parity)->sight({0, 1, 1, 2, false}), Sight::kNone);
+}
+
 TEST(Masks, ShowTheirKeys) {
   EXPECT_EQ(drawn(CausalMask::Config{}), "x.... xx... xxx.. xxxx. xxxxx");
   EXPECT_EQ(drawn(SlidingWindowMask::Config{.window = 1}), "x.... xx... .xx.. ..xx. ...xx");

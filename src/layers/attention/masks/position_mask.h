@@ -23,6 +23,8 @@ class PositionMask final : public AttentionMask {
       : sees_(*cfg.sees), causal_(cfg.causal) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return causal_; }
+  /// Evaluates the function for the positions of the block.
+  Sight sight(const PlaceBlock& block) const override;
 
  private:
   Fn<Tensor(const Tensor&, const Tensor&)> sees_;

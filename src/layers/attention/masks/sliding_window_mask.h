@@ -17,6 +17,9 @@ class SlidingWindowMask final : public AttentionMask {
   SlidingWindowMask(const Config& cfg, const Dims&, const Scope&) : window_(cfg.window) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return true; }
+  Sight sight(const PlaceBlock& block) const override {
+    return sight_at_distances(block, 0, window_);
+  }
   bool sees_itself() const override { return true; }
   int64_t window() const { return window_; }
 
@@ -39,6 +42,9 @@ class TwoSidedWindowMask final : public AttentionMask {
       : before_(cfg.before), after_(cfg.after) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return after_ == 0; }
+  Sight sight(const PlaceBlock& block) const override {
+    return sight_at_distances(block, -after_, before_);
+  }
   bool sees_itself() const override { return true; }
   int64_t before() const { return before_; }
   int64_t after() const { return after_; }

@@ -1,0 +1,181 @@
+// Attention by blocks computes what attention at once does: values, gradients, and the same for
+// every core, mask, bias and grouping of heads.
+#include "config/register.h"
+#include "config/set.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/biases/alibi.h"
+#include "layers/attention/biases/shared_bias.h"
+#include "layers/attention/biases/sum_of_biases.h"
+#include "layers/attention/biases/t5_bias.h"
+#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/attention/cores/transformer_xl_attention.h"
+#include "layers/attention/masks/combined_masks.h"
+#include "layers/attention/masks/position_mask.h"
+#include "layers/attention/masks/prefix_mask.h"
+#include "layers/attention/masks/segment_mask.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "testing/gradient_check.h"
+#include "testing/test_layer.h"
+#include "transform/body.h"
+#include "transform/simplify.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+using testing::normal_values;
+
+constexpr int64_t kRows = 2, kTokens = 11;
+constexpr Mixer::Dims kModel{.model_dim = 8};
+
+Tensor of_other_parity(const Tensor& query_positions, const Tensor& key_positions) {
+  const Tensor distance = query_positions - key_positions;
+  return not_equal(distance / 2 * 2, distance);
+}
+AXLE_REGISTER(of_other_parity, "of_other_parity")
+
+const PositionMask::Config kOtherParity{
+    .sees = Fn<Tensor(const Tensor&, const Tensor&)>{"of_other_parity", &of_other_parity}};
+
+// Expects the same values and gradients of all arguments, in f64.
+void expect_same(Attention::Config cfg, const std::string& blocks,
+                 const Tree<HostTensor>& context = {}) {
+  cfg.num_heads = 4;
+  cfg.qkv = SeparateQKV::Config{};
+  Tree<HostTensor> inputs = context;
+  inputs.emplace("x", normal_values({kRows, kTokens, 8}, 3));
+  const EvalOptions f64{.f64 = true};
+  std::vector<HostTensor> results[2];
+  for (const bool by_blocks : {false, true}) {
+    if (by_blocks) set(cfg, "core.blocks", blocks);
+    auto layer = build_for_test<Attention>(cfg, kModel);
+    Tree<HostTensor> parameters;
+    int seed = 1;
+    for (const auto& [path, value] : layer.parameters())
+      parameters.emplace(path, normal_values(value.shape(), seed++));
+    layer.set_all(parameters);
+    const testing::LayerFunction fn = layer.function(inputs);
+    results[by_blocks] = eval(fn, fn.arguments(), f64);
+    const HostTensor cotangent = normal_values({kRows, kTokens, 8}, 9);
+    for (HostTensor& g : eval(testing::gradient_function(fn, {cotangent}), fn.arguments(), f64))
+      results[by_blocks].push_back(std::move(g));
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    EXPECT_LT(testing::largest_difference(results[0][i], results[1][i]),
+              1e-10 * std::max(1.0, testing::largest_element(results[0][i])))
+        << "result " << i;
+  }
+}
+
+// Blocks that divide the 11 tokens, that do not, and one for all.
+const std::vector<std::string> kBlocks = {
+    "{from: 1, queries: 4, keys: 3}", "{from: 1, queries: 11, keys: 1}",
+    "{from: 11, queries: 1, keys: 11}", "{from: 1, queries: 512, keys: 512}"};
+
+std::vector<std::pair<std::string, Child<AttentionCore>>> cores() {
+  return {{"softmax", SoftmaxAttention::Config{}},
+          {"all_options",
+           SoftmaxAttention::Config{
+               .scale = 0.3, .per_dim_scale = PerDimScale::Config{}, .logit_cap = 2, .sink = true}},
+          {"sigmoid", SigmoidAttention::Config{.logit_cap = 3, .bias_len = 4}},
+          {"transformer_xl", TransformerXLAttention::Config{}}};
+}
+
+TEST(AttentionBlocks, EveryCoreIsTheSame) {
+  for (const auto& [name, core] : cores()) {
+    for (const int64_t num_kv_heads : {4, 2, 1}) {
+      for (const std::string& blocks : kBlocks) {
+        SCOPED_TRACE(name + std::to_string(num_kv_heads) + blocks);
+        Attention::Config cfg{.num_kv_heads = num_kv_heads, .core = core};
+        expect_same(cfg, blocks);
+      }
+    }
+  }
+}
+
+TEST(AttentionBlocks, EveryMaskIsTheSame) {
+  const HostTensor segments({2, 11},
+                            {1, 1, 1, 2, 2, 2, 2, 3, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2});
+  const Tree<HostTensor> packed{{"context/segment_ids", segments}},
+      prefixes{{"context/prefix_lengths", HostTensor({2}, {5, 0})}};
+  const SlidingWindowMask::Config window{.window = 3};
+  const std::vector<std::tuple<std::string, std::optional<Child<AttentionMask>>, Tree<HostTensor>>>
+      masks{{"none", std::nullopt, {}},
+            {"packed", CausalMask::Config{}, packed},
+            {"window", window, packed},
+            {"two_sided", TwoSidedWindowMask::Config{.before = 1, .after = 4}, {}},
+            {"segments", SegmentMask::Config{}, packed},
+            {"prefix", PrefixMask::Config{}, prefixes},
+            {"prefix_lm", AnyOf::Config{.masks = {PrefixMask::Config{}, CausalMask::Config{}}},
+             prefixes},
+            {"all_of", AllOf::Config{.masks = {window, kOtherParity}}, {}},
+            {"positions", kOtherParity, packed}};
+  for (const auto& [core_name, core] : cores()) {
+    for (const auto& [name, mask, context] : masks) {
+      SCOPED_TRACE(core_name + ", " + name);
+      Attention::Config cfg{.num_kv_heads = 2, .core = core};
+      cfg.mask = mask;
+      expect_same(cfg, kBlocks[0], context);
+    }
+  }
+}
+
+TEST(AttentionBlocks, EveryBiasIsTheSame) {
+  const T5Bias::Config t5{.num_buckets = 4, .max_distance = 6};
+  for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
+           ALiBi::Config{}, t5, SumOfBiases::Config{.biases = {ALiBi::Config{}, t5}},
+           SharedBias::Config{.inner = t5}}) {
+    for (const auto& [core_name, core] : cores()) {
+      SCOPED_TRACE(core_name);
+      Attention::Config cfg{.num_kv_heads = 2, .core = core};
+      cfg.bias = bias;
+      expect_same(cfg, kBlocks[0]);
+    }
+  }
+}
+
+// Returns the most elements of a value of the region or of a body in it.
+int64_t largest_value(const Region& region) {
+  int64_t out = 0;
+  for (const OpNode* op : region.ops()) {
+    for (const Type& type : op->outputs) out = std::max(out, type.num_elements());
+    for (const auto& body : op->regions) out = std::max(out, largest_value(*body));
+  }
+  return out;
+}
+
+// The gradient of attention of 64 tokens with blocks of 8.
+std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool by_blocks) {
+  Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .qkv = SeparateQKV::Config{}};
+  cfg.mask = mask;
+  cfg.bias = ALiBi::Config{};
+  if (by_blocks) set(cfg, "core.blocks", "{from: 1, queries: 8, keys: 8}");
+  auto layer = build_for_test<Attention>(cfg, kModel);
+  const testing::LayerFunction fn = layer.function({{"x", normal_values({1, 64, 8}, 3)}});
+  std::vector<Type> types;
+  for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
+  return simplify(*trace(testing::gradient_function(fn, {normal_values({1, 64, 8}, 9)}), types));
+}
+
+TEST(AttentionBlocks, NothingIsAsLargeAsAllScores) {
+  EXPECT_GE(largest_value(*traced_gradient(CausalMask::Config{}, false)), 64 * 64 * 4);
+  EXPECT_LT(largest_value(*traced_gradient(CausalMask::Config{}, true)), 64 * 64);
+}
+
+TEST(AttentionBlocks, HiddenBlocksAreNotComputed) {
+  const auto flops = [](int64_t before, int64_t after) {
+    return region_flops(
+        *traced_gradient(TwoSidedWindowMask::Config{.before = before, .after = after}, true));
+  };
+  // All 64 pairs, the 36 on and below the diagonal, and the 15 of a window of a block.
+  const double all = flops(99, 99), causal = flops(99, 0), window = flops(8, 0);
+  EXPECT_NEAR((all - causal) / (causal - window), (64.0 - 36) / (36 - 15), 1e-9);
+  EXPECT_LT(window, all / 2);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,257 @@
+#include "layers/attention/cores/blockwise.h"
+
+#include "base/concatenate.h"
+#include "nn/invocation.h"
+#include "ops/annotate.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/movement/broadcast.h"
+#include "ops/movement/dynamic_slice.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+#include "ops/reductions/reduce.h"
+#include "transform/control_flow/scan.h"
+#include "transform/custom_vjp.h"
+#include "transform/grad.h"
+
+namespace axle {
+namespace {
+
+Tensor padded(const Tensor& x, int64_t axis, int64_t block) {
+  const int64_t missing = block - x.dim(axis) % block;
+  return missing == block ? x : pad_in_dim(x, axis, 0, missing);
+}
+
+Tensor sums_over_keys(const Tensor& x) { return reduce_sum(x, {-1}, /*keep_dims=*/true); }
+
+// Sums have their queries in dim 2 (HeadGroups). Returns them by blocks, in a leading dim.
+Tensor in_blocks(const Tensor& sums, int64_t num_blocks) {
+  return move_axis(unflatten(sums, 2, {num_blocks, -1}), 2, 0);
+}
+Tensor joined(const Tensor& blocks) { return flatten(move_axis(blocks, 0, 2), 2, 3); }
+
+Tensor with_added(const Tensor& blocks, const Tensor& x, const Tensor& index) {
+  return dynamic_update_index_in_dim(blocks, dynamic_index_in_dim(blocks, index) + x, index);
+}
+
+// The numbers of the two blocks of each pair, i32[P].
+Values numbers_of(const BlockPlan& plan) {
+  const auto count = static_cast<int64_t>(plan.pairs.size());
+  HostTensor queries(Type{DType::kI32, {count}}), keys(Type{DType::kI32, {count}});
+  for (size_t p = 0; p < plan.pairs.size(); ++p) {
+    queries.values<int32_t>()[p] = plan.pairs[p].first;
+    keys.values<int32_t>()[p] = plan.pairs[p].second;
+  }
+  return {constant(queries), constant(keys)};
+}
+
+// The loops of the forward and the backward pass over the pairs of a plan.
+class Blockwise {
+ public:
+  Blockwise(const BlockScores& scores, BlockPlan plan, std::shared_ptr<const Region> block)
+      : plan_(std::move(plan)),
+        are_logits_(scores.are_logits),
+        has_sink_(scores.sink_N.has_value()),
+        block_(std::move(block)) {}
+
+  // Arguments: q, k and v in whole blocks, the logit of the sink if there is one, and what the
+  // scores captured. Outputs: y_BTNV and the largest score.
+  WithResiduals forward(const Values& arguments) const;
+  // Residuals: the arguments, y, and the logarithms of the sums of exponentials by block.
+  Values backward(const Values& residuals, const Values& cotangents) const;
+
+ private:
+  struct Pair {
+    Tensor i, j;  // i32 scalars: the numbers of the blocks
+    Tensor q, k;
+    HeadGroups heads;
+  };
+  Pair pair(const Values& arguments, const Values& numbers) const {
+    const Tensor &i = numbers[0], &j = numbers[1];
+    const Tensor at_i = i * static_cast<double>(plan_.query_size),
+                 at_j = j * static_cast<double>(plan_.key_size);
+    const Tensor q = dynamic_slice_in_dim(arguments[0], at_i, plan_.query_size, 1),
+                 k = dynamic_slice_in_dim(arguments[1], at_j, plan_.key_size, 1),
+                 v = dynamic_slice_in_dim(arguments[2], at_j, plan_.key_size, 1);
+    return {i, j, q, k, HeadGroups::of_copies(q, {.k_BSKH = k, .v_BSKH = v})};
+  }
+  // The scores as a function of what was captured, the queries and the keys.
+  Values score_arguments(const Values& arguments, const Pair& p) const {
+    Values out(arguments.begin() + (has_sink_ ? 4 : 3), arguments.end());
+    out.insert(out.end(), {p.q, p.k, p.i, p.j});
+    return out;
+  }
+  TensorFunction scores() const {
+    return [block = block_](const Values& x) { return inline_region(*block, x); };
+  }
+  ScanResult over_pairs(const std::function<Values(const Values& carry, const Pair&)>& body,
+                        const Values& arguments, const Values& init) const {
+    const auto step = [&](const Values& carry, const Values& numbers) {
+      return ScanResult{.carry = body(carry, pair(arguments, numbers)), .ys = {}};
+    };
+    return scan(step, init, numbers_of(plan_), static_cast<int64_t>(plan_.pairs.size()));
+  }
+  // The sink's logit for each query, with the dims of sums and 1 for V.
+  Tensor sink_of(const Values& arguments, const HeadGroups& heads) const {
+    return heads.aligned(expand_dims(expand_dims(astype(arguments[3], DType::kF32), -1), -1), true);
+  }
+
+  BlockPlan plan_;
+  bool are_logits_, has_sink_;
+  std::shared_ptr<const Region> block_;
+};
+
+WithResiduals Blockwise::forward(const Values& arguments) const {
+  const HeadGroups whole =
+      HeadGroups::of_copies(arguments[0], {.k_BSKH = arguments[1], .v_BSKH = arguments[2]});
+  const Tensor &q = arguments[0], &v = arguments[2];
+  const int64_t num_blocks = plan_.num_query_blocks;
+  const Tensor zero =
+      in_blocks(whole.as_sums(zeros({q.dim(0), q.dim(1), q.dim(2), v.dim(3)})), num_blocks);
+  const Tensor zero_1 = slice_in_dim(zero, -1, 0, 1);
+  Tensor largest = full_like(zero_1, kLeastLogit), total = zero_1;
+  if (has_sink_) {
+    largest = largest * 0 + sink_of(arguments, whole);
+    total = total + 1;
+  }
+  Values init{zero, full({}, kLeastLogit)};
+  if (are_logits_) init.insert(init.end(), {largest, total});
+  const auto body = [&](const Values& carry, const Pair& p) {
+    const Tensor s = scores()(score_arguments(arguments, p))[0];
+    const Tensor sums = dynamic_index_in_dim(carry[0], p.i);
+    const Tensor max_score = maximum(carry[1], reduce_max(s, all_axes(s)));
+    const auto updated = [&](size_t c, const Tensor& x) {
+      return dynamic_update_index_in_dim(carry[c], x, p.i);
+    };
+    if (!are_logits_)
+      return Values{updated(0, sums + p.heads.block_sums(astype(s, v.dtype()))), max_score};
+    const Tensor before = dynamic_index_in_dim(carry[2], p.i);
+    const Tensor now = maximum(before, reduce_max(s, {-1}, true));
+    const Tensor weights = exp(s - now), kept = exp(before - now);
+    return Values{updated(0, sums * kept + p.heads.block_sums(astype(weights, v.dtype()))),
+                  max_score, updated(2, now),
+                  updated(3, dynamic_index_in_dim(carry[3], p.i) * kept + sums_over_keys(weights))};
+  };
+  const Values last = over_pairs(body, arguments, init).carry;
+  Tensor sums = last[0];
+  WithResiduals out;
+  if (are_logits_) {
+    const Tensor sum = select(last[3] > 0, last[3], 1);
+    sums = sums / sum;
+    out.residuals.push_back(name(last[2] + log(sum), "attention_log_sum"));
+  }
+  const Tensor y = name(astype(whole.from_sums(joined(sums)), v.dtype()), "attention_blocks");
+  out.outputs = {y, last[1]};
+  out.residuals.insert(out.residuals.begin(), arguments.begin(), arguments.end());
+  out.residuals.push_back(y);
+  return out;
+}
+
+Values Blockwise::backward(const Values& residuals, const Values& cotangents) const {
+  const size_t num_arguments = residuals.size() - (are_logits_ ? 2 : 1);
+  const Values arguments(residuals.begin(), residuals.begin() + num_arguments);
+  const Tensor &v = arguments[2], &y = residuals.back(), &dy = cotangents[0];
+  const HeadGroups whole =
+      HeadGroups::of_copies(arguments[0], {.k_BSKH = arguments[1], .v_BSKH = v});
+  const int64_t num_blocks = plan_.num_query_blocks;
+  const Tensor gradients = in_blocks(whole.as_sums(dy), num_blocks);
+  // What all weights of a query lose, since they sum to one: the sum of its gradients by weight.
+  const Tensor product = astype(dy, DType::kF32) * astype(y, DType::kF32);
+  const Tensor lost = in_blocks(whole.as_sums(reduce_sum(product, {-1}, true)), num_blocks);
+
+  // The carry: gradients of q by block, of k and v by block, and of each captured float.
+  const auto zero_blocks = [](const Tensor& x, int64_t count) {
+    return move_axis(unflatten(zeros(x.shape()), 1, {count, -1}), 1, 0);
+  };
+  Values init{zero_blocks(arguments[0], num_blocks),
+              zero_blocks(arguments[1], plan_.num_key_blocks),
+              zero_blocks(v, plan_.num_key_blocks)};
+  const size_t first_captured = has_sink_ ? 4 : 3;
+  std::vector<size_t> trained;
+  for (size_t a = first_captured; a < num_arguments; ++a) {
+    if (!is_float(arguments[a].dtype())) continue;
+    trained.push_back(a - first_captured);
+    init.push_back(zeros(arguments[a].shape()));
+  }
+  const auto body = [&](const Values& carry, const Pair& p) {
+    const Linearized found = vjp(scores(), score_arguments(arguments, p));
+    const Tensor& s = found.outputs[0];
+    const Tensor of_sums = dynamic_index_in_dim(gradients, p.i);
+    Tensor of_weights = p.heads.weight_gradient(of_sums), weights = s, of_scores = of_weights;
+    if (are_logits_) {
+      weights = exp(s - dynamic_index_in_dim(residuals[num_arguments], p.i));
+      of_scores = weights * (of_weights - dynamic_index_in_dim(lost, p.i));
+    }
+    const Values of_arguments = found.pullback({of_scores});
+    const size_t num_captured = of_arguments.size() - 4;
+    const auto or_zeros = [](const Tensor& gradient, const Tensor& like) {
+      return gradient ? astype(gradient, DType::kF32) : zeros(like.shape());
+    };
+    Values out{
+        with_added(carry[0], or_zeros(of_arguments[num_captured], p.q), p.i),
+        with_added(carry[1], or_zeros(of_arguments[num_captured + 1], p.k), p.j),
+        with_added(carry[2], p.heads.value_gradient(astype(weights, v.dtype()), of_sums), p.j)};
+    for (size_t t = 0; t < trained.size(); ++t) {
+      const Tensor& gradient = of_arguments[trained[t]];
+      out.push_back(gradient ? carry[3 + t] + astype(gradient, DType::kF32) : carry[3 + t]);
+    }
+    return out;
+  };
+  const Values last = over_pairs(body, arguments, init).carry;
+  Values out(num_arguments);
+  for (size_t a = 0; a < 3; ++a)
+    out[a] = astype(flatten(move_axis(last[a], 0, 1), 1, 2), arguments[a].dtype());
+  if (has_sink_) {
+    const Tensor weight = exp(sink_of(arguments, whole) - residuals[num_arguments]);
+    const Tensor of_sink = whole.from_sums(joined(-weight * lost));
+    out[3] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[3].dtype());
+  }
+  for (size_t t = 0; t < trained.size(); ++t) {
+    const size_t a = first_captured + trained[t];
+    out[a] = astype(last[3 + t], arguments[a].dtype());
+  }
+  return out;
+}
+
+}  // namespace
+
+BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& plan,
+                                 const Tensor& q_BTNH, const KeyValues& keys,
+                                 const Visibility& visibility) {
+  const int64_t num_queries = q_BTNH.dim(1), num_keys = keys.k_BSKH.dim(1);
+  const KeyValues copied = HeadGroups::with_copies(keys, q_BTNH.dim(2));
+  const Tensor q = padded(q_BTNH, 1, plan.query_size), k = padded(copied.k_BSKH, 1, plan.key_size),
+               v = padded(copied.v_BSKH, 1, plan.key_size);
+  const auto block_type = [](const Tensor& x, int64_t size) {
+    Type type = x.type();
+    type.dims[1] = size;
+    return type;
+  };
+  const Type scalar{DType::kI32, {}};
+  const ClosedRegion block = trace_closed(
+      [&](const Values& x) {
+        const Visibility seen =
+            visibility.of_block(x[2] * static_cast<double>(plan.query_size), plan.query_size,
+                                x[3] * static_cast<double>(plan.key_size), plan.key_size, num_keys);
+        return Values{scores.of_block(x[0], x[1], seen)};
+      },
+      {block_type(q, plan.query_size), block_type(k, plan.key_size), scalar, scalar});
+  Values arguments{q, k, v};
+  if (scores.sink_N) arguments.push_back(*scores.sink_N);
+  arguments.insert(arguments.end(), block.captures.begin(), block.captures.end());
+  const auto loops = std::make_shared<const Blockwise>(scores, plan, block.region);
+  const Values results =
+      custom_vjp({.name = "attention_by_blocks",
+                  .forward = [loops](const Values& x) { return loops->forward(x); },
+                  .backward =
+                      [loops](const Values& saved, const Values& cotangents) {
+                        return loops->backward(saved, cotangents);
+                      }},
+                 arguments);
+  return {slice_in_dim(results[0], 1, 0, num_queries), stop_gradient(results[1])};
+}
+
+}  // namespace axle

@@ -1,0 +1,43 @@
+// Attention by blocks of queries and keys: no tensor of T x S elements, neither forward nor
+// backward.
+//
+// Source: Rabe and Staats 2021, arXiv 2112.05682; Dao et al. 2022, arXiv 2205.14135, algorithm 4 of
+//   its appendix for the gradients.
+#pragma once
+
+#include <functional>
+
+#include "layers/attention/cores/block_plan.h"
+#include "layers/attention/cores/head_groups.h"
+
+namespace axle {
+
+/// What a core computes for a block of queries and keys.
+struct BlockScores {
+  /// Returns f32 scores in the layout of HeadGroups: logits, whose hidden keys are far below
+  /// kLeastLogit, or the weights themselves. Called once, in a trace of its own. It may use outer
+  /// tensors, which get gradients.
+  std::function<Tensor(const Tensor& q_BTNH, const Tensor& k_BSKH, const Visibility&)> of_block;
+  /// True: the weights are the softmax of the scores. False: they are the scores.
+  bool are_logits = true;
+  /// The logit of a key without a value that every query sees, f32[N]; none: there is no such key.
+  std::optional<Tensor> sink_N = {};
+};
+
+/// The largest logit so far before there is one. Logits below it count as hidden.
+inline constexpr double kLeastLogit = -1e14;
+
+struct BlockwiseResult {
+  Tensor y_BTNH;
+  /// The largest score of all blocks, f32; no gradient goes through it.
+  Tensor max_score;
+};
+
+/// Returns the sum of the values by their weights, zeros for a query that sees no key. The backward
+/// pass computes the scores again; what it keeps is the result and, for logits, the logarithm of
+/// each query's sum of exponentials, f32[B, T, N].
+BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& plan,
+                                 const Tensor& q_BTNH, const KeyValues& keys,
+                                 const Visibility& visibility);
+
+}  // namespace axle

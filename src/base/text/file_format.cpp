@@ -13,7 +13,8 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kDecompress = "decompress it first";
+constexpr std::string_view kDecompress = "decompress it first",
+                           kReadsSentencePiece = "as tokenizers, Axle reads SentencePiece models";
 
 struct FormatRow {
   std::string_view begin;
@@ -47,10 +48,15 @@ constexpr FileFormat kEmpty = {"an empty file", "", true},
                      kHtml = {"an HTML page", "a download may have failed; fetch the file again",
                               true},
                      kXml = {"XML", "a download may have failed; fetch the file again", true},
-                     kRanks = {"a file of ranks, as of tiktoken and Llama 3",
-                               "as tokenizers, Axle reads SentencePiece models", true},
-                     kTokenizerJson = {"a tokenizer.json of Hugging Face",
-                                       "as tokenizers, Axle reads SentencePiece models", true},
+                     kRanks = {"a file of ranks, as of tiktoken and Llama 3", kReadsSentencePiece,
+                               true},
+                     kMerges = {"a list of BPE merges, as of GPT-2", kReadsSentencePiece, true},
+                     kVocabulary = {"a vocab.json of BPE, as of GPT-2", kReadsSentencePiece, true},
+                     kTokenizerJson = {"a tokenizer.json of Hugging Face", kReadsSentencePiece,
+                                       true},
+                     kTokenizerConfig = {"a tokenizer_config.json of Hugging Face",
+                                         kReadsSentencePiece, true},
+                     kModelConfig = {"a config.json of Hugging Face", "", true},
                      kIndexJson = {"an index of safetensors files", "name one of its files", true},
                      kSafetensors = {"a safetensors file", "", false},
                      kSentencePiece = {"a SentencePiece model", "", false};
@@ -84,6 +90,37 @@ bool is_ranks(std::string_view head) {
   return num_lines > 1;
 }
 
+// True for an object of JSON that numbers its entries from 0 on.
+bool is_vocabulary(std::string_view json) {
+  const auto take = [&](char c) {
+    json = trim(json);
+    const bool is_next = json.starts_with(c);
+    if (is_next) json.remove_prefix(1);
+    return is_next;
+  };
+  const auto take_string = [&] {
+    if (!take('"')) return false;
+    size_t end = 0;
+    while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+    json.remove_prefix(std::min(end + 1, json.size()));
+    return !json.empty();
+  };
+  if (!take('{')) return false;
+  for (const char number : {'0', '1', '2'}) {
+    if (!(take_string() && take(':') && take(number) && take(','))) return false;
+  }
+  return true;
+}
+
+// True for pairs of tokens, below the version of the list.
+bool is_merges(std::string_view text) {
+  if (!text.starts_with("#version: ")) return false;
+  const size_t end = text.find('\n');
+  if (end == text.npos) return false;
+  const std::string_view pair = text.substr(end + 1, text.find('\n', end + 1) - end - 1);
+  return std::ranges::count(pair, ' ') == 1 && pair.find(": ") == pair.npos;
+}
+
 bool is_safetensors(std::string_view head) {
   uint64_t length = 0;
   if (head.size() < sizeof(length) + 2) return false;
@@ -114,10 +151,14 @@ const FileFormat* recognized_format(std::string_view head) {
   if (is_html(text)) return &kHtml;
   if (text.starts_with("<?xml")) return &kXml;
   if (is_ranks(head)) return &kRanks;
+  if (is_merges(text)) return &kMerges;
+  if (!text.starts_with('{')) return nullptr;
   const auto has = [&](std::string_view key) { return text.find(key) != text.npos; };
-  if (text.starts_with('{') && has("\"added_tokens\"")) return &kTokenizerJson;
-  if (text.starts_with('{') && has("\"weight_map\"")) return &kIndexJson;
-  return nullptr;
+  if (has("\"added_tokens\"")) return &kTokenizerJson;
+  if (has("\"tokenizer_class\"") || has("\"added_tokens_decoder\"")) return &kTokenizerConfig;
+  if (has("\"architectures\"") || has("\"model_type\"")) return &kModelConfig;
+  if (has("\"weight_map\"")) return &kIndexJson;
+  return is_vocabulary(text) ? &kVocabulary : nullptr;
 }
 
 std::string to_text(const FileFormat& format) {

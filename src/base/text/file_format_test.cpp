@@ -34,6 +34,13 @@ TEST(FileFormat, IsToldByTheBeginning) {
             "a file of ranks, as of tiktoken and Llama 3");
   EXPECT_EQ(name_of("{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"added_tokens\": [\n"),
             "a tokenizer.json of Hugging Face");
+  EXPECT_EQ(name_of("{\"add_bos\": true, \"tokenizer_class\": \"LlamaTokenizer\"}"),
+            "a tokenizer_config.json of Hugging Face");
+  EXPECT_EQ(name_of("{\n  \"architectures\": [\"LlamaForCausalLM\"]\n}"),
+            "a config.json of Hugging Face");
+  EXPECT_EQ(name_of("{\"<s>\": 0, \"\\\"\": 1,\n\"</s>\": 2, \"the"),
+            "a vocab.json of BPE, as of GPT-2");
+  EXPECT_EQ(name_of("#version: 0.2\nt h\na n\n"), "a list of BPE merges, as of GPT-2");
   EXPECT_EQ(name_of("{\"metadata\": {\"total_size\": 1}, \"weight_map\": {\"a\": \"b\"}}"),
             "an index of safetensors files");
   EXPECT_EQ(name_of(with_length("{\"a\":{\"dtype\":\"F32\"}}")), "a safetensors file");
@@ -44,8 +51,10 @@ TEST(FileFormat, IsToldByTheBeginning) {
 TEST(FileFormat, OtherTextsAndBytesAreNone) {
   for (const std::string text :
        {"To be, or not to be\n", "recipe: quickstart\nset: {seed: 1}\n", "{a: 1}", "{\"a\": 1}",
-        "a 1\nb 2\n", "abcd 1\n", "four words here 4\nand here 5\n", "version 2\n", "\n\n\nfour\n",
-        "10 20\n30 40\n", "\xff\xff\xff\xff", "abc", "\n"}) {
+        "#version: 1\nrecipe: quickstart\n", "#version: 1",
+        "{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4}", "{\"a\": 1, \"b\": \"c\", \"d\": 2, \"e\": 3}",
+        "{\"a", "a 1\nb 2\n", "abcd 1\n", "four words here 4\nand here 5\n", "version 2\n",
+        "\n\n\nfour\n", "10 20\n30 40\n", "\xff\xff\xff\xff", "abc", "\n"}) {
     EXPECT_EQ(name_of(text), "") << text;
   }
 }

@@ -118,6 +118,11 @@ void check_normalizer(std::string_view message, const std::string& path) {
 
 void check_sentencepiece_model(std::string_view model, const std::string& path) {
   static_assert(std::endian::native == std::endian::little, "the table lies in memory as stored");
+  const std::string_view head = model.substr(0, 512);
+  const auto is_text = [](unsigned char c) {
+    return c >= ' ' || c == '\n' || c == '\t' || c == '\r';
+  };
+  if (!head.empty() && std::ranges::all_of(head, is_text)) fail(path, "text");
   int64_t num_pieces = 0;
   const std::string where = path + ": expected a SentencePiece model";
   ProtoReader reader(model, where);

@@ -51,6 +51,8 @@ Tensor strictly_before(const Tensor& query_positions, const Tensor& key_position
 }
 AXLE_REGISTER(strictly_before, "strictly_before")
 
+const AttentionBlocks kBlocks{.from = 1, .queries = 2, .keys = 2};
+
 std::vector<std::pair<std::string, Child<AttentionCore>>> all_cores() {
   return {{"softmax", SoftmaxAttention::Config{}},
           {"capped", SoftmaxAttention::Config{.logit_cap = 3}},
@@ -58,6 +60,10 @@ std::vector<std::pair<std::string, Child<AttentionCore>>> all_cores() {
           {"sigmoid", SigmoidAttention::Config{}},
           {"sigmoid_bias", SigmoidAttention::Config{.bias_len = 4}},
           {"transformer_xl", TransformerXLAttention::Config{}},
+          {"softmax_blocks", SoftmaxAttention::Config{.blocks = kBlocks}},
+          {"sink_blocks", SoftmaxAttention::Config{.sink = true, .blocks = kBlocks}},
+          {"sigmoid_blocks", SigmoidAttention::Config{.blocks = kBlocks}},
+          {"transformer_xl_blocks", TransformerXLAttention::Config{.blocks = kBlocks}},
           {"own", MeanOfValues::Config{}}};
 }
 

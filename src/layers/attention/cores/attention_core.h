@@ -34,6 +34,9 @@ class AttentionCore
   bool can_decode() const override { return true; }
 
  protected:
+  /// True if the core itself gives zeros to queries that see no key. Otherwise what each query sees
+  /// is computed once more, for all keys at once.
+  virtual bool zeroes_unseen(const KeyValues&, const Visibility&) const { return false; }
   friend LayerRole;
   void check_result(const Tensor& y_BTNH, const Tensor& q_BTNH, const KeyValues& keys,
                     const Visibility&) const {

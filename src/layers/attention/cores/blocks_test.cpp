@@ -155,7 +155,9 @@ std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool b
   cfg.bias = ALiBi::Config{};
   if (by_blocks) set(cfg, "core.blocks", "{from: 1, queries: 8, keys: 8}");
   auto layer = build_for_test<Attention>(cfg, kModel);
-  const testing::LayerFunction fn = layer.function({{"x", normal_values({1, 64, 8}, 3)}});
+  const testing::LayerFunction fn =
+      layer.function({{"x", normal_values({1, 64, 8}, 3)},
+                      {"context/segment_ids", HostTensor::ones({1, 64}, DType::kI32)}});
   std::vector<Type> types;
   for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
   return simplify(*trace(testing::gradient_function(fn, {normal_values({1, 64, 8}, 9)}), types));

@@ -37,6 +37,9 @@ class ScoredCore : public AttentionCore {
         blocks_(cfg.blocks) {}
 
   Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
+  bool zeroes_unseen(const KeyValues& keys, const Visibility& visibility) const final {
+    return computes_blocks(keys.k_BSKH.dim(1), visibility);
+  }
   /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
   /// that the query does not see are hidden by kHiddenLogit.
   virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;

@@ -87,10 +87,14 @@ def main():
             if text and rows.setdefault((owner, fields, field), text) != text and field:
                 sys.exit(f"{path}: expected one struct {owner} with the fields {fields}, got two that are documented differently")
     lines = [f"    {{{', '.join(map(quoted, (*key, text)))}}},\n" for key, text in sorted(rows.items())]
+    # C++ has no arrays without elements.
+    table = (
+        "const axle::ConfigDoc kDocs[] = {\n" + "".join(lines) + "};\n"
+        "[[maybe_unused]] const bool entered = axle::register_docs(kDocs);\n"
+    )
     code = (
         "// Written by cmake/config_docs.py.\n#include \"config/docs.h\"\n\nnamespace {\n\n"
-        "const axle::ConfigDoc kDocs[] = {\n" + "".join(lines) + "};\n"
-        "[[maybe_unused]] const bool entered = axle::register_docs(kDocs);\n\n}  // namespace\n"
+        + (table if lines else "") + "\n}  // namespace\n"
     )
     if not out.exists() or out.read_text(encoding="utf-8") != code:
         out.write_text(code, encoding="utf-8")

@@ -242,6 +242,13 @@ struct Step {
     def test_text_as_a_literal(self):
         self.assertEqual(config_docs.quoted('a "b" \\c'), '"a \\"b\\" \\\\c"')
 
+    def test_a_class_without_comments_makes_no_empty_array(self):
+        with tempfile.TemporaryDirectory() as folder:
+            header, out = pathlib.Path(folder) / "gate.h", pathlib.Path(folder) / "docs.cpp"
+            header.write_text("struct Gate {\n  struct Config { int size = 1; AXLE_CONFIG(Gate, size) };\n};\n", encoding="utf-8")
+            subprocess.run([sys.executable, config_docs.__file__, out, header], check=True)
+            self.assertNotIn("kDocs", out.read_text(encoding="utf-8"))
+
 
 class TestsInCMake(unittest.TestCase):
     def test_none_of_them_uses_the_users_caches(self):

@@ -1,14 +1,12 @@
 #include "layers/attention/cores/blockwise.h"
 
 #include "base/concatenate.h"
-#include "nn/invocation.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -19,11 +17,6 @@
 
 namespace axle {
 namespace {
-
-Tensor padded(const Tensor& x, int64_t axis, int64_t block) {
-  const int64_t missing = block - x.dim(axis) % block;
-  return missing == block ? x : pad_in_dim(x, axis, 0, missing);
-}
 
 Tensor sums_over_keys(const Tensor& x) { return reduce_sum(x, {-1}, /*keep_dims=*/true); }
 
@@ -78,9 +71,11 @@ class Blockwise {
                  v = dynamic_slice_in_dim(arguments[2], at_j, plan_.key_size, 1);
     return {i, j, q, k, HeadGroups::of_copies(q, {.k_BSKH = k, .v_BSKH = v})};
   }
+  // The number of the first argument that the scores captured.
+  size_t first_captured() const { return has_sink_ ? 4 : 3; }
   // The scores as a function of what was captured, the queries and the keys.
   Values score_arguments(const Values& arguments, const Pair& p) const {
-    Values out(arguments.begin() + (has_sink_ ? 4 : 3), arguments.end());
+    Values out(arguments.begin() + static_cast<std::ptrdiff_t>(first_captured()), arguments.end());
     out.insert(out.end(), {p.q, p.k, p.i, p.j});
     return out;
   }
@@ -169,11 +164,10 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   Values init{zero_blocks(arguments[0], num_blocks),
               zero_blocks(arguments[1], plan_.num_key_blocks),
               zero_blocks(v, plan_.num_key_blocks)};
-  const size_t first_captured = has_sink_ ? 4 : 3;
   std::vector<size_t> trained;
-  for (size_t a = first_captured; a < num_arguments; ++a) {
+  for (size_t a = first_captured(); a < num_arguments; ++a) {
     if (!is_float(arguments[a].dtype())) continue;
-    trained.push_back(a - first_captured);
+    trained.push_back(a - first_captured());
     init.push_back(zeros(arguments[a].shape()));
   }
   const auto body = [&](const Values& carry, const Pair& p) {
@@ -210,7 +204,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
     out[3] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[3].dtype());
   }
   for (size_t t = 0; t < trained.size(); ++t) {
-    const size_t a = first_captured + trained[t];
+    const size_t a = first_captured() + trained[t];
     out[a] = astype(last[3 + t], arguments[a].dtype());
   }
   return out;
@@ -223,8 +217,9 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
                                  const Visibility& visibility) {
   const int64_t num_queries = q_BTNH.dim(1), num_keys = keys.k_BSKH.dim(1);
   const KeyValues copied = HeadGroups::with_copies(keys, q_BTNH.dim(2));
-  const Tensor q = padded(q_BTNH, 1, plan.query_size), k = padded(copied.k_BSKH, 1, plan.key_size),
-               v = padded(copied.v_BSKH, 1, plan.key_size);
+  const Tensor q = in_whole_blocks(q_BTNH, 1, plan.query_size),
+               k = in_whole_blocks(copied.k_BSKH, 1, plan.key_size),
+               v = in_whole_blocks(copied.v_BSKH, 1, plan.key_size);
   const auto block_type = [](const Tensor& x, int64_t size) {
     Type type = x.type();
     type.dims[1] = size;

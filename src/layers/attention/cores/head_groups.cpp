@@ -21,8 +21,8 @@ Tensor repeat_key_heads(const Tensor& x_BSKH, int64_t num_heads) {
   return count == 1 ? x_BSKH : sharding_constraint(repeat(x_BSKH, count, 2), kWholeSequenceAxes);
 }
 
-int64_t num_shared_heads(const Tensor& q_BTNH, const KeyValues& keys) {
-  const int64_t num_heads = q_BTNH.dim(2), num_kv_heads = keys.k_BSKH.dim(2);
+int64_t num_shared_heads(int64_t num_heads, const KeyValues& keys) {
+  const int64_t num_kv_heads = keys.k_BSKH.dim(2);
   if (num_heads % num_kv_heads != 0) {
     throw ShapeError(fmt::format(
         "attention: expected a number of key heads that divides the {} query heads, got {}",
@@ -34,7 +34,7 @@ int64_t num_shared_heads(const Tensor& q_BTNH, const KeyValues& keys) {
 }  // namespace
 
 HeadGroups::HeadGroups(const Tensor& q_BTNH, const KeyValues& keys)
-    : HeadGroups(q_BTNH, keys, num_shared_heads(q_BTNH, keys)) {}
+    : HeadGroups(q_BTNH, keys, num_shared_heads(q_BTNH.dim(2), keys)) {}
 
 HeadGroups::HeadGroups(const Tensor& q_BTNH, const KeyValues& keys, int64_t num_shared)
     : num_heads_(q_BTNH.dim(2)), num_shared_(num_shared), grouped_(num_shared_ != num_heads_) {
@@ -89,8 +89,7 @@ Tensor HeadGroups::from_sums(const Tensor& sums) const {
 }
 
 KeyValues HeadGroups::with_copies(const KeyValues& keys, int64_t num_heads) {
-  const int64_t num_kv_heads = keys.k_BSKH.dim(2);
-  const int64_t num_shared = num_kv_heads * num_head_copies(num_kv_heads, num_heads);
+  const int64_t num_shared = num_shared_heads(num_heads, keys);
   KeyValues out = keys;
   out.k_BSKH = repeat_key_heads(keys.k_BSKH, num_shared);
   out.v_BSKH = repeat_key_heads(keys.v_BSKH, num_shared);

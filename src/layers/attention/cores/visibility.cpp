@@ -65,9 +65,7 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
                                 int64_t num_keys) const {
   const auto sliced = [](const Tensor& x, int64_t axis, const Tensor& begin, int64_t size) {
     if (x.dim(axis) == 1) return x;
-    const int64_t missing = size - x.dim(axis) % size;
-    const Tensor whole = missing == size ? x : pad_in_dim(x, axis, 0, missing);
-    return dynamic_slice_in_dim(whole, begin, size, axis);
+    return dynamic_slice_in_dim(in_whole_blocks(x, axis, size), begin, size, axis);
   };
   const auto of_queries = [&](const Tensor& x) {
     return sliced(x, x.rank() - 2, query_begin, num_block_queries);
@@ -98,6 +96,11 @@ Tensor Visibility::added() const {
   if (!bias) return given_bias.value_or(Tensor());
   const Tensor own = (*bias)(places);
   return given_bias ? own + *given_bias : own;
+}
+
+Tensor in_whole_blocks(const Tensor& x, int64_t axis, int64_t size) {
+  const int64_t missing = size - x.dim(axis) % size;
+  return missing == size ? x : pad_in_dim(x, axis, 0, missing);
 }
 
 }  // namespace axle

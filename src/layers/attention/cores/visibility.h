@@ -46,4 +46,7 @@ struct Visibility {
   static Visibility read(InputReader& inputs, const std::string& prefix);
 };
 
+/// Returns x with zeros at the end of `axis`, up to whole blocks of `size`.
+Tensor in_whole_blocks(const Tensor& x, int64_t axis, int64_t size);
+
 }  // namespace axle

@@ -26,15 +26,17 @@ struct AttentionBlocks {
 /// Summary: "max_logit", the largest logit of a key that a query sees (scalar, f32).
 class ScoredCore : public AttentionCore {
  protected:
-  /// `cfg` has the fields scale, per_dim_scale, logit_cap, dropout and blocks.
+  /// `cfg` has the fields scale, per_dim_scale, logit_cap and dropout. It may have `blocks`; the
+  /// calls of a core without it are all computed at once.
   template <class Config>
   ScoredCore(const Config& cfg, const Dims& dims, const Scope& scope)
       : AttentionCore(scope),
         scale_(cfg.scale ? double{*cfg.scale} : 1 / std::sqrt(static_cast<double>(dims.head_dim))),
         logit_cap_(cfg.logit_cap),
         per_dim_scale_(child("per_dim_scale", cfg.per_dim_scale, {.head_dim = dims.head_dim})),
-        dropout_(child("dropout", cfg.dropout, {})),
-        blocks_(cfg.blocks) {}
+        dropout_(child("dropout", cfg.dropout, {})) {
+    if constexpr (requires { cfg.blocks; }) blocks_ = cfg.blocks;
+  }
 
   Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
   bool zeroes_unseen(const KeyValues& keys, const Visibility& visibility) const final {

@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-CONFIG = re.compile(r"^[ \t]*AXLE_CONFIG\(([^)]*)\)", re.MULTILINE)
+CONFIG = re.compile(r"\bAXLE_CONFIG\(([^)]*)\)")
+COMMENT_OR_MACRO = re.compile(r"//.*|^[ \t]*#.*", re.MULTILINE)
 
 
 def comment_above(lines, row):
@@ -22,11 +23,11 @@ def comment_above(lines, row):
     return " ".join(" ".join(line.strip()[3:] for line in lines[first:row]).split())
 
 
-def row_of_struct(lines, row):
-    """Where the struct around row begins."""
+def row_of_struct(lines, row, column):
+    """Where the struct around this place begins."""
     depth = 0
     for i in range(row, -1, -1):
-        code = lines[i].split("//")[0]
+        code = (lines[i] if i < row else lines[i][:column]).split("//")[0]
         depth += code.count("}") - code.count("{")
         if depth < 0:
             return i
@@ -56,11 +57,13 @@ def documented(path):
     """(owner, names of the fields, field or "", text) of each config struct of a file."""
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
-    for match in CONFIG.finditer(text):
+    blanked = COMMENT_OR_MACRO.sub(lambda found: " " * len(found[0]), text)
+    for match in CONFIG.finditer(blanked):
         names = [name.strip() for name in match.group(1).split(",")]
         owner, fields = names[0], names[1:]
         row = text.count("\n", 0, match.start())
-        head = row_of_struct(lines, row)
+        column = match.start() - text.rfind("\n", 0, match.start()) - 1
+        head = row_of_struct(lines, row, column)
         if re.search(rf"\bstruct {owner}\b", lines[head]):
             above = head
         else:
@@ -68,7 +71,7 @@ def documented(path):
         while above > 0 and lines[above - 1].strip().startswith("template"):
             above -= 1
         yield owner, ", ".join(fields), "", comment_above(lines, above)
-        rows = declarations(lines, head, row)
+        rows = declarations([*lines[:row], lines[row][:column]], head, row + 1)
         for field in fields:
             if field in rows:
                 yield owner, ", ".join(fields), field, comment_above(lines, rows[field])

@@ -242,12 +242,36 @@ struct Step {
     def test_text_as_a_literal(self):
         self.assertEqual(config_docs.quoted('a "b" \\c'), '"a \\"b\\" \\\\c"')
 
-    def test_a_class_without_comments_makes_no_empty_array(self):
+    def test_configs_on_one_line(self):
+        self.assertEqual(
+            self.rows("/// A gate.\nclass Gate {\n  struct Config { int a = 1, b; AXLE_CONFIG(Gate, a) }; // AXLE_CONFIG(No)\n};\n"),
+            {("Gate", ""): "A gate."},
+        )
+        self.assertEqual(
+            self.rows("class Gate {\n  struct Config {\n    /// Wide.\n    int a = 1; AXLE_CONFIG(Gate, a)\n  };\n};\n"),
+            {("Gate", ""): "", ("Gate", "a"): "Wide."},
+        )
+        self.assertEqual(self.rows("#define CONFIG_OF(X) AXLE_CONFIG(X)\n"), {})
+
+    def compiled(self, text):
+        """The C++ file that a source's documentation makes. It must compile."""
         with tempfile.TemporaryDirectory() as folder:
-            header, out = pathlib.Path(folder) / "gate.h", pathlib.Path(folder) / "docs.cpp"
-            header.write_text("struct Gate {\n  struct Config { int size = 1; AXLE_CONFIG(Gate, size) };\n};\n", encoding="utf-8")
-            subprocess.run([sys.executable, config_docs.__file__, out, header], check=True)
-            self.assertNotIn("kDocs", out.read_text(encoding="utf-8"))
+            source, out = pathlib.Path(folder) / "gate.cpp", pathlib.Path(folder) / "docs.cpp"
+            source.write_text(text, encoding="utf-8")
+            subprocess.run([sys.executable, config_docs.__file__, out, source], check=True)
+            headers = pathlib.Path(__file__).parent.parent / "src"
+            subprocess.run(["c++", "-std=c++20", "-fsyntax-only", f"-I{headers}", out], check=True)
+            return out.read_text(encoding="utf-8")
+
+    def test_the_class_of_the_readme(self):
+        readme = (pathlib.Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+        first_class = re.search(r"^```cpp\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
+        self.assertIn("struct Config { ", first_class)
+        self.assertIn('{"ChannelGate", "initial", "", "x -> sigmoid(x * w) * x, with one learned w per channel."}', self.compiled(first_class))
+
+    def test_a_class_without_comments_makes_no_empty_array(self):
+        text = self.compiled("struct Gate {\n  struct Config { int size = 1; AXLE_CONFIG(Gate, size) };\n};\n")
+        self.assertNotIn("kDocs", text)
 
 
 class TestsInCMake(unittest.TestCase):

@@ -11,6 +11,14 @@
 // run: --set model.decoder.layers.layer.feed_forward.body.num_experts=2
 // run: --set model.decoder.layers.layer.feed_forward.body.router=LazyRouter
 // prints: router: expected LazyRouter to return weights f32[2, 8, 1], got an empty tensor
+// run: --set model.decoder.emb.product=SameProduct
+// prints: decoder.emb.product: expected SameProduct to return f32[2, 8, 264], got f32[2, 8, 8]
+// run: --set model.decoder.layers.layer.feed_forward.body.down.product=SameProduct
+// prints: feed_forward.body.down.product: expected SameProduct to return f32[2, 8, 8], got f32[2,
+// run: --set model.decoder.layers.layer.attention.body.qkv=OneHeadQKV
+// prints: attention.body.qkv: expected OneHeadQKV to return queries f32[2, 8, 4, ?], got
+// run: --set model.decoder.layers.layer.attention.body.bias=FlatBias
+// prints: attention.body.bias: expected FlatBias to return f32[4, 8, 8], got f32[8, 8]
 // run: --set model.decoder.output_norm=LostNorm
 // prints: decoder/output_norm: the call of LostNorm ended with an exception: internal error:
 // prints: internal error: map::at; look for the mistake in this class
@@ -89,6 +97,49 @@ class LazyRouter final : public Router {
   }
 };
 AXLE_REGISTER(LazyRouter)
+
+class SameProduct final : public Product {
+ public:
+  struct Config {
+    AXLE_CONFIG(SameProduct)
+  };
+  SameProduct(const Config&, const Dims&, const Scope& scope) : Product(scope) {}
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x, const Tensor&) override { return x; }
+};
+AXLE_REGISTER(SameProduct)
+
+class OneHeadQKV final : public QKV {
+ public:
+  struct Config {
+    AXLE_CONFIG(OneHeadQKV)
+  };
+  OneHeadQKV(const Config&, const Dims&, const Scope& scope) : QKV(scope) {}
+  bool can_decode() const override { return true; }
+
+ protected:
+  QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override {
+    const Tensor head_BT1D = expand_dims(x_BTD, 2);
+    return {.q_BTNH = head_BT1D, .k_BSKH = head_BT1D, .v_BSKH = head_BT1D};
+  }
+};
+AXLE_REGISTER(OneHeadQKV)
+
+class FlatBias final : public LogitBias {
+ public:
+  struct Config {
+    AXLE_CONFIG(FlatBias)
+  };
+  FlatBias(const Config&, const Dims&, const Scope& scope) : LogitBias(scope) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& at) override {
+    return -abs(astype(at.query_positions - at.key_positions, DType::kF32));
+  }
+};
+AXLE_REGISTER(FlatBias)
 
 class LostNorm final : public Norm {
  public:

@@ -12,6 +12,9 @@ struct Scope {
   /// Options of the slot that holds the module's config (a `Role::Options`), set by Child::build.
   /// Valid only during construction.
   const void* options = nullptr;
+  /// The sizes that the parent gives (a `Role::Dims`), set by Child::build. Valid only during
+  /// construction.
+  const void* dims = nullptr;
   /// The module that builds this one, for roles whose modules know its type (nn/layer.h). Valid
   /// only during construction.
   const void* parent = nullptr;

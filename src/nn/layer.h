@@ -276,14 +276,21 @@ class Layer {
 };
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
-/// runs `forward`. A role whose result has the type of its first argument says `static constexpr
-/// bool kKeepsType = true`; another one may check its result in `check_result(result, args...)`.
+/// runs `forward`, and checks the result, so that a wrong one is reported with the class and its
+/// place. The role says what is right. `static constexpr bool kKeepsType = true`: the type of the
+/// first argument. `check_result(result, args...)`: it looks itself. `static constexpr bool
+/// kAnyResult = true`: everything is right.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
 class LayerRole<Self, R(A...)> : public Layer {
  public:
-  using Layer::Layer;
+  explicit LayerRole(const Scope& scope) : Layer(scope) {
+    if (scope.dims) {
+      using Dims = typename Self::Dims;
+      given_dims_ = std::make_shared<const Dims>(*static_cast<const Dims*>(scope.dims));
+    }
+  }
   using Role = Self;
   using Signature = R(A...);
 
@@ -295,11 +302,17 @@ class LayerRole<Self, R(A...)> : public Layer {
   /// Mesh axes of the result; a role may hide this function with its own. No dims: the compiler
   /// chooses.
   static PartitionSpec activation() { return {}; }
+  /// Returns the sizes that the parent gave (Self::Dims); null for a layer that was built without.
+  template <class Of = Self>
+  const typename Of::Dims* given_dims() const {
+    return static_cast<const typename Of::Dims*>(given_dims_.get());
+  }
 
  private:
   R run(A... args);
   R checked(A... args);
   R finished(R result);
+  std::shared_ptr<const void> given_dims_;  // a Self::Dims, which is incomplete here
 };
 
 // The members are not inline: a role that many files use instantiates them once, by `extern
@@ -347,6 +360,10 @@ R LayerRole<Self, R(A...)>::checked(A... args) {
     expect_result(result, std::get<0>(std::tie(args...)).type());
   else if constexpr (requires(const Self& self) { self.check_result(result, args...); })
     static_cast<const Self*>(this)->check_result(result, args...);
+  else
+    static_assert(
+        std::is_final_v<Self> || requires { requires Self::kAnyResult; },
+        "a role says what its results are: kKeepsType, check_result() or kAnyResult");
   return result;
 }
 

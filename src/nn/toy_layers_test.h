@@ -20,6 +20,7 @@ class Toy : public LayerRole<Toy, Tensor(const Tensor& x)> {
     AXLE_CONFIG(Dims, dim)
   };
   static constexpr InputNames kInputs = {"x"};
+  static constexpr bool kAnyResult = true;
   using LayerRole::LayerRole;
 };
 

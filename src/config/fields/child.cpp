@@ -43,6 +43,7 @@ void* ChildSlot::build_part_as(const Building& building, const Scope& scope) con
     check_own_values(held_, scope.path);
     Scope inner = scope;
     inner.options = building.options;
+    inner.dims = building.dims;
     const ClassCall call(*held_.type().owner, scope.path);
     built = held_.type().build(held_.get(), building.dims, inner);
   };

@@ -64,6 +64,11 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
   kv_cache_ = child("kv_cache", cfg.kv_cache,
                     {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim});
   (*kv_cache_)->check_mask(mask_.get());
+  if (!qkv_->makes_keys() && (*kv_cache_)->needs_keys()) {
+    note("kv_cache", fmt::format("expected a cache that has the keys of another layer "
+                                 "(BorrowedKVCache), since {} makes none, got {}",
+                                 cfg.qkv.any().type().name, cfg.kv_cache.any().type().name));
+  }
 }
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {

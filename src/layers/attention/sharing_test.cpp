@@ -1,4 +1,5 @@
 // Values that cross layers: shared keys and values, attention to the results of other layers.
+#include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/attention/caches/shared_kv_cache.h"
 #include "layers/attention/masks/combined_masks.h"
 #include "layers/attention/masks/prefix_mask.h"
@@ -92,6 +93,28 @@ TEST(Published, MustComeFirst) {
           kSharingDims)
           .run(normal_values({1, 2, 8}, 1)),
       ConfigError);
+}
+
+// Whatever wraps the queries, and whichever cache wants keys.
+TEST(QueryOnly, NeedsACacheThatBorrows) {
+  const auto error = [](Child<QKV> qkv, Child<KVCache> cache) {
+    return error_of<ConfigError>([&] {
+      build_for_test<Attention>(
+          {.num_heads = 2, .qkv = std::move(qkv), .kv_cache = std::move(cache)}, kSharingDims);
+    });
+  };
+  const std::string expected =
+      "attention.kv_cache: expected a cache that has the keys of another layer (BorrowedKVCache), "
+      "since {} makes none, got {}";
+  EXPECT_EQ(error(QueryOnly::Config{}, DenseKVCache::Config{}),
+            fmt::format(fmt::runtime(expected), "QueryOnly", "DenseKVCache"));
+  EXPECT_EQ(error(RoPE::Config{.inner = QueryOnly::Config{}}, PagedKVCache::Config{}),
+            fmt::format(fmt::runtime(expected), "RoPE", "PagedKVCache"));
+  EXPECT_EQ(error(QueryOnly::Config{}, SharedKVCache::Config{}),
+            fmt::format(fmt::runtime(expected), "QueryOnly", "SharedKVCache"));
+  EXPECT_EQ(error(QueryOnly::Config{}, BorrowedKVCache::Config{}), "no error");
+  EXPECT_EQ(error(QueryOnly::Config{}, SharedKVCache::Config{.inner = BorrowedKVCache::Config{}}),
+            "no error");
 }
 
 TEST(BorrowedKVCache, SavesTheParametersOfKeysAndValues) {

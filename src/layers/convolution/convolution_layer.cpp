@@ -72,6 +72,14 @@ Tensor WeightedConvolution::convolve(const Tensor& x,
   return bias_ ? y + (*bias_)() : y;
 }
 
+void ConvolutionLayer::check_result(const Tensor& y, const Tensor& x,
+                                    const std::optional<Tensor>&) const {
+  Type expected{x.dtype(), Shape(x.shape().size(), kAnySize)};
+  expected.dims.front() = x.dim(0);
+  if (given_dims()) expected.dims.back() = given_dims()->output_dim;
+  expect_result(y, expected);
+}
+
 AXLE_REGISTER(ConvolutionLayer::Dims)
 
 template class LayerRole<ConvolutionLayer, ConvolutionLayer::Signature>;

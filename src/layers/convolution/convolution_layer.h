@@ -36,6 +36,10 @@ class ConvolutionLayer
   using LayerRole::LayerRole;
   using LayerRole::operator();
   Tensor operator()(const Tensor& x) { return (*this)(x, std::nullopt); }
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y, const Tensor& x, const std::optional<Tensor>&) const;
 };
 
 /// A convolution with a weight[window.., I / num_groups, O] and a bias[O].

@@ -25,6 +25,10 @@ class MultiProjection : public LayerRole<MultiProjection, Tensor(const Tensor& x
   static constexpr InputNames kInputs = {"x"};
   using LayerRole::LayerRole;
   bool can_decode() const override { return true; }
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y, const Tensor& x) const;
 };
 
 extern template class LayerRole<MultiProjection, MultiProjection::Signature>;

@@ -28,7 +28,7 @@ class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
   friend LayerRole;
   void check_result(const Tensor& y, const Tensor& x) const {
     Type expected = x.type();
-    expected.dims.back() = kAnySize;
+    expected.dims.back() = given_dims() ? int64_t{given_dims()->output_dim} : kAnySize;
     expect_result(y, expected);
   }
 };

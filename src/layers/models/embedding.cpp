@@ -15,7 +15,19 @@ namespace axle {
 
 Tensor TokenEmbedding::attend(const Tensor& x_BTD) {
   const Invocation::Frame frame(*this);
-  return attend_forward(x_BTD);
+  Tensor logits_BTV = attend_forward(x_BTD);
+  Type expected = x_BTD.type();
+  expected.dims.back() = vocab_size();
+  expect_result(logits_BTV, expected, "logits");
+  return logits_BTV;
+}
+
+void TokenEmbedding::check_result(const Tensor& x_BTD, const Tensor& ids_BT) const {
+  // Any dtype of floating point: that of the table.
+  const bool is_floating = x_BTD && is_float(x_BTD.dtype());
+  Type expected{is_floating ? x_BTD.dtype() : DType::kF32, ids_BT.shape()};
+  expected.dims.push_back(given_dims() ? int64_t{given_dims()->model_dim} : kAnySize);
+  expect_result(x_BTD, expected);
 }
 
 std::vector<Method> TokenEmbedding::methods() {

@@ -33,6 +33,7 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
  protected:
   friend LayerRole;
   static PartitionSpec activation() { return kTokenAxes; }
+  void check_result(const Tensor& x_BTD, const Tensor& ids_BT) const;
   virtual Tensor attend_forward(const Tensor& x_BTD) = 0;
 };
 

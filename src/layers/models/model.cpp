@@ -44,6 +44,12 @@ Tensor Model::hidden_forward(const Tree<Tensor>& batch) { return logits_forward(
 
 Tensor Model::head_forward(const Tensor& x_BTD) { return x_BTD; }
 
+void Model::check_result(const ModelOutput& out, const Tree<Tensor>&) const {
+  // A model in f64 has a loss in f64.
+  const bool is_wide = out.loss && out.loss.dtype() == DType::kF64;
+  expect_result(out.loss, {is_wide ? DType::kF64 : DType::kF32, {}}, "loss");
+}
+
 Tree<ParamSpec> inference_state_specs(const Model& model) {
   Tree<ParamSpec> out = model.state_specs();
   for (const Model* frozen : model.frozen_models()) {

@@ -78,6 +78,8 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   /// The defaults: the logits themselves, and the identity.
   virtual Tensor hidden_forward(const Tree<Tensor>& batch);
   virtual Tensor head_forward(const Tensor& x_BTD);
+  friend LayerRole;
+  void check_result(const ModelOutput& out, const Tree<Tensor>& batch) const;
 };
 
 /// Returns the state of layers that a call outside of training reads: state_specs() without the

@@ -39,6 +39,9 @@ class MtpHead
  protected:
   friend LayerRole;
   static PartitionSpec activation() { return kTokenAxes; }
+  void check_result(const Tensor& h_BTD, const MtpInputs& inputs, const MixerContext&) const {
+    expect_result(h_BTD, inputs.trunk_BTD.type());
+  }
 };
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "ops/products/einsum.h"
 
 namespace axle {
 
@@ -18,6 +19,10 @@ Product::Dims product_dims(std::string spec, const Layer& owner, const Param& we
   for (const int64_t dim : declared.fan.batch)
     dims.stacked += letters[letters.size() - static_cast<size_t>(-dim)];
   return dims;
+}
+
+void Product::check_result(const Tensor& y, const Tensor& x, const Tensor& weight) const {
+  if (given_dims()) expect_result(y, {x.dtype(), einsum_shape(given_dims()->spec, {x, weight})});
 }
 
 ProductLetters letters_of(const Product::Dims& dims) {

@@ -27,6 +27,10 @@ class Product : public LayerRole<Product, Tensor(const Tensor& x, const Tensor& 
   };
   static constexpr InputNames kInputs = {"x", "weight"};
   using LayerRole::LayerRole;
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y, const Tensor& x, const Tensor& weight) const;
 };
 
 /// Whether the product's weight is a parameter that nothing else reads.

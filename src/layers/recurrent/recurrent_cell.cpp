@@ -46,7 +46,19 @@ Tree<Tensor> RecurrentCell::zero_state(int64_t batch_size, DType dtype) const {
 CellStep RecurrentCell::step(const Tensor& x_BI, const Tree<Tensor>& state) {
   const Invocation::Frame frame(*this);
   check_state_names(path(), state, state_specs_of(x_BI.dim(0), x_BI.dtype()));
-  return step_forward(x_BI, state);
+  return checked_step(x_BI, state);
+}
+
+CellStep RecurrentCell::checked_step(const Tensor& x_BI, const Tree<Tensor>& state) {
+  CellStep next = step_forward(x_BI, state);
+  check_result(next.y, x_BI);
+  return next;
+}
+
+void RecurrentCell::check_result(const Tensor& y, const Tensor& x) const {
+  Type expected = x.type();
+  expected.dims.back() = given_dims() ? int64_t{given_dims()->output_dim} : kAnySize;
+  expect_result(y, expected);
 }
 
 CellStep RecurrentCell::run(const Tensor& x_TBI, Tree<Tensor> state, const CellSteps& steps) {
@@ -110,7 +122,7 @@ CellStep RecurrentCell::scan_steps(const Tensor& x_TBI, Tree<Tensor> state,
         options.in_loop = true;
         if (options.key) options.key = random::fold_in(options.key, slices[1]);
         Invocation inner(outer.path(), outer.parameters(), options);
-        CellStep next = step_forward(slices[0], before);
+        CellStep next = checked_step(slices[0], before);
         if (counts_B) {
           for (auto& [name, value] : next.state)
             value = rows_where(counts_B, value, before.at(name), specs.at(name).batch_axis);

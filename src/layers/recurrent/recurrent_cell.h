@@ -75,8 +75,13 @@ class RecurrentCell : public LayerRole<RecurrentCell, Tensor(const Tensor& x_TBI
  protected:
   virtual CellStep step_forward(const Tensor& x_BI, const Tree<Tensor>& state) = 0;
   Tensor forward(const Tensor& x_TBI) override;
+  friend LayerRole;
+  /// Of one step or of several.
+  void check_result(const Tensor& y, const Tensor& x) const;
 
  private:
+  // Returns the step, whose result must have the type of the role.
+  CellStep checked_step(const Tensor& x_BI, const Tree<Tensor>& state);
   CellStep scan_steps(const Tensor& x_TBI, Tree<Tensor> state, const CellSteps& steps);
 };
 

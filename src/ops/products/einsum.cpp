@@ -416,6 +416,13 @@ Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const Dot
   return einsum(spec, Values{a, b}, options);
 }
 
+Shape einsum_shape(std::string_view spec, const Values& operands) {
+  const Call call(spec, operands);
+  Shape shape;
+  for (const int label : call.result()) shape.push_back(call.size(label));
+  return shape;
+}
+
 Tensor einsum(std::string_view spec, const Tensor& a) { return einsum(spec, Values{a}); }
 
 }  // namespace axle

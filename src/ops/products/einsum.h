@@ -26,6 +26,10 @@ Tensor einsum(std::string_view spec, const Tensor& a);
 /// time). Products between have the dtype of the result if it is the wider one.
 Tensor einsum(std::string_view spec, const Values& operands, const DotOptions& options = {});
 
+/// Returns the shape of the result of einsum(). Throws ShapeError if the operands do not fit the
+/// spec.
+Shape einsum_shape(std::string_view spec, const Values& operands);
+
 /// One label for each dim. Dims with the same label correspond to each other, as letters in einsum.
 using Labels = std::vector<int>;
 

@@ -4,6 +4,14 @@
 
 namespace axle {
 
+void LogitBias::check_result(const Tensor& bias, const TokenPlaces& places) const {
+  Type expected{DType::kF32,
+                {given_dims() ? int64_t{given_dims()->num_heads} : kAnySize,
+                 places.query_positions.dim(-2), places.key_positions.dim(-1)}};
+  if (bias && bias.rank() == 4) expected.dims.insert(expected.dims.begin(), kAnySize);
+  expect_result(bias, expected);
+}
+
 AXLE_REGISTER(LogitBias::Dims)
 
 template class LayerRole<LogitBias, LogitBias::Signature>;

@@ -24,6 +24,10 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   bool can_decode() const override { return true; }
   /// False if the bias must be computed for all places at once.
   virtual bool is_computed_by_blocks() const { return true; }
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& bias, const TokenPlaces& places) const;
 };
 
 extern template class LayerRole<LogitBias, LogitBias::Signature>;

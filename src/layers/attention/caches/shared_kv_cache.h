@@ -22,6 +22,7 @@ class SharedKVCache final : public KVCache {
   SharedKVCache(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
   void check_mask(const AttentionMask* mask) const override { inner_->check_mask(mask); }
+  bool needs_keys() const override { return inner_->needs_keys(); }
 
  protected:
   KeyValues forward(const KeyValues& fresh_BTKH) override;
@@ -45,6 +46,7 @@ class BorrowedKVCache final : public KVCache {
   BorrowedKVCache(const Config& cfg, const Dims&, const Scope& scope)
       : KVCache(scope), name_(cfg.name) {}
   bool can_decode() const override { return true; }
+  bool needs_keys() const override { return false; }
 
  protected:
   KeyValues forward(const KeyValues& fresh_BTKH) override;

@@ -32,6 +32,22 @@ int64_t num_head_copies(int64_t num_heads, int64_t num_query_heads) {
   return shared && num_query_heads % devices == 0 ? devices / num_heads : 1;
 }
 
+void HeadInput::check_result(const Tensor& y_BTNH, const Tensor& x_BTD) const {
+  if (!given_dims()) return;
+  const HeadDims& dims = *given_dims();
+  Type expected{x_BTD.dtype(), {x_BTD.dim(0), x_BTD.dim(1), dims.num_heads, dims.head_dim}};
+  // Heads may be repeated for the devices that share them.
+  if (y_BTNH && y_BTNH.rank() == 4 && dims.num_query_heads && !decoding() &&
+      y_BTNH.dim(2) == dims.num_heads * num_head_copies(dims.num_heads, *dims.num_query_heads))
+    expected.dims[2] = y_BTNH.dim(2);
+  expect_result(y_BTNH, expected);
+}
+
+void HeadOutput::check_result(const Tensor& y_BTD, const Tensor& x_BTNH) const {
+  if (!given_dims()) return;
+  expect_result(y_BTD, {x_BTNH.dtype(), {x_BTNH.dim(0), x_BTNH.dim(1), given_dims()->model_dim}});
+}
+
 HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
     : HeadInput(scope),
       dims_(dims),

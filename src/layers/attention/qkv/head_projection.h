@@ -32,6 +32,10 @@ class HeadInput : public LayerRole<HeadInput, Tensor(const Tensor& x_BTD)> {
   using Dims = HeadDims;
   static constexpr InputNames kInputs = {"x"};
   using LayerRole::LayerRole;
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y_BTNH, const Tensor& x_BTD) const;
 };
 
 /// x_BTNH -> y_BTD, dtype of x.
@@ -40,6 +44,10 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
   using Dims = HeadDims;
   static constexpr InputNames kInputs = {"x"};
   using LayerRole::LayerRole;
+
+ protected:
+  friend LayerRole;
+  void check_result(const Tensor& y_BTD, const Tensor& x_BTNH) const;
 };
 
 /// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], and bias[N, H] if `bias` is set.

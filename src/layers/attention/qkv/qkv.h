@@ -48,6 +48,13 @@ class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
   /// True if keys and values belong to another sequence than x (cross attention). The whole source
   /// is given in every call, so that no cache keeps it.
   virtual bool has_source() const { return false; }
+  /// False if keys and values are empty, for a cache that has those of another layer.
+  virtual bool makes_keys() const { return true; }
+
+ protected:
+  friend LayerRole;
+  void check_result(const QKVTensors& heads, const Tensor& x_BTD,
+                    const std::optional<Tensor>&) const;
 };
 
 /// A QKV that changes the queries or keys of another one.
@@ -55,6 +62,7 @@ class WrappedQKV : public QKV {
  public:
   bool can_decode() const override { return true; }
   bool has_source() const override { return inner_->has_source(); }
+  bool makes_keys() const override { return inner_->makes_keys(); }
 
  protected:
   WrappedQKV(const Child<QKV>& inner, const Dims& dims, const Scope& scope)

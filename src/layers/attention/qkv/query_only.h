@@ -22,6 +22,7 @@ class QueryOnly final : public QKV {
                        .num_heads = dims.num_heads,
                        .head_dim = dims.head_dim})) {}
   bool can_decode() const override { return true; }
+  bool makes_keys() const override { return false; }
 
  protected:
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override {

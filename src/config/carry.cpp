@@ -1,7 +1,10 @@
 #include "config/carry.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <typeindex>
 
 #include "base/error.h"
 #include "config/config_ref.h"
@@ -16,6 +19,24 @@ std::string_view first_name(std::string_view path) {
 }
 
 namespace {
+
+std::map<std::type_index, const CarryRule*>& rules() {
+  static std::map<std::type_index, const CarryRule*> all;
+  return all;
+}
+
+const CarryRule* rule_of(const ConfigType& type) {
+  for (const std::type_info* const owner : {type.owner, type.role ? type.role->type : nullptr}) {
+    const auto it = owner ? rules().find(*owner) : rules().end();
+    if (it != rules().end()) return it->second;
+  }
+  return nullptr;
+}
+
+std::string_view around_field(const ConfigType& type) {
+  const CarryRule* const rule = rule_of(type);
+  return rule ? rule->around : std::string_view();
+}
 
 std::vector<Slot> fields_of(const AnyConfig& config) {
   return children_of(ConfigView(config).slot());
@@ -103,9 +124,34 @@ void move_to_carried(Carried& report, Carried more, const std::string& prefix) {
   }
 }
 
-}  // namespace
+// Returns the field that a config of this class goes around others with; none if it was set, or if
+// the class goes around none.
+std::optional<Slot> free_place(const AnyConfig& to, std::span<const std::string> set_fields) {
+  const std::string_view name = around_field(to.type());
+  const AnyConfig fresh = AnyConfig::with_defaults(to.type());
+  const std::vector<Slot> fields = fields_of(to), defaults = fields_of(fresh);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name != name || is_named(fields[i].name, set_fields)) continue;
+    if (same_values(fields[i], defaults[i])) return fields[i];
+  }
+  return std::nullopt;
+}
 
-Carried carry_over(const AnyConfig& from, const AnyConfig& to,
+// Returns a copy of the config that others take the fields of this one from. Adds the fields of
+// those around it to `dropped`.
+AnyConfig innermost(const AnyConfig& config, std::vector<std::string>& dropped) {
+  const std::string_view name = around_field(config.type());
+  const std::vector<Slot> fields = fields_of(config);
+  const auto at = std::ranges::find(fields, name, &Slot::name);
+  const AnyConfig* const held = at == fields.end() ? nullptr : held_config(*at);
+  if (!held) return config;
+  for (const Slot& field : fields) {
+    if (field.name != name) dropped.push_back(field.name);
+  }
+  return innermost(*held, dropped);
+}
+
+Carried carry_from(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields) {
   Carried report = carry_fields(from, to, set_fields);
   if (!from.type().role) return report;
@@ -128,6 +174,40 @@ Carried carry_over(const AnyConfig& from, const AnyConfig& to,
     if (!found.carried.empty()) std::erase(report.dropped, field.name);
     move_to_carried(report, std::move(found), "");
   }
+  return report;
+}
+
+}  // namespace
+
+CarryRule::CarryRule(const std::type_info& rule_owner, std::string_view around_field,
+                     void (*adapt_old)(const AnyConfig& old, const ConfigType& next))
+    : owner(rule_owner), around(around_field), adapt(adapt_old) {
+  rules()[owner] = this;
+}
+
+Carried carry_over(const AnyConfig& from, const AnyConfig& to,
+                   std::span<const std::string> set_fields) {
+  const bool takes_place =
+      from.type().role && from.type().role == to.type().role && &from.type() != &to.type();
+  if (!takes_place) return carry_from(from, to, set_fields);
+  const CarryRule* const rule = rule_of(to.type());
+  const auto adapted = [&](AnyConfig old) {
+    if (rule && rule->adapt) rule->adapt(old, to.type());
+    return old;
+  };
+  if (const std::optional<Slot> place = free_place(to, set_fields)) {
+    put_config(*place, adapted(from));
+    return {.carried = {place->name}, .dropped = {}};
+  }
+  std::vector<std::string> dropped;
+  const AnyConfig inner = innermost(from, dropped), old = adapted(inner);
+  Carried report = carry_from(old, to, set_fields);
+  // What the rule changed went into another field.
+  const std::vector<Slot> before = fields_of(inner), after = fields_of(old);
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!same_values(before[i], after[i])) std::erase(report.dropped, before[i].name);
+  }
+  report.dropped.insert(report.dropped.end(), dropped.begin(), dropped.end());
   return report;
 }
 

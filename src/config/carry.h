@@ -8,6 +8,24 @@
 
 namespace axle {
 
+/// What fields of the same name do not say: how classes take the place of others of their role. A
+/// constant of this type registers itself and must live as long as the program.
+struct CarryRule {
+  /// A class, or a role: the rule of its classes that have none. A class has its own rule alone.
+  const std::type_info& owner;
+  /// The field that holds another config of the role; empty: none. In place of an old config, the
+  /// class goes around it: it takes the old config there, and no other field. What takes the place
+  /// of the class takes its fields from the config in there.
+  std::string_view around = {};
+  /// Changes the copy of an old config that a config of the class `next` takes its fields from, or
+  /// that it goes around; null: it stays as it is.
+  void (*adapt)(const AnyConfig& old, const ConfigType& next) = nullptr;
+
+  CarryRule(const std::type_info& rule_owner, std::string_view around_field,
+            void (*adapt_old)(const AnyConfig& old, const ConfigType& next));
+  CarryRule(const CarryRule&) = delete;
+};
+
 /// Names of the fields that were copied, and of the fields of the old config that were not: those
 /// without a counterpart, and numbers out of the new range.
 struct Carried {
@@ -25,7 +43,7 @@ std::string_view first_name(std::string_view path);
 /// A config may hold others of its own role, as an optimizer around another one does. Fields that
 /// `to` lacks go into the config that it holds by default, as "inner.b1"; there, the schedule of
 /// another class takes fields of the old one. Fields that `from` lacks come from the config inside
-/// of it.
+/// of it. Rules (CarryRule) come before all that.
 Carried carry_over(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields);
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -14,6 +13,7 @@
 #include "config/walk.h"
 #include "ir/eval.h"
 #include "ir/host_tensor.h"
+#include "learn/schedule_values.h"
 #include "learn/schedules/segments_schedule.h"
 #include "ops/create.h"
 #include "transform/trace.h"
@@ -28,11 +28,6 @@ T* field_of(const AnyConfig& config, std::string_view name) {
     if (slot.name == name && *slot.ops->type == typeid(T)) return static_cast<T*>(slot.at);
   }
   return nullptr;
-}
-
-double value_at(const Schedule& schedule, int64_t step) {
-  const auto fn = [&](const Values& v) { return Values{schedule(Step(v[0]))}; };
-  return eval(fn, {HostTensor::scalar(static_cast<int32_t>(step))})[0].at(0);
 }
 
 // For a schedule that is 0 at run_steps, returns the first step from which it stays 0. A schedule
@@ -185,42 +180,13 @@ std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
   return out;
 }
 
-namespace {
-
-// Returns the steps at which check_schedule probes a schedule: step 1, the steps that its fields
-// name with their neighbours, and steps halfway between these.
-std::set<int32_t> probing_steps(const Schedule& schedule) {
-  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  std::set<int64_t> turns = {1};
-  if (schedule.functor()) {
-    walk(ConfigView(schedule.functor()), [&](const std::string& path, const Slot& slot) {
-      const Slot field = unwrap(slot);
-      const bool is_integer =
-          field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;
-      if (is_integer && (path.ends_with("_step") || path.ends_with("_steps")))
-        turns.insert(
-            static_cast<int64_t>(std::clamp(field.ops->number(field.at), 1.0, 1.0 * kMax)));
-    });
-  }
-  std::set<int32_t> out;
-  int64_t before = 1;
-  for (const int64_t turn : turns) {
-    for (const int64_t step : {before + (turn - before) / 2, turn - 1, turn, turn + 1})
-      out.insert(static_cast<int32_t>(std::clamp<int64_t>(step, 1, kMax)));
-    before = turn;
-  }
-  return out;
-}
-
-}  // namespace
-
 Tensor ConstantRate::operator()(const Step&) const { return scalar(value); }
 
 void check_schedule(const Schedule& schedule, std::string_view where, const Bounds& bounds) {
-  const auto value_at = [&](const Values& v) { return Values{schedule(v[0])}; };
+  const auto traced = [&](const Values& v) { return Values{schedule(v[0])}; };
   std::shared_ptr<const Region> graph;
   try {
-    graph = trace(value_at, {Type{DType::kI32, {}}});
+    graph = trace(traced, {Type{DType::kI32, {}}});
   } catch (const Error& error) {
     throw ConfigError(fmt::format("{}.{}", where, error.what()));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "config/carry.h"
 #include "config/construction.h"
 #include "config/register.h"
 #include "learn/path_rules.h"
@@ -73,6 +74,8 @@ UpdateOutputs OptimizerGroups::update(const UpdateInputs& in) const {
   for (const Part& part : parts_) part.optimizer.add_update(in, part.metric_suffix, out);
   return out;
 }
+
+const CarryRule kOptimizerGroupsCarry(typeid(OptimizerGroups), "others", nullptr);
 
 AXLE_REGISTER(OptimizerGroup)
 AXLE_REGISTER(OptimizerGroups)

@@ -5,8 +5,12 @@
 #include <typeinfo>
 
 #include "base/error.h"
+#include "config/carry.h"
 #include "config/register.h"
+#include "config/walk.h"
 #include "learn/moments.h"
+#include "learn/optimizers/adastar.h"
+#include "learn/schedules/schedule_curve.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -18,6 +22,27 @@ namespace {
 
 constexpr std::string_view kInnerOptimizer = "inner";
 constexpr const char* kWeightSum = "weight_sum";
+
+// Takes the falls from the rates of an optimizer and of those inside of it, and their momentum.
+void make_schedule_free(const AnyConfig& old, const ConfigType&) {
+  const auto change = [](const std::string&, const Slot& slot) {
+    const std::type_info& type = *slot.ops->type;
+    const bool is_rate = slot.name == "learning_rate" || slot.name == "update_schedule";
+    const bool is_momentum = slot.name == "b1" || slot.name == "momentum" ||
+                             slot.name == "gradient_mean" || slot.name == "update_mean";
+    if (is_rate && type == typeid(Schedule)) {
+      auto& rate = *static_cast<Schedule*>(slot.at);
+      rate = without_fall(rate);
+    } else if (is_momentum && type == typeid(FractionBelowOne)) {
+      *static_cast<FractionBelowOne*>(slot.at) = 0;
+    } else if (is_momentum && type == typeid(std::optional<Schedule>)) {
+      *static_cast<std::optional<Schedule>*>(slot.at) = std::nullopt;
+    } else if (is_momentum && type == typeid(std::optional<MovingMean>)) {
+      *static_cast<std::optional<MovingMean>*>(slot.at) = std::nullopt;
+    }
+  };
+  walk(ConfigView(old), change);
+}
 
 }  // namespace
 
@@ -81,6 +106,8 @@ UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
   put_subtree(out.state, kInnerOptimizer, std::move(inner.state));
   return out;
 }
+
+const CarryRule kScheduleFreeCarry(typeid(ScheduleFree), kInnerOptimizer, &make_schedule_free);
 
 AXLE_REGISTER(ScheduleFree)
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "config/carry.h"
 #include "config/register.h"
 #include "learn/moments.h"
 #include "ops/create.h"
@@ -99,6 +100,8 @@ UpdateOutputs SkipAndClip::update(const UpdateInputs& in) const {
   out.metrics.emplace("skipped_updates", astype(skipped, DType::kF32));
   return out;
 }
+
+const CarryRule kSkipAndClipCarry(typeid(SkipAndClip), kInner, nullptr);
 
 AXLE_REGISTER(FixedNorm)
 AXLE_REGISTER(TimesMeanNorm)

@@ -57,9 +57,9 @@ class SkipAndClip final : public Optimizer {
     /// Computes the updates that are not skipped.
     Child<Optimizer> inner = AdamW::Config{};
     /// The norm from which on updates are skipped; none: only those that are not finite are.
-    std::optional<DropNorm> drop_norm = {};
+    std::optional<DropNorm> drop_norm = MeanPlusDeviations{};
     /// Gradients with a larger norm are scaled down to it; none: no clipping.
-    std::optional<Positive<double>> max_norm = {};
+    std::optional<Positive<double>> max_norm = 1.0;
     /// Added to the norm that max_norm is divided by.
     NonNegative<double> eps = 1e-8;
     /// Decay of the statistics of the norms. The first norms count equally.

@@ -26,6 +26,17 @@ TEST(SkipAndClip, ClipsLargeNorms) {
   EXPECT_NEAR(run.params.at("w").at(1), -0.9 * 0.8 * 2 - 0.8 * 0.8, 1e-6);
 }
 
+// Named alone, as in --set learner.optimizer=SkipAndClip, it does both.
+TEST(SkipAndClip, DefaultsClipAndSkip) {
+  OptimizerRun run(SkipAndClip::Config{.inner = falling_sgd()}, kZero);
+  run.step(gradient(10));
+  EXPECT_NEAR(run.params.at("w").at(1), -0.9 * 0.8, 1e-6) << "clipped to a norm of 1";
+  for (int i = 0; i < 500; ++i) run.step(gradient(i % 2 == 0 ? 1.0f : 2.0f));
+  EXPECT_EQ(run.metric("skipped_updates"), 0);
+  run.step(gradient(1000));
+  EXPECT_EQ(run.metric("skipped_updates"), 1);
+}
+
 TEST(SkipAndClip, AnAbnormalGradientChangesNothing) {
   OptimizerRun run(SkipAndClip::Config{.inner = falling_sgd(), .drop_norm = FixedNorm{.value = 5}},
                    kZero);

@@ -68,10 +68,25 @@ Tensor Warmup::operator()(const Step& step) const {
   return value * (begin + part * (1 - begin));
 }
 
+Tensor ScheduleProduct::operator()(const Step& step) const {
+  if (factors.empty()) throw ConfigError("factors: expected at least one schedule, got none");
+  Tensor value;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    try {
+      const Tensor factor = factors[i](step);
+      value = value ? value * factor : factor;
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("factors[{}].{}", i, error.what()));
+    }
+  }
+  return value;
+}
+
 AXLE_REGISTER(Segment)
 AXLE_REGISTER(Segments)
 AXLE_REGISTER(Stage)
 AXLE_REGISTER(Stepwise)
 AXLE_REGISTER(Warmup)
+AXLE_REGISTER(ScheduleProduct)
 
 }  // namespace axle

@@ -62,4 +62,13 @@ struct Warmup {
   AXLE_CONFIG(Warmup, schedule, warmup_steps, begin_step, begin)
 };
 
+/// The product of the values of several schedules, which see the steps of the run.
+struct ScheduleProduct {
+  /// The schedules.
+  std::vector<Schedule> factors = {};
+  /// Throws ConfigError for no factor.
+  Tensor operator()(const Step& step) const;
+  AXLE_CONFIG(ScheduleProduct, factors)
+};
+
 }  // namespace axle

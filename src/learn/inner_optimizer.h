@@ -26,6 +26,7 @@ class InnerOptimizer {
   void add_measured(const MeasureInputs& in, Tree<Tensor>& measured) const;
   /// Adds the metrics as "<metric>/<suffix>", or under their own names if `suffix` is empty.
   void add_update(const UpdateInputs& in, std::string_view suffix, UpdateOutputs& out) const;
+  void add_update_sizes(Tree<UpdateSize>& out) const { out.merge(optimizer_->update_sizes()); }
 
  private:
   std::string name_;

@@ -88,6 +88,8 @@ class Learner {
 
   /// The parameters that need a gradient.
   const Tree<ParamSpec>& trained() const { return trained_; }
+  /// How large the optimizer's updates of them are, before update_transforms.
+  Tree<UpdateSize> update_sizes() const { return optimizer_->update_sizes(); }
   /// Number of parts that the caller splits a batch of so many rows into. The rows of a part are a
   /// multiple of `num_parts`, the devices that share them, if any number of parts allows that.
   int64_t microbatches(int64_t rows, int64_t num_parts) const;

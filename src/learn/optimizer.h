@@ -3,6 +3,7 @@
 
 #include "config/fields/child.h"
 #include "learn/stateful_update.h"
+#include "learn/update_size.h"
 #include "ops/random/key.h"
 
 namespace axle {
@@ -50,6 +51,9 @@ class Optimizer : public StatefulUpdate {
   /// Traced: returns what the next update needs of the objective besides the gradient. The default
   /// needs nothing.
   virtual Tree<Tensor> measure(const MeasureInputs& in) const;
+  /// Returns how large the updates of each parameter are. Parameters that are left out have updates
+  /// of which nothing is known. The default knows nothing.
+  virtual Tree<UpdateSize> update_sizes() const { return {}; }
 };
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 // wider model does not learn less.
 #include "recipes/mup_coordinates_test.h"
 #include "recipes/mup_families_test.h"
+#include "recipes/mup_optimizers_test.h"
 #include "testing/plugin_fixture.h"
 
 namespace axle {
@@ -22,6 +23,40 @@ TEST_P(FamilyCoordinatesByWidth, KeepTheirSize) {
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyCoordinatesByWidth,
                          ::testing::ValuesIn(mup_families(Families::kAll)), kNamedByRecipe);
+
+class OptimizerCoordinatesByWidth : public PluginTest,
+                                    public ::testing::WithParamInterface<MuPOptimizer> {};
+
+TEST_P(OptimizerCoordinatesByWidth, KeepTheirSize) {
+  const Child<Optimizer>& optimizer = GetParam().config;
+  for (const bool is_tied : {true, false}) {
+    const Coordinates base =
+        CoordinateRun(*runtime_, widened_by_mup(small_model(is_tied), 1, optimizer)).measure(1);
+    for (const int64_t factor : {4, 16}) {
+      SCOPED_TRACE(fmt::format("width {}, {}", 64 * factor, is_tied ? "tied" : "own head"));
+      const Trainer::Config wide = widened_by_mup(small_model(is_tied), factor, optimizer);
+      expect_same_size(CoordinateRun(*runtime_, wide).measure(1), base, 1.6);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, OptimizerCoordinatesByWidth,
+                         ::testing::ValuesIn(mup_optimizers(OptimizersOf::kAll)),
+                         kNamedByOptimizer);
+
+// Heads become larger, not more.
+TEST_F(PluginTest, CoordinatesOfLargerHeadsByWidth) {
+  const auto coordinates = [&](int64_t factor) {
+    return CoordinateRun(*runtime_,
+                         widened_by_mup(small_model(), factor, adamw(), Widening::kLargerHeads))
+        .measure(1);
+  };
+  const Coordinates base = coordinates(1);
+  for (const int64_t factor : {4, 16}) {
+    SCOPED_TRACE(fmt::format("width {}", 64 * factor));
+    expect_same_size(coordinates(factor), base, 1.6);
+  }
+}
 
 // The mean loss of three seeds after six steps, at the widths 64 and 512.
 class LossByWidth : public PluginTest {

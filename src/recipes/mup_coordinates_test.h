@@ -29,10 +29,12 @@
 
 namespace axle {
 
-/// Multiplies the widths of a model, and their number of heads. Returns the old values by path.
-inline std::map<std::string, std::string> widen(Trainer::Config& config, int64_t factor) {
-  const std::vector<std::string> names{"model_dim", "num_heads", "num_kv_heads", "query_rank",
-                                       "kv_rank"};
+/// Multiplies the widths of a model, and their number of heads: the fields with these names, and
+/// the hidden dims that are fixed. Returns the old values by path.
+inline std::map<std::string, std::string> widen(Trainer::Config& config, int64_t factor,
+                                                const std::vector<std::string>& names = {
+                                                    "model_dim", "num_heads", "num_kv_heads",
+                                                    "query_rank", "kv_rank"}) {
   std::map<std::string, std::string> before;
   const std::string text = to_string(config);
   for (const std::string_view line : split(text, '\n')) {
@@ -168,12 +170,20 @@ class CoordinateRun {
   std::unique_ptr<Executable> activations_;
 };
 
-/// Returns a recipe with widths times `factor`, prepared by MuP, in f32.
-inline Trainer::Config widened_by_mup(Trainer::Config config, int64_t factor) {
-  config.learner =
-      Learner::Config{.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.01}}};
+inline Child<Optimizer> adamw() {
+  return AdamW::Config{.learning_rate = ConstantRate{.value = 0.01}};
+}
+
+/// Returns a recipe with widths times `factor`, prepared by MuP, in f32. Heads keep their size if
+/// there are more of them, or grow.
+enum class Widening { kMoreHeads, kLargerHeads };
+inline Trainer::Config widened_by_mup(Trainer::Config config, int64_t factor,
+                                      const Child<Optimizer>& optimizer = adamw(),
+                                      Widening widening = Widening::kMoreHeads) {
+  config.learner = Learner::Config{.optimizer = optimizer};
   if (factor > 1) {
-    const auto base = widen(config, factor);
+    const auto base = widening == Widening::kMoreHeads ? widen(config, factor)
+                                                       : widen(config, factor, {"model_dim"});
     apply_modifier(MuP::Config{.base = base}, "mup", config);
   }
   apply_modifier(CollectStats::Config{.at = "**.body", .stats = {Rms{}}}, "stats", config);

@@ -99,6 +99,11 @@ UpdateOutputs Adafactor::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Adafactor::update_sizes() const {
+  const bool is_relative = cfg_.step_size == StepSize::kRelative;
+  return update_sizes_of(params_, is_relative ? UpdateKind::kParameter : UpdateKind::kElements);
+}
+
 AXLE_REGISTER(Adafactor)
 
 }  // namespace axle

@@ -67,6 +67,7 @@ class Adafactor final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   Tensor normalized(const std::string& path, const Tensor& g, const Tensor& b2,

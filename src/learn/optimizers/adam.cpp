@@ -36,6 +36,10 @@ UpdateOutputs Adam::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Adam::update_sizes() const {
+  return update_sizes_of(params_, UpdateKind::kElements);
+}
+
 AXLE_REGISTER(Adam)
 
 }  // namespace axle

@@ -35,6 +35,7 @@ class Adam final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   Config cfg_;

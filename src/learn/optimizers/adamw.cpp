@@ -38,6 +38,10 @@ UpdateOutputs AdamW::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> AdamW::update_sizes() const {
+  return update_sizes_of(params_, UpdateKind::kElements);
+}
+
 AXLE_REGISTER(AdamW)
 
 }  // namespace axle

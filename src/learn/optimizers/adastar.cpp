@@ -57,6 +57,10 @@ UpdateOutputs AdaStar::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> AdaStar::update_sizes() const {
+  return update_sizes_of(params_, UpdateKind::kElements);
+}
+
 AXLE_REGISTER(MovingMean)
 AXLE_REGISTER(AdaStar)
 

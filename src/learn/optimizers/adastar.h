@@ -67,6 +67,7 @@ class AdaStar final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   Config cfg_;

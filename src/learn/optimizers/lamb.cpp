@@ -40,6 +40,10 @@ UpdateOutputs Lamb::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Lamb::update_sizes() const {
+  return update_sizes_of(params_, UpdateKind::kParameter);
+}
+
 AXLE_REGISTER(Lamb)
 
 }  // namespace axle

@@ -32,6 +32,10 @@ UpdateOutputs Lion::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Lion::update_sizes() const {
+  return update_sizes_of(params_, UpdateKind::kElements);
+}
+
 AXLE_REGISTER(Lion)
 
 }  // namespace axle

@@ -34,6 +34,7 @@ class Lion final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   Config cfg_;

@@ -75,6 +75,17 @@ UpdateOutputs Muon::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Muon::update_sizes() const {
+  Tree<UpdateSize> out;
+  for (const auto& [path, spec] : split_.own) {
+    // An orthogonal matrix has the singular values 1.
+    out.emplace(path, UpdateSize{.kind = UpdateKind::kSpectral,
+                                 .gain = factor_of(cfg_.scale, spec, split_.dims.at(path))});
+  }
+  split_.others.add_update_sizes(out);
+  return out;
+}
+
 AXLE_REGISTER(Muon)
 
 }  // namespace axle

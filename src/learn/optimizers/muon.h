@@ -65,6 +65,7 @@ class Muon final : public MatrixOptimizer {
   Tree<ParamSpec> state_specs() const override;
   Tree<Tensor> initialize(const Tree<Tensor>& params) const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   Config cfg_;

@@ -75,6 +75,12 @@ UpdateOutputs OptimizerGroups::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> OptimizerGroups::update_sizes() const {
+  Tree<UpdateSize> out;
+  for (const Part& part : parts_) part.optimizer.add_update_sizes(out);
+  return out;
+}
+
 const CarryRule kOptimizerGroupsCarry(typeid(OptimizerGroups), "others", nullptr);
 
 AXLE_REGISTER(OptimizerGroup)

@@ -42,6 +42,7 @@ class OptimizerGroups final : public Optimizer {
   Tree<Tensor> gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const override;
   Tree<Tensor> measure(const MeasureInputs& in) const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   struct Part {

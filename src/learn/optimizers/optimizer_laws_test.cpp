@@ -33,6 +33,7 @@ Schedule falling(double peak, int64_t steps) {
 }
 
 constexpr int kSteps = 400;
+const Schedule kOne = ConstantRate{};
 
 struct Case {
   std::string name;
@@ -135,6 +136,50 @@ TEST_P(OptimizerLaws, ContinuesFromSavedState) {
   EXPECT_EQ(second.state, whole.state);
 }
 
+// Returns the first update of each parameter.
+HostTree first_update(const Child<Optimizer>& config, const HostTree& params,
+                      const HostTree& gradients) {
+  OptimizerRun run(config, params, specs());
+  run.step(gradients);
+  HostTree out = run.params;
+  for (auto& [path, update] : out) {
+    const auto before = params.at(path).values<float>();
+    for (size_t i = 0; i < before.size(); ++i) update.values<float>()[i] -= before[i];
+  }
+  return out;
+}
+HostTree times(HostTree tree, float factor) {
+  for (auto& [path, t] : tree) {
+    for (float& x : t.values<float>()) x *= factor;
+  }
+  return tree;
+}
+
+TEST_P(OptimizerLaws, UpdatesHaveTheSizeThatItSays) {
+  constexpr float kTimes = 8;
+  const Child<Optimizer>& config = GetParam().config;
+  const HostTree params = initial(), gradients = targets();
+  const Tree<UpdateSize> sizes = OptimizerRun(config, params, specs()).optimizer().update_sizes();
+  if (GetParam().name.starts_with("Sophia")) {  // its updates depend on the curvature
+    EXPECT_EQ(sizes.size(), 0u);
+    return;
+  }
+  EXPECT_EQ(sizes.size(), params.size());
+  const HostTree update = first_update(config, params, gradients);
+  const HostTree of_larger = first_update(config, params, times(gradients, kTimes));
+  const HostTree at_larger = first_update(config, times(params, kTimes), gradients);
+  for (const auto& [path, size] : sizes) {
+    const bool is_gradient = size.kind == UpdateKind::kGradient;
+    const bool is_parameter = size.kind == UpdateKind::kParameter;
+    const auto expect_times = [&](const HostTree& changed, bool is_times) {
+      const HostTree expected = times({{path, update.at(path)}}, is_times ? kTimes : 1.0f);
+      EXPECT_LT(testing::relative_difference(changed.at(path), expected.at(path)), 1e-3) << path;
+    };
+    expect_times(of_larger, is_gradient);
+    expect_times(at_larger, is_parameter);
+  }
+}
+
 // Returns layer i of a stack.
 HostTensor layer(const HostTensor& stack, int64_t i) {
   Shape shape(stack.shape().begin() + 1, stack.shape().end());
@@ -177,6 +222,38 @@ TEST_P(StackedLaws, LayersOfAStackAreAsEachAlone) {
 std::string name_of(const ::testing::TestParamInfo<Case>& a_case) { return a_case.param.name; }
 INSTANTIATE_TEST_SUITE_P(All, OptimizerLaws, ::testing::ValuesIn(cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(All, StackedLaws, ::testing::ValuesIn(cases_by_layer()), name_of);
+
+// The matrix w[6, 3] becomes nearly orthogonal, times its gain: its norm is that of 3 singular
+// values.
+TEST(Muon, SaysTheSingularValuesOfItsUpdates) {
+  for (const MuonScale scale : {MuonScale::kAdam, MuonScale::kSpectral}) {
+    const Child<Optimizer> config = Muon::Config{.learning_rate = ConstantRate{.value = 0.5},
+                                                 .scale = scale,
+                                                 .exclude = {},
+                                                 .others = Sgd::Config{.learning_rate = kOne}};
+    const Tree<UpdateSize> sizes =
+        OptimizerRun(config, initial(), specs()).optimizer().update_sizes();
+    EXPECT_EQ(sizes.at("b").kind, UpdateKind::kGradient) << "that of others";
+    ASSERT_EQ(sizes.at("w").kind, UpdateKind::kSpectral);
+    double squares = 0;
+    for (const double x : doubles(first_update(config, initial(), targets()).at("w")))
+      squares += x * x;
+    const double mean = std::sqrt(squares / 3) / 0.5;
+    EXPECT_GT(mean, 0.7 * sizes.at("w").gain);
+    EXPECT_LT(mean, 1.2 * sizes.at("w").gain);
+  }
+}
+
+// Clipped gradients are no longer in proportion to what they were.
+TEST(SkipAndClip, KnowsNothingOfClippedGradients) {
+  const auto sizes = [](const SkipAndClip::Config& config) {
+    return OptimizerRun(config, initial(), specs()).optimizer().update_sizes();
+  };
+  const Child<Optimizer> sgd = Sgd::Config{.learning_rate = kOne};
+  EXPECT_EQ(sizes({.inner = sgd}).size(), 0u);
+  EXPECT_EQ(sizes({.inner = sgd, .max_norm = {}}).size(), 3u);
+  EXPECT_EQ(sizes({.inner = Lion::Config{.learning_rate = kOne}}).size(), 3u);
+}
 
 TEST(OptimizerLaws, AreCheckedForEveryOptimizer) {
   std::set<std::string_view> checked;

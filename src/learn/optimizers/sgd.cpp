@@ -35,6 +35,10 @@ UpdateOutputs Sgd::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Sgd::update_sizes() const {
+  return update_sizes_of(params_, UpdateKind::kGradient);
+}
+
 AXLE_REGISTER(Sgd)
 
 }  // namespace axle

@@ -101,6 +101,14 @@ UpdateOutputs SkipAndClip::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> SkipAndClip::update_sizes() const {
+  Tree<UpdateSize> out = inner_->update_sizes();
+  // A gradient that was clipped has another size.
+  if (cfg_.max_norm)
+    std::erase_if(out, [](const auto& size) { return size.second.kind == UpdateKind::kGradient; });
+  return out;
+}
+
 const CarryRule kSkipAndClipCarry(typeid(SkipAndClip), kInner, nullptr);
 
 AXLE_REGISTER(FixedNorm)

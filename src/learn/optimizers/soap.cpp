@@ -151,6 +151,12 @@ UpdateOutputs Soap::update(const UpdateInputs& in) const {
   return out;
 }
 
+Tree<UpdateSize> Soap::update_sizes() const {
+  Tree<UpdateSize> out = update_sizes_of(split_.own, UpdateKind::kElements);
+  split_.others.add_update_sizes(out);
+  return out;
+}
+
 AXLE_REGISTER(Soap)
 
 }  // namespace axle

@@ -66,6 +66,7 @@ class Soap final : public MatrixOptimizer {
   Tree<ParamSpec> state_specs() const override;
   Tree<Tensor> initialize(const Tree<Tensor>& params) const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
+  Tree<UpdateSize> update_sizes() const override;
 
  private:
   /// One side of a parameter's matrices.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/find_slot.h"
+#include "config/mistakes.h"
 #include "config/register.h"
 #include "config/set.h"
 #include "config/walk.h"
@@ -16,6 +17,7 @@
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "learn/optimizers/optimizer_groups.h"
+#include "learn/transforms/report_gradients.h"
 #include "learn/transforms/scale_by_path.h"
 #include "modifiers/slot_option.h"
 #include "nn/init_per_group.h"
@@ -35,6 +37,53 @@ struct ModelRoot {
 
 Tree<ParamSpec> specs_of(const Child<Model>& model) {
   return model.build({}, Scope{.path = "model"})->param_specs();
+}
+
+struct BaseModel {
+  Child<Model> model;
+  Tree<ParamSpec> specs;
+};
+
+// Returns the model with these fields. Its mistakes are those of the base: they name it.
+BaseModel base_of(const Child<Model>& model, const std::map<std::string, std::string>& fields) {
+  std::vector<std::string> texts;
+  for (const auto& [path, text] : fields) texts.push_back(fmt::format("{}={}", path, text));
+  try {
+    ModelRoot root{.model = model};
+    for (const auto& [path, text] : fields) set(root, path, text);
+    return {root.model, specs_of(root.model)};
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        with_location(fmt::format("{}: with {}", kWhere, join(texts, ", ")), error.what()));
+  }
+}
+
+// Returns how large the updates of all trained parameters are. Refuses optimizers that do not say
+// it, and what changes the size of gradients before an optimizer that follows them.
+Tree<UpdateSize> updates_of(const Learner::Config& config, const Tree<ParamSpec>& specs) {
+  constexpr int64_t kRunSteps = 1 << 20;  // of no importance here
+  const std::unique_ptr<Learner> learner = Child<Learner>(config).build(
+      {.params = specs, .run_steps = kRunSteps}, Scope{.path = "learner"});
+  Tree<UpdateSize> out = learner->update_sizes();
+  for (const auto& [path, spec] : learner->trained()) {
+    if (out.contains(path)) continue;
+    throw ConfigError(fmt::format(
+        "MuP: learner.optimizer: expected updates whose size at another width is known, as that of "
+        "AdamW, Lion, Muon or Sgd without clipping, got those of {} for {}; scale its rates by "
+        "ScaleByPath",
+        config.optimizer.any().type().name, dotted(path)));
+  }
+  const bool follows_gradients = std::ranges::any_of(
+      out, [](const auto& size) { return size.second.kind == UpdateKind::kGradient; });
+  for (size_t i = 0; follows_gradients && i < config.transforms.size(); ++i) {
+    const Child<GradientTransform>& transform = config.transforms[i];
+    if (transform.get_if<ScaleByPath>() || transform.get_if<ReportGradients>()) continue;
+    throw ConfigError(
+        fmt::format("MuP: learner.transforms[{}]: expected none that changes the size of gradients "
+                    "before an optimizer whose updates follow it, got {}; leave it out",
+                    i, transform.any().type().name));
+  }
+  return out;
 }
 
 // Returns the slot's value, which must have the type T.
@@ -88,7 +137,7 @@ bool has_fixed_size(const Init& init) {
 // Refuses hidden weights that would start too large in a wider model.
 void check_hidden_inits(const MuPScales& scales, const Tree<ParamSpec>& wide) {
   std::vector<std::string> fixed;
-  for (const auto& [path, rate] : scales.learning_rate) {
+  for (const auto& [path, growth] : scales.inputs) {
     if (!scales.init_variance.contains(path) && has_fixed_size(*wide.at(path).init))
       fixed.push_back(dotted(path));
   }
@@ -205,6 +254,31 @@ std::map<std::string, Table> tables_of(ConfigRef root, const Child<Model>& base,
   return out;
 }
 
+// Vectors with a factor that grows: rates and initial weights make up for it.
+void scale_tables(const std::map<std::string, Table>& tables, const Tree<UpdateSize>& updates,
+                  MuPScales& scales) {
+  const auto multiply = [](Tree<double>& factors, const std::string& path, double factor) {
+    factors.emplace(path, 1).first->second *= factor;
+  };
+  for (const auto& [path, table] : tables) {
+    const auto size = updates.find(path);
+    const bool is_trained = size != updates.end();
+    if (is_trained && size->second.kind == UpdateKind::kSpectral) {
+      throw ConfigError(
+          fmt::format("MuP: learner.optimizer: expected matrices whose inputs are activations, got "
+                      "{}, a table of embeddings; exclude it",
+                      dotted(path)));
+    }
+    if (table.vectors == 1) continue;
+    multiply(scales.init_variance, path, 1 / (table.vectors * table.vectors));
+    if (!is_trained) continue;
+    if (size->second.kind == UpdateKind::kElements)
+      multiply(scales.learning_rate, path, 1 / table.vectors);
+    if (size->second.kind == UpdateKind::kGradient)
+      multiply(scales.learning_rate, path, 1 / (table.vectors * table.vectors));
+  }
+}
+
 void set_tables(ConfigRef root, const std::map<std::string, Table>& tables, RewriteReport& report) {
   for (const auto& [path, table] : tables) {
     if (!table.is_head) continue;
@@ -238,6 +312,38 @@ Init scaled_init(const std::string& path, const ParamSpec& spec, double factor) 
   VarianceScaling scaled = *now;
   scaled.scale = now->scale * factor;
   return scaled;
+}
+
+std::map<std::string, Init> inits_of(const MuPScales& scales, const Tree<ParamSpec>& wide) {
+  std::map<std::string, Init> out;
+  for (const auto& [path, factor] : scales.init_variance) {
+    if (std::abs(factor - 1) > 1e-9) out.emplace(path, scaled_init(path, wide.at(path), factor));
+  }
+  return out;
+}
+
+ScaleByPath::Config rates_of(const MuPScales& scales) {
+  ScaleByPath::Config out;
+  for (const auto& [path, scale] : scales.learning_rate) out.scales[dotted(path)] = scale;
+  return out;
+}
+
+bool has_rates(const Learner::Config& learner, const ScaleByPath::Config& rates) {
+  const auto same = [](const auto& a, const auto& b) {
+    return a.first == b.first && double{a.second} == double{b.second};
+  };
+  return std::ranges::any_of(learner.update_transforms, [&](const auto& transform) {
+    const auto* const known = transform.template get_if<ScaleByPath>();
+    return known && std::ranges::equal(known->scales, rates.scales, same);
+  });
+}
+
+// Some recipes give groups of layers rates that follow the width already.
+void list_groups(ConfigRef root, RewriteReport& report) {
+  for_each_config<OptimizerGroups>(root, [&](const std::string& path, const auto&) {
+    report.skipped.push_back(
+        {path, "its groups have rates of their own, which count as rates of the base model"});
+  });
 }
 
 // Gives these weights their initialisers: in the slots of their layers, or by their names if the
@@ -285,51 +391,33 @@ std::vector<Rewrite> MuP::apply(ConfigRef root) const {
   auto& model = value_at<Child<Model>>(root, "model");
   Learner::Config* const learner = value_at<Child<Learner>>(root, "learner").get_if<Learner>();
   if (!learner) throw NoMatch("MuP: learner: expected a Learner, got another class or none");
-  ModelRoot base{.model = model};
-  for (const auto& [path, text] : cfg_.base) set(base, path, text);
-  const Tree<ParamSpec> wide = specs_of(model);
-  MuPScales scales = mup_scales(specs_of(base.model), wide, kWhere);
-  if (scales.learning_rate.empty()) {
+  const Tree<ParamSpec> wide = specs_of(model);  // first: its mistakes are not those of the base
+  const BaseModel base = base_of(model, cfg_.base);
+  MuPScales scales = mup_scales({base.specs, updates_of(*learner, base.specs)},
+                                {wide, updates_of(*learner, wide)}, kWhere);
+  if (scales.inputs.empty()) {
     throw ConfigError(
         fmt::format("{}: expected a model of another width, got one of the same", kWhere));
   }
   const std::map<std::string, Table> tables = tables_of(root, base.model, model, wide);
-  for (const auto& [path, table] : tables) {
-    if (table.vectors == 1 || !wide.contains(path)) continue;
-    scales.learning_rate[path] = 1 / table.vectors;
-    double& variance = scales.init_variance.emplace(path, 1).first->second;
-    variance /= table.vectors * table.vectors;
-  }
-  Rewrite out{.what = "MuP", .report = {}};
+  scale_tables(tables, updates_of(*learner, wide), scales);
   const std::vector<LogitScale> logits =
       logit_scales(root, head_dims(base.model), head_dims(model));
+
+  Rewrite out{.what = "MuP", .report = {}};
   list_others(logits, out.report);
-  ScaleByPath::Config rates;
-  for (const auto& [path, scale] : scales.learning_rate) rates.scales[dotted(path)] = scale;
-  for (const Child<GradientTransform>& transform : learner->update_transforms) {
-    const auto* const known = transform.get_if<ScaleByPath>();
-    const auto same = [](const auto& a, const auto& b) {
-      return a.first == b.first && double{a.second} == double{b.second};
-    };
-    if (known && std::ranges::equal(known->scales, rates.scales, same)) {
-      out.report.unchanged.emplace_back("learner.update_transforms");
-      return {std::move(out)};
-    }
+  const ScaleByPath::Config rates = rates_of(scales);
+  if (has_rates(*learner, rates)) {
+    out.report.unchanged.emplace_back("learner.update_transforms");
+    return {std::move(out)};
   }
   check_hidden_inits(scales, wide);
-  std::map<std::string, Init> inits;
-  for (const auto& [path, factor] : scales.init_variance) {
-    if (std::abs(factor - 1) > 1e-9) inits.emplace(path, scaled_init(path, wide.at(path), factor));
-  }
+  const std::map<std::string, Init> inits = inits_of(scales, wide);
   set_tables(root, tables, out.report);
   for (std::string& slot : set_inits(root, model, inits))
     out.report.matched.push_back(std::move(slot));
   set_logit_scales(root, logits, out.report);
-  // Some recipes give groups of layers rates that follow the width already.
-  for_each_config<OptimizerGroups>(root, [&](const std::string& path, const auto&) {
-    out.report.skipped.push_back(
-        {path, "its groups have rates of their own, which count as rates of the base model"});
-  });
+  list_groups(root, out.report);
   out.report.matched.emplace_back("learner.update_transforms");
   learner->update_transforms.push_back(rates);
   return {std::move(out)};

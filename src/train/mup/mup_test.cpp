@@ -10,7 +10,17 @@
 #include "layers/experts/moe.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
+#include "learn/optimizers/lamb.h"
+#include "learn/optimizers/lion.h"
+#include "learn/optimizers/muon.h"
 #include "learn/optimizers/optimizer_groups.h"
+#include "learn/optimizers/schedule_free.h"
+#include "learn/optimizers/sgd.h"
+#include "learn/optimizers/skip_and_clip.h"
+#include "learn/optimizers/soap.h"
+#include "learn/optimizers/sophia.h"
+#include "learn/transforms/clip_by_global_norm.h"
+#include "learn/transforms/report_gradients.h"
 #include "learn/transforms/scale_by_path.h"
 #include "ops/movement/index.h"
 #include "ops/products/einsum.h"
@@ -264,8 +274,134 @@ TEST(MuP, RefusesOtherModels) {
   EXPECT_THAT(refusal({.base = {{"model.decoder.layers.num_layers", "1"}}}),
               HasSubstr("MuP.base: expected a model with the same parameters in other sizes, got "
                         "another model/decoder/layers/layer1/"));
+}
+
+// A mistake of the base names the modifier and what the base sets.
+TEST(MuP, NamesTheBaseInItsMistakes) {
+  const auto refusal = [](MuP::Config modifier) {
+    Trainer::Config config = wide();
+    return error_of<ConfigError>([&] { apply(modifier, config); });
+  };
   EXPECT_THAT(refusal({.base = {{"model.decoder.width", "1"}}}),
-              HasSubstr("model.decoder.width: no such field"));
+              ::testing::StartsWith("MuP.base: with model.decoder.width=1: model.decoder.width: no "
+                                    "such field"));
+  EXPECT_THAT(refusal({.base = {{"model.decoder.model_dim", "15"}}}),
+              ::testing::StartsWith("MuP.base: with model.decoder.model_dim=15: model.decoder."));
+  // The run's own mistakes do not.
+  Trainer::Config config = wide();
+  decoder_of(config).model_dim = 15;
+  EXPECT_THAT(error_of<ConfigError>([&] { apply(mup(), config); }),
+              ::testing::StartsWith("model.decoder."));
+}
+
+// Returns the factors of the rates with this optimizer.
+std::map<std::string, double> rates_with(const Child<Optimizer>& optimizer,
+                                         const Trainer::Config& model = wide()) {
+  Trainer::Config config = model;
+  Learner::Config& learner = *config.learner.get_if<Learner>();
+  learner.optimizer = optimizer;
+  learner.transforms = {};
+  apply(mup(), config);
+  std::map<std::string, double> out;
+  for (const auto& [path, scale] : learner.update_transforms[0].get_if<ScaleByPath>()->scales)
+    out[path.substr(std::string("model.decoder.").size())] = scale;
+  return out;
+}
+const Schedule kRate = ConstantRate{.value = 0.1};
+
+// Inputs of `up` and the head grow by 4, and its outputs by 3 and not at all.
+TEST(MuP, RatesFollowTheUpdatesOfTheOptimizer) {
+  const std::string up = "layers.layer0.feed_forward.body.up.weight", head = "lm_head.weight",
+                    norm = "output_norm.scale", emb = "emb.weight";
+  const auto expect = [&](const Child<Optimizer>& optimizer,
+                          const std::map<std::string, double>& expected) {
+    SCOPED_TRACE(optimizer.any().type().name);
+    const std::map<std::string, double> got = rates_with(optimizer);
+    for (const std::string& path : {up, head, norm, emb}) {
+      const auto it = got.find(path), wanted = expected.find(path);
+      EXPECT_NEAR(it == got.end() ? 1 : it->second, wanted == expected.end() ? 1 : wanted->second,
+                  1e-9)
+          << path;
+    }
+  };
+  const std::map<std::string, double> elements = {{up, 0.25}, {head, 0.25}};
+  const Child<Optimizer> adamw = AdamW::Config{.learning_rate = kRate},
+                         sgd = Sgd::Config{.learning_rate = kRate},
+                         lamb = Lamb::Config{.learning_rate = kRate};
+  const std::map<std::string, double> gradient = {{up, 0.75}, {head, 0.25}, {norm, 4}, {emb, 4}};
+  expect(adamw, elements);
+  expect(Lion::Config{.learning_rate = kRate}, elements);
+  expect(Soap::Config{.learning_rate = kRate, .others = adamw}, elements);
+  expect(sgd, gradient);
+  expect(lamb, {{up, 0.5}});  // the head's weights are smaller by 4 already
+  // Those around others and groups ask the ones inside.
+  expect(ScheduleFree::Config{.inner = sgd}, gradient);
+  expect(SkipAndClip::Config{.inner = SkipAndClip::Config{.inner = adamw}}, elements);
+  expect(
+      OptimizerGroups::Config{
+          .groups = {{"ends",
+                      {.params = {"**.emb.weight", "**.lm_head.weight"}, .optimizer = sgd}}},
+          .others = adamw},
+      {{up, 0.25}, {head, 0.25}, {emb, 4}});
+  // Matrices of 64 rows and 96 columns have a gain of 0.2 sqrt(96), or of sqrt(96 / 64); in the
+  // base they are half as large.
+  const double wanted = std::sqrt(64.0 * 96) / 64, before = std::sqrt(16.0 * 32) / 16;
+  const auto muon = [&](MuonScale scale) {
+    return Muon::Config{.learning_rate = kRate, .scale = scale, .others = sgd};
+  };
+  expect(muon(MuonScale::kAdam), {{up, wanted / std::sqrt(96.0) / (before / std::sqrt(32.0))},
+                                  {head, 0.25},
+                                  {norm, 4},
+                                  {emb, 4}});
+  expect(muon(MuonScale::kSpectral), {{head, 0.25}, {norm, 4}, {emb, 4}});
+}
+
+TEST(MuP, RefusesUpdatesOfUnknownSize) {
+  const auto refusal = [](const Child<Optimizer>& optimizer,
+                          const std::vector<Child<GradientTransform>>& transforms) {
+    Trainer::Config config = wide();
+    Learner::Config& learner = *config.learner.get_if<Learner>();
+    learner.optimizer = optimizer;
+    learner.transforms = transforms;
+    return error_of<ConfigError>([&] { apply(mup(), config); });
+  };
+  const std::string unknown =
+      "MuP: learner.optimizer: expected updates whose size at another width is known, as that of "
+      "AdamW, Lion, Muon or Sgd without clipping, got those of {} for model.decoder.{}; scale its "
+      "rates by ScaleByPath";
+  const Child<Optimizer> sgd = Sgd::Config{.learning_rate = kRate};
+  EXPECT_EQ(refusal(Sophia::Config{.learning_rate = kRate}, {}),
+            fmt::format(fmt::runtime(unknown), "Sophia", "emb.weight"));
+  EXPECT_EQ(refusal(SkipAndClip::Config{.inner = sgd}, {}),
+            fmt::format(fmt::runtime(unknown), "SkipAndClip", "emb.weight"));
+  EXPECT_EQ(refusal(
+                OptimizerGroups::Config{
+                    .groups = {{"head",
+                                {.params = {"**.lm_head.weight"},
+                                 .optimizer = Sophia::Config{.learning_rate = kRate}}}},
+                    .others = sgd},
+                {}),
+            fmt::format(fmt::runtime(unknown), "OptimizerGroups", "lm_head.weight"));
+  EXPECT_EQ(refusal(sgd, {ReportGradients::Config{}, ClipByGlobalNorm::Config{}}),
+            "MuP: learner.transforms[1]: expected none that changes the size of gradients before "
+            "an optimizer whose updates follow it, got ClipByGlobalNorm; leave it out");
+  EXPECT_EQ(refusal(AdamW::Config{.learning_rate = kRate}, {ClipByGlobalNorm::Config{}}),
+            "no error");
+  EXPECT_EQ(refusal(Muon::Config{.learning_rate = kRate, .exclude = {}, .others = sgd}, {}),
+            "MuP: learner.optimizer: expected matrices whose inputs are activations, got "
+            "model.decoder.emb.weight, a table of embeddings; exclude it");
+}
+
+// Frozen parameters have no rate.
+TEST(MuP, ScalesNoRateOfFrozenParameters) {
+  Trainer::Config config = wide();
+  Learner::Config& learner = *config.learner.get_if<Learner>();
+  learner.frozen = {"**.lm_head.weight"};
+  apply(mup(), config);
+  EXPECT_FALSE(learner.update_transforms[0].get_if<ScaleByPath>()->scales.contains(
+      "model.decoder.lm_head.weight"));
+  const Tree<ParamSpec> specs = config.model.build({}, Scope{.path = "model"})->param_specs();
+  EXPECT_NO_THROW(config.learner.build({.params = specs, .run_steps = 10}, Scope{}));
 }
 
 }  // namespace

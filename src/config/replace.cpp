@@ -123,6 +123,18 @@ void fail_no_match(const ConfigView& root, const Selector& select) {
         fmt::format("{}: expected at least one match at '{}', got none{} (in the tree at: {})",
                     target, select.at, suggest(select.at, paths), join(paths, ", ")));
   }
+  // Only the condition failed.
+  Selector any = select;
+  any.where = {};
+  walk(root, [&](const std::string& path, const Slot& slot) {
+    if (select.where && matches(any, path, slot)) paths.push_back(path);
+  });
+  if (!paths.empty()) {
+    throw NoMatch(
+        fmt::format("{}: expected at least one that has what 'where' asks for, got none (at '{}': "
+                    "{})",
+                    target, select.at, join(paths, ", ")));
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   throw NoMatch(fmt::format("{}: expected at least one match at '{}', got none{} (in the tree: {})",

@@ -12,9 +12,8 @@ namespace axle {
 
 Chain::Chain(const Config& cfg, const Dims&, const Scope& scope)
     : cfg_(cfg), path_(scope.path), allow_none_(may_find_none(scope)) {
-  if (cfg_.modifiers.empty()) {
-    throw ConfigError(fmt::format("{}.modifiers: expected at least one modifier, got none", path_));
-  }
+  if (cfg_.modifiers.empty())
+    throw ConfigError("Chain.modifiers: expected at least one modifier, got none");
 }
 
 std::vector<Rewrite> Chain::apply(ConfigRef root) const {

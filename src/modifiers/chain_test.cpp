@@ -30,7 +30,7 @@ TEST(Chain, AppliesModifiersInOrder) {
 
 TEST(Chain, ReportsTheMistakesOfItsModifiers) {
   EXPECT_EQ(error_of([] { changes_by(Chain::Config{}); }),
-            ".modifiers: expected at least one modifier, got none");
+            "Chain.modifiers: expected at least one modifier, got none");
   const SetRemat::Config nowhere = remat("**.lair", SaveDots{});
   EXPECT_EQ(error_of([&] {
               changes_by(Chain::Config{.modifiers = {kLayerNorms, nowhere}});

@@ -43,6 +43,16 @@ void check_field(const Selector& select, std::string_view path, const std::strin
   fail_no_slot(where, field, names, "field");
 }
 
+// Calls fn(), whose mistakes are those of a modifier's field.
+template <class F>
+decltype(auto) at_field(std::string_view name, std::string_view field, F fn) {
+  try {
+    return fn();
+  } catch (const ConfigError& error) {
+    throw ConfigError(with_location(fmt::format("{}.{}", name, field), error.what()));
+  }
+}
+
 }  // namespace
 
 SetTexts set_texts(ConfigRef root, const FieldTexts& texts, std::string_view root_name) {
@@ -65,8 +75,8 @@ SetTexts set_texts(ConfigRef root, const FieldTexts& texts, std::string_view roo
 }
 
 Selector select_texts(std::string_view class_or_role, std::string_view at, const FieldTexts& where,
-                      std::string_view name) {
-  Selector out = select_by_name(class_or_role);
+                      std::string_view name, std::string_view field) {
+  Selector out = at_field(name, field, [&] { return select_by_name(class_or_role); });
   out.at = at;
   if (where.empty()) return out;
   const std::string place = fmt::format("{}.where", name);
@@ -82,6 +92,11 @@ Selector select_texts(std::string_view class_or_role, std::string_view at, const
     });
   };
   return out;
+}
+
+const ConfigType& class_named(std::string_view class_name, std::string_view name,
+                              std::string_view field) {
+  return at_field(name, field, [&]() -> const ConfigType& { return find_config_type(class_name); });
 }
 
 }  // namespace axle

@@ -27,9 +27,14 @@ SetTexts set_texts(ConfigRef root, const FieldTexts& texts, std::string_view roo
 /// Returns a selector of the configs of a class or role, at the paths that match the pattern `at`,
 /// whose fields have the values of `where`: to set them would change nothing. A class without such
 /// a field is not selected. Throws ConfigError for unknown names, and if no class has such a field;
-/// the selector throws for values that do not fit their field. `name` of the modifier is for
-/// messages.
+/// the selector throws for values that do not fit their field. `name` of the modifier and `field`,
+/// which holds the class or role, are for messages.
 Selector select_texts(std::string_view class_or_role, std::string_view at, const FieldTexts& where,
-                      std::string_view name);
+                      std::string_view name, std::string_view field);
+
+/// Returns the class of this name. Throws ConfigError, naming the modifier's `field`, if there is
+/// none.
+const ConfigType& class_named(std::string_view class_name, std::string_view name,
+                              std::string_view field);
 
 }  // namespace axle

@@ -27,13 +27,19 @@ void at(const std::string& path, const std::function<void()>& apply) {
   }
 }
 
-// Returns the paths that the modifier selected and could not change, with the reasons.
+// Returns the paths that the modifier selected and could not change, with the reasons: the first
+// few, and the number of the others.
 std::vector<std::string> reasons_in(const std::vector<Rewrite>& rewrites) {
   std::vector<std::string> out;
   for (const Rewrite& rewrite : rewrites) {
     for (const auto& [path, why] : rewrite.report.skipped)
       out.push_back(fmt::format("{}: {}", path, why));
   }
+  constexpr size_t kMax = 3;
+  if (out.size() <= kMax) return out;
+  const size_t rest = out.size() - kMax;
+  out.resize(kMax);
+  out.push_back(fmt::format("and {} more", rest));
   return out;
 }
 

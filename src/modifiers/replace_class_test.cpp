@@ -52,12 +52,16 @@ TEST(ReplaceClass, NamesWhatItDoesNotKnowOrFind) {
   const auto error = [](const ReplaceClass::Config& cfg) {
     return error_of([&] { changes_by(cfg); });
   };
-  EXPECT_THAT(error({.replace = "RMSNrm", .with = "LayerNorm"}), HasSubstr("RMSNrm"));
-  EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNrm"}), HasSubstr("LayerNrm"));
+  EXPECT_THAT(error({.replace = "RMSNrm", .with = "LayerNorm"}),
+              ::testing::StartsWith("ReplaceClass.replace: no class is called 'RMSNrm'"));
+  EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNrm"}),
+              ::testing::StartsWith("ReplaceClass.with: no class is called 'LayerNrm'"));
   EXPECT_THAT(error({.replace = "RMSNorm", .with = "FeedForward"}), HasSubstr("FeedForward"));
   EXPECT_THAT(error({.replace = "LayerNorm", .with = "GroupNorm"}), HasSubstr("LayerNorm"));
   EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNorm", .where = {{"epss", "1"}}}),
               HasSubstr("ReplaceClass.where.epss: no such field; did you mean 'eps'?"));
+  EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNorm", .where = {{"eps", "7"}}}),
+              HasSubstr("RMSNorm: expected at least one that has what 'where' asks for, got none"));
 }
 
 TEST(ReplaceClass, AClassThatIsNotThereIsAnErrorUnlessAllowed) {

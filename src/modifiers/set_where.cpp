@@ -17,8 +17,8 @@ SetWhere::SetWhere(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {
 }
 
 std::vector<Rewrite> SetWhere::apply(ConfigRef root) const {
-  return set_where(root, select_texts(cfg_.select, cfg_.at, cfg_.where, "SetWhere"), cfg_.set,
-                   fmt::format("SetWhere {}", cfg_.select));
+  return set_where(root, select_texts(cfg_.select, cfg_.at, cfg_.where, "SetWhere", "select"),
+                   cfg_.set, fmt::format("SetWhere {}", cfg_.select));
 }
 
 std::vector<Rewrite> set_where(ConfigRef root, const Selector& select, const FieldTexts& fields,

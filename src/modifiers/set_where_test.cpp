@@ -112,7 +112,8 @@ TEST(SetWhere, NamesEveryMistake) {
     });
   };
   EXPECT_THAT(error({.select = "Attention"}), HasSubstr("SetWhere.set: expected at least one"));
-  EXPECT_THAT(error({.select = "Atention", .set = {{"num_heads", "2"}}}), HasSubstr("Atention"));
+  EXPECT_THAT(error({.select = "Atention", .set = {{"num_heads", "2"}}}),
+              ::testing::StartsWith("SetWhere.select: no class is called 'Atention'"));
   EXPECT_THAT(error({.select = "Attention", .set = {{"num_hds", "2"}, {"head_dim", "x"}}}),
               AllOf(HasSubstr(kPattern + "[0].body.num_hds: no such field"),
                     HasSubstr(kPattern + "[0].body.head_dim: expected an integer"),
@@ -123,7 +124,15 @@ TEST(SetWhere, NamesEveryMistake) {
               HasSubstr("SetWhere.where.theta: expected a number"));
   EXPECT_THAT(
       error({.select = "Attention", .where = {{"num_heads", "3"}}, .set = {{"head_dim", "2"}}}),
-      HasSubstr("Attention: expected at least one match at '**', got none"));
+      HasSubstr("Attention: expected at least one that has what 'where' asks for, got none (at "
+                "'**': model.decoder."));
+  EXPECT_THAT(error({.select = "Attention",
+                     .at = "**.nowhere",
+                     .where = {{"num_heads", "3"}},
+                     .set = {{"head_dim", "2"}}}),
+              HasSubstr("Attention: expected at least one match at '**.nowhere', got none"));
+  EXPECT_THAT(error({.select = "LayerNorm", .where = {{"eps", "7"}}, .set = {{"eps", "2"}}}),
+              HasSubstr("LayerNorm: expected at least one match at '**', got none"));
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ std::set<std::string> paths_of(ConfigRef root, const ConfigType& type) {
 }  // namespace
 
 std::vector<Rewrite> WrapClass::apply(ConfigRef root) const {
-  const ConfigType& around = find_config_type(cfg_.with);
+  const ConfigType& around = class_named(cfg_.with, "WrapClass", "with");
   const std::set<std::string> wrappers = paths_of(root, around);
   const std::string inside = "." + cfg_.slot;
   RewriteReport before;  // what holds a config of the wanted class in its slot already
-  const Selector wanted = select_texts(cfg_.wrap, "**", cfg_.where, "WrapClass");
+  const Selector wanted = select_texts(cfg_.wrap, "**", cfg_.where, "WrapClass", "wrap");
   for_each_match(root, wanted, [&](const std::string& path, const Slot&) {
     if (!path.ends_with(inside)) return;
     std::string outer = path.substr(0, path.size() - inside.size());
@@ -48,7 +48,11 @@ std::vector<Rewrite> WrapClass::apply(ConfigRef root) const {
   };
   RewriteReport report = replace_config(root, spec);
   report.unchanged = std::move(before.unchanged);
-  if (report.matched.empty() && report.unchanged.empty()) fail_no_match(root, spec.select);
+  if (report.matched.empty() && report.unchanged.empty()) {
+    Selector missing = wanted;
+    missing.at = cfg_.at;
+    fail_no_match(root, missing);
+  }
   return {{fmt::format("{} inside {}", cfg_.wrap, around.name), std::move(report)}};
 }
 

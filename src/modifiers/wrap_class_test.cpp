@@ -72,7 +72,7 @@ TEST(WrapClass, WhatHoldsAnotherClassWasNotWrappedBefore) {
   EXPECT_THAT(error_of([&] {
                 report_of({.wrap = "FusedQKV", .with = "RoPE", .where = {{"bias", "true"}}});
               }),
-              HasSubstr("FusedQKV: expected at least one match"));
+              HasSubstr("FusedQKV: expected at least one that has what 'where' asks for"));
   EXPECT_THAT(
       error_of([&] { report_of({.wrap = "FusedQKV", .with = "RoPE", .at = "**.pattern[2].**"}); }),
       HasSubstr("FusedQKV: expected at least one match at '**.pattern[2].**'"));
@@ -89,11 +89,16 @@ TEST(WrapClass, NamesWhatItDoesNotKnowOrFind) {
   const auto error = [](const WrapClass::Config& cfg) {
     return error_of([&] { changes_by(cfg); });
   };
-  EXPECT_THAT(error({.wrap = "QKW", .with = "RoPE"}), HasSubstr("QKW"));
-  EXPECT_THAT(error({.wrap = "QKV", .with = "RoPe"}), HasSubstr("RoPe"));
+  EXPECT_THAT(error({.wrap = "QKW", .with = "RoPE"}),
+              ::testing::StartsWith("WrapClass.wrap: no class is called 'QKW'"));
+  EXPECT_THAT(error({.wrap = "QKV", .with = "RoPe"}),
+              ::testing::StartsWith("WrapClass.with: no class is called 'RoPe'"));
   EXPECT_THAT(error({.wrap = "QKV", .with = "RoPE", .slot = "innner"}), HasSubstr("innner"));
   EXPECT_THAT(error({.wrap = "Norm", .with = "RoPE"}), HasSubstr("RoPE"));
   EXPECT_THAT(error({.wrap = "SeparateQKV", .with = "RoPE"}), HasSubstr("SeparateQKV"));
+  EXPECT_THAT(
+      error({.wrap = "Attention", .with = "RoPE", .where = {{"num_heads", "77"}}}),
+      HasSubstr("Attention: expected at least one that has what 'where' asks for, got none"));
 }
 
 }  // namespace

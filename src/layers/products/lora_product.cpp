@@ -28,6 +28,13 @@ ParamSpec spec_of(const std::string& letters, const ProductLetters& all, const P
   return out;
 }
 
+// Returns the product of the sizes of these dims of the weight.
+int64_t size_of(const std::string& letters, const ProductLetters& all, const Product::Dims& dims) {
+  int64_t out = 1;
+  for (const char c : letters) out *= dims.weight_dims.at(all.weight.find(c));
+  return out;
+}
+
 // Returns the dims of `letters` that are among `some`, counted from the end.
 std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some) {
   std::vector<int64_t> out;
@@ -75,6 +82,12 @@ LoraProduct::LoraProduct(const Config& cfg, const Dims& dims, const Scope& scope
     fail("inner",
          "expected a product with a weight of its own, got one whose weight has other uses, so "
          "that no adapter can be merged into it; leave this product out");
+  }
+  const int64_t side =
+      std::max(size_of(letters_.contracted, letters_, dims), size_of(letters_.out, letters_, dims));
+  if (cfg.rank > side) {
+    fail("rank", fmt::format("expected at most {}, the larger side of the weight, got {}", side,
+                             int64_t{cfg.rank}));
   }
   hidden_ = letters_.stacked;
   for (const char c : letters_.x) {

@@ -73,7 +73,7 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   std::ranges::reverse(report.unchanged);
   std::ranges::reverse(report.skipped);
   if (report.matched.empty() && report.unchanged.empty()) {
-    if (report.skipped.empty()) fail_no_product("Lora.at", cfg_.at);
+    if (report.skipped.empty()) fail_no_product("Lora", cfg_.at, cfg_.except, products);
     return {std::move(adapted)};
   }
   std::vector<std::string> trained = {"**.lora_down", "**.lora_up"};

@@ -24,6 +24,7 @@ namespace axle {
 namespace {
 
 using testing::call_layer;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::jittered_parameters;
@@ -221,6 +222,31 @@ TEST(Lora, OnlyWhereThePathMatches) {
       error_of([&] { apply_modifier(Lora::Config{.at = "**.qqkv"}, "modify[0]", root); }),
       HasSubstr("Lora.at: expected the path of a layer with a product, got '**.qqkv', which "
                 "matches none"));
+  EXPECT_THAT(
+      error_of([&] {
+        apply_modifier(Lora::Config{.at = "**.qkv.**", .except = {"**.q_proj", "**.qkv.**"}},
+                       "modify[0]", root);
+      }),
+      HasSubstr("that '**.qkv.**' matches, got '**.q_proj', '**.qkv.**', which excludes all"));
+}
+
+// A rank above both sides of the weight saves nothing.
+TEST(Lora, RefusesARankAboveBothSides) {
+  const auto mistake = [](int64_t rank) {
+    const Child<Projection> config = Linear::Config{.product = LoraProduct::Config{.rank = rank}};
+    return error_of([&] { config.build({.input_dim = 4, .output_dim = 6}, Scope{.path = "x"}); });
+  };
+  EXPECT_THAT(
+      mistake(7),
+      HasSubstr("x.product.rank: expected at most 6, the larger side of the weight, got 7"));
+  EXPECT_EQ(mistake(6), mistake(1));
+  // The modifier leaves out what is too small, and says so if that is everything.
+  TinyRoot root = mixed_root();
+  EXPECT_THAT(error_of([&] { apply_modifier(Lora::Config{.rank = 100'000}, "modify[0]", root); }),
+              HasSubstr("Lora: expected at least one slot that it can change, got only "));
+  EXPECT_THAT(error_of([&] { apply_modifier(Lora::Config{.rank = 100'000}, "modify[0]", root); }),
+              ContainsRegex("qkv.inner.product.rank: expected at most 8, the larger side of the "
+                            "weight, got 100000; .*; and [0-9]+ more; correct it"));
 }
 
 TEST(Lora, AWeightWithOtherUsesRefusesAnAdapter) {

@@ -54,6 +54,18 @@ void fail_no_product(std::string_view field, std::string_view pattern) {
                   field, pattern));
 }
 
+void fail_no_product(std::string_view modifier, std::string_view at,
+                     const std::vector<std::string>& except,
+                     const std::vector<ProductSlot>& products) {
+  const auto count = std::ranges::count_if(
+      products, [&](const ProductSlot& product) { return matches_layer(at, product); });
+  if (count == 0) fail_no_product(fmt::format("{}.at", modifier), at);
+  throw NoMatch(fmt::format(
+      "{}.except: expected to leave at least one of the {} products that '{}' matches, got '{}', "
+      "which excludes all",
+      modifier, count, at, join(except, "', '")));
+}
+
 void check_patterns(std::string_view field, const std::vector<std::string>& patterns,
                     const std::vector<ProductSlot>& products) {
   for (size_t i = 0; i < patterns.size(); ++i) {

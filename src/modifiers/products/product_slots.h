@@ -28,6 +28,10 @@ bool matches_layer(const std::vector<std::string>& patterns, const ProductSlot& 
 
 /// Throws NoMatch "<field>: expected the path of a layer with a product, got ...".
 [[noreturn]] void fail_no_product(std::string_view field, std::string_view pattern);
+/// The same for a modifier with the fields `at` and `except`: says which of them leaves none.
+[[noreturn]] void fail_no_product(std::string_view modifier, std::string_view at,
+                                  const std::vector<std::string>& except,
+                                  const std::vector<ProductSlot>& products);
 /// Throws NoMatch if one of the patterns matches no product. `field` holds them: "Lora.except".
 void check_patterns(std::string_view field, const std::vector<std::string>& patterns,
                     const std::vector<ProductSlot>& products);

@@ -74,7 +74,7 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
     }
   }
   if (report.matched.empty() && report.unchanged.empty())
-    fail_no_product("QuantizeProducts.at", cfg_.at);
+    fail_no_product("QuantizeProducts", cfg_.at, cfg_.except, products);
   if (const Child<Model>* const model = find_model(root))
     std::ranges::move(multiplied_elsewhere(*model), std::back_inserter(report.skipped));
   return {std::move(out)};

@@ -125,6 +125,11 @@ TEST(QuantizeProducts, NamesWhatDoesNotFit) {
               HasSubstr("QuantizeProducts.at: expected the path of a layer with a product, got "
                         "'**.heads', which matches none"));
   EXPECT_THAT(error_of([&] {
+                apply_modifier(QuantizeProducts::Config{.except = {"**"}}, "modify[0]", root);
+              }),
+              HasSubstr("QuantizeProducts.except: expected to leave at least one of the 16 "
+                        "products that '**' matches, got '**', which excludes all"));
+  EXPECT_THAT(error_of([&] {
                 apply_modifier(QuantizeProducts::Config{.with = LoraProduct::Config{}}, "modify[0]",
                                root);
               }),

@@ -23,20 +23,35 @@ std::string to_text(const HostMemory& memory) {
                      bytes_text(memory.total_bytes));
 }
 
-void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory) {
-  int64_t needed = 0;
+namespace {
+
+int64_t sum_of(std::span<const HostNeed> needs) {
+  int64_t out = 0;
+  for (const HostNeed& need : needs) out = saturating_sum(out, need.bytes);
+  return out;
+}
+
+}  // namespace
+
+bool fits_host_memory(std::span<const HostNeed> needs, const HostMemory& memory) {
+  return has(memory, sum_of(needs));
+}
+
+void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory,
+                       std::string_view what_to_do) {
+  const int64_t needed = sum_of(needs);
+  if (has(memory, needed)) return;
   std::vector<std::string> parts;
   std::string largest;
   for (const HostNeed& need : needs) {
-    needed = saturating_sum(needed, need.bytes);
     parts.push_back(fmt::format("{} {}", need.what, bytes_text(need.bytes)));
-    if (!need.largest.empty()) largest += "; " + need.largest + " alone";
+    if (!need.largest.empty() && need.bytes >= needed / 10)
+      largest += "; " + need.largest + " alone";
   }
-  if (has(memory, needed)) return;
-  throw Error(fmt::format("host memory: expected {} for this run ({}{}), got {}; take a smaller "
-                          "model or batch, or a machine with more memory",
-                          bytes_text(needed), join(parts, ", "), largest, to_text(memory)),
-              ExitCode::kDoesNotFit);
+  throw Error(
+      fmt::format("host memory: expected {} for this run ({}{}), got {}; {}", bytes_text(needed),
+                  join(parts, ", "), largest, to_text(memory), what_to_do),
+      ExitCode::kDoesNotFit);
 }
 
 void check_host_allocation(std::string_view where, std::string_view what, int64_t bytes) {

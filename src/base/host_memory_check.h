@@ -23,9 +23,15 @@ struct HostNeed {
 /// "1.5 GiB available of 4.0 GiB".
 std::string to_text(const HostMemory& memory);
 
-/// Throws Error with kDoesNotFit and the sizes if the needs exceed the available memory. Does
-/// nothing if the available memory is unknown.
-void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory);
+/// True if the available memory is enough, or unknown.
+bool fits_host_memory(std::span<const HostNeed> needs, const HostMemory& memory);
+
+/// Throws Error with kDoesNotFit and the sizes if the needs exceed the available memory. The
+/// message names the largest item of a part that takes at least a tenth of all, and ends with
+/// `what_to_do`.
+void check_host_memory(
+    std::span<const HostNeed> needs, const HostMemory& memory,
+    std::string_view what_to_do = "take a smaller model or batch, or a machine with more memory");
 
 /// check_host_allocation does not check sizes below this. Reading the available memory takes
 /// 0.1 ms, less than filling this many bytes.

@@ -129,7 +129,7 @@ TEST_F(LittleMemoryOf, Tensors) {
 }
 
 TEST_F(LittleMemoryOf, ValuesOfTheInterpreter) {
-  const std::string step = ", temporaries of the step ",
+  const std::string step = " temporaries of the step ",
                     evaluation = "(temporaries of the evaluation ";
   expect(train(dir_ / "text.txt",
                {"--set", "input.seq_len=40000", "--set", "model.decoder.max_seq_len=40000"}),

@@ -118,6 +118,15 @@ Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view r
   return resolve(root, path, root_name, Create::kStructsAndElement);
 }
 
+int64_t whole_number(const ConfigView& root, std::string_view path) {
+  try {
+    const Slot slot = unwrap(find_slot(root, path));
+    return slot.ops->number ? static_cast<int64_t>(slot.ops->number(slot.at)) : 0;
+  } catch (const ConfigError&) {
+    return 0;
+  }
+}
+
 bool none_removes_entries(const TypeOps& map) {
   if (map.kind != FieldKind::kMap) return false;
   const FieldKind kind = map.element->kind;

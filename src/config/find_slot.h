@@ -1,6 +1,7 @@
 // Finds a field of a config tree by its path.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 /// Does the same for a field that is about to be set: creates the optional structs on the path, and
 /// a new element of a map at its end.
 Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view root_name = {});
+
+/// Returns the whole number of the field at `path`; 0 if there is no such field or no number in it.
+int64_t whole_number(const ConfigView& root, std::string_view path);
 
 /// True for a map whose entries `none` removes: those of structs, classes and functions. Other
 /// entries may hold `none` themselves.

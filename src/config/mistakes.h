@@ -19,8 +19,10 @@ class Mistakes {
   /// Stands for the mistakes that are left out.
   static constexpr std::string_view kRest = "the rest was not checked";
 
-  /// Adds the lines of a message; a line that is already there is not added again.
-  void add(std::string_view message) {
+  /// Adds the lines of a message; a line that is already there is not added again. `code` is the
+  /// exit code of a program that ends with it.
+  void add(std::string_view message, ExitCode code = ExitCode::kUser) {
+    code_ = lines_.empty() || code == code_ ? code : ExitCode::kUser;
     for (const std::string_view line : split(message, '\n')) {
       if (std::ranges::count(lines_, line) == 0) lines_.emplace_back(line);
     }
@@ -39,14 +41,22 @@ class Mistakes {
     throw_any();
   }
   size_t size() const { return lines_.size(); }
-  std::vector<std::string> take() { return std::move(lines_); }
-  /// Throws one ConfigError with all lines, if there are any.
+  const std::vector<std::string>& lines() const { return lines_; }
+  /// Adds all of the others.
+  void add_all(const Mistakes& others) {
+    for (const std::string& line : others.lines_) add(line, others.code_);
+  }
+  /// Throws one error with all lines, if there are any: a ConfigError, or an Error with the code
+  /// that all of them have.
   void throw_any() const {
-    if (!lines_.empty()) throw ConfigError(join(lines_, "\n"));
+    if (lines_.empty()) return;
+    if (code_ == ExitCode::kUser) throw ConfigError(join(lines_, "\n"));
+    throw Error(join(lines_, "\n"), code_);
   }
 
  private:
   std::vector<std::string> lines_;
+  ExitCode code_ = ExitCode::kUser;  // of all lines
 };
 
 /// Returns the message with `where: ` in front of each line.

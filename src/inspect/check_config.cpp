@@ -17,6 +17,7 @@
 #include "runtime/mesh_devices.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/evaler_inputs.h"
+#include "train/run_memory.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -43,7 +44,7 @@ class Check {
         const std::optional<HostMemory>& host)
       : config_(config), num_devices_(num_devices), host_(host) {}
 
-  std::vector<std::string> run() {
+  Mistakes run() {
     attempt([&] { check_recipe(config_); });
     const bool inputs_are_good = check_inputs();
     const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); }) &&
@@ -54,10 +55,13 @@ class Check {
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
     const bool rest_is_good = is_sound(config_);
     if (inputs_are_good && tokenizers_fit && rest_is_good) check_data();
-    if (model_ && learner_is_good && rest_is_good) check_memory();
-    if (inputs_are_good && tokenizers_fit && learner_is_good && mesh_is_good && rest_is_good)
+    const bool parts_are_good = model_ && learner_is_good && rest_is_good;
+    if (inputs_are_good && tokenizers_fit && parts_are_good && mesh_is_good) {
       check_programs();
-    return mistakes_.take();
+    } else if (parts_are_good) {
+      check_state_memory();
+    }
+    return std::move(mistakes_);
   }
 
  private:
@@ -71,7 +75,7 @@ class Check {
     } catch (const InternalError&) {
       throw;
     } catch (const Error& error) {
-      mistakes_.add(error.what());
+      mistakes_.add(error.what(), error.code());
       return false;
     }
   }
@@ -159,7 +163,7 @@ class Check {
   }
 
   // A run on the host's own devices, which is the default, holds its state there.
-  void check_memory() {
+  void check_state_memory() {
     if (!host_) return;
     attempt([&] {
       check_host_memory(state_needs(train_state(*model_, *learner_), {}, "cpu"), *host_);
@@ -185,9 +189,17 @@ class Check {
     const TrainingParts parts(without_data);
     const ProgramParts programs = parts.program_parts(mesh_, parts.make_input()->element_spec());
     attempt([&] { init_program(programs); });
-    attempt([&] { step_program(programs); });
+    Program step;
+    std::vector<Evaler> evalers;
+    bool good = attempt([&] { step = step_program(programs); });
     for (const auto& [name, evaler] : without_data.evalers)
-      attempt([&] { Evaler(evaler, name, parts, mesh_); });
+      good &= attempt([&] { evalers.emplace_back(evaler, name, parts, mesh_); });
+    if (!good) return check_state_memory();
+    if (!host_) return;
+    std::vector<TracedProgram> traced = {{"the step", &step}};
+    for (const Evaler& evaler : evalers)
+      traced.push_back({"evalers." + evaler.name(), &evaler.program()});
+    attempt([&] { RunMemory(without_data, programs, "cpu", *host_).check(traced); });
   }
 
   const Trainer::Config& config_;
@@ -201,9 +213,8 @@ class Check {
 
 }  // namespace
 
-std::vector<std::string> config_problems(const Trainer::Config& config,
-                                         std::optional<int64_t> num_devices,
-                                         const std::optional<HostMemory>& host) {
+Mistakes config_problems(const Trainer::Config& config, std::optional<int64_t> num_devices,
+                         const std::optional<HostMemory>& host) {
   return Check(config, num_devices, host).run();
 }
 

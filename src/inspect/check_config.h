@@ -2,25 +2,24 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/host_memory.h"
+#include "config/mistakes.h"
 #include "train/trainer.h"
 
 namespace axle {
 
-/// Returns one line for each mistake:
+/// Returns one line for each mistake, with the exit code that a run would end with:
 ///   fields that are missing or out of range
 ///   what the model, learner, tokenizers, mesh and writers throw when they are built
 ///   what the inputs throw when they read their data
-///   what the host lacks for a run on its own processors; not without `host`
+///   what the host lacks for a run on its own processors, as a run finds before it compiles
+///     (RunMemory); not without `host`
 ///   what the programs of the step and of each evaluation throw when they are traced and lowered
 /// The programs are made for `num_devices` devices; none: for as many as the mesh names, which must
 /// not be more than one machine can have. Parts that depend on a part with a mistake are not
 /// checked. Empty: the run can start, as far as the config can tell.
-std::vector<std::string> config_problems(const Trainer::Config& config,
-                                         std::optional<int64_t> num_devices = {},
-                                         const std::optional<HostMemory>& host = {});
+Mistakes config_problems(const Trainer::Config& config, std::optional<int64_t> num_devices = {},
+                         const std::optional<HostMemory>& host = {});
 
 }  // namespace axle

@@ -14,7 +14,7 @@
 #include "config/find_slot.h"
 #include "config/walk.h"
 #include "plan/compile_report_text.h"
-#include "plan/memory_estimate.h"
+#include "runtime/memory_estimate.h"
 
 namespace axle {
 namespace {
@@ -23,16 +23,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kCompiled = 2;     // changes that are compiled at most
 constexpr double kSafeShare = 0.9;  // of a device's memory, for an estimate that "may fit"
-
-// Returns a whole number of the config; 0 if there is none at the path.
-int64_t whole_number(const Trainer::Config& config, std::string_view path) {
-  try {
-    const Slot slot = unwrap(find_slot(config, path));
-    return slot.ops->number ? static_cast<int64_t>(slot.ops->number(slot.at)) : 0;
-  } catch (const ConfigError&) {
-    return 0;
-  }
-}
 
 // A config that is tried, and how it was made.
 struct Trial {

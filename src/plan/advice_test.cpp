@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/memory_estimate.h"
+#include "runtime/memory_estimate.h"
 
 namespace axle {
 namespace {

@@ -1,11 +1,26 @@
 #include "runtime/host_needs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/checked.h"
 #include "base/text/units.h"
+#include "runtime/memory_estimate.h"
 
 namespace axle {
+namespace {
+
+// Returns "f32[2000,4,256,256] of model.decoder.layers.layer0.attention.body.core 2.0 GiB".
+std::string item_text(const TemporaryBuffer& item) {
+  std::string layer = item.layer;
+  std::ranges::replace(layer, '/', '.');
+  return fmt::format("{}{}{} {}", item.count > 1 ? fmt::format("{} ", item.count) : "", item.shape,
+                     layer.empty() ? "" : " of " + layer,
+                     bytes_text(static_cast<double>(item.bytes)));
+}
+
+}  // namespace
 
 bool is_host(std::string_view platform) { return platform == "cpu" || platform == "interpreter"; }
 
@@ -34,6 +49,25 @@ std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mes
   }
   if (!is_host(platform)) return {copy};
   return {parameters, others, copy};
+}
+
+std::vector<HostNeed> estimated_needs(std::span<const TracedProgram> programs,
+                                      std::string_view platform) {
+  std::vector<HostNeed> out;
+  if (!is_host(platform)) return out;
+  double most = 0;
+  for (const auto& [name, program] : programs) {
+    const MemoryEstimate estimate = estimate_memory(*program);
+    constexpr double kMax = 1e18;
+    const double bytes =
+        std::min(estimate.temporary_bytes * static_cast<double>(program->mesh.num_devices()), kMax);
+    if (bytes <= most) continue;
+    most = bytes;
+    HostNeed need{"at least the temporaries of " + name, static_cast<int64_t>(bytes)};
+    if (!estimate.largest.empty()) need.largest = item_text(estimate.largest.front());
+    out = {std::move(need)};
+  }
+  return out;
 }
 
 std::vector<HostNeed> program_needs(std::span<const NamedProgram> programs, int64_t num_devices,

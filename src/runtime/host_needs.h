@@ -22,6 +22,17 @@ int64_t bytes_on_devices(const ProgramValue& value, const Mesh& mesh);
 std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mesh& mesh,
                                   std::string_view platform);
 
+/// A program that is not compiled yet, and its name in messages.
+struct TracedProgram {
+  std::string name;
+  const Program* program = nullptr;
+};
+/// Returns the host memory that programs need besides their arguments at least, by the estimate of
+/// their graphs (memory_estimate.h). Only the one that needs the most counts. Empty if the devices
+/// have memory of their own.
+std::vector<HostNeed> estimated_needs(std::span<const TracedProgram> programs,
+                                      std::string_view platform);
+
 /// A compiled program and its name in messages: "the step", "evalers.held_out".
 struct NamedProgram {
   std::string name;

@@ -33,6 +33,7 @@
 #include "train/record/step_clock.h"
 #include "train/record/text_metrics.h"
 #include "train/record/throughput.h"
+#include "train/run_memory.h"
 #include "train/training_parts.h"
 #include "transform/body.h"
 
@@ -59,7 +60,7 @@ struct Trainer::Run {
   void open_writers();
   CompileOptions compile_options() const;
   std::vector<NamedProgram> compiled() const;
-  std::vector<HostNeed> host_needs() const;
+  std::vector<TracedProgram> traced() const;
   void compile(const StopCondition& stop);
   void measure_peak();
   void take_steps(const StopCondition& stop);
@@ -90,6 +91,7 @@ struct Trainer::Run {
   RunFolder folder_;
   std::unique_ptr<Executable> step_executable_;
   std::optional<NonFiniteFinder> finder_;
+  std::optional<RunMemory> memory_;  // made before anything is allocated
   std::unique_ptr<Checkpointer> checkpointer_;
   DeviceState state_;
   std::future<Arrays> drawn_;  // initial state; computed while the programs are compiled
@@ -218,12 +220,9 @@ std::vector<NamedProgram> Trainer::Run::compiled() const {
   return out;
 }
 
-// Returns the host memory needs known so far. Programs count once they are compiled.
-std::vector<HostNeed> Trainer::Run::host_needs() const {
-  const std::string& platform = runtime_->topology().platform;
-  std::vector<HostNeed> out = state_needs(state_.leaves, mesh_, platform);
-  for (HostNeed& need : program_needs(compiled(), mesh_.num_devices(), platform))
-    out.push_back(std::move(need));
+std::vector<TracedProgram> Trainer::Run::traced() const {
+  std::vector<TracedProgram> out = evaluations_.traced();
+  out.insert(out.begin(), {"the step", &step_});
   return out;
 }
 
@@ -255,7 +254,8 @@ void Trainer::Run::compile(const StopCondition& stop) {
 
 // Measures the machine's peak. Call it while nothing else uses the processor.
 void Trainer::Run::measure_peak() {
-  for (const std::string& line : axle::measure_peak(parts_, cfg_, runtime_->topology(), cost_))
+  for (const std::string& line :
+       axle::measure_peak(parts_, cfg_, runtime_->topology(), *memory_, cost_))
     progress_->note(line);
 }
 
@@ -264,8 +264,8 @@ ExitCode Trainer::Run::loop() {
   const StopCondition stop = [&] { return signal.requested() != ExitCode::kOk; };
   clock_ = {};
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
-  const HostMemory memory = options_.host_memory();  // before anything is allocated
-  check_host_memory(host_needs(), memory);
+  memory_.emplace(cfg_, parts_, runtime_->topology().platform, options_.host_memory());
+  memory_->check(traced());
   warn(/*at_start=*/true);
   initialise_or_restore();
   open_writers();
@@ -278,7 +278,7 @@ ExitCode Trainer::Run::loop() {
     if (!has_due) return ExitCode::kOk;
   }
   compile(stop);
-  check_host_memory(host_needs(), memory);
+  memory_->check_compiled(traced(), compiled());
   if (drawn_.valid()) state_.arrays = drawn_.get();
   try {
     take_steps(stop);

@@ -1,7 +1,13 @@
 // A run's needs of host memory, compared with the memory that the host reports.
+#include <regex>
+#include <set>
+
+#include "config/set.h"
 #include "data/text_input.h"
 #include "layers/models/causal_lm.h"
+#include "train/run_memory.h"
 #include "train/trainer_run_test.h"
+#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -52,14 +58,86 @@ TEST_F(TrainerMemory, NothingIsReadForAStateThatDoesNotFit) {
   EXPECT_EQ(train(config, "run", std::move(many)).code, ExitCode::kUser);
 }
 
-TEST_F(TrainerMemory, AStepThatDoesNotFitIsToldBeforeItIsTaken) {
+// The bytes that the part of this name takes, as the refusal says: "a part 1.5 MiB".
+double bytes_in(const std::string& refusal, const std::string& part) {
+  std::smatch found;
+  if (!std::regex_search(refusal, found, std::regex(part + R"( ([0-9.]+) (B|KiB|MiB))"))) return -1;
+  const double unit = found[2] == "B" ? 1 : found[2] == "KiB" ? 1024 : 1024 * 1024;
+  return unit * std::stod(found[1]);
+}
+
+// The settings that the refusal proposes: "--set learner.microbatches=4".
+std::vector<std::string> proposed(const std::string& refusal) {
+  std::smatch found;
+  if (!std::regex_search(refusal, found, std::regex(R"(--set (\S+)=(\S+) )"))) return {};
+  return {found[1], found[2]};
+}
+
+TEST_F(TrainerMemory, AStepThatCannotFitIsToldBeforeItIsCompiled) {
   const Ended ended = train_with(state_needs() + 1, "run");
   EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
   EXPECT_THAT(ended.error, HasSubstr("(parameters "));
-  EXPECT_THAT(ended.error, HasSubstr(", temporaries of the step "));
+  EXPECT_THAT(ended.error, HasSubstr(", at least the temporaries of the step "));
+  EXPECT_THAT(ended.error, HasSubstr("] of model.decoder.")) << "what takes the most";
+  EXPECT_THAT(ended.error, Not(HasSubstr("weight"))) << "no parameter takes much";
   EXPECT_THAT(ended.error, HasSubstr(" available of 1.0 TiB; take a smaller model or batch"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("compil")));
+}
+
+// The estimate is a lower bound; the compiled step decides.
+TEST_F(TrainerMemory, AStepThatDoesNotFitIsToldBeforeItIsTaken) {
+  const int64_t state = state_needs();
+  const double estimate =
+      bytes_in(train_with(state + 1, "run").error, "at least the temporaries of the step");
+  const auto most = state + static_cast<int64_t>(1.02 * estimate);
+  const Ended ended = train_with(most, "run");
+  EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(ended.error, HasSubstr(", temporaries of the step "));
+  EXPECT_GT(bytes_in(ended.error, ", temporaries of the step"), estimate);
   EXPECT_THAT(ended.out, HasSubstr("compiled the step"));
   EXPECT_THAT(ended.out, Not(HasSubstr("step 1/2")));
+}
+
+// Following what a refusal proposes makes the run fit, whether it came before or after compiling.
+TEST_F(TrainerMemory, AChangeThatFitsIsProposed) {
+  Trainer::Config config = config_of(2);
+  set(config, "input.batch_size", "64");
+  const int64_t state = state_needs();
+  const double estimate =
+      bytes_in(train_with(state + 1, "run", config).error, "at least the temporaries of the step");
+  std::set<std::string> fields;
+  for (const double share : {1.02, 0.5}) {
+    const auto most = state + static_cast<int64_t>(share * estimate);
+    Trainer::Config changed = config;
+    Ended ended;
+    for (int tries = 0; tries < 3; ++tries) {
+      ended = train_with(most, "run", changed);
+      if (ended.code != ExitCode::kDoesNotFit) break;
+      const auto setting = proposed(ended.error);
+      ASSERT_EQ(setting.size(), 2u) << ended.error;
+      fields.insert(setting[0]);
+      set(changed, setting[0], setting[1]);
+    }
+    EXPECT_EQ(ended.code, ExitCode::kOk) << share << ": " << ended.error;
+    std::filesystem::remove_all(run());
+  }
+  EXPECT_THAT(fields, ::testing::Contains("learner.microbatches"));
+}
+
+TEST_F(TrainerMemory, OfManyRowsThoseThatFitAreFound) {
+  const Trainer::Config config = config_of(2);
+  const TrainingParts training(config);
+  const ProgramParts parts = training.program_parts({}, training.make_input()->element_spec());
+  const auto rows_in = [&](int64_t bytes) {
+    return RunMemory(config, parts, "cpu", {.total_bytes = bytes, .available_bytes = bytes})
+        .rows_that_fit(1000);
+  };
+  EXPECT_EQ(rows_in(int64_t{1} << 40), 1000);
+  const int64_t few = rows_in(int64_t{8} << 20), fewer = rows_in(int64_t{4} << 20);
+  EXPECT_GT(few, fewer);
+  EXPECT_GT(fewer, 0);
+  EXPECT_LT(few, 1000);
+  EXPECT_EQ(rows_in(1000), 0);
 }
 
 TEST_F(TrainerMemory, SoIsAnEvaluationThatTakesMoreThanTheStep) {
@@ -69,8 +147,9 @@ TEST_F(TrainerMemory, SoIsAnEvaluationThatTakesMoreThanTheStep) {
       SyntheticInput::Config{.seq_len = 16, .batch_size = 4096, .num_batches = 1};
   const Ended ended = train_with(state_needs() + kOfTheStep, "run", config);
   EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
-  EXPECT_THAT(ended.error, HasSubstr(", temporaries of evalers.held_out "));
-  EXPECT_THAT(ended.out, Not(HasSubstr("step 1/2")));
+  EXPECT_THAT(ended.error, HasSubstr(" temporaries of evalers.held_out "));
+  EXPECT_THAT(ended.error, Not(HasSubstr("--set"))) << "parts of the step would not help";
+  EXPECT_THAT(ended.out, Not(HasSubstr("compil")));
   EXPECT_EQ(train_with(state_needs() + kOfTheStep, "with_a_smaller_batch").code, ExitCode::kOk);
 }
 

@@ -150,8 +150,10 @@ TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
 
 TEST_F(TrainerMetrics, LongStepsAreToldBeforeTheyBegin) {
   Trainer::Config config = config_of(3);
+  int64_t most_rows = 1000;  // that fit into memory
   const auto notes = [&](double flops, double peak) {
-    return step_time_notes(config, {.count = flops}, {.flops = peak, .source = ""});
+    return step_time_notes(config, {.count = flops}, {.flops = peak, .source = ""},
+                           [&](int64_t rows) { return std::min(rows, most_rows); });
   };
   EXPECT_THAT(notes(1e9, 2e9), ::testing::ElementsAre());
   EXPECT_THAT(notes(1e9, 0), ::testing::ElementsAre());
@@ -168,6 +170,12 @@ TEST_F(TrainerMetrics, LongStepsAreToldBeforeTheyBegin) {
                              "config list) or a machine with accelerators makes it shorter"));
   EXPECT_THAT(notes(96e9, 1e9)[1], ::testing::HasSubstr("--set input.batch_size=10 in place of 16 "
                                                         "makes it at least 1m00s;"));
+  most_rows = 7;
+  EXPECT_THAT(notes(96e9, 1e9)[1], ::testing::HasSubstr("--set input.batch_size=7 in place of 16 "
+                                                        "makes it at least 42s;"));
+  most_rows = 0;
+  EXPECT_THAT(notes(96e9, 1e9)[1], ::testing::Not(::testing::HasSubstr("--set")));
+  most_rows = 1000;
   set(config, "input.batch_size", "1");
   EXPECT_THAT(notes(96e9, 1e9)[1], ::testing::Not(::testing::HasSubstr("--set")));
 }

@@ -27,8 +27,7 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
   // The memory of another machine is not known here.
   const auto host = recipe.target() ? std::optional<HostMemory>() : host_memory();
-  for (const std::string& problem : config_problems(resolved.config, devices, host))
-    mistakes.add(problem);
+  mistakes.add_all(config_problems(resolved.config, devices, host));
   const Target target = recipe.target().value_or(parse_target("cpu:1"));
   for (const std::string& problem :
        compiler_option_problems(resolved.config.compiler_options, target))

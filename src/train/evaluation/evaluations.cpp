@@ -36,6 +36,13 @@ std::vector<std::string> Evaluations::data_notes(const InputFacts& training) con
   return out;
 }
 
+std::vector<TracedProgram> Evaluations::traced() const {
+  std::vector<TracedProgram> out;
+  for (const Evaler& evaler : evalers_)
+    out.push_back({"evalers." + evaler.name(), &evaler.program()});
+  return out;
+}
+
 std::vector<NamedProgram> Evaluations::compiled() const {
   std::vector<NamedProgram> out;
   for (const Evaler& evaler : evalers_) {

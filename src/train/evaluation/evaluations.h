@@ -21,7 +21,9 @@ class Evaluations {
   /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each
   /// evaler that left out documents other than those of `training`.
   std::vector<std::string> data_notes(const InputFacts& training) const;
-  /// Returns the programs compiled so far, under names like "evalers.held_out".
+  /// Returns all programs, under names like "evalers.held_out".
+  std::vector<TracedProgram> traced() const;
+  /// Returns the programs compiled so far, under the same names.
   std::vector<NamedProgram> compiled() const;
   /// Records that the state after `step` is evaluated.
   void mark_done(const std::string& evaler, int64_t step) { done_at_[evaler] = step; }

@@ -11,20 +11,6 @@ namespace {
 
 constexpr std::string_view kRowsField = "input.batch_size";
 
-// Returns the rows of a batch; 0 if the input has no such field.
-int64_t rows_of(const Trainer::Config& config) {
-  Trainer::Config copy = config;
-  try {
-    const Slot slot = find_slot(copy, kRowsField);
-    const TypeOps* ops = slot.ops;
-    void* at = slot.at;
-    if (ops->value) at = ops->value(at), ops = ops->element;
-    return at && ops->number ? static_cast<int64_t>(ops->number(at)) : 0;
-  } catch (const ConfigError&) {
-    return 0;
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> schedule_warnings(const Trainer::Config& config) {
@@ -78,7 +64,7 @@ std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
 }
 
 std::vector<std::string> step_time_notes(const Trainer::Config& config, const ModelFlops& flops,
-                                         const Peak& peak) {
+                                         const Peak& peak, const RowsThatFit& rows_that_fit) {
   constexpr double kNamed = 1, kLong = 60;  // seconds
   if (peak.flops <= 0 || flops.count <= 0) return {};
   const double seconds = flops.count / peak.flops;
@@ -87,26 +73,30 @@ std::vector<std::string> step_time_notes(const Trainer::Config& config, const Mo
   out.push_back(fmt::format("a step takes at least {}: {:.4g} FLOPs at this machine's peak",
                             duration_text(seconds), flops.count));
   if (seconds < kLong) return out;
-  const int64_t rows = rows_of(config);
+  const int64_t rows = whole_number(config, kRowsField);
   const double of_a_row = seconds / static_cast<double>(std::max<int64_t>(rows, 1));
-  const auto fewer = std::max<int64_t>(static_cast<int64_t>(kLong / of_a_row), 1);
+  const int64_t quick = std::max<int64_t>(static_cast<int64_t>(kLong / of_a_row), 1);
+  const int64_t fewer = rows > quick ? rows_that_fit(quick) : 0;
   out.push_back(fmt::format(
       "WARNING: a step takes long here; {}a smaller recipe (axle config list) or a machine with "
       "accelerators makes it shorter",
-      rows > fewer ? fmt::format("--set {}={} in place of {} makes it at least {}; ", kRowsField,
-                                 fewer, rows, duration_text(of_a_row * static_cast<double>(fewer)))
-                   : ""));
+      fewer > 0 ? fmt::format("--set {}={} in place of {} makes it at least {}; ", kRowsField,
+                              fewer, rows, duration_text(of_a_row * static_cast<double>(fewer)))
+                : ""));
   return out;
 }
 
 std::vector<std::string> measure_peak(const ProgramParts& parts, const Trainer::Config& config,
-                                      const Topology& topology, StepCost& cost) {
+                                      const Topology& topology, const RunMemory& memory,
+                                      StepCost& cost) {
   const ModelFlops flops = model_flops(parts);
   const Peak peak = machine_peak(topology, flops.dtype);
   cost.model_flops = flops.count;
   cost.peak_flops = peak.flops;
   std::vector<std::string> lines = mfu_notes(flops, peak, topology);
-  for (std::string& line : step_time_notes(config, flops, peak)) lines.push_back(std::move(line));
+  const RowsThatFit fit = [&](int64_t rows) { return memory.rows_that_fit(rows); };
+  for (std::string& line : step_time_notes(config, flops, peak, fit))
+    lines.push_back(std::move(line));
   return lines;
 }
 

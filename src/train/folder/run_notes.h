@@ -1,6 +1,7 @@
 // Messages of a run to its user, besides the metrics.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "train/record/model_flops.h"
 #include "train/record/summary_writer.h"
 #include "train/record/throughput.h"
+#include "train/run_memory.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -39,14 +41,17 @@ std::string how_to_continue(bool find_nan, OnNonFinite policy);
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
                                    const Topology& topology);
 
+/// Returns the most rows of a batch, as many as given at most, that fit into memory; 0: none.
+using RowsThatFit = std::function<int64_t(int64_t rows)>;
 /// Returns lines that tell the least time of a step that takes a second or more at the peak, and
-/// which field makes a long one shorter.
+/// which batch makes a long one shorter, among those that fit.
 std::vector<std::string> step_time_notes(const Trainer::Config& config, const ModelFlops& flops,
-                                         const Peak& peak);
+                                         const Peak& peak, const RowsThatFit& rows_that_fit);
 
 /// Measures the peak of this machine and sets what it and the model tell about the cost of a step.
 /// Returns the lines of mfu_notes and step_time_notes.
 std::vector<std::string> measure_peak(const ProgramParts& parts, const Trainer::Config& config,
-                                      const Topology& topology, StepCost& cost);
+                                      const Topology& topology, const RunMemory& memory,
+                                      StepCost& cost);
 
 }  // namespace axle

@@ -1,8 +1,9 @@
-#include "plan/memory_estimate.h"
+#include "runtime/memory_estimate.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
@@ -32,6 +33,12 @@ class RegionMemory {
       for (const Tensor& t : op->inputs) note_use(t, op);
     }
     for (const Tensor& t : region.results()) is_result_[t] = true;
+    for (const OpNode* op : region.ops() | std::views::reverse) lengthen_operands(*op);
+    for (const OpNode* op : region.ops()) {
+      for (const Tensor& t : const_cast<OpNode*>(op)->results()) {
+        if (const OpNode* const* last = last_use_.find(t)) ending_at_[*last].push_back(t);
+      }
+    }
   }
 
   HeldAtPeak run() {
@@ -47,7 +54,21 @@ class RegionMemory {
  private:
   void note_use(const Tensor& t, const OpNode* op) {
     last_use_[t] = op;
-    if (is_stored_for(*op)) is_read_whole_[t] = true;
+    const bool is_kept_for_backward =
+        op->phase == Phase::kBackward && t.node() && t.node()->phase == Phase::kForward;
+    if (is_stored_for(*op) || is_kept_for_backward) is_read_whole_[t] = true;
+  }
+  // What is not stored is made again from its operands: they live as long as it does.
+  void lengthen_operands(const OpNode& op) {
+    if (!is_view(op)) return;
+    const Tensor result = const_cast<OpNode&>(op).results()[0];
+    const bool lives_on = is_result_.contains(result);
+    const OpNode* const* last = last_use_.find(result);
+    for (const Tensor& t : op.inputs) {
+      if (lives_on) is_result_[t] = true;
+      if (last && (*last)->id > (*last_use_.find(t))->id) last_use_[t] = *last;
+      if (is_read_whole_.contains(result)) is_read_whole_[t] = true;
+    }
   }
   // True for ops that read and write memory: others are computed where their results are needed.
   static bool is_stored_for(const OpNode& op) {
@@ -100,12 +121,11 @@ class RegionMemory {
       peak_.held = held_;
       peak_.held.insert(inside.held.begin(), inside.held.end());
     }
-    for (const Tensor& t : op.inputs) release_after(t, op);
+    for (const Tensor& t : ending_at_[&op]) release(t);
   }
 
-  void release_after(const Tensor& t, const OpNode& op) {
-    const OpNode* const* last = last_use_.find(t);
-    if (!last || *last != &op || is_result_.contains(t)) return;
+  void release(const Tensor& t) {
+    if (is_result_.contains(t)) return;
     const auto held = held_.find({t.node(), t.index()});
     if (held == held_.end()) return;
     held_bytes_ -= held->second;
@@ -144,6 +164,7 @@ class RegionMemory {
   const Mesh& mesh_;
   ValueMap<double> divisors_;
   ValueMap<const OpNode*> last_use_;
+  std::map<const OpNode*, Values> ending_at_;
   ValueMap<bool> is_read_whole_, is_result_;
   Holdings held_;
   double held_bytes_ = 0;

@@ -1,0 +1,48 @@
+// The host memory that a run needs, compared with what the host has before anything is allocated:
+// one rule for `train` and `config check`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/host_needs.h"
+#include "train/programs.h"
+#include "train/trainer.h"
+
+namespace axle {
+
+class RunMemory {
+ public:
+  /// `config` and `parts` are those of the run and must outlive this. `memory` is what the host has
+  /// before the run allocates anything.
+  RunMemory(const Trainer::Config& config, const ProgramParts& parts, std::string platform,
+            HostMemory memory);
+
+  /// Throws Error with kDoesNotFit if the state and, at least, the programs need more than there
+  /// is. The first program is the step. The message names what takes the most and, if there is one,
+  /// a change of the config that fits by the same estimate.
+  void check(std::span<const TracedProgram> programs) const;
+  /// Does the same by the figures of the compiled programs, where the plugin reports them.
+  void check_compiled(std::span<const TracedProgram> programs,
+                      std::span<const NamedProgram> compiled) const;
+  /// Returns the most rows of a batch, `rows` at most, whose step fits by the estimate; 0: none.
+  int64_t rows_that_fit(int64_t rows) const;
+
+ private:
+  std::optional<double> step_bytes(const std::string& field, int64_t value) const;
+  bool fits(double step_bytes) const;
+  std::string what_fits(double scale) const;
+  void check_with(std::span<const HostNeed> programs, double scale) const;
+
+  const Trainer::Config& config_;
+  const ProgramParts& parts_;
+  std::string platform_;
+  HostMemory memory_;
+  std::vector<HostNeed> state_;
+  int64_t rows_ = 0;
+};
+
+}  // namespace axle

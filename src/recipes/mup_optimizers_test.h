@@ -6,8 +6,6 @@
 #include "learn/optimizers/lamb.h"
 #include "learn/optimizers/lion.h"
 #include "learn/optimizers/muon.h"
-#include "learn/optimizers/optimizer_groups.h"
-#include "learn/optimizers/schedule_free.h"
 #include "learn/optimizers/sgd.h"
 #include "learn/optimizers/soap.h"
 #include "recipes/mup_coordinates_test.h"
@@ -18,6 +16,7 @@ namespace axle {
 struct MuPOptimizer {
   std::string name;
   Child<Optimizer> config;
+  int64_t widest = 16;  // the largest factor of the width, for a test of a minute
 };
 inline void PrintTo(const MuPOptimizer& optimizer, std::ostream* out) { *out << optimizer.name; }
 
@@ -42,15 +41,9 @@ inline std::vector<MuPOptimizer> mup_optimizers(OptimizersOf which) {
       {"Lion", Lion::Config{.learning_rate = rate(0.005)}},
       {"Adafactor", Adafactor::Config{.learning_rate = rate(0.01)}},
       {"AdaStar", AdaStar::Config{.learning_rate = rate(0.01)}},
-      {"Soap", Soap::Config{.learning_rate = rate(0.01), .every_steps = 1, .others = adamw()}},
+      {"Soap", Soap::Config{.learning_rate = rate(0.01), .every_steps = 1, .others = adamw()}, 4},
       {"AdafactorRelative",
        Adafactor::Config{.learning_rate = rate(0.05), .step_size = StepSize::kRelative}},
-      {"ScheduleFree",
-       ScheduleFree::Config{
-           .inner =
-               OptimizerGroups::Config{
-                   .groups = {{"emb", {.params = {"**.emb.weight"}, .optimizer = sgd(0.3)}}},
-                   .others = Lion::Config{.learning_rate = rate(0.005), .b1 = 0}}}},
   };
   out.insert(out.end(), more.begin(), more.end());
   return out;

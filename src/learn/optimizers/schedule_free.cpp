@@ -107,8 +107,6 @@ UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
   return out;
 }
 
-Tree<UpdateSize> ScheduleFree::update_sizes() const { return inner_->update_sizes(); }
-
 const CarryRule kScheduleFreeCarry(typeid(ScheduleFree), kInnerOptimizer, &make_schedule_free);
 
 AXLE_REGISTER(ScheduleFree)

@@ -17,6 +17,9 @@ namespace axle {
 /// `rate` is the learning rate that inner reports. Give inner a constant rate with warm-up, and no
 /// momentum (b1 = 0): beta takes its place.
 ///
+/// Transforms of its updates scale the moves of x alone: z moves by the full rate. So it does not
+/// say how large its updates are.
+///
 /// State, f32: "z/<path>", "weight_sum" and "inner/...".
 class ScheduleFree final : public Optimizer {
  public:
@@ -36,7 +39,6 @@ class ScheduleFree final : public Optimizer {
   Tree<Tensor> gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const override;
   Tree<Tensor> measure(const MeasureInputs& in) const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
-  Tree<UpdateSize> update_sizes() const override;
 
  private:
   Config cfg_;

@@ -335,7 +335,6 @@ TEST(MuP, RatesFollowTheUpdatesOfTheOptimizer) {
   expect(sgd, gradient);
   expect(lamb, {{up, 0.5}});  // the head's weights are smaller by 4 already
   // Those around others and groups ask the ones inside.
-  expect(ScheduleFree::Config{.inner = sgd}, gradient);
   expect(SkipAndClip::Config{.inner = SkipAndClip::Config{.inner = adamw}}, elements);
   expect(
       OptimizerGroups::Config{
@@ -372,6 +371,9 @@ TEST(MuP, RefusesUpdatesOfUnknownSize) {
   const Child<Optimizer> sgd = Sgd::Config{.learning_rate = kRate};
   EXPECT_EQ(refusal(Sophia::Config{.learning_rate = kRate}, {}),
             fmt::format(fmt::runtime(unknown), "Sophia", "emb.weight"));
+  // A factor of its updates would not scale its iterates.
+  EXPECT_EQ(refusal(ScheduleFree::Config{.inner = sgd}, {}),
+            fmt::format(fmt::runtime(unknown), "ScheduleFree", "emb.weight"));
   EXPECT_EQ(refusal(SkipAndClip::Config{.inner = sgd}, {}),
             fmt::format(fmt::runtime(unknown), "SkipAndClip", "emb.weight"));
   EXPECT_EQ(refusal(

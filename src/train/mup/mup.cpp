@@ -69,8 +69,8 @@ Tree<UpdateSize> updates_of(const Learner::Config& config, const Tree<ParamSpec>
     if (out.contains(path)) continue;
     throw ConfigError(fmt::format(
         "MuP: learner.optimizer: expected updates whose size at another width is known, as that of "
-        "AdamW, Lion, Muon or Sgd without clipping, got those of {} for {}; scale its rates by "
-        "ScaleByPath",
+        "AdamW, Lion, Muon or Sgd without clipping, got those of {} for {}; take another "
+        "optimizer",
         config.optimizer.any().type().name, dotted(path)));
   }
   const bool follows_gradients = std::ranges::any_of(

@@ -366,8 +366,8 @@ TEST(MuP, RefusesUpdatesOfUnknownSize) {
   };
   const std::string unknown =
       "MuP: learner.optimizer: expected updates whose size at another width is known, as that of "
-      "AdamW, Lion, Muon or Sgd without clipping, got those of {} for model.decoder.{}; scale its "
-      "rates by ScaleByPath";
+      "AdamW, Lion, Muon or Sgd without clipping, got those of {} for model.decoder.{}; take "
+      "another optimizer";
   const Child<Optimizer> sgd = Sgd::Config{.learning_rate = kRate};
   EXPECT_EQ(refusal(Sophia::Config{.learning_rate = kRate}, {}),
             fmt::format(fmt::runtime(unknown), "Sophia", "emb.weight"));

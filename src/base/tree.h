@@ -9,9 +9,28 @@
 
 namespace axle {
 
+namespace detail {
+[[noreturn]] void fail_missing(const std::string& path);
+}  // namespace detail
+
 /// Entries are sorted by path, so every process flattens a tree in the same order.
 template <class T>
-using Tree = std::map<std::string, T, std::less<>>;
+class Tree : public std::map<std::string, T, std::less<>> {
+ public:
+  using Base = std::map<std::string, T, std::less<>>;
+  using Base::Base;
+
+  /// Throws std::out_of_range, which names the path, if it is not there.
+  T& at(const std::string& path) { return found(*this, path); }
+  const T& at(const std::string& path) const { return found(*this, path); }
+
+ private:
+  static auto& found(auto& tree, const std::string& path) {
+    const auto it = tree.find(path);
+    if (it == tree.end()) detail::fail_missing(path);
+    return it->second;
+  }
+};
 
 /// Joins paths: "a" and "b" -> "a/b"; an empty side is dropped.
 inline std::string join_path(std::string_view parent, std::string_view name) {

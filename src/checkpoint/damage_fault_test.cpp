@@ -48,7 +48,7 @@ class Damage : public ::testing::Test {
     ASSERT_EQ(back->metadata, example_metadata(1)) << what;
     ASSERT_EQ(told.lines.size(), 2u);
     ASSERT_THAT(told.lines[0], AllOf(HasSubstr("damaged checkpoint"), HasSubstr(what)));
-    ASSERT_THAT(told.lines[1], HasSubstr("continuing from the checkpoint of step 1"));
+    ASSERT_THAT(told.lines[1], HasSubstr("the checkpoint of step 1 is used instead of step "));
   }
   void put(const std::filesystem::path& path, std::string_view bytes) {
     FileWriter file(path);

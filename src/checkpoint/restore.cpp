@@ -84,15 +84,17 @@ std::optional<CheckpointInfo> restore_newest(
     const TensorSink sink = begin(stored->manifest());
     if (!is_whole(*it, [&] { stored->read(sink); })) continue;
     if (it != steps.rbegin()) {
-      report(fmt::format("WARNING: continuing from the checkpoint of step {} instead of step {}",
-                         *it, steps.back()));
+      report(fmt::format("WARNING: the checkpoint of step {} is used instead of step {}", *it,
+                         steps.back()));
     }
     return CheckpointInfo{.step = *it,
                           .metadata = stored->manifest().metadata,
                           .manifest = stored->folder() / kManifestName};
   }
-  throw StorageError(fmt::format("{}: expected a good checkpoint, got {} damaged: {}",
-                                 root.string(), steps.size(), first_error));
+  throw StorageError(
+      fmt::format("{}: expected a good checkpoint, got {} damaged: {}; restore "
+                  "one from a copy, or name another folder",
+                  root.string(), steps.size(), first_error));
 }
 
 std::optional<RestoredTensors> restore_tensors(const std::filesystem::path& root,

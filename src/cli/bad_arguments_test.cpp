@@ -376,6 +376,13 @@ TEST_F(BadLines, EndAsTheyShould) {
       {generate({"--prompt", "a", "--from", dir_ / "folder"}), 2, "one without config.yaml"},
       {generate({}), 2, "--prompt is required"},
       {{"eval", "--from", model, "--data", ""}, 2, "--data: expected a path, got an empty text"},
+      // The next argument is no value of "--flag=".
+      {{"eval", "--from", model, "--data=", "--json"},
+       2,
+       "--data: expected a path, got an empty text"},
+      {{"train", "quickstart", "--data", "synthetic", "--dir=", "--force"},
+       2,
+       "--dir: expected a path, got an empty text"},
       {{"eval", "--from", model, "--data", dir_ / "noise", "--backend", "interpreter"}, 3, "UTF-8"},
       {{"eval", "--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter", "--mesh",
         "modle=2"},

@@ -8,10 +8,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "checkpoint/run_files.h"
 #include "config/find_slot.h"
 #include "config/mistakes.h"
 #include "config/registry.h"
 #include "config/walk.h"
+#include "inspect/eval_config.h"
 #include "io/file.h"
 #include "modifiers/modifier.h"
 #include "recipes/recipe.h"
@@ -37,7 +39,7 @@ struct GivenWords {
 
 bool is_known(std::string_view flag) {
   return flag == "--set" || flag == "--modify" || flag == "--on" || flag == "--config" ||
-         flag == "--mesh";
+         flag == "--mesh" || flag == "--from";
 }
 
 GivenWords read_words(const std::vector<std::string>& words) {
@@ -75,6 +77,9 @@ Trainer::Config config_of(const GivenWords& given) {
       // Only a file can be read twice; the command itself still needs what a pipe holds.
       if (flag.name == "--config" && std::filesystem::is_regular_file(flag.value))
         request.files.push_back(read_recipe_file(flag.value));
+      // The run whose model is evaluated.
+      if (flag.name == "--from")
+        request.files.push_back(read_recipe_file(config_file_of(flag.value)));
       if (flag.name == "--modify") request.edits.push_back(UseModifier{flag.value});
       if (flag.name == "--mesh") request.edits.push_back(SetField{"mesh", flag.value});
       const size_t equals = flag.value.find('=');
@@ -146,6 +151,8 @@ std::vector<std::string> values_for(const Trainer::Config& config, const std::st
       }
     } else if (ops->kind == FieldKind::kFn) {
       add(names_of(*ops->signature));
+    } else if (ops->kind == FieldKind::kLeaf && ops->choices) {
+      add(ops->choices());
     } else if (ops->kind == FieldKind::kLeaf && ops->leaf == LeafKind::kBool) {
       add({"true", "false"});
     } else if (const Slot inside = unwrap(slot); inside.ops->text) {
@@ -185,8 +192,13 @@ std::vector<std::string> values_of_set(const std::vector<std::string>& before,
                                        const std::string& typed) {
   const Trainer::Config config = config_of(read_words(before));
   const size_t equals = typed.find('=');
-  if (equals == typed.npos) return paths_for(config, typed);
   std::vector<std::string> out;
+  if (equals == typed.npos) {
+    out = paths_for(config, typed);
+    if (!before.empty() && before[0] == "eval")
+      std::erase_if(out, [](const std::string& path) { return !is_read_by_evaluation(path); });
+    return out;
+  }
   const std::string path = typed.substr(0, equals);
   for (const std::string& value : values_for(config, path)) out.push_back(path + "=" + value);
   return out;

@@ -81,6 +81,24 @@ std::string problem_text(const CLI::ParseError& error) {
                                 arguments_text(app), argument, command));
 }
 
+// Returns the arguments as CLI11 takes them, the last one first. "--flag=" becomes "--flag" and "":
+// CLI11 takes the next argument as the flag's value.
+std::vector<std::string> parse_order(int argc, const char* const* argv) {
+  std::vector<std::string> out;
+  bool may_be_flag = true;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument == "--") may_be_flag = false;
+    const bool has_no_value =
+        may_be_flag && argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+    if (has_no_value) argument.pop_back();
+    out.push_back(std::move(argument));
+    if (has_no_value) out.emplace_back();
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
 // Refuses a flag of which only the last value would count. Flags without a value may be repeated.
 void refuse_repeated(const CLI::App& app) {
   const std::vector<CLI::Option*>& given = app.parse_order();
@@ -147,7 +165,7 @@ void CommandLine::check_extras() const {
 
 ExitCode CommandLine::run(int argc, const char* const* argv) {
   try {
-    app_.parse(argc, argv);
+    app_.parse(parse_order(argc, argv));
   } catch (const CLI::Success& asked) {  // help or version
     const CLI::App& app = parsed();
     for (const std::string& argument : app.remaining()) {

@@ -214,6 +214,24 @@ TEST(Candidates, OfSetFollowTheFlagsBefore) {
               ::testing::ElementsAre("model.decoder.lm_head=none"));
 }
 
+// Of the config of the run, and only what an evaluation reads.
+TEST(Candidates, OfAnEvaluationAreFieldsOfTheRun) {
+  const TempDir dir;
+  replace_file(dir / "config.yaml",
+               run_axle({"config", "show", "quickstart", "--set", "seed=7", "--yaml"}).out);
+  const auto found = [&](const std::string& typed) {
+    return cli::completion_candidates({"eval", "--from", dir.path().string(), "--set", typed});
+  };
+  EXPECT_THAT(found(""), IsSupersetOf({"input.", "model.", "seed="}));
+  EXPECT_THAT(found(""),
+              Each(::testing::ContainsRegex(
+                  "^(batch_partition|compiler_options|compute_dtype|input|model|seed)")));
+  EXPECT_THAT(found("seed="), ::testing::ElementsAre("seed=7"));
+  EXPECT_THAT(found("input."), Contains("input.batch_size="));
+  EXPECT_THAT(found("input.split="), ::testing::ElementsAre("input.split=all", "input.split=train",
+                                                            "input.split=held_out"));
+}
+
 // Only what the slot accepts: neither optimizers nor layers of another role.
 TEST(Candidates, AreTheClassesOfTheSlot) {
   const Words norms =

@@ -59,18 +59,19 @@ int fail(std::string message, ExitCode code) {
   return static_cast<int>(code);
 }
 
-int fail_internal(std::string_view what) {
+// `prefix`: what the message begins with if no class of the user's is to blame.
+int fail_internal(std::string_view what, std::string_view prefix = {}) {
   if (const auto call = failed_call()) {
     return fail(fmt::format("{}: the call of {} ended with an exception: {}; look for the mistake "
                             "in this class",
                             call->where, call->class_name, what),
                 ExitCode::kUser);
   }
-  return fail(fmt::format("{} (a bug of Axle)", what), ExitCode::kInternal);
+  return fail(fmt::format("{}{} (a bug of Axle)", prefix, what), ExitCode::kInternal);
 }
 
 int fail_internal(const std::exception& error) {
-  return fail_internal(std::string("internal error: ") + error.what());
+  return fail_internal(error.what(), "internal error: ");
 }
 
 // Keeps memory for the time after the first failed allocation: destructors may need some on the way

@@ -47,6 +47,8 @@ struct TypeOps {
   std::string (*text)(const void*) = nullptr;
   // Leaves the value unchanged when it throws ConfigError.
   void (*parse)(void*, std::string_view) = nullptr;
+  // kLeaf, enums only: the texts of all values
+  std::vector<std::string> (*choices)() = nullptr;
   // kLeaf, numbers only
   const Bounds* bounds = nullptr;
   const std::type_info* number_type = nullptr;  // the number's type without its range

@@ -47,6 +47,13 @@ struct OpsOf {
     ops.leaf = Codec<T>::kKind;
     ops.text = [](const void* p) { return Codec<T>::text(*static_cast<const T*>(p)); };
     ops.parse = [](void* p, std::string_view text) { *static_cast<T*>(p) = Codec<T>::parse(text); };
+    if constexpr (EnumWithTexts<T>) {
+      ops.choices = [] {
+        std::vector<std::string> texts;
+        for (const auto& row : texts_of(T{})) texts.emplace_back(row.text);
+        return texts;
+      };
+    }
     if constexpr (Codec<T>::kKind == LeafKind::kInteger || Codec<T>::kKind == LeafKind::kNumber) {
       ops.bounds = &RangeOf<T>::kBounds;
       ops.number_type = &typeid(decltype(Codec<T>::parse({})));

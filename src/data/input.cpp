@@ -9,6 +9,8 @@ namespace axle {
 std::string to_text(const InputFacts& facts) {
   if (facts.num_files == 0) return {};
   std::string out = counted(facts.num_files, "file") + ", " + counted(facts.num_bytes, "byte");
+  if (facts.num_without_prompt > 0)
+    out += ", " + counted(facts.num_without_prompt, "document") + " without a prompt";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);
   return out;
 }

@@ -18,12 +18,15 @@ struct InputFacts {
   int64_t num_documents = 0;
   int64_t num_bytes = 0;  // bytes of text
   int64_t num_tokens = 0;
-  int64_t num_rows = 0;          // rows of one epoch
-  bool endless = false;          // next() never ends
-  double byte_entropy_bits = 0;  // order-0 entropy of the text, in bits per byte
+  int64_t num_rows = 0;            // rows of one epoch
+  int64_t num_batches = 0;         // of all epochs; 0: without end, or not known
+  bool endless = false;            // next() never ends
+  double byte_entropy_bits = 0;    // order-0 entropy of the text, in bits per byte
+  int64_t num_without_prompt = 0;  // documents that lack the text that ends a prompt
   Skipped skipped = {};
 };
-/// Writes "3 files, 12345 bytes, 2 skipped (2 not *.txt)"; "" if the data do not come from files.
+/// Writes "3 files, 12345 bytes, 1 document without a prompt, 2 skipped (2 not *.txt)"; "" if the
+/// data do not come from files.
 std::string to_text(const InputFacts& facts);
 
 /// Returns batches in an order that depends only on the config and the seed, never on the number of

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -263,6 +264,30 @@ TEST_F(TextInputTest, ConfigMistakesNameTheField) {
   refused(cfg, "input.held_out_fraction: expected a number of at least 0 and below 1, got 1.0");
   refused(config(),
           "input.tokenizer: expected at most the model's vocabulary of 100 tokens, got 257", 100);
+}
+
+TEST_F(TextInputTest, PromptsLeaveSomethingToLearn) {
+  const auto with = [&](Prompt prompt) {
+    auto cfg = config();
+    cfg.prompt = std::move(prompt);
+    return cfg;
+  };
+  EXPECT_EQ(error_of<ConfigError>([&] { build(with({.until = ""})); }),
+            "input.prompt.until: expected the text that ends a prompt, got an empty one; leave it "
+            "out to take a share of each document");
+  EXPECT_EQ(error_of<DataError>([&] { build(with({.until = "zz\t"})); }),
+            "input.prompt.until: expected a text that ends the prompts, got 'zz\\x09', which is in "
+            "none of 23 documents");
+  EXPECT_EQ(error_of<DataError>([&] { build(with({.share = 1})); }),
+            "input.prompt: expected text behind the prompts, got none: each of 23 documents is all "
+            "prompt");
+  // Documents that lack the text are counted.
+  const auto input = build(with({.until = "document 1"}));
+  EXPECT_EQ(input->facts().num_without_prompt, 12);  // 0, 2 to 9, 20 to 22
+  EXPECT_EQ(to_text(input->facts()),
+            fmt::format("23 files, {} bytes, 12 documents without a prompt", num_bytes_));
+  EXPECT_EQ(build(with({.share = 0.5}))->facts().num_without_prompt, 0);
+  EXPECT_EQ(build(config())->facts().num_without_prompt, 0);
 }
 
 TEST_F(TextInputTest, EntropyIsThatOfTheBytes) {

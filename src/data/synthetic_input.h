@@ -32,7 +32,9 @@ class SyntheticInput final : public Input {
   std::optional<Batch> next() override;
   std::string state() const override;
   void restore(std::string_view state) override;
-  InputFacts facts() const override { return {.endless = !num_batches_}; }
+  InputFacts facts() const override {
+    return {.num_batches = num_batches_.value_or(0), .endless = !num_batches_};
+  }
 
  private:
   uint64_t fingerprint() const;

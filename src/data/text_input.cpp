@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/host_memory_check.h"
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 #include "config/register.h"
 #include "data/random.h"
 #include "data/row_position.h"
@@ -56,6 +57,30 @@ TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& to
   return out;
 }
 
+bool has_prompt(const Prompt& prompt, const Document& document) {
+  const std::optional<size_t> bytes = prompt.bytes_of(document.text);
+  return !bytes || *bytes > 0;
+}
+
+// Throws unless the prompt may end somewhere in the documents.
+void check_prompt(const Prompt& prompt, const std::vector<Document>& documents,
+                  const std::string& where) {
+  if (!prompt.until) return;
+  if (prompt.until->empty()) {
+    throw ConfigError(fmt::format(
+        "{}.until: expected the text that ends a prompt, got an empty one; leave it out to take a "
+        "share of each document",
+        where));
+  }
+  const auto has_one = [&](const Document& document) { return has_prompt(prompt, document); };
+  if (std::ranges::none_of(documents, has_one)) {
+    throw DataError(
+        fmt::format("{}.until: expected a text that ends the prompts, got '{}', which is "
+                    "in none of {}",
+                    where, printable(*prompt.until), counted(std::ssize(documents), "document")));
+  }
+}
+
 // Seed parts of the two permutations of an epoch.
 constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 
@@ -63,9 +88,10 @@ constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path) {
   if (tokenizer.vocab_size() <= vocab_size) return;
-  throw ConfigError(
-      fmt::format("{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}",
-                  path, vocab_size, tokenizer.vocab_size()));
+  throw ConfigError(fmt::format(
+      "{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}; a new "
+      "model may have more (model.decoder.vocab_size)",
+      path, vocab_size, tokenizer.vocab_size()));
 }
 
 TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -83,6 +109,7 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
   read(cfg, *tokenizer, scope);
   enter_epoch(0);
   num_rows_ = facts_.num_rows = packer_->num_rows();
+  if (epochs_) facts_.num_batches = (*epochs_ * num_rows_ + batch_size_ - 1) / batch_size_;
   if (num_rows_ == 0)
     throw DataError(
         fmt::format("{}.source: expected text, got documents of one token", scope.path));
@@ -94,6 +121,7 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
 
 void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope) {
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
+  if (cfg.prompt) check_prompt(*cfg.prompt, source->documents(), scope.path + ".prompt");
   const auto documents = select_split(source->documents(), cfg.split, cfg.held_out_fraction);
   std::vector<int64_t> piece_sizes;
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
@@ -105,11 +133,18 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
                         cost.bytes());
   documents_.reserve(cost.num_tokens);
   ByteHistogram bytes;
-  int64_t pieces_size = 0;
+  int64_t pieces_size = 0, num_without_prompt = 0;
   for (const Document& document : documents) {
     for (const int32_t id : add(document, tokenizer, cfg))
       pieces_size += piece_sizes[static_cast<size_t>(id)];
     bytes.add(document.text);
+    if (cfg.prompt && !has_prompt(*cfg.prompt, document)) ++num_without_prompt;
+  }
+  if (cfg.prompt && num_learned_ == 0 && bytes.num_bytes() > 0) {
+    throw DataError(
+        fmt::format("{}.prompt: expected text behind the prompts, got none: each of {} "
+                    "is all prompt",
+                    scope.path, counted(std::ssize(documents), "document")));
   }
   // The pieces differ from the text: tokenizers put a space before it, normalize it, and show
   // unknown parts as something else. The ratio corrects for this on average.
@@ -124,6 +159,7 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
             .num_tokens = documents_.num_tokens(),
             .endless = !epochs_,
             .byte_entropy_bits = bytes.entropy_bits(),
+            .num_without_prompt = num_without_prompt,
             .skipped = source->skipped()};
 }
 
@@ -136,6 +172,7 @@ std::vector<int32_t> TextInput::add(const Document& document, const Tokenizer& t
   const std::vector<int32_t> rest = tokenizer.encode(document.text.substr(bytes.value_or(0)));
   ids.insert(ids.end(), rest.begin(), rest.end());
   if (!bytes) prompt_len = cfg.prompt->share_of(static_cast<int64_t>(ids.size()));
+  num_learned_ += static_cast<int64_t>(ids.size()) - prompt_len;
   documents_.add(ids, tokenizer.special_ids(), prompt_len);
   return ids;
 }

@@ -66,8 +66,8 @@ class TextInput final : public Input {
                 held_out_fraction, prompt, position_streams)
   };
   /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger
-  /// than the model's. Throws DataError as the source does, and if the text gives no position with
-  /// a label.
+  /// than the model's, or if `prompt.until` is empty. Throws DataError as the source does, if the
+  /// text gives no position with a label, or if no document has the end of a prompt.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
   Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_, fields_); }
@@ -78,6 +78,7 @@ class TextInput final : public Input {
 
  private:
   void read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope);
+  // Returns the ids of the document's text.
   std::vector<int32_t> add(const Document& document, const Tokenizer& tokenizer, const Config& cfg);
   void enter_epoch(int64_t epoch);
 
@@ -90,6 +91,7 @@ class TextInput final : public Input {
   std::vector<double> text_bytes_;  // average bytes of text per token id
   TokenizedDocuments documents_;
   InputFacts facts_;
+  int64_t num_learned_ = 0;  // tokens of text behind the prompts
   uint64_t fingerprint_ = 0;
   int64_t num_rows_ = 0;  // of one epoch
 

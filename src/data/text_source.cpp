@@ -168,6 +168,11 @@ void TextSource::add_folder(const std::filesystem::path& folder,
     return refuse("not readable", folder.string(), error.what());
   }
   for (const auto& entry : entries) {
+    // What editors and version control keep beside texts.
+    if (entry.filename().string().starts_with('.')) {
+      skip("hidden", entry.string());
+      continue;
+    }
     std::error_code error;
     const bool is_link = std::filesystem::is_symlink(entry, error);
     const auto end =
@@ -175,7 +180,9 @@ void TextSource::add_folder(const std::filesystem::path& folder,
     if (error == std::errc::permission_denied)
       refuse("not readable", entry.string(),
              fmt::format("{}: cannot read: {}", entry.string(), error.message()));
-    else if (error)
+    else if (error && entry.has_extension() && entry.extension() != ".txt")
+      skip("not *.txt", entry.string());
+    else if (error)  // without an extension it may have been a folder of texts
       refuse("links to nothing", entry.string(),
              fmt::format("{}: expected a file, got a link to nothing ({})", entry.string(),
                          error.message()));
@@ -220,10 +227,12 @@ void TextSource::read(const std::string& path) {
   if (is_blank(text)) {
     refuse("empty", path, fmt::format("{}: expected text, got an empty file", path));
   } else if (const std::string_view format = other_format(path, text); !format.empty()) {
+    const FileFormat* const known = recognized_format(text.substr(0, kFormatHeadBytes));
     refuse(std::string(format), path,
-           fmt::format("{}: expected plain UTF-8 text, got {}; only plain text is supported, so "
-                       "write the texts into *.txt files",
-                       path, format));
+           fmt::format("{}: expected plain UTF-8 text, got {}; {}", path, format,
+                       known && known->name == format && !known->advice.empty()
+                           ? known->advice
+                           : "only plain text is supported, so write the texts into *.txt files"));
   } else {
     add_documents(path, text);
   }

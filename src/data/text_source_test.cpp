@@ -123,8 +123,9 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
     replace_file(dir_ / name, bytes);
     return error_of<DataError>([&] { build_source({.path = dir_ / name}); });
   };
-  const auto got = [](const std::string& what) {
-    return HasSubstr(": expected plain UTF-8 text, got " + what + "; only plain text is supported");
+  const auto got = [](const std::string& what,
+                      const std::string& advice = "only plain text is supported") {
+    return HasSubstr(": expected plain UTF-8 text, got " + what + "; " + advice);
   };
   const std::string lines = "{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
   EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
@@ -132,13 +133,13 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   EXPECT_THAT(message("lines.txt", "\n" + lines), got("JSON"));
   EXPECT_THAT(
       message("pointer.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
-      got("a git-LFS pointer"));
+      got("a git-LFS pointer", "`git lfs pull` fetches the file itself"));
   EXPECT_THAT(message("a.gguf", "GGUF\3"), got("a GGUF file"));
   EXPECT_EQ(message("page.txt", "<!DOCTYPE html>\n<p>text</p>\n"), "no error");
   std::filesystem::remove(dir_ / "page.txt");
   std::filesystem::remove(dir_ / "pointer.txt");
   std::filesystem::remove(dir_ / "a.gguf");
-  EXPECT_THAT(message("a.gz", "\x1f\x8b\x08 and so on"), got("gzip"));
+  EXPECT_THAT(message("a.gz", "\x1f\x8b\x08 and so on"), got("gzip", "decompress it first"));
   EXPECT_THAT(message("a.parquet", "PAR1..."), got("Parquet"));
   EXPECT_THAT(message("a.zip", "PK\x03\x04..."), got("a zip archive, as of PyTorch or NumPy"));
   EXPECT_THAT(message("wide.txt", std::string("\xff\xfe"
@@ -275,6 +276,27 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
   fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
   EXPECT_THAT(error_of<DataError>([&] { build_source({.path = dir_.path().string()}); }),
               HasSubstr("broken.txt: expected a file, got a link to nothing"));
+}
+
+// Locks of editors (links that name a user), backups of macOS, folders of version control.
+TEST_F(TextSourceTest, WhatIsHiddenInAFolderIsNoText) {
+  namespace fs = std::filesystem;
+  replace_file(dir_ / "a.txt", "one");
+  replace_file(dir_ / "._a.txt", "not this");
+  make_directories(dir_ / ".git");
+  replace_file(dir_ / ".git/b.txt", "nor this");
+  fs::create_symlink("user@host.123", dir_ / ".#a.txt");
+  fs::create_symlink("nothing", dir_ / "notes.md");
+  const auto source = build_source({.path = dir_.path().string()});
+  EXPECT_THAT(texts(*source), ElementsAre("one"));
+  EXPECT_EQ(to_text(source->skipped()),
+            "4 skipped (3 hidden: .#a.txt, ._a.txt, .git; 1 not *.txt: notes.md)");
+  // A file that is named is read.
+  EXPECT_THAT(texts(*build_source({.path = dir_ / "._a.txt"})), ElementsAre("not this"));
+  // This may have been a folder of texts.
+  fs::create_symlink("nothing", dir_ / "part2");
+  EXPECT_THAT(error_of<DataError>([&] { build_source({.path = dir_.path().string()}); }),
+              HasSubstr("part2: expected a file, got a link to nothing"));
 }
 
 TEST_F(TextSourceTest, AFileBelowAFolderThatMayNotBeReadIsNoLink) {

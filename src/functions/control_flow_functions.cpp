@@ -107,11 +107,17 @@ Values custom_vjp_by_formula(const Values& arguments, const TensorFunction& forw
     const auto end_of_outputs = all.begin() + num_outputs;
     return WithResiduals{{all.begin(), end_of_outputs}, {end_of_outputs, all.end()}};
   };
-  rule.backward = [backward, without_gradient](const Values& residuals, const Values& cotangents) {
+  rule.backward = [backward, without_gradient, name](const Values& residuals,
+                                                     const Values& cotangents) {
     Values inputs = residuals;
     std::ranges::copy_if(cotangents, std::back_inserter(inputs),
                          [](const Tensor& g) { return static_cast<bool>(g); });
-    Values out = backward(inputs);
+    Values out;
+    try {
+      out = backward(inputs);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("custom_vjp {}: {}", name, error.what()));
+    }
     // In ascending order, so that each position is that among all arguments.
     for (const int64_t i : without_gradient)
       out.insert(out.begin() + std::min<int64_t>(i, std::ssize(out)), Tensor());

@@ -171,7 +171,7 @@ std::vector<const Function*> functions_called(const std::string& name) {
   const std::string colons = with_colons(name);
   for (const Function& f : all_functions()) {
     if (f.name == colons || f.cpp_name == colons) out.push_back(&f);
-    names.push_back(f.name);
+    if (names.empty() || names.back() != f.name) names.push_back(f.name);  // overloads
   }
   if (!out.empty()) return out;
   // A name without its namespace: "uniform" for "random::uniform".
@@ -304,6 +304,7 @@ std::string Formula::operand_name(size_t place, size_t count) const {
 }
 
 Values Formula::operator()(const std::vector<GivenOperand>& arguments) const {
+  const CallSiteScope calls(no_calls());
   if (is_one_call()) {
     const NameScope scope(inner_scope(steps_[0].function));
     return call_function(steps_[0].function, arguments, steps_[0].attributes);

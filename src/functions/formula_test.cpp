@@ -286,6 +286,9 @@ TEST(Formula, MistakesSayWhatIsExpected) {
   };
   EXPECT_EQ(error("rol"),
             "rol: no such function; did you mean 'roll'?; axle eval-op --list prints all");
+  // Of several overloads the name is said once.
+  EXPECT_EQ(error("{function: ad}"),
+            "ad: no such function; did you mean 'add' or 'pad'?; axle eval-op --list prints all");
   EXPECT_EQ(error("roll"),
             "roll needs the attribute 'shift'; expected roll(x, shift: int, axis: int)");
   EXPECT_EQ(error("{function: roll, attributes: {shift: 1, axs: 0}}"),

@@ -104,7 +104,18 @@ nlohmann::ordered_json value_of(const SignatureName& attribute, const FunctionCa
 template <class T>
 T read_attribute(std::string_view name, const nlohmann::ordered_json& value) {
   try {
-    return attribute_from<T>(value);
+    T out = attribute_from<T>(value);
+    if constexpr (std::is_same_v<T, TensorFunction>) {
+      return [name = std::string(name), fn = std::move(out)](const Values& arguments) {
+        try {
+          return fn(arguments);
+        } catch (const ConfigError& error) {
+          fail_attribute(name, error);
+        }
+      };
+    } else {
+      return out;
+    }
   } catch (const ConfigError& error) {
     fail_attribute(name, error);
   }

@@ -162,6 +162,7 @@ CheckpointListing list_checkpoint(const CheckpointSelection& selection, DamageCh
   const StoredCheckpoint stored = open_checkpoint(taken, steps);
   CheckpointListing out = listing_of(taken, stored, steps);
   out.damaged = std::move(damaged);
+  out.is_verified = check == DamageCheck::kBytes;
   return out;
 }
 
@@ -171,8 +172,13 @@ std::string to_text(const CheckpointListing& listing) {
     table.add({name, to_text(type.dims), to_text(type.dtype),
                grouped_digits(static_cast<int64_t>(type.num_bytes()))});
   }
-  return fmt::format("{}: steps {}\nstep {}\n{}{} {} in {}\n", listing.root.string(),
-                     steps_text(listing.steps, listing.damaged),
+  const std::string verified = listing.is_verified
+                                   ? fmt::format("read all data: {} of {} good\n",
+                                                 listing.steps.size() - listing.damaged.size(),
+                                                 counted(std::ssize(listing.steps), "checkpoint"))
+                                   : "";
+  return fmt::format("{}: steps {}\n{}step {}\n{}{} {} in {}\n", listing.root.string(),
+                     steps_text(listing.steps, listing.damaged), verified,
                      steps_text({listing.step}, listing.damaged), table.text(),
                      grouped_digits(listing.total_bytes()), plural(listing.total_bytes(), "byte"),
                      counted(static_cast<int64_t>(listing.tensors.size()), "tensor"));
@@ -184,11 +190,9 @@ Json to_json(const CheckpointListing& listing) {
     tensors[name] = {
         {"shape", type.dims}, {"dtype", numpy_name(type.dtype)}, {"bytes", type.num_bytes()}};
   }
-  return {{"steps", listing.steps},
-          {"damaged", listing.damaged},
-          {"step", listing.step},
-          {"tensors", std::move(tensors)},
-          {"total_bytes", listing.total_bytes()}};
+  return {{"steps", listing.steps},          {"damaged", listing.damaged},
+          {"verified", listing.is_verified}, {"step", listing.step},
+          {"tensors", std::move(tensors)},   {"total_bytes", listing.total_bytes()}};
 }
 
 CheckpointListing export_checkpoint(const CheckpointSelection& selection,

@@ -32,6 +32,7 @@ struct CheckpointListing {
   std::vector<int64_t> steps;         // of all checkpoints, ascending
   std::vector<int64_t> damaged = {};  // those of them that are damaged; only in a list
   int64_t step = 0;                   // the listed checkpoint
+  bool is_verified = false;           // all data were read and compared with their checksums
   Tree<Type> tensors;
   int64_t total_bytes() const;
 };
@@ -49,8 +50,8 @@ CheckpointListing list_checkpoint(const CheckpointSelection& selection,
                                   DamageCheck check = DamageCheck::kSizes,
                                   const Report& report = report_to_stderr);
 std::string to_text(const CheckpointListing& listing);
-/// {steps, damaged, step, tensors: {name: {shape, dtype, bytes}}, total_bytes}; dtypes as NumPy
-/// calls them.
+/// {steps, damaged, verified, step, tensors: {name: {shape, dtype, bytes}}, total_bytes}; dtypes as
+/// NumPy calls them.
 nlohmann::ordered_json to_json(const CheckpointListing& listing);
 
 /// Writes the tensors to a safetensors file, with "step" and "axle" (the version) as its metadata.

@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kNoField = "(none)";
+constexpr const char *kNoField = "(none)", *kNoConfig = "?";
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool is_run(const fs::path& dir) {
@@ -82,7 +82,19 @@ std::optional<double> median(std::vector<double> values) {
   return *middle;
 }
 
-RunSummary summary_of(const fs::path& dir) {
+std::map<std::string, std::string> config_fields(const fs::path& dir, const Report& report) {
+  std::map<std::string, std::string> out;
+  const fs::path config = config_file_of(dir);
+  if (!path_exists(config)) return out;
+  try {
+    add_config_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "", out);
+  } catch (const Error& error) {
+    report(fmt::format("WARNING: {}; the run is compared without its config", error.what()));
+  }
+  return out;
+}
+
+RunSummary summary_of(const fs::path& dir, const Report& report) {
   RunSummary out{.dir = dir};
   std::vector<double> speeds;
   for_each_record(metrics_file_of(dir), [&](const StepRecord& record) {
@@ -90,16 +102,14 @@ RunSummary summary_of(const fs::path& dir) {
       const auto it = record.values.find(name);
       return it == record.values.end() ? kNaN : it->second;
     };
+    if (!record.values.contains("loss")) return;  // a line of the user's own
     add_loss(out.curves[record.split], record.step, value("loss"));
     if (const double secs = value("wall_secs"); std::isfinite(secs)) out.wall_secs = secs;
     const double speed = value("tokens_per_sec");
     if (record.split.empty() && std::isfinite(speed)) speeds.push_back(speed);
   });
   out.tokens_per_sec = median(std::move(speeds));
-  const fs::path config = config_file_of(dir);
-  if (path_exists(config))
-    add_config_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "",
-                      out.config);
+  out.config = config_fields(dir, report);
   return out;
 }
 
@@ -112,12 +122,14 @@ std::map<std::string, std::vector<std::string>> differences_of(
   std::map<std::string, std::vector<std::string>> out;
   for (const std::string& path : paths) {
     std::vector<std::string> values;
+    std::set<std::string> known;
     for (const RunSummary& run : runs) {
       const auto it = run.config.find(path);
-      values.push_back(it == run.config.end() ? kNoField : it->second);
+      values.push_back(it != run.config.end() ? it->second
+                                              : (run.config.empty() ? kNoConfig : kNoField));
+      if (!run.config.empty()) known.insert(values.back());
     }
-    if (std::ranges::count(values, values.front()) != std::ssize(values))
-      out.emplace(path, std::move(values));
+    if (known.size() > 1) out.emplace(path, std::move(values));
   }
   return out;
 }
@@ -146,10 +158,10 @@ Json curve_json(const LossCurve& curve) {
 
 }  // namespace
 
-RunComparison compare_runs(const std::vector<fs::path>& dirs) {
+RunComparison compare_runs(const std::vector<fs::path>& dirs, const Report& report) {
   RunComparison out;
   for (const fs::path& dir : dirs) {
-    for (const fs::path& run : runs_in(dir)) out.runs.push_back(summary_of(run));
+    for (const fs::path& run : runs_in(dir)) out.runs.push_back(summary_of(run, report));
   }
   out.differences = differences_of(out.runs);
   return out;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report.h"
+
 namespace axle {
 
 /// The losses of a run's training or of one of its evaluations.
@@ -26,20 +28,23 @@ struct RunSummary {
   std::optional<double> tokens_per_sec = {};
   /// Seconds that the run has taken.
   double wall_secs = 0;
-  /// The fields of its config.yaml by path, as texts; classes stand at their slots.
+  /// The fields of its config.yaml by path, as texts; classes stand at their slots. Empty: it
+  /// cannot be read.
   std::map<std::string, std::string> config = {};
 };
 
 struct RunComparison {
   std::vector<RunSummary> runs;
-  /// Values of the fields in which the configs differ, one for each run; "(none)": no such field.
+  /// Values of the fields in which the configs differ, one for each run; "(none)": no such field,
+  /// "?": the config cannot be read.
   std::map<std::string, std::vector<std::string>> differences;
 };
 
 /// Reads the runs in the given folders. A folder that is no run stands for the runs in it, in the
-/// order of their names. Throws ConfigError for a folder that is no run and holds none, and for a
-/// config.yaml that is no YAML.
-RunComparison compare_runs(const std::vector<std::filesystem::path>& dirs);
+/// order of their names. Reports a config.yaml that is no YAML to `report`. Throws ConfigError for
+/// a folder that is no run and holds none.
+RunComparison compare_runs(const std::vector<std::filesystem::path>& dirs,
+                           const Report& report = report_to_stderr);
 
 std::string to_text(const RunComparison& comparison);
 /// {runs: [{dir, step, loss: {last, best, best_step}, evaluations: {name: the same},

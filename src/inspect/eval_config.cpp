@@ -44,14 +44,15 @@ void complete_synthetic(Trainer::Config& config) {
                                   });
 }
 
+constexpr std::string_view kRead[] = {
+    "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
+
 // Refuses an edit of a field that an evaluation does not read.
 void check_is_read(const std::string& path) {
-  static const std::vector<std::string> kRead = {
-      "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
-  if (std::ranges::count(kRead, path.substr(0, path.find_first_of(".[")))) return;
+  if (is_read_by_evaluation(path)) return;
   throw ConfigError(fmt::format(
       "--set {}: expected a field that an evaluation reads (in {}), got a field of training{}",
-      path, join(kRead, ", "), path == "mesh" ? "; use --mesh" : ""));
+      path, fmt::join(kRead, ", "), path == "mesh" ? "; use --mesh" : ""));
 }
 
 // Stands for "no edit has set this path"; no user writes it.
@@ -92,6 +93,10 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
 }
 
 }  // namespace
+
+bool is_read_by_evaluation(std::string_view path) {
+  return std::ranges::count(kRead, path.substr(0, path.find_first_of(".[="))) > 0;
+}
 
 Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
                             const std::vector<Edit>& edits) {

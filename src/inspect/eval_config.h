@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interop/model_folder.h"
@@ -15,5 +16,8 @@ namespace axle {
 /// does not read, or that `data` decides.
 Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
                             const std::vector<Edit>& edits);
+
+/// True if an evaluation reads the field of a config at this path, or below it.
+bool is_read_by_evaluation(std::string_view path);
 
 }  // namespace axle

@@ -14,6 +14,7 @@
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/programs.h"
+#include "train/record/progress.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -71,7 +72,15 @@ struct Evaluation {
 }  // namespace
 
 RunEvaluation evaluate_run(const EvalRunOptions& options) {
+  Progress progress(0, 1, STDERR_FILENO);  // the result is on standard output
+  constexpr double kFirstLineSecs = 5;
   std::optional<Evaluation> evaluation;
+  std::optional<LongWait> wait;
+  const auto begin = [&](const std::string& what) {
+    wait.reset();
+    wait.emplace(progress, what, 0, kFirstLineSecs);
+  };
+  begin("reading the data and the model");
   const auto specs_of = [&](const ModelConfig& trained) {
     evaluation.reset();  // before another client takes the devices
     evaluation.emplace(options, trained);
@@ -80,14 +89,16 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   ModelParameters saved = load_parameters(options.dir, specs_of, options.weights);
   const auto& [resolved, model, input, runtime, program] = *evaluation;
   const Arrays parameters = on_device(std::move(saved.by_path), program, *runtime);
+  begin("compiling the evaluation");
   const auto& compiler_options = resolved.config.compiler_options;
   const auto executable =
       runtime->compile(program, {.overrides = {compiler_options.begin(), compiler_options.end()},
                                  .cache_dir = options.compile_cache});
   check_program_memory({"the evaluation", executable.get()}, program.mesh.num_devices(),
                        runtime->topology().platform);
+  begin("evaluating");
   return {saved.step, join(options.data, ", "),
-          evaluate_input(*input, *executable, program, *runtime, parameters).value(),
+          evaluate_input(*input, *executable, program, *runtime, parameters, *wait).value(),
           input->facts(), resolved.report};
 }
 

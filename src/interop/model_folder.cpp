@@ -380,9 +380,11 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
 }
 
 void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
+  const bool is_model_folder = path_exists(checkpoints_of(dir));
   each_tokenizer_file(document, [&](Json& file) {
     const fs::path path = path_of_text(file.get<std::string>());
-    if (path.is_relative() && path_exists(dir / path)) file = text_of_path((dir / path).string());
+    if (path.is_relative() && (is_model_folder || path_exists(dir / path)))
+      file = text_of_path((dir / path).string());
   });
 }
 
@@ -435,8 +437,9 @@ void check_new_model(const fs::path& dir, const std::vector<std::string>& files)
     return std::ranges::count(ours, entry.filename().string()) > 0;
   };
   if (directory_exists(dir) && std::ranges::all_of(list_directory(dir), is_ours)) return;
-  throw ConfigError(fmt::format(
-      "{}: expected a new or empty folder, got one with files in it; name another", dir.string()));
+  throw ConfigError(fmt::format("{}: expected a new or empty folder, got {}; name another",
+                                dir.string(),
+                                directory_exists(dir) ? "one with files in it" : "a file"));
 }
 
 void save_model(const fs::path& dir, ModelToSave saved) {

@@ -56,7 +56,7 @@ TEST_F(ModelFolder, NothingIsOverwritten) {
               HasSubstr("empty: expected a new or empty folder"));
   replace_file(dir_ / "file", "x");
   EXPECT_THAT(error_of([&] { save(dir_ / "file"); }),
-              HasSubstr("file: expected a new or empty folder"));
+              HasSubstr("file: expected a new or empty folder, got a file; name another"));
 }
 
 TEST_F(ModelFolder, WhatFailsLeavesNothing) {

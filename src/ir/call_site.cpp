@@ -107,6 +107,11 @@ bool is_users(std::string_view path) {
 
 const CallSite* current_call_site() { return g_calls ? g_calls : calls_of_stack(); }
 
+const CallSite* no_calls() {
+  static const CallSite none;
+  return &none;
+}
+
 CallSiteScope::CallSiteScope(const CallSite* calls) : saved_(std::exchange(g_calls, calls)) {}
 CallSiteScope::~CallSiteScope() { g_calls = saved_; }
 

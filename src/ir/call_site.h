@@ -14,6 +14,10 @@ struct CallSite;
 /// Returns the calls of the innermost CallSiteScope, or else those of this thread's stack.
 const CallSite* current_call_site();
 
+/// Returns calls of no source: for ops that are written as data. No line of the program that reads
+/// them is named.
+const CallSite* no_calls();
+
 /// Returns the innermost call in the user's code, "src/layers/dense/linear.cpp:41": the first one
 /// outside of the folders that implement ops and transforms. Empty if there is none, or no debug
 /// information about it. The file is relative to the root of Axle's sources or to the working

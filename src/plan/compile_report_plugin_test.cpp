@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "layers/models/model.h"
+#include "ops/elementwise/convert.h"
 #include "ops/reductions/reduce.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_failure.h"
@@ -32,7 +33,7 @@ class ForTrainingOnly final : public Model {
  protected:
   ModelOutput forward(const Tree<Tensor>&) override {
     if (!is_training()) throw ConfigError("made for training only");
-    return {.loss = sum(weight_())};
+    return {.loss = astype(sum(weight_()), DType::kF32)};
   }
   Tensor logits_forward(const Tree<Tensor>&) override { return weight_(); }
   Tensor next_logits_forward(const Tree<Tensor>&) override { return weight_(); }

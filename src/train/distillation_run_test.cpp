@@ -87,6 +87,10 @@ TEST_F(DistillationRun, ATeacherMustBeGiven) {
             "model.teacher: expected the parameters of a trained model, got none; give --init-part "
             "teacher=FOLDER");
   train_teacher();
+  EXPECT_EQ(distil(config_of(1), {{"teacher", "teacher"}}).error,
+            "--init-part: expected a part of the model (decoder), got 'teacher'");
+  EXPECT_EQ(distil(distilling_config(1), {{"techer", "teacher"}}).error,
+            "--init-part: expected a part of the model (student, teacher), got 'techer'");
   Trainer::Config other = distilling_config(1);
   other.model.get_if<Distillation>()->teacher = small_model();
   EXPECT_THAT(distil(other, {{"teacher", "teacher"}}).error,

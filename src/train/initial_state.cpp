@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "base/tree.h"
 #include "config/document/serialize.h"
 #include "config/mistakes.h"
@@ -39,6 +41,22 @@ Tree<HostTensor> upcycled_state(const std::filesystem::path& folder, const Model
   return out;
 }
 
+// Throws ConfigError unless the model has values below `path`.
+void check_part(const std::string& path, const Tree<ParamSpec>& specs) {
+  const std::string state = std::string(kLayerStatePath) + "/",
+                    model = std::string(stored_prefix(Weights::kTrained)) + "/";
+  std::set<std::string> parts;
+  for (const auto& [name, spec] : specs) {
+    const std::string below = name.substr(name.starts_with(state) ? state.size() : 0);
+    if (below.starts_with(path + "/")) return;
+    if (below.starts_with(model))
+      parts.insert(below.substr(model.size(), below.find('/', model.size()) - model.size()));
+  }
+  throw ConfigError(fmt::format("--init-part: expected a part of the model ({}), got '{}'",
+                                join(std::vector<std::string>(parts.begin(), parts.end()), ", "),
+                                path.substr(model.size())));
+}
+
 // Returns the values of the model in `folder` by their names in the training state of a larger
 // model, which holds that model at `path`. Its parameters may be layer state there.
 Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::path& folder,
@@ -51,6 +69,7 @@ Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::p
     const std::string name = path + below.substr(model.size());
     return is_state || !specs.contains(name) ? state + name : name;
   };
+  check_part(path, specs);
   const ModelParameters saved = load_parameters(
       folder, [](const ModelConfig& config) { return stored_specs(*built_model(config)); });
   Tree<HostTensor> out;

@@ -193,7 +193,7 @@ void Trainer::Run::warn(bool at_start) {
   const Skipped skipped = input_->facts().skipped;
   if (skipped.count > std::exchange(num_left_out_, skipped.count))
     progress_->note("WARNING: input: " + skipped_text(skipped));
-  if (!at_start) return;
+  if (!at_start || step_number_ > 0) return;
   for (const std::string& line : schedule_warnings(cfg_)) progress_->note("WARNING: " + line);
 }
 
@@ -409,7 +409,7 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
     if (stop()) return;
     checkpointer_->wait();  // an evaluation that ends the process must not cost the earlier save
     const auto start = Clock::now();
-    const auto result = evaler->run(*runtime_, state_, stop);
+    const auto result = evaler->run(*runtime_, state_, stop, *progress_);
     if (!result) return;
     StepRecord record{.step = step_number_, .split = evaler->name(), .values = result->metrics};
     record.values["eval_secs"] = seconds_since(start);

@@ -52,7 +52,8 @@ TEST_F(TrainerTest, WritesEveryStepAndEveryEvaluation) {
     while (const auto event = reader.next()) with_loss += event->find("loss") != event->npos;
     return with_loss;
   };
-  EXPECT_EQ(events("train"), 3);     // steps 5 and 10, and the config as text, which names the loss
+  // Steps 5 and 10, the last step, and the config as text, which names the loss.
+  EXPECT_EQ(events("train"), 4);
   EXPECT_EQ(events("held_out"), 2);  // as listed above
 }
 

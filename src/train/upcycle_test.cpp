@@ -79,6 +79,9 @@ TEST_F(Upcycling, NamesWhatDoesNotFit) {
   nowhere.init.upcycle = true;
   EXPECT_EQ(train(experts_config(), "none", nowhere).error,
             "--upcycle: expected --init-from with the folder of a dense model, got none");
+  EXPECT_EQ(train(upcycle_dense_config(), "no_experts", from("dense")).error,
+            "--upcycle: expected a model with experts in place of feed-forward layers of the dense "
+            "one, got none; leave --upcycle out, or change the recipe");
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ void add(CLI::App& app, ExportOptions& options, Output&) {
 }
 
 ExitCode run(const ExportOptions& options, Output& out) {
-  check_output_file("FILE", options.file, {});
+  check_output_file("FILE", options.file,
+                    options.overwrite ? std::optional(OutputKind::kTensors) : std::nullopt);
   if (!options.overwrite && std::filesystem::is_regular_file(options.file)) {
     throw ConfigError(
         fmt::format("FILE: expected a new file, got {}, which exists; name another, "

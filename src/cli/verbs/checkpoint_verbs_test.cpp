@@ -115,6 +115,13 @@ TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
       run_axle({"checkpoint", "export", dir_ / "run", beside, "--step", "2", "--overwrite"}).code,
       0);
   EXPECT_NE(read_file(beside), first);
+  replace_file(dir_ / "mine.yaml", "recipe: quickstart\n");
+  const Ran other =
+      run_axle({"checkpoint", "export", dir_ / "run", dir_ / "mine.yaml", "--overwrite"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err,
+              HasSubstr("FILE: expected a new file or one that this command wrote, got"));
+  EXPECT_EQ(read_file(dir_ / "mine.yaml"), "recipe: quickstart\n");
   EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", "/dev/null"}).code, 0);
   // The manifest of another program makes no checkpoint.
   make_directories(dir_ / "web/out");
@@ -152,7 +159,8 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
     SCOPED_TRACE(what);
     const Ran listed = ls(flags);
     EXPECT_EQ(listed.code, 0);
-    EXPECT_THAT(listed.out, HasSubstr("run/checkpoints: steps 2, 10 (damaged)\nstep 2\n"));
+    EXPECT_THAT(listed.out, HasSubstr("run/checkpoints: steps 2, 10 (damaged)\n"));
+    EXPECT_THAT(listed.out, HasSubstr("\nstep 2\n"));
     EXPECT_THAT(listed.err, HasSubstr("WARNING: damaged checkpoint: " + data.string() + ": "));
     EXPECT_THAT(listed.err, HasSubstr(what));
     const Ran asked = ls(joined(flags, {"--step", "10"}));
@@ -183,7 +191,8 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
   EXPECT_THAT(ls({}).out, HasSubstr("steps 2, 10\n")) << "sizes tell nothing";
   expect_damaged("CRC-32C", {"--verify"});
   replace_file(data, whole);
-  EXPECT_THAT(ls({"--verify"}).out, HasSubstr("steps 2, 10\nstep 10\n"));
+  EXPECT_THAT(ls({"--verify"}).out,
+              HasSubstr("steps 2, 10\nread all data: 2 of 2 checkpoints good\nstep 10\n"));
   for (const char* step : {"step_00000002", "step_00000010"})
     remove_tree(root() / step / "data_00000.bin");
   EXPECT_EQ(ls({}).code, 4) << "none is good";

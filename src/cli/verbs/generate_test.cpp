@@ -235,6 +235,28 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   EXPECT_EQ(copied.code, 0) << copied.err;
 }
 
+// The current folder has another tokenizer of that name.
+TEST_F(GenerateVerb, AnImportTakesNoTokenizerFromTheCurrentFolder) {
+  const TempDir dir;
+  const std::filesystem::path model = import_tiny_llama(dir, TinyLlama());
+  const auto before = std::filesystem::current_path();
+  std::filesystem::rename(model / "tok.bin", dir / "tok.bin");
+  replace_file(dir / "text.txt", std::string(2000, 'x'));
+  std::filesystem::current_path(dir.path());
+  const std::string folder = model.filename();
+  const Ran generated = run({"--from", folder, "--prompt", "a", "--max-tokens", "1"});
+  const Ran evaluated = run_axle({"eval", "--from", folder, "--data", "text.txt"});
+  const Ran trained =
+      run_axle({"train", "--config", folder + "/config.yaml", "--data", "text.txt", "--steps", "1",
+                "--dir", "run", "--backend", "interpreter", "--set", "input.batch_size=1", "--set",
+                "learner.optimizer.learning_rate=1"});
+  std::filesystem::current_path(before);
+  for (const Ran* ran : {&generated, &evaluated, &trained}) {
+    EXPECT_NE(ran->code, 0);
+    EXPECT_THAT(ran->err, HasSubstr(folder + "/tok.bin: expected a file, got nothing there"));
+  }
+}
+
 // A config is UTF-8 text. It names such a file with its bytes escaped.
 TEST_F(GenerateVerb, PathsMayBeOtherThanUtf8) {
   const TinyLlama llama;

@@ -65,6 +65,24 @@ TEST_F(Runs, OneRunHasNoDifferences) {
   EXPECT_THAT(run_axle({"runs", run("a"), run("c")}).out, HasSubstr("the configs are equal\n"));
 }
 
+// One bad file does not cost the table, and a line of the user's own is no step.
+TEST_F(Runs, AConfigThatCannotBeReadIsReported) {
+  std::filesystem::copy(run("a"), run("c"), std::filesystem::copy_options::recursive);
+  replace_file(run("c") + "/config.yaml", "model: [\n");
+  replace_file(run("c") + "/metrics.jsonl",
+               read_file(run("c") + "/metrics.jsonl") + "{\"step\":90}\n");
+  const Ran ran = run_axle({"runs", dir_ / "runs", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, ::testing::MatchesRegex(
+                           "WARNING: .*/c/config.yaml:2: expected YAML.*; the run is compared "
+                           "without its config\n"));
+  const Json json = Json::parse(ran.out);
+  EXPECT_EQ(json["runs"][2]["step"], 3);
+  const Json expected = {{"learner.rate", {"0.500000", "0.250000", "?"}},
+                         {"seed", {"(none)", "3", "?"}}};
+  EXPECT_EQ(json["differences"], expected);
+}
+
 TEST_F(Runs, NamesWhatIsNoRun) {
   const auto expect = [&](const std::string& dir, const std::string& message) {
     const Ran ran = run_axle({"runs", run("a"), dir});

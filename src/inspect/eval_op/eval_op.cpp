@@ -226,8 +226,7 @@ std::string case_message(std::string_view what) {
 Tree<HostTensor> eval_op(const OpCase& op, const SafetensorsFile* inputs, Runtime& runtime,
                          bool f64) {
   // The calls of ops are all in this program: their lines say nothing about the case.
-  static const CallSite no_calls;
-  const CallSiteScope calls(&no_calls);
+  const CallSiteScope calls(no_calls());
   try {
     const CaseTensors tensors(op, inputs);
     const NamedFunction fn = [&](const Tree<Tensor>& values) {

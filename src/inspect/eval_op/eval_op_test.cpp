@@ -223,10 +223,34 @@ TEST_F(EvalOp, ABadCustomVjpNamesTheRuleAndNoLineOfTheProgram) {
   for (const std::string& message :
        {bad("y", "neg"),
         bad("y", "{parameters: [g], steps: {s: {function: sum, operands: [g]}}, results: [g, s]}"),
-        bad("y, k", "{parameters: [k, g], steps: {s: {function: mul, operands: [k, g]}}}")}) {
+        bad("y, k", "{parameters: [k, g], steps: {s: {function: mul, operands: [k, g]}}}"),
+        // A cotangent of the wrong shape or dtype is named with the op of the rule that made it.
+        bad("y", "{parameters: [g], steps: {s: {function: sum, operands: [g]}}, results: [s, s]}"),
+        bad("y",
+            "{parameters: [g], steps: {s: {function: astype, operands: [g], attributes: {dtype: "
+            "bf16}}}, results: [s, s]}"),
+        bad("y", "{parameters: [g, h], steps: {s: {function: neg, operands: [g]}}}")}) {
     EXPECT_THAT(message, HasSubstr("mine"));
-    EXPECT_THAT(message, Not(HasSubstr(".cpp")));
+    EXPECT_THAT(message, Not(::testing::ContainsRegex("[.](cpp|h)[:]")));
     EXPECT_THAT(message, StartsWith("case.yaml:1: "));
+  }
+  EXPECT_THAT(bad("y", "{parameters: [g, h], steps: {s: {function: neg, operands: [g]}}}"),
+              HasSubstr("custom_vjp mine: backward: h: expected an argument, got none"));
+}
+
+// Whichever function visits windows, and in every mode.
+TEST_F(EvalOp, IndicesThatAreNoIntegersAreRefused) {
+  const std::string inputs =
+      "inputs: [[[1, 2], [3, 4]], {dtype: c64, shape: [2, 1], values: [[0, 1], [1, 0]]}, [[1, 2], "
+      "[3, 4]]]";
+  for (const char* name : {"scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"}) {
+    for (const char* mode : {"clip", "drop", "promise_in_bounds"}) {
+      EXPECT_THAT(
+          error(fmt::format("{{function: {}, {}, attributes: {{offset: [1], collapsed: [0], "
+                            "index_map: [0], index_vector_dim: 1, mode: {}}}}}",
+                            name, inputs, mode)),
+          HasSubstr(fmt::format("{}: indices must be integers, got c64", name)));
+    }
   }
 }
 

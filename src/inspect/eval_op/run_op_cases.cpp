@@ -17,6 +17,7 @@ void keep_cases(const std::vector<std::string>& names, OpCases& file) {
   for (const BrokenCase& c : file.broken) known.insert(c.name);
   for (const std::string& name : names) {
     if (known.contains(name)) continue;
+    known.erase("");
     const std::vector<std::string> candidates(known.begin(), known.end());
     throw ConfigError(fmt::format("--only: no such case: {}{}", name, suggest(name, candidates)));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "config/mistakes.h"
 #include "nn/draw_parameter.h"
 #include "ops/dims.h"
@@ -39,6 +40,7 @@ Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& 
                           int64_t seed) {
   Mistakes mistakes;
   Tree<HostTensor> out;
+  bool has_copies = false;
   for (const auto& [path, spec] : specs) {
     const auto it = dense.find(path);
     if (it == dense.end()) {
@@ -47,6 +49,7 @@ Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& 
       out.emplace(path, it->second);
     } else if (const auto one = type_of_one(spec); one && it->second.type() == *one) {
       out.emplace(path, copies(it->second, spec));
+      has_copies = true;
     } else {
       mistakes.add(fmt::format("{}: expected {}{} to start from, got {}", path,
                                to_text(spec.type()), one ? " or " + to_text(*one) : "",
@@ -58,6 +61,12 @@ Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& 
     mistakes.add(fmt::format("{}: expected a parameter of the model, got one that it lacks", path));
   }
   mistakes.throw_any();
+  if (!has_copies) {
+    throw ConfigError(
+        "--upcycle: expected a model with experts in place of feed-forward layers of the dense "
+        "one, "
+        "got none; leave --upcycle out, or change the recipe");
+  }
   return out;
 }
 

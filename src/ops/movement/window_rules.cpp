@@ -67,6 +67,10 @@ bool is_dropped(const GatherDims& dims, int64_t d) {
 void check_gather_dims(std::string_view op, const GatherDims& dims, const Tensor& operand,
                        const Tensor& indices) {
   const Values operands = {operand, indices};
+  if (!is_integer(indices.dtype())) {
+    shape_error(op, fmt::format("indices must be integers, got {}", name_of(indices.dtype())),
+                operands);
+  }
   const auto check = [&](std::string_view what, const std::vector<int64_t>& list, int64_t rank) {
     std::vector<int64_t> sorted = list;
     std::ranges::sort(sorted);
@@ -102,8 +106,6 @@ void check_windows(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(slice_window(op).dims, slice_window(op).sizes);
   const Tensor &operand = op.inputs[0], &indices = op.inputs[1];
   check_gather_dims(op.rules->name(), dims, operand, indices);
-  if (!is_integer(indices.dtype()))
-    shape_error(op, fmt::format("indices must be integers, got {}", name_of(indices.dtype())));
   if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank()) {
     shape_error(op, fmt::format("expected an index_vector_dim from 0 to {}, got {}", indices.rank(),
                                 dims.index_vector_dim));

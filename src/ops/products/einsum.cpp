@@ -9,6 +9,7 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/diagonal.h"
 #include "ops/movement/shape.h"
@@ -158,7 +159,9 @@ class Call {
       } else if (std::isalpha(static_cast<unsigned char>(term[i]))) {
         labels.push_back(term[i]);
       } else {
-        fail(fmt::format("expected letters or '...' in '{}', got '{}'", term, term[i]));
+        const std::string_view rest = std::string_view(term).substr(i);
+        fail(fmt::format("expected letters or '...' in '{}', got '{}'", term,
+                         printable(rest.substr(0, utf8_step(rest).size))));
       }
     }
     return labels;

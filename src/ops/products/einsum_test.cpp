@@ -249,6 +249,11 @@ TEST(Einsum, BadSpecsAreErrors) {
   EXPECT_THROW(einsum("ij,jk->iz", x, w), ShapeError);
   EXPECT_THROW(einsum("ij,ik->jk", x, w), ShapeError);
   EXPECT_THROW(einsum("i1,jk->ik", x, w), ShapeError);
+  // A whole character of UTF-8.
+  EXPECT_NE(error_of<ShapeError>([&] {
+              einsum("\u00e9j,jk->ik", x, w);
+            }).find("expected letters or '...' in '\u00e9j', got '\u00e9'"),
+            std::string::npos);
   EXPECT_THROW(einsum("ij->i", x, w), ShapeError);
 }
 

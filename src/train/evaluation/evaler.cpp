@@ -10,6 +10,7 @@
 #include "runtime/named_arguments.h"
 #include "train/device_state.h"
 #include "train/record/metric_values.h"
+#include "train/record/progress.h"
 #include "train/record/text_metrics.h"
 #include "train/training_parts.h"
 
@@ -47,15 +48,20 @@ Evaler::Evaler(const Config& cfg, std::string name, const TrainingParts& trainin
       program_(build_program(*input_, "evalers." + name_, training, mesh, cfg.weights)) {}
 
 std::optional<EvalResult> Evaler::run(Runtime& runtime, const DeviceState& state,
-                                      const StopCondition& stop) {
+                                      const StopCondition& stop, Progress& progress) {
   input_->restore(start_);
-  return evaluate_input(*input_, *executable_, program_, runtime, state.leading(program_), stop);
+  LongWait wait(progress, "eval " + name_);
+  return evaluate_input(*input_, *executable_, program_, runtime, state.leading(program_), wait,
+                        stop);
 }
 
 std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
                                          const Program& program, Runtime& runtime,
-                                         const Arrays& parameters, const StopCondition& stop) {
+                                         const Arrays& parameters, LongWait& wait,
+                                         const StopCondition& stop) {
   EvalResult result;
+  const int64_t num_batches = input.facts().num_batches;
+  int64_t done = 0;
   Tree<double> sums;
   double num_bytes = 0;
   while (const auto batch = input.next()) {
@@ -67,6 +73,7 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
     // padding.
     for (const auto& [name, value] : metric_values(program, 0, outputs))
       sums[name] += value * static_cast<double>(batch->num_targets);
+    if (num_batches > 0) wait.done(static_cast<double>(++done) / static_cast<double>(num_batches));
     result.num_targets += batch->num_targets;
     num_bytes += batch->num_target_bytes;
   }

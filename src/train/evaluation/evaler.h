@@ -17,6 +17,8 @@
 
 namespace axle {
 
+class LongWait;
+class Progress;
 struct DeviceState;
 struct TrainingParts;
 
@@ -71,8 +73,9 @@ class Evaler {
   const Executable* executable() const { return executable_.get(); }
   /// Evaluates the whole input from its beginning. Returns none if `stop` asked to end before the
   /// last batch. Throws DataError, DeviceError.
+  /// Tells `progress` how long it takes.
   std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state,
-                                const StopCondition& stop);
+                                const StopCondition& stop, Progress& progress);
 
  private:
   std::string name_;
@@ -84,10 +87,11 @@ class Evaler {
 };
 
 /// Runs all batches of `input` through an eval_program. Returns none if `stop` asked to end before
-/// the last batch. Throws DataError if the batches hold no target, ShapeError if a batch does not
-/// have the shapes that the program takes.
+/// the last batch. Tells `wait` how much is done. Throws DataError if the batches hold no target,
+/// ShapeError if a batch does not have the shapes that the program takes.
 std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
                                          const Program& program, Runtime& runtime,
-                                         const Arrays& parameters, const StopCondition& stop = {});
+                                         const Arrays& parameters, LongWait& wait,
+                                         const StopCondition& stop = {});
 
 }  // namespace axle

@@ -6,6 +6,7 @@
 #include "layers/models/causal_lm.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaluation/evaler.h"
+#include "train/record/progress.h"
 #include "train/tiny_config_test.h"
 #include "train/training_parts.h"
 
@@ -70,7 +71,9 @@ EvalResult evaluated(int64_t rows_per_batch) {
     for (float& v : x.values<float>()) v = static_cast<float>(0.4 * std::sin(1.7 * ++i));
     parameters.push_back(runtime->make_array(x, value.sharding, {}));
   }
-  return *evaluate_input(input, *executable, program, *runtime, parameters);
+  Progress progress(0, 1);
+  LongWait wait(progress, "evaluating");
+  return *evaluate_input(input, *executable, program, *runtime, parameters, wait);
 }
 
 TEST(Evaluation, MetricsAreTheSameForEverySplit) {

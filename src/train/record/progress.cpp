@@ -1,7 +1,6 @@
 #include "train/record/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -61,8 +60,8 @@ std::string step_line(const StepRecord& record, const Throughput& speed, int64_t
   return line_of(fields);
 }
 
-Progress::Progress(int64_t max_steps, int64_t every_steps)
-    : max_steps_(max_steps), every_steps_(std::max<int64_t>(every_steps, 1)), line_(STDOUT_FILENO) {
+Progress::Progress(int64_t max_steps, int64_t every_steps, int fd)
+    : fd_(fd), max_steps_(max_steps), every_steps_(std::max<int64_t>(every_steps, 1)), line_(fd) {
   std::fflush(stdout);  // text printed before must come first
 }
 
@@ -77,13 +76,13 @@ void Progress::step(const StepRecord& record, const Throughput& speed) {
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
   constexpr size_t kWide = 1000;  // of a terminal that does not tell
-  const size_t columns = columns_of(STDOUT_FILENO);
+  const size_t columns = columns_of(fd_);
   line_.draw(step_line(record, speed, max_steps_, columns == 0 ? kWide : columns));
 }
 
 void Progress::note(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  line_.print(with_coloured_warnings(line + "\n", STDOUT_FILENO));
+  line_.print(with_coloured_warnings(line + "\n", fd_));
 }
 
 void Progress::waiting(const std::string& what) {
@@ -108,6 +107,12 @@ LongWait::~LongWait() {
   }
   ended_.notify_all();
   if (watcher_.joinable()) watcher_.join();
+  if (is_drawn_) progress_.waiting("");
+}
+
+double LongWait::secs_to_go(double secs) const {
+  const double share = share_;
+  return share > 0 ? secs * (1 - share) / share : expected_secs_ - secs;
 }
 
 void LongWait::watch() {
@@ -116,13 +121,12 @@ void LongWait::watch() {
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, std::chrono::duration<double>(pause), [&] { return has_ended_; })) {
     const double secs = seconds_since(start_);
-    const std::string text =
-        fmt::format("{}: {} so far{}", what_, duration_text(secs),
-                    expected_secs_ > secs
-                        ? fmt::format(", at least {} to go", duration_text(expected_secs_ - secs))
-                        : "");
+    std::string text = fmt::format("{}: {} so far", what_, duration_text(secs));
+    if (const double to_go = secs_to_go(secs); to_go > 0)
+      text += fmt::format(", {} {} to go", share_ > 0 ? "about" : "at least", duration_text(to_go));
     if (progress_.is_on_screen()) {
       progress_.waiting(text);
+      is_drawn_ = true;
     } else if (secs >= next_line) {
       progress_.note(text);
       next_line *= 2;

@@ -1,6 +1,9 @@
 // Console output of a run: a bar that redraws itself on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -19,12 +22,12 @@ namespace axle {
 std::string step_line(const StepRecord& record, const Throughput& speed, int64_t max_steps,
                       size_t columns);
 
-/// Shows the progress of a run. Never waits: while standard output takes nothing, lines are dropped
+/// Shows the progress of a run. Never waits: while the console takes nothing, lines are dropped
 /// and counted. Threads may share it.
 class Progress {
  public:
   /// A line appears every `every_steps` steps, and for the first and the last step.
-  Progress(int64_t max_steps, int64_t every_steps);
+  Progress(int64_t max_steps, int64_t every_steps, int fd = STDOUT_FILENO);
   /// Shows a step. `record` has "loss" and "grad_norm".
   void step(const StepRecord& record, const Throughput& speed);
   /// Prints a line of its own, above the bar: evaluations, checkpoints, warnings.
@@ -35,6 +38,7 @@ class Progress {
 
  private:
   std::mutex mutex_;
+  const int fd_;
   int64_t max_steps_, every_steps_;
   Clock::time_point last_drawn_ = {};
   StatusLine line_;
@@ -51,16 +55,20 @@ class LongWait {
   ~LongWait();
   LongWait(const LongWait&) = delete;
   LongWait& operator=(const LongWait&) = delete;
+  /// Says that this share of it, above 0 and at most 1, is done.
+  void done(double share) { share_ = share; }
 
  private:
   void watch();
+  double secs_to_go(double secs) const;
   Progress& progress_;
   const std::string what_;
   const double expected_secs_, first_line_secs_;
+  std::atomic<double> share_ = 0;  // 0: not known
   const Clock::time_point start_ = Clock::now();
   std::mutex mutex_;
   std::condition_variable ended_;
-  bool has_ended_ = false;
+  bool has_ended_ = false, is_drawn_ = false;
   std::thread watcher_;
 };
 

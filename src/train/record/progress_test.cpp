@@ -91,6 +91,19 @@ TEST(LongWait, TellsAfterEachTimeTwiceAsLong) {
   EXPECT_LE(lines, 4);  // after 0.02, 0.04, 0.08 and 0.16 s
 }
 
+TEST(LongWait, TellsHowLongTheRestTakes) {
+  ::testing::internal::CaptureStderr();
+  {
+    Progress progress(0, 1, STDERR_FILENO);
+    LongWait wait(progress, "evaluating", 0, /*first_line_secs=*/0.02);
+    wait.done(0.001);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    wait.done(1);
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::ContainsRegex("^evaluating: 0s so far, about [1-9][0-9]*s to go\n"));
+}
+
 TEST(LongWait, SaysNothingOfWhatIsShort) {
   ::testing::internal::CaptureStdout();
   {

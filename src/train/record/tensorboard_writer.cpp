@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/report.h"
 #include "base/text/text.h"
+#include "base/while_memory_lasts.h"
 #include "config/register.h"
 
 namespace axle {
@@ -39,19 +40,31 @@ void TensorBoardWriter::guarded(F&& f) {
 }
 
 void TensorBoardWriter::write(const StepRecord& record) {
-  if (record.split.empty() && record.step % cfg_.every_steps != 0) return;
-  guarded([&] {
-    const std::string run = folder_of(record.split);
-    auto& file = files_[run];
-    // An evaluation of the restored step itself is repeated if metrics.jsonl lacks it.
-    const int64_t first_step = std::min(restored_step_ + 1, record.step);
-    if (!file) {
-      file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
-      if (record.split.empty() && !config_.empty())
-        file->text(first_step, "config", as_code(config_));
+  if (record.split.empty()) {
+    left_out_.reset();
+    if (record.step % cfg_.every_steps != 0) {
+      left_out_ = record;
+      return;
     }
-    file->scalars(record.step, record.values);
-  });
+  }
+  guarded([&] { add(record); });
+}
+
+TensorBoardWriter::~TensorBoardWriter() {
+  if (left_out_) while_memory_lasts([&] { guarded([&] { add(*left_out_); }); });
+}
+
+void TensorBoardWriter::add(const StepRecord& record) {
+  const std::string run = folder_of(record.split);
+  auto& file = files_[run];
+  // An evaluation of the restored step itself is repeated if metrics.jsonl lacks it.
+  const int64_t first_step = std::min(restored_step_ + 1, record.step);
+  if (!file) {
+    file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
+    if (record.split.empty() && !config_.empty())
+      file->text(first_step, "config", as_code(config_));
+  }
+  file->scalars(record.step, record.values);
 }
 
 void TensorBoardWriter::flush() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "checkpoint/run_files.h"
 #include "config/axle_config.h"
@@ -18,7 +19,7 @@ namespace axle {
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {
-    /// Steps between training records.
+    /// Steps between training records. The last step of a run is recorded as well.
     Positive<int64_t> every_steps = 10;
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
@@ -27,17 +28,20 @@ class TensorBoardWriter final : public SummaryWriter {
         dir_(event_files_of(dims.dir)),
         restored_step_(dims.restored_step),
         config_(dims.config) {}
+  ~TensorBoardWriter() override;
   void write(const StepRecord& record) override;
   void flush() override;
 
  private:
   template <class F>
   void guarded(F&& f);
+  void add(const StepRecord& record);
   Config cfg_;
   std::filesystem::path dir_;
   int64_t restored_step_;
   std::string config_;
   std::map<std::string, std::unique_ptr<EventFileWriter>> files_;
+  std::optional<StepRecord> left_out_;  // the newest training record, if it is not in a file
   bool failed_ = false;
 };
 

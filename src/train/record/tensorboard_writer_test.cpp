@@ -76,6 +76,22 @@ TEST_F(TensorBoard, TheConfigIsATextOfTheTraining) {
   EXPECT_EQ(shown("train"), (Losses{{5, 1.f}, {6, 1.f}}));
 }
 
+// Also of a run that is too short for a record in between.
+TEST_F(TensorBoard, TheLastStepIsRecorded) {
+  const auto train = [&](int64_t restored_step, int64_t last_step) {
+    TensorBoardWriter writer({.every_steps = 10},
+                             {.dir = dir_.path(), .restored_step = restored_step}, Scope{});
+    for (int64_t step = restored_step + 1; step <= last_step; ++step)
+      writer.write(record(step, static_cast<double>(step)));
+  };
+  train(0, 6);
+  EXPECT_EQ(shown("train"), (Losses{{6, 6.f}}));
+  train(6, 13);
+  EXPECT_EQ(shown("train"), (Losses{{6, 6.f}, {10, 10.f}, {13, 13.f}}));
+  train(13, 20);
+  EXPECT_EQ(shown("train"), (Losses{{6, 6.f}, {10, 10.f}, {13, 13.f}, {20, 20.f}}));
+}
+
 TEST_F(TensorBoard, AResumeShowsEachStepOnce) {
   TensorBoardWriter first = writer(0);
   for (const int64_t step : {1, 2, 3, 4}) first.write(record(step, 10));

@@ -192,10 +192,11 @@ void compile(const LoweredStep& step, CompiledStep& out) {
   CompileReport& report = out.report;
   report.compiler = compiler_text(*out.compiler);
   const Program lowered = lowered_for(step.program, out.compiler->lowering_target());
-  for (const LoweringChoice& choice : lowered.choices) report.findings.push_back(to_text(choice));
+  for (const LoweringChoice& choice : lowered.choices)
+    report.findings.push_back({.text = to_text(choice)});
   for (std::string& line :
        virtual_device_findings(*step.program.graph, step.target, host_memory().total_bytes))
-    report.findings.push_back(std::move(line));
+    report.findings.push_back({.text = std::move(line)});
   const auto start = Clock::now();
   {
     PluginEndGuard guard(report.compiler, "compile");

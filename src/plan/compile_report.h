@@ -83,9 +83,10 @@ struct CompileReport {
   std::optional<StepEstimate> estimate = {};
   /// How often each argument is gathered in each pass.
   std::vector<ArgumentGathers> gathers = {};
-  /// How ops with several forms were lowered and sentences of compiler_findings(); the compiler's
-  /// own warnings.
-  std::vector<std::string> findings = {}, compiler_warnings = {};
+  /// How ops with several forms were lowered, and compiler_findings().
+  std::vector<Finding> findings = {};
+  /// The compiler's own warnings.
+  std::vector<std::string> compiler_warnings = {};
   /// Names of the program's arguments, which CollectiveRow::arguments refers to by number.
   std::vector<std::string> arguments = {};
   /// Warnings about the model's FLOPs, layouts that cannot be met, and resharding. The last need

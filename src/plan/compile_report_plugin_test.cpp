@@ -142,7 +142,8 @@ TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
     found = true;
   }
   EXPECT_TRUE(found);
-  EXPECT_THAT(r.findings, Contains(HasSubstr(" reduce-scatters are implemented by all-reduces")));
+  EXPECT_THAT(to_texts(r.findings),
+              Contains(HasSubstr(" reduce-scatters are implemented by all-reduces")));
 }
 
 // An all-reduce whose result each device uses whole is a plain all-reduce.

@@ -179,7 +179,8 @@ TEST(CompileReport, NamesTheLayersOfMergedCollectives) {
 TEST(CompileReport, NamesGathersThatArePermutes) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x4", {SetField{"mesh", "fsdp=8"}});
-  EXPECT_THAT(r.findings, ::testing::Contains(HasSubstr("collective-permutes pass parameters")));
+  EXPECT_THAT(to_texts(r.findings),
+              ::testing::Contains(HasSubstr("collective-permutes pass parameters")));
   std::set<std::pair<std::string, bool>> gathered;
   for (const ArgumentGathers& one : r.gathers) {
     EXPECT_GE(one.times, 1);

@@ -197,7 +197,7 @@ TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
 
 TEST(CompileReportText, SaysWhatTheCompilerDidAndSaid) {
   CompileReport r = report();
-  r.findings = {"it did this"};
+  r.findings = {{.text = "it did this"}};
   r.compiler_warnings = {"Can't reduce memory use below 51.84GiB"};
   EXPECT_THAT(to_text(r), HasSubstr("\nnote: it did this\ncompiler: Can't reduce memory use below "
                                     "51.84GiB\n"));

@@ -262,7 +262,7 @@ std::string to_text(const CompileReport& r) {
   if (r.memory) out += memory_text(*r.memory);
   out += largest_text(r) + work_text(r);
   if (r.too_large_message.empty()) out += collectives_text(r);
-  for (const std::string& finding : r.findings) out += "note: " + finding + "\n";
+  for (const Finding& finding : r.findings) out += "note: " + to_text(finding) + "\n";
   for (const std::string& warning : r.compiler_warnings) out += "compiler: " + warning + "\n";
   for (const std::string& warning : r.warnings) out += "warning: " + warning + "\n";
   out += fmt::format("traced and lowered in {:.2f} s, compiled in {:.1f} s by {}\n",
@@ -303,7 +303,7 @@ Json to_json(const CompileReport& r) {
           {"collective_sums", sums_json(r)},
           {"gathers", gathers_json(r)},
           {"unreadable", r.unreadable_reason.empty() ? Json(nullptr) : Json(r.unreadable_reason)},
-          {"findings", r.findings},
+          {"findings", to_texts(r.findings)},
           {"compiler_warnings", r.compiler_warnings},
           {"warnings", r.warnings},
           {"lower_seconds", r.lower_seconds},

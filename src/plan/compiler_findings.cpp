@@ -30,7 +30,7 @@ std::string name_of(const std::vector<std::string>& arguments, int64_t number) {
 }
 
 // Lists the first names and the number of the others.
-std::string list_text(const std::set<std::string>& names) {
+std::string list_text(const std::vector<std::string>& names) {
   constexpr size_t kShown = 6;
   std::vector<std::string> shown;
   for (const std::string& name : names | std::views::take(kShown)) shown.push_back(name);
@@ -39,8 +39,7 @@ std::string list_text(const std::set<std::string>& names) {
 }
 
 void add_repeated_gathers(const std::vector<Collective>& all,
-                          const std::vector<std::string>& arguments,
-                          std::vector<std::string>& out) {
+                          const std::vector<std::string>& arguments, std::vector<Finding>& out) {
   struct Sum {
     double bytes = 0, needed = 0, most = 0;
     std::set<std::string> names;
@@ -57,15 +56,17 @@ void add_repeated_gathers(const std::vector<Collective>& all,
   for (const bool backward : {false, true}) {
     const Sum& sum = sums[backward];
     if (sum.names.empty()) continue;
-    out.push_back(fmt::format(
-        "the {} pass gathers parameters up to {:.3g} times: {} per device, {} would be enough ({})",
-        pass_text(backward), sum.most, bytes_text(sum.bytes), bytes_text(sum.needed),
-        list_text(sum.names)));
+    out.push_back({.kind = FindingKind::kRepeatedGathers,
+                   .backward = backward,
+                   .count = sum.most,
+                   .bytes = sum.bytes,
+                   .needed_bytes = sum.needed,
+                   .names = {sum.names.begin(), sum.names.end()}});
   }
 }
 
 void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::string>& arguments,
-                     std::vector<std::string>& out) {
+                     std::vector<Finding>& out) {
   for (const std::string kind : {"all-gather", "reduce-scatter"}) {
     int64_t count = 0;
     double bytes = 0;
@@ -80,14 +81,16 @@ void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::
       }
     }
     if (count == 0) continue;
-    out.push_back(fmt::format(
-        "{} {}s are implemented by all-reduces, which send twice as much: {} per device ({})",
-        grouped_digits(count), kind, bytes_text(bytes), list_text(names)));
+    out.push_back({.kind = FindingKind::kAllReduces,
+                   .collective = kind,
+                   .count = static_cast<double>(count),
+                   .bytes = bytes,
+                   .names = {names.begin(), names.end()}});
   }
 }
 
 void add_permutes(const std::vector<Collective>& all, const std::vector<std::string>& arguments,
-                  std::vector<std::string>& out) {
+                  std::vector<Finding>& out) {
   int64_t count = 0;
   double bytes = 0;
   std::set<std::string> names;
@@ -98,13 +101,13 @@ void add_permutes(const std::vector<Collective>& all, const std::vector<std::str
     for (const int64_t argument : c.arguments) names.insert(name_of(arguments, argument));
   }
   if (count == 0) return;
-  out.push_back(
-      fmt::format("{} collective-permutes pass parameters from device to device instead of "
-                  "all-gathers: {} per device ({})",
-                  grouped_digits(count), bytes_text(bytes), list_text(names)));
+  out.push_back({.kind = FindingKind::kPermutes,
+                 .count = static_cast<double>(count),
+                 .bytes = bytes,
+                 .names = {names.begin(), names.end()}});
 }
 
-void add_waiting(const std::vector<Collective>& all, std::vector<std::string>& out) {
+void add_waiting(const std::vector<Collective>& all, std::vector<Finding>& out) {
   struct Sum {
     int64_t count = 0;
     double bytes = 0;
@@ -116,15 +119,17 @@ void add_waiting(const std::vector<Collective>& all, std::vector<std::string>& o
     by_kind[c.kind].bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
   }
   if (by_kind.empty()) return;
-  std::vector<std::string> parts;
-  for (const auto& [kind, sum] : by_kind)
-    parts.push_back(
+  Finding found{.kind = FindingKind::kWaiting};
+  for (const auto& [kind, sum] : by_kind) {
+    found.count += static_cast<double>(sum.count);
+    found.bytes += sum.bytes;
+    found.names.push_back(
         fmt::format("{} {} ({})", grouped_digits(sum.count), kind, bytes_text(sum.bytes)));
-  out.push_back(
-      fmt::format("no computation overlaps these collectives in loops: {}", join(parts, ", ")));
+  }
+  out.push_back(std::move(found));
 }
 
-void add_rematerialised(const HloModule& module, std::vector<std::string>& out) {
+void add_rematerialised(const HloModule& module, std::vector<Finding>& out) {
   std::map<std::string, int64_t> by_opcode;
   int64_t count = 0;
   for (const HloComputation& computation : module.computations) {
@@ -138,10 +143,9 @@ void add_rematerialised(const HloModule& module, std::vector<std::string>& out) 
     }
   }
   if (count == 0) return;
-  std::vector<std::string> parts;
-  for (const auto& [opcode, n] : by_opcode) parts.push_back(fmt::format("{} {}", n, opcode));
-  out.push_back(fmt::format("the compiler recomputes {} instruction{} because memory is short: {}",
-                            count, count == 1 ? "" : "s", join(parts, ", ")));
+  Finding found{.kind = FindingKind::kRecomputed, .count = static_cast<double>(count)};
+  for (const auto& [opcode, n] : by_opcode) found.names.push_back(fmt::format("{} {}", n, opcode));
+  out.push_back(std::move(found));
 }
 
 }  // namespace
@@ -170,10 +174,77 @@ std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all
   return out;
 }
 
-std::vector<std::string> compiler_findings(const HloModule& module,
-                                           const std::vector<Collective>& all,
-                                           const std::vector<std::string>& arguments) {
+bool Finding::is_like(const Finding& other) const {
+  return kind == other.kind && text == other.text && backward == other.backward &&
+         collective == other.collective;
+}
+
+double Finding::amount() const {
+  return kind == FindingKind::kRepeatedGathers ? bytes - needed_bytes : count;
+}
+
+std::string to_text(const Finding& f) {
+  const std::string count = grouped_digits(std::llround(f.count));
+  switch (f.kind) {
+    case FindingKind::kNote:
+      return f.text;
+    case FindingKind::kRepeatedGathers:
+      return fmt::format(
+          "the {} pass gathers parameters up to {:.3g} times: {} per device, {} would be enough "
+          "({})",
+          pass_text(f.backward), f.count, bytes_text(f.bytes), bytes_text(f.needed_bytes),
+          list_text(f.names));
+    case FindingKind::kAllReduces:
+      return fmt::format(
+          "{} {}s are implemented by all-reduces, which send twice as much: {} per device ({})",
+          count, f.collective, bytes_text(f.bytes), list_text(f.names));
+    case FindingKind::kPermutes:
+      return fmt::format(
+          "{} collective-permutes pass parameters from device to device instead of all-gathers: {} "
+          "per device ({})",
+          count, bytes_text(f.bytes), list_text(f.names));
+    case FindingKind::kWaiting:
+      return fmt::format("no computation overlaps these collectives in loops: {}",
+                         join(f.names, ", "));
+    case FindingKind::kRecomputed:
+      return fmt::format("the compiler recomputes {} instruction{} because memory is short: {}",
+                         std::llround(f.count), f.count == 1 ? "" : "s", join(f.names, ", "));
+  }
+  return f.text;
+}
+
+std::vector<std::string> to_texts(const std::vector<Finding>& findings) {
   std::vector<std::string> out;
+  for (const Finding& finding : findings) out.push_back(to_text(finding));
+  return out;
+}
+
+std::string short_text(const Finding& f) {
+  const std::string count = grouped_digits(std::llround(f.count));
+  const char* const s = std::llround(f.count) == 1 ? "" : "s";
+  switch (f.kind) {
+    case FindingKind::kNote:
+      return f.text;
+    case FindingKind::kRepeatedGathers:
+      return fmt::format("{} that the {} pass gathers again", bytes_text(f.amount()),
+                         pass_text(f.backward));
+    case FindingKind::kAllReduces:
+      return std::llround(f.count) == 1
+                 ? fmt::format("1 {} that is an all-reduce", f.collective)
+                 : fmt::format("{} {}s that are all-reduces", count, f.collective);
+    case FindingKind::kPermutes:
+      return fmt::format("{} collective-permute{} in place of all-gathers", count, s);
+    case FindingKind::kWaiting:
+      return fmt::format("{} collective{} that nothing overlaps", count, s);
+    case FindingKind::kRecomputed:
+      return fmt::format("{} instruction{} that the compiler computes again", count, s);
+  }
+  return f.text;
+}
+
+std::vector<Finding> compiler_findings(const HloModule& module, const std::vector<Collective>& all,
+                                       const std::vector<std::string>& arguments) {
+  std::vector<Finding> out;
   add_repeated_gathers(all, arguments, out);
   add_all_reduces(all, arguments, out);
   add_permutes(all, arguments, out);

@@ -1,4 +1,4 @@
-// Sentences about what a compiler did beyond what it was asked for, each with its cost.
+// What a compiler did beyond what it was asked for, with its cost.
 #pragma once
 
 #include <string>
@@ -21,15 +21,45 @@ struct ArgumentGathers {
 /// Returns the gathers of each argument, first of the forward pass, then of the backward pass.
 std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all);
 
-/// Returns one sentence about each of these that occurs:
-///   arguments that are gathered more than once in a pass
-///   gathers and scatters implemented by all-reduces, which send twice as much
-///   gathers implemented by chains of collective-permutes
-///   collectives in loops that no computation overlaps
-///   instructions that the compiler recomputes because memory is short
-/// `arguments` holds the names of the program's arguments.
-std::vector<std::string> compiler_findings(const HloModule& module,
-                                           const std::vector<Collective>& all,
-                                           const std::vector<std::string>& arguments);
+enum class FindingKind {
+  kNote,             // anything else; see Finding::text
+  kRepeatedGathers,  // arguments that are gathered more than once in a pass
+  kAllReduces,       // gathers and scatters implemented by all-reduces, which send twice as much
+  kPermutes,         // gathers implemented by chains of collective-permutes
+  kWaiting,          // collectives in loops that no computation overlaps
+  kRecomputed        // instructions that the compiler computes again because memory is short
+};
+
+/// One thing that a compiler did beyond what it was asked for.
+struct Finding {
+  FindingKind kind = FindingKind::kNote;
+  /// The whole sentence of a kNote; else empty.
+  std::string text = {};
+  /// The pass of kRepeatedGathers.
+  bool backward = false;
+  /// What the collectives of kAllReduces stand for: "all-gather" or "reduce-scatter".
+  std::string collective = {};
+  /// Collectives or instructions; for kRepeatedGathers, how often an argument is gathered at most.
+  double count = 0;
+  /// Bytes per device; for kRepeatedGathers also those that would be enough.
+  double bytes = 0, needed_bytes = 0;
+  /// Parameters and layers; for kWaiting and kRecomputed, the parts of the count: "3 fusion".
+  std::vector<std::string> names = {};
+
+  /// True if both say the same of two programs, whatever the amounts.
+  bool is_like(const Finding& other) const;
+  /// What a change is to make smaller: bytes of kRepeatedGathers that are not needed, else `count`.
+  double amount() const;
+};
+/// Returns the sentence with its cost.
+std::string to_text(const Finding& finding);
+std::vector<std::string> to_texts(const std::vector<Finding>& findings);
+/// Returns a few words: "402 reduce-scatters that are all-reduces".
+std::string short_text(const Finding& finding);
+
+/// Returns one finding of each kind but kNote that occurs. `arguments` holds the names of the
+/// program's arguments.
+std::vector<Finding> compiler_findings(const HloModule& module, const std::vector<Collective>& all,
+                                       const std::vector<std::string>& arguments);
 
 }  // namespace axle

@@ -51,7 +51,8 @@ std::vector<Collective> collectives_of(const HloModule& module) {
 
 std::vector<std::string> findings_of(const std::string& bytes) {
   const HloModule module = read_hlo_module(bytes);
-  return compiler_findings(module, collectives_of(module), {"counter", "model/layer/weight"});
+  return to_texts(
+      compiler_findings(module, collectives_of(module), {"counter", "model/layer/weight"}));
 }
 
 TEST(ArgumentGathers, CountHowOftenAWholeParameterIsGathered) {
@@ -263,7 +264,7 @@ TEST(CompilerFindings, CountInstructionsThatTheCompilerRunsAgain) {
   HloModule module = read_hlo_module(w.bytes());
   module.computations[0].instructions[1].name = "loop_fusion.3.remat2";
   EXPECT_THAT(
-      compiler_findings(module, {}, {}),
+      to_texts(compiler_findings(module, {}, {})),
       ElementsAre("the compiler recomputes 1 instruction because memory is short: 1 negate"));
   module.computations[0].instructions[1].opcode = "bitcast";
   EXPECT_THAT(compiler_findings(module, {}, {}), IsEmpty());

@@ -11,7 +11,7 @@
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
-#include "plan/advice.h"
+#include "plan/advice/advice.h"
 #include "plan/compile_report_text.h"
 #include "plan/state_memory.h"
 #include "runtime/mesh_devices.h"
@@ -70,13 +70,13 @@ ExitCode run(const CompileVerb& options, Output& out) {
       options.save.empty() ? compile_step(step) : compile_and_save_step(step, options.save);
   report.resolution = resolved.report;
   AdvisedReport advised{.report = std::move(report)};
-  advised.mends = mends_of(advised.report, resolved, target);
+  const CompileStep compile = [](const LoweredStep& changed, const Change& change) {
+    report_to_stderr("compiling with " + flags_text(change));
+    return compile_step(changed);
+  };
+  advised.mends = mends_of(advised.report, resolved, target, compile);
   if (advised.report.fits() == false) {
     report_to_stderr("the step does not fit; trying what would make it fit");
-    const CompileStep compile = [](const LoweredStep& changed, const Change& change) {
-      report_to_stderr("compiling with " + flags_text(change));
-      return compile_step(changed);
-    };
     advised.advice = advise(request, resolved, target, advised.report, compile);
   }
   out.report(advised);

@@ -1,41 +1,24 @@
 // Advice with a compiler that believes our own estimate, or none.
-#include "plan/advice.h"
+#include "plan/advice/advice.h"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "plan/advice/asked_test.h"
 #include "runtime/memory_estimate.h"
 
 namespace axle {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-struct Asked {
-  ResolveRequest request;
-  Resolved resolved;
-  Target target;
-};
-Asked asked(const std::string& recipe, const std::string& on, std::vector<Edit> edits) {
-  Asked out{.request = {.recipe = recipe, .edits = std::move(edits)},
-            .resolved = {},
-            .target = parse_target(on)};
-  out.request.machine = out.target.machine();
-  out.resolved = resolve_config(out.request);
-  return out;
-}
-
-CompileReport report_of(double memory, double bytes) {
-  CompileReport out;
-  out.device_memory_bytes = static_cast<int64_t>(memory);
-  out.memory = MemoryStats{.temporary_bytes = static_cast<int64_t>(bytes)};
-  return out;
-}
 
 // Reports that a step needs what is estimated, times `factor`.
 class Believer {
@@ -105,23 +88,56 @@ TEST(Advice, FlagsGiveTheStepThatWasTried) {
   EXPECT_LE(*advice.change->compiled_bytes, memory);
 }
 
-TEST(Advice, CompilesTwoAtMostAndSaysWhatIsNearest) {
+// Compiled steps need more than was estimated from the graph of the changed one: the search goes on
+// with what the compiler said.
+TEST(Advice, GoesOnAfterAChangeThatDoesNotFit) {
   const Asked a = asked("quickstart", "cpu:1", kManyRows);
-  // Each compiled step turns out far larger than the estimate of the changed one.
+  const double whole = estimate_of(a), memory = 0.75 * whole;
+  const CompileReport before = report_of(memory, whole);
+  for (const double more : {2.5, 4.0, 20.0}) {
+    SCOPED_TRACE(more);
+    Believer compiler(memory, more);
+    std::vector<std::string> compiled;
+    const CompileStep compile = [&](const LoweredStep& step, const Change& change) {
+      compiled.push_back(flags_text(change));
+      return compiler(step);
+    };
+    const Advice advice = advise(a.request, a.resolved, a.target, before, compile);
+    ASSERT_TRUE(advice.change) << to_text(advice);
+    EXPECT_EQ(advice.too_large.size() + 1, compiled.size());
+    EXPECT_GE(compiled.size(), 2u) << "the first is too large";
+    EXPECT_EQ(std::set(compiled.begin(), compiled.end()).size(), compiled.size());
+    EXPECT_LE(*advice.change->compiled_bytes, memory);
+    EXPECT_FALSE(advice.least);
+  }
+}
+
+// What is said of a search without success is what was done.
+TEST(Advice, SaysWhatWasTriedIfNothingFits) {
+  const Asked a = asked("quickstart", "cpu:1", kManyRows);
   const double memory = 0.8 * estimate_of(a);
-  int count = 0;
-  const CompileStep refuses = [&](const LoweredStep&, const Change&) {
-    ++count;
-    return report_of(memory, 2 * memory);
-  };
   const CompileReport before = report_of(memory, memory / 0.8);
+  std::vector<double> needed;
+  const CompileStep refuses = [&](const LoweredStep&, const Change&) {
+    needed.push_back((3 - 0.1 * static_cast<double>(needed.size())) * memory);
+    return report_of(memory, needed.back());
+  };
   const Advice advice = advise(a.request, a.resolved, a.target, before, refuses);
-  EXPECT_EQ(count, 2);
   EXPECT_FALSE(advice.change);
-  EXPECT_EQ(advice.too_large.size(), 2u);
+  EXPECT_EQ(needed.size(), Advice::kMostCompiled);
+  EXPECT_EQ(advice.too_large.size(), needed.size());
+  const std::string text = to_text(advice);
+  EXPECT_THAT(text, HasSubstr("does not fit either: --set learner.microbatches="));
+  EXPECT_THAT(text, HasSubstr("what to change: nothing was found that fits, of microbatches"));
+  for (const char* kind : {"microbatches", "a remat policy", "fewer rows", "more devices"}) {
+    const bool tried = std::ranges::count(advice.tried, kind) > 0,
+               untried = std::ranges::count(advice.untried, kind) > 0;
+    EXPECT_NE(tried, untried) << kind;
+  }
+  EXPECT_THAT(text, HasSubstr("; after 4 compilations these were not tried: "));
+  // What was compiled counts by what it needs then, not by the estimate that was wrong.
   ASSERT_TRUE(advice.least);
-  EXPECT_THAT(to_text(advice), HasSubstr("does not fit either: --set learner.microbatches="));
-  EXPECT_THAT(to_text(advice), HasSubstr("what to change: no microbatches"));
+  EXPECT_EQ(advice.least->compiled_bytes, static_cast<int64_t>(needed.back()));
   EXPECT_EQ(to_json(advice)["change"], nullptr);
 }
 
@@ -132,6 +148,9 @@ TEST(Advice, NothingFitsWhereTheStateIsTooLarge) {
   EXPECT_EQ(compiler.count, 0);
   EXPECT_FALSE(advice.change);
   EXPECT_TRUE(advice.least);
+  EXPECT_THAT(advice.untried, ElementsAre());
+  for (const char* kind : {"microbatches", "fewer rows"})
+    EXPECT_THAT(advice.tried, ::testing::Contains(kind));
 }
 
 // Some changes are refused: the experts of this mesh need more devices than some machines have.
@@ -185,51 +204,24 @@ TEST(MemoryEstimate, CountsWhatIsDivided) {
   EXPECT_THAT(one.largest[0].layer, HasSubstr("decoder"));
 }
 
-TEST(Mends, NameAChangeForEachKindOfFault) {
-  const auto at = [](const std::string& microbatches) {
-    return asked("quickstart", "cpu:8",
-                 {SetField{"input.batch_size", "512"}, SetField{"mesh", "fsdp=8"},
-                  SetField{"learner.microbatches", microbatches}});
-  };
-  CompileReport r = report_of(1e12, 1e9);
-  r.mesh = "fsdp=8";
-  r.collectives = {{.kind = "all-reduce",
-                    .axes = {"fsdp"},
-                    .layer = "model/emb",
-                    .op = "gather",
-                    .implemented_kind = "all-gather",
-                    .arguments = {},
-                    .count = 6000},
-                   {.kind = "all-reduce",
-                    .axes = {"fsdp"},
-                    .layer = "model/lm_head",
-                    .op = "gather",
-                    .implemented_kind = "all-gather",
-                    .arguments = {},
-                    .count = 416}};
-  const auto mends = [&](const Asked& a) { return mends_of(r, a.resolved, a.target); };
-  EXPECT_THAT(mends(at("1")),
-              ElementsAre("for 6,416 all-gathers that are all-reduces: --mesh data=2,fsdp=4, so "
-                          "that fewer devices share each parameter and more of its dims divide"));
-  r.collectives->clear();
-  EXPECT_THAT(mends(at("1")), ElementsAre());
-  r.gathers = {{.argument = 0, .times = 3}};
-  EXPECT_THAT(mends(at("1")), ElementsAre(HasSubstr("SetRemat")));
-  EXPECT_THAT(mends(at("4")), ElementsAre(HasSubstr("--set learner.microbatches=2")));
-  // Fewer parts need more memory than there is.
-  const double needed = estimate_of(at("4"));
-  r.memory->temporary_bytes = static_cast<int64_t>(needed);
-  r.device_memory_bytes = static_cast<int64_t>(1.05 * needed);
-  EXPECT_THAT(mends(at("4")), ElementsAre());
-  r.device_memory_bytes = static_cast<int64_t>(1e12);
-  r.gathers.clear();
-  r.findings = {"the compiler recomputes 3 instructions because memory is short: 3 fusion"};
-  EXPECT_THAT(mends(at("4")), ElementsAre(HasSubstr("--set learner.microbatches=8")));
-  EXPECT_THAT(to_text(AdvisedReport{.report = r, .mends = mends(at("4"))}),
-              HasSubstr("\ntry for what the compiler computes again: --set"));
-  r.device_memory_bytes =
-      static_cast<int64_t>(0.5 * needed);  // does not fit: advise() says what to change
-  EXPECT_THAT(mends(at("4")), ElementsAre());
+// Rows that are long are computed by blocks: every core that can, and the loss.
+TEST(Advice, KnowsAttentionAndLossByBlocks) {
+  const Asked a = asked("gemma3-test", "cpu:1",
+                        {SetField{"input.batch_size", "1"}, SetField{"input.seq_len", "8192"},
+                         SetField{"model.decoder.max_seq_len", "8192"}});
+  Believer compiler(0.3 * estimate_of(a));
+  const Advice advice = advice_for(a, compiler);
+  ASSERT_TRUE(advice.change) << to_text(advice);
+  EXPECT_THAT(flags_text(*advice.change),
+              AllOf(HasSubstr("--modify \"SetWhere: {select: AttentionCore, where: {blocks.from: "
+                              "'none'}"),
+                    HasSubstr("--set model.loss_chunk_len=512")));
+  // With them, the search has no such family.
+  std::vector<Edit> edits = a.request.edits;
+  const Trials trials(a.resolved, a.target, report_of(1, 1));
+  for (const Edit& edit : trials.by_blocks()) edits.push_back(edit);
+  const Asked followed = asked("gemma3-test", "cpu:1", edits);
+  EXPECT_TRUE(Trials(followed.resolved, followed.target, report_of(1, 1)).by_blocks().empty());
 }
 
 }  // namespace

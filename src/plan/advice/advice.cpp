@@ -1,0 +1,142 @@
+#include "plan/advice/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+#include "plan/advice/search.h"
+#include "plan/compile_report_text.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Collects what is tried until something fits.
+class Attempts {
+ public:
+  Attempts(const Trials& trials, const CompileStep& compile, Advice& out)
+      : trials_(trials), compile_(compile), out_(out) {}
+
+  void attempt(const ChangeFamily& family) {
+    if (out_.too_large.size() >= Advice::kMostCompiled) return add_once(out_.untried, family.name);
+    double scale = std::min(trials_.scale(), family.most_scale);
+    constexpr int kTries = 2;  // of one family: as estimated, and with what the compiler said
+    for (int i = 0; i < kTries && out_.too_large.size() < Advice::kMostCompiled; ++i) {
+      auto trial = family.smallest(scale);
+      if (!trial) return;
+      add_once(out_.tried, family.name);
+      trial->change.estimated_bytes = trial->bytes(scale);
+      if (was_compiled(trial->change)) return;
+      if (!trials_.may_fit(*trial, scale)) return note_least(trial->change);
+      const CompileReport report = compile_(trial->step, trial->change);
+      if (const auto headroom = report.headroom_bytes())
+        trial->change.compiled_bytes = report.device_memory_bytes - *headroom;
+      trial->change.fits = report.fits() == true;
+      if (trial->change.fits) {
+        out_.change = std::move(trial->change);
+        return;
+      }
+      scale = next_scale(*trial, scale);
+      if (trial->change.compiled_bytes) note_least(trial->change);
+      out_.too_large.push_back(std::move(trial->change));
+    }
+  }
+
+ private:
+  static void add_once(std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
+  }
+  bool was_compiled(const Change& change) const {
+    return std::ranges::any_of(out_.too_large,
+                               [&](const Change& one) { return one.flags == change.flags; });
+  }
+  // The compiler needs more than was estimated: by how much it says, or half as much again.
+  static double next_scale(const Trial& trial, double scale) {
+    constexpr double kMore = 1.5, kLeast = 1.02;
+    if (!trial.change.compiled_bytes) return kMore * scale;
+    return std::max(
+        Trials::scale_for(trial.estimate, static_cast<double>(*trial.change.compiled_bytes)),
+        kLeast * scale);
+  }
+  static double bytes_of(const Change& change) {
+    return change.compiled_bytes ? static_cast<double>(*change.compiled_bytes)
+                                 : change.estimated_bytes;
+  }
+  void note_least(const Change& change) {
+    if (!out_.least || bytes_of(change) < bytes_of(*out_.least)) out_.least = change;
+  }
+
+  const Trials& trials_;
+  const CompileStep& compile_;
+  Advice& out_;
+};
+
+Json change_json(const std::optional<Change>& change) {
+  return change ? to_json(*change) : Json(nullptr);
+}
+
+}  // namespace
+
+Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
+              const CompileReport& report, const CompileStep& compile) {
+  Advice out{.device_memory_bytes = report.device_memory_bytes};
+  if (report.device_memory_bytes == 0) return out;
+  const Trials trials(resolved, target, report);
+  Attempts attempts(trials, compile, out);
+  for (const ChangeFamily& family : change_families(request, trials)) {
+    attempts.attempt(family);
+    if (out.change) {
+      out.least.reset();
+      break;
+    }
+  }
+  std::erase_if(out.untried,
+                [&](const std::string& name) { return std::ranges::count(out.tried, name) > 0; });
+  return out;
+}
+
+std::string to_text(const Advice& a) {
+  std::string out;
+  for (const Change& one : a.too_large)
+    out +=
+        fmt::format("does not fit either: {} (compiled)\n",
+                    one.compiled_bytes ? need_text(one, a.device_memory_bytes) : flags_text(one));
+  if (a.change)
+    return out + fmt::format("what to change: {} (compiled)\n",
+                             need_text(*a.change, a.device_memory_bytes));
+  if (a.device_memory_bytes == 0) return out;
+  if (a.tried.empty()) return out + "what to change: not known; no other setting was accepted\n";
+  out += fmt::format("what to change: nothing was found that fits, of {}", join(a.tried, ", "));
+  if (a.least) out += "; nearest is " + need_text(*a.least, a.device_memory_bytes);
+  if (!a.untried.empty())
+    out += fmt::format("; after {} compilations these were not tried: {}", a.too_large.size(),
+                       join(a.untried, ", "));
+  return out + "\n";
+}
+
+std::string to_text(const AdvisedReport& advised) {
+  return to_text(advised.report) + to_text(advised.mends) +
+         (advised.advice ? to_text(*advised.advice) : "");
+}
+
+Json to_json(const AdvisedReport& advised) {
+  Json out = to_json(advised.report);
+  out["advice"] = advised.advice ? to_json(*advised.advice) : Json(nullptr);
+  out["mends"] = to_json(advised.mends);
+  return out;
+}
+
+Json to_json(const Advice& a) {
+  Json too_large = Json::array();
+  for (const Change& one : a.too_large) too_large.push_back(to_json(one));
+  return {{"change", change_json(a.change)},
+          {"too_large", std::move(too_large)},
+          {"nearest", change_json(a.least)},
+          {"tried", a.tried},
+          {"untried", a.untried}};
+}
+
+}  // namespace axle

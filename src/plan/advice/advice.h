@@ -1,0 +1,51 @@
+// What to change of a config whose step does not fit: tries changes by an estimate, then by
+// compiling them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/advice/mends.h"
+#include "plan/advice/trials.h"
+
+namespace axle {
+
+struct Advice {
+  /// Changes that advise() compiles at most.
+  static constexpr size_t kMostCompiled = 4;
+
+  /// The smallest change that was found to fit, compiled; none: none of those that were compiled.
+  std::optional<Change> change = {};
+  /// Changes that were compiled and do not fit.
+  std::vector<Change> too_large = {};
+  /// What needs the least of all that was tried, compiled or by an estimate, if nothing fits.
+  std::optional<Change> least = {};
+  /// Kinds of changes that were tried, and those that were left when enough was compiled.
+  std::vector<std::string> tried = {}, untried = {};
+  int64_t device_memory_bytes = 0;
+};
+
+/// Tries change_families() in order: compiles the smallest change of each that may fit by the
+/// estimate, and once more with what the compiler said if it does not fit. `report` is that of the
+/// step of `resolved`, which does not fit. `request` is what `resolved` came from.
+Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
+              const CompileReport& report, const CompileStep& compile);
+
+/// A report with advice; none: the step fits, or that is not known.
+struct AdvisedReport {
+  CompileReport report;
+  std::optional<Advice> advice = {};
+  Mends mends = {};
+};
+std::string to_text(const AdvisedReport& advised);
+/// The fields of the report, "advice" and "mends".
+nlohmann::ordered_json to_json(const AdvisedReport& advised);
+
+/// Returns "what to change: --set learner.microbatches=8: 61.2 GiB of 72.8 GiB per device ..."
+std::string to_text(const Advice& advice);
+nlohmann::ordered_json to_json(const Advice& advice);
+
+}  // namespace axle

@@ -1,0 +1,75 @@
+// Changed configs that are lowered, and what their steps need by an estimate.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "plan/advice/change.h"
+#include "plan/compile_report.h"
+#include "runtime/memory_estimate.h"
+
+namespace axle {
+
+/// Compiles the step of a change.
+using CompileStep = std::function<CompileReport(const LoweredStep&, const Change&)>;
+
+/// A config that is tried, and how it was made.
+struct Trial {
+  Edits edits;
+  Change change;
+  LoweredStep step;
+  MemoryEstimate estimate = {};
+  /// Bytes of a device if the temporaries are so many times what is estimated from the graph.
+  double bytes(double scale) const {
+    return estimate.argument_bytes + scale * estimate.temporary_bytes;
+  }
+};
+
+/// Lowers changed configs and estimates their memory.
+class Trials {
+ public:
+  static constexpr double kLeastScale = 0.5, kMostScale = 64;
+
+  /// `report` is that of the step of `resolved`. What the compiler needed for it makes up for what
+  /// the estimate of the graph does not know: scale() is the ratio of the temporaries.
+  Trials(const Resolved& resolved, const Target& target, const CompileReport& report);
+
+  /// Lowers the changed config. None if the change is refused.
+  std::optional<Trial> trial(const Edits& edits) const { return trial(edits, config_, target_); }
+  std::optional<Trial> trial(const Edits& edits, Trainer::Config config,
+                             const Target& target) const;
+  double scale() const { return scale_; }
+  /// Returns the scale at which a step of this estimate needs so many bytes.
+  static double scale_for(const MemoryEstimate& estimate, double needed_bytes);
+  /// True if the estimate, scaled, leaves some of a device's memory; also if its size is not known.
+  bool may_fit(const Trial& trial, double scale) const;
+  bool may_fit(const Trial& trial) const { return may_fit(trial, scale_); }
+
+  /// Sets the remat policy of all layers.
+  Edit remat(const std::string& policy) const;
+  /// Returns the edits that make long rows need less, with the same results: attention by blocks in
+  /// every core of the tree that can and does not, and the loss by chunks. Empty: there are none.
+  Edits by_blocks() const;
+
+  const Trainer::Config& config() const { return config_; }
+  const Target& target() const { return target_; }
+  const Mesh& mesh() const { return mesh_; }
+  /// Rows of a batch; 0: not known.
+  int64_t rows() const;
+  /// The parts that a batch of the config is computed in.
+  int64_t parts() const { return parts_of_batch(config_); }
+  static int64_t parts_of_batch(const Trainer::Config& config);
+
+ private:
+  const Trainer::Config& config_;
+  std::string recipe_;
+  const Target& target_;
+  double memory_;
+  double scale_ = 1;
+  Mesh mesh_;
+  std::string layers_ = "**.layer";  // the slots of all layers
+};
+
+}  // namespace axle

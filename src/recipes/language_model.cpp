@@ -22,6 +22,7 @@
 #include "modifiers/set_fields.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
+#include "modifiers/set_where.h"
 #include "train/record/tensorboard_writer.h"
 
 namespace axle {
@@ -46,8 +47,13 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
 
 Trainer::Config language_model(const LanguageModel& m) {
   MeshRules rules = m.mesh_rules;
-  if (m.tokens_per_batch > kTokensOfGpu)
-    std::ranges::move(gpu_host_rules(m.seq_len), std::back_inserter(rules));
+  if (m.tokens_per_batch > kTokensOfGpu) {
+    std::ranges::copy_if(gpu_host_rules(m.seq_len), std::back_inserter(rules),
+                         [&](const MeshRule& rule) {  // unless `m` has a rule for these machines
+                           return std::ranges::count(m.mesh_rules, rule.machine,
+                                                     &MeshRule::machine) == 0;
+                         });
+  }
   Decoder::Config decoder = m.decoder;
   decoder.emb.options.init =
       Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
@@ -133,9 +139,17 @@ MeshRules gpu_host_rules(int64_t seq_len) {
   MeshRules out;
   for (const int64_t num_gpus : {1, 8}) {
     const std::string rows = std::to_string(rows_of_gpus(num_gpus, seq_len));
-    out.push_back({.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
-                   .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
-                                 SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}});
+    MeshRule rule{.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
+                  .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
+                                SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}};
+    // A single row is too long to keep all its scores and logits.
+    if (seq_len > kTokensOfGpu) {
+      rule.modifiers.push_back(SetWhere::Config{.select = "AttentionCore",
+                                                .where = {{"blocks.from", "none"}},
+                                                .set = {{"blocks.from", "1024"}}});
+      rule.modifiers.push_back(SetFields::Config{.set = {{"model.loss_chunk_len", "512"}}});
+    }
+    out.push_back(std::move(rule));
   }
   return out;
 }

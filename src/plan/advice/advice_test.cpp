@@ -160,6 +160,18 @@ TEST(Advice, LeavesOutWhatIsRefused) {
   EXPECT_TRUE(advice_for(a, compiler).least);
 }
 
+// A pipeline refuses parts of fewer rows than its own microbatches; parts of more may do.
+TEST(Advice, LeavesOutPartsThatLayersRefuse) {
+  const Asked a = asked(
+      "fuji-test-v1", "cpu:1",
+      {UseModifier{"ReplaceClass: {replace: Repeat, with: Pipeline}"},
+       SetField{"model.decoder.layers.num_microbatches", "4"}, SetField{"input.batch_size", "64"}});
+  Believer compiler(0.5 * estimate_of(a));
+  const Advice advice = advice_for(a, compiler);
+  ASSERT_TRUE(advice.change) << to_text(advice);
+  EXPECT_THAT(advice.change->flags, ElementsAre(StartsWith("--set learner.microbatches=")));
+}
+
 // A state that one device does not hold fits several, whose rule shares it.
 TEST(Advice, NamesTheNextMesh) {
   const Asked a = asked("fuji-7B-v2", "gpu-H100-2",

@@ -18,7 +18,7 @@ constexpr const char* kOffload =
 constexpr const char* kNothing = "SaveNothing";
 
 // For changes that take away the scores of all queries and keys, of which compilers keep several.
-constexpr double kScaleWithoutScores = 2.5;
+constexpr double kScaleWithoutScores = 2;
 
 Edits with(Edits edits, const Edits& more) {
   edits.insert(edits.end(), more.begin(), more.end());
@@ -86,10 +86,10 @@ class Search {
       return all_.trial(with(edits, {SetField{"learner.microbatches", std::to_string(n)}}));
     };
     std::optional<Trial> best;
-    size_t low = 0, high = counts.size();  // all from `high` on may fit
-    if (counts.empty() || !(best = trial_of(counts.back()))) return std::nullopt;
-    if (!all_.may_fit(*best, scale)) return best;
-    high = counts.size() - 1;
+    // Layers may refuse parts of few rows.
+    while (!counts.empty() && !(best = trial_of(counts.back()))) counts.pop_back();
+    if (!best || !all_.may_fit(*best, scale)) return best;
+    size_t low = 0, high = counts.size() - 1;  // all from `high` on may fit
     while (low < high) {
       const size_t middle = (low + high) / 2;
       auto one = trial_of(counts[middle]);

@@ -4,6 +4,8 @@
 // Source: Xu et al. 2021, arXiv 2105.04663, section 5.3 and table 4; apple/axlearn,
 //   experiments/text/gpt/gspmd.py. Its published parameters have 8 key/value heads and rotary
 //   positions, where the paper has 64 heads of each kind.
+#include <fmt/format.h>
+
 #include "config/register.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
@@ -11,6 +13,8 @@
 #include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
+#include "modifiers/set_fields.h"
+#include "modifiers/set_mesh.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -39,17 +43,25 @@ Trainer::Config gspmd_16B() {
           .body = FeedForward::Config{.hidden_dim = ScaledDim{.scale = 4, .multiple_of = 256},
                                       .activation = {"relu", &relu}}}};
   layer.options.remat = kept_projections();
+  constexpr int64_t kMicrobatches = 16;  // of the pipeline; they divide the rows of each part
+  const auto gpus = [](int64_t num_gpus, int64_t microbatches) {
+    const std::string rows = std::to_string(microbatches * kMicrobatches);
+    return MeshRule{.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
+                    .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
+                                  SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}};
+  };
   Trainer::Config cfg = language_model({
       .decoder = {.model_dim = 4096,
                   .vocab_size = 32 * kKi,
                   .max_seq_len = kSeqLen,
                   .layers =
-                      Pipeline::Config{.num_layers = 64, .num_microbatches = 16, .layer = layer}},
+                      Pipeline::Config{
+                          .num_layers = 64, .num_microbatches = kMicrobatches, .layer = layer}},
       .learner = {.max_step = 100'000},
       .tokens_per_batch = 512 * kSeqLen,
       .seq_len = kSeqLen,
       .mesh = gspmd_mesh(),
-      .mesh_rules = {cpu_rule()},
+      .mesh_rules = {gpus(1, 1), gpus(8, 2), cpu_rule()},
   });
   auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
   decoder.output_norm = norm;

@@ -87,8 +87,8 @@ inline constexpr int64_t kTokensOfGpu = 8192;
 /// Returns the rows that so many GPUs compute at once.
 int64_t rows_of_gpus(int64_t num_gpus, int64_t seq_len);
 /// Rules for one GPU and for a host of eight: the batch stays the same, but is computed in parts,
-/// and all devices share parameters and state. Where a row has more than kTokensOfGpu, attention and
-/// loss are computed by blocks. What then fits is trained as on a cluster.
+/// and all devices share parameters and state. Where a row has more than kTokensOfGpu, attention
+/// and loss are computed by blocks. What then fits is trained as on a cluster.
 MeshRules gpu_host_rules(int64_t seq_len);
 
 /// The rule for runs on CPUs: all devices share the batch.

@@ -15,18 +15,15 @@ namespace axle {
 namespace {
 
 constexpr const char* kRows = "input.batch_size";
+constexpr const char* kStep = "the step";
 constexpr const char* kMicrobatches = "learner.microbatches";
 // What compiled steps may need of what they are estimated at, before one was compiled.
 constexpr double kCaution = 1.5;
 
-int64_t sum_of(std::span<const HostNeed> needs) {
-  int64_t out = 0;
-  for (const HostNeed& need : needs) out += need.bytes;
+double sum_of(std::span<const HostNeed> needs) {
+  double out = 0;
+  for (const HostNeed& need : needs) out += static_cast<double>(need.bytes);
   return out;
-}
-
-bool is_of(const HostNeed& need, const std::string& program) {
-  return need.what.ends_with(" of " + program);
 }
 
 }  // namespace
@@ -40,10 +37,10 @@ RunMemory::RunMemory(const Trainer::Config& config, const ProgramParts& parts, s
       state_(state_needs(train_state(parts.model, *parts.learner), parts.mesh, platform_)),
       rows_(whole_number(config, kRows)) {}
 
-bool RunMemory::fits(double step_bytes) const {
+bool RunMemory::fits(double program_bytes) const {
   std::vector<HostNeed> needs = state_;
   constexpr double kMax = 1e18;
-  needs.push_back({"the step", static_cast<int64_t>(std::min(step_bytes, kMax))});
+  needs.push_back({"the program", static_cast<int64_t>(std::min(program_bytes, kMax))});
   return fits_host_memory(needs, memory_);
 }
 
@@ -76,13 +73,14 @@ int64_t RunMemory::rows_that_fit(int64_t rows) const {
   return 0;
 }
 
-// Returns the change that fits, more microbatches rather than fewer rows: they leave the result.
-std::string RunMemory::what_fits(double scale) const {
-  const auto text = [&](const char* field, int64_t value) -> std::string {
+// Returns the change of a step that fits: more microbatches rather than fewer rows, since they leave
+// the result. Empty if there is none.
+std::string RunMemory::step_change(double scale) const {
+  const auto text = [&](const std::string& field, int64_t value) -> std::string {
     const auto bytes = step_bytes(field, value);
     if (!bytes || !fits(scale * *bytes)) return {};
     return fmt::format("--set {}={} (then about {}), ", field, value,
-                       bytes_text(static_cast<double>(sum_of(state_)) + scale * *bytes));
+                       bytes_text(sum_of(state_) + scale * *bytes));
   };
   const int64_t devices =
       parts_.mesh.size("data") * parts_.mesh.size("expert") * parts_.mesh.size("fsdp");
@@ -95,32 +93,67 @@ std::string RunMemory::what_fits(double scale) const {
   return {};
 }
 
-void RunMemory::check_with(std::span<const HostNeed> programs, double scale) const {
-  std::vector<HostNeed> needs = state_;
-  needs.insert(needs.end(), programs.begin(), programs.end());
-  if (fits_host_memory(needs, memory_)) return;
-  const bool is_the_step = !programs.empty() && is_of(programs[0], "the step");
-  check_host_memory(needs, memory_,
-                    fmt::format("take {}a smaller model or batch, or a machine with more memory",
-                                is_the_step ? what_fits(scale) : ""));
+// An evaluation keeps the values of all its rows: it needs as much less as it has fewer.
+std::string RunMemory::evaluation_change(const Need& need) const {
+  const std::string field = fmt::format("{}.{}", need.program, kRows);
+  const int64_t own = whole_number(config_, field);
+  for (int64_t rows = (own > 0 ? own : rows_) / 2, parts = 2; rows > 0; rows /= 2, parts *= 2) {
+    const double bytes = need.scale * need.bytes / static_cast<double>(parts);
+    if (fits(bytes))
+      return fmt::format("--set {}={} (then about {}), ", field, rows,
+                         bytes_text(sum_of(state_) + bytes));
+  }
+  return {};
+}
+
+void RunMemory::check_with(std::span<const HostNeed> most, std::span<const Need> needs) const {
+  std::vector<HostNeed> all = state_;
+  all.insert(all.end(), most.begin(), most.end());
+  if (fits_host_memory(all, memory_)) return;
+  std::string changes;
+  for (const Need& need : needs) {
+    if (fits(need.bytes)) continue;
+    const std::string change =
+        need.program == kStep ? step_change(need.scale) : evaluation_change(need);
+    if (change.empty()) {
+      changes.clear();  // the others alone would not do
+      break;
+    }
+    changes += change;
+  }
+  check_host_memory(
+      all, memory_,
+      fmt::format("take {}a smaller model or batch, or a machine with more memory", changes));
 }
 
 void RunMemory::check(std::span<const TracedProgram> programs) const {
-  check_with(estimated_needs(programs, platform_), kCaution);
+  std::vector<Need> needs;
+  for (const TracedProgram& program : programs) {
+    const double bytes = sum_of(estimated_needs(std::span(&program, 1), platform_));
+    // An evaluation is scaled when its rows are halved; the step is estimated again.
+    needs.push_back({.program = program.name, .bytes = bytes, .scale = kCaution});
+  }
+  check_with(estimated_needs(programs, platform_), needs);
 }
 
 void RunMemory::check_compiled(std::span<const TracedProgram> programs,
                                std::span<const NamedProgram> compiled) const {
-  std::vector<HostNeed> needs = program_needs(compiled, parts_.mesh.num_devices(), platform_);
-  double scale = kCaution;
-  for (const TracedProgram& program : programs) {
-    if (needs.empty() || !is_of(needs[0], program.name)) continue;
-    const auto estimated = estimated_needs(std::span(&program, 1), platform_);
-    if (estimated.empty()) continue;
-    needs[0].largest = estimated[0].largest;
-    scale = static_cast<double>(needs[0].bytes) / static_cast<double>(estimated[0].bytes);
+  const int64_t devices = parts_.mesh.num_devices();
+  std::vector<HostNeed> most = program_needs(compiled, devices, platform_);
+  std::vector<Need> needs;
+  for (const NamedProgram& one : compiled) {
+    needs.push_back({.program = one.name,
+                     .bytes = sum_of(program_needs(std::span(&one, 1), devices, platform_))});
+    for (const TracedProgram& program : programs) {
+      if (program.name != one.name) continue;
+      const auto estimated = estimated_needs(std::span(&program, 1), platform_);
+      if (estimated.empty()) continue;
+      if (one.name == kStep) needs.back().scale = needs.back().bytes / sum_of(estimated);
+      if (!most.empty() && most[0].what.ends_with(" of " + one.name))
+        most[0].largest = estimated[0].largest;
+    }
   }
-  check_with(needs, scale);
+  check_with(most, needs);
 }
 
 }  // namespace axle

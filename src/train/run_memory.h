@@ -22,8 +22,8 @@ class RunMemory {
             HostMemory memory);
 
   /// Throws Error with kDoesNotFit if the state and, at least, the programs need more than there
-  /// is. The first program is the step. The message names what takes the most and, if there is one,
-  /// a change of the config that fits by the same estimate.
+  /// is. The first program is the step, the others are evaluations. The message names what takes
+  /// the most and, if there are any, changes of the config that fit by the same estimate.
   void check(std::span<const TracedProgram> programs) const;
   /// Does the same by the figures of the compiled programs, where the plugin reports them.
   void check_compiled(std::span<const TracedProgram> programs,
@@ -32,10 +32,17 @@ class RunMemory {
   int64_t rows_that_fit(int64_t rows) const;
 
  private:
+  // The temporaries of a program, as estimated or compiled, and how many times the estimate is to be
+  // taken for changed programs.
+  struct Need {
+    std::string program;
+    double bytes = 0, scale = 1;
+  };
   std::optional<double> step_bytes(const std::string& field, int64_t value) const;
-  bool fits(double step_bytes) const;
-  std::string what_fits(double scale) const;
-  void check_with(std::span<const HostNeed> programs, double scale) const;
+  bool fits(double program_bytes) const;
+  std::string step_change(double scale) const;
+  std::string evaluation_change(const Need& need) const;
+  void check_with(std::span<const HostNeed> most, std::span<const Need> needs) const;
 
   const Trainer::Config& config_;
   const ProgramParts& parts_;

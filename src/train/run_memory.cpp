@@ -73,8 +73,8 @@ int64_t RunMemory::rows_that_fit(int64_t rows) const {
   return 0;
 }
 
-// Returns the change of a step that fits: more microbatches rather than fewer rows, since they leave
-// the result. Empty if there is none.
+// Returns the change of a step that fits: more microbatches rather than fewer rows, since they
+// leave the result. Empty if there is none.
 std::string RunMemory::step_change(double scale) const {
   const auto text = [&](const std::string& field, int64_t value) -> std::string {
     const auto bytes = step_bytes(field, value);

@@ -32,8 +32,8 @@ class RunMemory {
   int64_t rows_that_fit(int64_t rows) const;
 
  private:
-  // The temporaries of a program, as estimated or compiled, and how many times the estimate is to be
-  // taken for changed programs.
+  // The temporaries of a program, as estimated or compiled, and how many times the estimate is to
+  // be taken for changed programs.
   struct Need {
     std::string program;
     double bytes = 0, scale = 1;

@@ -1,7 +1,7 @@
 // An optimizer that looks for state under a name that it does not have.
 // run: --set learner.optimizer=MisspeltState
 // prints: learner.optimizer: the call of MisspeltState ended with an exception: a tree has no entry
-// prints: a tree has no entry 'mm/decoder/
+// prints: a tree has no entry 'mm/model/decoder/emb/weight'; look for the mistake in this class
 #include <axle/axle.h>
 
 using namespace axle;

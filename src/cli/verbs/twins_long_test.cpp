@@ -36,13 +36,15 @@ std::vector<double> losses_of_run(const std::string& dir) {
 class Twins : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
-  // The recipes of text by SentencePiece name no tokenizer: here they learn bytes.
-  Arguments tokenizer() const {
+  // The recipes of text by SentencePiece name no tokenizer, and warm up for thousands of steps:
+  // here they learn bytes at once.
+  Arguments bytes_at_once() const {
     const auto* const text = recipe(GetParam()).input.get_if<TextInput>();
     if (!text || text->tokenizer) return {};
     return {"--set", "input.tokenizer=ByteTokenizer",
             "--set", "evalers.held_out.input.tokenizer=ByteTokenizer",
-            "--set", "model.decoder.vocab_size=264"};
+            "--set", "model.decoder.vocab_size=264",
+            "--set", "learner.optimizer={class: AdamW, learning_rate: 0.003}"};
   }
   TempDir dir_;
 };
@@ -52,7 +54,7 @@ TEST_P(Twins, Train) {
   const Ran trained =
       run_axle(joined({"train", GetParam(), "--data", text, "--steps", "60", "--mesh", "", "--dir",
                        dir_ / "run", "--set", "log_every_steps=1"},
-                      tokenizer()));
+                      bytes_at_once()));
   ASSERT_EQ(trained.code, 0) << trained.err;
   const std::vector<double> losses = losses_of_run(dir_ / "run");
   ASSERT_EQ(losses.size(), 60u);

@@ -129,8 +129,25 @@ function(axle_test_program program floor label sources)
   target_compile_options(${program} PRIVATE -fPIC)
   axle_compile_as_floor(${program} ${floor} TESTS)
   axle_warnings(${program})
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES LABELS "${label}" TIMEOUT 600
-    ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+    PROPERTIES LABELS "${label}" TIMEOUT 600)
+  set(environment ${AXLE_TEST_ENVIRONMENT})
+  # The numbers of small programs need no fast code. The floor of the plugin itself asks for the default.
+  if(label STREQUAL "plugin" AND NOT floor STREQUAL "pjrt")
+    list(APPEND environment XLA_FLAGS=--xla_backend_optimization_level=0)
+  endif()
+  axle_set_environment(${program} ${environment})
+endfunction()
+
+# The environment of each test of the program. gtest_discover_tests keeps the first variable of a list and drops the
+# others, so a file that ctest reads after the tests' list says it.
+function(axle_set_environment program)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${program}_environment.cmake)
+  file(WRITE ${file} "if(${program}_TESTS)
+  set_tests_properties(\${${program}_TESTS} PROPERTIES ENVIRONMENT \"${ARGN}\")
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
 # The PJRT plugin that fails on demand, a shared object of its own.

@@ -1,7 +1,6 @@
 # Precompiled headers, and how floors are optimised in a release. There are three kinds of floor:
 #
 #   hot    the ones that work on elements, ops and text by the million: -O2; the header holds the standard library and fmt.
-#          pjrt too: with -Os, g++ 12 lost a value that a plugin writes (PjrtCompiled::optimized_program)
 #   cold   the other ones below nn: -Os, which halves their code; nlohmann-json too
 #   high   nn and all above it: -Os; nn/layer.h too, where sources are compiled in batches (cmake/axle_batches.cmake).
 #          Without batches it is left out, so that each source shows that it includes what it uses.
@@ -12,7 +11,7 @@
 #
 # Headers are named as in an #include: CMake would write the path of a file into what the compiler cache hashes.
 
-set(AXLE_HOT_FLOORS base ir io ops data transform lower pjrt)
+set(AXLE_HOT_FLOORS base ir io ops data transform lower)
 set(AXLE_PCH_HOT
   <algorithm> <array> <atomic> <chrono> <cmath> <concepts> <condition_variable> <cstddef> <cstdint> <cstring>
   <exception> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>

@@ -278,8 +278,10 @@ class TestsInCMake(unittest.TestCase):
     def test_none_of_them_uses_the_users_caches(self):
         for path in sorted((pathlib.Path(__file__).parent.parent / "cmake").glob("*.cmake")):
             text = path.read_text(encoding="utf-8")
-            for made in re.findall(r"^ *(?:set_tests_properties|gtest_discover_tests)\([^)]*\)", text, re.MULTILINE):
-                self.assertIn('ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}"', made, path.name)
+            for made in re.findall(r"^ *set_tests_properties\([^)]*\)", text, re.MULTILINE):
+                self.assertRegex(made, r'ENVIRONMENT "\$\{AXLE_TEST_ENVIRONMENT\}"|ENVIRONMENT \\"\$\{ARGN\}', path.name)
+            for program in re.findall(r"^ *gtest_discover_tests\((\S+)", text, re.MULTILINE):
+                self.assertIn(f"axle_set_environment({program} ${{environment}})", text, path.name)
 
 
 class Dev(unittest.TestCase):

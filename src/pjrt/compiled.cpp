@@ -48,11 +48,8 @@ std::string PjrtCompiled::optimized_program() const {
   auto program = plugin_.padded(pjrt::Program{});
   pjrt::ExecutableOptimizedProgram args{.executable = executable_.get(), .program = &program.value};
   if (plugin_.try_call(args)) return {};
-  // The plugin reads and writes the struct behind the pointer in args. With -Os, g++ 12 takes the
-  // size for the 0 that stood there before.
-  volatile pjrt::Program& shared = program.value;
-  std::string bytes(shared.code_size, '\0');
-  shared.code = bytes.data();
+  std::string bytes(program.value.code_size, '\0');
+  program.value.code = bytes.data();
   if (plugin_.try_call(args)) return {};
   return bytes;
 }

@@ -278,9 +278,8 @@ TEST(RunCli, AnEmptyPathIsSeenInItsMessage) {
                            set_flags(fields)))
         .err;
   };
-  EXPECT_THAT(
-      error({"input.source.path="}),
-      ::testing::StartsWith("axle: '': expected a text file or a folder of them, got nothing"));
+  EXPECT_EQ(error({"input.source.path="}),
+            "axle: input.source.path: expected a path, got an empty text\n");
   EXPECT_THAT(error({"input.tokenizer=Llama2cTokenizer", "input.tokenizer.path="}),
               ::testing::StartsWith("axle: '': expected a file, got nothing there; set "
                                     "input.tokenizer.path"));

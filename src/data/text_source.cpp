@@ -112,6 +112,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
 std::vector<std::string> named_texts(const std::string& path, std::string_view field) {
   std::vector<std::string> out = paths_named(path);
   if (!out.empty()) return out;
+  if (const std::string problem = path_problem(path); !problem.empty())
+    throw DataError(fmt::format("{}: {}", field, problem));
   throw DataError(
       fmt::format("{}: expected a text file or a folder of them, got {}; set {} or --data", path,
                   no_texts_at(path), field));

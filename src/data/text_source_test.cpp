@@ -182,6 +182,10 @@ TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
   EXPECT_THAT(error_of<DataError>([&] { read("a.txt", {"none.txt"}); }),
               HasSubstr("none.txt: expected a text file or a folder of them, got nothing there; "
                         "set input.source.more_paths[0] or --data"));
+  const TextSource::Config remote{.path = "s3://bucket/a.txt"};
+  EXPECT_THAT(error_of<DataError>([&] { TextSource(remote, {}, {.path = "input.source"}); }),
+              HasSubstr("input.source.path: expected a path of this machine, got "
+                        "'s3://bucket/a.txt'; s3:// is not supported"));
 }
 
 TEST_F(TextSourceTest, APathThatIsNoUtf8HasAText) {

@@ -33,7 +33,10 @@ bool is_sound(const ConfigView& part) {
 void stand_in(Child<Input>& input) {
   const auto* text = input.get_if<TextInput>();
   if (!text) return;
-  SyntheticInput::Config synthetic{.seq_len = text->seq_len, .batch_size = text->batch_size};
+  SyntheticInput::Config synthetic{.seq_len = text->seq_len,
+                                   .batch_size = text->batch_size,
+                                   .prompt = text->prompt,
+                                   .position_streams = text->position_streams};
   if (text->epochs) synthetic.num_batches = int64_t{*text->epochs};
   input.put(AnyConfig::of(std::move(synthetic)));
 }

@@ -90,8 +90,16 @@ bool is_over_stages(const Collective& c) {
   return c.axes.size() == 1 && (c.axes[0] == "pipeline" || c.axes[0].ends_with(":pipeline"));
 }
 
+// True if a layer itself moves the values, as the ops of ops/collectives do.
+bool is_written(const std::vector<OpLocation>& locations) {
+  static const std::set<std::string> ops = {"all_gather", "all_to_all",        "ppermute",
+                                            "psum",       "ragged_all_to_all", "reduce_scatter"};
+  return std::ranges::any_of(locations, [](const OpLocation& p) { return ops.contains(p.op); });
+}
+
 bool is_unasked(const Collective& c, const Requests& requests) {
   const std::vector<OpLocation> locations = op_locations(c.op_name);
+  if (is_written(locations)) return false;
   if (c.kind == "collective-permute" && !is_over_stages(c))
     return !std::ranges::any_of(locations,
                                 [](const OpLocation& p) { return p.op == "dot_general"; });

@@ -83,6 +83,14 @@ TEST(Resharding, IsNotWhatAddsValuesUp) {
   EXPECT_FALSE(warned(at("model/head/sin", "reduce-scatter")));
 }
 
+TEST(Resharding, IsNotWhatLayersWriteThemselves) {
+  for (const char* op : {"all_gather", "all_to_all", "ragged_all_to_all", "ppermute"}) {
+    for (const char* kind : {"all-gather", "all-to-all", "collective-permute"})
+      EXPECT_FALSE(warned(at(std::string("model/experts/") + op, kind))) << op << kind;
+  }
+  EXPECT_TRUE(warned(at("model/experts/take", "all-to-all")));
+}
+
 TEST(Resharding, PermutesAreAskedForBetweenStages) {
   EXPECT_TRUE(warned(at("model/sharding_constraint", "collective-permute")));
   EXPECT_FALSE(warned(at("model/head/dot_general", "collective-permute")));

@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "layers/blocks/repeat.h"
+#include "layers/blocks/stacked.h"
 #include "layers/experts/balanced_router.h"
+#include "layers/experts/capacity_dispatch.h"
 #include "layers/experts/moe.h"
 #include "layers/pipeline/pipeline.h"
 #include "nn/remat_policies.h"
 #include "pjrt/make_runtime.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
+#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -142,6 +145,32 @@ TEST_F(ExpertsTraining, MicrobatchesMoveTheBiasAsTheWholeBatchDoes) {
       tiny_model(Pipeline::Config{.num_layers = 2, .num_microbatches = 4, .layer = layer});
   EXPECT_EQ(states(pipeline, 1).at(bias), expected);
   EXPECT_EQ(states(pipeline, 2).at(bias), expected);
+}
+
+// Layers after the experts draw random numbers with keys of their own.
+TEST(ExpertsOnMeshes, StepsWithDropoutAreTraced) {
+  for (const Child<Dispatch>& dispatch :
+       {Child<Dispatch>(SortedDispatch::Config{}),
+        Child<Dispatch>(CapacityDispatch::Config{.num_groups = 2})}) {
+    TransformerLayer::Config layer = tiny_layer(0.1);
+    MoE::Config moe = experts(TopKRouter::Config{.top_k = 2});
+    moe.dispatch = dispatch;
+    layer.feed_forward.get_if<PreNorm>()->body = moe;
+    for (const Child<Block>& stack :
+         {Child<Block>(Stacked::Config{.num_layers = 2, .layer = layer}),
+          Child<Block>(Repeat::Config{.num_layers = 2, .layer = layer})}) {
+      Trainer::Config config = tiny_config();
+      config.model = tiny_model(stack);
+      const TrainingParts training(config);
+      for (const char* axis : {"data", "fsdp", "expert", "seq", "model"}) {
+        SCOPED_TRACE(
+            fmt::format("{} {} {}", dispatch.any().type().name, stack.any().type().name, axis));
+        const Mesh mesh{{{axis, 2}}};
+        EXPECT_NO_THROW(
+            step_program(training.program_parts(mesh, training.make_input()->element_spec())));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -69,6 +69,8 @@ bool is_of_kind(const fs::path& file, OutputKind kind) {
       case OutputKind::kTensors:
         SafetensorsFile{file};
         return true;
+      case OutputKind::kResults:
+        return SafetensorsFile(file).metadata() == kResultsMetadata;
       case OutputKind::kDrawing:
         return read_file(file, kMaxConfigBytes).find("<svg") != std::string::npos;
       case OutputKind::kExecutable:
@@ -86,6 +88,12 @@ bool is_of_kind(const fs::path& file, OutputKind kind) {
 void check_output_file(std::string_view flag, const std::string& file,
                        std::optional<OutputKind> kind, const std::vector<std::string>& inputs) {
   if (file.empty()) return;
+  if (file.starts_with('-')) {
+    throw ConfigError(
+        fmt::format("{}: expected the name of a file, got {}; write ./{} for a file of "
+                    "this name",
+                    flag, file, file));
+  }
   const fs::path real = real_path(file);
   const auto is_input = [&](const std::string& input) {
     return !input.empty() && is_in(real, real_path(input));

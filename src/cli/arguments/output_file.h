@@ -1,6 +1,7 @@
 // Files and folders that a command writes where its user says.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,10 +11,14 @@
 
 namespace axle::cli {
 
-/// What a command writes into a file.
-enum class OutputKind { kTensors, kDrawing, kExecutable };
+/// What a command writes into a file. Results are tensors that Axle computed, with
+/// kResultsMetadata.
+enum class OutputKind { kTensors, kResults, kDrawing, kExecutable };
 
-/// Throws ConfigError "<flag>: ..." for a file whose content would be lost:
+inline const std::map<std::string, std::string> kResultsMetadata = {{"written_by", "axle"}};
+
+/// Throws ConfigError "<flag>: ..." for a name that begins with '-', which may be a flag without
+/// its value, and for a file whose content would be lost:
 ///   one of `inputs`, which the same command reads, or a file below one that is a folder;
 ///   a file of a run or of an import: its config, records, lock, tokenizer, or anything in a
 ///   checkpoint;

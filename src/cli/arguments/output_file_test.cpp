@@ -38,21 +38,28 @@ TEST_F(OutputFile, IsNoneOfTheInputs) {
       << "a later run would read the file";
   EXPECT_EQ(error(dir_ / "corpus.txt", {dir_ / "corpus"}), "no error");
   EXPECT_EQ(error("", {""}), "no error") << "a flag that is not given";
+  EXPECT_EQ(
+      error("--svg"),
+      "--output: expected the name of a file, got --svg; write ./--svg for a file of this name");
 }
 
 TEST_F(OutputFile, ReplacesOnlyItsOwnKind) {
-  const std::string tensors = dir_ / "tensors", drawing = dir_ / "drawing",
-                    program = dir_ / "program", text = dir_ / "text", empty = dir_ / "empty";
+  const std::string tensors = dir_ / "tensors", results = dir_ / "results",
+                    drawing = dir_ / "drawing", program = dir_ / "program", text = dir_ / "text",
+                    empty = dir_ / "empty";
   save_safetensors(tensors, {{"out0", HostTensor({1}, {1.0f})}});
+  save_safetensors(results, {{"out0", HostTensor({1}, {1.0f})}}, kResultsMetadata);
   replace_file(drawing, "<?xml version=\"1.0\"?>\n<svg></svg>\n");
   replace_file(program, "axle saved executable 1\ncut off");
   replace_file(text, "notes of a year\n");
   replace_file(empty, "");
-  const std::map<OutputKind, std::string> own = {{OutputKind::kTensors, tensors},
+  const std::map<OutputKind, std::string> own = {{OutputKind::kResults, results},
                                                  {OutputKind::kDrawing, drawing},
                                                  {OutputKind::kExecutable, program}};
+  EXPECT_EQ(error_of([&] { check_output_file("FILE", tensors, OutputKind::kTensors); }),
+            "no error");
   for (const auto& [kind, path] : own) {
-    for (const std::string& file : {tensors, drawing, program, text}) {
+    for (const std::string& file : {tensors, results, drawing, program, text}) {
       EXPECT_EQ(error_of([&] { check_output_file("--output", file, kind); }),
                 file == path
                     ? "no error"

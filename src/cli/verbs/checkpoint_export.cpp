@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/report.h"
 #include "base/text/text_table.h"
 #include "base/text/units.h"
 #include "cli/arguments/checkpoint_arguments.h"
@@ -36,10 +37,15 @@ ExitCode run(const ExportOptions& options, Output& out) {
                     options.file));
   }
   const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
-  out.write(fmt::format("{}: {}, {} {}, of step {}\n", options.file,
-                        counted(static_cast<int64_t>(written.tensors.size()), "tensor"),
-                        grouped_digits(written.total_bytes()),
-                        plural(written.total_bytes(), "byte"), written.step));
+  const std::string report = fmt::format(
+      "{}: {}, {} {}, of step {}", options.file,
+      counted(static_cast<int64_t>(written.tensors.size()), "tensor"),
+      grouped_digits(written.total_bytes()), plural(written.total_bytes(), "byte"), written.step);
+  std::error_code no_output;
+  if (std::filesystem::equivalent(options.file, "/dev/stdout", no_output))
+    report_to_stderr(report);  // the tensors are there
+  else
+    out.write(report + "\n");
   return ExitCode::kOk;
 }
 

@@ -88,6 +88,14 @@ TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
   EXPECT_EQ(SafetensorsFile(dir_ / "out.safetensors").metadata().at("step"), "10");
 }
 
+TEST_F(CheckpointVerbs, AnExportToTheOutputIsTheTensorsAlone) {
+  const Ran ran = run_axle({"checkpoint", "export", dir_ / "run", "/dev/stdout", "--overwrite"});
+  EXPECT_THAT(ran.err, HasSubstr("/dev/stdout: 2 tensors, "));
+  replace_file(dir_ / "piped", ran.out);
+  EXPECT_EQ(SafetensorsFile(dir_ / "piped").names().size(), 2u);
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", "-"}).code, 2);
+}
+
 TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
   replace_file(dir_ / "run/config.yaml", "tokenizer: {path: tok.bin}\n");
   replace_file(dir_ / "run/tok.bin", "x");

@@ -115,6 +115,30 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
               HasSubstr((dir / "none.txt") + ": expected a file or folder, got nothing there"));
 }
 
+TEST(ConfigCheck, InputsWhoseBatchesHaveMoreThanTokens) {
+  const TempDir dir;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "question " + std::to_string(i) + "\tanswer\n";
+  replace_file(dir / "a.txt", text);
+  replace_file(dir / "prompts.yaml", R"(
+recipe: quickstart
+set:
+  input.prompt: {until: "\t"}
+  model.decoder.layers.layer.attention.body.mask:
+    {class: AnyOf, masks: [{class: CausalMask}, {class: PrefixMask}]}
+)");
+  replace_file(dir / "streams.yaml", R"(
+recipe: quickstart
+set:
+  input.position_streams: [token, line]
+  model.decoder.layers.layer.attention.body.qkv.streams: {sections: [8, 8]}
+)");
+  for (const char* name : {"prompts.yaml", "streams.yaml"}) {
+    const Ran ran = run_axle({"config", "check", "--config", dir / name, "--data", dir / "a.txt"});
+    EXPECT_EQ(ran.code, 0) << name << ran.err;
+  }
+}
+
 TEST(ConfigCheck, AStateThatThisHostCannotHold) {
   const LittleMemory little(int64_t{1} << 30);
   const Arguments command = {"config", "check", "gpt2-124M", "--data", "synthetic"};

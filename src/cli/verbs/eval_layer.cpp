@@ -14,7 +14,7 @@ namespace {
 
 ExitCode run(const EvalLayerArguments& o, Output& out) {
   o.check(out.json());
-  check_output_file("--output", o.output, OutputKind::kTensors,
+  check_output_file("--output", o.output, OutputKind::kResults,
                     {o.subject, o.inputs, o.params, o.rename, o.compare});
   const Tolerances tolerances(o.tolerances);
   const SubjectOptions options = o.options();
@@ -36,9 +36,9 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
   const Tree<HostTensor> results = evaluate(subject, files.params, files.inputs, options, *runtime);
   if (!o.output.empty()) {
     if (o.their_names) {
-      save_safetensors(o.output, files.with_file_names(results));
+      save_safetensors(o.output, files.with_file_names(results), kResultsMetadata);
     } else {
-      save_safetensors(o.output, results);
+      save_safetensors(o.output, results, kResultsMetadata);
     }
     if (!out.json()) out.write(o.output + "\n");
   }

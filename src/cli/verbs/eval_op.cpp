@@ -30,7 +30,7 @@ ExitCode run_cases(const EvalOpArguments& o, Output& out) {
   const ElementTolerance tolerance = o.element_tolerance();
   OpCases file = read_op_cases(o.cases);
   if (!o.inputs.empty()) file.inputs = o.inputs;
-  check_output_file("--output", o.output, OutputKind::kTensors, {o.cases, file.inputs, o.compare});
+  check_output_file("--output", o.output, OutputKind::kResults, {o.cases, file.inputs, o.compare});
   std::optional<SafetensorsFile> inputs, reference;
   if (!file.inputs.empty()) inputs = open_tensor_file(file.inputs);
   if (!o.inputs.empty()) check_is_read(*inputs, file);
@@ -47,7 +47,7 @@ ExitCode run_cases(const EvalOpArguments& o, Output& out) {
   std::optional<Error> unwritten;  // the report then has the results
   try {
     if (!o.output.empty() && !done.tensors.empty()) {
-      save_safetensors(o.output, done.tensors);
+      save_safetensors(o.output, done.tensors, kResultsMetadata);
       written = o.output;
     }
   } catch (const StorageError& error) {

@@ -22,7 +22,7 @@ class Runs : public ::testing::Test {
              "# a note of mine\n"
              "{\"step\":3,\"loss\":2.0,\"tokens_per_sec\":20.0,\"wall_secs\":3.5}\n"
              "{\"step\":3,\"split\":\"held_out\",\"loss\":2.75,\"wall_secs\":90.0}\n");
-    make_run("b", 0.25, "{\"step\":1,\"loss\":null,\"tokens_per_sec\":7.0}\n");
+    make_run("b", 0.25, "{\"step\":1,\"loss\":null,\"tokens_per_sec\":7.0,\"wall_secs\":1.0}\n");
     make_directories(dir_ / "runs/no_run");
   }
   void make_run(const std::string& name, double rate, const std::string& metrics) {
@@ -54,7 +54,7 @@ TEST_F(Runs, StandSideBySide) {
   EXPECT_EQ(a["tokens_per_sec"], 20.0);
   EXPECT_EQ(a["wall_secs"], 90.0);
   EXPECT_EQ(b["loss"], Json::parse(R"({"last": null, "best": null, "best_step": null})"));
-  EXPECT_EQ(b["wall_secs"], nullptr);
+  EXPECT_EQ(b["wall_secs"], 1.0);
   const Json expected = {{"learner.rate", {"0.250000", "0.500000"}}, {"seed", {"3", "(none)"}}};
   EXPECT_EQ(json["differences"], expected);
 }
@@ -69,8 +69,10 @@ TEST_F(Runs, OneRunHasNoDifferences) {
 TEST_F(Runs, AConfigThatCannotBeReadIsReported) {
   std::filesystem::copy(run("a"), run("c"), std::filesystem::copy_options::recursive);
   replace_file(run("c") + "/config.yaml", "model: [\n");
-  replace_file(run("c") + "/metrics.jsonl",
-               read_file(run("c") + "/metrics.jsonl") + "{\"step\":90}\n");
+  replace_file(
+      run("c") + "/metrics.jsonl",
+      read_file(run("c") + "/metrics.jsonl") +
+          "{\"step\":90,\"wall_secs\":1.0}\n{\"step\":91,\"split\":\"held_out\",\"loss\":0.001}\n");
   const Ran ran = run_axle({"runs", dir_ / "runs", "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, ::testing::MatchesRegex(

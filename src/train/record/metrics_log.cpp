@@ -28,7 +28,9 @@ struct LoggedLine {
 
 constexpr std::string_view kBegin = "{\"step\":";
 
-// Our lines begin with the step and hold numbers.
+// Our lines begin with the step, hold numbers, and have the time: others may log numbers by step.
+constexpr const char* kTime = "wall_secs";
+
 std::optional<LoggedLine> record_in(std::string_view text) {
   try {
     const auto document = read_json(text);
@@ -45,7 +47,7 @@ std::optional<LoggedLine> record_in(std::string_view text) {
         record.values[name] =
             value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
     }
-    return out;
+    return record.values.contains(kTime) ? out : LoggedLine{};
   } catch (const JsonError&) {
     return std::nullopt;
   }

@@ -16,6 +16,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// Each line of a run has the time.
+const Tree<double> kTime{{"wall_secs", 1}};
+
 class MetricsLogTest : public ::testing::Test {
  protected:
   MetricsLog log(int64_t restored_step) {
@@ -29,27 +32,37 @@ class MetricsLogTest : public ::testing::Test {
 
 TEST_F(MetricsLogTest, OneLineARecordAtOnce) {
   MetricsLog log = this->log(0);
-  log.write({.step = 1, .values = {{"loss", 2.5}, {"grad_norm", 0.125}}});
-  EXPECT_EQ(text(), "{\"step\":1,\"grad_norm\":0.125,\"loss\":2.5}\n");
-  log.write({.step = 1, .split = "held_out", .values = {{"loss", 3}}});
-  EXPECT_THAT(text(), ::testing::EndsWith("\n{\"step\":1,\"split\":\"held_out\",\"loss\":3.0}\n"));
+  log.write({.step = 1, .values = {{"wall_secs", 1}, {"loss", 2.5}, {"grad_norm", 0.125}}});
+  EXPECT_EQ(text(), "{\"step\":1,\"grad_norm\":0.125,\"loss\":2.5,\"wall_secs\":1.0}\n");
+  log.write({.step = 1, .split = "held_out", .values = {{"wall_secs", 1}, {"loss", 3}}});
+  EXPECT_THAT(text(),
+              ::testing::EndsWith(
+                  "\n{\"step\":1,\"split\":\"held_out\",\"loss\":3.0,\"wall_secs\":1.0}\n"));
 }
 
 TEST_F(MetricsLogTest, NonFiniteNumbersAreNull) {
-  log(0).write({.step = 2, .values = {{"loss", std::numeric_limits<double>::quiet_NaN()}}});
-  EXPECT_EQ(text(), "{\"step\":2,\"loss\":null}\n");
+  log(0).write({.step = 2,
+                .values = {{"wall_secs", 1}, {"loss", std::numeric_limits<double>::quiet_NaN()}}});
+  EXPECT_EQ(text(), "{\"step\":2,\"loss\":null,\"wall_secs\":1.0}\n");
 }
 
 TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
-  const std::string kept = "{\"step\":1}\n{\"step\":2}\n{\"step\":2,\"split\":\"a\"}\n";
-  replace_file(path_, kept + "{\"step\":3}\n{\"step\":3,\"split\":\"a\"}\n{\"step\":4,\"lo");
+  const std::string kept =
+      "{\"step\":1,\"wall_secs\":1.0}\n{\"step\":2,\"wall_secs\":1.0}\n{\"step\":2,\"split\":\"a\","
+      "\"wall_secs\":1.0}\n";
+  replace_file(path_, kept +
+                          "{\"step\":3,\"wall_secs\":1.0}\n{\"step\":3,\"split\":\"a\",\"wall_"
+                          "secs\":1.0}\n{\"step\":4,\"lo");
   MetricsLog log = this->log(2);
   EXPECT_EQ(text(), kept);
-  log.write({.step = 2, .split = "a", .values = {{"loss", 1}}});  // already in the log
+  log.write(
+      {.step = 2, .split = "a", .values = {{"wall_secs", 1}, {"loss", 1}}});  // already in the log
   EXPECT_EQ(text(), kept);
-  log.write({.step = 2, .split = "b"});
-  log.write({.step = 3});
-  EXPECT_EQ(text(), kept + "{\"step\":2,\"split\":\"b\"}\n{\"step\":3}\n");
+  log.write({.step = 2, .split = "b", .values = kTime});
+  log.write({.step = 3, .values = kTime});
+  EXPECT_EQ(
+      text(),
+      kept + "{\"step\":2,\"split\":\"b\",\"wall_secs\":1.0}\n{\"step\":3,\"wall_secs\":1.0}\n");
 }
 
 TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
@@ -59,11 +72,11 @@ TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
   for (const std::function<void()>& take_away :
        {std::function<void()>(removed), {moved}, {replaced}}) {
     MetricsLog log = this->log(0);
-    log.write({.step = 1});
+    log.write({.step = 1, .values = kTime});
     take_away();
-    EXPECT_THAT(error_of<StorageError>([&] { log.write({.step = 2}); }),
+    EXPECT_THAT(error_of<StorageError>([&] { log.write({.step = 2, .values = kTime}); }),
                 HasSubstr("metrics.jsonl: expected the file to stay in place during the run"));
-    EXPECT_EQ(error_of<StorageError>([&] { log.write({.step = 3}); }), "no error");
+    EXPECT_EQ(error_of<StorageError>([&] { log.write({.step = 3, .values = kTime}); }), "no error");
   }
   EXPECT_EQ(text(), "of another\n");
 }
@@ -72,29 +85,31 @@ TEST_F(MetricsLogTest, LinesOfOthersStay) {
   const std::string others =
       "# changed the data here\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":7,\"split\":7}\n"
       "{\"step\": 8, \"note\": \"mine\"}\n{\"step\":8,\"note\":\"mine\"}\n{\"step\": 9, \"bleu\": "
-      "3}\n";
-  replace_file(path_,
-               others + "{\"step\":1}\n# a\n{\"step\":3}\n# b\n{\"step\":4,\"lo\n{\"st\n# c");
+      "3}\n{\"step\":9,\"bleu\":3}\n{\"step\":9,\"split\":\"held_out\",\"loss\":0.1}\n";
+  replace_file(path_, others +
+                          "{\"step\":1,\"wall_secs\":1.0}\n# a\n{\"step\":3,\"wall_secs\":1.0}\n# "
+                          "b\n{\"step\":4,\"lo\n{\"st\n# c");
   const RemainingLines kept = truncate_metrics_log(path_, 2);
-  EXPECT_EQ(text(), others + "{\"step\":1}\n# a\n# b\n# c\n");
-  EXPECT_EQ(kept.num_lines, 13);
+  EXPECT_EQ(text(), others + "{\"step\":1,\"wall_secs\":1.0}\n# a\n# b\n# c\n");
+  EXPECT_EQ(kept.num_lines, 15);
   EXPECT_TRUE(kept.last_splits.empty());
   // A second cut changes nothing more, and a long line of another stays too.
   const std::string long_line = std::string(17 << 20, 'x') + "\n", others_now = text();
-  replace_file(path_, others_now + long_line + "{\"step\":5}\n");
+  replace_file(path_, others_now + long_line + "{\"step\":5,\"wall_secs\":1.0}\n");
   truncate_metrics_log(path_, 2);
   EXPECT_TRUE(text() == others_now + long_line);
   // A crash may leave zeros.
-  replace_file(path_,
-               "{\"step\":1}\n" + std::string(7, '\0') + "\n{\"step\":2}\n" + std::string(9, '\0'));
+  replace_file(path_, "{\"step\":1,\"wall_secs\":1.0}\n" + std::string(7, '\0') +
+                          "\n{\"step\":2,\"wall_secs\":1.0}\n" + std::string(9, '\0'));
   truncate_metrics_log(path_, 2);
-  EXPECT_EQ(text(), "{\"step\":1}\n{\"step\":2}\n");
+  EXPECT_EQ(text(), "{\"step\":1,\"wall_secs\":1.0}\n{\"step\":2,\"wall_secs\":1.0}\n");
 }
 
 TEST_F(MetricsLogTest, ALogLargerThanTheMemoryIsCut) {
   const std::string first = "{\"step\":1,\"note\":\"" + std::string(3 << 20, 'x') + "\"}\n";
   std::string lines = first;
-  for (int i = 0; i < 1000; ++i) lines += "{\"step\":1,\"split\":\"a" + std::to_string(i) + "\"}\n";
+  for (int i = 0; i < 1000; ++i)
+    lines += "{\"step\":1,\"split\":\"a" + std::to_string(i) + "\",\"wall_secs\":1.0}\n";
   replace_file(path_, lines);
   std::filesystem::resize_file(path_, int64_t{1} << 30);  // zeros up to the end
   const LittleMemory little(int64_t{256} << 20);
@@ -135,17 +150,17 @@ TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
   PipedStderr piped;
   {
     MetricsLog log = this->log(0);
-    log.write({.step = 1});
+    log.write({.step = 1, .values = kTime});
     {
-      const FileSizeLimit limit(16);  // tears the second line
-      log.write({.step = 2});
-      log.write({.step = 3});
+      const FileSizeLimit limit(32);  // tears the second line
+      log.write({.step = 2, .values = kTime});
+      log.write({.step = 3, .values = kTime});
     }
-    log.write({.step = 4});
+    log.write({.step = 4, .values = kTime});
     log.flush();
   }
   const std::string told = piped.finish();
-  EXPECT_EQ(text(), "{\"step\":1}\n{\"ste\n{\"step\":4}\n");
+  EXPECT_EQ(text(), "{\"step\":1,\"wall_secs\":1.0}\n{\"ste\n{\"step\":4,\"wall_secs\":1.0}\n");
   EXPECT_EQ(truncate_metrics_log(path_, 9).num_lines, 2);
   EXPECT_THAT(told, HasSubstr("metrics.jsonl: cannot write"));
   EXPECT_THAT(told, HasSubstr("metrics are being lost, training goes on\n"));

@@ -132,12 +132,14 @@ TEST_F(LittleMemoryOf, ValuesOfTheInterpreter) {
   const std::string step = " temporaries of the step ",
                     evaluation = "(temporaries of the evaluation ";
   expect(train(dir_ / "text.txt",
-               {"--set", "input.seq_len=40000", "--set", "model.decoder.max_seq_len=40000"}),
+               {"--set", "input.seq_len=40000", "--set", "model.decoder.max_seq_len=40000", "--set",
+                "model.decoder.layers.layer.attention.body.core.blocks.from=none"}),
          step);
   std::filesystem::remove_all(dir_ / "run");
   ASSERT_EQ(run_axle(train(dir_ / "text.txt", {"--set", "input.seq_len=16"})).code, 0);
   expect({"eval", "--from", dir_ / "run", "--data", dir_ / "text.txt", "--backend", "interpreter",
-          "--set", "input.seq_len=40000", "--set", "model.decoder.max_seq_len=40000"},
+          "--set", "input.seq_len=40000", "--set", "model.decoder.max_seq_len=40000", "--set",
+          "model.decoder.layers.layer.attention.body.core.blocks.from=none"},
          evaluation);
 }
 

@@ -78,6 +78,7 @@ const std::map<std::string, std::string> kInternal = {
     {"ops/movement/window_walk.h", "interpreter"},
     {"ops/products/dot_backward.h", "rules"},
     {"ops/products/dot_kernel.h", "interpreter"},
+    {"ops/random/random_part.h", "dropout by blocks"},
     {"ops/products/scaled_integers.h", "8-bit products and caches"},
     {"ops/random/threefry_keys.h", "rules"},
     {"ops/reductions/combine.h", "rules"},

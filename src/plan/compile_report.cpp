@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "lower/stablehlo.h"
+#include "nn/call_forms.h"
 #include "pjrt/compile/compiler_warnings.h"
 #include "pjrt/compile/saved_executable.h"
 #include "pjrt/plugin/plugin.h"
@@ -145,10 +146,12 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
   try {
     const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
     const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
+    const CallForms forms;
     LoweredStep out{.recipe = std::move(recipe),
                     .target = target,
                     .program = step_program(parts),
                     .options = config.compiler_options};
+    out.forms = forms.notes();
     const ModelFlops flops = model_flops(parts);
     out.size.model_flops = flops.count;
     if (!flops.unknown.empty()) out.warnings.push_back(flops.unknown);

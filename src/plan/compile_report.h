@@ -37,6 +37,8 @@ struct LoweredStep {
   StepCounts size = {};
   int64_t num_parameters = 0;
   std::vector<std::string> warnings = {};
+  /// Which form layers compute and why, by path (CallForms).
+  std::map<std::string, std::string> forms = {};
   double seconds = 0;  // time to trace, differentiate and lower the step
 };
 

@@ -22,7 +22,6 @@
 #include "modifiers/set_fields.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
-#include "modifiers/set_where.h"
 #include "train/record/tensorboard_writer.h"
 
 namespace axle {
@@ -142,13 +141,9 @@ MeshRules gpu_host_rules(int64_t seq_len) {
     MeshRule rule{.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
                   .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
                                 SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}};
-    // A single row is too long to keep all its scores and logits.
-    if (seq_len > kTokensOfGpu) {
-      rule.modifiers.push_back(SetWhere::Config{.select = "AttentionCore",
-                                                .where = {{"blocks.from", "none"}},
-                                                .set = {{"blocks.from", "1024"}}});
+    // A single row is too long to keep all its logits.
+    if (seq_len > kTokensOfGpu)
       rule.modifiers.push_back(SetFields::Config{.set = {{"model.loss_chunk_len", "512"}}});
-    }
     out.push_back(std::move(rule));
   }
   return out;

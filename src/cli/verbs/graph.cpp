@@ -32,7 +32,7 @@ void print(GraphForm form, const LoweredStep& step, const GraphArguments& option
   const std::string layer = find_layer(graph, options.layer.value_or(""));
   switch (form) {
     case GraphForm::kFlops:
-      return out.report(layer_table(program, layer, options.depth));
+      return out.report(layer_table(program, layer, options.depth, step.forms));
     case GraphForm::kOpCounts:
       return out.report(op_counts(graph, layer));
     case GraphForm::kResiduals:

@@ -4,17 +4,31 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/random/random.h"
+#include "ops/random/random_part.h"
 
 namespace axle {
 
 Dropout::Dropout(const Config& cfg, const Dims&, const Scope& scope)
     : LayerRole(scope), rate_(cfg.rate) {}
 
-Tensor Dropout::forward(const Tensor& x) {
-  Invocation& inv = Invocation::current();
-  if (rate_ == 0 || !inv.options().training) return x;
-  const Tensor dropped = random::bernoulli(inv.key(), x.shape(), rate_);
+bool Dropout::drops() const { return rate_ != 0 && Invocation::current().options().training; }
+
+Tensor Dropout::without(const Tensor& dropped, const Tensor& x) const {
   return select(dropped, 0, x) / (1 - rate_);
+}
+
+Tensor Dropout::forward(const Tensor& x) {
+  if (!drops()) return x;
+  return without(random::bernoulli(Invocation::current().key(), x.shape(), rate_), x);
+}
+
+Dropout::OfPart Dropout::of_parts(const Shape& whole) {
+  const Invocation::Frame call(*this);
+  if (!drops()) return [](const Tensor& part, const Values&) { return part; };
+  const random::Key key = Invocation::current().key();
+  return [=, this](const Tensor& part, const Values& begin) {
+    return without(random::bernoulli(key, random::Part{whole, begin, part.shape()}, rate_), part);
+  };
 }
 
 AXLE_REGISTER(Dropout::Dims)

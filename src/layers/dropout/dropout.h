@@ -3,6 +3,8 @@
 // Source: Srivastava et al. 2014, JMLR 15, section 10 (the variant that scales during training).
 #pragma once
 
+#include <functional>
+
 #include "nn/layer.h"
 
 namespace axle {
@@ -28,10 +30,19 @@ class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
   Dropout(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
 
+  /// Drops elements of a part of a tensor. The part begins at `begin`, an i32 scalar for each dim.
+  using OfPart = std::function<Tensor(const Tensor& part, const Values& begin)>;
+  /// A call for a tensor of the shape `whole` that is never made: the result drops, of each part,
+  /// the elements that operator() would drop. Needs a key that draws parts (random::draws_parts).
+  OfPart of_parts(const Shape& whole);
+  /// True if calls drop elements: in training, unless the rate is 0.
+  bool drops() const;
+
  protected:
   Tensor forward(const Tensor& x) override;
 
  private:
+  Tensor without(const Tensor& dropped, const Tensor& x) const;
   double rate_;
 };
 

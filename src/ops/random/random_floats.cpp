@@ -21,7 +21,9 @@
 #include "ops/elementwise/trigonometry.h"
 #include "ops/movement/broadcast.h"
 #include "ops/random/random.h"
+#include "ops/random/random_part.h"
 #include "ops/random/sampler_checks.h"
+#include "ops/random/threefry_keys.h"
 
 namespace axle::random {
 namespace {
@@ -68,23 +70,32 @@ double next_after(DType dtype, double value, double towards) {
 
 double rounded_to(DType dtype, double value) { return HostTensor::full({}, value, dtype).at(0); }
 
-// Returns floats in [0, 1): random bits become the fraction of a number in [1, 2), minus 1.
-Tensor unit(const Key& key, const Shape& shape, DType dtype) {
+// As in JAX, formats with few fraction bits draw 8 bits.
+int num_bits(DType dtype) {
+  return format_of(dtype).fraction_bits < 8 ? 8 : static_cast<int>(8 * size_bytes(dtype));
+}
+
+// Returns floats in [0, 1) of num_bits random bits each: they become the fraction of a number in
+// [1, 2), minus 1.
+Tensor unit_of(const Tensor& bits, DType dtype) {
   const int fraction_bits = format_of(dtype).fraction_bits;
+  const Tensor fraction = bits >> (num_bits(dtype) - fraction_bits);
   if (dtype == DType::kF64) {
-    const Tensor fraction = bits(key, 64, shape) >> (64 - fraction_bits);
     // 1023 << 52 are the bits of 1.0.
-    return bitcast_convert(fraction | full(shape, uint64_t{1023} << 52, DType::kU64), dtype) - 1;
+    return bitcast_convert(fraction | full(bits.shape(), uint64_t{1023} << 52, DType::kU64),
+                           dtype) -
+           1;
   }
-  // As in JAX, formats with few fraction bits draw 8 bits.
-  const int width = fraction_bits < 8 ? 8 : static_cast<int>(8 * size_bytes(dtype));
-  const Tensor fraction = bits(key, width, shape) >> (width - fraction_bits);
   constexpr int kFloatFraction = 23;
   const Tensor in_place =
       fraction_bits < kFloatFraction ? fraction << (kFloatFraction - fraction_bits) : fraction;
   const Tensor one_to_two =
-      bitcast_convert(in_place | full(shape, 0x3f800000, DType::kU32), DType::kF32);
+      bitcast_convert(in_place | full(bits.shape(), 0x3f800000, DType::kU32), DType::kF32);
   return astype(one_to_two, dtype) - 1;
+}
+
+Tensor unit(const Key& key, const Shape& shape, DType dtype) {
+  return unit_of(bits(key, num_bits(dtype), shape), dtype);
 }
 
 }  // namespace
@@ -146,6 +157,16 @@ Tensor bernoulli(const Key& key, const Shape& shape, double p) {
 Tensor bernoulli(const Key& key, const Shape& shape, const Tensor& p) {
   check_draw("random::bernoulli", key, shape, {{"p", p}});
   return uniform(key, shape, p.dtype()) < broadcast_to(p, shape);
+}
+
+Tensor bernoulli(const Key& key, const Part& part, double p) {
+  check_draw("random::bernoulli", key, part.sizes);
+  if (!draws_parts(key)) {
+    shape_error("random::bernoulli",
+                "expected a key of threefry2x32 in its partitionable mode for a part of a draw",
+                {key.data()});
+  }
+  return unit_of(threefry_bits(key, num_bits(DType::kF32), part), DType::kF32) < p;
 }
 
 Tensor rademacher(const Key& key, const Shape& shape, DType dtype) {

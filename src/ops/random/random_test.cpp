@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/movement/slice.h"
+#include "ops/random/random_part.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -101,6 +103,47 @@ TEST(Random, Floats) {
   near(random_draw(0, [](const Key& k) { return random::uniform(random::split_each(k)[1], {}); }),
        {0.00729382});
   near(random_draw(42, [](const Key& k) { return random::normal(k, {}); }), {-0.028304616});
+}
+
+// A part that begins at `begin` and has `sizes`.
+HostTensor drawn_part(const Shape& whole, const std::vector<int32_t>& begin, const Shape& sizes) {
+  return random_draw(5, [&](const Key& k) {
+    Values starts;
+    for (const int32_t b : begin) starts.push_back(scalar(b, DType::kI32));
+    return random::bernoulli(k, random::Part{whole, starts, sizes}, 0.3);
+  });
+}
+
+TEST(Random, PartsAreSlicesOfTheWhole) {
+  const HostTensor sliced = random_draw(5, [](const Key& k) {
+    return slice(random::bernoulli(k, {3, 5, 7}, 0.3), {1, 0, 2}, {3, 4, 7});
+  });
+  EXPECT_EQ(drawn_part({3, 5, 7}, {1, 0, 2}, {2, 4, 5}), sliced);
+  EXPECT_EQ(drawn_part({3, 5, 7}, {0, 0, 0}, {3, 5, 7}), random_draw(5, [](const Key& k) {
+              return random::bernoulli(k, {3, 5, 7}, 0.3);
+            }));
+}
+
+TEST(Random, PartsOfMoreThan32BitsOfElements) {
+  const int64_t row = int64_t{1} << 31;
+  const HostTensor fourth_row = drawn_part({8, row}, {3, 5}, {1, 64});
+  EXPECT_EQ(fourth_row, drawn_part({2, 4, row}, {0, 3, 5}, {1, 1, 64}).reshaped({1, 64}));
+  // Without the upper word, the rows 1 and 3 would be equal.
+  EXPECT_NE(fourth_row, drawn_part({8, row}, {1, 5}, {1, 64}));
+}
+
+TEST(Random, OtherGeneratorsDrawNoParts) {
+  const auto draw = [](random::PrngImpl impl) {
+    return run(
+        [&](const Values& v) {
+          return random::bernoulli(Key::wrap(v[0], impl), random::Part{{4}, {}, {4}}, 0.5);
+        },
+        {random::key_words(1, impl)});
+  };
+  EXPECT_THROW(draw(random::PrngImpl::kRbg), ShapeError);
+  EXPECT_NO_THROW(draw(random::PrngImpl::kThreefry2x32));
+  const random::PrngScope original({.threefry = random::ThreefryMode::kOriginal});
+  EXPECT_THROW(draw(random::PrngImpl::kThreefry2x32), ShapeError);
 }
 
 TEST(Random, Integers) {

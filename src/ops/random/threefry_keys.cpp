@@ -19,25 +19,28 @@
 namespace axle::random {
 namespace {
 
-// Returns the row-major position of each element, in the given dtype.
-Tensor linear_index(const Shape& shape, DType dtype) {
-  const Shape strides = row_major_strides(shape);
+Part whole(const Shape& shape) { return {.whole = shape, .begin = {}, .sizes = shape}; }
+
+// Returns the row-major position of each element in the whole tensor, in the given dtype.
+Tensor linear_index(const Part& part, DType dtype) {
+  const Shape strides = row_major_strides(part.whole);
   Tensor sum;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    Tensor term = iota(shape, static_cast<int64_t>(d), dtype);
+  for (size_t d = 0; d < part.whole.size(); ++d) {
+    if (part.whole[d] == 1) continue;
+    Tensor term = iota(part.sizes, static_cast<int64_t>(d), dtype);
+    if (!part.begin.empty()) term = term + astype(part.begin[d], dtype);
     if (strides[d] != 1) term = term * strides[d];
     sum = sum ? sum + term : term;
   }
-  return sum ? sum : zeros(shape, dtype);
+  return sum ? sum : zeros(part.sizes, dtype);
 }
 
 // Returns the counters of all elements as two words. The counter of element i is i: each element is
 // computed independently, so a shard needs no data of other shards.
-std::pair<Tensor, Tensor> counters(const Shape& shape) {
-  if (num_elements(shape) <= int64_t{1} << 32)
-    return {zeros(shape, DType::kU32), linear_index(shape, DType::kU32)};
-  const Tensor index = linear_index(shape, DType::kU64);
+std::pair<Tensor, Tensor> counters(const Part& part) {
+  if (num_elements(part.whole) <= int64_t{1} << 32)
+    return {zeros(part.sizes, DType::kU32), linear_index(part, DType::kU32)};
+  const Tensor index = linear_index(part, DType::kU64);
   return {astype(index >> 32, DType::kU32), astype(index, DType::kU32)};
 }
 
@@ -96,7 +99,7 @@ Key threefry_split(const Key& key, int64_t n) {
   check_threefry("random::threefry_split", key);
   check_at_least("random::threefry_split", "a number of keys", n, 0, {key.data()});
   if (is_original()) return Key::wrap(reshape(original_words(key, 2 * n), {n, 2}));
-  const auto [first, second] = hash(key, counters({n}));
+  const auto [first, second] = hash(key, counters(whole({n})));
   return Key::wrap(stack({first, second}, 1));
 }
 
@@ -110,11 +113,14 @@ Key threefry_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
 Tensor threefry_bits(const Key& key, int width, const Shape& shape) {
   check_threefry("random::threefry_bits", key);
   check_bits("random::threefry_bits", key, width, shape);
-  if (is_original()) return original_bits(key, width, shape);
-  const auto [first, second] = hash(key, counters(shape));
+  return is_original() ? original_bits(key, width, shape) : threefry_bits(key, width, whole(shape));
+}
+
+Tensor threefry_bits(const Key& key, int width, const Part& part) {
+  const auto [first, second] = hash(key, counters(part));
   if (width == 64) return joined(first, second);
   if (width == 32) return first ^ second;
-  return (first ^ second) & full(shape, (1 << width) - 1, DType::kU32);
+  return (first ^ second) & full(part.sizes, (1 << width) - 1, DType::kU32);
 }
 
 }  // namespace axle::random

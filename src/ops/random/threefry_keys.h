@@ -4,6 +4,7 @@
 
 #include "ir/tensor.h"
 #include "ops/random/key.h"
+#include "ops/random/random_part.h"
 
 namespace axle::random {
 
@@ -14,5 +15,8 @@ Key threefry_fold_in(const Key& key, const Tensor& high, const Tensor& low);
 /// Returns random bits as random::bits does. Throws ShapeError if the original mode would need more
 /// than 2^32 - 1 words.
 Tensor threefry_bits(const Key& key, int width, const Shape& shape);
+/// Returns the part of threefry_bits(key, width, part.whole). The mode must not be the original
+/// one.
+Tensor threefry_bits(const Key& key, int width, const Part& part);
 
 }  // namespace axle::random

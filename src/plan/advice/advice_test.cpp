@@ -218,9 +218,11 @@ TEST(MemoryEstimate, CountsWhatIsDivided) {
 
 // Rows that are long are computed by blocks: every core that can, and the loss.
 TEST(Advice, KnowsAttentionAndLossByBlocks) {
-  const Asked a = asked("gemma3-test", "cpu:1",
-                        {SetField{"input.batch_size", "1"}, SetField{"input.seq_len", "8192"},
-                         SetField{"model.decoder.max_seq_len", "8192"}});
+  const Asked a =
+      asked("gemma3-test", "cpu:1",
+            {SetField{"input.batch_size", "1"}, SetField{"input.seq_len", "8192"},
+             SetField{"model.decoder.max_seq_len", "8192"},
+             UseModifier{"SetWhere: {select: AttentionCore, set: {blocks.from: 'none'}}"}});
   Believer compiler(0.3 * estimate_of(a));
   const Advice advice = advice_for(a, compiler);
   ASSERT_TRUE(advice.change) << to_text(advice);

@@ -78,7 +78,8 @@ std::map<std::string, int64_t> parameters_of(const Program& step) {
 }  // namespace
 
 LayerTable layer_table(const Program& step, const std::string& layer,
-                       const std::optional<int64_t>& depth) {
+                       const std::optional<int64_t>& depth,
+                       const std::map<std::string, std::string>& forms) {
   Rows rows(layer, depth);
   walk_ops(*step.graph, [&](const RunOp& run) {
     const CostRule& cost = run.op.rules->row().cost;
@@ -100,7 +101,10 @@ LayerTable layer_table(const Program& step, const std::string& layer,
     rows.each_above(path.substr(0, path.rfind('/')),
                     [&, n = count](LayerRow& row) { row.num_parameters += n; });
   }
-  return {rows.take()};
+  LayerTable out{.rows = rows.take()};
+  for (const auto& [path, form] : forms)
+    if (is_in_layer(path, layer)) out.forms.emplace(path, form);
+  return out;
 }
 
 std::string to_text(const LayerTable& table) {
@@ -120,7 +124,10 @@ std::string to_text(const LayerTable& table) {
               bytes_text(sum(row.bytes)), row.saved_bytes > 0 ? bytes_text(row.saved_bytes) : "-",
               row.num_parameters > 0 ? grouped_digits(row.num_parameters) : "-"});
   }
-  return text.text();
+  std::string out = text.text();
+  if (!table.forms.empty()) out += "\nforms of layers\n";
+  for (const auto& [path, form] : table.forms) out += fmt::format("  {}: {}\n", path, form);
+  return out;
 }
 
 nlohmann::ordered_json to_json(const LayerTable& table) {
@@ -138,7 +145,7 @@ nlohmann::ordered_json to_json(const LayerTable& table) {
                       {"saved_bytes", row.saved_bytes},
                       {"parameters", row.num_parameters}});
   }
-  return {{"layers", std::move(layers)}};
+  return {{"layers", std::move(layers)}, {"forms", table.forms}};
 }
 
 }  // namespace axle

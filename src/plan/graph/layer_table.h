@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -29,17 +30,20 @@ struct LayerRow {
 
 struct LayerTable {
   std::vector<LayerRow> rows;  // parents before children; the whole step or the layer first
+  /// Which form layers compute and why, by path (CallForms).
+  std::map<std::string, std::string> forms = {};
 };
 
 /// Sums up the ops of a step by layer, those of `layer` alone if it is not empty. Layers more than
 /// `depth` below it are only part of their parents' sums. Ops outside of layers are only part of
-/// the first row.
+/// the first row. Keeps the `forms` of the layers.
 LayerTable layer_table(const Program& step, const std::string& layer,
-                       const std::optional<int64_t>& depth);
+                       const std::optional<int64_t>& depth,
+                       const std::map<std::string, std::string>& forms = {});
 
 std::string to_text(const LayerTable& table);
-/// {layers: [{path, ops, flops, bytes, saved_bytes, parameters}]}; ops, flops and bytes are
-/// {forward, backward, update}.
+/// {layers: [{path, ops, flops, bytes, saved_bytes, parameters}], forms: {path: form}}; ops, flops
+/// and bytes are {forward, backward, update}.
 nlohmann::ordered_json to_json(const LayerTable& table);
 
 }  // namespace axle

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "nn/call_forms.h"
 #include "transform/regions.h"
 
 namespace axle {
@@ -27,6 +28,8 @@ void add_products(const Region& region, double times, FlopsByDType& out) {
 ModelFlops model_flops(const ProgramParts& parts) {
   try {
     FlopsByDType products;
+    // A model has one number, whatever its masks hide and however its layers save memory.
+    const CallForms plain(CallForms::Allowed::kPlain);
     ProgramParts alone = parts;  // on one device, where no stage is idle and no buffer is padded
     alone.mesh = {};
     add_products(*eval_program(alone).graph, 1, products);

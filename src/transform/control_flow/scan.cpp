@@ -34,9 +34,11 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
         return concatenate<Tensor>({r.carry, r.ys});
       },
       types);
-  const Values all = emit_scan(
-      closed.region, concatenate<Tensor>({closed.captures, init, xs}),
-      ScanAttributes(closed.captures.size(), init.size(), length, options.reverse, options.unroll));
+  ScanAttributes attributes(closed.captures.size(), init.size(), length, options.reverse,
+                            options.unroll);
+  attributes.may_keep_values = options.may_keep_values;
+  const Values all =
+      emit_scan(closed.region, concatenate<Tensor>({closed.captures, init, xs}), attributes);
   const std::span results(all);
   return {.carry = concatenate<Tensor>({results.first(init.size())}),
           .ys = concatenate<Tensor>({results.last(num_ys)})};

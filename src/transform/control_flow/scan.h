@@ -26,6 +26,9 @@ struct ScanOptions {
   /// the same, but a compiler may fuse them otherwise and change last bits. More iterations compile
   /// more slowly and may run faster. With `length` or more, nothing is left of the loop.
   int64_t unroll = 1;
+  /// A remat policy may keep values of the body, stacked over the iterations. False: it may keep
+  /// the results of the loop alone.
+  bool may_keep_values = true;
   /// Names of the carried tensors, for errors. Empty: their numbers.
   std::vector<std::string> names = {};
 };

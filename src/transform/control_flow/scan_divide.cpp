@@ -69,6 +69,7 @@ Forward forward_body(const Halves& halves, size_t num_carries) {
 std::optional<Divided> divide_scan(const OpNode& op, const std::vector<bool>& used,
                                    const ResidualPolicy& policy) {
   const auto a = op.attrs<ScanAttributes>();
+  if (!a.may_keep_values) return std::nullopt;
   const auto [halves, results] = divide_scan_body(op, used, policy);
   if (halves.saved.empty()) return std::nullopt;
   const size_t num_results = op.outputs.size(), num_fixed = a.num_consts + a.num_carries;

@@ -16,7 +16,8 @@ struct ScanAttributes : Attributes {
   size_t num_consts, num_carries;
   int64_t length;
   bool reverse;
-  int64_t unroll;  // copies of the body in the lowered loop
+  int64_t unroll;               // copies of the body in the lowered loop
+  bool may_keep_values = true;  // ScanOptions
   std::string text() const override {
     return "consts = " + std::to_string(num_consts) + ", carries = " + std::to_string(num_carries) +
            ", length = " + std::to_string(length) + (reverse ? ", reverse" : "") +

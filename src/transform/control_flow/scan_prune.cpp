@@ -82,8 +82,10 @@ Pruned prune_scan(const OpNode& op, const std::vector<bool>& used) {
     operands.insert(operands.end(), own_xs.begin(), own_xs.end());
     Values computed;  // nothing, if all that is used is passed on
     if (!smaller->results().empty() || has_effect(*smaller)) {
-      computed = emit_scan(smaller, std::move(operands),
-                           ScanAttributes(num_consts, num_carries, a.length, a.reverse, a.unroll));
+      ScanAttributes rest = a;
+      rest.num_consts = num_consts;
+      rest.num_carries = num_carries;
+      computed = emit_scan(smaller, std::move(operands), rest);
     }
     Values all = spread_results(computed, results);
     for (size_t i = 0; i < all.size(); ++i) {

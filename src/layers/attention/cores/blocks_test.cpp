@@ -1,5 +1,7 @@
 // Attention by blocks computes what attention at once does: values, gradients, and the same for
 // every core, mask, bias and grouping of heads.
+#include <gmock/gmock.h>
+
 #include "config/register.h"
 #include "config/set.h"
 #include "layers/attention/attention.h"
@@ -15,6 +17,8 @@
 #include "layers/attention/masks/segment_mask.h"
 #include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/attention/qkv/separate_qkv.h"
+#include "nn/call_forms.h"
+#include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "testing/gradient_check.h"
@@ -42,7 +46,7 @@ const PositionMask::Config kOtherParity{
 
 // Expects the same values and gradients of all arguments, in f64.
 void expect_same(Attention::Config cfg, const std::string& blocks,
-                 const Tree<HostTensor>& context = {}) {
+                 const Tree<HostTensor>& context = {}, const testing::CallOptions& call = {}) {
   cfg.num_heads = 4;
   cfg.qkv = SeparateQKV::Config{};
   Tree<HostTensor> inputs = context;
@@ -57,7 +61,7 @@ void expect_same(Attention::Config cfg, const std::string& blocks,
     for (const auto& [path, value] : layer.parameters())
       parameters.emplace(path, normal_values(value.shape(), seed++));
     layer.set_all(parameters);
-    const testing::LayerFunction fn = layer.function(inputs);
+    const testing::LayerFunction fn = layer.function(inputs, call);
     results[by_blocks] = eval(fn, fn.arguments(), f64);
     const HostTensor cotangent = normal_values({kRows, kTokens, 8}, 9);
     for (HostTensor& g : eval(testing::gradient_function(fn, {cotangent}), fn.arguments(), f64))
@@ -74,7 +78,7 @@ void expect_same(Attention::Config cfg, const std::string& blocks,
 // Blocks that divide the 11 tokens, that do not, and one for all.
 const std::vector<std::string> kBlocks = {
     "{from: 1, queries: 4, keys: 3}", "{from: 1, queries: 11, keys: 1}",
-    "{from: 11, queries: 1, keys: 11}", "{from: 1, queries: 512, keys: 512}"};
+    "{from: 1, queries: 1, keys: 11}", "{from: 1, queries: 512, keys: 512}"};
 
 std::vector<std::pair<std::string, Child<AttentionCore>>> cores() {
   return {{"softmax", SoftmaxAttention::Config{}},
@@ -138,6 +142,20 @@ TEST(AttentionBlocks, EveryBiasIsTheSame) {
   }
 }
 
+TEST(AttentionBlocks, DroppedWeightsAreTheSame) {
+  const testing::CallOptions training{.training = true, .seed = 3};
+  for (const auto& [core_name, core] : cores()) {
+    for (const int64_t num_kv_heads : {4, 2}) {
+      for (const std::string& blocks : kBlocks) {
+        SCOPED_TRACE(core_name + std::to_string(num_kv_heads) + blocks);
+        Attention::Config cfg{.num_kv_heads = num_kv_heads, .core = core};
+        set(cfg, "core.dropout", "0.4");
+        expect_same(cfg, blocks, {}, training);
+      }
+    }
+  }
+}
+
 // Returns the most elements of a value of the region or of a body in it.
 int64_t largest_value(const Region& region) {
   int64_t out = 0;
@@ -149,15 +167,17 @@ int64_t largest_value(const Region& region) {
 }
 
 // The gradient of attention of 64 tokens with blocks of 8.
-std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool by_blocks) {
+std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool by_blocks,
+                                        const LayerOptions& options = {}) {
   Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .qkv = SeparateQKV::Config{}};
   cfg.mask = mask;
   cfg.bias = ALiBi::Config{};
   if (by_blocks) set(cfg, "core.blocks", "{from: 1, queries: 8, keys: 8}");
-  auto layer = build_for_test<Attention>(cfg, kModel);
+  auto layer = build_for_test<Attention>(cfg, kModel, options);
   const testing::LayerFunction fn =
       layer.function({{"x", normal_values({1, 64, 8}, 3)},
-                      {"context/segment_ids", HostTensor::ones({1, 64}, DType::kI32)}});
+                      {"context/segment_ids", HostTensor::ones({1, 64}, DType::kI32)}},
+                     {.training = options.remat.has_value()});
   std::vector<Type> types;
   for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
   return simplify(*trace(testing::gradient_function(fn, {normal_values({1, 64, 8}, 9)}), types));
@@ -166,6 +186,41 @@ std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool b
 TEST(AttentionBlocks, NothingIsAsLargeAsAllScores) {
   EXPECT_GE(largest_value(*traced_gradient(CausalMask::Config{}, false)), 64 * 64 * 4);
   EXPECT_LT(largest_value(*traced_gradient(CausalMask::Config{}, true)), 64 * 64);
+}
+
+// No policy can keep what each pair of blocks computes.
+TEST(AttentionBlocks, NoRematPolicyKeepsAllScores) {
+  for (const Fn<RematPolicy()>& policy :
+       {Fn<RematPolicy()>(SaveNothing{}), Fn<RematPolicy()>(SaveDots{}),
+        Fn<RematPolicy()>(SaveEverything{}), Fn<RematPolicy()>(SaveNames{.names = {"*"}})}) {
+    const LayerOptions options{.remat = policy};
+    EXPECT_LT(largest_value(*traced_gradient(CausalMask::Config{}, true, options)), 64 * 64);
+    EXPECT_GE(largest_value(*traced_gradient(CausalMask::Config{}, false, options)), 64 * 64 * 4);
+  }
+}
+
+TEST(AttentionBlocks, TheCoreDecidesByCost) {
+  const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks) {
+    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
+    set(cfg, "core.blocks", blocks);
+    auto layer = build_for_test<Attention>(cfg, kModel);
+    const CallForms forms;
+    layer.run(normal_values({1, 64, 8}, 3));
+    return forms.notes().at("attention/core");
+  };
+  const TwoSidedWindowMask::Config all{.before = 99, .after = 99};
+  EXPECT_EQ(form(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}"),
+            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 are not "
+            "hidden");
+  EXPECT_EQ(form(all, "{from: 17, queries: 16, keys: 16}"),
+            "at once: 64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 are not "
+            "hidden");
+  EXPECT_THAT(form(all, "{from: 16, queries: 16, keys: 16}"), ::testing::StartsWith("by blocks: "));
+  EXPECT_EQ(form(CausalMask::Config{}, "{from: 65}"),
+            "at once: 64 queries and 64 keys, fewer pairs than of 65 each (core.blocks.from)");
+  EXPECT_EQ(form(CausalMask::Config{}, "{from: none}"), "at once: core.blocks.from is none");
+  const CallForms plain(CallForms::Allowed::kPlain);
+  EXPECT_TRUE(CallForms::only_plain());
 }
 
 TEST(AttentionBlocks, HiddenBlocksAreNotComputed) {

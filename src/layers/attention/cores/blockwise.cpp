@@ -41,17 +41,42 @@ Values numbers_of(const BlockPlan& plan) {
   return {constant(queries), constant(keys)};
 }
 
+// A function that was traced for a block. What it captured are arguments of the loops, from number
+// `first_captured` on.
+struct BlockFunction {
+  BlockFunction(const ClosedRegion& traced, Values& arguments)
+      : region(traced.region),
+        first_captured(static_cast<std::ptrdiff_t>(arguments.size())),
+        num_captured(static_cast<std::ptrdiff_t>(traced.captures.size())) {
+    arguments.insert(arguments.end(), traced.captures.begin(), traced.captures.end());
+  }
+  Values with_captured(const Values& arguments, const Values& own) const {
+    const auto first = arguments.begin() + first_captured;
+    Values out(first, first + num_captured);
+    out.insert(out.end(), own.begin(), own.end());
+    return out;
+  }
+  TensorFunction function() const {
+    return [block = region](const Values& x) { return inline_region(*block, x); };
+  }
+
+  std::shared_ptr<const Region> region;
+  std::ptrdiff_t first_captured, num_captured;
+};
+
 // The loops of the forward and the backward pass over the pairs of a plan.
 class Blockwise {
  public:
-  Blockwise(const BlockScores& scores, BlockPlan plan, std::shared_ptr<const Region> block)
+  Blockwise(const BlockScores& scores, BlockPlan plan, BlockFunction block,
+            std::optional<BlockFunction> dropped)
       : plan_(std::move(plan)),
         are_logits_(scores.are_logits),
         has_sink_(scores.sink_N.has_value()),
-        block_(std::move(block)) {}
+        block_(std::move(block)),
+        dropped_(std::move(dropped)) {}
 
   // Arguments: q, k and v in whole blocks, the logit of the sink if there is one, and what the
-  // scores captured. Outputs: y_BTNV and the largest score.
+  // functions of a block captured. Outputs: y_BTNV and the largest score.
   WithResiduals forward(const Values& arguments) const;
   // Residuals: the arguments, y, and the logarithms of the sums of exponentials by block.
   Values backward(const Values& residuals, const Values& cotangents) const;
@@ -71,23 +96,23 @@ class Blockwise {
                  v = dynamic_slice_in_dim(arguments[2], at_j, plan_.key_size, 1);
     return {i, j, q, k, HeadGroups::of_copies(q, {.k_BSKH = k, .v_BSKH = v})};
   }
-  // The number of the first argument that the scores captured.
-  size_t first_captured() const { return has_sink_ ? 4 : 3; }
   // The scores as a function of what was captured, the queries and the keys.
   Values score_arguments(const Values& arguments, const Pair& p) const {
-    Values out(arguments.begin() + static_cast<std::ptrdiff_t>(first_captured()), arguments.end());
-    out.insert(out.end(), {p.q, p.k, p.i, p.j});
-    return out;
+    return block_.with_captured(arguments, {p.q, p.k, p.i, p.j});
   }
-  TensorFunction scores() const {
-    return [block = block_](const Values& x) { return inline_region(*block, x); };
+  // Weights, or gradients of weights, without those of dropped keys.
+  Tensor kept(const Tensor& weights, const Values& arguments, const Pair& p) const {
+    if (!dropped_) return weights;
+    return dropped_->function()(dropped_->with_captured(arguments, {weights, p.i, p.j}))[0];
   }
   ScanResult over_pairs(const std::function<Values(const Values& carry, const Pair&)>& body,
                         const Values& arguments, const Values& init) const {
     const auto step = [&](const Values& carry, const Values& numbers) {
       return ScanResult{.carry = body(carry, pair(arguments, numbers)), .ys = {}};
     };
-    return scan(step, init, numbers_of(plan_), static_cast<int64_t>(plan_.pairs.size()));
+    // Scores that a remat policy keeps would be those of all pairs.
+    return scan(step, init, numbers_of(plan_), static_cast<int64_t>(plan_.pairs.size()),
+                {.may_keep_values = false});
   }
   // The sink's logit for each query, with the dims of sums and 1 for V.
   Tensor sink_of(const Values& arguments, const HeadGroups& heads) const {
@@ -96,7 +121,8 @@ class Blockwise {
 
   BlockPlan plan_;
   bool are_logits_, has_sink_;
-  std::shared_ptr<const Region> block_;
+  BlockFunction block_;
+  std::optional<BlockFunction> dropped_;
 };
 
 WithResiduals Blockwise::forward(const Values& arguments) const {
@@ -115,20 +141,25 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
   Values init{zero, full({}, kLeastLogit)};
   if (are_logits_) init.insert(init.end(), {largest, total});
   const auto body = [&](const Values& carry, const Pair& p) {
-    const Tensor s = scores()(score_arguments(arguments, p))[0];
+    const Tensor s = block_.function()(score_arguments(arguments, p))[0];
     const Tensor sums = dynamic_index_in_dim(carry[0], p.i);
-    const Tensor max_score = maximum(carry[1], reduce_max(s, all_axes(s)));
+    // The softmax of the block alone, which compilers know; then what it weighs beside the others.
+    const Tensor own_max = are_logits_ ? reduce_max(s, {-1}, true) : reduce_max(s, all_axes(s));
+    const Tensor max_score = maximum(carry[1], reduce_max(own_max, all_axes(own_max)));
     const auto updated = [&](size_t c, const Tensor& x) {
       return dynamic_update_index_in_dim(carry[c], x, p.i);
     };
-    if (!are_logits_)
-      return Values{updated(0, sums + p.heads.block_sums(astype(s, v.dtype()))), max_score};
+    const auto with_values = [&](const Tensor& weights) {
+      return p.heads.block_sums(astype(kept(weights, arguments, p), v.dtype()));
+    };
+    if (!are_logits_) return Values{updated(0, sums + with_values(s)), max_score};
     const Tensor before = dynamic_index_in_dim(carry[2], p.i);
-    const Tensor now = maximum(before, reduce_max(s, {-1}, true));
-    const Tensor weights = exp(s - now), kept = exp(before - now);
-    return Values{updated(0, sums * kept + p.heads.block_sums(astype(weights, v.dtype()))),
-                  max_score, updated(2, now),
-                  updated(3, dynamic_index_in_dim(carry[3], p.i) * kept + sums_over_keys(weights))};
+    const Tensor now = maximum(before, own_max);
+    const Tensor weights = exp(s - own_max), shrink = exp(before - now), part = exp(own_max - now);
+    const Tensor totals =
+        dynamic_index_in_dim(carry[3], p.i) * shrink + sums_over_keys(weights) * part;
+    return Values{updated(0, sums * shrink + with_values(weights) * part), max_score,
+                  updated(2, now), updated(3, totals)};
   };
   const Values last = over_pairs(body, arguments, init).carry;
   Tensor sums = last[0];
@@ -164,30 +195,35 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   Values init{zero_blocks(arguments[0], num_blocks),
               zero_blocks(arguments[1], plan_.num_key_blocks),
               zero_blocks(v, plan_.num_key_blocks)};
+  const auto first = static_cast<size_t>(block_.first_captured),
+             num_captured = static_cast<size_t>(block_.num_captured);
   std::vector<size_t> trained;
-  for (size_t a = first_captured(); a < num_arguments; ++a) {
-    if (!is_float(arguments[a].dtype())) continue;
-    trained.push_back(a - first_captured());
-    init.push_back(zeros(arguments[a].shape()));
+  for (size_t c = 0; c < num_captured; ++c) {
+    const Tensor& captured = arguments[first + c];
+    if (!is_float(captured.dtype())) continue;
+    trained.push_back(c);
+    init.push_back(zeros(captured.shape()));
   }
   const auto body = [&](const Values& carry, const Pair& p) {
-    const Linearized found = vjp(scores(), score_arguments(arguments, p));
+    const Linearized found = vjp(block_.function(), score_arguments(arguments, p));
     const Tensor& s = found.outputs[0];
     const Tensor of_sums = dynamic_index_in_dim(gradients, p.i);
-    Tensor of_weights = p.heads.weight_gradient(of_sums), weights = s, of_scores = of_weights;
+    const Tensor of_weights = kept(p.heads.weight_gradient(of_sums), arguments, p);
+    Tensor weights = s, of_scores = of_weights;
     if (are_logits_) {
       weights = exp(s - dynamic_index_in_dim(residuals[num_arguments], p.i));
       of_scores = weights * (of_weights - dynamic_index_in_dim(lost, p.i));
     }
     const Values of_arguments = found.pullback({of_scores});
-    const size_t num_captured = of_arguments.size() - 4;
     const auto or_zeros = [](const Tensor& gradient, const Tensor& like) {
       return gradient ? astype(gradient, DType::kF32) : zeros(like.shape());
     };
     Values out{
         with_added(carry[0], or_zeros(of_arguments[num_captured], p.q), p.i),
         with_added(carry[1], or_zeros(of_arguments[num_captured + 1], p.k), p.j),
-        with_added(carry[2], p.heads.value_gradient(astype(weights, v.dtype()), of_sums), p.j)};
+        with_added(carry[2],
+                   p.heads.value_gradient(astype(kept(weights, arguments, p), v.dtype()), of_sums),
+                   p.j)};
     for (size_t t = 0; t < trained.size(); ++t) {
       const Tensor& gradient = of_arguments[trained[t]];
       out.push_back(gradient ? carry[3 + t] + astype(gradient, DType::kF32) : carry[3 + t]);
@@ -204,7 +240,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
     out[3] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[3].dtype());
   }
   for (size_t t = 0; t < trained.size(); ++t) {
-    const size_t a = first_captured() + trained[t];
+    const size_t a = first + trained[t];
     out[a] = astype(last[3 + t], arguments[a].dtype());
   }
   return out;
@@ -226,18 +262,31 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
     return type;
   };
   const Type scalar{DType::kI32, {}};
+  const auto begin_of = [](const Tensor& number, int64_t size) {
+    return number * static_cast<double>(size);
+  };
   const ClosedRegion block = trace_closed(
       [&](const Values& x) {
         const Visibility seen =
-            visibility.of_block(x[2] * static_cast<double>(plan.query_size), plan.query_size,
-                                x[3] * static_cast<double>(plan.key_size), plan.key_size, num_keys);
+            visibility.of_block(begin_of(x[2], plan.query_size), plan.query_size,
+                                begin_of(x[3], plan.key_size), plan.key_size, num_keys);
         return Values{scores.of_block(x[0], x[1], seen)};
       },
       {block_type(q, plan.query_size), block_type(k, plan.key_size), scalar, scalar});
   Values arguments{q, k, v};
   if (scores.sink_N) arguments.push_back(*scores.sink_N);
-  arguments.insert(arguments.end(), block.captures.begin(), block.captures.end());
-  const auto loops = std::make_shared<const Blockwise>(scores, plan, block.region);
+  BlockFunction of_block(block, arguments);
+  std::optional<BlockFunction> dropped;
+  if (scores.dropped) {
+    const auto traced = [&](const Values& x) {
+      return Values{
+          scores.dropped(x[0], begin_of(x[1], plan.query_size), begin_of(x[2], plan.key_size))};
+    };
+    const Type& weights = block.region->results()[0].type();
+    dropped.emplace(trace_closed(traced, {weights, scalar, scalar}), arguments);
+  }
+  const auto loops =
+      std::make_shared<const Blockwise>(scores, plan, std::move(of_block), std::move(dropped));
   const Values results =
       custom_vjp({.name = "attention_by_blocks",
                   .forward = [loops](const Values& x) { return loops->forward(x); },

@@ -20,6 +20,11 @@ struct BlockScores {
   std::function<Tensor(const Tensor& q_BTNH, const Tensor& k_BSKH, const Visibility&)> of_block;
   /// True: the weights are the softmax of the scores. False: they are the scores.
   bool are_logits = true;
+  /// Drops some of the weights of the block whose queries and keys begin at the i32 scalars, and
+  /// scales the others; linear in the weights. Called once, as of_block is. None: nothing is
+  /// dropped.
+  std::function<Tensor(const Tensor& weights, const Tensor& query_begin, const Tensor& key_begin)>
+      dropped = {};
   /// The logit of a key without a value that every query sees, f32[N]; none: there is no such key.
   std::optional<Tensor> sink_N = {};
 };

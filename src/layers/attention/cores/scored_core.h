@@ -3,6 +3,7 @@
 
 #include "config/fields/ranged.h"
 #include "layers/attention/cores/attention_core.h"
+#include "layers/attention/cores/block_plan.h"
 #include "layers/attention/cores/head_groups.h"
 #include "layers/attention/cores/per_dim_scale.h"
 #include "layers/dropout/dropout.h"
@@ -11,13 +12,15 @@ namespace axle {
 
 /// Where a core computes by blocks of queries and keys, without a tensor of T x S elements.
 struct AttentionBlocks {
-  /// The least number of keys of a call that is computed by blocks; none: all calls are computed
-  /// at once.
-  std::optional<Positive<int64_t>> from = {};
+  /// Calls with at least as many pairs of a query and a key as rows of this length have are
+  /// computed by blocks if that takes less time, since the mask hides a fifth of the blocks or
+  /// more. Calls with 16 times as many pairs are computed by blocks in any case. None: all calls
+  /// are computed at once.
+  std::optional<Positive<int64_t>> from = 2048;
   /// Queries of a block.
-  Positive<int64_t> queries = 512;
+  Positive<int64_t> queries = 1024;
   /// Keys of a block.
-  Positive<int64_t> keys = 512;
+  Positive<int64_t> keys = 1024;
   AXLE_CONFIG(AttentionBlocks, from, queries, keys)
 };
 
@@ -40,7 +43,8 @@ class ScoredCore : public AttentionCore {
 
   Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
   bool zeroes_unseen(const KeyValues& keys, const Visibility& visibility) const final {
-    return computes_blocks(keys.k_BSKH.dim(1), visibility);
+    return form(visibility.places.query_positions.dim(-2), keys.k_BSKH.dim(1), visibility)
+        .plan.has_value();
   }
   /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
   /// that the query does not see are hidden by kHiddenLogit.
@@ -63,8 +67,14 @@ class ScoredCore : public AttentionCore {
  private:
   Tensor logits(const Tensor& q_BTNH, const HeadGroups& heads, const Visibility& visibility);
   HeadGroups head_groups(const Tensor& q_BTNH, const KeyValues& keys);
-  bool computes_blocks(int64_t num_keys, const Visibility& visibility) const;
-  Tensor by_blocks(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility);
+  // How a call is computed, and why.
+  struct Form {
+    std::optional<BlockPlan> plan = {};  // none: at once
+    std::string why;
+  };
+  Form form(int64_t num_queries, int64_t num_keys, const Visibility& visibility) const;
+  Tensor by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const KeyValues& keys,
+                   const Visibility& visibility);
 
   double scale_;
   std::optional<double> logit_cap_;

@@ -1,0 +1,128 @@
+// Times forward and backward of the softmax core of attention and prints one line of JSON.
+// bench/attention.py runs it beside JAX.
+//
+//   attention_bench --tokens T [--rows B] [--heads N] [--kv-heads K] [--head-dim H] [--bf16]
+//                   [--blocks QUERIESxKEYS | --plain] [--window W | --full] [--steps N]
+//                   [--backend NAME]
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "bench_main.h"
+#include "layers/attention/cores/softmax_attention.h"
+#include "layers/attention/masks/causal_mask.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "lower/trace_program.h"
+#include "nn/functional.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/reductions/reduce.h"
+#include "peer_values.h"
+#include "pjrt/make_runtime.h"
+#include "transform/grad.h"
+
+namespace axle {
+namespace {
+
+struct Flags {
+  int64_t tokens = 1024, rows = 1, heads = 8, kv_heads = 8, head_dim = 64, steps = 5;
+  int64_t window = 0;  // 0: causal
+  std::string blocks, backend = "cpu";
+  bool bf16 = false, plain = false, full = false;
+};
+
+SoftmaxAttention::Config core_config(const Flags& flags) {
+  SoftmaxAttention::Config out;
+  if (flags.plain) out.blocks.from.reset();
+  if (!flags.blocks.empty()) {
+    long long queries = 0, keys = 0;
+    if (std::sscanf(flags.blocks.c_str(), "%lldx%lld", &queries, &keys) != 2)
+      throw ConfigError("--blocks: expected QUERIESxKEYS, got " + flags.blocks);
+    out.blocks = {.from = 1, .queries = queries, .keys = keys};
+  }
+  return out;
+}
+
+void run(const Flags& flags) {
+  const DType dtype = flags.bf16 ? DType::kBF16 : DType::kF32;
+  const auto core = Child<AttentionCore>(core_config(flags))
+                        .build({.num_heads = flags.heads, .head_dim = flags.head_dim}, Scope{});
+  const CausalMask::Config causal;
+  const SlidingWindowMask::Config window{.window = std::max<int64_t>(flags.window, 1)};
+  const auto mask = (flags.window ? Child<AttentionMask>(window) : Child<AttentionMask>(causal))
+                        .build({}, Scope{});
+
+  // The mean square of the result stands for what comes after the core.
+  const auto loss = [&](const Values& x) {
+    const KeyValues keys{.k_BSKH = x[1], .v_BSKH = x[2]};
+    Visibility visibility = Visibility::of(flags.tokens, keys, {}, false);
+    if (!flags.full) visibility.mask = mask.get();
+    const Tensor y = functional(*core, {}, {.summaries = false}, [&] {
+                       return (*core)(x[0], keys, visibility);
+                     }).first;
+    return Values{mean(square(astype(y, DType::kF32)))};
+  };
+  std::vector<HostTensor> arguments;
+  std::vector<ProgramValue> inputs, outputs{{.name = "loss", .type = {DType::kF32, {}}}};
+  for (const char* name : {"q", "k", "v"}) {
+    const int64_t heads = *name == 'q' ? flags.heads : flags.kv_heads;
+    const auto leaf = static_cast<uint32_t>(arguments.size());
+    arguments.push_back(
+        uniform(leaf, {flags.rows, flags.tokens, heads, flags.head_dim}, 1).astype(dtype));
+    inputs.push_back({.name = name, .type = arguments.back().type()});
+    outputs.push_back({.name = fmt::format("gradient_{}", name), .type = arguments.back().type()});
+  }
+  const auto runtime = make_runtime({.backend = flags.backend});
+  const auto compile_start = Clock::now();
+  const auto executable = runtime->compile(trace_program(
+      "attention",
+      [&](const Values& x) {
+        auto [out, gradients] = value_and_grad(loss, x);
+        out.insert(out.end(), gradients.begin(), gradients.end());
+        return out;
+      },
+      inputs, outputs));
+  const double compile_secs = seconds_since(compile_start);
+
+  Arrays arrays;
+  for (const HostTensor& value : arguments) arrays.push_back(runtime->make_array(value, {}, {}));
+  std::vector<double> secs;
+  double value = 0;
+  for (int64_t i = 0; i <= flags.steps; ++i) {
+    const auto start = Clock::now();
+    value = executable->execute(arrays)[0]->to_host().at(0);
+    if (i > 0) secs.push_back(seconds_since(start));
+  }
+  const StepTimes times(std::move(secs));
+  nlohmann::ordered_json out = {{"peer", "axle"},
+                                {"compile_s", compile_secs},
+                                {"step_ms", times.median * 1e3},
+                                {"min_ms", times.least * 1e3},
+                                {"loss", value}};
+  if (const auto memory = executable->memory())
+    out["temporary_mib"] = static_cast<double>(memory->temporary_bytes) / (1 << 20);
+  fmt::print("{}\n", out.dump());
+}
+
+}  // namespace
+}  // namespace axle
+
+int main(int argc, char** argv) {
+  axle::Flags flags;
+  CLI::App app("Forward and backward of a softmax core, timed.", "attention_bench");
+  app.add_option("--tokens", flags.tokens)->check(CLI::PositiveNumber);
+  app.add_option("--rows", flags.rows)->check(CLI::PositiveNumber);
+  app.add_option("--heads", flags.heads)->check(CLI::PositiveNumber);
+  app.add_option("--kv-heads", flags.kv_heads)->check(CLI::PositiveNumber);
+  app.add_option("--head-dim", flags.head_dim)->check(CLI::PositiveNumber);
+  app.add_option("--steps", flags.steps)->check(CLI::PositiveNumber);
+  app.add_option("--window", flags.window, "keys that a query sees before itself; 0: all");
+  app.add_option("--blocks", flags.blocks, "QUERIESxKEYS of a block; default: as the core decides");
+  app.add_option("--backend", flags.backend);
+  app.add_flag("--bf16", flags.bf16);
+  app.add_flag("--full", flags.full, "every query sees every key");
+  app.add_flag("--plain", flags.plain, "all scores at once");
+  return axle::bench_main(app, argc, argv, [&] { axle::run(flags); });
+}

@@ -7,21 +7,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "base/clock.h"
-#include "bench_main.h"
 #include "layers/attention/cores/softmax_attention.h"
 #include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/masks/sliding_window_mask.h"
-#include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/reductions/reduce.h"
 #include "peer_values.h"
-#include "pjrt/make_runtime.h"
-#include "transform/grad.h"
+#include "time_gradients.h"
 
 namespace axle {
 namespace {
@@ -65,44 +60,13 @@ void run(const Flags& flags) {
     return Values{mean(square(astype(y, DType::kF32)))};
   };
   std::vector<HostTensor> arguments;
-  std::vector<ProgramValue> inputs, outputs{{.name = "loss", .type = {DType::kF32, {}}}};
-  for (const char* name : {"q", "k", "v"}) {
-    const int64_t heads = *name == 'q' ? flags.heads : flags.kv_heads;
+  for (const int64_t heads : {flags.heads, flags.kv_heads, flags.kv_heads}) {
     const auto leaf = static_cast<uint32_t>(arguments.size());
     arguments.push_back(
         uniform(leaf, {flags.rows, flags.tokens, heads, flags.head_dim}, 1).astype(dtype));
-    inputs.push_back({.name = name, .type = arguments.back().type()});
-    outputs.push_back({.name = fmt::format("gradient_{}", name), .type = arguments.back().type()});
   }
-  const auto runtime = make_runtime({.backend = flags.backend});
-  const auto compile_start = Clock::now();
-  const auto executable = runtime->compile(trace_program(
-      "attention",
-      [&](const Values& x) {
-        auto [out, gradients] = value_and_grad(loss, x);
-        out.insert(out.end(), gradients.begin(), gradients.end());
-        return out;
-      },
-      inputs, outputs));
-  const double compile_secs = seconds_since(compile_start);
-
-  Arrays arrays;
-  for (const HostTensor& value : arguments) arrays.push_back(runtime->make_array(value, {}, {}));
-  std::vector<double> secs;
-  double value = 0;
-  for (int64_t i = 0; i <= flags.steps; ++i) {
-    const auto start = Clock::now();
-    value = executable->execute(arrays)[0]->to_host().at(0);
-    if (i > 0) secs.push_back(seconds_since(start));
-  }
-  const StepTimes times(std::move(secs));
-  nlohmann::ordered_json out = {{"peer", "axle"},
-                                {"compile_s", compile_secs},
-                                {"step_ms", times.median * 1e3},
-                                {"min_ms", times.least * 1e3},
-                                {"loss", value}};
-  if (const auto memory = executable->memory())
-    out["temporary_mib"] = static_cast<double>(memory->temporary_bytes) / (1 << 20);
+  nlohmann::ordered_json out = {{"peer", "axle"}};
+  out.update(time_gradients("attention", loss, arguments, flags.steps, flags.backend));
   fmt::print("{}\n", out.dump());
 }
 

@@ -5,18 +5,12 @@
 //   mixers_bench MIXER --shapes     prints the shapes of the parameters by path
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "base/clock.h"
-#include "bench_main.h"
-#include "lower/trace_program.h"
 #include "mixers.h"
 #include "nn/functional.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/reductions/reduce.h"
 #include "peer_values.h"
-#include "pjrt/make_runtime.h"
-#include "transform/grad.h"
+#include "time_gradients.h"
 
 namespace axle {
 namespace {
@@ -54,39 +48,8 @@ void run(const std::string& name, Mixer& mixer, int64_t num_steps) {
                      }).first;
     return Values{mean(square(y))};
   };
-  std::vector<ProgramValue> inputs, outputs{{.name = "loss", .type = {DType::kF32, {}}}};
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    inputs.push_back({.name = fmt::format("x{}", i), .type = arguments[i].type()});
-    outputs.push_back({.name = fmt::format("gradient{}", i), .type = arguments[i].type()});
-  }
-  const auto runtime = make_runtime({});
-  const auto compile_start = Clock::now();
-  const auto executable = runtime->compile(trace_program(
-      name,
-      [&](const Values& x) {
-        auto [out, gradients] = value_and_grad(loss, x);
-        out.insert(out.end(), gradients.begin(), gradients.end());
-        return out;
-      },
-      inputs, outputs));
-  const double compile_secs = seconds_since(compile_start);
-
-  Arrays arrays;
-  for (const HostTensor& value : arguments) arrays.push_back(runtime->make_array(value, {}, {}));
-  std::vector<double> secs;
-  double value = 0;
-  for (int64_t i = 0; i <= num_steps; ++i) {
-    const auto start = Clock::now();
-    value = executable->execute(arrays)[0]->to_host().at(0);
-    if (i > 0) secs.push_back(seconds_since(start));
-  }
-  const StepTimes times(std::move(secs));
-  const nlohmann::ordered_json out = {{"peer", "axle"},
-                                      {"mixer", name},
-                                      {"compile_s", compile_secs},
-                                      {"step_ms", times.median * 1e3},
-                                      {"min_ms", times.least * 1e3},
-                                      {"loss", value}};
+  nlohmann::ordered_json out = {{"peer", "axle"}, {"mixer", name}};
+  out.update(time_gradients(name, loss, arguments, num_steps));
   fmt::print("{}\n", out.dump());
 }
 

@@ -11,26 +11,14 @@ Letters: b rows, t queries, s keys, k key/value heads, g query heads of each, h 
 import argparse
 import functools
 import json
-import time
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
+from peer_values import uniform
+from time_gradients import time_gradients
 
 F32 = jnp.float32
-
-
-def uniform(leaf, shape):
-    i = np.arange(int(np.prod(shape)), dtype=np.uint32)
-    with np.errstate(over="ignore"):
-        x = i * np.uint32(2654435761) + np.uint32((leaf + 1) * 2246822519 % 2**32)
-        x ^= x >> np.uint32(16)
-        x *= np.uint32(2246822519)
-        x ^= x >> np.uint32(13)
-        x *= np.uint32(3266489917)
-        x ^= x >> np.uint32(16)
-    return ((x >> np.uint32(8)).astype(np.float32) / np.float32(16777216) * 2 - 1).reshape(shape)
 
 
 def visible(queries, keys, window):
@@ -104,27 +92,9 @@ def main():
 
     dtype = jnp.bfloat16 if args.bf16 else F32
     heads = (args.heads, args.kv_heads, args.kv_heads)
-    arrays = [jnp.asarray(uniform(i, (args.rows, args.tokens, n, args.head_dim)), dtype) for i, n in enumerate(heads)]
+    arrays = [jnp.asarray(uniform(i, (args.rows, args.tokens, n, args.head_dim), 1), dtype) for i, n in enumerate(heads)]
     loss = lambda q, k, v: jnp.mean(jnp.square(attend(q, k, v).astype(F32)))
-    start = time.perf_counter()
-    step = jax.jit(jax.value_and_grad(loss, (0, 1, 2))).lower(*arrays).compile()
-    compile_s = time.perf_counter() - start
-    times = []
-    for i in range(args.steps + 1):
-        start = time.perf_counter()
-        value, _ = step(*arrays)
-        value = float(value)
-        if i:
-            times.append(time.perf_counter() - start)
-    memory = step.memory_analysis()
-    print(json.dumps({
-        "peer": f"jax {args.form}",
-        "compile_s": compile_s,
-        "step_ms": float(np.median(times)) * 1e3,
-        "min_ms": min(times) * 1e3,
-        "loss": value,
-        "temporary_mib": memory.temp_size_in_bytes / 2**20,
-    }))  # fmt: skip
+    print(json.dumps({"peer": f"jax {args.form}", **time_gradients(loss, arrays, args.steps)}))
 
 
 if __name__ == "__main__":

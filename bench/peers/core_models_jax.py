@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from peer_values import fraction, uniform
 
 F32, I32 = jnp.float32, jnp.int32
 
@@ -140,22 +141,6 @@ MODELS = {
     "lstm_unrolled": lambda: lstm(8),
     "moe": moe,
 }
-
-
-def fraction(leaf, shape):
-    """Numbers in [0, 1), those of core_models_bench.cpp."""
-    x = np.arange(np.prod(shape), dtype=np.uint32) * np.uint32(2654435761)
-    x += np.uint32((leaf + 1) * 2246822519 % 2**32)
-    x ^= x >> np.uint32(16)
-    x *= np.uint32(2246822519)
-    x ^= x >> np.uint32(13)
-    x *= np.uint32(3266489917)
-    x ^= x >> np.uint32(16)
-    return ((x >> np.uint32(8)).astype(np.float32) / np.float32(16777216)).reshape(shape)
-
-
-def uniform(leaf, shape, bound):
-    return (fraction(leaf, shape) * np.float32(2) - np.float32(1)) * np.float32(bound)
 
 
 def main():

@@ -9,28 +9,16 @@ Letters: b batch, t queries, s keys, d model dim, n heads, k key/value heads, h 
 
 import argparse
 import json
-import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from peer_values import uniform
+from time_gradients import time_gradients
 
 F32 = jnp.float32
 BATCH, LENGTH, DIM, HEADS = 4, 512, 256, 4
-
-
-def uniform(leaf, shape, bound):
-    i = np.arange(int(np.prod(shape)), dtype=np.uint32)
-    with np.errstate(over="ignore"):
-        x = i * np.uint32(2654435761) + np.uint32((leaf + 1) * 2246822519 % 2**32)
-        x ^= x >> np.uint32(16)
-        x *= np.uint32(2246822519)
-        x ^= x >> np.uint32(13)
-        x *= np.uint32(3266489917)
-        x ^= x >> np.uint32(16)
-    fraction = (x >> np.uint32(8)).astype(np.float32) / np.float32(16777216)
-    return ((fraction * 2 - 1) * np.float32(bound)).reshape(shape)
 
 
 def initial_value(leaf, path, shape):
@@ -259,30 +247,7 @@ def main():
     x = jnp.asarray(uniform(1000, (BATCH, LENGTH, DIM), 1))
     loss = lambda p, x: jnp.mean(jnp.square(by_name[args.mixer](p, x)))
 
-    start = time.perf_counter()
-    step = jax.jit(jax.value_and_grad(loss, argnums=(0, 1))).lower(p, x).compile()
-    compile_secs = time.perf_counter() - start
-    times = []
-    for i in range(args.steps + 1):
-        start = time.perf_counter()
-        value, gradients = step(p, x)
-        jax.block_until_ready(gradients)
-        if i > 0:
-            times.append(time.perf_counter() - start)
-    times.sort()
-    print(
-        json.dumps(
-            {
-                "peer": "jax",
-                "mixer": args.mixer,
-                "compile_s": compile_secs,
-                "step_ms": times[len(times) // 2] * 1e3,
-                "min_ms": times[0] * 1e3,
-                "loss": float(value),
-                "version": jax.__version__,
-            }
-        )
-    )
+    print(json.dumps({"peer": "jax", "mixer": args.mixer, **time_gradients(loss, (p, x), args.steps)}))
 
 
 if __name__ == "__main__":

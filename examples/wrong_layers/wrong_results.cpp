@@ -1,4 +1,4 @@
-// Layers whose results have the wrong shape or dtype, and one that ends with an exception.
+// Layers whose results have the wrong shape or dtype, and two that end with an exception.
 // run: --set model.decoder.output_norm=FlatNorm
 // prints: decoder.output_norm: expected FlatNorm to return f32[2, 8, 8], got f32[2, 64]
 // run: --set model.decoder.layers.layer.feed_forward.body=HalfMixer
@@ -20,8 +20,10 @@
 // run: --set model.decoder.layers.layer.attention.body.bias=FlatBias
 // prints: attention.body.bias: expected FlatBias to return f32[4, 8, 8], got f32[8, 8]
 // run: --set model.decoder.output_norm=LostNorm
-// prints: decoder/output_norm: the call of LostNorm ended with an exception: a tree has no entry
+// prints: decoder.output_norm: the call of LostNorm ended with an exception: a tree has no entry
 // prints: a tree has no entry 'x'; look for the mistake in this class
+// run: --set model.decoder.output_norm=ThrownNumber
+// prints: decoder.output_norm: the call of ThrownNumber ended with an exception: a value that is no
 #include <axle/axle.h>
 
 using namespace axle;
@@ -155,5 +157,17 @@ class LostNorm final : public Norm {
   Tree<double> factors_;
 };
 AXLE_REGISTER(LostNorm)
+
+class ThrownNumber final : public Norm {
+ public:
+  struct Config {
+    AXLE_CONFIG(ThrownNumber)
+  };
+  ThrownNumber(const Config&, const Dims&, const Scope& scope) : Norm(scope) {}
+
+ protected:
+  Tensor forward(const Tensor&) override { throw 42; }
+};
+AXLE_REGISTER(ThrownNumber)
 
 int main(int argc, char** argv) { return run_cli(argc, argv); }

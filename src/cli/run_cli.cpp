@@ -134,6 +134,8 @@ int run_cli(int argc, char** argv) {
         ExitCode::kDevice);
   } catch (const std::exception& error) {
     return fail_internal(error);
+  } catch (...) {  // a class of another project may throw anything
+    return fail_internal("a value that is no std::exception was thrown", "internal error: ");
   }
 }
 

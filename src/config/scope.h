@@ -3,12 +3,17 @@
 
 #include <string>
 
+#include "base/text/text.h"
+
 namespace axle {
 
 class Construction;
 
 struct Scope {
   std::string path = {};
+  /// The path as configs spell it, for messages: "decoder.layers.layers[1]"; empty: `path` with
+  /// dots for slashes.
+  std::string config_path = {};
   /// Options of the slot that holds the module's config (a `Role::Options`), set by Child::build.
   /// Valid only during construction.
   const void* options = nullptr;
@@ -21,6 +26,9 @@ struct Scope {
   /// Where the modules of the tree note their mistakes; null: the module is built alone and throws
   /// its first one. Valid only during construction.
   Construction* construction = nullptr;
+
+  /// Returns config_path, whether it is set or not.
+  std::string as_config() const { return config_path.empty() ? dotted(path) : config_path; }
 };
 
 }  // namespace axle

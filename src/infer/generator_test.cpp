@@ -106,7 +106,7 @@ TEST_F(GeneratorTest, PagesMustHoldAllTexts) {
   EXPECT_EQ(error_of<ConfigError>([&] {
               generate(few, {kPrompt, other}, {.max_tokens = 8});
             }),
-            "model.decoder.layers.layer0.attention.body.kv_cache.num_pages: expected at least 6 "
+            "model.decoder.layers.layer.attention.body.kv_cache.num_pages: expected at least 6 "
             "pages of 4 tokens for 2 sequences at once, got 5; set more pages, or start fewer or "
             "shorter sequences");
 }
@@ -165,7 +165,7 @@ TEST_F(GeneratorTest, AMixerWhoseStateIsWrongIsRefused) {
   };
   EXPECT_THAT(
       refusal("undeclared"),
-      HasSubstr("model.decoder.layers.layer0.attention.body: expected a layer that can decode"));
+      HasSubstr("model.decoder.layers.layer.attention.body: expected a layer that can decode"));
   EXPECT_THAT(refusal("misnamed"),
               HasSubstr("model/decoder/layers/layer0/attention/body/lats: expected state that the "
                         "layer declares, got none of this name"));

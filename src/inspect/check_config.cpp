@@ -6,13 +6,13 @@
 #include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/walk.h"
-#include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "io/file.h"
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
 #include "recipes/resolve/check_recipe.h"
+#include "recipes/resolve/use_data.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/evaluation/evaler.h"
@@ -33,12 +33,9 @@ bool is_sound(const ConfigView& part) {
 void stand_in(Child<Input>& input) {
   const auto* text = input.get_if<TextInput>();
   if (!text) return;
-  SyntheticInput::Config synthetic{.seq_len = text->seq_len,
-                                   .batch_size = text->batch_size,
-                                   .prompt = text->prompt,
-                                   .position_streams = text->position_streams};
-  if (text->epochs) synthetic.num_batches = int64_t{*text->epochs};
-  input.put(AnyConfig::of(std::move(synthetic)));
+  std::optional<int64_t> num_batches;
+  if (text->epochs) num_batches = *text->epochs;
+  make_synthetic(input, num_batches);
 }
 
 class Check {

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
-#include "base/tree.h"
 #include "config/register.h"
+#include "config/walk.h"
 #include "ir/type.h"
 
 namespace axle {
@@ -16,9 +15,7 @@ int64_t width_of(const DimFn& width, int64_t dim, std::string_view layer, std::s
   try {
     return width(dim);
   } catch (const ConfigError& error) {
-    std::string where = join_path(layer, field);
-    std::ranges::replace(where, '/', '.');
-    throw ConfigError(where + ": " + error.what());
+    throw ConfigError(fmt::format("{}: {}", join_config_path(layer, field), error.what()));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "learn/inner_optimizer.h"
 #include "learn/path_rules.h"
 #include "learn/weight_decay.h"
+#include "nn/param_path.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 
@@ -72,7 +73,16 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   attempt(scope,
           [&] { kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained")); });
   attempt(scope, [&] {
-    for (const std::string& path : matching_paths(params_, cfg_.frozen, frozen)) {
+    const auto matched = matching_paths(params_, cfg_.frozen, frozen);
+    for (const std::string& pattern : cfg_.trained) {
+      const auto excepts = [&](const std::string& path) { return matches_path(pattern, path); };
+      if (params_.empty() || std::ranges::any_of(matched, excepts)) continue;
+      throw ConfigError(
+          fmt::format("{}: expected patterns of parameters that {} matches, got '{}', "
+                      "which names none of them; take it out, or freeze more",
+                      field_path(scope, "trained"), frozen, pattern));
+    }
+    for (const std::string& path : matched) {
       if (!kept.contains(path)) rest.erase(path);
     }
     if (!rest.empty() || params_.empty()) return;

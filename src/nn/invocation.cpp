@@ -35,6 +35,7 @@ Invocation::Invocation(std::string root, Tree<Tensor> parameters, InvocationOpti
       outer_(std::exchange(g_invocation, this)) {
   frames_.push_back({.path = std::move(root),
                      .is_root = true,
+                     .region = nullptr,
                      .key = options_.key,
                      .segment_ids = options_.segment_ids});
 }
@@ -49,13 +50,14 @@ Invocation& Invocation::current() {
 }
 
 Invocation::Frame::Frame(const Layer& layer)
-    : name_(layer.path()), call_(typeid(layer), layer.path()) {
+    : name_(layer.path()), call_(typeid(layer), layer.config_path()) {
   Invocation& inv = current();
   if (inv.frames_.size() == 1) forget_failed_calls();
   if (inv.options_.decoding) layer.check_decoding();
   const FrameState& caller = inv.frames_.back();
   FrameState frame{.path = layer.path(),
                    .name_hash = md5_mod_2_31_minus_1(layer.last_name()),
+                   .region = inv.options_.key ? &TraceScope::current() : nullptr,
                    .segment_ids = caller.segment_ids};
   frame.is_root = inv.frames_.size() == 1 && caller.path == layer.path();
   frame.call_index = inv.calls_[layer.path()]++;
@@ -86,6 +88,8 @@ random::Key Invocation::key_of(size_t i) {
     throw ConfigError(fmt::format("{}: needs a PRNG key; give one to the call", frames_[i].path));
   if (frames_[i].key) return frames_[i].key;
   random::Key key = key_of(i - 1);
+  // The body of a loop or of a device may ask first. What it computes is no value outside of it.
+  const TraceScope of_call(*frames_[i].region);
   if (!frames_[i].is_root) key = random::fold_in(key, frames_[i].name_hash);
   if (frames_[i].call_index > 0)
     key = random::fold_in(key, static_cast<uint32_t>(frames_[i].call_index));

@@ -128,6 +128,7 @@ class Invocation {
     uint32_t name_hash = 0;
     int call_index = 0;
     bool is_root = false;
+    Region* region = nullptr;  // where the call began; none without a key, and for the root
     random::Key key = {};
     std::optional<Tensor> segment_ids = {};
   };

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "nn/toy_layers_test.h"
 #include "testing/error_of.h"
+#include "transform/control_flow/scan.h"
 
 namespace axle {
 namespace {
@@ -62,6 +63,45 @@ TEST(Invocation, KeysDeriveFromPathsAndCalls) {
       alone.run(x, {.seed = 9}),
       eval([](const Values& key) { return Values{random::normal(random::Key::wrap(key[0]), {4})}; },
            {random::key_words(9)})[0]);
+}
+
+// Calls a layer that needs a key in the body of a loop, and that layer once more after it.
+class NoiseInALoop final : public Toy {
+ public:
+  struct Config {
+    AXLE_CONFIG(NoiseInALoop)
+  };
+  NoiseInALoop(const Config&, const Dims& dims, const Scope& scope)
+      : Toy(scope), noise_(child("noise", Child<Toy>(Noise::Config{}), dims)) {}
+
+ protected:
+  Tensor forward(const Tensor& x) override {
+    const auto body = [&](const Values& carry, const Values&) {
+      return ScanResult{.carry = {carry[0] + noise_(x)}};
+    };
+    const Tensor in_loop = scan(body, {x}, {}, 2).carry[0];
+    return in_loop + noise_(x);
+  }
+
+ private:
+  Handle<Toy> noise_;
+};
+
+AXLE_REGISTER(NoiseInALoop)
+
+TEST(Invocation, AKeyFirstAskedForInALoopIsGoodAfterIt) {
+  testing::TestLayer<Chain> layer({.first = NoiseInALoop::Config{}}, {.dim = 3});
+  layer.set("second/w", HostTensor::ones({3}));
+  const HostTensor expected = eval(
+      [](const Values& key) {
+        const random::Key first =
+            random::fold_in(random::Key::wrap(key[0]), md5_mod_2_31_minus_1("first"));
+        const random::Key noise = random::fold_in(first, md5_mod_2_31_minus_1("noise"));
+        const Tensor in_loop = random::normal(noise, {3});
+        return Values{in_loop + in_loop + random::normal(random::fold_in(noise, 1), {3})};
+      },
+      {random::key_words(5)})[0];
+  EXPECT_EQ(layer.run(HostTensor::zeros({3}), {.seed = 5}), expected);
 }
 
 TEST(Invocation, WhatIsMissingIsNamed) {

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "config/construction.h"
 #include "config/register.h"
+#include "config/walk.h"
 #include "nn/key_sequence.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/convert.h"
@@ -13,7 +14,8 @@
 
 namespace axle {
 
-Layer::Layer(const Scope& scope) : path_(scope.path), construction_(scope.construction) {
+Layer::Layer(const Scope& scope)
+    : path_(scope.path), config_path_(scope.as_config()), construction_(scope.construction) {
   const auto* const own = static_cast<const LayerOptions*>(scope.options);
   if (own) options_ = *own;
   if (options_.remat) {
@@ -29,6 +31,7 @@ Layer::Layer(const Scope& scope) : path_(scope.path), construction_(scope.constr
     if (options_.dtypes.empty()) options_.dtypes = above.dtypes;
     if (!options_.compute) options_.compute = above.compute;
     if (!options_.init) options_.init = above.init;
+    spellings_ = static_cast<const Layer*>(scope.parent)->spellings_;
   }
 }
 
@@ -38,14 +41,18 @@ std::string_view Layer::last_name() const {
                                     : std::string_view(path_).substr(slash + 1);
 }
 
-std::string Layer::config_path() const {
-  std::string path = path_;
-  std::ranges::replace(path, '/', '.');
-  return path;
+Scope Layer::inner(std::string_view name, std::string_view field) const {
+  Scope out{.path = join_path(path_, name), .parent = this, .construction = construction_};
+  out.config_path = join_config_path(config_path_, field.empty() ? name : field);
+  for (const auto& [below, as] : spellings_) {
+    if (out.config_path.starts_with(below)) out.config_path.replace(0, below.size(), as);
+  }
+  return out;
 }
 
-Scope Layer::inner(std::string_view name) const {
-  return {.path = join_path(path_, name), .parent = this, .construction = construction_};
+void Layer::spell(std::string_view below, std::string_view as) {
+  spellings_.emplace_back(join_config_path(config_path_, below),
+                          join_config_path(config_path_, as));
 }
 
 void detail::fail_unbuilt() { throw UnbuiltPart(); }
@@ -269,8 +276,7 @@ Values Layer::rematerialize_values(const RematPolicy& policy, const std::functio
 }
 
 std::string Layer::located(std::string_view field, std::string_view what) const {
-  const std::string path = config_path();
-  return fmt::format("{}{}{}: {}", path, path.empty() ? "" : ".", field, what);
+  return fmt::format("{}: {}", join_config_path(config_path_, field), what);
 }
 void Layer::fail(std::string_view field, std::string_view what) const {
   throw ConfigError(located(field, what));

@@ -136,8 +136,8 @@ class Layer {
   const std::string& path() const { return path_; }
   /// Returns the last part of the path.
   std::string_view last_name() const;
-  /// Returns the path as configs spell it: "decoder.layers.layer".
-  std::string config_path() const;
+  /// Returns the path as configs spell it: "decoder.layers.layers[1]" of "decoder/layers/layer1".
+  const std::string& config_path() const { return config_path_; }
 
   /// Returns every parameter of this layer and the layers below, by path. Needs neither a trace nor
   /// a device.
@@ -168,10 +168,12 @@ class Layer {
  protected:
   /// Builds a child. If it has a mistake, construction goes on, so that one error has the mistakes
   /// of all layers. A constructor that uses the child ends there. {} in place of the dims is
-  /// refused unless the role has none.
+  /// refused unless the role has none. `field`: the field with the config, where it is not called
+  /// `name`: "layers[1]".
   template <class R>
-  Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims) {
-    auto layer = config.build_part(dims, inner(name));
+  Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims,
+                  std::string_view field = {}) {
+    auto layer = config.build_part(dims, inner(name, field));
     children_.push_back(layer.get());
     return Handle<R>(std::move(layer));
   }
@@ -190,6 +192,12 @@ class Layer {
                                  detail::NoDims) {
     return child(name, config, detail::no_dims<R>());
   }
+  /// For layers that build a child from a config that they make themselves: messages spell the
+  /// paths of layers below that begin with `below` as configs do, with `as` in its place. Both are
+  /// relative to this layer.
+  void spell(std::string_view below, std::string_view as);
+  /// The place of a part of this layer that is no layer, to build it there. `field`: as in child().
+  Scope inner(std::string_view name, std::string_view field = {}) const;
   /// True if a child could not be built.
   bool has_unbuilt_child() const;
   /// Declares a parameter of this layer. Throws ConfigError if the shape is not positive or has too
@@ -262,12 +270,12 @@ class Layer {
  private:
   static Values rematerialize_values(const RematPolicy& policy,
                                      const std::function<Values()>& body);
-  Scope inner(std::string_view name) const;
   std::string located(std::string_view field, std::string_view what) const;
   // Throws UnbuiltPart if one of them could not be built.
   const std::vector<Layer*>& children() const;
   void check_shape(std::string_view name, const Shape& shape) const;
-  std::string path_;
+  std::string path_, config_path_;
+  std::vector<std::pair<std::string, std::string>> spellings_;  // with those of the layers above
   LayerOptions options_;                                   // includes what layers above pass down
   Construction* construction_;                             // valid only during construction
   std::vector<Layer*> children_;                           // null: could not be built

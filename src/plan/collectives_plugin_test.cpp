@@ -84,7 +84,7 @@ TEST_F(CollectivesOfPrograms, DataParallelismSumsGradients) {
   const auto all = collectives_of(program);
   EXPECT_THAT(lines(all), ElementsAre("all-reduce data x1 16384 B: backward model/{down, up} "
                                       "(dot_general)"));
-  EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
+  EXPECT_THAT(unasked_moves(all, *program.graph, program.mesh), IsEmpty());
 }
 
 // `up` is sharded by columns and `down` by rows, so that each device has its hidden units. There is
@@ -98,7 +98,7 @@ TEST_F(CollectivesOfPrograms, TensorParallelismSumsOnceADirection) {
               ElementsAre("all-reduce data+fsdp x1 8192 B: backward model/{down, up} (dot_general)",
                           "all-reduce model x1 512 B: backward model/up (dot_general)",
                           "all-reduce model x1 512 B: model/down (dot_general)"));
-  EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
+  EXPECT_THAT(unasked_moves(all, *program.graph, program.mesh), IsEmpty());
 }
 
 // Each matrix is gathered once and used in both passes. The CPU plugin sums whole gradients and
@@ -117,7 +117,7 @@ TEST_F(CollectivesOfPrograms, ShardedParametersAreGathered) {
   EXPECT_THAT(lines(all),
               ::testing::Contains("all-reduce fsdp x1 16384 B: backward model/{down, up} "
                                   "(dot_general)"));
-  EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
+  EXPECT_THAT(unasked_moves(all, *program.graph, program.mesh), IsEmpty());
 }
 
 // A constraint moves the sharding from rows to columns: each device sends its 2 x 32 floats.
@@ -132,7 +132,7 @@ TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
       },
       {{"x", type, rows}}, {{"y", type, columns}}, kData);
   EXPECT_THAT(lines(collectives_of(asked)), ElementsAre("all-to-all data x1 256 B: model (tanh)"));
-  EXPECT_THAT(resharding_warnings(collectives_of(asked), *asked.graph, kData), IsEmpty());
+  EXPECT_THAT(unasked_moves(collectives_of(asked), *asked.graph, kData), IsEmpty());
 
   // One of two operands must move, and no constraint says which.
   const Program unasked = trace_program(
@@ -143,9 +143,9 @@ TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
       },
       {{"x", type, rows}, {"z", type, columns}}, {{"y", type, columns}}, kData);
   EXPECT_THAT(lines(collectives_of(unasked)), ElementsAre("all-to-all data x1 256 B: model (mul)"));
-  EXPECT_THAT(resharding_warnings(collectives_of(unasked), *unasked.graph, kData),
-              ElementsAre(HasSubstr("model (mul): expected values to stay on their devices, got 1 "
-                                    "all-to-all over data, 256 B in total")));
+  const auto moves = moves_finding(unasked_moves(collectives_of(unasked), *unasked.graph, kData));
+  ASSERT_TRUE(moves);
+  EXPECT_THAT(to_text(*moves), HasSubstr("(256 B all-to-all over data at model (mul))"));
 }
 
 // A training step sums all gradients, each in the loop iteration that makes it. Besides, it sums

@@ -77,8 +77,8 @@ void read_program(const HloModule& module, const LoweredStep& step, const Topolo
                     std::back_inserter(out.findings));
   out.collectives = rows_of(all);
   out.estimate = estimate_step(*out.work, *out.collectives, step.target, step.size);
-  std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
-                    std::back_inserter(out.warnings));
+  if (auto moves = moves_finding(unasked_moves(all, *program.graph, program.mesh)))
+    out.findings.push_back(std::move(*moves));
 }
 
 void check_order(const std::optional<HloModule>& module, const std::filesystem::path& save) {

@@ -85,14 +85,13 @@ struct CompileReport {
   std::optional<StepEstimate> estimate = {};
   /// How often each argument is gathered in each pass.
   std::vector<ArgumentGathers> gathers = {};
-  /// How ops with several forms were lowered, and compiler_findings().
+  /// How ops with several forms were lowered, and compiler_findings() and moves_finding().
   std::vector<Finding> findings = {};
   /// The compiler's own warnings.
   std::vector<std::string> compiler_warnings = {};
   /// Names of the program's arguments, which CollectiveRow::arguments refers to by number.
   std::vector<std::string> arguments = {};
-  /// Warnings about the model's FLOPs, layouts that cannot be met, and resharding. The last need
-  /// `collectives`.
+  /// Warnings about the model's FLOPs, and about layouts that cannot be met.
   std::vector<std::string> warnings = {};
   double lower_seconds = 0, compile_seconds = 0;
   /// The file of the saved executable; empty: not saved.

@@ -206,6 +206,9 @@ std::string to_text(const Finding& f) {
     case FindingKind::kWaiting:
       return fmt::format("no computation overlaps these collectives in loops: {}",
                          join(f.names, ", "));
+    case FindingKind::kMoves:
+      return fmt::format("{}: {} per device ({})", short_text(f), bytes_text(f.bytes),
+                         list_text(f.names));
     case FindingKind::kRecomputed:
       return fmt::format("the compiler recomputes {} instruction{} because memory is short: {}",
                          std::llround(f.count), f.count == 1 ? "" : "s", join(f.names, ", "));
@@ -236,6 +239,9 @@ std::string short_text(const Finding& f) {
       return fmt::format("{} collective-permute{} in place of all-gathers", count, s);
     case FindingKind::kWaiting:
       return fmt::format("{} collective{} that nothing overlaps", count, s);
+    case FindingKind::kMoves:
+      return fmt::format("{} collective{} that move{} values although nothing asks for it", count,
+                         s, *s ? "" : "s");
     case FindingKind::kRecomputed:
       return fmt::format("{} instruction{} that the compiler computes again", count, s);
   }

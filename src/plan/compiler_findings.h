@@ -27,6 +27,7 @@ enum class FindingKind {
   kAllReduces,       // gathers and scatters implemented by all-reduces, which send twice as much
   kPermutes,         // gathers implemented by chains of collective-permutes
   kWaiting,          // collectives in loops that no computation overlaps
+  kMoves,            // values that move between devices although nothing asks for it
   kRecomputed        // instructions that the compiler computes again because memory is short
 };
 
@@ -39,11 +40,14 @@ struct Finding {
   bool backward = false;
   /// What the collectives of kAllReduces stand for: "all-gather" or "reduce-scatter".
   std::string collective = {};
+  /// The mesh axis over which most bytes of kMoves go.
+  std::string axis = {};
   /// Collectives or instructions; for kRepeatedGathers, how often an argument is gathered at most.
   double count = 0;
   /// Bytes per device; for kRepeatedGathers also those that would be enough.
   double bytes = 0, needed_bytes = 0;
-  /// Parameters and layers; for kWaiting and kRecomputed, the parts of the count: "3 fusion".
+  /// Parameters and layers; for kWaiting and kRecomputed, the parts of the count: "3 fusion";
+  /// for kMoves, the places with their bytes, the most bytes first.
   std::vector<std::string> names = {};
 
   /// True if both say the same of two programs, whatever the amounts.
@@ -57,8 +61,8 @@ std::vector<std::string> to_texts(const std::vector<Finding>& findings);
 /// Returns a few words: "402 reduce-scatters that are all-reduces".
 std::string short_text(const Finding& finding);
 
-/// Returns one finding of each kind but kNote that occurs. `arguments` holds the names of the
-/// program's arguments.
+/// Returns one finding of each kind but kNote and kMoves that occurs. `arguments` holds the names of
+/// the program's arguments.
 std::vector<Finding> compiler_findings(const HloModule& module, const std::vector<Collective>& all,
                                        const std::vector<std::string>& arguments);
 

@@ -117,22 +117,31 @@ bool is_unasked(const Collective& c, const Requests& requests) {
 
 }  // namespace
 
-std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
-                                             const Region& graph, const Mesh& mesh) {
+std::vector<CollectiveRow> unasked_moves(const std::vector<Collective>& all, const Region& graph,
+                                         const Mesh& mesh) {
   const Requests requests(graph, mesh);
   std::vector<Collective> unasked;
   std::ranges::copy_if(all, std::back_inserter(unasked),
                        [&](const Collective& c) { return is_unasked(c, requests); });
-  std::vector<std::string> out;
-  for (const CollectiveRow& row : rows_of(unasked)) {
-    out.push_back(fmt::format(
-        "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in total; "
-        "give its inputs the sharding of its result, or request the change with a "
-        "sharding_constraint",
-        row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
-        row.is_lower_bound ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
-        bytes_text(row.bytes)));
+  return rows_of(unasked);
+}
+
+std::optional<Finding> moves_finding(const std::vector<CollectiveRow>& rows) {
+  if (rows.empty()) return std::nullopt;
+  Finding out{.kind = FindingKind::kMoves};
+  std::map<std::string, double> bytes_of_axis;
+  for (const CollectiveRow& row : rows) {
+    const auto bytes = static_cast<double>(row.bytes);
+    out.count += static_cast<double>(row.count);
+    out.bytes += bytes;
+    for (const std::string& axis : row.axes) bytes_of_axis[axis] += bytes;
+    out.names.push_back(fmt::format("{} {} over {} at {} ({}{})", bytes_text(row.bytes), row.kind,
+                                    join(row.axes, ", "), row.layer.empty() ? "program" : row.layer,
+                                    row.op, row.backward ? ", backward" : ""));
   }
+  const auto most =
+      std::ranges::max_element(bytes_of_axis, {}, [](auto& one) { return one.second; });
+  if (most != bytes_of_axis.end()) out.axis = most->first;
   return out;
 }
 

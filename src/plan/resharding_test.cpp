@@ -49,7 +49,7 @@ Collective at(std::string op_name, std::string kind = "all-gather", int64_t argu
           .elements = {elements}};
 }
 
-bool warned(const Collective& c) { return !resharding_warnings({c}, *graph(), kMesh).empty(); }
+bool warned(const Collective& c) { return !unasked_moves({c}, *graph(), kMesh).empty(); }
 
 TEST(Resharding, IsAskedForAtAndNextToConstraints) {
   EXPECT_FALSE(warned(at("model/sharding_constraint")));
@@ -113,18 +113,20 @@ TEST(Resharding, ConstraintsInLoopsCount) {
         return scan(body, {x[0]}, {}, 3).carry;
       },
       {{DType::kF32, {8}}});
-  EXPECT_THAT(resharding_warnings({at("model/layer/tanh")}, *loop, kMesh), SizeIs(0));
-  EXPECT_THAT(resharding_warnings({at("model/layer/scan")}, *loop, kMesh), SizeIs(1));
+  EXPECT_THAT(unasked_moves({at("model/layer/tanh")}, *loop, kMesh), SizeIs(0));
+  EXPECT_THAT(unasked_moves({at("model/layer/scan")}, *loop, kMesh), SizeIs(1));
 }
 
 TEST(Resharding, IsToldOnceForEachPlace) {
   const Collective one = at("model/head/sin");
-  EXPECT_THAT(resharding_warnings({one, at("model/head/exp")}, *graph(), kMesh), SizeIs(2));
-  EXPECT_EQ(resharding_warnings({one, one}, *graph(), kMesh),
-            (std::vector<std::string>{
-                "model/head (sin): expected values to stay on their devices, got 4 all-gather over "
-                "model, 4.0 MiB in total; give its inputs the sharding of its result, or request "
-                "the change with a sharding_constraint"}));
+  EXPECT_THAT(unasked_moves({one, at("model/head/exp")}, *graph(), kMesh), SizeIs(2));
+  const auto found = moves_finding(unasked_moves({one, one}, *graph(), kMesh));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(*found),
+            "4 collectives that move values although nothing asks for it: 4.0 MiB per device (4.0 "
+            "MiB all-gather over model at model/head (sin))");
+  EXPECT_EQ(found->axis, "model");
+  EXPECT_FALSE(moves_finding({}));
 }
 
 }  // namespace

@@ -51,6 +51,11 @@ std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mes
   return {parameters, others, copy};
 }
 
+void check_state_memory(std::span<const ProgramValue> state, std::string_view platform,
+                        const HostMemory& memory) {
+  check_host_memory(state_needs(state, {}, platform), memory, kStateTooLarge);
+}
+
 std::vector<HostNeed> estimated_needs(std::span<const TracedProgram> programs,
                                       std::string_view platform) {
   std::vector<HostNeed> out;

@@ -22,6 +22,14 @@ int64_t bytes_on_devices(const ProgramValue& value, const Mesh& mesh);
 std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mesh& mesh,
                                   std::string_view platform);
 
+/// What to do where these needs alone exceed the host: no batch is small enough.
+inline constexpr const char* kStateTooLarge =
+    "the state alone does not fit; take a smaller model, or a machine with more memory";
+/// Throws what check_host_memory throws if the host lacks the memory for state_needs() of devices
+/// that each have the whole state.
+void check_state_memory(std::span<const ProgramValue> state, std::string_view platform,
+                        const HostMemory& memory);
+
 /// A program that is not compiled yet, and its name in messages.
 struct TracedProgram {
   std::string name;

@@ -214,6 +214,24 @@ Program init_program(const ProgramParts& parts, const std::set<std::string>& giv
   return trace_program("init", fn, inputs, state, parts.mesh);
 }
 
+namespace {
+
+// Throws ConfigError if the batch has streams of positions and no layer reads them.
+void check_position_streams(const Program& step) {
+  const auto at = std::ranges::find(step.inputs, kPositionStreams, &ProgramValue::name);
+  if (at == step.inputs.end()) return;
+  const Tensor& streams = step.graph->parameters()[static_cast<size_t>(at - step.inputs.begin())];
+  const auto reads = [&](const OpNode* op) {
+    return std::ranges::any_of(op->inputs, [&](const Tensor& x) { return same(x, streams); });
+  };
+  if (std::ranges::any_of(step.graph->ops(), reads)) return;
+  throw ConfigError(
+      "input.position_streams: expected a model with a layer that reads them, got none; set the "
+      "streams of RoPE, or take them out");
+}
+
+}  // namespace
+
 Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* prints) {
   const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
   check_parameters(state, parts.mesh);
@@ -245,6 +263,7 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
   Program program = trace_program("train_step", fn, std::move(inputs), outputs, parts.mesh,
                                   prints ? prints : &collected);
   check_constraints(parts.mesh, *program.graph);
+  check_position_streams(program);
   return program;
 }
 

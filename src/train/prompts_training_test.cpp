@@ -108,6 +108,15 @@ TEST_F(PromptsTraining, StreamsTrainEvaluateAndGenerate) {
   expect_generation_of_training("what\nis\n\n7");
 }
 
+TEST_F(PromptsTraining, StreamsThatNoLayerReadsAreRefused) {
+  Trainer::Config config = over_questions({.num_heads = 2, .qkv = RoPE::Config{}});
+  config.input.get_if<TextInput>()->position_streams = {PositionStream::kToken};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kUser);
+  EXPECT_THAT(ended.error,
+              HasSubstr("input.position_streams: expected a model with a layer that reads them"));
+}
+
 // In packed rows a token sees the prompt of its own document, and no other document.
 TEST_F(PromptsTraining, DocumentsOfARowDoNotSeeEachOther) {
   const Trainer::Config config = prefix_lm();

@@ -110,6 +110,7 @@ void RunMemory::check_with(std::span<const HostNeed> most, std::span<const Need>
   std::vector<HostNeed> all = state_;
   all.insert(all.end(), most.begin(), most.end());
   if (fits_host_memory(all, memory_)) return;
+  if (!fits(0)) check_host_memory(all, memory_, kStateTooLarge);
   std::string changes;
   for (const Need& need : needs) {
     if (fits(need.bytes)) continue;

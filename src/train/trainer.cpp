@@ -137,7 +137,7 @@ std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   if (options_.num_devices) check_device_count("--devices", *options_.num_devices);
   check_device_count("mesh", num_mesh_devices(cfg_.mesh));
   const auto state = train_state(*training_.model, *training_.learner);
-  check_host_memory(state_needs(state, {}, options_.backend), options_.host_memory());
+  check_state_memory(state, options_.backend, options_.host_memory());
   return start_or_defer([this] { return training_.make_input(); });
 }
 

@@ -29,7 +29,7 @@ Attention::Config& attention_of(Trainer::Config& config) {
 }
 
 const std::string kHeads =
-    "model.decoder.layers.layer0.attention.body.num_kv_heads: must divide num_heads, got 3 and 4";
+    "model.decoder.layers.layer.attention.body.num_kv_heads: must divide num_heads, got 3 and 4";
 const std::string kNorm =
     "model.decoder.output_norm.num_groups: must divide the 16 channels, got 5";
 const std::string kRate =
@@ -69,7 +69,7 @@ TEST(TrainingParts, EveryMistakeOfModelAndLearnerInOneError) {
   const Thrown thrown = mistakes_of(config);
   EXPECT_EQ(thrown.message,
             kHeads +
-                "\nmodel.decoder.layers.layer0.attention.body.kv_cache.window: expected a mask "
+                "\nmodel.decoder.layers.layer.attention.body.kv_cache.window: expected a mask "
                 "with a window of at most 64 positions, got a mask without a window; use "
                 "SlidingWindowMask, a larger window, or DenseKVCache\n" +
                 kNorm + "\n" + kRate + "\n" + kDecay);
@@ -86,6 +86,20 @@ TEST(TrainingParts, PatternsOfALearnerAreToldBesideMistakesOfTheModel) {
   EXPECT_EQ(mistakes_of(config).message, patterns);
   break_heads(config);
   EXPECT_EQ(mistakes_of(config).message, std::string(kHeads) + "\n" + patterns);
+}
+
+TEST(TrainingParts, TrainedParametersAreExceptionsOfFrozenOnes) {
+  Trainer::Config config = tiny_config();
+  Learner::Config& learner = *config.learner.get_if<Learner>();
+  learner.trained = {"**.norm.scale"};
+  const std::string none_of_them =
+      "learner.trained: expected patterns of parameters that learner.frozen matches, got "
+      "'**.norm.scale', which names none of them; take it out, or freeze more";
+  EXPECT_EQ(mistakes_of(config).message, none_of_them);
+  learner.frozen = {"**.emb.weight"};
+  EXPECT_EQ(mistakes_of(config).message, none_of_them);
+  learner.frozen = {"**.scale"};
+  EXPECT_EQ(mistakes_of(config).message, "no error");
 }
 
 TEST(TrainingParts, RulesByNameMatchAParameter) {

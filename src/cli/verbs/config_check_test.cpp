@@ -201,7 +201,7 @@ TEST(ConfigCheck, EveryMistakeOfConstructionInOneGo) {
       "model.decoder.output_norm={class: GroupNorm, num_groups: 7}",
       "learner.optimizer.learning_rate={class: Polynomial, begin_step: 5, end_step: 2}"};
   // The mistake is in the config of all blocks, and is told of the first one.
-  const std::string first = "model.decoder.layers.layer0.attention.body.";
+  const std::string first = "model.decoder.layers.layer.attention.body.";
   const std::string lines =
       first + "num_kv_heads: must divide num_heads, got 3 and 4\n" + first +
       "kv_cache.window: expected a mask with a window of at most 64 positions, got a mask without "

@@ -33,18 +33,18 @@ void* ChildSlot::build_as(const Building& building, const Scope& scope) const {
 void* ChildSlot::build_part_as(const Building& building, const Scope& scope) const {
   if (!scope.construction) return build_as(building, scope);
   Construction& construction = *scope.construction;
+  const std::string where = scope.as_config();
   const size_t num_before = construction.num_noted();
   void* built = nullptr;
   const auto construct = [&] {
     if (!held_) {
-      throw ConfigError(
-          fmt::format("{}: REQUIRED but not set: a {}", scope.path, building.role.name));
+      throw ConfigError(fmt::format("{}: REQUIRED but not set: a {}", where, building.role.name));
     }
-    check_own_values(held_, scope.path);
+    check_own_values(held_, where);
     Scope inner = scope;
     inner.options = building.options;
     inner.dims = building.dims;
-    const ClassCall call(*held_.type().owner, scope.path);
+    const ClassCall call(*held_.type().owner, where);
     built = held_.type().build(held_.get(), building.dims, inner);
   };
   try {

@@ -25,7 +25,7 @@ TEST(Child, BuildsByRole) {
 
 TEST(Child, DoesNotBuildEmpty) {
   EXPECT_EQ(error_of([] { Child<Norm>().build({.input_dim = 1}, {.path = "tower/norm"}); }),
-            "tower/norm: REQUIRED but not set: a Norm");
+            "tower.norm: REQUIRED but not set: a Norm");
 }
 
 TEST(Child, CopiesAreDeep) {
@@ -57,8 +57,8 @@ TEST(Child, KeepsItsOptionsWhenAnotherConfigIsPut) {
 TEST(Child, ChecksItsOwnNumbersWhenItBuilds) {
   const Child<Norm> child = Bounded::Config{.rate = 1.5, .every = 0};
   EXPECT_EQ(error_of([&] { child.build({.input_dim = 1}, {.path = "tower/norm"}); }),
-            "tower/norm.rate: expected a number of at least 0 and below 1, got 1.5\n"
-            "tower/norm.every: expected an integer of at least 1, got 0");
+            "tower.norm.rate: expected a number of at least 0 and below 1, got 1.5\n"
+            "tower.norm.every: expected an integer of at least 1, got 0");
 }
 
 TEST(AnyConfig, KnowsItsExactType) {

@@ -46,7 +46,7 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
                         [this](auto field, auto what) { note(field, what); })),
-      mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
+      mask_(cfg.mask ? cfg.mask->build({}, inner("mask")) : nullptr),
       qkv_(child("qkv", cfg.qkv,
                  {.model_dim = dims.model_dim,
                   .num_heads = sizes_.num_heads,

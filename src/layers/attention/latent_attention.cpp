@@ -36,7 +36,7 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
       rope_dim_(cfg.rope_dim),
       pairs_(cfg.pairs),
       absorbs_(is_plain(cfg.key_product) && is_plain(cfg.value_product)),
-      mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
+      mask_(cfg.mask ? cfg.mask->build({}, inner("mask")) : nullptr),
       key_up_(param("key_up", up_weight(kv_rank_, num_heads_, nope_dim_))),
       value_up_(param("value_up", up_weight(kv_rank_, num_heads_, cfg.value_dim))),
       query_up_(child("query_up", cfg.query_up,

@@ -84,7 +84,7 @@ TEST(Published, MustComeFirst) {
   EXPECT_ERROR(
       build_for_test<Stacked>(stack({reader(), published(block({.num_heads = 2}))}), kSharingDims)
           .run(normal_values({1, 2, 8}, 1)),
-      "stacked.layer0.body.qkv: expected a value published as 'source', got none; a layer that "
+      "stacked.layers[0].body.qkv: expected a value published as 'source', got none; a layer that "
       "publishes it must be called before this one");
   // In the first layer of the loop nothing is published yet.
   EXPECT_THROW(
@@ -148,9 +148,10 @@ TEST(PrefixMask, TrainsOnlyWithTheLengthsOfThePrefixes) {
   auto layer =
       build_for_test<Attention>({.num_heads = 2, .mask = PrefixMask::Config{}}, kSharingDims);
   const HostTensor x = normal_values({2, 5, 8}, 3);
-  EXPECT_ERROR(layer.call({{"x", x}}, {.training = true}),
-               "attention: PrefixMask: expected a batch with prefix_lengths, got one without; set "
-               "input.prompt, or take the mask out");
+  EXPECT_ERROR(
+      layer.call({{"x", x}}, {.training = true}),
+      "attention.mask: PrefixMask: expected a batch with prefix_lengths, got one without; set "
+      "input.prompt, or take the mask out");
   const HostTensor lengths({2}, {3, 2});
   EXPECT_EQ(layer.call({{"x", x}, {"context/prefix_lengths", lengths}}, {.training = true}).outputs,
             layer.call({{"x", x}, {"context/prefix_lengths", lengths}}).outputs);

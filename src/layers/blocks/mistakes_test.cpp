@@ -1,6 +1,8 @@
 // Every mistake of a tree of blocks is reported once, in one error.
 #include <gmock/gmock.h>
 
+#include "base/text/text.h"
+#include "config/find_slot.h"
 #include "layers/attention/caches/sliding_kv_cache.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/pattern.h"
@@ -21,7 +23,15 @@ const std::string kWindow =
     "SlidingWindowMask, a larger window, or DenseKVCache";
 
 std::string mistakes_of(const Child<Block>& config) {
-  return error_of([&] { config.build({.model_dim = 16}, Scope{.path = "model/blocks"}); });
+  const std::string all =
+      error_of([&] { config.build({.model_dim = 16}, Scope{.path = "model/blocks"}); });
+  for (const std::string_view line : split(all, '\n')) {
+    const std::string_view path = line.substr(0, line.find(':'));
+    EXPECT_TRUE(path.starts_with("model.blocks.")) << line;
+    EXPECT_NO_THROW(find_slot(config, path.substr(std::string("model.blocks.").size())))
+        << "a path that --set does not take: " << line;
+  }
+  return all;
 }
 
 // Its attention has two mistakes, its norm another one.
@@ -48,12 +58,11 @@ TEST(Mistakes, OfBlocksWithOneConfigAreReportedOnce) {
   EXPECT_EQ(mistakes_of(Repeat::Config{.num_layers = 3, .layer = faulty_layer()}),
             lines_of("model.blocks.layer"));
   EXPECT_EQ(mistakes_of(Stacked::Config{.num_layers = 3, .layer = faulty_layer()}),
-            lines_of("model.blocks.layer0"));
+            lines_of("model.blocks.layer"));
   // The rest of the pattern begins with the faulty layer again.
   EXPECT_EQ(
       mistakes_of(Pattern::Config{.num_layers = 5, .pattern = {faulty_layer(), faulty_layer()}}),
-      lines_of("model.blocks.groups.layer.layer0") + "\n" +
-          lines_of("model.blocks.groups.layer.layer1"));
+      lines_of("model.blocks.pattern[0]") + "\n" + lines_of("model.blocks.pattern[1]"));
 }
 
 TEST(Mistakes, OfBlocksWithTheirOwnConfigsAreAllReported) {
@@ -66,12 +75,12 @@ TEST(Mistakes, OfBlocksWithTheirOwnConfigsAreAllReported) {
                               .layers = {faulty_layer(), good, experts, faulty_layer()}};
   EXPECT_EQ(
       mistakes_of(mixed),
-      lines_of("model.blocks.layer0") +
-          "\nmodel.blocks.layer2.body.router.num_expert_groups: must divide num_experts, got "
+      lines_of("model.blocks.layers[0]") +
+          "\nmodel.blocks.layers[2].body.router.num_expert_groups: must divide num_experts, got "
           "3 and 4\n"
-          "model.blocks.layer2.body.router.top_groups: must be at most num_expert_groups, got "
+          "model.blocks.layers[2].body.router.top_groups: must be at most num_expert_groups, got "
           "4 and 3\n" +
-          lines_of("model.blocks.layer3"));
+          lines_of("model.blocks.layers[3]"));
 }
 
 // Heads that do not divide the model dim give heads of no known size. Their parts say nothing.

@@ -15,6 +15,8 @@ Child<Block> stack_of(std::vector<Child<Block>> layers) {
 Pattern::Pattern(const Config& cfg, const Dims& dims, const Scope& scope) : Block(scope) {
   if (cfg.pattern.empty())
     fail("pattern", "expected the blocks of one group, got none; give at least one");
+  spell("groups.layer.layers[", "pattern[");
+  spell("rest.layers[", "pattern[");
   const int64_t num_layers = cfg.num_layers;
   const auto size = static_cast<int64_t>(cfg.pattern.size());
   const int64_t num_groups = num_layers / size;

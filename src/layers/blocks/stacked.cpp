@@ -20,9 +20,10 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
     fail("layer", "expected a block, got none; set it or layers");
   // If one block cannot be built, the others of the same config cannot either.
   for (int64_t i = 0; i < n && !(cfg.layers.empty() && has_unbuilt_child()); ++i) {
-    const Child<Block>& layer =
-        cfg.layers.empty() ? *cfg.layer : cfg.layers[static_cast<size_t>(i)];
-    layers_.push_back(child(fmt::format("layer{}", i), layer, dims));
+    const bool is_own = !cfg.layers.empty();
+    layers_.push_back(child(fmt::format("layer{}", i),
+                            is_own ? cfg.layers[static_cast<size_t>(i)] : *cfg.layer, dims,
+                            is_own ? fmt::format("layers[{}]", i) : "layer"));
   }
 }
 

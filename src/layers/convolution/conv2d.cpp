@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "config/walk.h"
 
 namespace axle {
 namespace {
@@ -11,9 +12,8 @@ namespace {
 SlidingWindow windows_of(const Conv2D::Config& cfg, const Scope& scope) {
   const auto entry = [&](const char* field, const std::vector<Positive<int64_t>>& list, size_t i) {
     if (list.size() != 2) {
-      std::string path = join_path(scope.path, field);
-      std::ranges::replace(path, '/', '.');
-      throw ConfigError(fmt::format("{}: expected two numbers, got {}", path, list.size()));
+      throw ConfigError(fmt::format("{}: expected two numbers, got {}",
+                                    join_config_path(scope.as_config(), field), list.size()));
     }
     return int64_t{list[i]};
   };

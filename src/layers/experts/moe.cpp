@@ -24,10 +24,9 @@ const PartitionSpec kSortedAxes = {{kBatchAxes, kShardAxes}};
 MoE::MoE(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       num_experts_(*cfg.num_experts),
-      hidden_dim_(width_of(cfg.hidden_dim, dims.model_dim, scope.path, "hidden_dim")),
+      hidden_dim_(width_of(cfg.hidden_dim, dims.model_dim, config_path(), "hidden_dim")),
       activation_(cfg.activation),
-      dispatch_(cfg.dispatch.build({.num_experts = num_experts_},
-                                   {.path = join_path(scope.path, "dispatch")})),
+      dispatch_(cfg.dispatch.build({.num_experts = num_experts_}, inner("dispatch"))),
       router_(child("router", cfg.router,
                     {.model_dim = dims.model_dim,
                      .num_experts = num_experts_,

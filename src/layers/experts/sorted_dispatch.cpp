@@ -39,13 +39,11 @@ Tensor SortedDispatch::on_devices(const Tensor& x_BTD, const Routing& routing,
     arguments.push_back(outer.parameter(path));
     map.in_specs.push_back({{expert_axes}});
   }
-  // Taken here: a key that is first made in the body of a device would be no key outside of it.
-  const InvocationOptions options = outer.nested_options();
   const auto of_device = [&](const Values& v) {
     Tree<Tensor> parameters;
     for (size_t i = 0; i < experts.parameters.size(); ++i)
       parameters.emplace(experts.parameters[i], v[3 + i]);
-    const Invocation inner(outer.path(), std::move(parameters), options);
+    const Invocation inner(outer.path(), std::move(parameters), outer.nested_options());
     const Tensor y_ND =
         run_sorted_over(expert_axes, rows(v[0]), rows(v[1]), rows(v[2]), experts, num_experts_);
     return Values{reshape(y_ND, v[0].shape())};

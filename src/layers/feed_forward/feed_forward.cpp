@@ -11,7 +11,7 @@
 namespace axle {
 FeedForward::FeedForward(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
-      hidden_dim_(width_of(cfg.hidden_dim, dims.model_dim, scope.path, "hidden_dim")),
+      hidden_dim_(width_of(cfg.hidden_dim, dims.model_dim, config_path(), "hidden_dim")),
       activation_(cfg.activation),
       gate_(child("gate", cfg.gate, widening(dims.model_dim, hidden_dim_))),
       up_(child("up", cfg.up, widening(dims.model_dim, hidden_dim_))),

@@ -39,8 +39,10 @@ MultiTokenLM::MultiTokenLM(const Config& cfg, const Dims&, const Scope& scope)
   const int64_t model_dim = decoder_->model_dim();
   // If one head cannot be built, the others of the same config cannot either.
   for (int64_t k = 1; k <= cfg.mtp_depth && !has_unbuilt_child(); ++k) {
-    auto head = child(fmt::format("mtp_head{}", k), cfg.mtp_head, {.model_dim = model_dim});
-    auto norm = child(fmt::format("mtp_norm{}", k), cfg.mtp_norm, {.input_dim = model_dim});
+    auto head =
+        child(fmt::format("mtp_head{}", k), cfg.mtp_head, {.model_dim = model_dim}, "mtp_head");
+    auto norm =
+        child(fmt::format("mtp_norm{}", k), cfg.mtp_norm, {.input_dim = model_dim}, "mtp_norm");
     heads_.push_back({std::move(head), std::move(norm)});
   }
 }

@@ -19,7 +19,8 @@ StackedCells::StackedCells(const Config& cfg, const Dims& dims, const Scope& sco
     const int64_t output_dim =
         i + 1 == n || cfg.dims.empty() ? int64_t{dims.output_dim} : int64_t{cfg.dims[i]};
     layers_.push_back(child(fmt::format("layer{}", i), cfg.layers[i],
-                            {.input_dim = input_dim, .output_dim = output_dim}));
+                            {.input_dim = input_dim, .output_dim = output_dim},
+                            fmt::format("layers[{}]", i)));
     input_dim = output_dim;
   }
 }

@@ -29,7 +29,7 @@ class OptimizerGroups final : public Optimizer {
   struct Config {
     /// The groups by name.
     NamedMap<OptimizerGroup> groups = {};
-    /// Updates the parameters of no group; none: there must be no such parameter.
+    /// Updates the parameters of no group, if there are any; none: there must be none.
     std::optional<Child<Optimizer>> others = {};
     AXLE_CONFIG(OptimizerGroups, groups, others)
   };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
+#include "base/text/units.h"
 #include "plan/advice/search.h"
 #include "plan/compile_report_text.h"
 
@@ -85,6 +86,7 @@ Advice advise(const ResolveRequest& request, const Resolved& resolved, const Tar
   Advice out{.device_memory_bytes = report.device_memory_bytes};
   if (report.device_memory_bytes == 0) return out;
   const Trials trials(resolved, target, report);
+  out.state_bytes = trials.shared_state_bytes();
   Attempts attempts(trials, compile, out);
   for (const ChangeFamily& family : change_families(request, trials)) {
     attempts.attempt(family);
@@ -110,6 +112,12 @@ std::string to_text(const Advice& a) {
   if (a.device_memory_bytes == 0) return out;
   if (a.tried.empty()) return out + "what to change: not known; no other setting was accepted\n";
   out += fmt::format("what to change: nothing was found that fits, of {}", join(a.tried, ", "));
+  if (const auto most = static_cast<double>(a.device_memory_bytes); a.state_bytes > most) {
+    out += fmt::format(
+        "; the training state alone, shared by all devices, is {} of {}: take a smaller model or "
+        "more devices",
+        bytes_text(a.state_bytes), bytes_text(most));
+  }
   if (a.least) out += "; nearest is " + need_text(*a.least, a.device_memory_bytes);
   if (!a.untried.empty())
     out += fmt::format("; after {} compilations these were not tried: {}", a.too_large.size(),

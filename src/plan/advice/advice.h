@@ -26,6 +26,8 @@ struct Advice {
   /// Kinds of changes that were tried, and those that were left when enough was compiled.
   std::vector<std::string> tried = {}, untried = {};
   int64_t device_memory_bytes = 0;
+  /// Of the training state on each device if all devices share all of it.
+  double state_bytes = 0;
 };
 
 /// Tries change_families() in order: compiles the smallest change of each that may fit by the

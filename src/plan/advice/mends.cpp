@@ -27,16 +27,16 @@ const Finding* find_like(const std::vector<Finding>& all, const Finding& one) {
 }
 double amount_of(const Finding* finding) { return finding ? finding->amount() : 0; }
 
-// Returns the mesh with 2^halvings times fewer devices on fsdp and more on data; empty if there is
-// none.
-std::string with_less_fsdp(Mesh mesh, int halvings) {
+// Returns the mesh with 2^halvings times fewer devices on this axis and more on data; empty if
+// there is none.
+std::string with_less_of(std::string_view name, Mesh mesh, int halvings, int64_t least) {
   const int64_t times = int64_t{1} << halvings;
-  const auto axis = [&](std::string_view name) {
-    return std::ranges::find_if(mesh.axes, [&](const MeshAxis& a) { return a.name == name; });
+  const auto axis = [&](std::string_view one) {
+    return std::ranges::find(mesh.axes, one, &MeshAxis::name);
   };
-  const auto fsdp = axis("fsdp");
-  if (fsdp == mesh.axes.end() || fsdp->size < 2 * times || fsdp->size % times != 0) return {};
-  fsdp->size /= times;
+  const auto less = axis(name);
+  if (less == mesh.axes.end() || less->size < least * times || less->size % times != 0) return {};
+  less->size /= times;
   if (const auto data = axis("data"); data != mesh.axes.end()) {
     data->size *= times;
   } else {
@@ -77,9 +77,12 @@ class Mender {
     const int64_t parts = trials_.parts();
     switch (fault.kind) {
       case FindingKind::kAllReduces:
-      case FindingKind::kPermutes: {
-        const std::string mesh = with_less_fsdp(trials_.mesh(), i + 1);
-        return mesh.empty() ? std::nullopt : trials_.trial({SetField{"mesh", mesh}});
+      case FindingKind::kPermutes:
+        return less_of("fsdp", i + 1, 2);
+      case FindingKind::kMoves: {
+        const auto edit = trials_.divide_vocabulary();
+        if (edit && i == 0) return trials_.trial({*edit});
+        return fault.axis == "data" ? std::nullopt : less_of(fault.axis, edit ? i : i + 1, 1);
       }
       case FindingKind::kRepeatedGathers:
         if (parts > 1) return fewest_parts(i);
@@ -91,6 +94,11 @@ class Mender {
         return std::nullopt;
     }
     return std::nullopt;
+  }
+
+  std::optional<Trial> less_of(std::string_view axis, int halvings, int64_t least) const {
+    const std::string mesh = with_less_of(axis, trials_.mesh(), halvings, least);
+    return mesh.empty() ? std::nullopt : trials_.trial({SetField{"mesh", mesh}});
   }
 
   std::optional<Trial> in_parts(int64_t n) const {

@@ -22,8 +22,8 @@ using ::testing::Not;
 
 // What a made-up machine depends on.
 struct Setting {
-  int64_t fsdp = 1, parts = 1;
-  bool keeps_dots = false;
+  int64_t fsdp = 1, model = 1, parts = 1;
+  bool keeps_dots = false, divides_vocabulary = false;
 };
 struct Outcome {
   std::vector<Finding> findings = {};
@@ -44,10 +44,14 @@ class MendsTest : public ::testing::Test {
   Mends mends(const Machine& machine, bool times_are_known = true) {
     const Asked a = asked("quickstart", "cpu:8", edits_);
     compiled_.clear();
-    const auto report_for = [&](const Trainer::Config& config, const Mesh& mesh, bool keeps_dots) {
+    const auto report_for = [&](const Trainer::Config& config, const Mesh& mesh,
+                                const std::string& flags) {
+      const auto modifies = [&](const char* what) { return flags.find(what) != std::string::npos; };
       const Outcome out = machine({.fsdp = mesh.size("fsdp"),
+                                   .model = mesh.size("model"),
                                    .parts = Trials::parts_of_batch(config),
-                                   .keeps_dots = keeps_dots});
+                                   .keeps_dots = modifies("SaveDots") || keeps_dots_,
+                                   .divides_vocabulary = modifies("SetPartition")});
       CompileReport r = report_of(memory_, out.bytes);
       r.collectives.emplace();
       r.findings = out.findings;
@@ -63,11 +67,10 @@ class MendsTest : public ::testing::Test {
         if (flag.starts_with(start))
           set(config, flag.substr(start.size(), equals - start.size()), flag.substr(equals + 1));
       }
-      return report_for(config, step.program.mesh,
-                        flags_text(change).find("SaveDots") != std::string::npos);
+      return report_for(config, step.program.mesh, flags_text(change));
     };
     const Mesh mesh = infer_mesh(a.resolved.config.mesh, 8);
-    const CompileReport before = report_for(a.resolved.config, mesh, keeps_dots_);
+    const CompileReport before = report_for(a.resolved.config, mesh, "");
     return mends_of(before, a.resolved, a.target, compile);
   }
   void follow(const Mends& mends) {
@@ -198,6 +201,34 @@ TEST_F(MendsTest, KeepTheRowsThatARuleAllows) {
   edits_.pop_back();
   start("learner.microbatches", "8");
   EXPECT_THAT(to_text(mends(machine)), HasSubstr("try --set learner.microbatches=1:"));
+}
+
+// Values that move unasked: the layout of the vocabulary is tried, then less of the axis over which
+// they move.
+TEST_F(MendsTest, MovesAreMendedWhereTheyComeFrom) {
+  edits_[1] = SetField{"mesh", "data=2,model=4"};
+  const Finding moves{.kind = FindingKind::kMoves, .axis = "model", .count = 3, .bytes = 1e5};
+  const std::string divided =
+      "--modify \"SetPartition: {at: model.decoder.emb, partition: [model, [expert, fsdp, seq]]}\"";
+  EXPECT_THAT(to_text(mends([&](const Setting& s) -> Outcome {
+                if (s.divides_vocabulary) return {.seconds = 0.9};
+                return {.findings = {moves}};
+              })),
+              HasSubstr("try " + divided + ": none left of 3 collectives that move values"));
+  EXPECT_THAT(compiled_, ElementsAre(divided));
+  EXPECT_THAT(to_text(mends([&](const Setting& s) -> Outcome {
+                if (s.model < 4) return {.seconds = 0.9};
+                return {.findings = {moves}};
+              })),
+              HasSubstr("try --mesh data=4,model=2: none left of 3 collectives that move values"));
+  EXPECT_THAT(compiled_, ElementsAre(divided, "--mesh data=4,model=2"));
+  const auto trace_of_data = mends([&](const Setting&) -> Outcome {
+    Finding over_rows = moves;
+    over_rows.axis = "data";
+    return {.findings = {over_rows}};
+  });
+  EXPECT_THAT(to_text(trace_of_data), HasSubstr("no change was found that mends 3 collectives"));
+  EXPECT_THAT(compiled_, ElementsAre(divided));
 }
 
 // Changes of other fields are compiled together.

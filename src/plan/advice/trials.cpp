@@ -9,6 +9,7 @@
 #include "config/walk.h"
 #include "layers/attention/cores/scored_core.h"
 #include "layers/blocks/pattern.h"
+#include "layers/models/decoder.h"
 
 namespace axle {
 namespace {
@@ -32,6 +33,10 @@ Trials::Trials(const Resolved& resolved, const Target& target, const CompileRepo
   }
   scale_ = scale_for(estimate, needed);
   mesh_ = step.program.mesh;
+  for (const ProgramValue& input : step.program.inputs) {
+    if (input.donated_to >= 0) shared_state_bytes_ += static_cast<double>(input.type.num_bytes());
+  }
+  shared_state_bytes_ /= static_cast<double>(mesh_.num_devices());
   Trainer::Config copy = config_;
   for_each_config<Pattern>(copy, [&](const std::string&, const Pattern::Config&) {
     layers_ = "**.pattern[*]";  // a Pattern has slots of another name
@@ -65,6 +70,20 @@ bool Trials::may_fit(const Trial& trial, double scale) const {
 
 Edit Trials::remat(const std::string& policy) const {
   return UseModifier{fmt::format("SetRemat: {{at: '{}', policy: {}}}", layers_, policy)};
+}
+
+std::optional<Edit> Trials::divide_vocabulary() const {
+  std::optional<Edit> out;
+  Trainer::Config copy = config_;
+  for_each_config<Decoder>(copy, [&](const std::string& path, const Decoder::Config& decoder) {
+    const bool is_divided = decoder.lm_head ? decoder.lm_head->options.partition.has_value()
+                                            : decoder.emb.options.partition.has_value();
+    if (out || is_divided) return;
+    out = UseModifier{
+        fmt::format("SetPartition: {{at: {}.{}, partition: [model, [expert, fsdp, seq]]}}", path,
+                    decoder.lm_head ? "lm_head" : "emb")};
+  });
+  return out;
 }
 
 Edits Trials::by_blocks() const {

@@ -41,6 +41,8 @@ class Trials {
   std::optional<Trial> trial(const Edits& edits, Trainer::Config config,
                              const Target& target) const;
   double scale() const { return scale_; }
+  /// Bytes of the training state on each device if all of them share all of it.
+  double shared_state_bytes() const { return shared_state_bytes_; }
   /// Returns the scale at which a step of this estimate needs so many bytes.
   static double scale_for(const MemoryEstimate& estimate, double needed_bytes);
   /// True if the estimate, scaled, leaves some of a device's memory; also if its size is not known.
@@ -49,6 +51,9 @@ class Trials {
 
   /// Sets the remat policy of all layers.
   Edit remat(const std::string& policy) const;
+  /// Divides the vocabulary of the table that gives the logits over the mesh axis `model`, as they
+  /// are; none for models without a Decoder, and where the table has a partition of its own.
+  std::optional<Edit> divide_vocabulary() const;
   /// Returns the edits that make long rows need less, with the same results: attention by blocks in
   /// every core of the tree that can and does not, and the loss by chunks. Empty: there are none.
   Edits by_blocks() const;
@@ -67,7 +72,7 @@ class Trials {
   std::string recipe_;
   const Target& target_;
   double memory_;
-  double scale_ = 1;
+  double scale_ = 1, shared_state_bytes_ = 0;
   Mesh mesh_;
   std::string layers_ = "**.layer";  // the slots of all layers
 };

@@ -14,13 +14,6 @@
 namespace axle {
 namespace {
 
-void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
-  AnyConfig synthetic = AnyConfig::of(SyntheticInput::Config{.num_batches = num_batches});
-  const std::vector<std::string> set_fields = {"num_batches"};
-  if (input) carry_over(input.any(), synthetic, set_fields);
-  input.put(std::move(synthetic));
-}
-
 std::set<std::string> paths_of(ConfigRef root) {
   std::set<std::string> out;
   for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
@@ -55,6 +48,13 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
 }
 
 }  // namespace
+
+void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
+  AnyConfig synthetic = AnyConfig::of(SyntheticInput::Config{.num_batches = num_batches});
+  const std::vector<std::string> set_fields = {"num_batches"};
+  if (input) carry_over(input.any(), synthetic, set_fields);
+  input.put(std::move(synthetic));
+}
 
 std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
   // Evalers on the same text as the input change with it.

@@ -1,6 +1,7 @@
 // Sets the data of a recipe, whatever class its input has. This is what `--data` does.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace axle {
 inline constexpr int64_t kSyntheticEvalBatches = 8;
 /// The word that `--data` takes instead of a path, for random tokens made from a seed.
 inline constexpr const char* kSyntheticData = "synthetic";
+
+/// Replaces an input by a synthetic one with batches of the same shapes, of `num_batches` batches;
+/// none: without end.
+void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
 /// An edit that sets the training data: to files, folders and patterns of them, or to the word
 /// "synthetic".

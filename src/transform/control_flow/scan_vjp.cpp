@@ -179,9 +179,9 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
     for (const size_t i : stacked_at) in.push_back(forward[i]);
     for (const size_t i : plan.xs) in.push_back(inputs[i]);
     in.insert(in.end(), ys.begin(), ys.end());
-    return spread_input_cotangents(
-        joint, emit_scan(body, in,
-                         ScanAttributes(num_fixed, num_carried, a.length, !a.reverse, a.unroll)));
+    ScanAttributes attributes(num_fixed, num_carried, a.length, !a.reverse, a.unroll);
+    attributes.may_keep_values = a.may_keep_values;
+    return spread_input_cotangents(joint, emit_scan(body, in, attributes));
   };
   return {concatenate<Tensor>({std::span(forward).first(op.outputs.size())}), std::move(pullback)};
 }

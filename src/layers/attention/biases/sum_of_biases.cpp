@@ -17,7 +17,8 @@ SumOfBiases::SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope
          "added");
   }
   for (size_t i = 0; i < cfg.biases.size(); ++i)
-    biases_.push_back(child(fmt::format("bias{}", i), cfg.biases[i], dims));
+    biases_.push_back(
+        child(fmt::format("bias{}", i), cfg.biases[i], dims, fmt::format("biases[{}]", i)));
 }
 
 bool SumOfBiases::is_computed_by_blocks() const {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "config/walk.h"
 #include "ops/elementwise/bitwise.h"
 
 namespace axle {
@@ -18,10 +19,14 @@ Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope
     throw ConfigError(
         fmt::format("{}.masks: expected at least one mask, got none; leave the mask of attention "
                     "out if every query sees every key",
-                    scope.path));
+                    scope.as_config()));
   }
   Masks out;
-  for (const auto& config : configs) out.push_back(config.build({}, scope));
+  for (size_t i = 0; i < configs.size(); ++i) {
+    const std::string field = fmt::format("masks[{}]", i);
+    out.push_back(configs[i].build(
+        {}, {.path = scope.path, .config_path = join_config_path(scope.as_config(), field)}));
+  }
   return out;
 }
 

@@ -20,7 +20,7 @@ class PrefixMask final : public AttentionMask {
   struct Config {
     AXLE_CONFIG(PrefixMask)
   };
-  PrefixMask(const Config&, const Dims&, const Scope& scope) : path_(scope.path) {}
+  PrefixMask(const Config&, const Dims&, const Scope& scope) : path_(scope.as_config()) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool can_decode() const override { return true; }
 

@@ -12,7 +12,17 @@ import sys
 from pathlib import Path
 
 CONFIG = re.compile(r"\bAXLE_CONFIG\(([^)]*)\)")
-COMMENT_OR_MACRO = re.compile(r"//.*|^[ \t]*#.*", re.MULTILINE)
+# Comments, literals and preprocessor lines. A quote behind a digit separates digits.
+NO_CODE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<end>[^()\\\s]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'"""
+    r"""|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*""",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def code_of(text):
+    """The text with spaces for everything that is no code, so that places stay."""
+    return NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def comment_above(lines, row):
@@ -23,58 +33,62 @@ def comment_above(lines, row):
     return " ".join(" ".join(line.strip()[3:] for line in lines[first:row]).split())
 
 
-def row_of_struct(lines, row, column):
-    """Where the struct around this place begins."""
+def begin_of_struct(code, at):
+    """Where the brace is that opens the struct around this place; none outside of a struct."""
     depth = 0
-    for i in range(row, -1, -1):
-        code = (lines[i] if i < row else lines[i][:column]).split("//")[0]
-        depth += code.count("}") - code.count("{")
+    for i in range(at - 1, -1, -1):
+        depth += (code[i] == "}") - (code[i] == "{")
         if depth < 0:
             return i
-    raise ValueError("AXLE_CONFIG outside of a struct")
+    return None
 
 
-def declarations(lines, first, last):
-    """name -> row of the members declared directly in the struct whose head is row first."""
+def declarations(code, begin, end):
+    """name -> place of the members declared directly between two places."""
     out = {}
-    depth = 0
-    statement, begin = "", None
-    for i in range(first + 1, last):
-        code = lines[i].split("//")[0].strip()
-        if depth == 0 and code and begin is None:
-            begin = i
-        statement += code + " "
-        depth += code.count("{") - code.count("}")
-        if depth == 0 and code.endswith((";", "}")):
-            name = re.match(r"^.*?(\w+)\s*(?:=.*)?;$", statement.strip(), re.DOTALL)
-            if name and not statement.startswith(("using ", "static ")):
-                out[name.group(1)] = begin
-            statement, begin = "", None
+    depth, start = 0, None
+    for i in range(begin, end):
+        if start is None and not code[i].isspace():
+            start = i
+        depth += code[i] in "{(["
+        depth -= code[i] in "})]"
+        if depth > 0 or start is None or code[i] not in ";}":
+            continue
+        statement = code[start : i + 1]
+        is_body = code[i] == "}" and not code[i + 1 :].lstrip().startswith((";", "{", ","))
+        if code[i] == "}" and not is_body:
+            continue
+        name = re.match(r"^.*?(\w+)\s*(?:=.*|\{.*\})?;$", statement, re.DOTALL)
+        if name and not statement.startswith(("using ", "static ")):
+            out[name.group(1)] = start
+        start = None
     return out
 
 
 def documented(path):
     """(owner, names of the fields, field or "", text) of each config struct of a file."""
     text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    blanked = COMMENT_OR_MACRO.sub(lambda found: " " * len(found[0]), text)
-    for match in CONFIG.finditer(blanked):
+    lines, code = text.splitlines(), code_of(text)
+    row_at = lambda at: text.count("\n", 0, at)
+    for match in CONFIG.finditer(code):
         names = [name.strip() for name in match.group(1).split(",")]
         owner, fields = names[0], names[1:]
-        row = text.count("\n", 0, match.start())
-        column = match.start() - text.rfind("\n", 0, match.start()) - 1
-        head = row_of_struct(lines, row, column)
-        if re.search(rf"\bstruct {owner}\b", lines[head]):
+        brace = begin_of_struct(code, match.start())
+        if brace is None:
+            sys.exit(f"{path}:{row_at(match.start()) + 1}: expected AXLE_CONFIG in a struct, got it outside of one")
+        head = row_at(max(code.rfind("struct", 0, brace), 0))
+        if re.search(rf"\bstruct\b[^;{{]*\b{owner}\b", code[code.rfind("struct", 0, brace) : brace]):
             above = head
         else:
-            above = next((i for i in range(head, -1, -1) if re.search(rf"^\s*class {owner}\b", lines[i])), head)
+            classes = re.finditer(rf"\bclass\s+(?:\[\[[^\]]*\]\]\s*)*{owner}\b(?!\s*;)", code[:brace])
+            above = max((row_at(found.start()) for found in classes), default=head)
         while above > 0 and lines[above - 1].strip().startswith("template"):
             above -= 1
         yield owner, ", ".join(fields), "", comment_above(lines, above)
-        rows = declarations([*lines[:row], lines[row][:column]], head, row + 1)
+        places = declarations(code, brace + 1, match.start())
         for field in fields:
-            if field in rows:
-                yield owner, ", ".join(fields), field, comment_above(lines, rows[field])
+            if field in places:
+                yield owner, ", ".join(fields), field, comment_above(lines, row_at(places[field]))
 
 
 def quoted(text):

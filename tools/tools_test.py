@@ -239,13 +239,47 @@ struct Step {
             },
         )
 
+    def test_what_is_no_code(self):
+        text = """/* AXLE_CONFIG(C, x) */
+const char* said = "AXLE_CONFIG(D, y)";
+/// A gate.
+class [[nodiscard]] Gate {
+  struct Config {
+    /// Of braces.
+    int a{1};
+    /// Of types.
+    std::array<int, 2> b{};
+    /// Opens.
+    std::string c = "}";
+    /// Closes.
+    std::string d = "{";
+    /// Of paths.
+    std::string e = "http://x";
+    /// Of thousands.
+    int f = 1'000;
+    /// Of characters.
+    char g = '}';
+    /// No field.
+    int h() const { return 1; }
+    AXLE_CONFIG(Gate, a, b, c, d, e, f, g, h)
+  };
+};
+"""
+        docs = {"": "A gate.", "a": "Of braces.", "b": "Of types.", "c": "Opens.", "d": "Closes.", "e": "Of paths."}
+        docs |= {"f": "Of thousands.", "g": "Of characters."}
+        self.assertEqual(self.rows(text), {("Gate", field): doc for field, doc in docs.items()})
+
+    def test_a_config_outside_of_a_struct_is_named(self):
+        with self.assertRaisesRegex(SystemExit, r"a\.h:2: expected AXLE_CONFIG in a struct"):
+            self.rows("int x;\nAXLE_CONFIG(Gate, a)\n")
+
     def test_text_as_a_literal(self):
         self.assertEqual(config_docs.quoted('a "b" \\c'), '"a \\"b\\" \\\\c"')
 
     def test_configs_on_one_line(self):
         self.assertEqual(
             self.rows("/// A gate.\nclass Gate {\n  struct Config { int a = 1, b; AXLE_CONFIG(Gate, a) }; // AXLE_CONFIG(No)\n};\n"),
-            {("Gate", ""): "A gate."},
+            {("Gate", ""): "A gate.", ("Gate", "a"): ""},
         )
         self.assertEqual(
             self.rows("class Gate {\n  struct Config {\n    /// Wide.\n    int a = 1; AXLE_CONFIG(Gate, a)\n  };\n};\n"),

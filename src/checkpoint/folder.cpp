@@ -64,6 +64,19 @@ std::vector<int64_t> checkpoint_steps(const fs::path& root) {
   return steps;
 }
 
+std::vector<int64_t> interrupted_steps(const fs::path& root) {
+  std::vector<int64_t> steps;
+  if (checkpoint_steps(root).empty() && !directory_exists(root)) return steps;
+  for (const fs::path& entry : list_directory(root)) {
+    const std::string name = entry.filename().string();
+    const auto step = step_of_temporary(name);
+    if (step && name.ends_with(kReplaced) && !path_exists(checkpoint_folder(root, *step)))
+      steps.push_back(*step);
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
 void remove_stale_checkpoints(const fs::path& root) {
   for (const fs::path& entry : list_directory(root)) {
     const std::string name = entry.filename().string();

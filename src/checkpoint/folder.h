@@ -23,6 +23,10 @@ std::filesystem::path replaced_folder(const std::filesystem::path& root, int64_t
 /// the folder does not exist. Throws StorageError.
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& root);
 
+/// Returns the steps whose checkpoint was being replaced when a process ended, and which have none
+/// in their place: remove_stale_checkpoints moves them back.
+std::vector<int64_t> interrupted_steps(const std::filesystem::path& root);
+
 /// Removes what earlier processes left unfinished. If a process was replacing a checkpoint and its
 /// place is empty, the old checkpoint is moved back. Only for the one process that writes there.
 void remove_stale_checkpoints(const std::filesystem::path& root);

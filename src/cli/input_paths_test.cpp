@@ -35,6 +35,7 @@ class InputPaths : public ::testing::Test {
             {"eval", "--from", path, "--data", "synthetic"},
             {"generate", "--from", path, "--prompt", "a"},
             {"eval-op", path, "--backend", "interpreter"},
+            {"eval-layer", path, "--output", dir_ / "out.safetensors"},
             {"eval-op", op, "--backend", "interpreter", "--inputs", path},
             {"eval-op", op, "--backend", "interpreter", "--compare", path},
             replaced(layer, {"--inputs", path}),

@@ -17,6 +17,8 @@ constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
 std::string read_data_file(const std::string& path, std::string_view field,
                            std::string_view expected) {
+  if (const std::string problem = path_problem(path); !problem.empty())
+    throw DataError(fmt::format("{}: {}", field, problem));
   const std::filesystem::path file = path_of_text(path);
   if (!path_exists(file)) {
     throw DataError(

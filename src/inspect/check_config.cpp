@@ -17,6 +17,7 @@
 #include "runtime/mesh_devices.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/evaler_inputs.h"
+#include "train/folder/run_notes.h"
 #include "train/run_memory.h"
 #include "train/training_parts.h"
 
@@ -41,8 +42,8 @@ void stand_in(Child<Input>& input) {
 class Check {
  public:
   Check(const Trainer::Config& config, std::optional<int64_t> num_devices,
-        const std::optional<HostMemory>& host)
-      : config_(config), num_devices_(num_devices), host_(host) {}
+        const std::optional<HostMemory>& host, std::vector<std::string>* warnings)
+      : config_(config), num_devices_(num_devices), host_(host), warnings_(warnings) {}
 
   Mistakes run() {
     attempt([&] { check_recipe(config_); });
@@ -155,19 +156,22 @@ class Check {
     if (!attempt([&] { complete_evaler_inputs(complete); })) return;
     const Input::Dims dims{.vocab_size = model_->vocab_size(),
                            .seed = static_cast<uint64_t>(config_.seed)};
-    attempt([&] { complete.input.build(dims, Scope{.path = "input"}); });
-    for (const auto& [name, evaler] : complete.evalers) {
-      const std::string path = fmt::format("evalers.{}.input", name);
-      attempt([&] { evaler.input.build(dims, Scope{.path = path}); });
-    }
+    const auto open = [&](const std::string& path, const Child<Input>& input) {
+      attempt([&] {
+        const Skipped skipped = input.build(dims, Scope{.path = path})->facts().skipped;
+        if (skipped.count > 0 && warnings_)
+          warnings_->push_back(fmt::format("WARNING: {}: {}", path, skipped_text(skipped)));
+      });
+    };
+    open("input", complete.input);
+    for (const auto& [name, evaler] : complete.evalers)
+      open(fmt::format("evalers.{}.input", name), evaler.input);
   }
 
   // A run on the host's own devices, which is the default, holds its state there.
   void check_state_memory() {
     if (!host_) return;
-    attempt([&] {
-      check_host_memory(state_needs(train_state(*model_, *learner_), {}, "cpu"), *host_);
-    });
+    attempt([&] { axle::check_state_memory(train_state(*model_, *learner_), "cpu", *host_); });
   }
 
   void build_model() { model_ = config_.model.build({}, Scope{.path = "model"}); }
@@ -205,6 +209,7 @@ class Check {
   const Trainer::Config& config_;
   std::optional<int64_t> num_devices_;
   const std::optional<HostMemory>& host_;
+  std::vector<std::string>* warnings_;
   Mistakes mistakes_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Learner> learner_;
@@ -214,8 +219,9 @@ class Check {
 }  // namespace
 
 Mistakes config_problems(const Trainer::Config& config, std::optional<int64_t> num_devices,
-                         const std::optional<HostMemory>& host) {
-  return Check(config, num_devices, host).run();
+                         const std::optional<HostMemory>& host,
+                         std::vector<std::string>* warnings) {
+  return Check(config, num_devices, host, warnings).run();
 }
 
 }  // namespace axle

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/host_memory.h"
 #include "config/mistakes.h"
@@ -18,8 +20,10 @@ namespace axle {
 ///   what the programs of the step and of each evaluation throw when they are traced and lowered
 /// The programs are made for `num_devices` devices; none: for as many as the mesh names, which must
 /// not be more than one machine can have. Parts that depend on a part with a mistake are not
-/// checked. Empty: the run can start, as far as the config can tell.
+/// checked. Empty: the run can start, as far as the config can tell. `warnings`: gets what the run
+/// would warn of, such as files that the inputs leave out.
 Mistakes config_problems(const Trainer::Config& config, std::optional<int64_t> num_devices = {},
-                         const std::optional<HostMemory>& host = {});
+                         const std::optional<HostMemory>& host = {},
+                         std::vector<std::string>* warnings = nullptr);
 
 }  // namespace axle

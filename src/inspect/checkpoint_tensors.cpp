@@ -139,9 +139,23 @@ int64_t CheckpointListing::total_bytes() const {
   return sum;
 }
 
+namespace {
+
+void report_interrupted(const std::filesystem::path& root, const Report& report) {
+  for (const int64_t step : interrupted_steps(root)) {
+    report(fmt::format(
+        "WARNING: {}: the checkpoint of step {} was being replaced when the run ended, and is not "
+        "read; the next `train` on this folder puts it back",
+        root.string(), step));
+  }
+}
+
+}  // namespace
+
 CheckpointListing list_checkpoint(const CheckpointSelection& selection, DamageCheck check,
                                   const Report& report) {
   const std::filesystem::path root = checkpoints_of(selection.dir);
+  report_interrupted(root, report);
   const std::vector<int64_t> steps = checkpoint_steps(root);
   std::vector<int64_t> damaged, rest;
   std::string newest_damage;
@@ -197,6 +211,7 @@ Json to_json(const CheckpointListing& listing) {
 
 CheckpointListing export_checkpoint(const CheckpointSelection& selection,
                                     const std::filesystem::path& file) {
+  report_interrupted(checkpoints_of(selection.dir), report_to_stderr);
   const std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
   const StoredCheckpoint stored =
       read_selected(selection, steps, [&] { return open_checkpoint(selection, steps); });

@@ -61,7 +61,8 @@ void add_config_fields(const Json& value, const std::string& path,
     for (size_t i = 0; i < value.size(); ++i)
       add_config_fields(value[i], fmt::format("{}[{}]", path, i), out);
   } else {
-    out[path] = value.is_string() ? value.get<std::string>() : value.dump();
+    out[path] =
+        value.is_string() ? value.get<std::string>() : (value.is_null() ? "none" : value.dump());
   }
 }
 
@@ -97,7 +98,10 @@ std::map<std::string, std::string> config_fields(const fs::path& dir, const Repo
 RunSummary summary_of(const fs::path& dir, const Report& report) {
   RunSummary out{.dir = dir};
   std::vector<double> speeds;
-  for_each_record(metrics_file_of(dir), [&](const StepRecord& record) {
+  const fs::path metrics = metrics_file_of(dir);
+  int64_t num_records = 0;
+  for_each_record(metrics, [&](const StepRecord& record) {
+    ++num_records;
     const auto value = [&](const char* name) {
       const auto it = record.values.find(name);
       return it == record.values.end() ? kNaN : it->second;
@@ -108,6 +112,10 @@ RunSummary summary_of(const fs::path& dir, const Report& report) {
     const double speed = value("tokens_per_sec");
     if (record.split.empty() && std::isfinite(speed)) speeds.push_back(speed);
   });
+  if (num_records == 0) {
+    report(fmt::format("WARNING: {}: expected records of training, got {}; the run has no losses",
+                       metrics.string(), path_exists(metrics) ? "none" : "no such file"));
+  }
   out.tokens_per_sec = median(std::move(speeds));
   out.config = config_fields(dir, report);
   return out;

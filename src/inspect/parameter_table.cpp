@@ -42,7 +42,7 @@ Json axes_document(const DimAxes& axes) {
 
 ParameterTable parameter_table(const Trainer::Config& config) {
   check_complete(config.model, "model");
-  const auto model = config.model.build({}, Scope{});
+  const auto model = config.model.build({}, Scope{.config_path = "model"});
   Tree<ParamSpec> specs = model->param_specs();
   if (const auto* learner = config.learner.get_if<Learner>())
     exempt_from_decay(specs, learner->undecayed, "learner.undecayed");

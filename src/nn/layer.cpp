@@ -78,7 +78,24 @@ void Layer::check_shape(std::string_view name, const Shape& shape) const {
     throw InheritedError(located(name, "shape must be positive, got " + to_text(shape)));
 }
 
+void Layer::claim(std::string_view name, std::string_view field, Names& names) const {
+  const std::string_view shown = field.empty() ? name : field;
+  const std::string owner = short_type_name(typeid(*this));
+  if (name.empty() || name.find('/') != std::string_view::npos) {
+    throw ConfigError(located(
+        shown, fmt::format("expected {} to name its parts without '/', got '{}'", owner, name)));
+  }
+  if (std::ranges::count(names, name) > 0) {
+    throw ConfigError(located(
+        shown, fmt::format("expected {} to give each of its parameters and children a name of its "
+                           "own, got '{}' twice",
+                           owner, name)));
+  }
+  names.emplace_back(name);
+}
+
 void Layer::declare_state(std::string_view name, ParamSpec spec) {
+  claim(name, {}, taken_states_);
   check_shape(name, spec.shape);
   if (!spec.init) spec.init = Zeros{};
   if (!spec.dtype) spec.dtype = DType::kF32;
@@ -87,6 +104,7 @@ void Layer::declare_state(std::string_view name, ParamSpec spec) {
 }
 
 Param Layer::param(std::string_view name, ParamSpec spec) {
+  claim(name, {}, taken_names_);
   check_shape(name, spec.shape);
   if (options_.partition && (name == "weight" || !spec.init)) {
     spec.mesh_axes = options_.partition->dims;
@@ -176,6 +194,24 @@ Tensor Layer::constrain(const Tensor& x, const PartitionSpec& spec) {
   return spec.dims.empty() ? x : sharding_constraint(x, spec);
 }
 
+std::string Layer::where() const {
+  return config_path_.empty() ? short_type_name(typeid(*this)) : config_path_;
+}
+
+void Layer::expect_vectors(std::string_view name, const Tensor& x, int64_t size,
+                           std::optional<size_t> rank) const {
+  const bool has_rank = rank ? x.shape().size() == *rank : !x.shape().empty();
+  const bool is_empty = std::ranges::count(x.shape(), 0) > 0;
+  if (has_rank && !is_empty && x.shape().back() == size && is_float(x.dtype())) return;
+  std::string dims = "..., ";
+  if (rank) {
+    dims.clear();
+    for (size_t i = 1; i < *rank; ++i) dims += "?, ";
+  }
+  throw ShapeError(fmt::format("{}: expected floats [{}{}] for '{}' of {}, got {}", where(), dims,
+                               size, name, short_type_name(typeid(*this)), to_text(x.type())));
+}
+
 void Layer::expect_result(const Tensor& result, const Type& expected, std::string_view what) const {
   const auto fits = [](int64_t got, int64_t dim) { return dim == kAnySize || got == dim; };
   if (result && result.dtype() == expected.dtype &&
@@ -184,7 +220,7 @@ void Layer::expect_result(const Tensor& result, const Type& expected, std::strin
   std::vector<std::string> dims;
   for (const int64_t dim : expected.dims)
     dims.push_back(dim == kAnySize ? "?" : std::to_string(dim));
-  throw ShapeError(fmt::format("{}: expected {} to return {}{}{}[{}], got {}", config_path(),
+  throw ShapeError(fmt::format("{}: expected {} to return {}{}{}[{}], got {}", where(),
                                short_type_name(typeid(*this)), what, what.empty() ? "" : " ",
                                name_of(expected.dtype), fmt::join(dims, ", "),
                                result ? to_text(result.type()) : "an empty tensor"));

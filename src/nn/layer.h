@@ -173,6 +173,7 @@ class Layer {
   template <class R>
   Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims,
                   std::string_view field = {}) {
+    claim(name, field, taken_names_);
     auto layer = config.build_part(dims, inner(name, field));
     children_.push_back(layer.get());
     return Handle<R>(std::move(layer));
@@ -239,6 +240,12 @@ class Layer {
   /// Constrains `x` to the mesh axes of `spec`; returns `x` unchanged if `spec` has no dims.
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
 
+  /// Returns the config path for messages; the class of a layer without a path.
+  std::string where() const;
+  /// Throws ShapeError, naming the layer and its class, unless the argument `name` holds floats and
+  /// no empty dim, its last dim has this size, and it has `rank` dims; none: at least one.
+  void expect_vectors(std::string_view name, const Tensor& x, int64_t size,
+                      std::optional<size_t> rank = {}) const;
   /// Throws ShapeError, naming the layer and its class, unless `result` has this type. A dim of
   /// kAnySize has any size. `what`: which of several results.
   void expect_result(const Tensor& result, const Type& expected, std::string_view what = {}) const;
@@ -271,6 +278,9 @@ class Layer {
   static Values rematerialize_values(const RematPolicy& policy,
                                      const std::function<Values()>& body);
   std::string located(std::string_view field, std::string_view what) const;
+  using Names = std::vector<std::string>;
+  // Throws ConfigError for a name that is no part of a path, and for one that was claimed before.
+  void claim(std::string_view name, std::string_view field, Names& names) const;
   // Throws UnbuiltPart if one of them could not be built.
   const std::vector<Layer*>& children() const;
   void check_shape(std::string_view name, const Shape& shape) const;
@@ -281,13 +291,15 @@ class Layer {
   std::vector<Layer*> children_;                           // null: could not be built
   std::vector<std::pair<std::string, ParamSpec>> params_;  // in declaration order
   Tree<ParamSpec> state_;
+  Names taken_names_, taken_states_;  // of parameters and children; of state
 };
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
 /// runs `forward`, and checks the result, so that a wrong one is reported with the class and its
-/// place. The role says what is right. `static constexpr bool kKeepsType = true`: the type of the
-/// first argument. `check_result(result, args...)`: it looks itself. `static constexpr bool
-/// kAnyResult = true`: everything is right.
+/// place. The role says what is right. Of arguments: `check_arguments(args...)`, if it has that. Of
+/// the result: `static constexpr bool kKeepsType = true`: the type of the first argument.
+/// `check_result(result, args...)`: it looks itself. `static constexpr bool kAnyResult = true`:
+/// everything is right.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
@@ -363,6 +375,8 @@ R LayerRole<Self, R(A...)>::run(A... args) {
 
 template <class Self, class R, class... A>
 R LayerRole<Self, R(A...)>::checked(A... args) {
+  if constexpr (requires(const Self& self) { self.check_arguments(args...); })
+    static_cast<const Self*>(this)->check_arguments(args...);
   R result = forward(args...);
   if constexpr (requires { requires Self::kKeepsType; })
     expect_result(result, std::get<0>(std::tie(args...)).type());

@@ -56,6 +56,50 @@ TEST(Layer, OptionsAreHandedDownUntilALayerHasItsOwn) {
   EXPECT_EQ(to_text(specs.at("root/first/weight").partition()), "[None, None]");
 }
 
+// Gives its parts these names.
+class Naming final : public Toy {
+ public:
+  struct Config {
+    std::string param = "w", child = "first", state = "mean", second = "seen";
+    AXLE_CONFIG(Naming, param, child, state, second)
+  };
+  Naming(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Toy(scope),
+        w_(param("w", {.shape = {dims.dim}})),
+        bias_(param(cfg.param, {.shape = {7}})),
+        first_(child("first", Child<Toy>(Scaling::Config{}), dims)),
+        second_(child(cfg.child, Child<Toy>(Scaling::Config{}), dims)) {
+    declare_state(cfg.state, {.shape = {1}});
+    declare_state(cfg.second, {.shape = {2}});
+  }
+
+ protected:
+  Tensor forward(const Tensor& x) override { return x; }
+
+ private:
+  Param w_, bias_;
+  Handle<Toy> first_, second_;
+};
+AXLE_REGISTER(Naming)
+
+TEST(Layer, PartsHaveNamesOfTheirOwn) {
+  const auto refusal = [](const Naming::Config& cfg) {
+    return error_of([&] { Child<Toy>(cfg).build({.dim = 3}, Scope{.path = "root"}); });
+  };
+  const std::string twice =
+      ": expected Naming to give each of its parameters and children a name of its own, got ";
+  EXPECT_EQ(refusal({.param = "b", .child = "c"}), "no error");
+  EXPECT_EQ(refusal({.child = "c"}), "root.w" + twice + "'w' twice");
+  EXPECT_EQ(refusal({.param = "b"}), "root.first" + twice + "'first' twice");
+  EXPECT_EQ(refusal({.param = "b", .child = "w"}), "root.w" + twice + "'w' twice");
+  EXPECT_EQ(refusal({.param = "b", .child = "c", .second = "mean"}),
+            "root.mean" + twice + "'mean' twice");
+  for (const std::string name : {"", "a/b"}) {
+    EXPECT_THAT(refusal({.param = name, .child = "c"}),
+                HasSubstr("expected Naming to name its parts without '/', got '" + name + "'"));
+  }
+}
+
 TEST(Layer, APartitionOfMoreDimsThanTheWeightIsNamed) {
   EXPECT_EQ(error_of([] {
               layer_chain({}, {.partition = PartitionSpec{{"a", "b", "c"}}});

@@ -61,8 +61,8 @@ std::vector<std::string> to_texts(const std::vector<Finding>& findings);
 /// Returns a few words: "402 reduce-scatters that are all-reduces".
 std::string short_text(const Finding& finding);
 
-/// Returns one finding of each kind but kNote and kMoves that occurs. `arguments` holds the names of
-/// the program's arguments.
+/// Returns one finding of each kind that occurs, but no kNote and no kMoves. `arguments` holds the
+/// names of the program's arguments.
 std::vector<Finding> compiler_findings(const HloModule& module, const std::vector<Collective>& all,
                                        const std::vector<std::string>& arguments);
 

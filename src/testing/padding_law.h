@@ -12,29 +12,31 @@
 
 namespace axle::testing::detail {
 
-/// A batch whose first two rows have tokens: row b has `length - 1 - b`. What follows them, and all
-/// further rows, is padding, which holds numbers of `seed`.
+/// A batch whose first two rows have tokens: row b has `length - 1 - b`, less the one at `hole`.
+/// All the rest is padding, which holds numbers of `seed` up to `largest`.
 struct PaddedBatch {
   int64_t rows, length;  // of the batch
   int64_t base_length;   // of the one whose tokens it has
   uint64_t seed;
+  double largest = 10;
+  int64_t hole = -1;
 
   bool is_token(int64_t row, int64_t position) const {
-    return row < 2 && position < base_length - 1 - row;
+    return row < 2 && position < base_length - 1 - row && position != hole;
   }
   /// Returns x[2, base_length, ..] with the rows and the length of this batch.
   HostTensor of(const std::string& name, const HostTensor& x) const {
     Shape shape = x.shape();
     shape[0] = rows;
     shape[1] = length;
-    const HostTensor noise = random_tensor({DType::kF64, shape}, seed, 10);
-    const int64_t size = noise.size() / (rows * length);
+    const HostTensor noise = random_tensor({DType::kF64, shape}, seed, largest);
+    const int64_t step = noise.size() / (rows * length);
     HostTensor out(Type{DType::kF64, shape});
     for (int64_t i = 0; i < out.size(); ++i) {
-      const int64_t row = i / size / length, position = i / size % length;
+      const int64_t row = i / step / length, position = i / step % length;
       double& to = out.values<double>()[static_cast<size_t>(i)];
       if (is_token(row, position))
-        to = x.at((row * base_length + position) * size + i % size);
+        to = x.at((row * base_length + position) * step + i % step);
       else if (is_float(x.dtype()))
         to = noise.at(i);
       else if (name.ends_with("target_labels"))
@@ -77,10 +79,12 @@ constexpr std::string_view segments_name() {
 }
 
 /// Returns what a call gives by name: the tokens of its results, losses, state and summaries, and
-/// the gradients of sum(c * tokens of results) + the losses for fixed c.
+/// the gradients of sum(c * tokens of results) + the losses for fixed c. `weighs_others`: results
+/// at other positions than those of x, which belong to no token, count too.
 template <class L>
 Tree<HostTensor> numbers_of_tokens(TestLayer<L>& layer, const Tree<HostTensor>& base,
-                                   const PaddedBatch& batch, const CallOptions& options) {
+                                   const PaddedBatch& batch, const CallOptions& options,
+                                   bool weighs_others = false) {
   using Names = LawInputs<typename L::Role>;
   Tree<HostTensor> inputs = base;
   const std::string segments(segments_name<Names>());
@@ -123,14 +127,13 @@ Tree<HostTensor> numbers_of_tokens(TestLayer<L>& layer, const Tree<HostTensor>& 
            (shape[axis] != batch.rows || shape[axis + 1] != batch.length))
       ++axis;
     const bool by_token = axis < 2 && axis + 1 < shape.size();
-    // Results at other positions than those of x belong to no token.
     const bool is_other = i < num_results && !by_token && !shape.empty();
     int64_t size = 1;
     for (size_t d = axis + 2; by_token && d < shape.size(); ++d) size *= shape[d];
     for (int64_t j = 0; j < weights.size(); ++j) {
       double& w = weights.values<double>()[static_cast<size_t>(j)];
       if (!by_token) {
-        w = is_other ? 0 : ones.at(j);
+        w = is_other && !weighs_others ? 0 : ones.at(j);
         continue;
       }
       const int64_t position = j / size % batch.length, row = j / size / batch.length % batch.rows;
@@ -156,12 +159,16 @@ Tree<HostTensor> numbers_of_tokens(TestLayer<L>& layer, const Tree<HostTensor>& 
 inline void expect_same_numbers(const Tree<HostTensor>& actual, const Tree<HostTensor>& expected,
                                 const char* what, bool same_shapes) {
   ASSERT_EQ(actual.size(), expected.size());
+  bool has_results = false, has_gradients = false;
   for (const auto& [name, value] : expected) {
     const HostTensor& other = actual.at(name);
     if (!same_shapes && other.shape() != value.shape()) continue;
+    has_results |= name.starts_with("result ") && value.size() > 0;
+    has_gradients |= name.starts_with("gradient by ") && largest_element(value) > 0;
     EXPECT_LE(largest_difference(other, value), 1e-9 * std::max(1.0, largest_element(value)))
         << what << ": " << name;
   }
+  EXPECT_TRUE(!same_shapes || (has_results && has_gradients)) << what << ": nothing was compared";
 }
 
 // A layer that divides the positions of a batch in training depends on how much padding there is
@@ -172,11 +179,15 @@ void law_padding_of(TestLayer<L>& layer, const typename L::Role::Dims& dims,
   using Names = LawInputs<typename L::Role>;
   const Tree<HostTensor> base = Names::make(dims);
   const int64_t length = base.at(std::string(Names::kTokens)).shape()[1];
-  const PaddedBatch one{2, length, length, 1}, other{2, length, length, 2},
-      shorter{2, length - 1, length, 3}, more_rows{4, length, length, 4};
+  const PaddedBatch one{2, length, length, 1}, other{2, length, length, 2, 1e4},
+      shorter{2, length - 1, length, 3}, more_rows{4, length, length, 4},
+      inside{2, length, length, 1, 10, 1}, other_inside{2, length, length, 2, 1e4, 1};
   CallOptions training{.training = true};
-  expect_same_numbers(numbers_of_tokens(layer, base, other, training),
-                      numbers_of_tokens(layer, base, one, training), "other padding", true);
+  expect_same_numbers(numbers_of_tokens(layer, base, other, training, true),
+                      numbers_of_tokens(layer, base, one, training, true), "other padding", true);
+  expect_same_numbers(numbers_of_tokens(layer, base, other_inside, training, true),
+                      numbers_of_tokens(layer, base, inside, training, true),
+                      "other padding inside", true);
   // Random numbers depend on the shape of the batch.
   bool draws = false;
   try {

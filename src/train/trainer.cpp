@@ -171,8 +171,9 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init.empty() ? "" : "; --init-from has no effect"));
     if (step_number_ < cfg_.max_steps) measure_peak();
-    for (const std::string& line : schedule_jumps(saved.config, cfg_, step_number_))
-      progress_->note("WARNING: " + line);
+    auto changes = schedule_jumps(saved.config, cfg_, step_number_);
+    std::ranges::move(evaluations_.changed_data(saved.evaler_data), std::back_inserter(changes));
+    for (const std::string& line : changes) progress_->note("WARNING: " + line);
   } else {
     data_restarted_ = options_.restart_data;
     measure_peak();
@@ -427,8 +428,7 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
   }
 }
 
-// Saves the state. Returns true if the state is known to be saved, which only a call with `wait`
-// finds out.
+// Saves the state. With `wait`, returns true if it is saved.
 bool Trainer::Run::save(bool wait) {
   finish_step();
   // Records go to disk before the checkpoint: a resumed run expects all records up to it.
@@ -437,13 +437,13 @@ bool Trainer::Run::save(bool wait) {
   checkpointer_->save(step_number_, state_.leaves, state_.arrays,
                       to_tree({.config = folder_.config_text(),
                                .data = data_state_,
+                               .evaler_data = evaluations_.data_states(),
                                .data_restarted = data_restarted_,
                                .skipped_steps = skipped_,
                                .wall_secs = clock_.wall_secs(),
                                .stopped = stopped_}));
-  const bool saved = wait && checkpointer_->last_saved() == step_number_;
   clock_.skip();
-  return saved;
+  return wait && checkpointer_->last_saved() == step_number_;
 }
 
 void Trainer::Run::save_at_end() {

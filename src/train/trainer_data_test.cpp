@@ -195,6 +195,13 @@ TEST_F(TrainerData, StepsStretchTheScheduleOfTheRunAndWarnOfOthers) {
                              "at step 5, where it was to be 0: the run has 7 steps now, not 4; "
                              "--schedule keep lets it go on from where it stands\n"));
   EXPECT_EQ(rate_at_end(fixed, 4, "fixed").second.find("WARNING"), std::string::npos);
+  // An end that the user moved is no matter of the run's length.
+  const LinearWithWarmup moved{.peak = 1e-2, .warmup_steps = 0, .max_step = 20};
+  EXPECT_EQ(rate_at_end(fixed, 4, "moved").second.find("WARNING"), std::string::npos);
+  Trainer::Config config = over(dir_ / "corpus", 7);
+  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = moved;
+  const std::string told = train(config, "moved", /*resume=*/true, /*force=*/true).out;
+  EXPECT_THAT(told, HasSubstr("where it was to be 0: the config has changed\n"));
   EXPECT_THAT(
       rate_at_end(fixed, 7, "fixed").second,
       HasSubstr("WARNING: learner.optimizer.learning_rate: is 0 from step 4 on in a run of 7;"));

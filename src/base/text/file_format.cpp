@@ -147,14 +147,17 @@ const FileFormat* recognized_format(std::string_view head) {
   if (head.size() > 262 && head.substr(257, 5) == "ustar") return &kTar;
   if (is_safetensors(head)) return &kSafetensors;
   if (is_sentencepiece(head)) return &kSentencePiece;
-  const std::string_view text = trim(head.substr(0, kFormatHeadBytes));
+  std::string_view text = trim(head.substr(0, kFormatHeadBytes));
+  if (constexpr std::string_view kMark = "\xEF\xBB\xBF"; text.starts_with(kMark))
+    text = trim(text.substr(kMark.size()));
   if (is_html(text)) return &kHtml;
   if (text.starts_with("<?xml")) return &kXml;
   if (is_ranks(head)) return &kRanks;
   if (is_merges(text)) return &kMerges;
   if (!text.starts_with('{')) return nullptr;
   const auto has = [&](std::string_view key) { return text.find(key) != text.npos; };
-  if (has("\"added_tokens\"")) return &kTokenizerJson;
+  const bool has_model = has("\"model\"") && (has("\"vocab\"") || has("\"merges\""));
+  if (has("\"added_tokens\"") || has_model) return &kTokenizerJson;
   if (has("\"tokenizer_class\"") || has("\"added_tokens_decoder\"")) return &kTokenizerConfig;
   if (has("\"architectures\"") || has("\"model_type\"")) return &kModelConfig;
   if (has("\"weight_map\"")) return &kIndexJson;

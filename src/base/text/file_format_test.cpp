@@ -40,6 +40,9 @@ TEST(FileFormat, IsToldByTheBeginning) {
             "a config.json of Hugging Face");
   EXPECT_EQ(name_of("{\"<s>\": 0, \"\\\"\": 1,\n\"</s>\": 2, \"the"),
             "a vocab.json of BPE, as of GPT-2");
+  EXPECT_EQ(name_of("\xEF\xBB\xBF\n{\"added_tokens\": ["), "a tokenizer.json of Hugging Face");
+  EXPECT_EQ(name_of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 7"),
+            "a tokenizer.json of Hugging Face");
   EXPECT_EQ(name_of("#version: 0.2\nt h\na n\n"), "a list of BPE merges, as of GPT-2");
   EXPECT_EQ(name_of("{\"metadata\": {\"total_size\": 1}, \"weight_map\": {\"a\": \"b\"}}"),
             "an index of safetensors files");

@@ -118,8 +118,10 @@ void check_output_file(std::string_view flag, const std::string& file,
 }
 
 void check_run_folder(const std::string& dir, const std::vector<std::string>& inputs) {
+  // A part of the path that is not there yet may be left by a later one: corpus/new/..
+  const fs::path run = real_path(fs::path(dir).lexically_normal());
   for (const std::string& input : inputs) {
-    if (directory_exists(input) && real_path(dir) == real_path(input))
+    if (directory_exists(input) && (run == real_path(input) || real_path(dir) == real_path(input)))
       throw ConfigError(fmt::format("--dir: expected a folder of its own, got {}, the data", dir));
   }
 }

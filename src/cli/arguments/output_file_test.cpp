@@ -101,6 +101,8 @@ TEST_F(OutputFile, TheFolderOfARunIsNotThatOfTheData) {
   std::filesystem::create_directory(corpus);
   EXPECT_EQ(error_of([&] { check_run_folder(corpus + "/.", {corpus}); }),
             "--dir: expected a folder of its own, got " + corpus + "/., the data");
+  EXPECT_EQ(error_of([&] { check_run_folder(corpus + "/new/..", {corpus}); }),
+            "--dir: expected a folder of its own, got " + corpus + "/new/.., the data");
   EXPECT_EQ(error_of([&] { check_run_folder(corpus + "/run", {corpus}); }), "no error");
 }
 

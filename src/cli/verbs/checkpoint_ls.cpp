@@ -20,15 +20,19 @@ const Verb<LsOptions> checkpoint_ls({
     .add =
         [](CLI::App& app, LsOptions& options, Output& out) {
           options.checkpoint.add_to(app);
-          app.add_flag("--verify", options.verify,
-                       "Read all data and compare their checksums (default: only their sizes)");
+          app.add_flag(
+              "--verify", options.verify,
+              "Read all data and compare their checksums (default: only their sizes); exit 4 if a "
+              "checkpoint is damaged");
           out.add_json_flag(app);
         },
     .run =
         [](const LsOptions& options, Output& out) {
           const auto check = options.verify ? DamageCheck::kBytes : DamageCheck::kSizes;
-          out.report(list_checkpoint(options.checkpoint.selection(), check));
-          return ExitCode::kOk;
+          const CheckpointListing listing = list_checkpoint(options.checkpoint.selection(), check);
+          out.report(listing);
+          const bool is_good = listing.damaged.empty() || !options.verify;
+          return is_good ? ExitCode::kOk : ExitCode::kStorage;
         },
 });
 

@@ -1,5 +1,6 @@
 // axle config check RECIPE: reports every mistake that would keep a run from starting, and what
 // flags and files change. Reads the data, and runs nothing.
+#include "base/report.h"
 #include "cli/arguments/config_changes.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
@@ -27,7 +28,9 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
   // The memory of another machine is not known here.
   const auto host = recipe.target() ? std::optional<HostMemory>() : host_memory();
-  mistakes.add_all(config_problems(resolved.config, devices, host));
+  std::vector<std::string> warnings;
+  mistakes.add_all(config_problems(resolved.config, devices, host, &warnings));
+  for (const std::string& warning : warnings) report_to_stderr(warning);
   const Target target = recipe.target().value_or(parse_target("cpu:1"));
   for (const std::string& problem :
        compiler_option_problems(resolved.config.compiler_options, target))

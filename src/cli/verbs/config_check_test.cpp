@@ -115,6 +115,26 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
               HasSubstr((dir / "none.txt") + ": expected a file or folder, got nothing there"));
 }
 
+TEST(ConfigCheck, APathBesideSeveralTextsIsRefused) {
+  const TempDir dir;
+  for (const char* name : {"a", "b", "c"}) replace_file(dir / name, std::string(20000, 'x'));
+  const Arguments two = {"config", "check", "quickstart", "--data", dir / "a", "--data", dir / "b"};
+  EXPECT_EQ(run_axle(two).code, 0);
+  const Ran ran = run_axle(joined(two, {"--set", "input.source.path=" + (dir / "c")}));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--set input.source.path: expected no --data with several texts"));
+}
+
+TEST(ConfigCheck, FilesThatAreLeftOutAreNamed) {
+  const TempDir dir;
+  make_directories(dir / "corpus");
+  replace_file(dir / "corpus/a.txt", std::string(20000, 'x'));
+  replace_file(dir / "corpus/b.txt.gz", "x");
+  const Ran ran = run_axle({"config", "check", "quickstart", "--data", dir / "corpus"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("WARNING: input: 1 skipped (1 not *.txt: b.txt.gz)"));
+}
+
 TEST(ConfigCheck, InputsWhoseBatchesHaveMoreThanTokens) {
   const TempDir dir;
   std::string text;

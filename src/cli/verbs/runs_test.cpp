@@ -65,6 +65,18 @@ TEST_F(Runs, OneRunHasNoDifferences) {
   EXPECT_THAT(run_axle({"runs", run("a"), run("c")}).out, HasSubstr("the configs are equal\n"));
 }
 
+TEST_F(Runs, ARunWithoutRecordsIsReported) {
+  std::filesystem::copy(run("a"), run("c"), std::filesystem::copy_options::recursive);
+  const std::string metrics = run("c") + "/metrics.jsonl";
+  for (const std::string& text : {std::string(), std::string("\xff\x00\x01 no json\n{\n", 15)}) {
+    replace_file(metrics, text);
+    const Ran ran = run_axle({"runs", run("a"), run("c")});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.err, "WARNING: " + metrics +
+                           ": expected records of training, got none; the run has no losses\n");
+  }
+}
+
 // One bad file does not cost the table, and a line of the user's own is no step.
 TEST_F(Runs, AConfigThatCannotBeReadIsReported) {
   std::filesystem::copy(run("a"), run("c"), std::filesystem::copy_options::recursive);

@@ -102,6 +102,29 @@ TEST_F(TrainEval, DataOfSeveralPathsAreReadInOrder) {
   EXPECT_EQ(other.code, 3) << other.err;
 }
 
+// The losses of an evaluation are of one text. A resume tells if that has changed.
+TEST_F(TrainEval, OtherDataOfAnEvaluationAreTold) {
+  const std::string text = text_file(dir_), run = dir_ / "run", held_out = dir_ / "held_out.txt";
+  replace_file(held_out, std::string(4000, 'a'));
+  const auto resumed = [&](const std::string& steps) {
+    return run_axle(train(run, text,
+                          {"--steps", steps, "--set",
+                           "evalers={held_out: {input: {class: TextInput, split: all, epochs: 1, "
+                           "source: {class: TextSource, path: " +
+                               held_out + "}}}}"}));
+  };
+  const std::string told =
+      "WARNING: evalers.held_out.input: expected the data of the earlier steps";
+  const Ran first = resumed("2");
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Ran same = resumed("3");
+  EXPECT_THAT(same.out + same.err, ::testing::Not(HasSubstr(told)));
+  replace_file(held_out, std::string(4000, 'b'));
+  const Ran other = resumed("4");
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_THAT(other.out + other.err, HasSubstr(told));
+}
+
 TEST_F(TrainEval, ReplacementsAreToldOnceAndLinesOfTheUserStay) {
   const std::string text = text_file(dir_), run = dir_ / "run";
   const Arguments edit = {"--set", "model.decoder.output_norm=LayerNorm"};
@@ -333,7 +356,7 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("data: 1 file, "));
   EXPECT_THAT(shown.out, HasSubstr(" bytes, 1 skipped (1 not *.txt: b.jsonl)\n"));
-  EXPECT_THAT(shown.err, HasSubstr("WARNING: input: 1 document is left out"));
+  EXPECT_THAT(shown.err, HasSubstr("WARNING: input: 1 skipped (1 not *.txt: b.jsonl)"));
   const auto json = nlohmann::json::parse(evaluate(dir_ / "mix", {"--json"}).out);
   EXPECT_EQ(json["num_files"], 1);
   EXPECT_EQ(json["num_skipped"], 1);

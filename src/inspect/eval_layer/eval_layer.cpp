@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "base/tree.h"
@@ -128,6 +129,29 @@ void check_token_ids(const Layer& layer, const Tree<HostTensor>& in) {
           NegativeIds::kRefused);
 }
 
+// Calls trace(). Adds to a ShapeError which inputs hold other floats than the parameters.
+Program with_dtype_hint(const Tree<Type>& arguments, const std::function<Program()>& trace) {
+  try {
+    return trace();
+  } catch (const ShapeError& error) {
+    const auto is_of = [](const auto& argument, std::string_view section) {
+      return argument.first.starts_with(section) && is_float(argument.second.dtype);
+    };
+    const auto parameter = std::ranges::find_if(
+        arguments, [&](const auto& argument) { return is_of(argument, "params/"); });
+    if (parameter == arguments.end()) throw;
+    const auto other = std::ranges::find_if(arguments, [&](const auto& argument) {
+      return is_of(argument, "in/") && argument.second.dtype != parameter->second.dtype;
+    });
+    if (other == arguments.end()) throw;
+    throw ShapeError(
+        fmt::format("{}: expected {} as the parameters are, got {}; --precision casts "
+                    "all floats ({})",
+                    other->first, to_text(parameter->second.dtype), to_text(other->second.dtype),
+                    error.what()));
+  }
+}
+
 // Returns names of inputs to suggest in place of a name that nothing read.
 std::vector<std::string> known_inputs(const Call& call) {
   std::vector<std::string> out;
@@ -182,12 +206,14 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
       argument_types.emplace("params/" + path, std::move(type));
     }
   }
-  Program program = trace_named(
-      "eval_layer",
-      [&](const Tree<Tensor>& at) {
-        return options.grad ? with_gradients(call, at) : by_name(call(at));
-      },
-      argument_types);
+  Program program = with_dtype_hint(argument_types, [&] {
+    return trace_named(
+        "eval_layer",
+        [&](const Tree<Tensor>& at) {
+          return options.grad ? with_gradients(call, at) : by_name(call(at));
+        },
+        argument_types);
+  });
   std::vector<std::string> unread;
   for (const std::string& name : unread_inputs(program)) {
     if (inputs.contains(name) && !name.starts_with("cotangent/")) unread.push_back(name);

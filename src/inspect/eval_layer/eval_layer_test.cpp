@@ -125,6 +125,14 @@ TEST_F(EvalLayer, WrongParametersAreAllNamed) {
             "parameters: expected --params FILE or --seed N, got neither");
 }
 
+TEST_F(EvalLayer, InputsOfOtherFloatsThanTheParametersAreNamed) {
+  Tree<HostTensor> wide = inputs_;
+  wide.at("in/x") = wide.at("in/x").astype(DType::kF64);
+  EXPECT_THAT(run_error(params_, wide, {}),
+              ::testing::StartsWith("in/x: expected f32 as the parameters are, got f64; "
+                                    "--precision casts all floats ("));
+}
+
 TEST_F(EvalLayer, MissingAndExtraInputs) {
   EXPECT_THAT(run_error(params_, {}, {}), HasSubstr("in/x: "));
   Tree<HostTensor> more = inputs_;
@@ -418,7 +426,7 @@ TEST_F(EvalLayer, ContextsHaveTheirType) {
   EXPECT_THAT(error_of<ShapeError>([&] {
                 run(kLinear, params_, {{"in/x", HostTensor::ones({1, 5})}}, {});
               }),
-              ::testing::StartsWith("product: einsum "));
+              ::testing::StartsWith("Linear: expected floats [..., 2] for 'x' of Linear, got "));
 }
 
 TEST_F(EvalLayer, OptionsOfTheSlotStandAtTheRoot) {

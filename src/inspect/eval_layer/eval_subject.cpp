@@ -16,6 +16,7 @@
 #include "inspect/eval_layer/eval_training.h"
 #include "inspect/eval_layer/layer_file.h"
 #include "io/file.h"
+#include "io/user_path.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/resolve.h"
 
@@ -132,6 +133,10 @@ EvalSubject read_eval_subject(const std::string& file_or_recipe, ResolveReport* 
   const std::vector<std::string> recipes = recipe_names();
   if (!path_exists(file_or_recipe)) {
     if (std::ranges::count(recipes, file_or_recipe)) return recipe(file_or_recipe);
+    if (const std::string found = nothing_at(file_or_recipe); found != kNothingThere) {
+      throw ConfigError(
+          fmt::format("{}: expected a file or a recipe, got {}", file_or_recipe, found));
+    }
     throw ConfigError(fmt::format("{}: expected a file or a recipe, got nothing of that name{}",
                                   file_or_recipe, suggest(file_or_recipe, recipes)));
   }

@@ -85,8 +85,8 @@ LayerFile read_layer_file(const Json& document, const std::string& source) {
 
 std::unique_ptr<Layer> build_layer(const LayerFile& file) {
   // Layer is the only base class of a role, so both begin at the same address.
-  void* role =
-      file.config.type().build(file.config.get(), file.dims.get(), Scope{.options = &file.options});
+  const Scope scope{.options = &file.options, .dims = file.dims.get()};
+  void* role = file.config.type().build(file.config.get(), file.dims.get(), scope);
   return std::unique_ptr<Layer>(static_cast<Layer*>(role));
 }
 

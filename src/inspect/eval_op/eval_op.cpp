@@ -51,8 +51,11 @@ class CaseTensors {
     for (const auto& [output, source] : op.cotangents)
       tensors.emplace("cotangent/" + output, read(source));
     for (size_t i = 0; op.cotangents.empty() && i < kMaxOutputs; ++i) {
-      if (const auto value = find(numbered("ct", i)))
-        tensors.emplace(numbered("cotangent/", i), *value);
+      // The second name is that of results of eval-layer, and of messages.
+      for (const char* name : {"ct", "cotangent/out"}) {
+        if (const auto value = find(numbered(name, i)))
+          tensors.emplace(numbered("cotangent/", i), *value);
+      }
     }
   }
 

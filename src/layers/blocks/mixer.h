@@ -58,6 +58,12 @@ class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerCon
   static constexpr InputNames kInputs = {"x", "context"};
   static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
+
+ protected:
+  friend LayerRole;
+  void check_arguments(const Tensor& x_BTD, const MixerContext&) const {
+    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
+  }
 };
 
 /// One or several mixers with their residuals: x_BTD -> y_BTD, dtype of x.
@@ -71,6 +77,9 @@ class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerCon
  protected:
   friend LayerRole;
   static PartitionSpec activation() { return kTokenAxes; }
+  void check_arguments(const Tensor& x_BTD, const MixerContext&) const {
+    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
+  }
 };
 
 extern template class LayerRole<Mixer, Mixer::Signature>;

@@ -61,7 +61,7 @@ WeightedConvolution::WeightedConvolution(const SlidingWindow& windows, const Fie
 Tensor WeightedConvolution::convolve(const Tensor& x,
                                      const std::vector<DimPadding>& padding) const {
   if (x.shape().size() != windows_.size() + 2 || x.shape().back() != input_dim_) {
-    throw ShapeError(fmt::format("{}: expected x of {} dims with {} features last, got {}", path(),
+    throw ShapeError(fmt::format("{}: expected x of {} dims with {} features last, got {}", where(),
                                  windows_.size() + 2, input_dim_, to_text(x.type())));
   }
   const Tensor y = convolution(without_padding(x), weight_(),

@@ -28,6 +28,9 @@ class MultiProjection : public LayerRole<MultiProjection, Tensor(const Tensor& x
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x) const {
+    if (given_dims()) expect_vectors("x", x, given_dims()->input_dim);
+  }
   void check_result(const Tensor& y, const Tensor& x) const;
 };
 

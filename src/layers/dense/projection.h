@@ -26,6 +26,9 @@ class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x) const {
+    if (given_dims()) expect_vectors("x", x, given_dims()->input_dim);
+  }
   void check_result(const Tensor& y, const Tensor& x) const {
     Type expected = x.type();
     expected.dims.back() = given_dims() ? int64_t{given_dims()->output_dim} : kAnySize;

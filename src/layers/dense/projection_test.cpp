@@ -65,10 +65,10 @@ TEST(Linear, SlotOptionsSetDtypeInitAndAxes) {
 
 TEST(Linear, NamesTheLayerWhoseShapesDoNotFit) {
   auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});
-  EXPECT_THAT(error_of<ShapeError>([&] {
-                layer.run(HostTensor::ones({1, 3}));
-              }),
-              ::testing::StartsWith("linear/product: einsum"));
+  EXPECT_EQ(error_of<ShapeError>([&] {
+              layer.run(HostTensor::ones({1, 3}));
+            }),
+            "linear: expected floats [..., 2] for 'x' of Linear, got f32[1, 3]");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "config/walk.h"
 #include "layers/feed_forward/hidden_projections.h"
 #include "nn/key_sequence.h"
 #include "nn/layer_stack.h"
@@ -101,9 +102,9 @@ void MoE::check_groups(const Tensor& x_BTD) const {
   const int64_t groups = dispatch_->num_groups();
   if (decoding() || (x_BTD.rank() == 3 && x_BTD.dim(0) * x_BTD.dim(1) % groups == 0)) return;
   throw ShapeError(
-      fmt::format("{}.dispatch: expected x [B, T, D] with tokens that form {} groups "
+      fmt::format("{}: expected x [B, T, D] with tokens that form {} groups "
                   "(outer_batch * num_groups), got {}",
-                  config_path(), groups, to_text(x_BTD.type())));
+                  join_config_path(config_path(), "dispatch"), groups, to_text(x_BTD.type())));
 }
 
 Tensor MoE::forward(const Tensor& x_BTD, const MixerContext& context) {

@@ -55,6 +55,9 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x_BTD) const {
+    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
+  }
   void check_result(const Routing& routing, const Tensor& x_BTD) const;
 };
 

@@ -32,6 +32,10 @@ class Norm
   bool can_decode() const override { return true; }
 
  protected:
+  friend LayerRole;
+  void check_arguments(const Tensor& x, const std::optional<Tensor>&) const {
+    if (given_dims()) expect_vectors("x", x, given_dims()->input_dim);
+  }
   /// Normalises each vector by itself.
   virtual Tensor forward(const Tensor& x);
   Tensor forward(const Tensor& x, const std::optional<Tensor>&) override { return forward(x); }

@@ -67,10 +67,6 @@ CellStep RecurrentCell::run(const Tensor& x_TBI, Tree<Tensor> state, const CellS
 }
 
 Tensor RecurrentCell::forward(const Tensor& x_TBI) {
-  if (x_TBI.shape().size() != 3) {
-    throw ShapeError(fmt::format("{}: expected x of steps, batch and features, got {}", path(),
-                                 to_text(x_TBI.type())));
-  }
   if (decoding()) {
     throw ConfigError(fmt::format(
         "{}: expected a call that gives the state of earlier steps while decoding, got none; call "

@@ -174,7 +174,7 @@ TEST(RecurrentCell, ChecksItsFieldsAndState) {
                           {.method = "step"}),
                "lstm_cell: expected the state 'c', got none");
   EXPECT_ERROR(layer.run(HostTensor::ones({1, 3})),
-               "lstm_cell: expected x of steps, batch and features, got f32[1, 3]");
+               "lstm_cell: expected floats [?, ?, 3] for 'x' of LSTMCell, got f32[1, 3]");
 }
 
 }  // namespace

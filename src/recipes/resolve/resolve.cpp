@@ -93,6 +93,22 @@ void apply_edits(const std::vector<Edit>& edits, Trainer::Config& config,
   }
 }
 
+// --data names all texts. A path that is set beside it would take the place of the first alone.
+void check_texts(const std::vector<Edit>& edits) {
+  const auto names_several = [](const Edit& edit) {
+    const auto* const use = std::get_if<UseData>(&edit);
+    return use && !use->more.empty();
+  };
+  const auto sets_path = [](const Edit& edit) {
+    const auto* const field = std::get_if<SetField>(&edit);
+    return field && field->path == "input.source.path";
+  };
+  if (std::ranges::none_of(edits, names_several) || std::ranges::none_of(edits, sets_path)) return;
+  throw ConfigError(
+      "--set input.source.path: expected no --data with several texts beside it, got some; name "
+      "all texts by --data");
+}
+
 }  // namespace
 
 std::vector<Rewrite> SetField::apply_to(Trainer::Config& config) const {
@@ -151,6 +167,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   for (const RecipeFile& file : request.files) apply(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
     out.report.rule_set_too_late = rule_that_would_change(out.config, request.machine);
+  mistakes.attempt([&] { check_texts(request.edits); });
   apply_edits(request.edits, out.config, out.report.rewrites, mistakes);
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   return out;

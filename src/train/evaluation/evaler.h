@@ -64,6 +64,8 @@ class Evaler {
   const std::string& name() const { return name_; }
   const Program& program() const { return program_; }
   InputFacts facts() const { return input_->facts(); }
+  /// Returns the state of the input at its beginning, which says which data it has.
+  const std::string& data_state() const { return start_; }
   bool is_due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
   /// Sets the executable that run() executes: the compiled `program`.
   void set_executable(std::shared_ptr<Executable> executable) {

@@ -36,6 +36,25 @@ std::vector<std::string> Evaluations::data_notes(const InputFacts& training) con
   return out;
 }
 
+Tree<std::string> Evaluations::data_states() const {
+  Tree<std::string> out;
+  for (const Evaler& evaler : evalers_) out.emplace(evaler.name(), evaler.data_state());
+  return out;
+}
+
+std::vector<std::string> Evaluations::changed_data(const Tree<std::string>& saved) const {
+  std::vector<std::string> out;
+  for (const auto& [name, state] : data_states()) {
+    const auto found = saved.find(name);
+    if (found == saved.end() || found->second == state) continue;
+    out.push_back(
+        fmt::format("evalers.{}.input: expected the data of the earlier steps, got other data; its "
+                    "losses from here on do not compare with those before",
+                    name));
+  }
+  return out;
+}
+
 std::vector<TracedProgram> Evaluations::traced() const {
   std::vector<TracedProgram> out;
   for (const Evaler& evaler : evalers_)

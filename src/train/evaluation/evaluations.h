@@ -21,6 +21,11 @@ class Evaluations {
   /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each
   /// evaler that left out documents other than those of `training`.
   std::vector<std::string> data_notes(const InputFacts& training) const;
+  /// Returns Evaler::data_state() of each evaler by name.
+  Tree<std::string> data_states() const;
+  /// Returns a warning for each evaler whose data are others than those of `saved`: its losses
+  /// before and after do not compare.
+  std::vector<std::string> changed_data(const Tree<std::string>& saved) const;
   /// Returns all programs, under names like "evalers.held_out".
   std::vector<TracedProgram> traced() const;
   /// Returns the programs compiled so far, under the same names.

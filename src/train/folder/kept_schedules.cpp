@@ -53,6 +53,15 @@ Trainer::Config with_kept_schedules(Trainer::Config config, const std::filesyste
   return config;
 }
 
+namespace {
+
+bool are_equal(double a, double b) {
+  constexpr double kRounding = 1e-6;
+  return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
+}
+
+}  // namespace
+
 std::string with_written_ends(const std::string& config_text) {
   const std::optional<Trainer::Config> config = config_with_ends(config_text);
   return config ? to_yaml(*config) : config_text;
@@ -69,14 +78,17 @@ std::vector<std::string> schedule_jumps(const std::string& saved_config,
   };
   const auto last = at(saved->learner, step), planned = at(saved->learner, step + 1),
              next = at(learner, step + 1);
+  // The values if the run's length had not changed: what --schedule keep would give.
+  Child<Learner> unmoved = config.learner;
+  set_schedule_ends(unmoved, saved->max_steps);
+  const auto kept = at(unmoved, step + 1);
   std::vector<std::string> out;
   for (const auto& [path, value] : next) {
     if (!last.contains(path) || !planned.contains(path)) continue;
-    constexpr double kRounding = 1e-6;
     const double expected = planned.at(path);
-    if (std::abs(value - expected) <= kRounding * std::max(std::abs(value), std::abs(expected)))
-      continue;
-    const bool is_moved = saved->max_steps.get() != config.max_steps.get();
+    if (are_equal(value, expected)) continue;
+    const bool is_moved = saved->max_steps.get() != config.max_steps.get() && kept.contains(path) &&
+                          are_equal(kept.at(path), expected);
     out.push_back(fmt::format(
         "{}: {:.4g} at step {}, then {:.4g} at step {}, where it was to be {:.4g}: {}", path,
         last.at(path), step, value, step + 1, expected,

@@ -8,14 +8,19 @@
 #include "data/row_position.h"
 
 namespace axle {
+namespace {
+constexpr std::string_view kEvalerData = "evaler_data";
+}
 
 Tree<std::string> to_tree(const RunMetadata& metadata) {
-  return {{"config", metadata.config},
-          {"data", metadata.data},
-          {"data_restarted", metadata.data_restarted ? "1" : "0"},
-          {"skipped_steps", std::to_string(metadata.skipped_steps)},
-          {"stopped", metadata.stopped},
-          {"wall_secs", fmt::format("{:.3f}", metadata.wall_secs)}};
+  Tree<std::string> out = {{"config", metadata.config},
+                           {"data", metadata.data},
+                           {"data_restarted", metadata.data_restarted ? "1" : "0"},
+                           {"skipped_steps", std::to_string(metadata.skipped_steps)},
+                           {"stopped", metadata.stopped},
+                           {"wall_secs", fmt::format("{:.3f}", metadata.wall_secs)}};
+  put_subtree(out, kEvalerData, metadata.evaler_data);
+  return out;
 }
 
 RunMetadata run_metadata(const CheckpointInfo& info) {
@@ -26,6 +31,7 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
                     info.manifest.string()));
   }
   RunMetadata out{.data = info.entry("data"),
+                  .evaler_data = subtree(info.metadata, kEvalerData),
                   .skipped_steps = info.integer_entry("skipped_steps", 0, info.step),
                   .manifest = info.manifest};
   if (info.metadata.contains("config")) out.config = info.entry("config");

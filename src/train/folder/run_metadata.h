@@ -15,6 +15,9 @@ struct RunMetadata {
   std::string config = {};
   /// State of the input (Input::state) at the next batch.
   std::string data = {};
+  /// States of the inputs of the evalers at their beginning, by name; none in checkpoints of
+  /// earlier versions.
+  Tree<std::string> evaler_data = {};
   /// True if the run restarted its data at some point (--restart-data).
   bool data_restarted = false;
   /// Number of steps that were not finite.

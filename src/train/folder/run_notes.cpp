@@ -20,10 +20,9 @@ std::vector<std::string> schedule_warnings(const Trainer::Config& config) {
 }
 
 std::string skipped_text(const Skipped& skipped) {
-  return fmt::format("{} document{} left out{}{}", skipped.count,
-                     skipped.count == 1 ? " is" : "s are",
-                     skipped.messages.empty() ? "" : "; the first: ",
-                     skipped.messages.empty() ? "" : skipped.messages[0]);
+  if (skipped.messages.empty()) return to_text(skipped);
+  return fmt::format("{} document{} left out; the first: {}", skipped.count,
+                     skipped.count == 1 ? " is" : "s are", skipped.messages[0]);
 }
 
 NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const DeviceState& state,

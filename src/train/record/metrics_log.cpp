@@ -129,9 +129,34 @@ void copy_extent(const FileReader& file, const Extent& extent, FileWriter& to) {
 
 }  // namespace
 
+namespace {
+
+// Cuts the log. A run may begin anew over the records of an earlier one whose checkpoints are gone,
+// or never came: then keeps a copy of the log.
+std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {
+  const std::filesystem::path path = metrics_file_of(dims.dir);
+  int64_t num_later = 0;
+  if (dims.restored_step == 0) {
+    for_each_record(path, [&](const StepRecord& record) { num_later += record.step > 0; });
+  }
+  if (num_later > 0) {
+    std::filesystem::path old = path;
+    old += ".old";
+    const FileReader file(path);
+    write_atomically(old, [&](FileWriter& to) { copy_extent(file, {0, file.size()}, to); });
+    report_to_stderr(fmt::format(
+        "WARNING: {}: expected a checkpoint of the run with these {} records, got none; the "
+        "run begins anew, and {} keeps the records",
+        path.string(), num_later, old.filename().string()));
+  }
+  return truncate_metrics_log(path, dims.restored_step).last_splits;
+}
+
+}  // namespace
+
 MetricsLog::MetricsLog(const Dims& dims)
     : restored_step_(dims.restored_step),
-      evaluated_(truncate_metrics_log(metrics_file_of(dims.dir), dims.restored_step).last_splits),
+      evaluated_(begin_log(dims)),
       file_(metrics_file_of(dims.dir), WriteMode::kAppend) {}
 
 MetricsLog::~MetricsLog() {

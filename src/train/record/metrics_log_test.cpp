@@ -65,6 +65,24 @@ TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
       kept + "{\"step\":2,\"split\":\"b\",\"wall_secs\":1.0}\n{\"step\":3,\"wall_secs\":1.0}\n");
 }
 
+// A run whose checkpoints were removed, or that ended before its first one.
+TEST_F(MetricsLogTest, RecordsWithoutACheckpointAreKeptAside) {
+  const std::string before =
+      "{\"step\":1,\"wall_secs\":1.0}\n# mine\n{\"step\":2,\"wall_secs\":1.0}\n";
+  replace_file(path_, before);
+  ::testing::internal::CaptureStderr();
+  log(0);
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      HasSubstr(path_.string() + ": expected a checkpoint of the run with these 2 records"));
+  EXPECT_EQ(text(), "# mine\n");
+  EXPECT_EQ(read_file(dir_ / "metrics.jsonl.old"), before);
+  ::testing::internal::CaptureStderr();
+  log(0);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(read_file(dir_ / "metrics.jsonl.old"), before);
+}
+
 TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
   const auto removed = [&] { remove_tree(path_); };
   const auto moved = [&] { std::filesystem::rename(path_, dir_.path() / "old.jsonl"); };

@@ -17,9 +17,9 @@ using Masks = std::vector<std::unique_ptr<AttentionMask>>;
 Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope) {
   if (configs.empty()) {
     throw ConfigError(
-        fmt::format("{}.masks: expected at least one mask, got none; leave the mask of attention "
+        fmt::format("{}: expected at least one mask, got none; leave the mask of attention "
                     "out if every query sees every key",
-                    scope.as_config()));
+                    join_config_path(scope.as_config(), "masks")));
   }
   Masks out;
   for (size_t i = 0; i < configs.size(); ++i) {

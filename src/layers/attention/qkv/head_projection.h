@@ -35,6 +35,9 @@ class HeadInput : public LayerRole<HeadInput, Tensor(const Tensor& x_BTD)> {
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x_BTD) const {
+    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
+  }
   void check_result(const Tensor& y_BTNH, const Tensor& x_BTD) const;
 };
 
@@ -47,6 +50,9 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x_BTNH) const {
+    if (given_dims()) expect_vectors("x", x_BTNH, given_dims()->head_dim, 4);
+  }
   void check_result(const Tensor& y_BTD, const Tensor& x_BTNH) const;
 };
 

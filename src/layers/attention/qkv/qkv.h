@@ -53,6 +53,9 @@ class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x_BTD, const std::optional<Tensor>&) const {
+    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
+  }
   void check_result(const QKVTensors& heads, const Tensor& x_BTD,
                     const std::optional<Tensor>&) const;
 };

@@ -281,8 +281,10 @@ TEST(RunCli, AnEmptyPathIsSeenInItsMessage) {
   EXPECT_EQ(error({"input.source.path="}),
             "axle: input.source.path: expected a path, got an empty text\n");
   EXPECT_THAT(error({"input.tokenizer=Llama2cTokenizer", "input.tokenizer.path="}),
-              ::testing::StartsWith("axle: '': expected a file, got nothing there; set "
-                                    "input.tokenizer.path"));
+              ::testing::StartsWith("axle: input.tokenizer.path: expected a path, got an empty"));
+  EXPECT_THAT(error({"input.tokenizer=Llama2cTokenizer", "input.tokenizer.path=s3://b/t.bin"}),
+              ::testing::StartsWith("axle: input.tokenizer.path: expected a path of this machine, "
+                                    "got 's3://b/t.bin'; s3:// is not supported"));
 }
 
 }  // namespace

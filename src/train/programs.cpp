@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/tree.h"
 #include "config/mistakes.h"
+#include "layers/blocks/mixer.h"
 #include "layers/check_mesh.h"
 #include "layers/models/model.h"
 #include "learn/inner_optimizer.h"

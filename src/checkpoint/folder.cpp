@@ -66,7 +66,7 @@ std::vector<int64_t> checkpoint_steps(const fs::path& root) {
 
 std::vector<int64_t> interrupted_steps(const fs::path& root) {
   std::vector<int64_t> steps;
-  if (checkpoint_steps(root).empty() && !directory_exists(root)) return steps;
+  if (!directory_exists(root)) return steps;
   for (const fs::path& entry : list_directory(root)) {
     const std::string name = entry.filename().string();
     const auto step = step_of_temporary(name);

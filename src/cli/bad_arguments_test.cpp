@@ -304,7 +304,7 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
       {"--set=input.batch_size=", "axle: input: .* got batch_size [0-9]+ rows .* bytes"},
       {"--set=input.epochs=", R"(axle: input\.epochs: )"},
       {"--set=model.decoder.layers.layer.feed_forward.body.hidden_dim.multiple_of=",
-       R"(layer0?\.feed_forward\.body\.(hidden_dim: .*multiple_of|[a-z0-9_.]+ [0-9.]+ [GT]iB alone))"},
+       R"(layer\.feed_forward\.body\.hidden_dim: .*multiple_of|layer0\.feed_forward\.body\.[a-z0-9_.]+ [0-9.]+ [GT]iB alone)"},
       {"--set=model.decoder.layers.layer.attention.body.num_heads=",
        R"(attention\.body\.num_(kv_)?heads: must divide)"},
       {"--mesh=data=", "axle: mesh: expected "},

@@ -79,19 +79,18 @@ void Layer::check_shape(std::string_view name, const Shape& shape) const {
 }
 
 void Layer::claim(std::string_view name, std::string_view field, Names& names) const {
-  const std::string_view shown = field.empty() ? name : field;
-  const std::string owner = short_type_name(typeid(*this));
-  if (name.empty() || name.find('/') != std::string_view::npos) {
-    throw ConfigError(located(
-        shown, fmt::format("expected {} to name its parts without '/', got '{}'", owner, name)));
+  const bool is_part = !name.empty() && name.find('/') == std::string_view::npos;
+  if (is_part && std::ranges::count(names, name) == 0) {
+    names.emplace_back(name);
+    return;
   }
-  if (std::ranges::count(names, name) > 0) {
-    throw ConfigError(located(
-        shown, fmt::format("expected {} to give each of its parameters and children a name of its "
-                           "own, got '{}' twice",
-                           owner, name)));
-  }
-  names.emplace_back(name);
+  const std::string_view rule = is_part
+                                    ? "give each of its parameters and children a name of its own"
+                                    : "name its parts without '/'";
+  throw ConfigError(
+      located(field.empty() ? name : field,
+              fmt::format("expected {} to {}, got '{}'{}", short_type_name(typeid(*this)), rule,
+                          name, is_part ? " twice" : "")));
 }
 
 void Layer::declare_state(std::string_view name, ParamSpec spec) {

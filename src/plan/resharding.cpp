@@ -135,9 +135,10 @@ std::optional<Finding> moves_finding(const std::vector<CollectiveRow>& rows) {
     out.count += static_cast<double>(row.count);
     out.bytes += bytes;
     for (const std::string& axis : row.axes) bytes_of_axis[axis] += bytes;
-    out.names.push_back(fmt::format("{} {} over {} at {} ({}{})", bytes_text(row.bytes), row.kind,
-                                    join(row.axes, ", "), row.layer.empty() ? "program" : row.layer,
-                                    row.op, row.backward ? ", backward" : ""));
+    out.names.push_back(fmt::format(
+        "{}{} {} over {} at {} ({}{})", row.is_lower_bound ? "at least " : "",
+        bytes_text(row.bytes), row.kind, join(row.axes, ", "),
+        row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : ""));
   }
   const auto most =
       std::ranges::max_element(bytes_of_axis, {}, [](auto& one) { return one.second; });

@@ -27,8 +27,8 @@ const Finding* find_like(const std::vector<Finding>& all, const Finding& one) {
 }
 double amount_of(const Finding* finding) { return finding ? finding->amount() : 0; }
 
-// Returns the mesh with 2^halvings times fewer devices on this axis and more on data; empty if
-// there is none.
+// Returns the mesh with 2^halvings times fewer devices on this axis, but `least`, and more on data;
+// empty if there is none.
 std::string with_less_of(std::string_view name, Mesh mesh, int halvings, int64_t least) {
   const int64_t times = int64_t{1} << halvings;
   const auto axis = [&](std::string_view one) {

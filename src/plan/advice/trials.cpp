@@ -10,6 +10,7 @@
 #include "layers/attention/cores/scored_core.h"
 #include "layers/blocks/pattern.h"
 #include "layers/models/decoder.h"
+#include "modifiers/set_partition.h"
 
 namespace axle {
 namespace {
@@ -79,9 +80,9 @@ std::optional<Edit> Trials::divide_vocabulary() const {
     const bool is_divided = decoder.lm_head ? decoder.lm_head->options.partition.has_value()
                                             : decoder.emb.options.partition.has_value();
     if (out || is_divided) return;
-    out = UseModifier{
-        fmt::format("SetPartition: {{at: {}.{}, partition: [model, [expert, fsdp, seq]]}}", path,
-                    decoder.lm_head ? "lm_head" : "emb")};
+    const auto divided = parallel_vocabulary(path + (decoder.lm_head ? ".lm_head" : ".emb"));
+    out = UseModifier{fmt::format("SetPartition: {{at: {}, partition: {}}}", divided.at,
+                                  to_text(*divided.partition))};
   });
   return out;
 }

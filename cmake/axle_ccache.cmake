@@ -8,6 +8,6 @@ if(CCACHE)
     CCACHE_NOHASHDIR=1                             # nor does the build folder itself count
     CCACHE_SLOPPINESS=pch_defines,time_macros      # without it ccache refuses whatever uses a precompiled header
     ${CCACHE})
-  # Debug information names sources relative to the checkout: start the debugger there.
-  add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
+  # Debug information and __FILE__ name sources relative to the checkout: start the debugger there.
+  add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 endif()

@@ -13,6 +13,19 @@
 #include "ops/random/random.h"
 
 namespace axle {
+namespace {
+
+// Keeps what the current call hands out. Each call has a path of its own (Invocation::Frame).
+void collect(Tree<Tensor>& to, std::string_view what, std::string_view name, const Tensor& value) {
+  const std::string& call = Invocation::current().path();
+  if (to.try_emplace(join_path(call, name), value).second) return;
+  throw ConfigError(
+      fmt::format("{}: expected each {} of a call to have a name of its own, got '{}' twice; name "
+                  "the second one otherwise",
+                  call, what, name));
+}
+
+}  // namespace
 
 Layer::Layer(const Scope& scope)
     : path_(scope.path), config_path_(scope.as_config()), construction_(scope.construction) {
@@ -228,7 +241,7 @@ void Layer::expect_result(const Tensor& result, const Type& expected, std::strin
 void Layer::add_summary(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();
   if (inv.options().summaries)
-    inv.collection().summaries.insert_or_assign(join_path(inv.path(), name), stop_gradient(value));
+    collect(inv.collection().summaries, "summary", name, stop_gradient(value));
 }
 void Layer::add_statistics(const NamedTensors& results) {
   if (!Invocation::current().options().summaries) return;
@@ -241,12 +254,10 @@ void Layer::add_statistics(const NamedTensors& results) {
   }
 }
 void Layer::add_aux_loss(std::string_view name, const Tensor& value) {
-  Invocation& inv = Invocation::current();
-  inv.collection().aux_losses.insert_or_assign(join_path(inv.path(), name), value);
+  collect(Invocation::current().collection().aux_losses, "aux loss", name, value);
 }
 void Layer::add_output(std::string_view name, const Tensor& value) {
-  Invocation& inv = Invocation::current();
-  inv.collection().outputs.insert_or_assign(join_path(inv.path(), name), value);
+  collect(Invocation::current().collection().outputs, "output", name, value);
 }
 
 Tensor Layer::state(std::string_view name) const {

@@ -211,7 +211,8 @@ class Layer {
   /// positive.
   void declare_state(std::string_view name, ParamSpec spec);
 
-  /// Stores `value`, detached from the gradient, under the path of this call.
+  /// Stores `value`, detached from the gradient, under the path of this call. Like the two below,
+  /// throws ConfigError if this call has stored one of this name.
   void add_summary(std::string_view name, const Tensor& value);
   /// Adds a scalar that the objective must include. An aux loss that no objective takes is an
   /// error.
@@ -302,6 +303,15 @@ class Layer {
 /// everything is right.
 template <class Self, class Sig>
 class LayerRole;
+
+/// Says of a role that its first input holds floats in vectors of the size that the parent gave:
+/// `static constexpr InputVectors kVectors = {&Dims::input_dim};`, or also the number of dims.
+template <class Dims, class Size>
+struct InputVectors {
+  Size Dims::*size;
+  std::optional<size_t> rank = {};
+};
+
 template <class Self, class R, class... A>
 class LayerRole<Self, R(A...)> : public Layer {
  public:
@@ -375,6 +385,12 @@ R LayerRole<Self, R(A...)>::run(A... args) {
 
 template <class Self, class R, class... A>
 R LayerRole<Self, R(A...)>::checked(A... args) {
+  if constexpr (requires { Self::kVectors; }) {
+    if (const auto* dims = given_dims()) {
+      expect_vectors(Self::kInputs[0], std::get<0>(std::tie(args...)), dims->*Self::kVectors.size,
+                     Self::kVectors.rank);
+    }
+  }
   if constexpr (requires(const Self& self) { self.check_arguments(args...); })
     static_cast<const Self*>(this)->check_arguments(args...);
   R result = forward(args...);

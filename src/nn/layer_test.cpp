@@ -100,6 +100,51 @@ TEST(Layer, PartsHaveNamesOfTheirOwn) {
   }
 }
 
+// Hands out two values under these names.
+class Reporting final : public Toy {
+ public:
+  struct Config {
+    std::string summary = "b", aux_loss = "b", output = "b";
+    AXLE_CONFIG(Reporting, summary, aux_loss, output)
+  };
+  Reporting(const Config& cfg, const Dims&, const Scope& scope) : Toy(scope), cfg_(cfg) {}
+
+ protected:
+  Tensor forward(const Tensor& x) override {
+    for (const std::string& name : {std::string("a"), cfg_.summary}) add_summary(name, x);
+    for (const std::string& name : {std::string("a"), cfg_.aux_loss}) add_aux_loss(name, x);
+    for (const std::string& name : {std::string("a"), cfg_.output}) add_output(name, x);
+    return x;
+  }
+
+ private:
+  Config cfg_;
+};
+AXLE_REGISTER(Reporting)
+
+TEST(Layer, WhatACallHandsOutHasNamesOfItsOwn) {
+  const auto refusal = [](const Reporting::Config& cfg) {
+    return error_of([&] {
+      const auto layer = Child<Toy>(cfg).build({.dim = 1}, Scope{.path = "root"});
+      eval(
+          [&](const Values& x) {
+            return Values{functional(*layer, {}, {}, [&] { return (*layer)(x[0]); }).first};
+          },
+          {HostTensor({1}, {2.f})});
+    });
+  };
+  EXPECT_EQ(refusal({}), "no error");
+  const auto twice = [](std::string_view what) {
+    return fmt::format(
+        "root: expected each {} of a call to have a name of its own, got 'a' twice; "
+        "name the second one otherwise",
+        what);
+  };
+  EXPECT_EQ(refusal({.summary = "a"}), twice("summary"));
+  EXPECT_EQ(refusal({.aux_loss = "a"}), twice("aux loss"));
+  EXPECT_EQ(refusal({.output = "a"}), twice("output"));
+}
+
 TEST(Layer, APartitionOfMoreDimsThanTheWeightIsNamed) {
   EXPECT_EQ(error_of([] {
               layer_chain({}, {.partition = PartitionSpec{{"a", "b", "c"}}});

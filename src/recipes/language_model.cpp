@@ -138,13 +138,9 @@ MeshRules gpu_host_rules(int64_t seq_len) {
   MeshRules out;
   for (const int64_t num_gpus : {1, 8}) {
     const std::string rows = std::to_string(rows_of_gpus(num_gpus, seq_len));
-    MeshRule rule{.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
-                  .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
-                                SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}};
-    // A single row is too long to keep all its logits.
-    if (seq_len > kTokensOfGpu)
-      rule.modifiers.push_back(SetFields::Config{.set = {{"model.loss_chunk_len", "512"}}});
-    out.push_back(std::move(rule));
+    out.push_back({.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
+                   .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
+                                 SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}});
   }
   return out;
 }

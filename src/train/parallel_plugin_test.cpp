@@ -21,12 +21,14 @@ constexpr int kNumSteps = 20;
 struct Way {
   const char* mesh;
   bool parallel_vocabulary = false, sequence_parallel = false, whole_rows = false;
+  // Attention by blocks and the loss by chunks, as of long rows.
+  bool by_parts = false;
 };
 // Returns a text for test names and messages.
 std::string to_text(const Way& way) {
   return std::string(way.mesh) + (way.parallel_vocabulary ? ", parallel vocabulary" : "") +
          (way.sequence_parallel ? ", sequence parallel" : "") +
-         (way.whole_rows ? ", whole rows" : "");
+         (way.whole_rows ? ", whole rows" : "") + (way.by_parts ? ", by parts" : "");
 }
 
 // Two layers with eight heads, dropout and remat; `grouped` uses grouped queries.
@@ -36,12 +38,15 @@ Trainer::Config config_of(const Way& way, bool grouped) {
   attention->num_heads = 8;
   attention->num_kv_heads = grouped ? 4 : 8;
   if (grouped) attention->qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}};
+  if (way.by_parts)
+    attention->core = SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 4, .keys = 4}};
   layer.feed_forward.get_if<PreNorm>()->body.get_if<FeedForward>()->hidden_dim = FixedDim{64};
   Repeat::Config layers{.num_layers = 2, .layer = layer};
   layers.layer.options.remat = SaveNames{.names = {"*_proj"}};
   Trainer::Config cfg = tiny_config();
   cfg.model = CausalLM::Config{
       .decoder = Decoder::Config{.model_dim = 32, .vocab_size = 64, .layers = layers}};
+  if (way.by_parts) cfg.model.get_if<CausalLM>()->loss_chunk_len = 6;
   // AdamW's update of an element is a quotient of its moments. With the usual eps, the last bits of
   // a gradient that is nearly zero decide the sign of its update, and two runs would differ by
   // whole steps.
@@ -149,6 +154,19 @@ TEST_F(Parallel, SeveralAxes) {
 TEST_F(Parallel, GroupedQueries) {
   expect_equal_to_one_device(
       {{"model=4,data=2", true, true}, {"fsdp=8"}, {"fsdp=2,seq=2,model=2", true, true}}, true);
+}
+
+// One device computes at once what these compute by parts.
+TEST_F(Parallel, LongRowsByParts) {
+  expect_equal_to_one_device({{.mesh = "", .by_parts = true},
+                              {.mesh = "data=2,fsdp=4", .by_parts = true},
+                              {.mesh = "seq=8", .by_parts = true},
+                              {.mesh = "fsdp=2,model=4",
+                               .parallel_vocabulary = true,
+                               .sequence_parallel = true,
+                               .by_parts = true},
+                              {.mesh = "fsdp=2,seq=2,model=2", .by_parts = true}},
+                             true);
 }
 
 // A mesh test with a batch layout of its own would prove nothing about a run.

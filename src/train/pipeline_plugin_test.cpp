@@ -17,9 +17,15 @@ namespace {
 
 constexpr int64_t kLayers = 4;
 
-TransformerLayer::Config layer(bool experts) {
+enum class Kind : uint8_t { kDense, kExperts, kByParts };
+
+TransformerLayer::Config layer(Kind kind) {
   TransformerLayer::Config out = tiny_layer();
-  if (experts) {
+  if (kind == Kind::kByParts) {
+    out.attention.get_if<PreNorm>()->body.get_if<Attention>()->core =
+        SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 4, .keys = 4}};
+  }
+  if (kind == Kind::kExperts) {
     out.feed_forward =
         PreNorm::Config{.body = MoE::Config{.num_experts = 4,
                                             .router = BalancedRouter::Config{.top_k = 2},
@@ -28,8 +34,8 @@ TransformerLayer::Config layer(bool experts) {
   return out;
 }
 
-Child<Block> pipeline(int64_t rounds, bool experts = false) {
-  Pipeline::Config out{.num_layers = kLayers, .num_microbatches = 4, .layer = layer(experts)};
+Child<Block> pipeline(int64_t rounds, Kind kind = Kind::kDense) {
+  Pipeline::Config out{.num_layers = kLayers, .num_microbatches = 4, .layer = layer(kind)};
   out.layer.options.remat = SaveDots{};
   if (rounds > 1) out.schedule = Circular::Config{.num_rounds = rounds};
   return out;
@@ -75,16 +81,24 @@ class PipelineOnPlugin : public PluginTest {
 
 TEST_F(PipelineOnPlugin, GivesWhatRepeatGivesOnAnyMesh) {
   const History expected =
-      history(Repeat::Config{.num_layers = kLayers, .layer = layer(false)}, "");
+      history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
   for (const char* mesh : {"", "pipeline=2,data=2,model=2", "pipeline=4,fsdp=2"})
     expect_same(history(pipeline(1), mesh), expected, mesh);
   expect_same(history(pipeline(2), "pipeline=2,fsdp=4"), expected, "two rounds");
 }
 
+// The rows of attention that is computed by blocks, which long rows are.
+TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
+  const History expected =
+      history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
+  for (const char* mesh : {"pipeline=2,data=2,model=2", "pipeline=2,seq=2,fsdp=2"})
+    expect_same(history(pipeline(1, Kind::kByParts), mesh), expected, mesh);
+}
+
 TEST_F(PipelineOnPlugin, MovesExpertsAndTheirState) {
-  const History expected = history(pipeline(1, true), "");
+  const History expected = history(pipeline(1, Kind::kExperts), "");
   const char* mesh = "pipeline=2,expert=2,data=2";
-  expect_same(history(pipeline(1, true), mesh), expected, mesh);
+  expect_same(history(pipeline(1, Kind::kExperts), mesh), expected, mesh);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <set>
 
+#include "ir/finite.h"
 #include "ir/text/print.h"
 #include "testing/body_samples.h"
 #include "testing/collective_samples.h"
@@ -28,6 +30,16 @@ std::vector<OpSample> all_body_samples() {
   std::vector<OpSample> out = testing::body_samples();
   for (OpSample& sample : testing::device_samples()) out.push_back(std::move(sample));
   return out;
+}
+
+// Returns the inputs with 0 for every third element of floats.
+std::vector<HostTensor> with_zeros(std::vector<HostTensor> inputs, size_t first) {
+  for (HostTensor& x : inputs) {
+    if (x.dtype() != DType::kF32) continue;
+    const auto values = x.values<float>();
+    for (size_t i = first; i < values.size(); i += 3) values[i] = 0;
+  }
+  return inputs;
 }
 
 std::shared_ptr<Region> op_gradients_traced(const OpSample& sample) {
@@ -137,6 +149,48 @@ TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
     const double reverse = testing::inner_product(gradients, directions);
     EXPECT_NEAR(forward, reverse, 1e-9 * std::max(1.0, std::abs(reverse)));
   }
+}
+
+// Formulas like y / x hold everywhere but at 0. Both orders hold there too, unless the op has a
+// pole, or is one of those with a kink or a tie.
+TEST(OpGradients, AgreeWithFiniteDifferencesAtZeros) {
+  const std::set<std::string_view> kinked = {"abs",
+                                             "atan2",
+                                             "cbrt",
+                                             "ceil",
+                                             "clamp",
+                                             "floor",
+                                             "max",
+                                             "min",
+                                             "pow",
+                                             "qr",
+                                             "reduce_max",
+                                             "reduce_window_max",
+                                             "relu",
+                                             "rem",
+                                             "scatter_max",
+                                             "scatter_min",
+                                             "select_and_scatter_add",
+                                             "sign",
+                                             "sort",
+                                             "sqrt",
+                                             "top_k"};
+  std::set<std::string_view> poles;
+  for (const OpSample& sample : op_samples()) {
+    if (sample.inputs.empty() || kinked.contains(sample.op) || sample.op == "stop_gradient" ||
+        !has_differentiable_result(*op_gradients_traced(sample)))
+      continue;
+    for (const size_t first : {0, 1, 2}) {
+      SCOPED_TRACE(fmt::format("{} with zeros from {} on", sample.op, first));
+      const std::vector<HostTensor> x = with_zeros(sample.inputs, first);
+      if (std::ranges::all_of(eval(sample.fn, x, {.f64 = true}), all_finite))
+        check_gradients(sample.fn, x);
+      else
+        poles.insert(sample.op);
+    }
+  }
+  EXPECT_THAT(poles, ::testing::ElementsAre("digamma", "div", "integer_pow", "lgamma", "log",
+                                            "polygamma", "rsqrt"));
 }
 
 TEST(OpGradients, OfProductsWithZeros) {

@@ -79,7 +79,8 @@ TEST(GraphVerb, TheLearnerIsThePhaseUpdate) {
   for (const auto& [stage, count] : counts) EXPECT_EQ(layers[0]["ops"][stage], count) << stage;
   EXPECT_EQ(json({"--flops"})["layers"], layers);
   const nlohmann::json forms = json({})["forms"];
-  EXPECT_EQ(forms.size(), 1u);
+  EXPECT_EQ(forms.size(), 2u);
+  EXPECT_THAT(forms["model/decoder"].get<std::string>(), StartsWith("the loss at once: "));
   EXPECT_THAT(forms["model/decoder/layers/layer/attention/body/core"].get<std::string>(),
               ::testing::HasSubstr("(core.blocks.from)"));
   EXPECT_THAT(graph({"--dot"}).out, Not(HasSubstr("learner")));

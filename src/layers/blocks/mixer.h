@@ -56,14 +56,9 @@ class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerCon
  public:
   using Dims = MixerDims;
   static constexpr InputNames kInputs = {"x", "context"};
+  static constexpr InputVectors kVectors = {&Dims::model_dim, 3};
   static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
-
- protected:
-  friend LayerRole;
-  void check_arguments(const Tensor& x_BTD, const MixerContext&) const {
-    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
-  }
 };
 
 /// One or several mixers with their residuals: x_BTD -> y_BTD, dtype of x.
@@ -71,15 +66,13 @@ class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerCon
  public:
   using Dims = MixerDims;
   static constexpr InputNames kInputs = {"x", "context"};
+  static constexpr InputVectors kVectors = {&Dims::model_dim, 3};
   static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
 
  protected:
   friend LayerRole;
   static PartitionSpec activation() { return kTokenAxes; }
-  void check_arguments(const Tensor& x_BTD, const MixerContext&) const {
-    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
-  }
 };
 
 extern template class LayerRole<Mixer, Mixer::Signature>;

@@ -23,14 +23,12 @@ class MultiProjection : public LayerRole<MultiProjection, Tensor(const Tensor& x
     AXLE_CONFIG(Dims, input_dim, num_outputs, output_dim, input_axes, output_axes)
   };
   static constexpr InputNames kInputs = {"x"};
+  static constexpr InputVectors kVectors = {&Dims::input_dim};
   using LayerRole::LayerRole;
   bool can_decode() const override { return true; }
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x) const {
-    if (given_dims()) expect_vectors("x", x, given_dims()->input_dim);
-  }
   void check_result(const Tensor& y, const Tensor& x) const;
 };
 

@@ -21,14 +21,12 @@ class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
     AXLE_CONFIG(Dims, input_dim, output_dim, input_axes, output_axes)
   };
   static constexpr InputNames kInputs = {"x"};
+  static constexpr InputVectors kVectors = {&Dims::input_dim};
   using LayerRole::LayerRole;
   bool can_decode() const override { return true; }
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x) const {
-    if (given_dims()) expect_vectors("x", x, given_dims()->input_dim);
-  }
   void check_result(const Tensor& y, const Tensor& x) const {
     Type expected = x.type();
     expected.dims.back() = given_dims() ? int64_t{given_dims()->output_dim} : kAnySize;

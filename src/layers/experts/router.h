@@ -48,6 +48,7 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
  public:
   using Dims = RouterDims;
   static constexpr InputNames kInputs = {"x"};
+  static constexpr InputVectors kVectors = {&Dims::model_dim, 3};
   using LayerRole::LayerRole;
   bool can_decode() const override { return true; }
   /// K, the number of experts that a token gets.
@@ -55,9 +56,6 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x_BTD) const {
-    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
-  }
   void check_result(const Routing& routing, const Tensor& x_BTD) const;
 };
 

@@ -16,10 +16,10 @@ ModelOutput CausalLM::losses(const Tree<Tensor>& batch, const TokenLoss* further
   const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
   const Tensor ids_BT = batch_tensor(batch, "input_ids", *this);
   const MixerContext context = context_of(batch);
-  const LossSums sums = loss_chunk_len_
-                            ? head_loss_sums(*decoder_, decoder_->hidden(ids_BT, context),
-                                             labels_BT, loss_chunk_len_, further)
-                            : loss_sums(decoder_(ids_BT, context), labels_BT, further);
+  const auto chunks = chunks_of_losses(*decoder_, ids_BT.shape(), loss_chunk_len_);
+  const LossSums sums = chunks ? head_loss_sums(*decoder_, decoder_->hidden(ids_BT, context),
+                                                labels_BT, chunks, further)
+                               : loss_sums(decoder_(ids_BT, context), labels_BT, further);
   ModelOutput out = mean_losses(sums, num_targets_of(labels_BT, sums), z_loss_scale_, further);
   take_aux_losses(out);
   return out;

@@ -20,8 +20,9 @@ class CausalLM final : public Model {
     Child<Decoder> decoder = Decoder::Config{};
     /// Weight of the squared log of the partition function; 0: no z-loss.
     NonNegative<double> z_loss_scale = 0;
-    /// Positions of a row whose logits are computed at once for the loss; the backward pass
-    /// computes them again. None: the logits of all positions are kept.
+    /// Positions of a row whose logits are computed at once for a loss; the backward pass computes
+    /// them again. At least the length of the row: all, without that. None: as many as have 2^28
+    /// logits on a device.
     std::optional<Positive<int64_t>> loss_chunk_len = {};
     AXLE_CONFIG(CausalLM, decoder, z_loss_scale, loss_chunk_len)
   };

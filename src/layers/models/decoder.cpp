@@ -61,6 +61,14 @@ Tensor Decoder::logits_of(const Tensor& x_BTD) {
   return constrain(head(x_BTD), kTokenPartsAxes);
 }
 
+std::string Decoder::why_whole() const {
+  const Layer& head = lm_head_ ? static_cast<const Layer&>(**lm_head_) : *emb_;
+  if (!head.state_specs().empty()) return "the head keeps state";
+  if (options().remat || options().activation || !options().stats.empty())
+    return "an option of the decoder asks for the logits of the call";
+  return {};
+}
+
 Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context) {
   const Invocation::Frame frame(*this);
   Invocation::current().set_segment_ids(context.segment_ids);

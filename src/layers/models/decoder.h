@@ -64,6 +64,9 @@ class Decoder final
   /// True if the head shares the weight of the embedding.
   bool is_tied() const { return !lm_head_; }
   int64_t vocab_size() const { return vocab_size_; }
+  /// Returns why the logits must be computed in one call; empty if parts of the positions may have
+  /// calls of their own.
+  std::string why_whole() const;
 
  protected:
   Tensor forward(const Tensor& ids_BT, const MixerContext& context) override;

@@ -1,7 +1,5 @@
 #include "layers/models/loss_sums.h"
 
-#include <algorithm>
-
 #include "nn/tensor_tree.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
@@ -21,11 +19,13 @@
 namespace axle {
 namespace {
 
-// x[B, T, ..] -> [C, B, chunk_len, ..], with `fill` after the end.
-Tensor chunks_of(const Tensor& x, int64_t chunk_len, double fill) {
-  const int64_t missing = (chunk_len - x.dim(1) % chunk_len) % chunk_len;
-  const Tensor padded = missing > 0 ? pad_in_dim(x, 1, 0, missing, fill) : x;
-  return move_axis(unflatten(padded, 1, {-1, chunk_len}), 1, 0);
+// x[B, T, ..] -> [C, B, t, ..], with `fill` after the end of each share of a row.
+Tensor chunks_of(const Tensor& x, const LossChunks& chunks, double fill) {
+  const Tensor shares = unflatten(x, 1, {chunks.num_shares, x.dim(1) / chunks.num_shares});
+  const int64_t missing = chunks.num_chunks * chunks.len_of_share - shares.dim(2);
+  const Tensor padded = missing > 0 ? pad_in_dim(shares, 2, 0, missing, fill) : shares;
+  const Tensor parts = unflatten(padded, 2, {chunks.num_chunks, chunks.len_of_share});
+  return flatten(move_axis(parts, 2, 0), 2, 3);
 }
 
 // Returns 1 / n for labels that are one of the n largest logits, else 0. An argmax would need the
@@ -55,42 +55,47 @@ LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT, const Toke
   return out;
 }
 
-LossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
-                           const std::optional<Tensor>& segment_ids_BT, const Tensor& labels_BT,
-                           int64_t chunk_len, const TokenLoss* further) {
-  chunk_len = std::min(chunk_len, x_BTD.dim(1));
-  Values chunked = {chunks_of(x_BTD, chunk_len, 0), chunks_of(labels_BT, chunk_len, -1)};
-  if (segment_ids_BT) chunked.push_back(chunks_of(*segment_ids_BT, chunk_len, 0));
-  const size_t first_input = chunked.size();
+ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
+                                  const std::optional<Tensor>& segment_ids_BT,
+                                  const Tensor& labels_BT, const LossChunks& chunks,
+                                  const TokenLoss* further) {
+  Values chunked = {chunks_of(x_BTD, chunks, 0), chunks_of(labels_BT, chunks, -1),
+                    iota({chunks.num_chunks}, 0, DType::kU32)};
+  if (segment_ids_BT) chunked.push_back(chunks_of(*segment_ids_BT, chunks, 0));
+  const auto first_input = static_cast<int64_t>(chunked.size());
   if (further) {
-    for (const Tensor& x : further->inputs) chunked.push_back(chunks_of(x, chunk_len, 0));
+    for (const Tensor& x : further->inputs) chunked.push_back(chunks_of(x, chunks, 0));
   }
-  const auto sums_of_chunk = [&](const Values& v) {
-    const Tensor logits = head(v[0], segment_ids_BT ? std::optional(v[2]) : std::nullopt);
-    if (!further) {
-      LossSums sums = loss_sums(logits, v[1]);
-      return tensors_of(sums);
+  const Tensor zero = zeros({}, wide_dtype(x_BTD.dtype()));
+  LossSums sums{zero, zero, zero, further ? zero : Tensor()};
+  const size_t num_sums = tensors_of(sums).size();
+  // Returns the sums of the chunk, then what is kept of it.
+  const auto of_chunk = [&](const Values& v) {
+    const Values results = head(v[0], v[2], segment_ids_BT ? std::optional(v[3]) : std::nullopt);
+    std::optional<TokenLoss> own;
+    if (further) {
+      own = *further;
+      own->inputs.assign(v.begin() + first_input, v.end());
     }
-    TokenLoss of_chunk = *further;
-    of_chunk.inputs.assign(v.begin() + static_cast<int64_t>(first_input), v.end());
-    LossSums sums = loss_sums(logits, v[1], &of_chunk);
-    return tensors_of(sums);
+    LossSums own_sums = loss_sums(results[0], v[1], own ? &*own : nullptr);
+    Values out = tensors_of(own_sums);
+    out.insert(out.end(), results.begin() + 1, results.end());
+    return out;
   };
   const auto add_chunk = [&](const Values& carry, const Values& chunk) {
-    const Values own = remat(sums_of_chunk, chunk, save_nothing(), false);
+    const Values own = remat(of_chunk, chunk, save_nothing(), false);
     ScanResult next;
-    for (size_t i = 0; i < carry.size(); ++i) next.carry.push_back(carry[i] + own[i]);
+    for (size_t i = 0; i < num_sums; ++i) next.carry.push_back(carry[i] + own[i]);
+    next.ys.assign(own.begin() + static_cast<int64_t>(num_sums), own.end());
     return next;
   };
-  const Tensor zero = zeros({}, wide_dtype(x_BTD.dtype()));
-  LossSums out{zero, zero, zero, further ? zero : Tensor()};
   std::vector<std::string> names;
-  for (const auto& [name, sum] : named_tensors_of(out)) names.push_back(name);
-  const ScanResult sums =
-      scan(add_chunk, tensors_of(out), chunked, chunked[0].dim(0), {.names = names});
-  auto at = sums.carry.begin();
-  replace_tensors(out, at);
-  return out;
+  for (const auto& [name, sum] : named_tensors_of(sums)) names.push_back(name);
+  const ScanResult all =
+      scan(add_chunk, tensors_of(sums), chunked, chunks.num_chunks, {.names = names});
+  auto at = all.carry.begin();
+  replace_tensors(sums, at);
+  return {std::move(sums), all.ys};
 }
 
 }  // namespace axle

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ir/tensor.h"
+#include "layers/models/loss_chunks.h"
 
 namespace axle {
 
@@ -46,14 +47,22 @@ struct TokenLoss {
 LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT,
                    const TokenLoss* further = nullptr);
 
-/// Maps x_BtD of some positions, whose segment ids are i32[B, t] or none, to their logits.
-using ChunkHead = std::function<Tensor(const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt)>;
+/// Maps x_BtD of the positions of a chunk, the chunk's number (u32 scalar) and its segment ids,
+/// i32[B, t] or none, to the logits, followed by values to keep of each chunk.
+using ChunkHead = std::function<Values(const Tensor& x_BtD, const Tensor& chunk,
+                                       const std::optional<Tensor>& ids_Bt)>;
 
-/// The same of head(x_BTD, ids_BT), computed for `chunk_len` positions at a time. The backward pass
-/// computes the logits of a chunk anew, so that those of one chunk are in memory at once. Positions
-/// after the end have the segment id 0.
-LossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
-                           const std::optional<Tensor>& segment_ids_BT, const Tensor& labels_BT,
-                           int64_t chunk_len, const TokenLoss* further = nullptr);
+struct ChunkedLossSums {
+  LossSums sums;
+  Values kept;  // of each chunk, along a leading dim
+};
+
+/// The sums of the logits of all positions, computed chunk by chunk. The backward pass computes the
+/// logits of a chunk anew, so that those of one chunk are in memory at once. Positions after the
+/// end of a row have the segment id 0.
+ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
+                                  const std::optional<Tensor>& segment_ids_BT,
+                                  const Tensor& labels_BT, const LossChunks& chunks,
+                                  const TokenLoss* further = nullptr);
 
 }  // namespace axle

@@ -56,8 +56,9 @@ ModelOutput MultiTokenLM::losses(const Tree<Tensor>& batch, const TokenLoss* fur
   const Tensor ids_BT = batch_tensor(batch, "input_ids", *this);
   const MixerContext context = context_of(batch);
   const Tensor trunk_BTD = decoder_->hidden(ids_BT, context);
+  const auto chunks = chunks_of_losses(*decoder_, ids_BT.shape(), loss_chunk_len_);
   const auto sums_of = [&](const Tensor& x_BTD, const Tensor& labels, const TokenLoss* more) {
-    return head_loss_sums(*decoder_, x_BTD, labels, loss_chunk_len_, more);
+    return head_loss_sums(*decoder_, x_BTD, labels, chunks, more);
   };
   const LossSums next = sums_of(trunk_BTD, labels_BT, further);
   const Tensor num_targets = num_targets_of(labels_BT, next);

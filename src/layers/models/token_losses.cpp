@@ -1,26 +1,73 @@
 #include "layers/models/token_losses.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "nn/call_forms.h"
+#include "nn/tensor_tree.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
 
+std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& bt,
+                                           std::optional<int64_t> chunk_len) {
+  if (CallForms::only_plain() || bt.size() != 2)
+    return std::nullopt;  // the decoder tells of others
+  const Shape btv = {bt[0], bt[1], decoder.vocab_size()};
+  const Mesh& mesh = Invocation::current().options().mesh;
+  std::optional<LossChunks> chunks;
+  std::string why;
+  if (!chunk_len) {
+    chunks = fitting_loss_chunks(btv, mesh);
+    why = fmt::format("at most {} logits are in memory at once", kMaxLogitsOfChunk);
+  } else {
+    if (*chunk_len < bt[1]) chunks = loss_chunks_of_len(*chunk_len, btv, mesh);
+    why = fmt::format("loss_chunk_len = {}", *chunk_len);
+  }
+  if (const std::string whole = decoder.why_whole(); chunks && !whole.empty()) {
+    if (chunk_len) {
+      throw ConfigError(fmt::format("{}: expected no chunks of the loss, since {}, got {}",
+                                    decoder.config_path(), whole, why));
+    }
+    chunks = std::nullopt;
+    why = whole;
+  }
+  const std::string form = chunks ? fmt::format("by {} chunks of {} positions", chunks->num_chunks,
+                                                chunks->num_shares * chunks->len_of_share)
+                                  : "at once";
+  CallForms::note(decoder.path(), fmt::format("the loss {}: {}", form, why));
+  return chunks;
+}
+
 LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
-                        std::optional<int64_t> chunk_len, const TokenLoss* further) {
-  if (!chunk_len) return loss_sums(decoder.logits_of(x_BTD), labels_BT, further);
-  const Invocation& outer = Invocation::current();
-  return chunked_loss_sums(
-      [&](const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt) {
-        const Invocation in_chunk(
-            outer.path(), outer.parameters(),
-            {.training = outer.options().training, .segment_ids = ids_Bt, .in_loop = true});
-        return decoder.logits_of(x_BtD);
+                        const std::optional<LossChunks>& chunks, const TokenLoss* further) {
+  if (!chunks) return loss_sums(decoder.logits_of(x_BTD), labels_BT, further);
+  Invocation& outer = Invocation::current();
+  InvocationOptions options = outer.nested_options();
+  const std::optional<Tensor> ids_BT = std::exchange(options.segment_ids, std::nullopt);
+  options.in_loop = true;
+  OutputCollection collected;
+  ChunkedLossSums out = chunked_loss_sums(
+      [&](const Tensor& x_BtD, const Tensor& chunk, const std::optional<Tensor>& ids_Bt) {
+        InvocationOptions of_chunk = options;
+        of_chunk.segment_ids = ids_Bt;
+        if (of_chunk.key) of_chunk.key = random::fold_in(of_chunk.key, chunk);
+        Invocation inner(outer.path(), outer.parameters(), std::move(of_chunk));
+        Values results = {decoder.logits_of(x_BtD)};
+        collected = std::move(inner.collection());
+        for (const Tensor& value : tensors_of(collected)) results.push_back(value);
+        return results;
       },
-      x_BTD, outer.segment_ids(), labels_BT, *chunk_len, further);
+      x_BTD, ids_BT, labels_BT, *chunks, further);
+  auto kept = out.kept.cbegin();
+  replace_tensors(collected, kept);
+  outer.merge(std::move(collected));
+  return std::move(out.sums);
 }
 
 Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums) {

@@ -9,10 +9,15 @@
 
 namespace axle {
 
+/// Returns the chunks in which the losses of the rows ids_BT are computed; none: all at once.
+/// `chunk_len`: positions of a row in a chunk; none: see fitting_loss_chunks.
+std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& bt,
+                                           std::optional<int64_t> chunk_len);
+
 /// Returns the sums of the losses of the decoder's head at x_BTD, the result of Decoder::hidden.
-/// With `chunk_len`, the logits of that many positions are in memory at once.
 LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
-                        std::optional<int64_t> chunk_len, const TokenLoss* further = nullptr);
+                        const std::optional<LossChunks>& chunks,
+                        const TokenLoss* further = nullptr);
 
 /// Returns the number of labels that count, in the dtype of the sums.
 Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums);

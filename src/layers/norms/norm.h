@@ -21,6 +21,7 @@ class Norm
   /// segment_ids: i32[B, T] for x[B, T, ..., D]. Vectors with the id 0 are padding, which no
   /// statistics count. None: those of the current call (Invocation::segment_ids).
   static constexpr InputNames kInputs = {"x", "segment_ids"};
+  static constexpr InputVectors kVectors = {&Dims::input_dim};
   static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
   using LayerRole::operator();
@@ -33,9 +34,6 @@ class Norm
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x, const std::optional<Tensor>&) const {
-    if (given_dims()) expect_vectors("x", x, given_dims()->input_dim);
-  }
   /// Normalises each vector by itself.
   virtual Tensor forward(const Tensor& x);
   Tensor forward(const Tensor& x, const std::optional<Tensor>&) override { return forward(x); }

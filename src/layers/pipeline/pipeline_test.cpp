@@ -287,6 +287,13 @@ TEST(Pipeline, EqualsRepeatOfMicrobatches) { expect_equal_to_repeat(small_layer(
 
 TEST(Pipeline, DrawsForEachMicrobatchAndLayer) { expect_equal_to_repeat(small_layer(0.4)); }
 
+TEST(Pipeline, ComputesAttentionByBlocks) {
+  TransformerLayer::Config layer = small_layer();
+  layer.attention.get_if<PreNorm>()->body.get_if<Attention>()->core =
+      SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 2, .keys = 2}};
+  expect_equal_to_repeat(layer);
+}
+
 TEST(Pipeline, RematerialisesItsLayers) {
   expect_equal_to_repeat({small_layer(0.4), {.remat = SaveNothing{}}});
 }

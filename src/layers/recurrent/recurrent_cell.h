@@ -57,6 +57,7 @@ class RecurrentCell : public LayerRole<RecurrentCell, Tensor(const Tensor& x_TBI
     AXLE_CONFIG(Dims, input_dim, output_dim)
   };
   static constexpr InputNames kInputs = {"x"};
+  static constexpr InputVectors kVectors = {&Dims::input_dim, 3};
   static constexpr InputNames kStepInputs = {"x", "state"};
   using LayerRole::LayerRole;
 
@@ -76,9 +77,6 @@ class RecurrentCell : public LayerRole<RecurrentCell, Tensor(const Tensor& x_TBI
   virtual CellStep step_forward(const Tensor& x_BI, const Tree<Tensor>& state) = 0;
   Tensor forward(const Tensor& x_TBI) override;
   friend LayerRole;
-  void check_arguments(const Tensor& x_TBI) const {
-    if (given_dims()) expect_vectors("x", x_TBI, given_dims()->input_dim, 3);
-  }
   /// Of one step or of several.
   void check_result(const Tensor& y, const Tensor& x) const;
 

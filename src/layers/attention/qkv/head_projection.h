@@ -31,13 +31,11 @@ class HeadInput : public LayerRole<HeadInput, Tensor(const Tensor& x_BTD)> {
  public:
   using Dims = HeadDims;
   static constexpr InputNames kInputs = {"x"};
+  static constexpr InputVectors kVectors = {&Dims::model_dim, 3};
   using LayerRole::LayerRole;
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x_BTD) const {
-    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
-  }
   void check_result(const Tensor& y_BTNH, const Tensor& x_BTD) const;
 };
 
@@ -46,13 +44,11 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
  public:
   using Dims = HeadDims;
   static constexpr InputNames kInputs = {"x"};
+  static constexpr InputVectors kVectors = {&Dims::head_dim, 4};
   using LayerRole::LayerRole;
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x_BTNH) const {
-    if (given_dims()) expect_vectors("x", x_BTNH, given_dims()->head_dim, 4);
-  }
   void check_result(const Tensor& y_BTD, const Tensor& x_BTNH) const;
 };
 

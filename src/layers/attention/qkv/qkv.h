@@ -44,6 +44,7 @@ class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
     AXLE_CONFIG(Dims, model_dim, num_heads, num_kv_heads, head_dim)
   };
   static constexpr InputNames kInputs = {"x", "positions"};
+  static constexpr InputVectors kVectors = {&Dims::model_dim, 3};
   using LayerRole::LayerRole;
   /// True if keys and values belong to another sequence than x (cross attention). The whole source
   /// is given in every call, so that no cache keeps it.
@@ -53,9 +54,6 @@ class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
 
  protected:
   friend LayerRole;
-  void check_arguments(const Tensor& x_BTD, const std::optional<Tensor>&) const {
-    if (given_dims()) expect_vectors("x", x_BTD, given_dims()->model_dim, 3);
-  }
   void check_result(const QKVTensors& heads, const Tensor& x_BTD,
                     const std::optional<Tensor>&) const;
 };

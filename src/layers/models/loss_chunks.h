@@ -1,0 +1,28 @@
+// How many positions have their logits in memory at once.
+#pragma once
+
+#include <optional>
+
+#include "ir/devices/mesh.h"
+
+namespace axle {
+
+/// The positions of each row in chunks of equal length. Where devices share a row, a chunk holds
+/// positions of each share, so that all devices work on each chunk.
+struct LossChunks {
+  int64_t num_chunks = 1;
+  /// Shares of a row, and positions of a chunk in each of them.
+  int64_t num_shares = 1, len_of_share = 0;
+};
+
+/// A device holds at most this many logits of a chunk; in f32 they take 1 GiB.
+constexpr int64_t kMaxLogitsOfChunk = int64_t{1} << 28;
+
+/// Divides rows so that the logits [B, T, V] of a chunk fit kMaxLogitsOfChunk on each device of
+/// `mesh`. Returns nothing if those of all positions fit.
+std::optional<LossChunks> fitting_loss_chunks(const Shape& btv, const Mesh& mesh);
+
+/// Divides rows into chunks of at most `chunk_len` positions.
+LossChunks loss_chunks_of_len(int64_t chunk_len, const Shape& btv, const Mesh& mesh);
+
+}  // namespace axle

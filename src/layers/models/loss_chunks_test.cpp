@@ -1,0 +1,170 @@
+// How the logits of rows are divided, and what the loss of their parts is.
+#include "layers/models/loss_chunks.h"
+
+#include <gmock/gmock.h>
+
+#include "config/set.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "layers/models/loss_sums.h"
+#include "nn/call_forms.h"
+#include "testing/test_layer.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+std::string text_of(const std::optional<LossChunks>& chunks) {
+  return chunks ? fmt::format("{} x {} x {}", chunks->num_chunks, chunks->num_shares,
+                              chunks->len_of_share)
+                : "whole";
+}
+Mesh mesh_of(std::string_view text) {
+  Mesh out;
+  from_text(text, out);
+  return out;
+}
+
+TEST(LossChunks, FitWhatADeviceHolds) {
+  const auto chunks = [](const Shape& btv, std::string_view mesh) {
+    return text_of(fitting_loss_chunks(btv, mesh_of(mesh)));
+  };
+  EXPECT_EQ(chunks({1, 2048, 1 << 17}, ""), "whole");
+  EXPECT_EQ(chunks({1, 4096, 1 << 17}, ""), "2 x 1 x 2048");
+  EXPECT_EQ(chunks({1, 4096, 1 << 17}, "model=2"), "whole");
+  EXPECT_EQ(chunks({2, 4096, 1 << 17}, "data=2,model=2"), "whole");
+  EXPECT_EQ(chunks({4, 4096, 1 << 17}, "data=2,model=2"), "2 x 1 x 2048");
+  // Each of four devices holds 4096 of 16384 positions.
+  EXPECT_EQ(chunks({1, 16384, 1 << 17}, "seq=4"), "2 x 4 x 2048");
+  // Axes that do not divide a dim do not shard it.
+  EXPECT_EQ(chunks({3, 4096, 1 << 17}, "data=2"), "8 x 1 x 512");
+  // The nearest number that divides the row, or else padding.
+  EXPECT_EQ(chunks({1, 6144, 1 << 17}, ""), "3 x 1 x 2048");
+  EXPECT_EQ(chunks({1, 5120, 1 << 17}, ""), "4 x 1 x 1280");
+  EXPECT_EQ(chunks({1, 4099, 1 << 17}, ""), "3 x 1 x 1367");
+  // A single position is never divided.
+  EXPECT_EQ(chunks({1 << 14, 3, 1 << 17}, ""), "3 x 1 x 1");
+}
+
+TEST(LossChunks, OfALengthHaveAtMostThat) {
+  const auto chunks = [](int64_t len, const Shape& btv, std::string_view mesh) {
+    return text_of(loss_chunks_of_len(len, btv, mesh_of(mesh)));
+  };
+  EXPECT_EQ(chunks(4, {1, 8, 5}, ""), "2 x 1 x 4");
+  EXPECT_EQ(chunks(3, {1, 8, 5}, ""), "3 x 1 x 3");
+  EXPECT_EQ(chunks(100, {1, 8, 5}, ""), "1 x 1 x 8");
+  EXPECT_EQ(chunks(4, {1, 16, 5}, "seq=2"), "4 x 2 x 2");
+  EXPECT_EQ(chunks(1, {1, 16, 5}, "seq=2"), "16 x 1 x 1");
+  EXPECT_EQ(chunks(4, {1, 0, 5}, ""), "0 x 1 x 1");
+}
+
+// x stands for the logits.
+TEST(LossChunks, OfSharedRowsHaveTheSameSums) {
+  const HostTensor logits = testing::normal_values({2, 12, 5}, 1);
+  const HostTensor labels({2, 12}, {0,  1, 2, 3, 4, -1, 0, 1, 2, 3, 4, 0,  //
+                                    -1, 4, 3, 2, 1, 0,  4, 3, 2, 1, 0, -1});
+  const HostTensor ids({2, 12}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,  //
+                                 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 0, 0});
+  const auto results = [&](const std::optional<LossChunks>& chunks) {
+    return eval(
+        [&](const Values& v) {
+          LossSums sums = !chunks ? loss_sums(v[0], v[1])
+                                  : chunked_loss_sums(
+                                        [](const Tensor& x, const Tensor& chunk,
+                                           const std::optional<Tensor>& ids_Bt) {
+                                          return Values{x, chunk, *ids_Bt};
+                                        },
+                                        v[0], v[2], v[1], *chunks)
+                                        .sums;
+          return Values{sums.cross_entropy, sums.squared_log_z, sums.hits};
+        },
+        {logits, labels, ids}, {.f64 = true});
+  };
+  const std::vector<HostTensor> whole = results({});
+  for (const int64_t shares : {1, 2, 3}) {
+    for (const int64_t num_chunks : {1, 2, 3, 4}) {
+      const int64_t of_share = 12 / shares;
+      const LossChunks chunks{.num_chunks = num_chunks,
+                              .num_shares = shares,
+                              .len_of_share = (of_share + num_chunks - 1) / num_chunks};
+      const std::vector<HostTensor> sums = results(chunks);
+      for (size_t i = 0; i < whole.size(); ++i)
+        EXPECT_ALLCLOSE(sums[i], whole[i], 1e-12) << text_of(chunks) << ", sum " << i;
+    }
+  }
+}
+
+CausalLM::Config model_of(int64_t vocab_size) {
+  return {.decoder = Decoder::Config{
+              .model_dim = 2,
+              .vocab_size = vocab_size,
+              .layers = PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{2}}},
+              .lm_head = LmHead::Config{}}};
+}
+Tree<HostTensor> rows(int64_t num_rows, int64_t num_positions) {
+  const HostTensor ids(Type{DType::kI32, {num_rows, num_positions}});
+  return {{"batch/input_ids", ids}, {"batch/target_labels", ids}};
+}
+
+// Returns how the loss of a row of this many positions is computed, over 2^17 tokens.
+std::map<std::string, std::string> forms_of(const CausalLM::Config& cfg, int64_t num_positions) {
+  auto layer = build_for_test<CausalLM>(cfg, {});
+  const testing::LayerFunction fn = layer.function(rows(1, num_positions), {.training = true});
+  const CallForms forms;
+  std::vector<Type> types;
+  for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
+  trace(fn, types);
+  return forms.notes();
+}
+
+TEST(LossChunks, AreTheDefaultWhereAllLogitsAreMany) {
+  CausalLM::Config cfg = model_of(1 << 17);
+  const std::string most = "at most 268435456 logits are in memory at once";
+  EXPECT_THAT(forms_of(cfg, 2048),
+              UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: " + most)));
+  EXPECT_THAT(forms_of(cfg, 4096),
+              UnorderedElementsAre(
+                  Pair("causal_lm/decoder", "the loss by 2 chunks of 2048 positions: " + most)));
+  cfg.loss_chunk_len = 1024;
+  EXPECT_THAT(forms_of(cfg, 2048),
+              UnorderedElementsAre(Pair("causal_lm/decoder",
+                                        "the loss by 2 chunks of 1024 positions: loss_chunk_len "
+                                        "= 1024")));
+  cfg.loss_chunk_len = 4096;
+  EXPECT_THAT(
+      forms_of(cfg, 4096),
+      UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: loss_chunk_len = 4096")));
+}
+
+// What layers of the head report of each chunk is stacked.
+TEST(LossChunks, KeepTheStatisticsOfTheHead) {
+  CausalLM::Config cfg = model_of(5);
+  set(cfg, "decoder.lm_head.@stats", "[MaxAbs]");
+  cfg.loss_chunk_len = 3;
+  auto layer = build_for_test<CausalLM>(cfg, {});
+  const auto summaries = layer.call(rows(2, 6), {.training = true}).summaries;
+  const auto found = std::ranges::find_if(
+      summaries, [](const auto& s) { return s.first.find("lm_head") != std::string::npos; });
+  ASSERT_NE(found, summaries.end());
+  EXPECT_EQ(found->second.shape(), Shape{2});
+  EXPECT_GT(found->second.at(0), 0);
+}
+
+TEST(LossChunks, AreNotMadeWhereTheDecoderIsAskedForItsResult) {
+  CausalLM::Config cfg = model_of(1 << 17);
+  set(cfg, "decoder.@stats", "[MaxAbs]");
+  const std::string why = "an option of the decoder asks for the logits of the call";
+  EXPECT_THAT(forms_of(cfg, 4096),
+              UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: " + why)));
+  cfg.loss_chunk_len = 1024;
+  EXPECT_EQ(error_of([&] { forms_of(cfg, 4096); }),
+            "causal_lm.decoder: expected no chunks of the loss, since " + why +
+                ", got loss_chunk_len = 1024");
+}
+
+}  // namespace
+}  // namespace axle

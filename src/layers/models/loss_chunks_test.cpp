@@ -123,12 +123,15 @@ std::map<std::string, std::string> forms_of(const CausalLM::Config& cfg, int64_t
 
 TEST(LossChunks, AreTheDefaultWhereAllLogitsAreMany) {
   CausalLM::Config cfg = model_of(1 << 17);
-  const std::string most = "at most 268435456 logits are in memory at once";
+  const auto most = [](int64_t num_positions) {
+    return fmt::format("1 x {} x 131072 logits, at most 268435456 of them on a device at a time",
+                       num_positions);
+  };
   EXPECT_THAT(forms_of(cfg, 2048),
-              UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: " + most)));
+              UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: " + most(2048))));
   EXPECT_THAT(forms_of(cfg, 4096),
-              UnorderedElementsAre(
-                  Pair("causal_lm/decoder", "the loss by 2 chunks of 2048 positions: " + most)));
+              UnorderedElementsAre(Pair("causal_lm/decoder",
+                                        "the loss by 2 chunks of 2048 positions: " + most(4096))));
   cfg.loss_chunk_len = 1024;
   EXPECT_THAT(forms_of(cfg, 2048),
               UnorderedElementsAre(Pair("causal_lm/decoder",

@@ -24,7 +24,8 @@ std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& 
   std::string why;
   if (!chunk_len) {
     chunks = fitting_loss_chunks(btv, mesh);
-    why = fmt::format("at most {} logits are in memory at once", kMaxLogitsOfChunk);
+    why = fmt::format("{} x {} x {} logits, at most {} of them on a device at a time", btv[0],
+                      btv[1], btv[2], kMaxLogitsOfChunk);
   } else {
     if (*chunk_len < bt[1]) chunks = loss_chunks_of_len(*chunk_len, btv, mesh);
     why = fmt::format("loss_chunk_len = {}", *chunk_len);

@@ -199,6 +199,47 @@ TEST(AttentionBlocks, NoRematPolicyKeepsAllScores) {
   }
 }
 
+// Returns the sum of the squared differences, each relative to the largest element of `exact`.
+double squared_error(const std::vector<HostTensor>& values, const std::vector<HostTensor>& exact) {
+  double out = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const double scale = testing::largest_element(exact[i]);
+    for (int64_t j = 0; j < exact[i].size(); ++j) {
+      const double difference = (values[i].at(j) - exact[i].at(j)) / scale;
+      out += difference * difference;
+    }
+  }
+  return out;
+}
+
+TEST(AttentionBlocks, InBf16AreNoFartherFromF64) {
+  double errors[2] = {0, 0};
+  for (const int64_t seed : {1, 2, 3, 4}) {
+    for (const bool by_blocks : {false, true}) {
+      Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .qkv = SeparateQKV::Config{}};
+      cfg.mask = CausalMask::Config{};
+      set(cfg, "core.blocks", by_blocks ? "{from: 1, queries: 8, keys: 8}" : "{from: none}");
+      auto layer = build_for_test<Attention>(cfg, kModel, {.dtype = DType::kBF16});
+      Tree<HostTensor> parameters;
+      int64_t number = 10 * seed;
+      for (const auto& [path, value] : layer.parameters())
+        parameters.emplace(path, normal_values(value.shape(), ++number).astype(value.dtype()));
+      layer.set_all(parameters);
+      const Shape shape = {1, 64, 8};
+      const testing::LayerFunction fn =
+          layer.function({{"x", normal_values(shape, seed).astype(DType::kBF16)}}, {});
+      const TensorFunction gradient =
+          testing::gradient_function(fn, {normal_values(shape, seed + 100).astype(DType::kBF16)});
+      for (const TensorFunction& each : {TensorFunction(fn), gradient}) {
+        errors[by_blocks] +=
+            squared_error(eval(each, fn.arguments()), eval(each, fn.arguments(), {.f64 = true}));
+      }
+    }
+  }
+  EXPECT_GT(errors[0], 0);
+  EXPECT_LE(errors[1], errors[0]);
+}
+
 TEST(AttentionBlocks, TheCoreDecidesByCost) {
   const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks) {
     Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};

@@ -30,6 +30,11 @@ Tensor with_added(const Tensor& blocks, const Tensor& x, const Tensor& index) {
   return dynamic_update_index_in_dim(blocks, dynamic_index_in_dim(blocks, index) + x, index);
 }
 
+// Compilers may leave out a conversion to bf16 and back, but not this.
+Tensor rounded(const Tensor& x, DType dtype) {
+  return dtype == DType::kBF16 ? reduce_precision(x, 8, 7) : x;
+}
+
 // The numbers of the two blocks of each pair, i32[P].
 Values numbers_of(const BlockPlan& plan) {
   const auto count = static_cast<int64_t>(plan.pairs.size());
@@ -78,7 +83,8 @@ class Blockwise {
   // Arguments: q, k and v in whole blocks, the logit of the sink if there is one, and what the
   // functions of a block captured. Outputs: y_BTNV and the largest score.
   WithResiduals forward(const Values& arguments) const;
-  // Residuals: the arguments, y, and the logarithms of the sums of exponentials by block.
+  // Residuals: the arguments, the logarithms of the sums of exponentials by block, y, and what its
+  // rounding took from it.
   Values backward(const Values& residuals, const Values& cotangents) const;
 
  private:
@@ -114,6 +120,8 @@ class Blockwise {
     return scan(step, init, numbers_of(plan_), static_cast<int64_t>(plan_.pairs.size()),
                 {.may_keep_values = false});
   }
+  // True if y, of this dtype, is too coarse for what the weights of a query lose.
+  bool keeps_rest(DType dtype) const { return are_logits_ && dtype == DType::kBF16; }
   // The sink's logit for each query, with the dims of sums and 1 for V.
   Tensor sink_of(const Values& arguments, const HeadGroups& heads) const {
     return heads.aligned(expand_dims(expand_dims(astype(arguments[3], DType::kF32), -1), -1), true);
@@ -169,23 +177,31 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
     sums = sums / sum;
     out.residuals.push_back(name(last[2] + log(sum), "attention_log_sum"));
   }
-  const Tensor y = name(astype(whole.from_sums(joined(sums)), v.dtype()), "attention_blocks");
+  const Tensor exact = whole.from_sums(joined(sums));
+  const auto kept_result = [&](const Tensor& x) {
+    return name(astype(x, v.dtype()), "attention_blocks");
+  };
+  const Tensor y = kept_result(rounded(exact, v.dtype()));
   out.outputs = {y, last[1]};
   out.residuals.insert(out.residuals.begin(), arguments.begin(), arguments.end());
   out.residuals.push_back(y);
+  if (keeps_rest(v.dtype())) out.residuals.push_back(kept_result(exact - astype(y, exact.dtype())));
   return out;
 }
 
 Values Blockwise::backward(const Values& residuals, const Values& cotangents) const {
-  const size_t num_arguments = residuals.size() - (are_logits_ ? 2 : 1);
+  const bool has_rest = keeps_rest(residuals[2].dtype());
+  const size_t num_arguments = residuals.size() - (are_logits_ ? 2 : 1) - (has_rest ? 1 : 0);
   const Values arguments(residuals.begin(), residuals.begin() + num_arguments);
-  const Tensor &v = arguments[2], &y = residuals.back(), &dy = cotangents[0];
+  const Tensor &v = arguments[2], &dy = cotangents[0];
+  Tensor y = astype(residuals[num_arguments + (are_logits_ ? 1 : 0)], DType::kF32);
+  if (has_rest) y = y + astype(residuals.back(), DType::kF32);
   const HeadGroups whole =
       HeadGroups::of_copies(arguments[0], {.k_BSKH = arguments[1], .v_BSKH = v});
   const int64_t num_blocks = plan_.num_query_blocks;
   const Tensor gradients = in_blocks(whole.as_sums(dy), num_blocks);
   // What all weights of a query lose, since they sum to one: the sum of its gradients by weight.
-  const Tensor product = astype(dy, DType::kF32) * astype(y, DType::kF32);
+  const Tensor product = astype(dy, DType::kF32) * y;
   const Tensor lost = in_blocks(whole.as_sums(reduce_sum(product, {-1}, true)), num_blocks);
 
   // The carry: gradients of q by block, of k and v by block, and of each captured float.

@@ -34,6 +34,7 @@ struct Command {
   std::vector<const CLI::App*> below;
   std::vector<Flag> flags;
   std::vector<std::string> arguments;  // known positional arguments: recipes, shells, ...
+  bool takes_paths = false;            // the positional arguments are others, such as folders
 };
 
 Value value_of(const CLI::Option& option, std::string_view name) {
@@ -72,8 +73,9 @@ void collect(const CLI::App& app, const std::vector<std::string>& words,
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames())
       command.flags.push_back({name, option->get_description(), value_of(*option, name)});
-    if (option->get_lnames().empty() && command.arguments.empty())
-      command.arguments = known_arguments(*option);
+    if (!option->get_lnames().empty() || !command.arguments.empty()) continue;
+    command.arguments = known_arguments(*option);
+    command.takes_paths = command.arguments.empty();
   }
   out.push_back(command);
   for (const CLI::App* sub : command.below) {
@@ -113,7 +115,9 @@ std::string bash_script(const std::vector<Command>& commands) {
       known +=
           fmt::format("{}\"{} {}\"", known.empty() ? "" : " | ", join(parent, " "), c.words.back());
     }
-    words += fmt::format("    \"{}\") words=\"{}\" ;;\n", join(c.words, " "), candidates(c));
+    // Without words, the shell completes files.
+    words += fmt::format("    \"{}\") {}words=\"{}\" ;;\n", join(c.words, " "),
+                         c.takes_paths ? "[[ -z $whole ]] || " : "", candidates(c));
     for (const Flag& flag : c.flags) {
       if (flag.value == Value::kPath || flag.value == Value::kText)
         with_value.insert("--" + flag.name);

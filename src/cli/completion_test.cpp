@@ -110,6 +110,12 @@ TEST_P(ShellCompletion, OfRecipes) {
               AllOf(Contains("fuji-7B-v2"), Not(Contains("show"))));
 }
 
+TEST_P(ShellCompletion, OfPathsIsLeftToTheShell) {
+  if (std::string(GetParam().name) == "fish") GTEST_SKIP() << "offers files beside the flags";
+  EXPECT_THAT(complete({"axle", "checkpoint", "ls", ""}), ::testing::IsEmpty());
+  EXPECT_THAT(complete({"axle", "checkpoint", "ls", "--"}), IsSupersetOf({"--json", "--help"}));
+}
+
 TEST_P(ShellCompletion, OfPlatformsAndOfWhatCanBeDescribed) {
   EXPECT_THAT(complete({"axle", "plugin", "fetch", ""}), IsSupersetOf({"cpu", "cuda", "tpu"}));
   EXPECT_THAT(complete({"axle", "config", "describe", ""}), IsSupersetOf({"quickstart", "AdamW"}));

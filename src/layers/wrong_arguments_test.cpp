@@ -40,8 +40,10 @@ void expect_refusals(const typename L::Config& config, const typename L::Role::D
   Shape shape(rank, 2);
   shape.back() = 8;
   const auto says = [&](const HostTensor& x, const std::string& got) {
-    EXPECT_EQ(refusal<L>(config, dims, x),
-              name + ": expected floats [" + expected + ", 8] for 'x' of " + name + ", got " + got);
+    const bool is_empty = std::ranges::count(x.shape(), 0) > 0;
+    EXPECT_EQ(refusal<L>(config, dims, x), name + ": expected floats [" + expected + ", 8]" +
+                                               (is_empty ? " without a dim of size 0" : "") +
+                                               " for 'x' of " + name + ", got " + got);
   };
   says(HostTensor(Type{DType::kI32, shape}), to_text(Type{DType::kI32, shape}));
   says(HostTensor(Type{DType::kF32, {}}), "f32[]");
@@ -55,6 +57,12 @@ void expect_refusals(const typename L::Config& config, const typename L::Role::D
   more.insert(more.begin(), 2);
   for (const Shape& other : {more, fewer})
     says(HostTensor(Type{DType::kF32, other}), to_text(Type{DType::kF32, other}));
+}
+
+TEST(WrongArguments, NumbersOfHeadsToo) {
+  EXPECT_EQ(refusal<HeadOutputLinear>({}, {.model_dim = 8, .num_heads = 2, .head_dim = 8},
+                                      HostTensor(Type{DType::kF32, {1, 2, 3, 8}})),
+            "HeadOutputLinear: expected 2 heads for 'x' of HeadOutputLinear, got f32[1, 2, 3, 8]");
 }
 
 TEST(WrongArguments, AreToldByTheLayer) {

@@ -93,17 +93,22 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   return rest;
 }
 
-int64_t Learner::microbatches(int64_t rows, int64_t num_parts) const {
-  if (cfg_.microbatches > 1 || !cfg_.microbatch_rows || rows <= *cfg_.microbatch_rows)
-    return cfg_.microbatches;
+int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_rows) {
+  const int64_t most = num_shares * device_rows;
+  if (rows <= most) return 1;
   const auto fewest = [&](int64_t multiple) -> int64_t {
     for (int64_t n = 1; n <= rows; ++n) {
-      if (rows % n == 0 && rows / n <= *cfg_.microbatch_rows && rows / n % multiple == 0) return n;
+      if (rows % n == 0 && rows / n <= most && rows / n % multiple == 0) return n;
     }
     return 0;
   };
-  if (const int64_t even = fewest(num_parts)) return even;
+  if (const int64_t even = fewest(num_shares)) return even;
   return fewest(1);
+}
+
+int64_t Learner::microbatches(int64_t rows, int64_t num_shares) const {
+  if (cfg_.microbatches > 1 || !cfg_.device_rows) return cfg_.microbatches;
+  return fewest_microbatches(rows, num_shares, *cfg_.device_rows);
 }
 
 Tree<ParamSpec> Learner::state_specs() const {

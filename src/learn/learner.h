@@ -72,15 +72,16 @@ class Learner {
     /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
     /// the whole batch: parts count by their number of targets.
     Positive<int64_t> microbatches = 1;
-    /// Rows that are computed at once, over all devices: a batch of more is split into as few parts
-    /// as that takes, whatever its size. None, or more than one of `microbatches`: no such limit.
-    std::optional<Positive<int64_t>> microbatch_rows = {};
+    /// Rows that a device computes at once: a batch of more is split into as few parts as that
+    /// takes, whatever its size and the number of devices that share its rows. None, or more than
+    /// one of `microbatches`: no such limit.
+    std::optional<Positive<int64_t>> device_rows = {};
     /// Moving average of the parameters; none: no average is kept.
     std::optional<ParamEma> ema = {};
     /// Global norms that a step reports.
     NormMetrics norms = NormMetrics::kGradient;
     AXLE_CONFIG(Learner, optimizer, transforms, update_transforms, frozen, trained, undecayed,
-                microbatches, microbatch_rows, ema, norms)
+                microbatches, device_rows, ema, norms)
   };
   /// Throws ConfigError for patterns that match no parameter, and if all parameters are frozen.
   Learner(const Config& cfg, const Dims& dims, const Scope& scope);
@@ -90,9 +91,9 @@ class Learner {
   const Tree<ParamSpec>& trained() const { return trained_; }
   /// How large the optimizer's updates of them are, before update_transforms.
   Tree<UpdateSize> update_sizes() const { return optimizer_->update_sizes(); }
-  /// Number of parts that the caller splits a batch of so many rows into. The rows of a part are a
-  /// multiple of `num_parts`, the devices that share them, if any number of parts allows that.
-  int64_t microbatches(int64_t rows, int64_t num_parts) const;
+  /// Number of parts that the caller splits a batch of so many rows into, which so many devices
+  /// share.
+  int64_t microbatches(int64_t rows, int64_t num_shares) const;
   virtual Tree<ParamSpec> state_specs() const;
   /// Traced: returns the state before the first update.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
@@ -119,5 +120,10 @@ class Learner {
   std::unique_ptr<Optimizer> optimizer_;
   Transforms transforms_, update_transforms_;
 };
+
+/// Returns the fewest parts of a batch of so many rows in which each of the `num_shares` devices
+/// that share the rows has at most `device_rows`. The rows of a part are a multiple of `num_shares`
+/// if any number of parts allows that.
+int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_rows);
 
 }  // namespace axle

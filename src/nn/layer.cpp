@@ -220,8 +220,9 @@ void Layer::expect_vectors(std::string_view name, const Tensor& x, int64_t size,
     dims.clear();
     for (size_t i = 1; i < *rank; ++i) dims += "?, ";
   }
-  throw ShapeError(fmt::format("{}: expected floats [{}{}] for '{}' of {}, got {}", where(), dims,
-                               size, name, short_type_name(typeid(*this)), to_text(x.type())));
+  throw ShapeError(fmt::format("{}: expected floats [{}{}]{} for '{}' of {}, got {}", where(), dims,
+                               size, is_empty ? " without a dim of size 0" : "", name,
+                               short_type_name(typeid(*this)), to_text(x.type())));
 }
 
 void Layer::expect_result(const Tensor& result, const Type& expected, std::string_view what) const {

@@ -93,7 +93,7 @@ TEST_P(PublishedSizes, FitOrNot) {
                          .edits = {SetField{"input.batch_size", std::to_string(c.batch_size)}},
                          .machine = target.machine()};
   // Each microbatch gathers the weights again, and smaller ones let any batch fit.
-  request.edits.push_back(SetField{"learner.microbatch_rows", "none"});
+  request.edits.push_back(SetField{"learner.device_rows", "none"});
   if (c.remat) request.edits.push_back(SetField{"model.decoder.layers.layer.@remat", c.remat});
   const CompileReport r =
       compile_step(lower_step(resolve_config(request).config, c.recipe, target));

@@ -19,7 +19,6 @@
 #include "layers/norms/rms_norm.h"
 #include "learn/schedules/warmup_schedule.h"
 #include "learn/transforms/clip_by_global_norm.h"
-#include "modifiers/set_fields.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_remat.h"
 #include "train/record/tensorboard_writer.h"
@@ -46,13 +45,7 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
 
 Trainer::Config language_model(const LanguageModel& m) {
   MeshRules rules = m.mesh_rules;
-  if (m.tokens_per_batch > kTokensOfGpu) {
-    std::ranges::copy_if(gpu_host_rules(m.seq_len), std::back_inserter(rules),
-                         [&](const MeshRule& rule) {  // unless `m` has a rule for these machines
-                           return std::ranges::count(m.mesh_rules, rule.machine,
-                                                     &MeshRule::machine) == 0;
-                         });
-  }
+  if (m.tokens_per_batch > kTokensOfGpu) rules.push_back(gpu_host_rule(m.seq_len));
   Decoder::Config decoder = m.decoder;
   decoder.emb.options.init =
       Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
@@ -130,19 +123,16 @@ MeshRule mesh_rule(std::string machine, const AllAxes& sizes) {
   return {.machine = std::move(machine), .modifiers = {SetMesh::Config{.mesh = all_axes(sizes)}}};
 }
 
-int64_t rows_of_gpus(int64_t num_gpus, int64_t seq_len) {
-  return num_gpus * std::max<int64_t>(kTokensOfGpu / seq_len, 1);
+int64_t rows_of_gpu(int64_t seq_len) { return std::max<int64_t>(kTokensOfGpu / seq_len, 1); }
+
+SetFields::Config device_rows(int64_t rows) {
+  return {.set = {{"learner.device_rows", std::to_string(rows)}}};
 }
 
-MeshRules gpu_host_rules(int64_t seq_len) {
-  MeshRules out;
-  for (const int64_t num_gpus : {1, 8}) {
-    const std::string rows = std::to_string(rows_of_gpus(num_gpus, seq_len));
-    out.push_back({.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
-                   .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
-                                 SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}});
-  }
-  return out;
+MeshRule gpu_host_rule(int64_t seq_len) {
+  return {
+      .machine = "gpu-[A-Z0-9]+-[1-8]",
+      .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")}, device_rows(rows_of_gpu(seq_len))}};
 }
 
 MeshRule cpu_rule() {

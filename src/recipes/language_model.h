@@ -5,6 +5,7 @@
 #include "data/tokenizers/tokenizer.h"
 #include "layers/models/decoder.h"
 #include "modifiers/modifier.h"
+#include "modifiers/set_fields.h"
 #include "nn/remat_policies.h"
 #include "train/trainer.h"
 
@@ -42,8 +43,8 @@ inline const std::vector<std::string> kScalesAndBiases = {"scale", "bias"};
 
 /// Returns a config with AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 /
 /// fan_in), the embedding ~ N(0, 1 / fan_out), and bf16 products over f32 parameters. The text
-/// comes from `--data`. Where one GPU cannot compute a batch at once, those of gpu_host_rules()
-/// whose machines have no rule in `m` come after the rules of `m`.
+/// comes from `--data`. Where one GPU cannot compute a batch at once, gpu_host_rule() comes after
+/// the rules of `m`.
 Trainer::Config language_model(const LanguageModel& m);
 
 /// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated
@@ -82,14 +83,15 @@ Mesh all_axes(const AllAxes& sizes);
 /// A rule that gives machines such a mesh.
 MeshRule mesh_rule(std::string machine, const AllAxes& sizes);
 
-/// Tokens that a GPU of 80 GB computes at once: the rules for few GPUs split a batch into parts.
+/// Tokens that a GPU of 80 GB computes at once: the rule for one host splits a batch into parts.
 inline constexpr int64_t kTokensOfGpu = 8192;
-/// Returns the rows that so many GPUs compute at once.
-int64_t rows_of_gpus(int64_t num_gpus, int64_t seq_len);
-/// Rules for one GPU and for a host of eight: the batch stays the same, but is computed in parts,
-/// and all devices share parameters and state. Where a row has more than kTokensOfGpu, attention
-/// and loss are computed by blocks. What then fits is trained as on a cluster.
-MeshRules gpu_host_rules(int64_t seq_len);
+/// Returns the rows that such a GPU computes at once.
+int64_t rows_of_gpu(int64_t seq_len);
+/// Sets the rows that each device computes at once.
+SetFields::Config device_rows(int64_t rows);
+/// The rule for the GPUs of one host: the batch stays the same, but is computed in parts, and all
+/// devices share parameters and state. What then fits is trained as on a cluster.
+MeshRule gpu_host_rule(int64_t seq_len);
 
 /// The rule for runs on CPUs: all devices share the batch.
 MeshRule cpu_rule();

@@ -87,6 +87,14 @@ TEST_F(PipelineOnPlugin, GivesWhatRepeatGivesOnAnyMesh) {
   expect_same(history(pipeline(2), "pipeline=2,fsdp=4"), expected, "two rounds");
 }
 
+// Without an axis for stages, each microbatch of two rows is that of eight devices.
+TEST_F(PipelineOnPlugin, HasOneStageWithoutItsAxis) {
+  const History expected =
+      history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
+  for (const char* mesh : {"data=8", "fsdp=8", "data=4,seq=2"})
+    expect_same(history(pipeline(1), mesh), expected, mesh);
+}
+
 // The rows of attention that is computed by blocks, which long rows are.
 TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
   const History expected =

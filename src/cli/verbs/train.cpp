@@ -38,7 +38,7 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
                  "On a resume with other --steps: keep the ends of schedules, or stretch them to "
                  "the new end (default)")
       ->type_name("keep|stretch")
-      ->check(CLI::IsMember({"keep", "stretch"}));
+      ->check(CLI::IsMember({"keep", "stretch"}).description(""));
   app.add_flag("--find-nan", options.find_nan,
                "After a step that is not finite, name the op that made the first NaN or infinity");
   app.add_option("--executable", options.executable,

@@ -19,35 +19,55 @@ Shares shares_of(const Shape& btv, const Mesh& mesh) {
           num_parts(axes.dims[2], mesh)};
 }
 
-LossChunks divided(int64_t num_chunks, int64_t num_positions, int64_t num_shares) {
+// Divides rows of `num_positions` in so many shares. A device has `of_position` logits of each.
+LossChunks divided(int64_t num_chunks, int64_t num_positions, int64_t num_shares,
+                   int64_t of_position) {
   const int64_t of_share = num_positions / num_shares;
   const int64_t len = std::max<int64_t>(ceil_div(of_share, std::max<int64_t>(num_chunks, 1)), 1);
-  return {.num_chunks = ceil_div(of_share, len), .num_shares = num_shares, .len_of_share = len};
+  return {.num_chunks = ceil_div(of_share, len),
+          .num_shares = num_shares,
+          .len_of_share = len,
+          .num_logits = len * of_position};
+}
+
+// Returns the least divisor of n that is at least `least`.
+int64_t divisor_from(int64_t least, int64_t n) {
+  while (least < n && n % least != 0) ++least;
+  return std::min(least, n);
 }
 
 }  // namespace
 
-std::optional<LossChunks> fitting_loss_chunks(const Shape& btv, const Mesh& mesh) {
+int64_t logits_of_device(const Shape& btv, const Mesh& mesh) {
   const Shares shares = shares_of(btv, mesh);
-  const int64_t of_position = btv[0] / shares.rows * (btv[2] / shares.classes);
-  const int64_t of_share = btv[1] / shares.positions;
-  const int64_t fitting = std::max<int64_t>(kMaxLogitsOfChunk / of_position, 1);
-  if (of_share <= fitting) return std::nullopt;
+  return btv[0] / shares.rows * (btv[1] / shares.positions) * (btv[2] / shares.classes);
+}
 
-  int64_t num_chunks = ceil_div(of_share, fitting);
+std::optional<LossChunks> fitting_loss_chunks(const Shape& btv, const Mesh& mesh) {
+  if (logits_of_device(btv, mesh) <= kMaxLogitsOfChunk) return std::nullopt;
+  const Shares shares = shares_of(btv, mesh);
+  const int64_t rows = btv[0] / shares.rows, classes = btv[2] / shares.classes;
+  int64_t joined = 1;
+  if (shares.positions == 1)
+    joined = divisor_from(std::min(ceil_div(rows * classes, kMaxLogitsOfChunk), rows), rows);
+  const int64_t of_position = rows / joined * classes;
+  const int64_t positions = btv[1] * joined, of_share = positions / shares.positions;
+  int64_t num_chunks = ceil_div(of_share, std::max<int64_t>(kMaxLogitsOfChunk / of_position, 1));
   // A few chunks more are better than padding.
-  for (int64_t n = num_chunks; n <= std::min(2 * num_chunks, of_share); ++n) {
-    if (of_share % n != 0) continue;
-    num_chunks = n;
-    break;
-  }
-  return divided(num_chunks, btv[1], shares.positions);
+  const int64_t even = divisor_from(num_chunks, of_share);
+  if (even <= 2 * num_chunks) num_chunks = even;
+  LossChunks out = divided(num_chunks, positions, shares.positions, of_position);
+  out.rows_joined = joined;
+  return out;
 }
 
 LossChunks loss_chunks_of_len(int64_t chunk_len, const Shape& btv, const Mesh& mesh) {
-  const int64_t all = shares_of(btv, mesh).positions;
-  const int64_t shares = chunk_len < all ? 1 : all;
-  return divided(ceil_div(btv[1] / shares, chunk_len / shares), btv[1], shares);
+  const Shares all = shares_of(btv, mesh);
+  const int64_t shares = chunk_len < all.positions ? 1 : all.positions;
+  LossChunks out = divided(ceil_div(btv[1] / shares, chunk_len / shares), btv[1], shares,
+                           btv[0] / all.rows * (btv[2] / all.classes));
+  out.are_asked = true;
+  return out;
 }
 
 }  // namespace axle

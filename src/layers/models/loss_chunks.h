@@ -11,12 +11,22 @@ namespace axle {
 /// positions of each share, so that all devices work on each chunk.
 struct LossChunks {
   int64_t num_chunks = 1;
+  /// Rows that are laid end to end and count as one.
+  int64_t rows_joined = 1;
   /// Shares of a row, and positions of a chunk in each of them.
   int64_t num_shares = 1, len_of_share = 0;
+  /// Logits of a chunk on each device.
+  int64_t num_logits = 0;
+  /// The config states them; or else they are the ones that fit.
+  bool are_asked = false;
 };
 
-/// A device holds at most this many logits of a chunk; in f32 they take 1 GiB.
+/// A device holds at most this many logits of a chunk, if a position has no more; in f32 they take
+/// 1 GiB.
 constexpr int64_t kMaxLogitsOfChunk = int64_t{1} << 28;
+
+/// Returns how many of the logits [B, T, V] each device of `mesh` has.
+int64_t logits_of_device(const Shape& btv, const Mesh& mesh);
 
 /// Divides rows so that the logits [B, T, V] of a chunk fit kMaxLogitsOfChunk on each device of
 /// `mesh`. Returns nothing if those of all positions fit.

@@ -3,11 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include "config/register.h"
 #include "config/set.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "layers/models/loss_sums.h"
 #include "nn/call_forms.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/products/einsum.h"
+#include "ops/random/random.h"
+#include "ops/reductions/reduce.h"
 #include "testing/test_layer.h"
 #include "transform/trace.h"
 
@@ -15,13 +20,13 @@ namespace axle {
 namespace {
 
 using testing::build_for_test;
-using ::testing::Pair;
-using ::testing::UnorderedElementsAre;
 
 std::string text_of(const std::optional<LossChunks>& chunks) {
-  return chunks ? fmt::format("{} x {} x {}", chunks->num_chunks, chunks->num_shares,
-                              chunks->len_of_share)
-                : "whole";
+  if (!chunks) return "whole";
+  const std::string joined =
+      chunks->rows_joined > 1 ? fmt::format("{} rows as one, ", chunks->rows_joined) : "";
+  return joined +
+         fmt::format("{} x {} x {}", chunks->num_chunks, chunks->num_shares, chunks->len_of_share);
 }
 Mesh mesh_of(std::string_view text) {
   Mesh out;
@@ -46,8 +51,12 @@ TEST(LossChunks, FitWhatADeviceHolds) {
   EXPECT_EQ(chunks({1, 6144, 1 << 17}, ""), "3 x 1 x 2048");
   EXPECT_EQ(chunks({1, 5120, 1 << 17}, ""), "4 x 1 x 1280");
   EXPECT_EQ(chunks({1, 4099, 1 << 17}, ""), "3 x 1 x 1367");
+  // Short rows, of which a position each is more than that.
+  EXPECT_EQ(chunks({1 << 14, 3, 1 << 17}, ""), "8 rows as one, 24 x 1 x 1");
+  EXPECT_EQ(chunks({1 << 14, 3, 1 << 17}, "data=8"), "3 x 1 x 1");
+  EXPECT_EQ(chunks({6144, 4, 1 << 17}, ""), "3 rows as one, 12 x 1 x 1");
   // A single position is never divided.
-  EXPECT_EQ(chunks({1 << 14, 3, 1 << 17}, ""), "3 x 1 x 1");
+  EXPECT_EQ(chunks({2, 3, int64_t{1} << 29}, ""), "2 rows as one, 6 x 1 x 1");
 }
 
 TEST(LossChunks, OfALengthHaveAtMostThat) {
@@ -74,9 +83,8 @@ TEST(LossChunks, OfSharedRowsHaveTheSameSums) {
         [&](const Values& v) {
           LossSums sums = !chunks ? loss_sums(v[0], v[1])
                                   : chunked_loss_sums(
-                                        [](const Tensor& x, const Tensor& chunk,
-                                           const std::optional<Tensor>& ids_Bt) {
-                                          return Values{x, chunk, *ids_Bt};
+                                        [](const Tensor& x, const std::optional<Tensor>& ids_Bt) {
+                                          return Values{x, *ids_Bt};
                                         },
                                         v[0], v[2], v[1], *chunks)
                                         .sums;
@@ -85,10 +93,11 @@ TEST(LossChunks, OfSharedRowsHaveTheSameSums) {
         {logits, labels, ids}, {.f64 = true});
   };
   const std::vector<HostTensor> whole = results({});
-  for (const int64_t shares : {1, 2, 3}) {
+  for (const auto& [joined, shares] : {std::pair(1, 1), {1, 2}, {1, 3}, {2, 1}}) {
     for (const int64_t num_chunks : {1, 2, 3, 4}) {
-      const int64_t of_share = 12 / shares;
+      const int64_t of_share = 12 * joined / shares;
       const LossChunks chunks{.num_chunks = num_chunks,
+                              .rows_joined = joined,
                               .num_shares = shares,
                               .len_of_share = (of_share + num_chunks - 1) / num_chunks};
       const std::vector<HostTensor> sums = results(chunks);
@@ -123,24 +132,17 @@ std::map<std::string, std::string> forms_of(const CausalLM::Config& cfg, int64_t
 
 TEST(LossChunks, AreTheDefaultWhereAllLogitsAreMany) {
   CausalLM::Config cfg = model_of(1 << 17);
-  const auto most = [](int64_t num_positions) {
-    return fmt::format("1 x {} x 131072 logits, at most 268435456 of them on a device at a time",
-                       num_positions);
+  const auto form = [&](int64_t num_positions) {
+    return forms_of(cfg, num_positions).at("causal_lm/decoder");
   };
-  EXPECT_THAT(forms_of(cfg, 2048),
-              UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: " + most(2048))));
-  EXPECT_THAT(forms_of(cfg, 4096),
-              UnorderedElementsAre(Pair("causal_lm/decoder",
-                                        "the loss by 2 chunks of 2048 positions: " + most(4096))));
+  EXPECT_EQ(form(2048), "the loss at once: of 1 x 2048 x 131072 logits, 268435456 on a device");
+  EXPECT_EQ(form(4096),
+            "the loss by 2 chunks: of 1 x 4096 x 131072 logits, 268435456 on a device at a time");
   cfg.loss_chunk_len = 1024;
-  EXPECT_THAT(forms_of(cfg, 2048),
-              UnorderedElementsAre(Pair("causal_lm/decoder",
-                                        "the loss by 2 chunks of 1024 positions: loss_chunk_len "
-                                        "= 1024")));
+  EXPECT_EQ(form(2048),
+            "the loss by 2 chunks: of 1 x 2048 x 131072 logits, 134217728 on a device at a time");
   cfg.loss_chunk_len = 4096;
-  EXPECT_THAT(
-      forms_of(cfg, 4096),
-      UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: loss_chunk_len = 4096")));
+  EXPECT_EQ(form(4096), "the loss at once: of 1 x 4096 x 131072 logits, 536870912 on a device");
 }
 
 // What layers of the head report of each chunk is stacked.
@@ -157,16 +159,55 @@ TEST(LossChunks, KeepTheStatisticsOfTheHead) {
   EXPECT_GT(found->second.at(0), 0);
 }
 
+// A head with a loss of its own, which is a mean over all positions, or with dropout.
+class OwnHead final : public Projection {
+ public:
+  struct Config {
+    bool draws = false;
+    AXLE_CONFIG(OwnHead, draws)
+  };
+  OwnHead(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Projection(scope),
+        draws_(cfg.draws),
+        weight_(param("weight", {.shape = {dims.input_dim, dims.output_dim}})) {}
+
+ protected:
+  Tensor forward(const Tensor& x) override {
+    const Tensor y = einsum("...d,dv->...v", {x, weight_()});
+    if (draws_) return y + random::normal(Invocation::current().key(), y.shape());
+    add_aux_loss("penalty", mean(y * y));
+    return y;
+  }
+
+ private:
+  bool draws_;
+  Param weight_;
+};
+AXLE_REGISTER(OwnHead)
+
+TEST(LossChunks, AreNotMadeWhereTheHeadNeedsAllPositions) {
+  for (const bool draws : {false, true}) {
+    CausalLM::Config cfg = model_of(1 << 17);
+    cfg.decoder.get_if<Decoder>()->lm_head = OwnHead::Config{.draws = draws};
+    const std::string why =
+        draws ? "the head draws random numbers" : "the head adds a loss of its own";
+    EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"), "the loss at once: " + why);
+    cfg.loss_chunk_len = 4;
+    EXPECT_EQ(error_of([&] { forms_of(cfg, 6); }),
+              "causal_lm.decoder: expected no loss_chunk_len that divides the rows, since " + why +
+                  "; leave it out");
+  }
+}
+
 TEST(LossChunks, AreNotMadeWhereTheDecoderIsAskedForItsResult) {
   CausalLM::Config cfg = model_of(1 << 17);
   set(cfg, "decoder.@stats", "[MaxAbs]");
   const std::string why = "an option of the decoder asks for the logits of the call";
-  EXPECT_THAT(forms_of(cfg, 4096),
-              UnorderedElementsAre(Pair("causal_lm/decoder", "the loss at once: " + why)));
+  EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"), "the loss at once: " + why);
   cfg.loss_chunk_len = 1024;
   EXPECT_EQ(error_of([&] { forms_of(cfg, 4096); }),
-            "causal_lm.decoder: expected no chunks of the loss, since " + why +
-                ", got loss_chunk_len = 1024");
+            "causal_lm.decoder: expected no loss_chunk_len that divides the rows, since " + why +
+                "; leave it out");
 }
 
 }  // namespace

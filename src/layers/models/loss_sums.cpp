@@ -21,7 +21,9 @@ namespace {
 
 // x[B, T, ..] -> [C, B, t, ..], with `fill` after the end of each share of a row.
 Tensor chunks_of(const Tensor& x, const LossChunks& chunks, double fill) {
-  const Tensor shares = unflatten(x, 1, {chunks.num_shares, x.dim(1) / chunks.num_shares});
+  const Tensor rows =
+      chunks.rows_joined > 1 ? flatten(unflatten(x, 0, {-1, chunks.rows_joined}), 1, 2) : x;
+  const Tensor shares = unflatten(rows, 1, {chunks.num_shares, rows.dim(1) / chunks.num_shares});
   const int64_t missing = chunks.num_chunks * chunks.len_of_share - shares.dim(2);
   const Tensor padded = missing > 0 ? pad_in_dim(shares, 2, 0, missing, fill) : shares;
   const Tensor parts = unflatten(padded, 2, {chunks.num_chunks, chunks.len_of_share});
@@ -59,8 +61,7 @@ ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
                                   const std::optional<Tensor>& segment_ids_BT,
                                   const Tensor& labels_BT, const LossChunks& chunks,
                                   const TokenLoss* further) {
-  Values chunked = {chunks_of(x_BTD, chunks, 0), chunks_of(labels_BT, chunks, -1),
-                    iota({chunks.num_chunks}, 0, DType::kU32)};
+  Values chunked = {chunks_of(x_BTD, chunks, 0), chunks_of(labels_BT, chunks, -1)};
   if (segment_ids_BT) chunked.push_back(chunks_of(*segment_ids_BT, chunks, 0));
   const auto first_input = static_cast<int64_t>(chunked.size());
   if (further) {
@@ -71,7 +72,7 @@ ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
   const size_t num_sums = tensors_of(sums).size();
   // Returns the sums of the chunk, then what is kept of it.
   const auto of_chunk = [&](const Values& v) {
-    const Values results = head(v[0], v[2], segment_ids_BT ? std::optional(v[3]) : std::nullopt);
+    const Values results = head(v[0], segment_ids_BT ? std::optional(v[2]) : std::nullopt);
     std::optional<TokenLoss> own;
     if (further) {
       own = *further;

@@ -47,10 +47,9 @@ struct TokenLoss {
 LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT,
                    const TokenLoss* further = nullptr);
 
-/// Maps x_BtD of the positions of a chunk, the chunk's number (u32 scalar) and its segment ids,
-/// i32[B, t] or none, to the logits, followed by values to keep of each chunk.
-using ChunkHead = std::function<Values(const Tensor& x_BtD, const Tensor& chunk,
-                                       const std::optional<Tensor>& ids_Bt)>;
+/// Maps x_BtD of the positions of a chunk, whose segment ids are i32[B, t] or none, to the logits,
+/// followed by values to keep of each chunk.
+using ChunkHead = std::function<Values(const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt)>;
 
 struct ChunkedLossSums {
   LossSums sums;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "nn/call_forms.h"
@@ -13,6 +14,65 @@
 #include "ops/reductions/reduce.h"
 
 namespace axle {
+namespace {
+
+// The head does what is one thing for all positions.
+struct NeedsAllPositions {
+  const char* why;
+};
+
+bool is_used(const Tensor& value, const Region& region) {
+  return std::ranges::any_of(region.ops(), [&](const OpNode* op) {
+    return std::ranges::any_of(op->inputs,
+                               [&](const Tensor& x) { return x.node() == value.node(); });
+  });
+}
+
+LossSums chunked_head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
+                                const LossChunks& chunks, const TokenLoss* further) {
+  Invocation& outer = Invocation::current();
+  InvocationOptions options = outer.nested_options();
+  const std::optional<Tensor> ids_BT = std::exchange(options.segment_ids, std::nullopt);
+  options.in_loop = true;
+  OutputCollection collected;
+  ChunkedLossSums out = chunked_loss_sums(
+      [&](const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt) {
+        InvocationOptions of_chunk = options;
+        of_chunk.segment_ids = ids_Bt;
+        // A value of this chunk, so that its uses can be seen.
+        if (options.key) of_chunk.key = random::fold_in(options.key, 0);
+        Invocation inner(outer.path(), outer.parameters(), of_chunk);
+        Values results = {decoder.logits_of(x_BtD)};
+        collected = std::move(inner.collection());
+        if (!collected.aux_losses.empty())
+          throw NeedsAllPositions("the head adds a loss of its own");
+        if (of_chunk.key && is_used(of_chunk.key.data(), TraceScope::current()))
+          throw NeedsAllPositions("the head draws random numbers");
+        for (const Tensor& value : tensors_of(collected)) results.push_back(value);
+        return results;
+      },
+      x_BTD, ids_BT, labels_BT, chunks, further);
+  auto kept = out.kept.cbegin();
+  replace_tensors(collected, kept);
+  outer.merge(std::move(collected));
+  return std::move(out.sums);
+}
+
+void note(const Decoder& decoder, const std::string& form) {
+  CallForms::note(decoder.path(), "the loss " + form);
+}
+
+// Notes that the loss is computed at once; throws ConfigError if the config asks for chunks.
+void give_up(const Decoder& decoder, const LossChunks& chunks, std::string_view why) {
+  if (chunks.are_asked) {
+    throw ConfigError(
+        fmt::format("{}: expected no loss_chunk_len that divides the rows, since {}; leave it out",
+                    decoder.config_path(), why));
+  }
+  note(decoder, fmt::format("at once: {}", why));
+}
+
+}  // namespace
 
 std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& bt,
                                            std::optional<int64_t> chunk_len) {
@@ -21,54 +81,34 @@ std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& 
   const Shape btv = {bt[0], bt[1], decoder.vocab_size()};
   const Mesh& mesh = Invocation::current().options().mesh;
   std::optional<LossChunks> chunks;
-  std::string why;
-  if (!chunk_len) {
+  if (!chunk_len)
     chunks = fitting_loss_chunks(btv, mesh);
-    why = fmt::format("{} x {} x {} logits, at most {} of them on a device at a time", btv[0],
-                      btv[1], btv[2], kMaxLogitsOfChunk);
-  } else {
-    if (*chunk_len < bt[1]) chunks = loss_chunks_of_len(*chunk_len, btv, mesh);
-    why = fmt::format("loss_chunk_len = {}", *chunk_len);
+  else if (*chunk_len < bt[1])
+    chunks = loss_chunks_of_len(*chunk_len, btv, mesh);
+  const std::string all = fmt::format("of {} x {} x {} logits", btv[0], btv[1], btv[2]);
+  if (!chunks) {
+    note(decoder, fmt::format("at once: {}, {} on a device", all, logits_of_device(btv, mesh)));
+    return std::nullopt;
   }
-  if (const std::string whole = decoder.why_whole(); chunks && !whole.empty()) {
-    if (chunk_len) {
-      throw ConfigError(fmt::format("{}: expected no chunks of the loss, since {}, got {}",
-                                    decoder.config_path(), whole, why));
-    }
-    chunks = std::nullopt;
-    why = whole;
+  if (const std::string why = decoder.why_whole(); !why.empty()) {
+    give_up(decoder, *chunks, why);
+    return std::nullopt;
   }
-  const std::string form = chunks ? fmt::format("by {} chunks of {} positions", chunks->num_chunks,
-                                                chunks->num_shares * chunks->len_of_share)
-                                  : "at once";
-  CallForms::note(decoder.path(), fmt::format("the loss {}: {}", form, why));
+  note(decoder, fmt::format("by {} chunks: {}, {} on a device at a time", chunks->num_chunks, all,
+                            chunks->num_logits));
   return chunks;
 }
 
 LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
                         const std::optional<LossChunks>& chunks, const TokenLoss* further) {
-  if (!chunks) return loss_sums(decoder.logits_of(x_BTD), labels_BT, further);
-  Invocation& outer = Invocation::current();
-  InvocationOptions options = outer.nested_options();
-  const std::optional<Tensor> ids_BT = std::exchange(options.segment_ids, std::nullopt);
-  options.in_loop = true;
-  OutputCollection collected;
-  ChunkedLossSums out = chunked_loss_sums(
-      [&](const Tensor& x_BtD, const Tensor& chunk, const std::optional<Tensor>& ids_Bt) {
-        InvocationOptions of_chunk = options;
-        of_chunk.segment_ids = ids_Bt;
-        if (of_chunk.key) of_chunk.key = random::fold_in(of_chunk.key, chunk);
-        Invocation inner(outer.path(), outer.parameters(), std::move(of_chunk));
-        Values results = {decoder.logits_of(x_BtD)};
-        collected = std::move(inner.collection());
-        for (const Tensor& value : tensors_of(collected)) results.push_back(value);
-        return results;
-      },
-      x_BTD, ids_BT, labels_BT, *chunks, further);
-  auto kept = out.kept.cbegin();
-  replace_tensors(collected, kept);
-  outer.merge(std::move(collected));
-  return std::move(out.sums);
+  if (chunks) {
+    try {
+      return chunked_head_loss_sums(decoder, x_BTD, labels_BT, *chunks, further);
+    } catch (const NeedsAllPositions& head) {
+      give_up(decoder, *chunks, head.why);
+    }
+  }
+  return loss_sums(decoder.logits_of(x_BTD), labels_BT, further);
 }
 
 Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums) {

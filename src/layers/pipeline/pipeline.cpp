@@ -5,9 +5,11 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "config/register.h"
+#include "layers/mesh_axes.h"
 #include "layers/pipeline/microbatches.h"
 #include "layers/pipeline/stage_loop.h"
 #include "nn/layer_stack.h"
+#include "ops/annotate.h"
 #include "ops/batching.h"
 #include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
@@ -126,7 +128,15 @@ Traveller Pipeline::split(const std::string& name, const Tensor& value, std::opt
     fail("num_microbatches", fmt::format("must divide the rows of a batch, got {} and {} {}", n,
                                          name, to_text(value.type())));
   }
-  return {name, split_rows(value, n, *rows), rows};
+  const Tensor parts = split_rows(value, n, *rows);
+  const Mesh& mesh = Invocation::current().options().mesh;
+  if (mesh.num_devices() == 1 || plan().num_stages > 1) return {name, parts, rows};
+  // Without stages that ask for a layout, the partitioner divides parts of few rows wrongly.
+  PartitionSpec axes;
+  axes.dims.assign(parts.shape().size(), kUnconstrained);
+  axes.dims[0] = kReplicated;
+  axes.dims[static_cast<size_t>(*rows) + 1] = kBatchAxes;
+  return {name, sharding_constraint(parts, restrict(axes, parts.shape(), mesh)), rows};
 }
 
 std::optional<int64_t> Pipeline::rows_of(const std::string& name) const {

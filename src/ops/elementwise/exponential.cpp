@@ -5,6 +5,7 @@
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/movement/broadcast.h"
 #include "ops/rules.h"
@@ -104,18 +105,21 @@ const OpRules square_rules({.name = "square",
                                 },
                             .cost = kElementwise});
 
-const OpRules pow_rules(
-    {.name = "pow",
-     .infer = same_float_type,
-     .batch = elementwise,
-     .vjp =
-         [](X x, Y y, Ct g) {
-           const Tensor positive = select(equal(x[0], 0), 1, x[0]);
-           return Values{g[0] * (x[1] * pow(x[0], x[1] - 1)), g[0] * (log(positive) * y[0])};
-         },
-     .eval = binary([]<Float T>(T a, T b) { return std::pow(a, b); }),
-     .hlo = "stablehlo.power",
-     .cost = kTranscendental});
+const OpRules pow_rules({.name = "pow",
+                         .infer = same_float_type,
+                         .batch = elementwise,
+                         .vjp =
+                             [](X x, Y y, Ct g) {
+                               const Tensor positive = select(equal(x[0], 0), 1, x[0]);
+                               // Around 0^0 = 1 the formula gives 0 times infinity.
+                               const Tensor is_one = equal(x[0], 0) & equal(x[1], 0);
+                               const Tensor slope =
+                                   select(is_one, 0, x[1] * pow(x[0], select(is_one, 1, x[1]) - 1));
+                               return Values{g[0] * slope, g[0] * (log(positive) * y[0])};
+                             },
+                         .eval = binary([]<Float T>(T a, T b) { return std::pow(a, b); }),
+                         .hlo = "stablehlo.power",
+                         .cost = kTranscendental});
 
 struct PowerAttributes : Attributes {
   explicit PowerAttributes(int64_t v) : n(v) {}

@@ -88,6 +88,9 @@ void take_diagonals(Term& term) {
 // operands. Errors name both.
 class Call {
  public:
+  // Finding an order takes time that grows with the fourth power of the number.
+  static constexpr size_t kMostOperands = 128;
+
   Call(std::string_view spec, Values operands) : spec_(spec), operands_(std::move(operands)) {
     std::string text;
     std::ranges::copy_if(spec, std::back_inserter(text), [](char c) { return c != ' '; });
@@ -99,6 +102,8 @@ class Call {
       fail(fmt::format("expected {}, got {}",
                        counted(static_cast<int64_t>(terms_.size()), "operand"), operands_.size()));
     }
+    if (terms_.size() > kMostOperands)
+      fail(fmt::format("expected at most {} operands, got {}", kMostOperands, terms_.size()));
     for (size_t i = 0; i < terms_.size(); ++i) labels_.push_back(operand_labels(i));
     find_sizes();
   }

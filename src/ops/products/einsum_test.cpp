@@ -255,6 +255,12 @@ TEST(Einsum, BadSpecsAreErrors) {
             }).find("expected letters or '...' in '\u00e9j', got '\u00e9'"),
             std::string::npos);
   EXPECT_THROW(einsum("ij->i", x, w), ShapeError);
+  std::string many = "ij";
+  for (int i = 1; i < 129; ++i) many += ",ij";
+  EXPECT_NE(error_of<ShapeError>([&] {
+              einsum(many, Values(129, x));
+            }).find("expected at most 128 operands, got 129"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ class Mender {
 
   std::optional<Trial> in_parts(int64_t n) const {
     const int64_t rows = trials_.rows();
-    const int64_t most_rows = whole_number(trials_.config(), "learner.microbatch_rows");
-    const bool keeps_rule = most_rows == 0 || rows <= most_rows * n;
+    const int64_t device_rows = whole_number(trials_.config(), "learner.device_rows");
+    const bool keeps_rule =
+        device_rows == 0 || rows <= device_rows * Trials::num_shares(trials_.mesh()) * n;
     if (rows == 0 || n > rows || rows % n != 0 || !keeps_rule) return std::nullopt;
     return trials_.trial({SetField{"learner.microbatches", std::to_string(n)}});
   }

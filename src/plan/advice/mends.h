@@ -41,7 +41,7 @@ struct Mends {
 
 /// Compiles, for each kind of fault, the changes that may mend it: a mesh in which fewer devices
 /// share each parameter; as few microbatches as fit, where each gathers parameters anew, but not
-/// fewer than `learner.microbatch_rows` asks for; a remat policy that keeps more; more microbatches
+/// fewer than `learner.device_rows` asks for; a remat policy that keeps more; more microbatches
 /// where the compiler computes again because memory is short. Then compiles the better ones
 /// together. Leaves out what may not fit by an estimate. Empty if the step does not fit.
 Mends mends_of(const CompileReport& report, const Resolved& resolved, const Target& target,

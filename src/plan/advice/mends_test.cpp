@@ -49,7 +49,7 @@ class MendsTest : public ::testing::Test {
       const auto modifies = [&](const char* what) { return flags.find(what) != std::string::npos; };
       const Outcome out = machine({.fsdp = mesh.size("fsdp"),
                                    .model = mesh.size("model"),
-                                   .parts = Trials::parts_of_batch(config),
+                                   .parts = Trials::parts_of_batch(config, mesh.num_devices()),
                                    .keeps_dots = modifies("SaveDots") || keeps_dots_,
                                    .divides_vocabulary = modifies("SetPartition")});
       CompileReport r = report_of(memory_, out.bytes);
@@ -191,7 +191,7 @@ TEST_F(MendsTest, ContradictionsAreSettledByTheTimeOfAStep) {
 }
 
 TEST_F(MendsTest, KeepTheRowsThatARuleAllows) {
-  start("learner.microbatch_rows", "64");
+  start("learner.device_rows", "8");
   const Machine machine = [](const Setting& s) -> Outcome {
     const auto parts = static_cast<double>(s.parts);
     return {.findings = {gathers(1e6 * parts)}, .seconds = parts};

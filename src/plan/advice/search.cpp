@@ -62,10 +62,7 @@ class Search {
     return all_.mesh().num_devices() > 1 && all_.mesh().size("fsdp") < all_.mesh().num_devices();
   }
   // The devices that share the rows of a batch.
-  int64_t num_shares() const {
-    const Mesh& mesh = all_.mesh();
-    return std::max<int64_t>(mesh.size("data") * mesh.size("expert") * mesh.size("fsdp"), 1);
-  }
+  int64_t num_shares() const { return Trials::num_shares(all_.mesh()); }
 
   void add(const std::string& name, const Edits& edits) {
     families_.push_back({name, [=, this](double) { return all_.trial(edits); }});
@@ -141,7 +138,8 @@ class Search {
         auto one = all_.trial({}, config, larger);
         // With as many rows of a device at once as here, if that rule leaves it more.
         const int64_t parts = all_.parts() / times;
-        if (parts > Trials::parts_of_batch(config) && (!one || !all_.may_fit(*one, scale))) {
+        if (parts > Trials::parts_of_batch(config, larger.num_devices()) &&
+            (!one || !all_.may_fit(*one, scale))) {
           one =
               all_.trial({SetField{"learner.microbatches", std::to_string(parts)}}, config, larger);
         }

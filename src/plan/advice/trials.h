@@ -64,8 +64,10 @@ class Trials {
   /// Rows of a batch; 0: not known.
   int64_t rows() const;
   /// The parts that a batch of the config is computed in.
-  int64_t parts() const { return parts_of_batch(config_); }
-  static int64_t parts_of_batch(const Trainer::Config& config);
+  int64_t parts() const { return parts_of_batch(config_, mesh_.num_devices()); }
+  static int64_t parts_of_batch(const Trainer::Config& config, int64_t num_devices);
+  /// Devices that share the rows of a batch.
+  static int64_t num_shares(const Mesh& mesh);
 
  private:
   const Trainer::Config& config_;

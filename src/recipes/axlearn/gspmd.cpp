@@ -13,7 +13,6 @@
 #include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
-#include "modifiers/set_fields.h"
 #include "modifiers/set_mesh.h"
 #include "recipes/language_model.h"
 
@@ -45,10 +44,9 @@ Trainer::Config gspmd_16B() {
   layer.options.remat = kept_projections();
   constexpr int64_t kMicrobatches = 16;  // of the pipeline; they divide the rows of each part
   const auto gpus = [](int64_t num_gpus, int64_t microbatches) {
-    const std::string rows = std::to_string(microbatches * kMicrobatches);
     return MeshRule{.machine = fmt::format("gpu-[A-Z0-9]+-{}", num_gpus),
                     .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
-                                  SetFields::Config{.set = {{"learner.microbatch_rows", rows}}}}};
+                                  device_rows(microbatches * kMicrobatches / num_gpus)}};
   };
   Trainer::Config cfg = language_model({
       .decoder = {.model_dim = 4096,

@@ -52,6 +52,7 @@ Trainer::Config fuji(const FujiSize& s, const Version& v, Mesh mesh, FujiRules r
   rules.grouped_queries = s.num_kv_heads != s.num_heads;
   rules.untied_head = s.untied_head;
   rules.seq_len = v.seq_len;
+  rules.rows_per_batch = v.tokens_per_batch / v.seq_len;
   Child<Block> layer = llama_layer({.num_heads = s.num_heads,
                                     .num_kv_heads = s.num_kv_heads,
                                     .rope_theta = v.rope_theta,
@@ -142,7 +143,8 @@ Trainer::Config fuji_70B(const Version& v, int64_t num_kv_heads) {
               {.fsdp_tpu_v5p = 128,
                .fsdp_gpu = 128,
                .few_tpu_v5p = "([0-9]{1,2}|128|384|640|896)",
-               .few_gpus = "[0-9]{1,2}"});
+               .few_gpus = "[0-9]{1,2}",
+               .published_devices = 512});
 }
 Trainer::Config fuji_70B_v1() {
   Version v1 = kV1;
@@ -166,7 +168,8 @@ Trainer::Config fuji_405B(const Version& v) {
                .peak_lr = 1.5e-4,
                .untied_head = true,
                .keeps_projections = true},
-              v, all_axes({.fsdp = -1}), {.fsdp_tpu_v5p = -1, .fsdp_gpu = -1});
+              v, all_axes({.fsdp = -1}),
+              {.fsdp_tpu_v5p = -1, .fsdp_gpu = -1, .published_devices = 2048});
 }
 Trainer::Config fuji_405B_v3() { return fuji_405B(kV3); }
 AXLE_REGISTER(fuji_405B_v3, "fuji-405B-v3")

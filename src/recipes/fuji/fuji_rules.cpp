@@ -1,10 +1,9 @@
 #include "recipes/fuji/fuji_rules.h"
 
-#include <fmt/format.h>
+#include <optional>
 
 #include "modifiers/replace_class.h"
 #include "modifiers/sequence_parallel.h"
-#include "modifiers/set_fields.h"
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_partition.h"
 #include "modifiers/set_remat.h"
@@ -20,9 +19,10 @@ SetRemat::Config offload_projections() {
                SaveNames{.offload = {"q_proj", "k_proj", "v_proj", "attention_output"}});
 }
 
-MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat,
-              const FujiRules& r) {
+MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat, const FujiRules& r,
+              std::optional<int64_t> rows = {}) {
   MeshRule out{.machine = std::move(machine), .modifiers = {std::move(mesh), std::move(remat)}};
+  out.modifiers.push_back(device_rows(rows.value_or(r.rows_per_batch / r.published_devices)));
   if (r.untied_head) {
     out.modifiers.push_back(whole_rows("model.decoder.emb"));
     out.modifiers.push_back(parallel_vocabulary("model.decoder.lm_head"));
@@ -51,16 +51,6 @@ MeshRule trainium2(const FujiRules& r) {
   return out;
 }
 
-// One GPU, or the eight of a host: the batch of a cluster in parts.
-MeshRule few_gpus(int64_t num_gpus, const FujiRules& r) {
-  const bool divides = r.fsdp_gpu > 0 && num_gpus % r.fsdp_gpu == 0;
-  MeshRule out = rule(fmt::format("gpu-(H100|H200|A100)-{}", num_gpus),
-                      data_and_fsdp(divides ? r.fsdp_gpu : -1), keep_projections(), r);
-  const std::string rows = std::to_string(rows_of_gpus(num_gpus, r.seq_len));
-  out.modifiers.push_back(SetFields::Config{.set = {{"learner.microbatch_rows", rows}}});
-  return out;
-}
-
 }  // namespace
 
 MeshRules fuji_rules(const FujiRules& r) {
@@ -70,9 +60,8 @@ MeshRules fuji_rules(const FujiRules& r) {
       rule("tpu-(v5litepod|v6e)-.*", data_and_fsdp(-1), offload_projections(), r),
       rule("tpu-v5p-" + r.few_tpu_v5p, data_and_fsdp(-1), keep_projections(), r),
       rule("tpu-v5p-.*", data_and_fsdp(r.fsdp_tpu_v5p), keep_projections(), r),
-      few_gpus(1, r),
-      few_gpus(8, r),
-      rule("gpu-(H100|H200|A100)-" + r.few_gpus, data_and_fsdp(-1), keep_projections(), r),
+      rule("gpu-(H100|H200|A100)-" + r.few_gpus, data_and_fsdp(-1), keep_projections(), r,
+           rows_of_gpu(r.seq_len)),
       rule("gpu-(H100|H200|A100)-.*", data_and_fsdp(r.fsdp_gpu), keep_projections(), r),
       trainium2(r),
       cpu_rule(),

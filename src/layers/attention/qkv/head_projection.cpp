@@ -1,5 +1,8 @@
 #include "layers/attention/qkv/head_projection.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
@@ -41,6 +44,13 @@ void HeadInput::check_result(const Tensor& y_BTNH, const Tensor& x_BTD) const {
       y_BTNH.dim(2) == dims.num_heads * num_head_copies(dims.num_heads, *dims.num_query_heads))
     expected.dims[2] = y_BTNH.dim(2);
   expect_result(y_BTNH, expected);
+}
+
+void HeadOutput::check_arguments(const Tensor& x_BTNH) const {
+  if (!given_dims() || x_BTNH.dim(2) == given_dims()->num_heads) return;
+  throw ShapeError(fmt::format("{}: expected {} heads for 'x' of {}, got {}", where(),
+                               int64_t{given_dims()->num_heads}, short_type_name(typeid(*this)),
+                               to_text(x_BTNH.type())));
 }
 
 void HeadOutput::check_result(const Tensor& y_BTD, const Tensor& x_BTNH) const {

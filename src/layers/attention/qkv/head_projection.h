@@ -49,6 +49,7 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
 
  protected:
   friend LayerRole;
+  void check_arguments(const Tensor& x_BTNH) const;
   void check_result(const Tensor& y_BTD, const Tensor& x_BTNH) const;
 };
 

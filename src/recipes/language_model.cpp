@@ -1,9 +1,6 @@
 #include "recipes/language_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 
 #include "data/text_input.h"
 #include "data/tokenizers/byte_tokenizer.h"

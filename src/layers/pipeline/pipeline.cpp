@@ -27,6 +27,11 @@ Tree<ParamSpec> over_stages(Tree<ParamSpec> specs) {
   return specs;
 }
 
+// The devices along the axis of stages, each of which has a stage.
+int64_t stages_of(const Mesh& mesh) {
+  return num_parts(restrict(PartitionSpec{{kStageAxes}}, mesh), mesh);
+}
+
 Tensor merged(const Traveller& t) {
   return t.rows ? merge_rows(t.parts, *t.rows) : index_in_dim(t.parts, 0, -1);
 }
@@ -50,8 +55,7 @@ PipelinePlan Pipeline::plan() const {
   const Mesh& mesh = Invocation::current().options().mesh;
   const int64_t layers = *cfg_.num_layers;
   const int64_t microbatches = decoding() ? 1 : int64_t{*cfg_.num_microbatches};
-  const int64_t devices = num_parts(restrict(PartitionSpec{{kStageAxes}}, mesh), mesh);
-  PipelinePlan out{.num_stages = decoding() ? 1 : devices,
+  PipelinePlan out{.num_stages = decoding() ? 1 : stages_of(mesh),
                    .num_microbatches = microbatches,
                    .num_rounds = 1,
                    .layers_per_run = layers,
@@ -130,7 +134,7 @@ Traveller Pipeline::split(const std::string& name, const Tensor& value, std::opt
   }
   const Tensor parts = split_rows(value, n, *rows);
   const Mesh& mesh = Invocation::current().options().mesh;
-  if (mesh.num_devices() == 1 || plan().num_stages > 1) return {name, parts, rows};
+  if (mesh.num_devices() == 1 || stages_of(mesh) > 1) return {name, parts, rows};
   // Without stages that ask for a layout, the partitioner divides parts of few rows wrongly.
   PartitionSpec axes;
   axes.dims.assign(parts.shape().size(), kUnconstrained);

@@ -55,7 +55,8 @@ class ConfigFile : public ::testing::Test {
 };
 
 TEST(ConfigVerbs, OnShowsWhatTheHardwareGets) {
-  EXPECT_EQ(resolved("mesh", {"--on", "gpu-H100-8"}, "fuji-7B-v2"), "data=-1,fsdp=8");
+  EXPECT_EQ(resolved("mesh", {"--on", "gpu-H100-8"}, "fuji-7B-v2"), "fsdp=-1");
+  EXPECT_EQ(resolved("mesh", {"--on", "gpu-H100-16"}, "fuji-7B-v2"), "data=-1,fsdp=8");
   EXPECT_EQ(resolved("mesh", {"--on", "tpu-v5p-512"}, "fuji-7B-v2"), "data=-1,fsdp=16");
   EXPECT_EQ(resolved("mesh", {"--on", "tpu:v5p:4x8x8"}, "fuji-7B-v2"), "data=-1,fsdp=16");
   EXPECT_EQ(resolved("mesh", {"--on", "neuron-trn2.48xlarge-64"}, "fuji-1B-v3"), "fsdp=-1,model=4");
@@ -80,11 +81,11 @@ TEST(ConfigVerbs, DiffShowsWhatDiffersBetweenMachines) {
   const Ran ran =
       run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8", "--on", "tpu-v5p-512"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("fsdp=8"));
-  EXPECT_THAT(ran.out, HasSubstr("fsdp=16"));
+  EXPECT_THAT(ran.out, HasSubstr("mesh: fsdp=-1 -> data=-1,fsdp=16"));
   EXPECT_THAT(ran.out, Not(HasSubstr("max_steps")));
   const Ran same =
-      run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8", "--on", "gpu-H200-16"});
+      run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-16", "--on", "gpu-H200-32"});
+  EXPECT_EQ(same.code, 0) << same.err;
   EXPECT_THAT(same.out, Not(HasSubstr("mesh:")));
   EXPECT_EQ(run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8"}).code, 2);
   for (const char* first : {"cpu:2", ""}) {

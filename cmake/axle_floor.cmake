@@ -108,7 +108,7 @@ function(axle_test_program program floor label sources)
     list(APPEND libraries ${theirs})
   endforeach()
   # testing/ is for tests alone; what of it a test may use is what its includes reach.
-  axle_batches(sources ${program} FOLDERS ${sources})
+  axle_batches(sources ${program} TESTS ${sources})
   add_executable(${program} ${sources} ${objects})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   # The published PJRT header, if tools/fetch_pjrt_header.sh has fetched it.

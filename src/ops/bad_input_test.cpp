@@ -26,7 +26,7 @@ struct Row {
   std::function<void(const Operands& o)> call;
 };
 
-std::string error_of(const std::function<void(const Operands& o)>& call) {
+std::string error_of_call(const std::function<void(const Operands& o)>& call) {
   Region region;
   const TraceScope trace(region);
   const Operands operands{region.add_parameter({DType::kF32, {2, 3}}),
@@ -37,7 +37,7 @@ std::string error_of(const std::function<void(const Operands& o)>& call) {
 
 void expect_errors(const std::vector<Row>& rows) {
   for (const Row& row : rows)
-    EXPECT_THAT(error_of(row.call), StartsWith(std::string("the top level: ") + row.error));
+    EXPECT_THAT(error_of_call(row.call), StartsWith(std::string("the top level: ") + row.error));
 }
 
 TEST(BadInputOfOps, CountsAndSizesAreNotNegative) {
@@ -208,7 +208,7 @@ TEST(BadInputOfOps, NumbersBesideTensorsFitTheirDtype) {
   };
   const auto expect = [&](std::string_view op, std::string_view number,
                           const std::function<void(const Operands& o)>& call) {
-    EXPECT_EQ(error_of(call), refused(op, number));
+    EXPECT_EQ(error_of_call(call), refused(op, number));
   };
   expect("add", "2.5", [](auto& o) { o.n + 2.5; });
   expect("sub", "0.5", [](auto& o) { 0.5 - o.n; });
@@ -357,11 +357,11 @@ TEST(BadInputOfOps, SamplersNameThemselves) {
       {"maxwell", maxwell},
   };
   for (const auto& [name, sampler] : of_dtype) {
-    EXPECT_EQ(error_of([&](auto&) { sampler(key(), {3}, DType::kI32); }),
+    EXPECT_EQ(error_of_call([&](auto&) { sampler(key(), {3}, DType::kI32); }),
               fmt::format("the top level: random::{}: expected a floating-point dtype, got i32; "
                           "operands: u32[2] of the top level (constant)",
                           name));
-    EXPECT_THAT(error_of([&](auto&) { sampler(random::split(key(), 3), {3}, DType::kF32); }),
+    EXPECT_THAT(error_of_call([&](auto&) { sampler(random::split(key(), 3), {3}, DType::kF32); }),
                 StartsWith(fmt::format("the top level: random::{}: expected one key", name)));
   }
   using OfTensor = Tensor (*)(const Key&, const Shape&, const Tensor&);
@@ -370,11 +370,11 @@ TEST(BadInputOfOps, SamplersNameThemselves) {
       {"wald", "mean", wald},  {"bernoulli", "p", bernoulli},
   };
   for (const auto& [name, parameter, sampler] : of_tensor) {
-    EXPECT_EQ(error_of([&, s = sampler](auto& o) { s(key(), {4}, o.n); }),
+    EXPECT_EQ(error_of_call([&, s = sampler](auto& o) { s(key(), {4}, o.n); }),
               fmt::format("the top level: random::{}: expected a floating-point {}, got i32[4]; "
                           "operands: i32[4] of the top level (parameter)",
                           name, parameter));
-    EXPECT_EQ(error_of([&, s = sampler](auto& o) {
+    EXPECT_EQ(error_of_call([&, s = sampler](auto& o) {
                 s(key(), {3, 2}, o.x);
               }),
               fmt::format("the top level: random::{}: expected {} to broadcast to [3, 2], got "

@@ -172,10 +172,10 @@ inline HostTensor tokens_from(const HostTensor& x, const std::vector<int64_t>& s
 
 /// Feeds a layer some tokens of each row at a time, and keeps its decode state between calls.
 template <class L>
-class Decoding {
+class DecodingSession {
  public:
   using Names = LawInputs<typename L::Role>;
-  Decoding(TestLayer<L>& layer, int64_t batch_size, int64_t max_len) : layer_(layer) {
+  DecodingSession(TestLayer<L>& layer, int64_t batch_size, int64_t max_len) : layer_(layer) {
     for (const auto& [path, spec] :
          layer.layer().decode_state_specs({.batch_size = batch_size, .max_len = max_len}))
       state_.emplace(path, HostTensor(spec.type));
@@ -221,7 +221,7 @@ void law_decoding_tokens(const typename L::Role::Dims& dims, const std::vector<L
     const std::string input(Names::kTokens);
     const HostTensor tokens = Names::make(dims).at(input);
     const int64_t length = tokens.shape()[1];
-    Decoding<L> decoding(layer, 2, length + 1);
+    DecodingSession<L> decoding(layer, 2, length + 1);
     const std::vector<int64_t> all{length - 1, length - 1};
     if (!layer.layer().can_decode()) {
       EXPECT_THROW(decoding.extend(tokens, {0, 0}, length - 1, all), ConfigError);

@@ -8,8 +8,8 @@
 namespace axle {
 namespace {
 
-std::string error_of(const std::string& text) {
-  return axle::error_of([&] { RenameRules(text, "names.txt"); });
+std::string error_of_rules(const std::string& text) {
+  return error_of([&] { RenameRules(text, "names.txt"); });
 }
 
 TEST(Rename, FirstLineThatFitsTheWholePath) {
@@ -29,7 +29,7 @@ TEST(Rename, FirstLineThatFitsTheWholePath) {
   for (const char* name : {"i_proj/v_proj/weight",                       // "*" stops at "/"
                            "x/i_proj/v", "axb", "deep/a/b/linear3/weight", "deep/xlinear1/bias"}) {
     EXPECT_EQ(
-        axle::error_of([&] { rules.parameter(name); }),
+        error_of([&] { rules.parameter(name); }),
         fmt::format(
             "names.txt: expected a line that matches '{0}', got none; '{0} -> none' leaves it out",
             name));
@@ -73,10 +73,12 @@ TEST(Rename, WithoutRulesForParametersTheirPathsAreOurs) {
 }
 
 TEST(Rename, Mistakes) {
-  EXPECT_EQ(error_of("a -> b\nweight\n"), "names.txt:2: expected 'theirs -> ours', got 'weight'");
-  EXPECT_EQ(error_of(" -> b\n"), "names.txt:1: expected 'theirs -> ours', got '-> b'");
-  EXPECT_EQ(error_of("(a -> b\n"), "names.txt:1: expected balanced parentheses, got '(a'");
-  EXPECT_EQ(error_of("(a) -> $2\n"), "names.txt:1: expected $1 to $1, the groups of '(a)', got $2");
+  EXPECT_EQ(error_of_rules("a -> b\nweight\n"),
+            "names.txt:2: expected 'theirs -> ours', got 'weight'");
+  EXPECT_EQ(error_of_rules(" -> b\n"), "names.txt:1: expected 'theirs -> ours', got '-> b'");
+  EXPECT_EQ(error_of_rules("(a -> b\n"), "names.txt:1: expected balanced parentheses, got '(a'");
+  EXPECT_EQ(error_of_rules("(a) -> $2\n"),
+            "names.txt:1: expected $1 to $1, the groups of '(a)', got $2");
 }
 
 // A pattern that backtracks almost without end is an error of its author, not a hang or a crash.
@@ -84,7 +86,7 @@ TEST(Rename, LongNamesAndSlowPatterns) {
   const std::string long_name(1 << 20, 'a');
   EXPECT_EQ(RenameRules("(**)b -> c\n(**) -> $1\n", "names.txt").parameter(long_name), long_name);
   const RenameRules slow("**a**a**a**a**a**a**b -> c\n", "names.txt");
-  EXPECT_THAT(axle::error_of([&] { slow.parameter('b' + std::string(500, 'a')); }),
+  EXPECT_THAT(error_of([&] { slow.parameter('b' + std::string(500, 'a')); }),
               ::testing::HasSubstr("expected a pattern that matches quickly"));
 }
 

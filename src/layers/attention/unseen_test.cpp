@@ -26,7 +26,7 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 using testing::TestLayer;
-using testing::detail::Decoding;
+using testing::detail::DecodingSession;
 
 constexpr MixerDims kModel{.model_dim = 8};
 constexpr int64_t kRows = 2, kTokens = 5;
@@ -211,7 +211,7 @@ TEST(QueryWithoutKeys, GetsZerosFromEveryCache) {
                                                 .kv_cache = cache},
                                                kModel);
         const HostTensor x = normal_values({kRows, kTokens, 8}, 3);
-        Decoding<Attention> decoding(layer, kRows, kTokens + 1);
+        DecodingSession<Attention> decoding(layer, kRows, kTokens + 1);
         for (int64_t t = 0; t < kTokens; ++t) {
           const HostTensor y = decoding.extend(x, {t, t}, 1, {1, 1})[0];
           EXPECT_EQ(testing::largest_element(y) == 0, t < num_blind) << "token " << t;

@@ -19,8 +19,8 @@ using testing::run;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-std::string error_of(const std::function<Tensor(const Values&)>& fn,
-                     const std::vector<HostTensor>& x) {
+std::string error_of_function(const std::function<Tensor(const Values&)>& fn,
+                              const std::vector<HostTensor>& x) {
   return axle::error_without_lines<ShapeError>([&] { run(fn, x); });
 }
 
@@ -43,15 +43,15 @@ TEST(Elementwise, FourBitIntegersHaveFourBits) {
 }
 
 TEST(Elementwise, OperandsMustHaveOneDtype) {
-  const std::string message = error_of([](const Values& v) { return v[0] + v[1]; },
-                                       {counting({2}), counting({2}, DType::kI32)});
+  const std::string message = error_of_function([](const Values& v) { return v[0] + v[1]; },
+                                                {counting({2}), counting({2}, DType::kI32)});
   EXPECT_THAT(message, HasSubstr("add: operands must have one dtype, got f32 and i32"));
   EXPECT_THAT(message, HasSubstr("operands: f32[2] of"));
 }
 
 TEST(Elementwise, OperandsMustBroadcast) {
-  const std::string message =
-      error_of([](const Values& v) { return v[0] < v[1]; }, {counting({2, 3}), counting({2})});
+  const std::string message = error_of_function([](const Values& v) { return v[0] < v[1]; },
+                                                {counting({2, 3}), counting({2})});
   EXPECT_THAT(message, HasSubstr("lt: shapes [2, 3] and [2] do not broadcast"));
 }
 
@@ -65,41 +65,43 @@ TEST(Elementwise, SignsOfUnsignedNumbersAre0And1) {
 TEST(Elementwise, DtypesAreChecked) {
   const HostTensor p = HostTensor({2}, {true, false}), i = counting({2}, DType::kI32),
                    u = counting({2}, DType::kU32);
-  EXPECT_THAT(error_of([](const Values& v) { return v[0] + v[0]; }, {p}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return v[0] + v[0]; }, {p}),
               HasSubstr("expected numbers to compute with, got pred"));
-  EXPECT_THAT(error_of([](const Values& v) { return exp(v[0]); }, {i}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return exp(v[0]); }, {i}),
               HasSubstr("expected a floating-point operand, got i32"));
-  EXPECT_THAT(error_of([](const Values& v) { return sign(v[0]); }, {p}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return sign(v[0]); }, {p}),
               HasSubstr("expected numbers to compute with, got pred"));
-  EXPECT_THAT(error_of([](const Values& v) { return logical_not(v[0]); }, {i}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return logical_not(v[0]); }, {i}),
               HasSubstr("expected a predicate"));
-  EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),
               HasSubstr("expected a predicate first"));
-  EXPECT_THAT(error_of([](const Values& v) { return integer_pow(v[0], -1); }, {i}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return integer_pow(v[0], -1); }, {i}),
               HasSubstr("expected a power of at least 0 for integers, got -1"));
-  EXPECT_THAT(error_of([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {p}),
-              HasSubstr("predicates have no bits"));
+  EXPECT_THAT(
+      error_of_function([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {p}),
+      HasSubstr("predicates have no bits"));
 }
 
 TEST(Elementwise, NumbersTakeTheDtypeBeside) {
   const HostTensor y =
       run([](const Values& v) { return 7 - v[0] * 2; }, {counting({3}, DType::kI32)});
   EXPECT_EQ(y, HostTensor({3}, {7, 5, 3}));
-  EXPECT_THAT(error_of([](const Values& v) { return v[0] + 0.5; }, {y}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return v[0] + 0.5; }, {y}),
               HasSubstr("expected a whole number in the range of i32, got 0.5"));
-  EXPECT_THAT(error_of([](const Values& v) { return v[0] + (int64_t{1} << 31); }, {y}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return v[0] + (int64_t{1} << 31); }, {y}),
               HasSubstr("expected a whole number in the range of i32, got 2147483648"));
-  EXPECT_THAT(error_of([](const Values& v) { return astype(v[0], DType::kU32) + -1; }, {y}),
-              HasSubstr("expected a whole number in the range of u32, got -1"));
+  EXPECT_THAT(
+      error_of_function([](const Values& v) { return astype(v[0], DType::kU32) + -1; }, {y}),
+      HasSubstr("expected a whole number in the range of u32, got -1"));
 }
 
 TEST(Elementwise, APredicateTakesNoOtherNumber) {
   const HostTensor p({2}, {true, false});
   EXPECT_EQ(run([](const Values& v) { return equal(v[0], 0); }, {p}),
             HostTensor({2}, {false, true}));
-  EXPECT_THAT(error_of([](const Values& v) { return equal(v[0], -3); }, {p}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return equal(v[0], -3); }, {p}),
               HasSubstr("expected true or false, the values of a predicate, got -3"));
-  EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], 0.1); }, {p}),
+  EXPECT_THAT(error_of_function([](const Values& v) { return select(v[0], v[0], 0.1); }, {p}),
               HasSubstr("expected true or false, the values of a predicate, got 0.1"));
 }
 
@@ -198,7 +200,7 @@ TEST(Elementwise, SaturatingConversionsStayFinite) {
   EXPECT_EQ(run(to(DType::kBF16), {x}).at(2), largest_number(DType::kBF16));
   EXPECT_EQ(run(to(DType::kF64), {x}).at(2), kInf);
   EXPECT_TRUE(std::isnan(run(to(DType::kF8E4M3FN), {HostTensor({1}, {kNan})}).at(0)));
-  EXPECT_THAT(error_of(to(DType::kI8), {x}),
+  EXPECT_THAT(error_of_function(to(DType::kI8), {x}),
               HasSubstr("astype_saturating: expected floats, got f32 to i8"));
 }
 

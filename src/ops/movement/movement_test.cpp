@@ -20,25 +20,25 @@ Shape shape_of(const std::function<Tensor(const Tensor&)>& fn, const Shape& shap
   return run([&](const Values& v) { return fn(v[0]); }, {counting(shape)}).shape();
 }
 
-std::string error_of(const std::function<Tensor(const Tensor&)>& fn, const Shape& shape) {
+std::string error_of_move(const std::function<Tensor(const Tensor&)>& fn, const Shape& shape) {
   return axle::error_without_lines<ShapeError>([&] { shape_of(fn, shape); });
 }
 
 TEST(Shape, ReshapeFillsInOneDim) {
   EXPECT_EQ(shape_of([](const Tensor& x) { return reshape(x, {2, -1}); }, {3, 4}), (Shape{2, 6}));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(error_of_move(
                   [](const Tensor& x) {
                     return reshape(x, {5, -1});
                   },
                   {3, 4}),
               HasSubstr("reshape: expected at most one -1"));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(error_of_move(
                   [](const Tensor& x) {
                     return reshape(x, {-1, -1});
                   },
                   {3, 4}),
               HasSubstr("reshape: expected at most one -1"));
-  EXPECT_THAT(error_of([](const Tensor& x) { return reshape(x, {5}); }, {3, 4}),
+  EXPECT_THAT(error_of_move([](const Tensor& x) { return reshape(x, {5}); }, {3, 4}),
               HasSubstr("expected 12 elements, got [5]"));
 }
 
@@ -55,19 +55,19 @@ TEST(Shape, AxesMove) {
                   },
                   {counting({2, 3})})),
               ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(error_of_move(
                   [](const Tensor& x) {
                     return transpose(x, {0, 0});
                   },
                   {2, 3}),
               HasSubstr("expected a permutation of 2 dims"));
-  EXPECT_THAT(error_of([](const Tensor& x) { return swap_axes(x, 0, 2); }, {2, 3}),
+  EXPECT_THAT(error_of_move([](const Tensor& x) { return swap_axes(x, 0, 2); }, {2, 3}),
               HasSubstr("expected an axis of 2 dims, got 2"));
 }
 
 TEST(Shape, DimsComeAndGo) {
   EXPECT_EQ(shape_of([](const Tensor& x) { return squeeze(x, {0, -1}); }, {1, 3, 1}), (Shape{3}));
-  EXPECT_THAT(error_of([](const Tensor& x) { return squeeze(x, {1}); }, {1, 3}),
+  EXPECT_THAT(error_of_move([](const Tensor& x) { return squeeze(x, {1}); }, {1, 3}),
               HasSubstr("expected dim 1 of size 1, got 3"));
   EXPECT_EQ(shape_of([](const Tensor& x) { return expand_dims(x, -1); }, {2, 3}), (Shape{2, 3, 1}));
   EXPECT_EQ(shape_of([](const Tensor& x) { return expand_dims(x, 0); }, {2, 3}), (Shape{1, 2, 3}));
@@ -103,7 +103,7 @@ TEST(Slice, PositionsCountFromEitherEnd) {
               ElementsAre(1, 3, 5, 7, 9, 11));
   EXPECT_THAT(elements(run([](const Values& v) { return index_in_dim(v[0], 0, -1); }, {x})),
               ElementsAre(8, 9, 10, 11));
-  EXPECT_THAT(error_of([](const Tensor& t) { return slice_in_dim(t, 0, 2, 5); }, {3, 4}),
+  EXPECT_THAT(error_of_move([](const Tensor& t) { return slice_in_dim(t, 0, 2, 5); }, {3, 4}),
               HasSubstr("slice: expected 0 <= start <= limit <= size"));
 }
 
@@ -119,7 +119,7 @@ TEST(Slice, PadAddsCutsAndSpreads) {
   EXPECT_THAT(padded(-1, -2, 1), ElementsAre(9, 1, 9, 2));
   EXPECT_THAT(padded(-3, 1, 2), ElementsAre(1, 9, 9, 2, 9, 9, 3, 9));
   EXPECT_THAT(padded(-4, 3, 0), ElementsAre(9, 9, 9));
-  EXPECT_THAT(error_of([](const Tensor& t) { return pad(t, 0, {-3}, {-3}); }, {4}),
+  EXPECT_THAT(error_of_move([](const Tensor& t) { return pad(t, 0, {-3}, {-3}); }, {4}),
               HasSubstr("pad: expected padding for each dim of f32[4]"));
 }
 
@@ -145,13 +145,13 @@ TEST(Slice, PartsGoTogetherAndApart) {
       {counting({4, 2})});
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_THAT(elements(parts[1]), ElementsAre(2, 3, 4, 5, 6, 7));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(error_of_move(
                   [](const Tensor& t) {
                     return split(t, {1, 1}, 0)[0];
                   },
                   {4, 2}),
               HasSubstr("sizes that add up to 4, got [1, 1]"));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(error_of_move(
                   [](const Tensor& t) {
                     return concatenate({t, reshape(t, {2, 4})}, 0);
                   },
@@ -180,9 +180,9 @@ TEST(Broadcast, AlignsLastDims) {
                 },
                 {counting({2, 1})}),
             HostTensor({2, 2, 2}, {0.f, 0.f, 1.f, 1.f, 0.f, 0.f, 1.f, 1.f}));
-  EXPECT_THAT(error_of([](const Tensor& t) { return broadcast_to(t, {3}); }, {2, 3}),
+  EXPECT_THAT(error_of_move([](const Tensor& t) { return broadcast_to(t, {3}); }, {2, 3}),
               HasSubstr("broadcast_to: expected at most 1 dims"));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(error_of_move(
                   [](const Tensor& t) {
                     return broadcast_to(t, {2, 4});
                   },
@@ -227,7 +227,7 @@ TEST(Broadcast, Meshgrid) {
 
 TEST(Create, SizesAreNotNegative) {
   const auto error = [](const std::function<Tensor(const Tensor&)>& fn) {
-    return error_of(fn, {3});
+    return error_of_move(fn, {3});
   };
   for (const auto& fn : std::vector<std::function<Tensor(const Tensor&)>>{
            [](const Tensor&) { return zeros({-3}); }, [](const Tensor&) { return iota({-3}, 0); },
@@ -245,7 +245,7 @@ TEST(Create, SizesAreNotNegative) {
 
 TEST(Sort, KeysAreOperands) {
   const auto error = [](const std::function<Tensor(const Tensor&)>& fn) {
-    return error_of(fn, {3});
+    return error_of_move(fn, {3});
   };
   EXPECT_THAT(error([](const Tensor& x) { return sort_key_val({x}, 0, 5)[0]; }),
               HasSubstr("expected at least one operand and 1 to 1 keys, got 5 keys"));

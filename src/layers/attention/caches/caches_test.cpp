@@ -16,7 +16,7 @@ namespace {
 
 using testing::build_for_test;
 using testing::normal_values;
-using testing::detail::Decoding;
+using testing::detail::DecodingSession;
 
 constexpr MixerDims kDims{.model_dim = 8};
 constexpr int64_t kLength = 11;
@@ -46,7 +46,7 @@ class Caches : public ::testing::TestWithParam<Case> {
   void expect_decoding(testing::TestLayer<L>& layer, const std::vector<int64_t>& chunks) {
     const HostTensor x = normal_values({2, kLength, 8}, 3);
     const HostTensor whole = layer.run(x);
-    Decoding<L> decoding(layer, 2, kLength + 1);
+    DecodingSession<L> decoding(layer, 2, kLength + 1);
     std::vector<int64_t> at{0, 0};
     for (const int64_t n : chunks) {
       // The second row has one token less in the first chunk; padding follows.

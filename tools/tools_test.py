@@ -19,6 +19,7 @@ import xml.etree.ElementTree as xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cmake"))
 
+import batches
 import config_docs
 import corpus
 import test_report
@@ -306,6 +307,49 @@ class [[nodiscard]] Gate {
     def test_a_class_without_comments_makes_no_empty_array(self):
         text = self.compiled("struct Gate {\n  struct Config { int size = 1; AXLE_CONFIG(Gate, size) };\n};\n")
         self.assertNotIn("kDocs", text)
+
+
+class Batches(unittest.TestCase):
+    def batches(self, *bodies, limit=1000, overloads=True):
+        """The numbers of the sources in each batch, whose anonymous namespaces have these bodies."""
+        sources = [(number, f"namespace axle {{\nnamespace {{\n{body}\n}}  // namespace\n}}\n") for number, body in enumerate(bodies)]
+        return [batch.sources for batch in batches.batches_of(sources, limit, overloads)]
+
+    def test_names_that_meet_are_kept_apart(self):
+        for first, second in (
+            ("constexpr int kRows = 3;", "const Type kRows{4};"),
+            ("const Tensor kX = f(1), kRows = f(2);", "const Tensor kRows(f(1));"),
+            ("class Run : public Base {\n};", "template <class T>\nstruct Run {};"),
+            ("Tensor run(const Tensor& x) {\n}", "int run(const Tensor& x) {\n}"),
+            ("using Number = double;", "using Number = float;"),
+            ("using Number = double;", "struct Number {};"),
+            ("AXLE_LAYER_LAWS(Block, {});", "AXLE_CALL_LAWS(Block,\n  {});"),
+            ("INSTANTIATE_TEST_SUITE_P(All, Ops, x);", "INSTANTIATE_TEST_SUITE_P(All, Ops,\n  y);"),
+        ):
+            self.assertEqual(self.batches(first, second, "int other = 1;"), [[0, 2], [1]], first)
+
+    def test_what_may_meet_is_together(self):
+        for first, second in (
+            ("using Json = nlohmann::json;", "using Json = nlohmann::json;"),
+            ("struct Graph;", "struct Graph;"),
+            ("void run(const A& a) {\n}", "void run(const B& b) {\n}"),
+            ("void f() {\n  const int kRows = 3;\n}", "constexpr int kRows = 3;"),
+            ("struct Mine : Base {\n};", "struct Yours : Base {\n};"),
+            ("TEST(Ops, Adds) {\n}", "TEST(Ops, Multiplies) {\n}"),
+            ("INSTANTIATE_TEST_SUITE_P(All, Ops, x);", "INSTANTIATE_TEST_SUITE_P(All, Layers, x);"),
+        ):
+            self.assertEqual(self.batches(first, second), [[0, 1]], first)
+
+    def test_lambdas_fit_many_overloads_of_tests(self):
+        functions = ("int run(const Plain& f) {\n}", "int run(const Named& f) {\n}")
+        self.assertEqual(self.batches(*functions, overloads=False), [[0], [1]])
+
+    def test_a_full_batch_takes_nothing(self):
+        self.assertEqual(self.batches("int a;", "int b;", "int c;", limit=80), [[0, 1], [2]])
+
+    def test_names_outside_of_anonymous_namespaces_do_not_count(self):
+        sources = [(number, "namespace axle {\nvoid run() {\n}\n}  // namespace axle\n") for number in range(2)]
+        self.assertEqual([batch.sources for batch in batches.batches_of(sources, 1000, True)], [[0, 1]])
 
 
 class TestsInCMake(unittest.TestCase):

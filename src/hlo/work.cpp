@@ -201,52 +201,70 @@ class Work {
     return flops_[c] = out;
   }
 
-  // Returns the bytes that a fusion reads of an operand: the slices if it only uses slices of it,
-  // else the whole operand.
-  int64_t read_bytes(size_t callee, size_t operand, const HloShape& whole) const {
-    const auto& instructions = module_.computations[callee].instructions;
+  // Returns the bytes that a fused computation reads of a value of this shape: the slices if only
+  // slices of it are used, else all. What is updated in place is not read.
+  static int64_t read_bytes(const HloComputation& fused, size_t value, const HloShape& shape) {
+    static constexpr std::array kSameElements =
+        std::to_array<std::string_view>({"bitcast", "reshape", "transpose", "copy", "convert"});
+    static constexpr std::array kSlices =
+        std::to_array<std::string_view>({"dynamic-slice", "slice", "gather"});
     int64_t out = 0;
-    for (size_t i = 0; i < instructions.size(); ++i) {
-      if (instructions[i].opcode != "parameter" ||
-          instructions[i].parameter_number != static_cast<int64_t>(operand))
-        continue;
-      for (const HloInstruction& user : instructions) {
-        const auto at = std::ranges::find(user.operands, i);
-        if (at == user.operands.end()) continue;
-        const bool sliced =
-            user.opcode == "dynamic-slice" || user.opcode == "slice" || user.opcode == "gather";
-        if (at != user.operands.begin()) {
-          out += whole.num_bytes();
-        } else if (sliced) {
-          out += user.shape.num_bytes();
-        } else if (user.opcode != "dynamic-update-slice") {
-          return main_memory_bytes(whole);
-        }
+    for (size_t i = value + 1; i < fused.instructions.size(); ++i) {
+      const HloInstruction& user = fused.instructions[i];
+      const auto at = std::ranges::find(user.operands, value);
+      if (at == user.operands.end()) continue;
+      const bool is_first = at == user.operands.begin();
+      if (i != fused.root && is_one_of(user.opcode, kSameElements)) {
+        out += read_bytes(fused, i, shape);
+      } else if (is_first && is_one_of(user.opcode, kSlices)) {
+        out += user.shape.num_elements() * shape.element_bits / 8;
+      } else if (!is_first || user.opcode != "dynamic-update-slice") {
+        return shape.num_bytes();
       }
     }
-    return whole.memory_space == 0 ? std::min(out, whole.num_bytes()) : 0;
+    return std::min(out, shape.num_bytes());
   }
 
-  // Returns the bytes that a fusion writes: only the update if it updates an operand in place, else
-  // the whole result.
-  int64_t written_bytes(const HloInstruction& instruction) const {
-    const auto& inner = module_.computations[instruction.called[0]];
-    const HloInstruction* root = &inner.instructions[inner.root];
-    while (root->opcode == "bitcast" && !root->operands.empty())
-      root = &inner.instructions[root->operands[0]];
-    if (root->opcode == "dynamic-update-slice" && root->operands.size() > 1 &&
-        instruction.shape.memory_space == 0)
-      return inner.instructions[root->operands[1]].shape.num_bytes();
-    return main_memory_bytes(instruction.shape);
+  // Returns the bytes that a fusion reads of its operand with this number.
+  int64_t operand_bytes(size_t callee, size_t number, const HloShape& shape) const {
+    if (!shape.elements.empty() || shape.memory_space != 0) return main_memory_bytes(shape);
+    const HloComputation& fused = module_.computations[callee];
+    int64_t out = 0;
+    for (size_t i = 0; i < fused.instructions.size(); ++i) {
+      const HloInstruction& instruction = fused.instructions[i];
+      if (instruction.opcode == "parameter" &&
+          instruction.parameter_number == static_cast<int64_t>(number))
+        out += read_bytes(fused, i, shape);
+    }
+    return out;
+  }
+
+  // Returns the bytes that a fusion writes of a result of this shape: only the update if it updates
+  // an operand in place, else all.
+  static int64_t written_bytes(const HloComputation& fused, size_t result, const HloShape& shape) {
+    const HloInstruction& made = fused.instructions[result];
+    if (made.opcode == "tuple" && made.operands.size() == shape.elements.size()) {
+      int64_t out = 0;
+      for (size_t e = 0; e < shape.elements.size(); ++e)
+        out += written_bytes(fused, made.operands[e], shape.elements[e]);
+      return out;
+    }
+    if (made.opcode == "bitcast" && !made.operands.empty())
+      return written_bytes(fused, made.operands[0], shape);
+    const int64_t all = main_memory_bytes(shape);
+    if (made.opcode != "dynamic-update-slice" || made.operands.size() < 2) return all;
+    const HloShape& update = fused.instructions[made.operands[1]].shape;
+    return std::min(all, update.num_elements() * shape.element_bits / 8);
   }
 
   double bytes_of(size_t c, size_t i) const {
     const HloInstruction& instruction = module_.computations[c].instructions[i];
     const std::string& opcode = instruction.opcode;
     if (opcode == "fusion" && !instruction.called.empty()) {
-      int64_t out = written_bytes(instruction);
+      const HloComputation& fused = module_.computations[instruction.called[0]];
+      int64_t out = written_bytes(fused, fused.root, instruction.shape);
       for (size_t n = 0; n < instruction.operands.size(); ++n)
-        out += read_bytes(instruction.called[0], n, operand(c, instruction, n));
+        out += operand_bytes(instruction.called[0], n, operand(c, instruction, n));
       return static_cast<double>(out);
     }
     if (opcode == "dynamic-slice" || opcode == "slice" || opcode == "gather")

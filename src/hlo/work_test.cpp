@@ -107,6 +107,37 @@ TEST(DeviceWork, FusionsReadAndWriteWhatTheyUse) {
   EXPECT_LE(work_of(w).memory_bytes, 2 * 8 * 4 + 4 * 4);
 }
 
+// As above, but the stacks have another form within the fusion, and it has two results.
+TEST(DeviceWork, FusionsReadPartsThroughOtherForms) {
+  HloWriter w;
+  const ProtoWriter whole = array_shape({10, 8}), form = array_shape({10, 2, 4}),
+                    row = array_shape({1, 2, 4}), pair = tuple_shape({form, row}),
+                    index = array_shape({}, fields::kS32);
+  const int64_t a = w.parameter(whole, 0), b = w.parameter(whole, 1), i = w.parameter(index, 2);
+  const int64_t part = w.add("dynamic-slice", row, {w.add("bitcast", form, {a}), i, i, i});
+  const int64_t stack = w.add("bitcast", form, {b});
+  const int64_t updated = w.add("dynamic-update-slice", form, {stack, part, i, i, i});
+  w.add("tuple", pair, {updated, part});
+  const int64_t fused = w.end("fused", true);
+  const int64_t x = w.parameter(whole, 0), y = w.parameter(whole, 1), n = w.parameter(index, 2);
+  w.add("fusion", pair, {x, y, n}, calls({fused}));
+  w.end("main");
+  // It reads one row and writes two.
+  EXPECT_GE(work_of(w).memory_bytes, 3 * 8 * 4);
+  EXPECT_LE(work_of(w).memory_bytes, 3 * 8 * 4 + 6 * 4);
+}
+
+// A fusion whose result is the whole operand in another type reads all of it.
+TEST(DeviceWork, AFusionThatConvertsReadsAll) {
+  HloWriter w;
+  const ProtoWriter f32 = array_shape({10, 8}), s32 = array_shape({10, 8}, fields::kS32);
+  w.add("convert", s32, {w.parameter(f32)});
+  const int64_t fused = w.end("fused", true);
+  w.add("fusion", s32, {w.parameter(f32)}, calls({fused}));
+  w.end("main");
+  EXPECT_EQ(work_of(w).memory_bytes, 2 * 80 * 4);
+}
+
 TEST(DeviceWork, WhatOnlyNamesValuesIsFree) {
   HloWriter w;
   const ProtoWriter array = array_shape({8}), pair = tuple_shape({array, array});

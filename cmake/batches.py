@@ -17,7 +17,7 @@ from pathlib import Path
 ANONYMOUS = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.DOTALL | re.MULTILINE)
 # At the begin of a line: a type, a function with its first parameters, or a variable. `const Type kA = 1, kB(2);`
 # declares two variables.
-TYPE = re.compile(r"^(?:class|struct|enum class|enum|union)\s+(\w+)\b(?!\s*;)", re.MULTILINE)
+TYPE = re.compile(r"^(?:class|struct|enum class|enum|union)\s+(?:\[\[\w+\]\]\s+)?(\w+)\b(?!\s*;)", re.MULTILINE)
 OTHER = r"^(?!(?:class|struct|enum|union|using|namespace|return|template|TEST))[A-Za-z_:][^;={(\n]*[\s&*>]"
 FUNCTION = re.compile(OTHER + r"(\w+\s*\(.*)", re.MULTILINE)
 VARIABLE = re.compile(OTHER + r"(\w+)\s*[{\[=;]", re.MULTILINE)

@@ -203,7 +203,8 @@ RematPolicy remat_policy_from(const Json& value) {
     return lists.contains(key) ? attribute_from<std::vector<std::string>>(lists[key])
                                : std::vector<std::string>();
   };
-  return (by_name ? save_names : save_matching)(texts(kept), texts("offload"));
+  return by_name ? save_names(texts(kept), texts("offload"))
+                 : save_matching(texts(kept), texts("offload"));
 }
 
 TensorFunction tensor_function_from(const Json& value) {

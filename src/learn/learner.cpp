@@ -94,8 +94,8 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
 }
 
 int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_rows) {
+  if ((rows - 1) / num_shares < device_rows) return 1;
   const int64_t most = num_shares * device_rows;
-  if (rows <= most) return 1;
   const auto fewest = [&](int64_t multiple) -> int64_t {
     for (int64_t n = 1; n <= rows; ++n) {
       if (rows % n == 0 && rows / n <= most && rows / n % multiple == 0) return n;
@@ -107,8 +107,11 @@ int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_row
 }
 
 int64_t Learner::microbatches(int64_t rows, int64_t num_shares) const {
-  if (cfg_.microbatches > 1 || !cfg_.device_rows) return cfg_.microbatches;
-  return fewest_microbatches(rows, num_shares, *cfg_.device_rows);
+  return cfg_.microbatches > 1 ? int64_t{cfg_.microbatches} : evaluated_parts(rows, num_shares);
+}
+
+int64_t Learner::evaluated_parts(int64_t rows, int64_t num_shares) const {
+  return cfg_.device_rows ? fewest_microbatches(rows, num_shares, *cfg_.device_rows) : 1;
 }
 
 Tree<ParamSpec> Learner::state_specs() const {

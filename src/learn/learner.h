@@ -72,9 +72,9 @@ class Learner {
     /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
     /// the whole batch: parts count by their number of targets.
     Positive<int64_t> microbatches = 1;
-    /// Rows that a device computes at once: a batch of more is split into as few parts as that
-    /// takes, whatever its size and the number of devices that share its rows. None, or more than
-    /// one of `microbatches`: no such limit.
+    /// Rows that a device computes at once, in evaluations, too: a batch of more is split into as
+    /// few parts as that takes, whatever its size and the number of devices that share its rows.
+    /// None: no such limit. More than one of `microbatches` decides alone how a step is split.
     std::optional<Positive<int64_t>> device_rows = {};
     /// Moving average of the parameters; none: no average is kept.
     std::optional<ParamEma> ema = {};
@@ -94,6 +94,8 @@ class Learner {
   /// Number of parts that the caller splits a batch of so many rows into, which so many devices
   /// share.
   int64_t microbatches(int64_t rows, int64_t num_shares) const;
+  /// The same for an evaluation, which `microbatches` does not split.
+  int64_t evaluated_parts(int64_t rows, int64_t num_shares) const;
   virtual Tree<ParamSpec> state_specs() const;
   /// Traced: returns the state before the first update.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;

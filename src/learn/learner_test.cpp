@@ -66,6 +66,39 @@ struct Training {
   HostTree params, state, metrics;
 };
 
+TEST(Learner, ABatchIsInAsFewPartsAsRowsOfADeviceAllow) {
+  const auto parts = [](int64_t rows, int64_t num_shares, int64_t device_rows) {
+    return fewest_microbatches(rows, num_shares, device_rows);
+  };
+  EXPECT_EQ(parts(32, 1, 32), 1);
+  EXPECT_EQ(parts(32, 1, 4), 8);
+  EXPECT_EQ(parts(32, 8, 4), 1);
+  EXPECT_EQ(parts(32, 8, 1), 4);
+  EXPECT_EQ(parts(30, 1, 4), 10) << "7.5 rows are none";
+  // The rows of a part are a multiple of the devices: 12 in 5 parts, not 15 in 4.
+  EXPECT_EQ(parts(60, 4, 4), 5);
+  // No number of parts gives each of 8 devices as many rows.
+  EXPECT_EQ(parts(12, 8, 1), 2);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(parts(32, 2, kMost), 1);
+  EXPECT_EQ(parts(kMost, 2, kMost), 1);
+}
+
+TEST(Learner, EvaluationsFollowTheRowsOfADeviceAlone) {
+  Learner::Config cfg = plain_sgd(1);
+  cfg.device_rows = 4;
+  const Tree<ParamSpec> params = {{"a", {.shape = {2}}}};
+  const Learner by_rows(cfg, {.params = params}, Scope{});
+  EXPECT_EQ(by_rows.microbatches(32, 2), 4);
+  EXPECT_EQ(by_rows.evaluated_parts(32, 2), 4);
+  cfg.microbatches = 16;
+  const Learner by_parts(cfg, {.params = params}, Scope{});
+  EXPECT_EQ(by_parts.microbatches(32, 2), 16);
+  EXPECT_EQ(by_parts.evaluated_parts(32, 2), 4);
+  cfg.device_rows = {};
+  EXPECT_EQ(Learner(cfg, {.params = params}, Scope{}).evaluated_parts(32, 2), 1);
+}
+
 TEST(Learner, AddsTheUpdatesOfTheOptimizer) {
   Training run(plain_sgd(0.5), example_params());
   run.step(example_gradients());

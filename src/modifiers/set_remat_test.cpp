@@ -12,7 +12,8 @@ TEST(SetRemat, SetsThePolicyOfTheSlotsThatMatch) {
   EXPECT_EQ(changes_by(remat("**.layer", save("qkv", "attention_output"))),
             "model.decoder.layers.layer.@remat: SaveNames (new)\n"
             "model.decoder.layers.layer.@remat.names: ['qkv', 'attention_output'] (new)\n"
-            "model.decoder.layers.layer.@remat.offload: [] (new)\n");
+            "model.decoder.layers.layer.@remat.offload: [] (new)\n"
+            "model.decoder.layers.layer.@remat.optional: [] (new)\n");
 }
 
 TEST(SetRemat, NoneKeepsEverythingAgain) {

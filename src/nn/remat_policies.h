@@ -31,16 +31,19 @@ struct OffloadDots {
   RematPolicy operator()() const { return offload_dots(); }
   AXLE_CONFIG(OffloadDots)
 };
-/// Keeps the values with one of these tags and recomputes the rest. At least one of the two lists
-/// must not be empty.
+/// Keeps the values with one of these tags and recomputes the rest. At least one of the lists must
+/// not be empty.
 struct SaveNames {
   /// Tags given by name(x, tag); "*" and "?" match as in file names.
   std::vector<std::string> names = {};
   /// Tags of values that are kept in the host's memory if the target supports that, else on the
   /// device.
   std::vector<std::string> offload = {};
-  RematPolicy operator()() const { return save_names(names, offload); }
-  AXLE_CONFIG(SaveNames, names, offload)
+  /// Tags of values that are kept on the device where there are any: not every form of a layer
+  /// makes them.
+  std::vector<std::string> optional = {};
+  RematPolicy operator()() const { return save_names(names, offload, optional); }
+  AXLE_CONFIG(SaveNames, names, offload, optional)
 };
 
 /// Keeps the values whose whole tag one of these regular expressions matches, and recomputes the

@@ -51,7 +51,9 @@ Child<Block> gemma_layer(const GemmaSize& s, Attention::Config attention) {
       .feed_forward = residual(FeedForward::Config{.hidden_dim = FixedDim{.dim = s.hidden_dim},
                                                    .activation = {"gelu", &gelu},
                                                    .gate = Linear::Config{.bias = false}})};
-  out.options.remat = kept_projections();
+  SaveNames kept = kept_projections();
+  kept.optional = {};  // results of 32k-token rows are too large for the 8 GPUs that 4B fits
+  out.options.remat = kept;
   return out;
 }
 

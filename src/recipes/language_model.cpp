@@ -103,7 +103,11 @@ Trainer::Config byte_model(ByteModel m) {
   return cfg;
 }
 
-SaveNames kept_projections() { return save("q_proj", "k_proj", "v_proj", "attention_output"); }
+SaveNames kept_projections() {
+  SaveNames out = save("q_proj", "k_proj", "v_proj", "attention_output");
+  out.optional = {"attention_blocks", "attention_log_sum"};
+  return out;
+}
 
 Mesh one_axis(std::string name) { return {.axes = {{.name = std::move(name), .size = -1}}}; }
 
@@ -128,7 +132,7 @@ SetFields::Config device_rows(int64_t rows) {
 
 MeshRule gpu_host_rule(int64_t seq_len) {
   return {
-      .machine = "gpu-[A-Z0-9]+-[1-8]",
+      .machine = "gpu-[A-Z0-9]+-[1248]",
       .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")}, device_rows(rows_of_gpu(seq_len))}};
 }
 

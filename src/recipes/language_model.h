@@ -67,8 +67,8 @@ struct ByteModel {
 /// Returns language_model() of these numbers, with 16 rows a batch and all products in f32.
 Trainer::Config byte_model(ByteModel m);
 
-/// Remat policy: saves the projections of each layer for the backward pass, and recomputes the
-/// rest.
+/// Remat policy: saves the projections of each layer for the backward pass, and what attention by
+/// blocks needs in order not to be computed twice; recomputes the rest.
 SaveNames kept_projections();
 
 /// A mesh of one axis for all devices.

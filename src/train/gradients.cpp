@@ -82,8 +82,10 @@ Tensor parts_of(const ProgramParts& parts, const Tensor& x, int64_t n) {
   return sharding_constraint(split_rows(x, n), axes);
 }
 
-// The number of microbatches. The devices that share the dim of the rows share those of each part.
-int64_t num_microbatches(const ProgramParts& parts) {
+// The number of parts of a batch. The devices that share the dim of the rows share those of each
+// part.
+int64_t num_parts_of_batch(const ProgramParts& parts,
+                           int64_t (Learner::*parts_of)(int64_t rows, int64_t shares) const) {
   int64_t rows = 0;
   for (const auto& [name, type] : parts.batch) {
     if (!type.dims.empty()) rows = std::max(rows, type.dims[0]);
@@ -91,7 +93,7 @@ int64_t num_microbatches(const ProgramParts& parts) {
   const bool is_divided = !parts.batch_partition.dims.empty();
   const int64_t devices =
       is_divided ? num_parts(restrict(parts.batch_partition, parts.mesh).dims[0], parts.mesh) : 1;
-  return parts.learner->microbatches(rows, devices);
+  return (parts.learner->*parts_of)(rows, devices);
 }
 
 // The state of layers that is a gradient (StateUpdate::kGradient).
@@ -103,9 +105,23 @@ std::vector<std::string> paths_of_gradient_state(const Model& model) {
   return out;
 }
 
-Tensor weight_of(const Gradients& part) {
-  const auto targets = part.metrics.find(kNumTargets);
-  return targets == part.metrics.end() ? scalar(1) : astype(targets->second, DType::kF32);
+// Parts count by their numbers of targets.
+Tensor weight_of(const Tree<Tensor>& metrics) {
+  const auto targets = metrics.find(kNumTargets);
+  return targets == metrics.end() ? scalar(1) : astype(targets->second, DType::kF32);
+}
+
+Tensor sum_of(const Tensor& weights) { return maximum(sum(weights), 1); }
+
+// Returns the metrics of a batch from those of its parts, which are stacked.
+Tree<Tensor> of_whole_batch(Tree<Tensor> metrics, const Tensor& weights) {
+  for (auto& [name, stacked] : metrics) {
+    const bool counts = name == kNumTargets;
+    const Tensor terms =
+        counts ? stacked : einsum("i...,i->i...", stacked, weights) / sum_of(weights);
+    stacked = reduce_sum(terms, {0});
+  }
+  return metrics;
 }
 
 }  // namespace
@@ -125,8 +141,38 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
   return out;
 }
 
+Tree<Tensor> evaluated_metrics(const ProgramParts& parts, const Tree<Tensor>& parameters,
+                               const Tree<Tensor>& layers, const Tree<Tensor>& batch) {
+  const auto of_part = [&](const Tree<Tensor>& part) {
+    ModelOutput out = forward(parts, parameters, part, {.state = layers, .summaries = false}).first;
+    out.metrics.emplace("loss", out.loss);
+    return out.metrics;
+  };
+  const int64_t n =
+      parts.learner ? num_parts_of_batch(parts, &Learner::evaluated_parts) : int64_t{1};
+  if (n == 1) return of_part(batch);
+  Values xs;
+  for (const auto& [name, t] : batch) xs.push_back(parts_of(parts, t, n));
+  Tree<Tensor> metrics;  // names, and later the values
+  const auto body = [&](const Values&, const Values& slices) {
+    Tree<Tensor> part = batch;
+    auto at = slices.begin();
+    replace_tensors(part, at);
+    metrics = of_part(part);
+    ScanResult out{.carry = {}, .ys = {weight_of(metrics)}};
+    for (const auto& [name, t] : metrics) out.ys.push_back(astype(t, DType::kF32));
+    return out;
+  };
+  const Values stacked = scan(body, {}, xs, n).ys;
+  auto at = stacked.begin() + 1;
+  replace_tensors(metrics, at);
+  return of_whole_batch(std::move(metrics), stacked[0]);
+}
+
 StepObjective::StepObjective(const ProgramParts& parts, StepInputs inputs)
-    : parts_(parts), inputs_(std::move(inputs)), num_parts_(num_microbatches(parts)) {
+    : parts_(parts),
+      inputs_(std::move(inputs)),
+      num_parts_(num_parts_of_batch(parts, &Learner::microbatches)) {
   for (const auto& [path, spec] : parts_.model.state_specs()) {
     if (spec.update == StateUpdate::kStepStart)
       inputs_.layers.at(path) = full_like(inputs_.layers.at(path), 1.0);
@@ -152,7 +198,7 @@ Tree<Tensor> StepObjective::gradient(const Tree<Tensor>& params) const {
 Objective::Sampled StepObjective::sampled_gradient(const Tree<Tensor>& params,
                                                    const random::Key& key) const {
   const Gradients all = evaluate(at(params), key);
-  Sampled out{.gradient = {}, .num_targets = weight_of(all)};
+  Sampled out{.gradient = {}, .num_targets = weight_of(all.metrics)};
   for (const auto& [path, t] : params) out.gradient.emplace(path, all.by_parameter.at(path));
   return out;
 }
@@ -232,7 +278,7 @@ Gradients StepObjective::of_parts(const StepInputs& inputs, const random::Key& s
     if (part.key) part.key = random::fold_in(part.key, index);
     Gradients own = of_part(part, sample ? random::fold_in(sample, index) : sample);
 
-    const Tensor weight = weight_of(own);
+    const Tensor weight = weight_of(own.metrics);
     ScanResult next{.carry = {}, .ys = {weight}};
     auto sum = carried.begin();
     for (const auto& [path, gradient] : own.by_parameter)
@@ -244,7 +290,7 @@ Gradients StepObjective::of_parts(const StepInputs& inputs, const random::Key& s
   };
   const ScanResult done = scan(body, init, xs, n);
 
-  const Tensor weights = done.ys[0], total = maximum(sum(weights), 1);
+  const Tensor weights = done.ys[0], total = sum_of(weights);
   Gradients out;
   auto at = done.carry.begin();
   for (const auto& [path, spec] : trained)
@@ -254,11 +300,7 @@ Gradients StepObjective::of_parts(const StepInputs& inputs, const random::Key& s
   out.metrics = metrics;
   at = done.ys.begin() + 1;
   replace_tensors(out.metrics, at);
-  for (auto& [name, stacked] : out.metrics) {
-    const bool counts = name == kNumTargets;
-    const Tensor terms = counts ? stacked : einsum("i...,i->i...", stacked, weights) / total;
-    stacked = reduce_sum(terms, {0});
-  }
+  out.metrics = of_whole_batch(std::move(out.metrics), weights);
   out.loss = out.metrics.at("loss");
   return out;
 }

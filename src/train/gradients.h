@@ -1,4 +1,5 @@
-// The gradient of a training step: of the whole batch at once, or of its parts one after another.
+// The gradient of a training step and the metrics of an evaluation: of the whole batch at once, or
+// of its parts one after another.
 #pragma once
 
 #include <optional>
@@ -19,6 +20,11 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
                                                  const Tree<Tensor>& parameters,
                                                  const Tree<Tensor>& batch,
                                                  InvocationOptions options);
+
+/// Returns "loss" and the model's own metrics, without dropout, gradients and new state of layers.
+/// With Learner::evaluated_parts() > 1, the parts are those of StepObjective.
+Tree<Tensor> evaluated_metrics(const ProgramParts& parts, const Tree<Tensor>& parameters,
+                               const Tree<Tensor>& layers, const Tree<Tensor>& batch);
 
 /// The objective at some parameters.
 struct Gradients {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "ir/text/print.h"
 #include "layers/models/causal_lm.h"
 #include "learn/learner.h"
 #include "learn/optimizer.h"
@@ -110,6 +111,37 @@ TEST_F(StepGradients, APartWithoutTargetsCountsNothing) {
   const Tree<double> expected = whole.step(batch), metrics = split.step(batch);
   EXPECT_NEAR(metrics.at("loss"), expected.at("loss"), 1e-5);
   EXPECT_NEAR(metrics.at("grad_norm"), expected.at("grad_norm"), 1e-5);
+}
+
+// Two rows at once are four parts of eight rows; the last part has no targets.
+TEST_F(StepGradients, AnEvaluationInPartsIsThatOfTheBatch) {
+  Tree<HostTensor> batch = uneven_batch();
+  const auto labels = batch.at("target_labels").values<int32_t>();
+  std::fill(labels.begin() + (kRows - 2) * kLength, labels.end(), -1);
+  const auto metrics = [&](std::optional<Positive<int64_t>> device_rows, std::string* text) {
+    Learner::Config learner = plain_sgd(1);
+    learner.device_rows = device_rows;
+    StepRun run = run_of(learner);
+    const Program program = eval_program(run.parts());
+    *text = print(*program.graph);
+    Tree<HostTensor> arguments = run.initial_state(3);
+    arguments.insert(batch.begin(), batch.end());
+    std::vector<HostTensor> values;
+    for (const ProgramValue& input : program.inputs) values.push_back(arguments.at(input.name));
+    Tree<double> out;
+    const std::vector<HostTensor> results = evaluate(*program.graph, values);
+    for (size_t i = 0; i < results.size(); ++i)
+      out.emplace(program.outputs[i].name, results[i].at(0));
+    return out;
+  };
+  std::string at_once, in_parts;
+  const Tree<double> expected = metrics({}, &at_once), got = metrics(2, &in_parts);
+  EXPECT_THAT(in_parts, HasSubstr("[4, 2, 16]"));
+  EXPECT_THAT(at_once, Not(HasSubstr("[4, 2, 16]")));
+  ASSERT_EQ(got.size(), expected.size());
+  for (const auto& [name, value] : expected)
+    EXPECT_NEAR(got.at(name), value, 2e-6 * std::abs(value)) << name;
+  EXPECT_EQ(got.at("num_targets"), expected.at("num_targets"));
 }
 
 TEST_F(StepGradients, PartsMustBeEqual) {

@@ -288,12 +288,11 @@ Program eval_program(const ProgramParts& parts, Weights weights) {
     Tree<Tensor> read = to_tree(parameters, x.data());
     for (const ProgramValue& v : parameters)
       read.at(v.name) = astype(read.at(v.name), v.type.dtype);
-    auto [output, collected] = forward(
-        parts, read, to_tree(batch, first_batch),
-        {.state = subtree(to_tree(layers, first_layer), kLayerStatePath), .summaries = false});
-    output.metrics.emplace("loss", output.loss);
     Values results;
-    append_metrics(output.metrics, results, outputs);
+    append_metrics(
+        evaluated_metrics(parts, read, subtree(to_tree(layers, first_layer), kLayerStatePath),
+                          to_tree(batch, first_batch)),
+        results, outputs);
     return results;
   };
   return trace_program("eval_step", fn, inputs, outputs, parts.mesh);

@@ -75,11 +75,6 @@ class StepRun {
   /// The state on the devices, in the order of leaves(). The next step takes it.
   const Arrays& arrays() const { return arrays_; }
   Model& model() { return *model_; }
-  const Program& program() const { return program_; }
-  const Executable& executable() const { return *executable_; }
-  const std::vector<ProgramValue>& leaves() const { return leaves_; }
-
- private:
   ProgramParts parts() const {
     return {.model = *model_,
             .learner = learner_.get(),
@@ -89,7 +84,11 @@ class StepRun {
             .compute_dtype = options_.compute_dtype,
             .layer_summaries = options_.layer_summaries};
   }
+  const Program& program() const { return program_; }
+  const Executable& executable() const { return *executable_; }
+  const std::vector<ProgramValue>& leaves() const { return leaves_; }
 
+ private:
   Runtime& runtime_;
   StepRunOptions options_;
   std::unique_ptr<Model> model_;

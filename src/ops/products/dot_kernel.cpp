@@ -2,6 +2,7 @@
 
 // No fused multiply-add: it would round once where machines without it round twice. Sums stay in
 // registers in debug builds, too.
+#pragma GCC push_options
 #pragma GCC optimize("O3", "fp-contract=off")
 
 namespace axle {
@@ -83,3 +84,5 @@ template const DotKernel<uint32_t>& dot_kernel<uint32_t>();
 template const DotKernel<uint64_t>& dot_kernel<uint64_t>();
 
 }  // namespace axle
+
+#pragma GCC pop_options

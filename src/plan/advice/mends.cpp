@@ -104,8 +104,8 @@ class Mender {
   std::optional<Trial> in_parts(int64_t n) const {
     const int64_t rows = trials_.rows();
     const int64_t device_rows = whole_number(trials_.config(), "learner.device_rows");
-    const bool keeps_rule =
-        device_rows == 0 || rows <= device_rows * Trials::num_shares(trials_.mesh()) * n;
+    const int64_t shares = n * Trials::num_shares(trials_.mesh());
+    const bool keeps_rule = device_rows == 0 || (rows - 1) / shares < device_rows;
     if (rows == 0 || n > rows || rows % n != 0 || !keeps_rule) return std::nullopt;
     return trials_.trial({SetField{"learner.microbatches", std::to_string(n)}});
   }

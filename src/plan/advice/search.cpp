@@ -10,7 +10,8 @@
 namespace axle {
 namespace {
 
-// Policies for all layers, as texts of SetRemat. The first keeps what recipes keep.
+// Policies for all layers, as texts of SetRemat. The first keeps what recipes keep, but for results
+// of attention by blocks.
 constexpr const char* kKeep =
     "{class: SaveNames, names: [q_proj, k_proj, v_proj, attention_output]}";
 constexpr const char* kOffload =

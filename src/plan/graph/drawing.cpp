@@ -147,7 +147,7 @@ class MemoryFile {
 std::string drawing(const Program& step, const std::string& layer,
                     const std::optional<int64_t>& depth) {
   const int64_t levels = depth.value_or(kDefaultDepth);
-  const Region& graph = *step.graph;
+  const Region& graph = differentiated_region(*step.graph);
   Edges edges(layer, levels);
   std::vector<bool> is_forward;
   for (const StepStage stage : stages_of(graph)) is_forward.push_back(stage == StepStage::kForward);

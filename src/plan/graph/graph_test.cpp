@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ir/text/print.h"
 #include "lower/trace_program.h"
@@ -58,8 +59,9 @@ Tensor loss_of(const Values& v, const RematPolicy& policy) {
   return sum(exp(x));
 }
 
-// A training step of two products per layer, layers in a loop, and gradient descent.
-Program step(const RematPolicy& policy = save_everything()) {
+// A training step of two products per layer, layers in a loop, and gradient descent. With
+// `num_parts`, the batch is computed so often, one part after another.
+Program step(const RematPolicy& policy = save_everything(), int64_t num_parts = 0) {
   const std::vector<ProgramValue> state = {
       {"model/layers/layer/attention/weight", kWeights, {}, 0},
       {"model/layers/layer/feed_forward/weight", kWeights, {}, 1}};
@@ -68,12 +70,20 @@ Program step(const RematPolicy& policy = save_everything()) {
   return trace_program(
       "step",
       [&](const Values& p) {
-        const Values gradients = value_and_grad(
-                                     [&](const Values& w) {
-                                       return Values{loss_of({p[2], w[0], w[1]}, policy)};
-                                     },
-                                     {p[0], p[1]})
-                                     .second;
+        const auto gradients_at = [&](const Values& weights) {
+          const auto loss = [&](const Values& w) {
+            return Values{loss_of({p[2], w[0], w[1]}, policy)};
+          };
+          return value_and_grad(loss, weights).second;
+        };
+        const auto add_part = [&](const Values& sums, const Values&) {
+          const Values own = gradients_at({p[0], p[1]});
+          return ScanResult{.carry = {sums[0] + own[0], sums[1] + own[1]}, .ys = {}};
+        };
+        const Values gradients =
+            num_parts > 0
+                ? scan(add_part, {zeros_like(p[0]), zeros_like(p[1])}, {}, num_parts).carry
+                : gradients_at({p[0], p[1]});
         return Values{p[0] - gradients[0] * 0.1, p[1] - gradients[1] * 0.1};
       },
       inputs, state);
@@ -106,6 +116,26 @@ TEST(Graph, CostsOfLayersAddUpToThatOfTheStep) {
   EXPECT_GT(both.flops[0], attention.flops[0] + kLayers * kDotFlops);
   EXPECT_GT(both.flops[1], kLayers * 4 * kDotFlops);
   EXPECT_EQ(row_of(table, "model/head").num_parameters, 0);
+}
+
+// A batch in parts has the forward and the backward pass of a part, so often.
+TEST(Graph, TheLoopOverPartsOfABatchHasAllStages) {
+  const Program at_once = step(), in_parts = step(save_everything(), 3);
+  const LayerTable one = layer_table(at_once, "", {}), all = layer_table(in_parts, "", {});
+  const LayerRow &of_one = row_of(one, "model/layers/layer"),
+                 &of_all = row_of(all, "model/layers/layer");
+  for (const size_t stage : {0u, 1u}) {
+    EXPECT_GT(of_one.flops[stage], 0);
+    EXPECT_EQ(of_all.flops[stage], 3 * of_one.flops[stage]) << kStageNames[stage];
+  }
+  EXPECT_GT(of_one.saved_bytes, 0);
+  EXPECT_EQ(of_all.saved_bytes, of_one.saved_bytes);
+  EXPECT_EQ(layer_program(in_parts, "model/layers").graph->results().size(),
+            layer_program(at_once, "model/layers").graph->results().size());
+  std::set<std::string> arguments;
+  for (const SavedValue& value : saved_values(*in_parts.graph, "").values)
+    if (value.is_argument) arguments.insert(value.op);
+  EXPECT_THAT(arguments, Contains("model/layers/layer/attention/weight"));
 }
 
 TEST(Graph, RowsGoDownToADepthAndStartAtALayer) {

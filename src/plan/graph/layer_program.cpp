@@ -21,8 +21,8 @@ struct Part {
 };
 
 // Returns the forward ops of the layer in the outermost region that has any.
-Part find_forward(const Region& region, const std::vector<StepStage>& stages,
-                  const std::string& layer) {
+Part find_forward(const Region& region, const std::string& layer) {
+  const std::vector<StepStage> stages = stages_of(region);
   Part out{&region};
   for (size_t i = 0; i < stages.size(); ++i) {
     if (stages[i] == StepStage::kForward && is_in_layer(layer_of(*region.ops()[i]), layer))
@@ -32,8 +32,7 @@ Part find_forward(const Region& region, const std::vector<StepStage>& stages,
   for (size_t i = 0; i < stages.size(); ++i) {
     if (stages[i] != StepStage::kForward) continue;
     for (const auto& body : region.ops()[i]->regions) {
-      Part found = find_forward(
-          *body, std::vector<StepStage>(body->ops().size(), StepStage::kForward), layer);
+      Part found = find_forward(*body, layer);
       if (!found.ops.empty()) return found;
     }
   }
@@ -53,7 +52,7 @@ std::vector<ProgramValue> named(const Values& values, std::string_view prefix) {
 }  // namespace
 
 Program layer_program(const Program& step, const std::string& layer) {
-  const Part part = find_forward(*step.graph, stages_of(*step.graph), layer);
+  const Part part = find_forward(*step.graph, layer);
   if (part.ops.empty()) {
     throw ConfigError(
         fmt::format("--layer: expected a layer of the forward pass, got '{}'", layer));

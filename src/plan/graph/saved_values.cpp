@@ -121,6 +121,13 @@ void describe_reader(const Region& step, const Tensor& value, SavedValue& out) {
   out.reader_layer = layer_of(*reader);
 }
 
+// Returns the operand of a loop that a parameter of its body stands for.
+Tensor operand_of(const OpNode& loop, const Tensor& parameter) {
+  const std::vector<Tensor>& all = loop.region().parameters();
+  const auto at = std::ranges::find_if(all, [&](const Tensor& p) { return same(p, parameter); });
+  return loop.inputs[static_cast<size_t>(at - all.begin())];
+}
+
 std::string where(const std::string& layer) { return layer.empty() ? "-" : layer; }
 
 }  // namespace
@@ -136,17 +143,19 @@ double SavedValues::bytes(Memory memory) const {
 
 SavedValues saved_values(const Region& step, const std::string& layer) {
   SavedValues out;
-  for (const Tensor& t : read_by_backward(step)) {
+  const OpNode* const loop = loop_over_parts(step);
+  const Region& region = differentiated_region(step);
+  for (const Tensor& t : read_by_backward(region)) {
     SavedValue value{.type = t.type()};
     if (t.is_parameter()) {
       value.is_argument = true;
-      value.op = layer_of(*t.node());  // of a parameter: its name
+      value.op = layer_of(*(loop ? operand_of(*loop, t) : t).node());  // of a parameter: its name
       value.layer =
           value.op.substr(0, value.op.rfind('/') == value.op.npos ? 0 : value.op.rfind('/'));
     } else {
-      describe_origin(step, t, value);
+      describe_origin(region, t, value);
     }
-    describe_reader(step, t, value);
+    describe_reader(region, t, value);
     if (is_in_layer(value.layer, layer)) out.values.push_back(std::move(value));
   }
   return out;

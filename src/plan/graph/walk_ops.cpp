@@ -28,7 +28,14 @@ void walk_op(const OpNode& op, StepStage stage, double runs,
 
 void walk(const Region& region, StepStage stage, double runs,
           const std::function<void(const RunOp&)>& fn) {
-  for (const OpNode* op : region.ops()) walk_op(*op, stage, runs, fn);
+  std::vector<StepStage> stages(region.ops().size(), stage);
+  if (stage == StepStage::kForward) stages = stages_of(region);
+  for (size_t i = 0; i < stages.size(); ++i) walk_op(*region.ops()[i], stages[i], runs, fn);
+}
+
+bool has_backward_pass(const Region& region) {
+  return std::ranges::any_of(region.ops(),
+                             [](const OpNode* op) { return op->phase == Phase::kBackward; });
 }
 
 void add_layers(const Region& region, std::set<std::string>& layers) {
@@ -61,10 +68,10 @@ void move_to_update(const Region& step, std::vector<StepStage>& stages) {
 
 }  // namespace
 
-std::vector<StepStage> stages_of(const Region& step) {
+std::vector<StepStage> stages_of(const Region& region) {
   std::vector<StepStage> out;
   std::unordered_set<const OpNode*> after_forward;
-  for (const OpNode* op : step.ops()) {
+  for (const OpNode* op : region.ops()) {
     const bool is_backward = op->phase == Phase::kBackward;
     const bool is_update =
         is_of_update(*op) || std::ranges::any_of(op->inputs, [&](const Tensor& t) {
@@ -75,13 +82,25 @@ std::vector<StepStage> stages_of(const Region& step) {
                   : is_update ? StepStage::kUpdate
                               : StepStage::kForward);
   }
-  move_to_update(step, out);
+  move_to_update(region, out);
   return out;
 }
 
+const OpNode* loop_over_parts(const Region& step) {
+  if (has_backward_pass(step)) return nullptr;
+  for (const OpNode* op : step.ops()) {
+    if (op->regions.size() == 1 && has_backward_pass(op->region())) return op;
+  }
+  return nullptr;
+}
+
+const Region& differentiated_region(const Region& step) {
+  const OpNode* const loop = loop_over_parts(step);
+  return loop ? loop->region() : step;
+}
+
 void walk_ops(const Region& step, const std::function<void(const RunOp&)>& fn) {
-  const std::vector<StepStage> stages = stages_of(step);
-  for (size_t i = 0; i < stages.size(); ++i) walk_op(*step.ops()[i], stages[i], 1, fn);
+  walk(step, StepStage::kForward, 1, fn);
 }
 
 std::string_view layer_of(const OpNode& op) {

@@ -16,8 +16,14 @@ namespace axle {
 enum class StepStage { kForward, kBackward, kUpdate };
 inline constexpr std::array<std::string_view, 3> kStageNames = {"forward", "backward", "update"};
 
-/// Returns the stage of each op of the step, in order. Ops in the body of an op have its stage.
-std::vector<StepStage> stages_of(const Region& step);
+/// Returns the stage of each op of the step or of a body of its forward part, in order. Ops in the
+/// body of an op of another stage have its stage.
+std::vector<StepStage> stages_of(const Region& region);
+/// Returns the loop that computes the parts of a batch one after another (Learner::microbatches);
+/// null if the step computes the batch at once.
+const OpNode* loop_over_parts(const Region& step);
+/// Returns the region that has a backward pass: the body of that loop, else the step.
+const Region& differentiated_region(const Region& step);
 
 /// An op without a body.
 struct RunOp {

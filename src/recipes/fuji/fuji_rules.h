@@ -12,7 +12,7 @@ struct FujiRules {
   int64_t fsdp_tpu_v6e = 256;
   /// Patterns of the device counts that the numbers above do not divide, and of one host. There,
   /// all devices share the parameters.
-  std::string few_tpu_v5p = "[0-9]{1,2}", few_gpus = "[1-8]";
+  std::string few_tpu_v5p = "[0-9]{1,2}", few_gpus = "[1248]";
   /// Devices of the published runs. No device of fewer computes more rows at once.
   int64_t published_devices = 256;
   int64_t rows_per_batch = 1024, seq_len = 4096;

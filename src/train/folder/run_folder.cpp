@@ -25,6 +25,8 @@ constexpr std::string_view kSafe[] = {
     "max_steps",  "log_every_steps", "layer_summaries", "on_non_finite",
     "writers",    "checkpointer",    "evalers",         "mesh",
     "mesh_rules", "batch_partition"};
+// Rules of machines set it.
+constexpr std::string_view kDeviceRows = "learner.device_rows";
 
 constexpr std::string_view kInput = "input";
 
@@ -56,7 +58,7 @@ bool is_safe_change(std::string_view path) {
   const bool is_data = path.ends_with(".path") || path.find(".more_paths") != path.npos;
   if (first_name(path) == kInput && is_data) return true;
   if (path.find(".@stats") != std::string_view::npos) return true;  // summaries of layers
-  return std::ranges::count(kSafe, first_name(path)) > 0;
+  return path == kDeviceRows || std::ranges::count(kSafe, first_name(path)) > 0;
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)

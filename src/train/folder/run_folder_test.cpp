@@ -259,9 +259,9 @@ TEST_F(SameConfig, OthersAreAllNamed) {
 }
 
 TEST(RunFolder, SafeChanges) {
-  for (const char* path :
-       {"max_steps", "writers['a'].every_steps", "checkpointer.every_steps", "mesh",
-        "evalers['b'].input.seq_len", "model.decoder.layers.layer.@stats[0]"}) {
+  for (const char* path : {"max_steps", "writers['a'].every_steps", "checkpointer.every_steps",
+                           "mesh", "evalers['b'].input.seq_len", "learner.device_rows",
+                           "model.decoder.layers.layer.@stats[0]"}) {
     EXPECT_TRUE(is_safe_change(path)) << path;
   }
   for (const char* path : {"seed", "model", "model.decoder.model_dim", "input.batch_size",

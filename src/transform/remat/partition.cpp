@@ -213,9 +213,9 @@ std::shared_ptr<Region> slice_region(const Region& region, const Values& inputs,
   }
   {
     const TraceScope scope(*out);
-    const PhaseScope phase(Phase::kForward);
     for (const OpNode* op : region.ops()) {
       if (!needed[op->id]) continue;
+      const PhaseScope phase(effects == Effects::kAll ? op->phase : Phase::kForward);
       if (silent.contains(op))
         clone_without_effects(*op, copies);
       else

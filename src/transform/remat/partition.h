@@ -55,7 +55,8 @@ enum class Effects { kAll, kForward, kBackward, kNone };
 
 /// Returns a new closed region that computes `results` from `inputs`, both values of `region`. An
 /// input that is the result of name(x, tag) also stands for x, which has the same value. The ops
-/// with an effect that it keeps must need only `inputs`.
+/// with an effect that it keeps must need only `inputs`. With kAll ops keep their phases; else the
+/// slice is a half, whose ops are of the forward phase.
 std::shared_ptr<Region> slice_region(const Region& region, const Values& inputs,
                                      const Values& results, Effects effects = Effects::kAll);
 

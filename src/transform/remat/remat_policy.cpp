@@ -65,13 +65,18 @@ void check_texts(std::string_view policy, const std::vector<std::string>& saved,
 }
 
 RematPolicy by_tags(std::string_view policy, std::string_view verb, TagPattern (*make)(std::string),
-                    const std::vector<std::string>& saved,
-                    const std::vector<std::string>& offloaded) {
+                    const std::vector<std::string>& required,
+                    const std::vector<std::string>& offloaded,
+                    const std::vector<std::string>& optional = {}) {
+  std::vector<std::string> saved = required;
+  saved.insert(saved.end(), optional.begin(), optional.end());
   check_texts(policy, saved, offloaded);
   std::vector<TagPattern> save, offload;
   for (const std::string& text : saved) save.push_back(make(text));
   for (const std::string& text : offloaded) offload.push_back(make(text));
-  RematPolicy out{.text = fmt::format("{} {}", verb, fmt::join(saved, ", ")), .patterns = save};
+  RematPolicy out{
+      .text = fmt::format("{} {}", verb, fmt::join(saved, ", ")),
+      .patterns = {save.begin(), save.begin() + static_cast<std::ptrdiff_t>(required.size())}};
   if (!offloaded.empty()) out.text += fmt::format("; offload {}", fmt::join(offloaded, ", "));
   out.patterns.insert(out.patterns.end(), offload.begin(), offload.end());
   out.decide = [save = std::move(save), offload = std::move(offload)](const OpNode& op) {
@@ -105,8 +110,9 @@ RematPolicy save_everything() {
 RematPolicy save_dots() { return for_dots(Residual::kSave, "save dots"); }
 RematPolicy offload_dots() { return for_dots(Residual::kOffload, "offload dots"); }
 
-RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload) {
-  return by_tags("SaveNames", "save", by_name, names, offload);
+RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload,
+                       std::vector<std::string> optional) {
+  return by_tags("SaveNames", "save", by_name, names, offload, optional);
 }
 
 RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::string> offload) {

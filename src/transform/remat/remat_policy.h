@@ -33,8 +33,10 @@ RematPolicy save_dots();
 RematPolicy offload_dots();
 /// Keeps the values that name(x, tag) tagged with one of these names. Values tagged with a name of
 /// `offload` are kept in host memory. "*" and "?" match as in file names. Names in both lists are
-/// kept on the device. Throws ConfigError if both lists are empty.
-RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload = {});
+/// kept on the device. Names of `optional` are kept on the device, and a region may have none of
+/// them. Throws ConfigError if all lists are empty.
+RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload = {},
+                       std::vector<std::string> optional = {});
 /// Like save_names, by regular expressions that match whole tags. Throws ConfigError also for a
 /// pattern that is no regular expression.
 RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::string> offload = {});

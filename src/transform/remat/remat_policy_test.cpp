@@ -50,6 +50,7 @@ TEST(RematPolicy, DecidesWhatIsRecomputed) {
   EXPECT_EQ(count(save_nothing(), "dot_general"), 7);
   EXPECT_EQ(count(save_dots(), "dot_general"), 6);
   EXPECT_EQ(count(save_names({"qkv.*"}), "dot_general"), 6);
+  EXPECT_EQ(count(save_names({}, {}, {"qkv.*", "of another form"}), "dot_general"), 6);
   EXPECT_EQ(count(save_matching({"qkv\\.q_(proj|norm)"}), "dot_general"), 6);
   EXPECT_EQ(count(save_matching({"ffn\\..*"}), "dot_general"), 7);
   EXPECT_EQ(count(save_everything(), "dot_general"), 6);
@@ -136,6 +137,8 @@ TEST(RematPolicy, ANameIsSavedOrOffloaded) {
             }),
             "remat policy SaveNames: expected 'b' among the names to save or among those to "
             "offload, got it in both; leave it out of one");
+  EXPECT_THAT(error_of([] { save_names({"a"}, {"b"}, {"b"}); }),
+              ::testing::HasSubstr("got it in both"));
   EXPECT_EQ(error_of([] { save_matching({""}); }),
             "remat policy SaveMatching: expected names, got an empty one");
 }

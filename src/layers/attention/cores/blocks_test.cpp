@@ -4,6 +4,7 @@
 
 #include "config/register.h"
 #include "config/set.h"
+#include "ir/text/print.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/biases/alibi.h"
 #include "layers/attention/biases/shared_bias.h"
@@ -19,11 +20,13 @@
 #include "layers/attention/qkv/separate_qkv.h"
 #include "nn/call_forms.h"
 #include "nn/remat_policies.h"
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "testing/gradient_check.h"
 #include "testing/test_layer.h"
 #include "transform/body.h"
+#include "transform/grad.h"
 #include "transform/simplify.h"
 
 namespace axle {
@@ -166,7 +169,7 @@ int64_t largest_value(const Region& region) {
   return out;
 }
 
-// The gradient of attention of 64 tokens with blocks of 8.
+// The result and the gradient of attention of 64 tokens with blocks of 8.
 std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool by_blocks,
                                         const LayerOptions& options = {}) {
   Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .qkv = SeparateQKV::Config{}};
@@ -180,7 +183,15 @@ std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool b
                      {.training = options.remat.has_value()});
   std::vector<Type> types;
   for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
-  return simplify(*trace(testing::gradient_function(fn, {normal_values({1, 64, 8}, 9)}), types));
+  const auto with_gradient = [&](const Values& x) {
+    const Linearized done = vjp(fn, x);
+    Values out = done.outputs;
+    for (const Tensor& gradient : done.pullback({constant(normal_values({1, 64, 8}, 9))})) {
+      if (gradient) out.push_back(gradient);
+    }
+    return out;
+  };
+  return simplify(*trace(with_gradient, types));
 }
 
 TEST(AttentionBlocks, NothingIsAsLargeAsAllScores) {
@@ -197,6 +208,15 @@ TEST(AttentionBlocks, NoRematPolicyKeepsAllScores) {
     EXPECT_LT(largest_value(*traced_gradient(CausalMask::Config{}, true, options)), 64 * 64);
     EXPECT_GE(largest_value(*traced_gradient(CausalMask::Config{}, false, options)), 64 * 64 * 4);
   }
+}
+
+// The loops over pairs of blocks run twice, unless what the backward pass needs of the first is kept.
+TEST(AttentionBlocks, WhatIsKeptIsNotComputedTwice) {
+  const auto loops = [](const SaveNames& policy) {
+    return count_ops(*traced_gradient(CausalMask::Config{}, true, {.remat = policy}), "scan");
+  };
+  EXPECT_EQ(loops({.names = {"*_proj"}}), 3);
+  EXPECT_EQ(loops({.names = {"*_proj", "attention_blocks", "attention_log_sum"}}), 2);
 }
 
 // Returns the sum of the squared differences, each relative to the largest element of `exact`.

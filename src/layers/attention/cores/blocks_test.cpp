@@ -210,7 +210,7 @@ TEST(AttentionBlocks, NoRematPolicyKeepsAllScores) {
   }
 }
 
-// The loops over pairs of blocks run twice, unless what the backward pass needs of the first is kept.
+// The loop over pairs of blocks runs again, unless what the backward pass needs of it is kept.
 TEST(AttentionBlocks, WhatIsKeptIsNotComputedTwice) {
   const auto loops = [](const SaveNames& policy) {
     return count_ops(*traced_gradient(CausalMask::Config{}, true, {.remat = policy}), "scan");

@@ -383,6 +383,24 @@ class Dev(unittest.TestCase):
     MISSING_SHELLS = 'for last; do :; done; case $last in zsh | fish) exit 1 ;; esac; echo "install ok installed"'
     NO_NETWORK = "[ $1 = update ] && exit; echo 'E: no network'; exit 100"
 
+    # A cmake whose builds fail until it was configured once more, which may write a batch anew.
+    FAILS_UNTIL_CONFIGURED = """mkdir -p build/release/batches; cd build/release
+        case $1 in --build) [ -e batches/parted.cpp ] ;; *) [ $# -gt 2 ] || {{ {}; }} ;; esac"""
+
+    def test_a_batch_whose_names_met_is_parted(self):
+        cmake = self.FAILS_UNTIL_CONFIGURED.format("sleep 0.1; touch batches/parted.cpp")
+        done, calls = self.run_dev("test", {"dpkg-query": "echo install ok installed", "cmake": cmake})
+        self.assertIn("sources of a batch had the same names", done.stdout)
+        self.assertEqual(calls.count("cmake --build"), 2)
+        self.assertIn("ctest", calls)
+
+    def test_other_mistakes_are_not_built_again(self):
+        cmake = self.FAILS_UNTIL_CONFIGURED.format("true")
+        done, calls = self.run_dev("test", {"dpkg-query": "echo install ok installed", "cmake": cmake})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(calls.count("cmake --build"), 1)
+        self.assertNotIn("ctest", calls)
+
     def test_shells_that_cannot_be_had_stop_no_test(self):
         done, calls = self.run_dev("test", {"dpkg-query": self.MISSING_SHELLS, "apt-get": self.NO_NETWORK})
         self.assertIn("apt-get install -y --no-install-recommends zsh fish", calls)

@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "config/find_slot.h"
+#include "learn/learner.h"
 
 namespace axle {
 namespace {
@@ -105,7 +106,7 @@ class Mender {
     const int64_t rows = trials_.rows();
     const int64_t device_rows = whole_number(trials_.config(), "learner.device_rows");
     const int64_t shares = n * Trials::num_shares(trials_.mesh());
-    const bool keeps_rule = device_rows == 0 || (rows - 1) / shares < device_rows;
+    const bool keeps_rule = device_rows == 0 || fewest_microbatches(rows, shares, device_rows) == 1;
     if (rows == 0 || n > rows || rows % n != 0 || !keeps_rule) return std::nullopt;
     return trials_.trial({SetField{"learner.microbatches", std::to_string(n)}});
   }

@@ -65,7 +65,7 @@ def devices(target):
 
 
 def compile_one(axle, recipe, target, options):
-    command = [axle, "compile", *([recipe] if recipe else []), "--on", target, *options, "--json"]
+    command = [axle, "compile", *([recipe] if recipe else []), "--on", target, *options, "--no-advice", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         report = json.loads(done.stdout)

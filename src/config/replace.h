@@ -68,6 +68,9 @@ struct RewriteReport {
 struct Rewrite {
   std::string what;
   RewriteReport report;
+  /// Throws ConfigError if the rest of the tree has changed since, so that what the rewrite set
+  /// does not suit it. Empty: it suits any.
+  std::function<void(ConfigRef root)> check = {};
 };
 
 /// Replaces the config in every matching slot and returns what changed. Visits a slot after its

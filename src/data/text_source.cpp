@@ -227,7 +227,9 @@ void TextSource::read(const std::string& path) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const size_t before = documents_.size();
   if (is_blank(text)) {
-    refuse("empty", path, fmt::format("{}: expected text, got an empty file", path));
+    refuse("empty", path,
+           fmt::format("{}: expected text, got {}", path,
+                       text.empty() ? "an empty file" : "a file of blanks"));
   } else if (const std::string_view format = other_format(path, text); !format.empty()) {
     const FileFormat* const known = recognized_format(text.substr(0, kFormatHeadBytes));
     refuse(std::string(format), path,

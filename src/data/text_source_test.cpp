@@ -84,10 +84,10 @@ TEST_F(TextSourceTest, MissingEmptyAndUnreadableTextIsNamed) {
   EXPECT_EQ(message(dir_.path().string()),
             dir_.path().string() + ": expected text in *.txt files, got no document");
   replace_file(path_, " \n");
-  EXPECT_EQ(message(path_), path_ + ": expected text, got an empty file");
+  EXPECT_EQ(message(path_), path_ + ": expected text, got a file of blanks");
   EXPECT_EQ(message(dir_.path().string()),
             path_ +
-                ": expected text, got an empty file; --set input.source.on_error=skip leaves it "
+                ": expected text, got a file of blanks; --set input.source.on_error=skip leaves it "
                 "out");
   EXPECT_THAT(message("/dev/null"), HasSubstr("/dev/null: expected a regular file, got a device"));
 }

@@ -146,8 +146,10 @@ HostTensor tensor_from(const Json& value) {
 
 Shape tensor_shape_from(const Json& value) {
   const Shape out = attribute_from<Shape>(value);
-  if (std::ranges::any_of(out, [](int64_t size) { return size < 0; }) || !is_countable(out))
+  if (std::ranges::any_of(out, [](int64_t size) { return size < 0; }))
     fail_value("a shape of sizes from 0", value);
+  if (!is_countable(out))
+    fail_value(fmt::format("a shape of at most {} elements", kMaxElements), value);
   return out;
 }
 

@@ -17,6 +17,7 @@ enum class UpdateKind {
 struct UpdateSize {
   UpdateKind kind = UpdateKind::kElements;
   double gain = 1;
+  bool operator==(const UpdateSize&) const = default;
 };
 
 /// Returns the same size for each parameter.

@@ -48,7 +48,7 @@ TEST(MeshRules, WhatTheirModifiersReplacedComesBack) {
                      SetFields::Config{.set = {{"model.decoder.output_norm", "RMSNorm"}}}}}};
   TinyRoot root;
   std::string text;
-  for (const auto& [what, done] : apply_mesh_rules(rules, "cpu", root).rewrites)
+  for (const auto& [what, done, check] : apply_mesh_rules(rules, "cpu", root).rewrites)
     text += what + ": " + join(done.matched, ", ") + " with " + join(done.carried, ", ") + "\n";
   const std::string layer = "model.decoder.layers.layer", head = "model.decoder.output_norm";
   EXPECT_EQ(text, "RMSNorm -> LayerNorm: " + layer + ".attention.norm, " + layer +

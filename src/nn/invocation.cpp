@@ -77,7 +77,8 @@ const Tensor& Invocation::parameter(const std::string& path) const {
 const Tensor& Invocation::stored_state(const std::string& path) const {
   const auto it = options_.state.find(path);
   if (it == options_.state.end())
-    throw ConfigError(fmt::format("{}: state is missing in this call", path));
+    throw ConfigError(
+        fmt::format("{0}: expected its state in this call, got none; give it as state/{0}", path));
   return it->second;
 }
 

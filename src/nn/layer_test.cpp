@@ -345,10 +345,11 @@ TEST(Layer, StateGoesFromCallToCall) {
   EXPECT_EQ(first.outputs[0], x);
   const auto second = layer.call({{"x", x}}, {.decoding = true, .state = first.state});
   EXPECT_EQ(second.outputs[0], HostTensor({2}, {2.0f, 4.0f}));
-  EXPECT_EQ(error_of([&] {
-              layer.call({{"x", x}}, {.decoding = true});
-            }),
-            "counting/seen: state is missing in this call");
+  EXPECT_EQ(
+      error_of([&] {
+        layer.call({{"x", x}}, {.decoding = true});
+      }),
+      "counting/seen: expected its state in this call, got none; give it as state/counting/seen");
 }
 
 TEST(Layer, ARematPolicyWithoutNamesIsRefusedWhenTheLayerIsBuilt) {

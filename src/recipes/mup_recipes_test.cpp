@@ -18,7 +18,8 @@ TEST(MuPOfRecipes, PreparesOrRefusesEach) {
     const MuP::Config mup{.base = widen(config, 2)};
     std::string refusal;
     try {
-      apply_modifier(mup, "mup", config);
+      const std::vector<Rewrite> done = apply_modifier(mup, "mup", config);
+      done.at(0).check(config);  // what it has set itself is no later change
     } catch (const ConfigError& error) {
       refusal = error.what();
     }

@@ -14,6 +14,7 @@
 #include "ops/products/einsum.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
+#include "train/batch_parts.h"
 #include "train/record/metric_names.h"
 #include "transform/control_flow/scan.h"
 #include "transform/grad.h"
@@ -90,10 +91,7 @@ int64_t num_parts_of_batch(const ProgramParts& parts,
   for (const auto& [name, type] : parts.batch) {
     if (!type.dims.empty()) rows = std::max(rows, type.dims[0]);
   }
-  const bool is_divided = !parts.batch_partition.dims.empty();
-  const int64_t devices =
-      is_divided ? num_parts(restrict(parts.batch_partition, parts.mesh).dims[0], parts.mesh) : 1;
-  return (parts.learner->*parts_of)(rows, devices);
+  return (parts.learner->*parts_of)(rows, num_row_shares(parts.batch_partition, parts.mesh));
 }
 
 // The state of layers that is a gradient (StateUpdate::kGradient).

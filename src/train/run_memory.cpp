@@ -9,6 +9,7 @@
 #include "config/find_slot.h"
 #include "config/set.h"
 #include "runtime/memory_estimate.h"
+#include "train/batch_parts.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr const char* kRows = "input.batch_size";
 constexpr const char* kStep = "the step";
-constexpr const char* kMicrobatches = "learner.microbatches";
 // What compiled steps may need of what they are estimated at, before one was compiled.
 constexpr double kCaution = 1.5;
 
@@ -76,19 +76,21 @@ int64_t RunMemory::rows_that_fit(int64_t rows) const {
 // Returns the change of a step that fits: more microbatches rather than fewer rows, since they
 // leave the result. Empty if there is none.
 std::string RunMemory::step_change(double scale) const {
-  const auto text = [&](const std::string& field, int64_t value) -> std::string {
+  const auto text = [&](const auto& setting) -> std::string {
+    const auto& [field, value] = setting;
     const auto bytes = step_bytes(field, value);
     if (!bytes || !fits(scale * *bytes)) return {};
     return fmt::format("--set {}={} (then about {}), ", field, value,
                        bytes_text(sum_of(state_) + scale * *bytes));
   };
-  const int64_t devices =
-      parts_.mesh.size("data") * parts_.mesh.size("expert") * parts_.mesh.size("fsdp");
-  for (int64_t n = 2 * parts_.learner->microbatches(rows_, devices); n <= rows_; n *= 2) {
-    if (const std::string found = text(kMicrobatches, n); !found.empty()) return found;
+  const BatchParts batch = batch_parts(config_, parts_.mesh);
+  for (const int64_t n : finer_parts(batch)) {
+    const std::string found = text(field_of_parts(config_, batch, n));
+    if (!found.empty()) return found;
   }
-  for (int64_t rows = rows_ / 2; rows > 0; rows /= 2) {
-    if (const std::string found = text(kRows, rows); !found.empty()) return found;
+  for (int halvings = 1; fewer_rows(batch, halvings) > 0; ++halvings) {
+    const std::string found = text(std::pair{kRows, fewer_rows(batch, halvings)});
+    if (!found.empty()) return found;
   }
   return {};
 }
@@ -96,9 +98,12 @@ std::string RunMemory::step_change(double scale) const {
 // An evaluation keeps the values of all its rows: it needs as much less as it has fewer.
 std::string RunMemory::evaluation_change(const Need& need) const {
   const std::string field = fmt::format("{}.{}", need.program, kRows);
-  const int64_t own = whole_number(config_, field);
-  for (int64_t rows = (own > 0 ? own : rows_) / 2, parts = 2; rows > 0; rows /= 2, parts *= 2) {
-    const double bytes = need.scale * need.bytes / static_cast<double>(parts);
+  BatchParts batch = batch_parts(config_, parts_.mesh);
+  if (const int64_t own = whole_number(config_, field)) batch.rows = own;
+  for (int halvings = 1; fewer_rows(batch, halvings) > 0; ++halvings) {
+    const int64_t rows = fewer_rows(batch, halvings);
+    const double bytes =
+        need.scale * need.bytes * static_cast<double>(rows) / static_cast<double>(batch.rows);
     if (fits(bytes))
       return fmt::format("--set {}={} (then about {}), ", field, rows,
                          bytes_text(sum_of(state_) + bytes));

@@ -22,13 +22,15 @@ namespace {
 struct CompileVerb {
   RecipeArguments recipe;
   std::string save;
-  bool yes = false;
+  bool no_advice = false, yes = false;
 };
 
 void add(CLI::App& app, CompileVerb& options, Output& out) {
   options.recipe.add_to(app);
   app.add_option("--save", options.save, "Save the executable for `axle train --executable`")
       ->type_name("FILE");
+  app.add_flag("--no-advice", options.no_advice,
+               "Report the step as it is; compile no change that would fit or be better");
   app.add_flag("--yes", options.yes, "Fetch what the target's compiler needs without asking");
   out.add_json_flag(app);
 }
@@ -69,19 +71,12 @@ ExitCode run(const CompileVerb& options, Output& out) {
   CompileReport report =
       options.save.empty() ? compile_step(step) : compile_and_save_step(step, options.save);
   report.resolution = resolved.report;
-  AdvisedReport advised{.report = std::move(report)};
-  const CompileStep compile = [](const LoweredStep& changed, const Change& change) {
-    report_to_stderr("compiling with " + flags_text(change));
-    return compile_step(changed);
-  };
-  advised.mends = mends_of(advised.report, resolved, target, compile);
-  if (advised.report.fits() == false) {
-    report_to_stderr("the step does not fit; trying what would make it fit");
-    advised.advice = advise(request, resolved, target, advised.report, compile);
-  }
+  const AdvisedReport advised =
+      advised_report(std::move(report), step, request, resolved,
+                     {.tries_changes = !options.no_advice, .say = report_to_stderr});
   out.report(advised);
   if (advised.report.save_error) std::rethrow_exception(advised.report.save_error);
-  return exit_code_of(advised.report);
+  return exit_code_of(advised);
 }
 
 }  // namespace

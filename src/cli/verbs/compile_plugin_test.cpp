@@ -15,6 +15,7 @@ namespace axle {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class Compile : public ::testing::Test {
@@ -47,10 +48,53 @@ TEST_F(Compile, ReportsForProgramsAndForPeople) {
 }
 
 TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
-  const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--set",
-                            "input.batch_size=16777216"});
+  Arguments arguments = {"compile", "fuji-test-v1",
+                         "--on",    "cpu:1",
+                         "--mesh",  "",
+                         "--set",   "input.batch_size=16777216"};
+  const Ran ran = run_axle(arguments);
   EXPECT_EQ(ran.code, 6) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("does not fit: "));
+  EXPECT_THAT(ran.out, HasSubstr("\nwhat to change: "));
+  arguments.emplace_back("--no-advice");
+  const Ran alone = run_axle(arguments);
+  EXPECT_EQ(alone.code, 6) << alone.err;
+  EXPECT_THAT(alone.out, HasSubstr("does not fit: "));
+  EXPECT_THAT(alone.out, Not(HasSubstr("what to change"))) << "nothing is tried";
+  EXPECT_THAT(alone.err, Not(HasSubstr("trying")));
+}
+
+// A run compiles its evaluations before its first step, so that one that is too large ends it.
+TEST_F(Compile, EvaluationsAreReportedBesideTheStep) {
+  const auto compile = [](const std::string& rows, const Arguments& more) {
+    Arguments all = {
+        "compile", "fuji-test-v1", "--on",  "cpu:2",
+        "--mesh",  "data=2",       "--set", "evalers.held_out.input.batch_size=" + rows};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_axle(all);
+  };
+  const Ran small = compile("2", {"--json"});
+  ASSERT_EQ(small.code, 0) << small.err;
+  const auto of = [](const Ran& ran) {
+    return nlohmann::json::parse(ran.out).at("evaluations").at(0);
+  };
+  EXPECT_EQ(of(small).at("name"), "evalers.held_out");
+  EXPECT_EQ(of(small).at("fits"), true);
+  EXPECT_THAT(small.err, Not(HasSubstr("compiling evalers.held_out"))) << "less than the step";
+
+  const Ran large = compile("16777216", {});
+  EXPECT_EQ(large.code, 6) << large.err;
+  EXPECT_THAT(large.out, HasSubstr("\nfits: ")) << "the step does";
+  EXPECT_THAT(large.out, HasSubstr("\nevalers.held_out: does not fit: "));
+  const Ran json = compile("16777216", {"--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out).at("fits"), false);
+  const std::string change = of(json).at("change");
+  ASSERT_THAT(change, StartsWith("--set evalers.held_out.input.batch_size="));
+  EXPECT_THAT(large.out, HasSubstr("; " + change + " fits by proportion"));
+
+  const Ran mended = compile(change.substr(change.find('=') + 1), {"--json"});
+  EXPECT_EQ(mended.code, 0) << mended.out << mended.err;
+  EXPECT_GT(of(mended).at("bytes"), 0);
 }
 
 TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {

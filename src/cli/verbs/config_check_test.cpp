@@ -102,7 +102,7 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
   EXPECT_THAT(check_data("a.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n"),
               HasSubstr("a.jsonl: expected plain UTF-8 text, got JSON"));
   EXPECT_THAT(check_data("a.txt", "good\nbad \xff here\n"), HasSubstr("a.txt:2: not valid UTF-8"));
-  EXPECT_THAT(check_data("b.txt", " \n"), HasSubstr("b.txt: expected text, got an empty file"));
+  EXPECT_THAT(check_data("b.txt", " \n"), HasSubstr("b.txt: expected text, got a file of blanks"));
   EXPECT_THAT(check_data("c.txt", "ab"), HasSubstr("c.txt:1: expected enough text for the split"));
   // Beside a mistake of another kind.
   const std::string both = check_data("a.jsonl", "{}\n", {"--mesh", "dta=4"});

@@ -184,6 +184,8 @@ Tree<Tensor> traced_results(const OpCase& op, const CaseTensors& tensors,
   Tree<Tensor> out;
   std::vector<NamedOutput> outputs;
   const auto add_outputs = [&](const Values& results) {
+    if (results.empty())
+      throw ConfigError("expected a function with results, got none; name inputs");
     for (size_t i = 0; i < results.size(); ++i) {
       outputs.push_back({.name = numbered("out", i), .value = results[i]});
       out.emplace(outputs.back().name, results[i]);

@@ -210,6 +210,8 @@ TEST_F(EvalOp, AssociativeScanTakesItsFunctionAsData) {
                            "[a, b]}}, results: [s, s]}}}"),
               HasSubstr("got f32[1], f32[1]"));
   EXPECT_THAT(error(head + "3, combine: add}}"), HasSubstr("expected an axis"));
+  EXPECT_THAT(error("{function: associative_scan, attributes: {axis: 0, combine: add}}"),
+              HasSubstr("expected a function with results, got none; name inputs"));
 }
 
 TEST_F(EvalOp, ABadCustomVjpNamesTheRuleAndNoLineOfTheProgram) {

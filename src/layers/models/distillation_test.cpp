@@ -144,7 +144,7 @@ TEST(Distillation, WithoutATeacherNamesWhatIsMissing) {
                 eval(call, {testing::token_ids(), kLabels});
               }),
               ::testing::AllOf(::testing::HasSubstr("distillation/teacher/"),
-                               ::testing::HasSubstr("state is missing in this call")));
+                               ::testing::HasSubstr("expected its state in this call, got none")));
 }
 
 TEST(Distillation, AStudentKeepsItsOwnLosses) {

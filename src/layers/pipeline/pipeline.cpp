@@ -129,8 +129,10 @@ Traveller Pipeline::split(const std::string& name, const Tensor& value, std::opt
         config_path(), name, batch_size, *rows, to_text(value.type())));
   }
   if (batch_size % n != 0) {
-    fail("num_microbatches", fmt::format("must divide the rows of a batch, got {} and {} {}", n,
-                                         name, to_text(value.type())));
+    fail("num_microbatches",
+         fmt::format("must divide the rows of a batch, or of its parts (learner.microbatches, "
+                     "learner.device_rows), got {} and {} {}",
+                     n, name, to_text(value.type())));
   }
   const Tensor parts = split_rows(value, n, *rows);
   const Mesh& mesh = Invocation::current().options().mesh;

@@ -397,7 +397,8 @@ TEST(Pipeline, MistakesOfACall) {
     });
   };
   EXPECT_EQ(called(pipeline_of(small_layer(), 3), 2, {}),
-            "pipeline.num_microbatches: must divide the rows of a batch, got 3 and x f32[4, 3, 4]");
+            "pipeline.num_microbatches: must divide the rows of a batch, or of its parts "
+            "(learner.microbatches, learner.device_rows), got 3 and x f32[4, 3, 4]");
   EXPECT_EQ(called(pipeline_of(small_layer(), 4), 3, {}),
             "pipeline.num_layers: expected a multiple of 3 stages (devices of the mesh axis "
             "pipeline) times 1 round, got 4; change one of them");

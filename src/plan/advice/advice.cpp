@@ -75,6 +75,10 @@ class Attempts {
   Advice& out_;
 };
 
+bool has_too_large(const std::vector<EvaluationMemory>& evaluations) {
+  return std::ranges::any_of(evaluations, [](const auto& one) { return one.fits == false; });
+}
+
 Json change_json(const std::optional<Change>& change) {
   return change ? to_json(*change) : Json(nullptr);
 }
@@ -125,8 +129,33 @@ std::string to_text(const Advice& a) {
   return out + "\n";
 }
 
+AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
+                             const ResolveRequest& request, const Resolved& resolved,
+                             const AdviceOptions& options) {
+  AdvisedReport out{.report = std::move(report)};
+  const bool fits = out.report.fits() != false;
+  if (fits) {
+    const auto compile_evaluation = [&](const LoweredStep& program, const std::string& name) {
+      options.say("compiling " + name);
+      return compile_step(program);
+    };
+    out.evaluations = evaluation_memory(resolved.config, step, out.report, compile_evaluation);
+  }
+  if (!options.tries_changes) return out;
+  const CompileStep compile = [&](const LoweredStep& changed, const Change& change) {
+    options.say("compiling with " + flags_text(change));
+    return compile_step(changed);
+  };
+  out.mends = mends_of(out.report, resolved, step.target, compile);
+  if (fits) return out;
+  options.say("the step does not fit; trying what would make it fit");
+  out.advice = advise(request, resolved, step.target, out.report, compile);
+  return out;
+}
+
 std::string to_text(const AdvisedReport& advised) {
-  return to_text(advised.report) + to_text(advised.mends) +
+  return to_text(advised.report) +
+         to_text(advised.evaluations, advised.report.device_memory_bytes) + to_text(advised.mends) +
          (advised.advice ? to_text(*advised.advice) : "");
 }
 
@@ -134,7 +163,14 @@ Json to_json(const AdvisedReport& advised) {
   Json out = to_json(advised.report);
   out["advice"] = advised.advice ? to_json(*advised.advice) : Json(nullptr);
   out["mends"] = to_json(advised.mends);
+  out["evaluations"] = to_json(advised.evaluations);
+  if (has_too_large(advised.evaluations)) out["fits"] = false;
   return out;
+}
+
+ExitCode exit_code_of(const AdvisedReport& advised) {
+  const ExitCode code = exit_code_of(advised.report);
+  return has_too_large(advised.evaluations) ? ExitCode::kDoesNotFit : code;
 }
 
 Json to_json(const Advice& a) {

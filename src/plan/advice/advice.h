@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "plan/advice/mends.h"
 #include "plan/advice/trials.h"
+#include "plan/evaluation_memory.h"
 
 namespace axle {
 
@@ -41,10 +43,28 @@ struct AdvisedReport {
   CompileReport report;
   std::optional<Advice> advice = {};
   Mends mends = {};
+  /// Of each evaler; empty if the step does not fit.
+  std::vector<EvaluationMemory> evaluations = {};
 };
+struct AdviceOptions {
+  /// True: compiles changes that make the step fit, or mend what the report finds fault with.
+  bool tries_changes = true;
+  /// Says what is compiled next.
+  std::function<void(const std::string& line)> say;
+};
+/// Compiles the evaluations of the config if its step, which was compiled to `report`, fits; then
+/// changes of the step. Throws as lower_step() and compile_step() do.
+AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
+                             const ResolveRequest& request, const Resolved& resolved,
+                             const AdviceOptions& options);
+
 std::string to_text(const AdvisedReport& advised);
-/// The fields of the report, "advice" and "mends".
+/// The fields of the report, "advice", "mends" and "evaluations". "fits" is false also if an
+/// evaluation does not fit.
 nlohmann::ordered_json to_json(const AdvisedReport& advised);
+/// Like that of the report alone (compile_report.h), but kDoesNotFit also if an evaluation does not
+/// fit.
+ExitCode exit_code_of(const AdvisedReport& advised);
 
 /// Returns "what to change: --set learner.microbatches=8: 61.2 GiB of 72.8 GiB per device ..."
 std::string to_text(const Advice& advice);

@@ -70,6 +70,20 @@ TEST(Advice, IsTheSmallestChangeThatFits) {
   EXPECT_NE(more.change->flags[0], "--set learner.microbatches=2");
 }
 
+// Recipes that name the rows of a device keep doing so; batches of any size have parts.
+TEST(Advice, NamesTheFieldThatDividesTheBatch) {
+  const auto flags = [](const std::vector<Edit>& edits) {
+    const Asked a = asked("quickstart", "cpu:1", edits);
+    Believer compiler(0.75 * estimate_of(a));
+    const Advice advice = advice_for(a, compiler);
+    return advice.change ? advice.change->flags : std::vector<std::string>{};
+  };
+  EXPECT_THAT(flags({SetField{"input.batch_size", "512"}, SetField{"learner.device_rows", "512"}}),
+              ElementsAre("--set learner.device_rows=256"));
+  EXPECT_THAT(flags({SetField{"input.batch_size", "381"}}),
+              ElementsAre("--set learner.microbatches=3"));
+}
+
 // What it says is so: the flags, given to the same command, make a step of that memory.
 TEST(Advice, FlagsGiveTheStepThatWasTried) {
   const Asked a = asked("quickstart", "cpu:2", kManyRows);

@@ -75,7 +75,7 @@ class Mender {
 
   // The change number `i` that may mend the fault.
   std::optional<Trial> candidate(const Finding& fault, int i) const {
-    const int64_t parts = trials_.parts();
+    const int64_t parts = trials_.batch().parts;
     switch (fault.kind) {
       case FindingKind::kAllReduces:
       case FindingKind::kPermutes:
@@ -103,18 +103,19 @@ class Mender {
   }
 
   std::optional<Trial> in_parts(int64_t n) const {
-    const int64_t rows = trials_.rows();
+    const BatchParts batch = trials_.batch();
     const int64_t device_rows = whole_number(trials_.config(), "learner.device_rows");
-    const int64_t shares = n * Trials::num_shares(trials_.mesh());
-    const bool keeps_rule = device_rows == 0 || fewest_microbatches(rows, shares, device_rows) == 1;
-    if (rows == 0 || n > rows || rows % n != 0 || !keeps_rule) return std::nullopt;
+    const bool keeps_rule =
+        device_rows == 0 || fewest_microbatches(batch.rows, n * batch.shares, device_rows) == 1;
+    if (batch.rows == 0 || n > batch.rows || batch.rows % n != 0 || !keeps_rule)
+      return std::nullopt;
     return trials_.trial({SetField{"learner.microbatches", std::to_string(n)}});
   }
 
   // The fewest parts that may fit; the next time, twice as many.
   std::optional<Trial> fewest_parts(int i) const {
     std::optional<Trial> last, before;
-    for (int64_t n = trials_.parts() / 2; n >= 1; n /= 2) {
+    for (int64_t n = trials_.batch().parts / 2; n >= 1; n /= 2) {
       auto one = in_parts(n);
       if (!one || !trials_.may_fit(*one)) break;
       before = std::exchange(last, std::move(one));

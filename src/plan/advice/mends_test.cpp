@@ -49,7 +49,7 @@ class MendsTest : public ::testing::Test {
       const auto modifies = [&](const char* what) { return flags.find(what) != std::string::npos; };
       const Outcome out = machine({.fsdp = mesh.size("fsdp"),
                                    .model = mesh.size("model"),
-                                   .parts = Trials::parts_of_batch(config, mesh.num_devices()),
+                                   .parts = batch_parts(config, mesh).parts,
                                    .keeps_dots = modifies("SaveDots") || keeps_dots_,
                                    .divides_vocabulary = modifies("SetPartition")});
       CompileReport r = report_of(memory_, out.bytes);

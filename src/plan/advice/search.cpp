@@ -28,7 +28,8 @@ Edits with(Edits edits, const Edits& more) {
 
 class Search {
  public:
-  Search(const ResolveRequest& request, const Trials& all) : request_(request), all_(all) {}
+  Search(const ResolveRequest& request, const Trials& all)
+      : request_(request), all_(all), batch_(all.batch()) {}
 
   std::vector<ChangeFamily> run() {
     const Edits none, blocks = all_.by_blocks(), sharded = {SetField{"mesh", "fsdp=-1"}};
@@ -48,7 +49,7 @@ class Search {
       add_microbatches("microbatches with shared parameters",
                        with(with(blocks, sharded), {all_.remat(kNothing)}));
     }
-    if (all_.rows() > 0) {
+    if (batch_.rows > 0) {
       families_.push_back({"fewer rows", [this](double scale) { return fewer_rows(scale); }});
       families_.push_back({.name = "shorter rows",
                            .smallest = [this](double scale) { return shorter_rows(scale); },
@@ -62,8 +63,6 @@ class Search {
   bool may_shard_more() const {
     return all_.mesh().num_devices() > 1 && all_.mesh().size("fsdp") < all_.mesh().num_devices();
   }
-  // The devices that share the rows of a batch.
-  int64_t num_shares() const { return Trials::num_shares(all_.mesh()); }
 
   void add(const std::string& name, const Edits& edits) {
     families_.push_back({name, [=, this](double) { return all_.trial(edits); }});
@@ -71,17 +70,14 @@ class Search {
 
   // The fewest microbatches that may fit; if none do, the most that there can be.
   void add_microbatches(const std::string& name, const Edits& edits) {
-    if (all_.rows() == 0 || whole_number(all_.config(), "learner.microbatches") == 0) return;
+    if (batch_.rows == 0 || whole_number(all_.config(), "learner.microbatches") == 0) return;
     families_.push_back({name, [=, this](double scale) { return in_parts(edits, scale); }});
   }
   std::optional<Trial> in_parts(const Edits& edits, double scale) const {
-    const int64_t rows = all_.rows();
-    std::vector<int64_t> counts;
-    for (int64_t n = 2 * all_.parts(); n <= rows && rows % n == 0 && rows / n % num_shares() == 0;
-         n *= 2)
-      counts.push_back(n);
+    std::vector<int64_t> counts = finer_parts(batch_);
     const auto trial_of = [&](int64_t n) {
-      return all_.trial(with(edits, {SetField{"learner.microbatches", std::to_string(n)}}));
+      const auto [field, value] = field_of_parts(all_.config(), batch_, n);
+      return all_.trial(with(edits, {SetField{field, std::to_string(value)}}));
     };
     std::optional<Trial> best;
     // Layers may refuse parts of few rows.
@@ -103,9 +99,10 @@ class Search {
 
   std::optional<Trial> fewer_rows(double scale) const {
     std::optional<Trial> last;
-    for (int64_t rows = all_.rows() / 2; rows >= num_shares(); rows /= 2) {
+    for (int halvings = 1; axle::fewer_rows(batch_, halvings) > 0; ++halvings) {
+      const int64_t rows = axle::fewer_rows(batch_, halvings);
       Edits edits = {SetField{"input.batch_size", std::to_string(rows)}};
-      if (all_.parts() > std::max<int64_t>(rows / num_shares(), 1))
+      if (batch_.parts > rows / batch_.shares)
         edits.push_back(SetField{"learner.microbatches", "1"});
       if (auto one = all_.trial(edits)) last = std::move(one);
       if (last && all_.may_fit(*last, scale)) break;
@@ -138,9 +135,9 @@ class Search {
         const Trainer::Config config = resolve_config(request).config;
         auto one = all_.trial({}, config, larger);
         // With as many rows of a device at once as here, if that rule leaves it more.
-        const int64_t parts = all_.parts() / times;
-        if (parts > Trials::parts_of_batch(config, larger.num_devices()) &&
-            (!one || !all_.may_fit(*one, scale))) {
+        const int64_t parts = batch_.parts / times;
+        const Mesh mesh = infer_mesh(config.mesh, larger.num_devices());
+        if (parts > batch_parts(config, mesh).parts && (!one || !all_.may_fit(*one, scale))) {
           one =
               all_.trial({SetField{"learner.microbatches", std::to_string(parts)}}, config, larger);
         }
@@ -157,6 +154,7 @@ class Search {
 
   const ResolveRequest& request_;
   const Trials& all_;
+  BatchParts batch_;
   std::vector<ChangeFamily> families_;
 };
 

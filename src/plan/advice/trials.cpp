@@ -9,9 +9,7 @@
 #include "config/walk.h"
 #include "layers/attention/cores/scored_core.h"
 #include "layers/blocks/pattern.h"
-#include "layers/mesh_axes.h"
 #include "layers/models/decoder.h"
-#include "learn/learner.h"
 #include "modifiers/set_partition.h"
 
 namespace axle {
@@ -116,20 +114,6 @@ Edits Trials::by_blocks() const {
   }();
   if (has_chunks && length > kChunk) out.push_back(SetField{kChunkLen, std::to_string(kChunk)});
   return out;
-}
-
-int64_t Trials::rows() const { return whole_number(config_, "input.batch_size"); }
-
-int64_t Trials::num_shares(const Mesh& mesh) {
-  return num_parts(restrict(PartitionSpec{{kBatchAxes}}, mesh), mesh);
-}
-
-int64_t Trials::parts_of_batch(const Trainer::Config& config, int64_t num_devices) {
-  const int64_t parts = std::max<int64_t>(whole_number(config, "learner.microbatches"), 1);
-  const int64_t at_once = whole_number(config, "learner.device_rows");
-  const int64_t rows = whole_number(config, "input.batch_size");
-  if (parts > 1 || at_once == 0 || rows == 0) return parts;
-  return fewest_microbatches(rows, num_shares(infer_mesh(config.mesh, num_devices)), at_once);
 }
 
 }  // namespace axle

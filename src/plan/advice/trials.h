@@ -9,6 +9,7 @@
 #include "plan/advice/change.h"
 #include "plan/compile_report.h"
 #include "runtime/memory_estimate.h"
+#include "train/batch_parts.h"
 
 namespace axle {
 
@@ -61,13 +62,8 @@ class Trials {
   const Trainer::Config& config() const { return config_; }
   const Target& target() const { return target_; }
   const Mesh& mesh() const { return mesh_; }
-  /// Rows of a batch; 0: not known.
-  int64_t rows() const;
-  /// The parts that a batch of the config is computed in.
-  int64_t parts() const { return parts_of_batch(config_, mesh_.num_devices()); }
-  static int64_t parts_of_batch(const Trainer::Config& config, int64_t num_devices);
-  /// Devices that share the rows of a batch.
-  static int64_t num_shares(const Mesh& mesh);
+  /// How a batch of the config is divided.
+  BatchParts batch() const { return batch_parts(config_, mesh_); }
 
  private:
   const Trainer::Config& config_;

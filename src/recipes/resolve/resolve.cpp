@@ -93,6 +93,15 @@ void apply_edits(const std::vector<Edit>& edits, Trainer::Config& config,
   }
 }
 
+// Later changes may be such that earlier rewrites do not suit them. Other mistakes come first.
+void check_rewrites(const std::vector<Rewrite>& rewrites, Trainer::Config& config,
+                    Mistakes& mistakes) {
+  if (mistakes.size() > 0) return;
+  for (const Rewrite& rewrite : rewrites) {
+    if (rewrite.check) mistakes.attempt([&] { rewrite.check(config); });
+  }
+}
+
 // --data names all texts. A path that is set beside it would take the place of the first alone.
 void check_texts(const std::vector<Edit>& edits) {
   const auto names_several = [](const Edit& edit) {
@@ -170,6 +179,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   mistakes.attempt([&] { check_texts(request.edits); });
   apply_edits(request.edits, out.config, out.report.rewrites, mistakes);
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
+  check_rewrites(out.report.rewrites, out.config, mistakes);
   return out;
 }
 

@@ -38,10 +38,12 @@ std::string mesh_rule_text(const ResolveReport& report) {
 
 std::string changes_text(const ResolveReport& report) {
   std::string out;
-  for (const auto& [what, done] : report.rewrites) {
+  for (const Rewrite& rewrite : report.rewrites) {
+    const RewriteReport& done = rewrite.report;
     const size_t count = done.matched.size();
-    out += fmt::format("{}{}: {}\n", what, count > 1 ? fmt::format(", {} slots", count) : "",
-                       count == 0 ? "nothing to change" : join(done.matched, ", "));
+    out +=
+        fmt::format("{}{}: {}\n", rewrite.what, count > 1 ? fmt::format(", {} slots", count) : "",
+                    count == 0 ? "nothing to change" : join(done.matched, ", "));
     append(out, "so before", done.unchanged);
     for (const auto& [path, why] : done.skipped)
       out += fmt::format("  skipped: {}: {}\n", path, why);

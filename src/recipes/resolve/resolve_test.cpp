@@ -276,6 +276,22 @@ TEST(Resolve, NoMatchingRuleIsSaid) {
   EXPECT_EQ(to_text(resolve_config({.recipe = "quickstart", .machine = "gpu-B200-8"}).report), "");
 }
 
+// A width after MuP would leave rates and initial weights of the width before.
+TEST(Resolve, LaterChangesThatDoNotSuitARewriteAreMistakes) {
+  const RecipeFile mup =
+      file_of("mup.yaml", "modify: [{MuP: {base: {model.decoder.model_dim: 64}}}]\n");
+  const auto refusal = [&](const std::vector<Edit>& edits) {
+    return error_of<ConfigError>([&] {
+      resolve_config({.recipe = "quickstart", .files = {mup}, .edits = edits, .machine = "cpu-1"});
+    });
+  };
+  EXPECT_EQ(refusal({SetField{"learner.optimizer.weight_decay", "0.5"}}), "no error");
+  EXPECT_THAT(refusal({SetField{"model.decoder.model_dim", "512"}}),
+              ::testing::StartsWith("MuP: model.decoder.emb.weight: expected the growth that"));
+  EXPECT_EQ(refusal({SetField{"model.decoder.modeldim", "128"}}).find("MuP"), std::string::npos)
+      << "other mistakes come first";
+}
+
 TEST(Resolve, LongNamesOfMachines) {
   const Resolved resolved =
       resolve_config({.recipe = kRuled, .machine = "gpu-" + std::string(1'000'000, 'H')});

@@ -135,7 +135,15 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
                     source));
   }
   config_error_in(source, [&] {
-    from_json(scratch, parse_yaml(is_saved ? saved.config : read_file(config_file()), source));
+    const auto document = parse_yaml(is_saved ? saved.config : read_file(config_file()), source);
+    try {
+      from_json(scratch, document);
+    } catch (const ConfigError& error) {
+      throw ConfigError(
+          fmt::format("{}; another version wrote it: use --force to continue with the config of "
+                      "the command line",
+                      error.what()));
+    }
   });
   std::string differences;
   bool only_open_ends = true;

@@ -20,6 +20,8 @@
 namespace axle {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -212,6 +214,16 @@ TEST_F(SameConfig, ADamagedFileIsNamedAndForceGoesOn) {
   replace_file(folder_.config_file(), "model: [\n");
   EXPECT_THAT(check(tiny_config()), StartsWith(folder_.config_file().string() + ":2: expected"));
   EXPECT_EQ(check(tiny_config(), /*force=*/true), "no error");
+}
+
+TEST_F(SameConfig, AFieldOfAnotherVersionIsNamedAndForceGoesOn) {
+  const std::string saved = folder_.config_text() + "microbatch_rows: 4\n";
+  EXPECT_THAT(
+      check(tiny_config(), false, saved),
+      AllOf(StartsWith("run/manifest.json: metadata.config: microbatch_rows: no such field"),
+            EndsWith("; another version wrote it: use --force to continue with the config "
+                     "of the command line")));
+  EXPECT_EQ(check(tiny_config(), true, saved), "no error");
 }
 
 TEST_F(SameConfig, WithoutAnyOnlyForceGoesOn) {

@@ -86,6 +86,52 @@ Tree<UpdateSize> updates_of(const Learner::Config& config, const Tree<ParamSpec>
   return out;
 }
 
+// What the scales follow from.
+struct MuPBasis {
+  Tree<std::vector<double>> growths;  // of each dim of a parameter, over that of the base model
+  Tree<UpdateSize> updates;
+};
+
+MuPBasis basis_of(const Tree<ParamSpec>& base, const Tree<ParamSpec>& wide,
+                  const Learner::Config& learner) {
+  MuPBasis out{.growths = {}, .updates = updates_of(learner, wide)};
+  for (const auto& [path, spec] : wide) {
+    const auto narrow = base.find(path);
+    if (narrow == base.end() || narrow->second.shape.size() != spec.shape.size()) continue;
+    std::vector<double>& growth = out.growths[path];
+    for (size_t i = 0; i < spec.shape.size(); ++i) {
+      growth.push_back(static_cast<double>(spec.shape[i]) /
+                       static_cast<double>(narrow->second.shape[i]));
+    }
+  }
+  return out;
+}
+
+// Refuses a model or an optimizer with which the scales would be others.
+void check_basis(const MuPBasis& before, const MuPBasis& now) {
+  constexpr const char* kOrder =
+      "make the change before MuP: flags apply from left to right, and in a file 'set' comes after "
+      "'modify'";
+  const auto other = std::ranges::find_if(now.growths, [&](const auto& growth) {
+    const auto known = before.growths.find(growth.first);
+    return known == before.growths.end() || known->second != growth.second;
+  });
+  if (other != now.growths.end()) {
+    const auto known = before.growths.find(other->first);
+    throw ConfigError(fmt::format(
+        "MuP: {}: expected the growth that its scales are for, {}, got {} by a later change; {}",
+        dotted(other->first),
+        known == before.growths.end() ? "none" : fmt::format("{}", fmt::join(known->second, " x ")),
+        fmt::join(other->second, " x "), kOrder));
+  }
+  if (before.updates != now.updates) {
+    throw ConfigError(fmt::format(
+        "MuP: learner: expected the optimizer that its scales are for, got another one, or other "
+        "trained parameters, by a later change; {}",
+        kOrder));
+  }
+}
+
 // Returns the slot's value, which must have the type T.
 template <class T>
 T& value_at(ConfigRef root, const char* path) {
@@ -93,6 +139,12 @@ T& value_at(ConfigRef root, const char* path) {
   if (*slot.ops->type == typeid(T)) return *static_cast<T*>(slot.at);
   throw ConfigError(
       fmt::format("MuP: expected a trainer's config, got one with another field {}", path));
+}
+
+Learner::Config* learner_of(ConfigRef root) {
+  Learner::Config* const learner = value_at<Child<Learner>>(root, "learner").get_if<Learner>();
+  if (!learner) throw NoMatch("MuP: learner: expected a Learner, got another class or none");
+  return learner;
 }
 
 // Returns the slot at the path of a layer; none if the layer has no slot with its name.
@@ -389,22 +441,27 @@ std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
 
 std::vector<Rewrite> MuP::apply(ConfigRef root) const {
   auto& model = value_at<Child<Model>>(root, "model");
-  Learner::Config* const learner = value_at<Child<Learner>>(root, "learner").get_if<Learner>();
-  if (!learner) throw NoMatch("MuP: learner: expected a Learner, got another class or none");
+  Learner::Config* const learner = learner_of(root);
   const Tree<ParamSpec> wide = specs_of(model);  // first: its mistakes are not those of the base
   const BaseModel base = base_of(model, cfg_.base);
-  MuPScales scales = mup_scales({base.specs, updates_of(*learner, base.specs)},
-                                {wide, updates_of(*learner, wide)}, kWhere);
+  const Tree<UpdateSize> updates = updates_of(*learner, wide);
+  MuPScales scales =
+      mup_scales({base.specs, updates_of(*learner, base.specs)}, {wide, updates}, kWhere);
   if (scales.inputs.empty()) {
     throw ConfigError(
         fmt::format("{}: expected a model of another width, got one of the same", kWhere));
   }
   const std::map<std::string, Table> tables = tables_of(root, base.model, model, wide);
-  scale_tables(tables, updates_of(*learner, wide), scales);
+  scale_tables(tables, updates, scales);
   const std::vector<LogitScale> logits =
       logit_scales(root, head_dims(base.model), head_dims(model));
 
-  Rewrite out{.what = "MuP", .report = {}};
+  Rewrite out{.what = "MuP", .report = {}, .check = {}};
+  out.check = [fields = cfg_.base, before = basis_of(base.specs, wide, *learner)](ConfigRef after) {
+    const auto& changed = value_at<Child<Model>>(after, "model");
+    check_basis(before,
+                basis_of(base_of(changed, fields).specs, specs_of(changed), *learner_of(after)));
+  };
   list_others(logits, out.report);
   const ScaleByPath::Config rates = rates_of(scales);
   if (has_rates(*learner, rates)) {

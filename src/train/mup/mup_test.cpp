@@ -265,6 +265,38 @@ TEST(MuP, AppliedTwiceChangesNothingMore) {
   EXPECT_EQ(diff(once, twice), "");
 }
 
+// The scales follow from sizes and from the optimizer: later changes of them are refused.
+TEST(MuP, KnowsWhetherALaterChangeSuitsItsScales) {
+  const auto refusal = [](const std::vector<std::pair<std::string, std::string>>& changes) {
+    Trainer::Config config = wide();
+    const Rewrite rewrite = Child<Modifier>(mup()).build({}, Scope{})->apply(config)[0];
+    for (const auto& [path, text] : changes) set(config, path, text);
+    return error_of<ConfigError>([&] { rewrite.check(config); });
+  };
+  EXPECT_EQ(refusal({}), "no error");
+  EXPECT_EQ(refusal({{"model.decoder.vocab_size", "640"},
+                     {"model.decoder.dropout", "Dropout"},
+                     {"learner.optimizer.weight_decay", "0.5"}}),
+            "no error");
+  const std::string order =
+      " by a later change; make the change before MuP: flags apply from left to right, and in a "
+      "file 'set' comes after 'modify'";
+  EXPECT_EQ(
+      refusal({{"model.decoder.model_dim", "32"}}),
+      "MuP: model.decoder.emb.weight: expected the growth that its scales are for, 1 x 4, got "
+      "1 x 2" +
+          order);
+  EXPECT_EQ(refusal({{"model.decoder.layers.num_layers", "3"}}),
+            "MuP: model.decoder.layers.layer2.attention.body.output.weight: expected the growth "
+            "that its scales are for, none, got 4 x 1 x 4" +
+                order);
+  EXPECT_EQ(refusal({{"learner.optimizer", "{class: Sgd, learning_rate: 0.1}"},
+                     {"learner.transforms", "[]"}}),
+            "MuP: learner: expected the optimizer that its scales are for, got another one, or "
+            "other trained parameters," +
+                order);
+}
+
 TEST(MuP, RefusesOtherModels) {
   const auto refusal = [](MuP::Config modifier) {
     Trainer::Config config = wide();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -53,12 +54,23 @@ std::optional<LoggedLine> record_in(std::string_view text) {
   }
 }
 
+// Returns a line of the run that is not whole. Its step is 0 if it is cut before the step's end.
+LoggedLine torn_line(std::string_view line) {
+  LoggedLine out{.writer = Writer::kTorn};
+  if (!line.starts_with(kBegin)) return out;
+  line.remove_prefix(kBegin.size());
+  const char* const end = line.data() + line.size();
+  const auto [rest, error] = std::from_chars(line.data(), end, out.record.step);
+  if (error != std::errc{} || rest == end || *rest != ',') out.record.step = 0;
+  return out;
+}
+
 LoggedLine read_line(std::string_view text) {
   const bool is_damaged = text.find('\0') != text.npos;  // as a crash leaves on some file systems
-  if (is_damaged) return {.writer = Writer::kTorn};
+  if (is_damaged) return torn_line(text);
   const std::string_view line = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
   if (line.empty()) return {};
-  if (line.size() < kBegin.size() && kBegin.starts_with(line)) return {.writer = Writer::kTorn};
+  if (line.size() < kBegin.size() && kBegin.starts_with(line)) return torn_line(line);
   const bool is_ours =
       line.starts_with(kBegin) && (line.size() == kBegin.size() ||
                                    std::isdigit(static_cast<unsigned char>(line[kBegin.size()])));
@@ -68,7 +80,7 @@ LoggedLine read_line(std::string_view text) {
     read_json(line);
     return {};
   } catch (const JsonError&) {
-    return {.writer = Writer::kTorn};
+    return torn_line(line);
   }
 }
 
@@ -149,7 +161,15 @@ std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {
         "run begins anew, and {} keeps the records",
         path.string(), num_later, old.filename().string()));
   }
-  return truncate_metrics_log(path, dims.restored_step).last_splits;
+  RemainingLines left = truncate_metrics_log(path, dims.restored_step);
+  if (left.num_torn > 0 && dims.restored_step > 0) {
+    report_to_stderr(fmt::format(
+        "WARNING: {}: expected whole lines up to step {}, got {} that a stop has cut; {} removed, "
+        "and the checkpoint is not affected",
+        path.string(), dims.restored_step, left.num_torn,
+        left.num_torn == 1 ? "it is" : "they are"));
+  }
+  return std::move(left.last_splits);
 }
 
 }  // namespace
@@ -221,11 +241,9 @@ RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t l
   bool ends_a_line = true;
   for_each_line(file, [&](std::string_view text, const Extent& extent) {
     const LoggedLine line = read_line(text);
+    out.num_torn += line.writer == Writer::kTorn && line.record.step <= last_step;
     if (!stays(line, last_step)) return;
-    // The last line of the run is whole only with its end; another's may lack it.
-    const bool has_end = text.ends_with('\n') || text.size() >= kMaxLineBytes;
-    if (!has_end && line.writer == Writer::kRun) return;
-    ends_a_line = has_end;
+    ends_a_line = text.ends_with('\n') || text.size() >= kMaxLineBytes;
     if (line.record.step == last_step && !line.record.split.empty())
       out.last_splits.insert(line.record.split);
     if (!kept.empty() && kept.back().end == extent.begin)

@@ -65,6 +65,29 @@ TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
       kept + "{\"step\":2,\"split\":\"b\",\"wall_secs\":1.0}\n{\"step\":3,\"wall_secs\":1.0}\n");
 }
 
+// A record is missing then; one that lacks only its end is not.
+TEST_F(MetricsLogTest, ACutRecordOfAStepThatIsNotTakenAgainIsTold) {
+  const std::string first = "{\"step\":1,\"wall_secs\":1.0}\n",
+                    second = "{\"step\":2,\"wall_secs\":1.0}";
+  const auto told = [&](const std::string& lines, int64_t restored_step) {
+    replace_file(path_, lines);
+    ::testing::internal::CaptureStderr();
+    log(restored_step);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string warning =
+      "metrics.jsonl: expected whole lines up to step 2, got 1 that a stop has cut; it is removed";
+  EXPECT_THAT(told(first + "{\"step\":2,\"wall_se", 2), HasSubstr(warning));
+  EXPECT_EQ(text(), first);
+  EXPECT_THAT(told(first + "{\"step\":2", 2), HasSubstr(warning)) << "or 20: it may be missing";
+  EXPECT_THAT(told(first + std::string(9, '\0'), 2), HasSubstr(warning));
+  EXPECT_EQ(told(first + "{\"step\":3,\"wall_se", 2), "");
+  EXPECT_EQ(text(), first);
+  EXPECT_EQ(told(first + second, 2), "");
+  EXPECT_EQ(text(), first + second + "\n");
+  EXPECT_EQ(told("{\"step\":1,\"wall_se", 0), "") << "the run begins anew";
+}
+
 // A run whose checkpoints were removed, or that ended before its first one.
 TEST_F(MetricsLogTest, RecordsWithoutACheckpointAreKeptAside) {
   const std::string before =

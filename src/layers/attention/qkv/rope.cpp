@@ -67,8 +67,10 @@ Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_
   const auto num_streams = static_cast<int64_t>(streams_->sections.size());
   const Type expected{DType::kI32, {num_streams, x_BTD.dim(0), x_BTD.dim(1)}};
   if (given->type() != expected) {
-    throw ShapeError(fmt::format("{}: expected '{}' to be {}, got {}", config_path(),
-                                 streams_->name, to_text(expected), to_text(given->type())));
+    throw ShapeError(fmt::format(
+        "{}: expected '{}' to be {}, one stream for each of streams.sections, got {}; name as many "
+        "in input.position_streams",
+        config_path(), streams_->name, to_text(expected), to_text(given->type())));
   }
   const Tensor angles_SBTP = angles_of(*given, frequencies_);
   Values parts;

@@ -260,7 +260,8 @@ TEST(RoPE, StreamsHaveOnePositionForEachToken) {
       build_for_test<RoPE>({.streams = PositionStreams{.sections = {2, 2}}}, kOneHead)
           .call({{"x", normal_values({1, 2, 8}, 3)},
                  {"published/position_streams", HostTensor({3, 1, 2}, {1, 2, 3, 4, 5, 6})}}),
-      "ro_pe: expected 'position_streams' to be i32[2, 1, 2], got i32[3, 1, 2]");
+      "ro_pe: expected 'position_streams' to be i32[2, 1, 2], one stream for each of "
+      "streams.sections, got i32[3, 1, 2]; name as many in input.position_streams");
 }
 
 TEST(RoPE, TrainsOnlyWithItsStreams) {

@@ -1,0 +1,42 @@
+// The memory that evaluations of a run need beside its training state.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/compile_report.h"
+
+namespace axle {
+
+/// What an evaluation needs of each device.
+struct EvaluationMemory {
+  std::string name;  // "evalers.held_out"
+  /// Bytes of the training state and the program. None: by the estimate the evaluation needs no
+  /// more than the step, so that it was not compiled; or the compiler did not say.
+  std::optional<int64_t> bytes = {};
+  /// True if the evaluation fits. None: not known.
+  std::optional<bool> fits = {};
+  /// If it does not fit: the flag with which it fits by proportion; empty if there is none.
+  std::string change = {};
+};
+
+/// Compiles an evaluation: a program that takes the place of the step.
+using CompileEvaluation =
+    std::function<CompileReport(const LoweredStep& program, const std::string& name)>;
+
+/// Returns what each evaler of the config needs beside the state of `step`, which was compiled to
+/// `report` and fits. Compiles only programs that need more than the step by an estimate. The data
+/// of evalers are not read. Throws as lower_step() and `compile` do.
+std::vector<EvaluationMemory> evaluation_memory(const Trainer::Config& config,
+                                                const LoweredStep& step,
+                                                const CompileReport& report,
+                                                const CompileEvaluation& compile);
+
+/// Returns a line for each evaluation that was compiled.
+std::string to_text(const std::vector<EvaluationMemory>& evaluations, int64_t device_memory_bytes);
+nlohmann::ordered_json to_json(const std::vector<EvaluationMemory>& evaluations);
+
+}  // namespace axle

@@ -1,0 +1,63 @@
+#include "train/batch_parts.h"
+
+#include <gmock/gmock.h>
+
+#include "config/set.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(BatchParts, AreThoseOfTheStep) {
+  Trainer::Config config = tiny_config();
+  set(config, "input.batch_size", "24");
+  Mesh mesh;
+  from_text("data=2,fsdp=2,model=2", mesh);
+  const auto parts = [&] { return batch_parts(config, mesh).parts; };
+  EXPECT_EQ(batch_parts(config, mesh).shares, 4);
+  EXPECT_EQ(parts(), 1);
+  set(config, "learner.device_rows", "2");
+  EXPECT_EQ(parts(), 3);
+  set(config, "learner.microbatches", "6");
+  EXPECT_EQ(parts(), 6) << "more than one decides alone";
+  set(config, "batch_partition", "[]");
+  EXPECT_EQ(batch_parts(config, mesh).shares, 1);
+}
+
+TEST(BatchParts, OfAnyNumberOfRowsCanBeFiner) {
+  const auto finer = [](int64_t rows, int64_t shares, int64_t parts) {
+    return finer_parts({.rows = rows, .shares = shares, .parts = parts});
+  };
+  EXPECT_THAT(finer(16, 1, 1), ElementsAre(2, 4, 8, 16));
+  EXPECT_THAT(finer(16, 4, 1), ElementsAre(2, 4));
+  EXPECT_THAT(finer(7, 1, 1), ElementsAre(7));
+  EXPECT_THAT(finer(30, 2, 1), ElementsAre(3, 15));
+  EXPECT_THAT(finer(24, 2, 3), ElementsAre(6, 12));
+  EXPECT_THAT(finer(16, 16, 1), IsEmpty());
+  EXPECT_THAT(finer(17, 4, 1), IsEmpty());
+  EXPECT_THAT(finer(int64_t{1} << 40, 1, int64_t{1} << 39), ElementsAre(int64_t{1} << 40));
+}
+
+TEST(BatchParts, FewerRowsStayEven) {
+  const BatchParts batch{.rows = 56, .shares = 8};
+  EXPECT_EQ(fewer_rows(batch, 1), 24);
+  EXPECT_EQ(fewer_rows(batch, 2), 8);
+  EXPECT_EQ(fewer_rows(batch, 3), 0);
+}
+
+TEST(BatchParts, TheFieldThatMakesThemIsTheOneOfTheConfig) {
+  Trainer::Config config = tiny_config();
+  const BatchParts batch{.rows = 24, .shares = 2};
+  EXPECT_THAT(field_of_parts(config, batch, 4), Pair("learner.microbatches", 4));
+  set(config, "learner.device_rows", "6");
+  EXPECT_THAT(field_of_parts(config, batch, 4), Pair("learner.device_rows", 3));
+  set(config, "learner.microbatches", "2");
+  EXPECT_THAT(field_of_parts(config, batch, 4), Pair("learner.microbatches", 4));
+}
+
+}  // namespace
+}  // namespace axle

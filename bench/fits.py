@@ -3,6 +3,7 @@
 
   bench/fits.py --axle build/release/axle rules     every published recipe by every mesh rule, at its published batch
   bench/fits.py --axle build/release/axle sizes     the published machines, smaller ones, and what remat is worth
+  bench/fits.py --axle build/release/axle long      8B with rows of 128k tokens
   bench/fits.py --axle build/release/axle times     compile time against devices and layers
 """
 
@@ -46,6 +47,14 @@ def sizes():
     yield "fuji-70B-v2", "tpu-v5p-1024", ()
     yield "fuji-70B-v2", "gpu-H100-512", ()
     yield "fuji-70B-v2", "gpu-H200-512", ()
+
+
+def long():
+    """8B at 128k tokens a row, one row a device at once, on 64 devices that share the positions of rows."""
+    for target in ("gpu-H100-64", "tpu-v5p-128"):
+        yield "fuji-8B-v3-tiktoken", target, (
+            *("--set", "input.seq_len=131072", "--set", "model.decoder.max_seq_len=131072"), *batch(64),
+            *("--set", "learner.device_rows=1", "--mesh", "fsdp=8,seq=8"))
 
 
 def times():
@@ -139,9 +148,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--axle", required=True, help="the program axle")
     parser.add_argument("--only", default="", help="rows whose recipe and target hold this text")
-    parser.add_argument("table", choices=("rules", "sizes", "times"))
+    parser.add_argument("table", choices=("rules", "sizes", "long", "times"))
     args = parser.parse_args()
-    rows, columns = {"rules": (rules(), FITS), "sizes": (sizes(), FITS), "times": (times(), TOOK)}[args.table]
+    rows, columns = {"rules": (rules(), FITS), "sizes": (sizes(), FITS), "long": (long(), FITS), "times": (times(), TOOK)}[args.table]
     print_table([row for row in rows if args.only in f"{row[0]} {row[1]}"], columns, args.axle)
 
 

@@ -56,6 +56,21 @@ TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {
   EXPECT_TRUE(r.warnings.empty());
 }
 
+// Keys, values and segments of a row that devices share are whole before the loop over its blocks.
+TEST_P(ParallelismOn, SharedRowsAreCollectedOnceForAllBlocksOfKeys) {
+  const auto gathers = [&](int num_keys) {
+    const CompileReport r = report(
+        "fsdp=2,seq=4",
+        fmt::format("set: {{model.decoder.layers.layer.attention.body.core.blocks: "
+                    "\"{{from: 1, queries: 64, keys: {}}}\"}}",
+                    num_keys));
+    return count_of_kind(r, "all-gather");
+  };
+  const int64_t for_one_block = gathers(64);
+  EXPECT_GT(for_one_block, 0);
+  EXPECT_EQ(gathers(8), for_one_block);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, ParallelismOn, ::testing::Values("tpu:v5p:2x2x2", "gpu:h100:1x8"),
                          [](const auto& target) { return std::string(target.param, 3); });
 

@@ -109,7 +109,8 @@ Trainer::Config fuji_7B(const Version& v, int64_t num_kv_heads, const FujiRules&
                .hidden_dim = ScaledDim{.scale = 8.0 / 3, .multiple_of = 256}},
               v, all_axes({.data = -1, .fsdp = 8}), rules);
 }
-const FujiRules k7BRules{.fsdp_tpu_v5p = 16, .fsdp_gpu = 8, .fsdp_tpu_v6e = 128};
+const FujiRules k7BRules{
+    .fsdp_tpu_v5p = 16, .fsdp_gpu = 8, .fsdp_tpu_v6e = 128, .gpu_keeps_hidden = true};
 Trainer::Config fuji_7B_v1() { return fuji_7B(kV1, 32, k7BRules); }
 AXLE_REGISTER(fuji_7B_v1, "fuji-7B-v1")
 Trainer::Config fuji_7B_v2() { return fuji_7B(kV2, 32, k7BRules); }

@@ -13,6 +13,11 @@ namespace axle {
 namespace {
 
 SetRemat::Config keep_projections() { return remat("**.layer", kept_projections()); }
+SetRemat::Config keep_hidden_too() {
+  SaveNames kept = kept_projections();
+  kept.names.insert(kept.names.end(), {"gate", "up"});
+  return remat("**.layer", kept);
+}
 // For machines with little device memory: offloads the projections to the host.
 SetRemat::Config offload_projections() {
   return remat("**.layer",
@@ -54,7 +59,7 @@ MeshRule trainium2(const FujiRules& r) {
 }  // namespace
 
 MeshRules fuji_rules(const FujiRules& r) {
-  return {
+  MeshRules out = {
       rule("tpu-v5litepod-256.*", data_and_fsdp(256), offload_projections(), r),
       rule("tpu-v6e-256.*", data_and_fsdp(r.fsdp_tpu_v6e), offload_projections(), r),
       rule("tpu-(v5litepod|v6e)-.*", data_and_fsdp(-1), offload_projections(), r),
@@ -66,6 +71,11 @@ MeshRules fuji_rules(const FujiRules& r) {
       trainium2(r),
       cpu_rule(),
   };
+  if (r.gpu_keeps_hidden) {
+    out.insert(out.begin(), rule("gpu-(H100|H200)-(256|512|1024)", data_and_fsdp(r.fsdp_gpu),
+                                 keep_hidden_too(), r));
+  }
+  return out;
 }
 
 }  // namespace axle

@@ -17,6 +17,9 @@ struct FujiRules {
   int64_t published_devices = 256;
   int64_t rows_per_batch = 1024, seq_len = 4096;
   bool grouped_queries = false;
+  /// The published number of H100s, or more, has room for the hidden layers of the feed-forward
+  /// network, which are not computed again then.
+  bool gpu_keeps_hidden = false;
   bool untied_head = false;  // with a large embedding: both are sharded like other weights
 };
 

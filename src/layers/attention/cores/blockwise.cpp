@@ -1,6 +1,7 @@
 #include "layers/attention/cores/blockwise.h"
 
 #include "base/concatenate.h"
+#include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -29,6 +30,9 @@ Tensor joined(const Tensor& blocks) { return flatten(move_axis(blocks, 0, 2), 2,
 Tensor with_added(const Tensor& blocks, const Tensor& x, const Tensor& index) {
   return dynamic_update_index_in_dim(blocks, dynamic_index_in_dim(blocks, index) + x, index);
 }
+
+// Said in the loops, too: a row that devices share would be collected for each of its blocks.
+Tensor whole_rows(const Tensor& x_BSKH) { return sharding_constraint(x_BSKH, kWholeSequenceAxes); }
 
 // Compilers may leave out a conversion to bf16 and back, but not this.
 Tensor rounded(const Tensor& x, DType dtype) {
@@ -98,8 +102,8 @@ class Blockwise {
     const Tensor at_i = i * static_cast<double>(plan_.query_size),
                  at_j = j * static_cast<double>(plan_.key_size);
     const Tensor q = dynamic_slice_in_dim(arguments[0], at_i, plan_.query_size, 1),
-                 k = dynamic_slice_in_dim(arguments[1], at_j, plan_.key_size, 1),
-                 v = dynamic_slice_in_dim(arguments[2], at_j, plan_.key_size, 1);
+                 k = dynamic_slice_in_dim(whole_rows(arguments[1]), at_j, plan_.key_size, 1),
+                 v = dynamic_slice_in_dim(whole_rows(arguments[2]), at_j, plan_.key_size, 1);
     return {i, j, q, k, HeadGroups::of_copies(q, {.k_BSKH = k, .v_BSKH = v})};
   }
   // The scores as a function of what was captured, the queries and the keys.

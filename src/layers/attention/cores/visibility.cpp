@@ -1,5 +1,7 @@
 #include "layers/attention/cores/visibility.h"
 
+#include "layers/mesh_axes.h"
+#include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -64,7 +66,7 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
                                 const Tensor& key_begin, int64_t num_block_keys,
                                 int64_t num_keys) const {
   const auto sliced = [](const Tensor& x, int64_t axis, const Tensor& begin, int64_t size) {
-    if (x.dim(axis) == 1) return x;
+    if (x.dim(axis) == 1 || x.dim(axis) == size) return x;
     return dynamic_slice_in_dim(in_whole_blocks(x, axis, size), begin, size, axis);
   };
   const auto of_queries = [&](const Tensor& x) {
@@ -72,6 +74,10 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
   };
   const auto of_keys = [&](const Tensor& x) {
     return sliced(x, x.rank() - 1, key_begin, num_block_keys);
+  };
+  // A row that devices share would be collected for each of its blocks.
+  const auto of_whole_keys = [&](const Tensor& x) {
+    return of_keys(sharding_constraint(x, {{kBatchAxes}}));
   };
   const auto attempt = [](const std::optional<Tensor>& x, const auto& slice) {
     return x ? std::optional(slice(*x)) : std::nullopt;
@@ -81,7 +87,7 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
   out.places = {.query_positions = of_queries(places.query_positions),
                 .key_positions = of_keys(places.key_positions),
                 .query_segments = attempt(places.query_segments, of_queries),
-                .key_segments = attempt(places.key_segments, of_keys),
+                .key_segments = attempt(places.key_segments, of_whole_keys),
                 .prefix_lengths = attempt(places.prefix_lengths, of_queries)};
   out.given_visible = attempt(given_visible, of_both);
   out.given_bias = attempt(given_bias, of_both);

@@ -7,17 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/units.h"
-#include "config/find_slot.h"
+#include "plan/memory_shortage.h"
 #include "recipes/resolve/use_data.h"
 #include "runtime/memory_estimate.h"
 #include "train/batch_parts.h"
-#include "train/evaluation/evaluations.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
-
-constexpr const char* kRows = "input.batch_size";
 
 Trainer::Config without_data(Trainer::Config config) {
   UseData{kSyntheticData}.apply_to(config);
@@ -25,48 +21,52 @@ Trainer::Config without_data(Trainer::Config config) {
   return config;
 }
 
-// Returns the flag with which an evaluation fits if its own memory follows its rows.
-std::string change_of(const Trainer::Config& config, const LoweredStep& step,
-                      const std::string& name, double own_bytes, double free_bytes) {
-  const std::string field = fmt::format("{}.{}", name, kRows);
-  BatchParts batch = batch_parts(config, step.program.mesh);
-  if (const int64_t own = whole_number(config, field)) batch.rows = own;
-  // Rows beyond those that a device computes at once cost no memory.
-  const int64_t at_once = whole_number(config, "learner.device_rows");
-  if (at_once > 0) batch.rows = std::min(batch.rows, at_once * batch.shares);
-  for (int halvings = 1; fewer_rows(batch, halvings) > 0; ++halvings) {
-    const int64_t rows = fewer_rows(batch, halvings);
-    if (own_bytes * static_cast<double>(rows) / static_cast<double>(batch.rows) <= free_bytes)
-      return fmt::format("--set {}={}", field, rows);
-  }
-  return {};
+// Bytes of one device that the program itself needs, besides its arguments; none: not known.
+std::optional<int64_t> own_bytes(const CompileReport& compiled, int64_t argument_bytes) {
+  if (compiled.memory) return compiled.memory->total_bytes() - compiled.memory->argument_bytes;
+  const auto shortage = read_memory_shortage(compiled.too_large_message);
+  if (!shortage) return std::nullopt;
+  return shortage->of.empty() ? shortage->needed - argument_bytes : shortage->needed;
 }
 
 // Fills in what the compiler says of the evaluation.
-void read(const CompileReport& compiled, const CompileReport& step, EvaluationMemory& out) {
+void read(const CompileReport& compiled, const Program& program, const CompileReport& step,
+          EvaluationMemory& out) {
   out.fits = compiled.fits();
-  if (const auto headroom = compiled.headroom_bytes())
-    out.bytes = compiled.device_memory_bytes - *headroom;
-  if (!compiled.memory || !step.memory) return;
+  if (!step.memory || step.device_memory_bytes == 0) return;
   // The program reads the parameters alone; the rest of the state stays.
-  const int64_t state = step.memory->argument_bytes, read = compiled.memory->argument_bytes;
-  out.bytes = *out.bytes - read + std::max(state, read);
-  out.fits = *out.bytes <= compiled.device_memory_bytes;
+  const auto read = static_cast<int64_t>(estimate_memory(program).argument_bytes);
+  const auto own = own_bytes(compiled, read);
+  if (!own) return;
+  out.bytes = *own + std::max(step.memory->argument_bytes, read);
+  out.fits = out.fits != false && *out.bytes <= step.device_memory_bytes;
+}
+
+// Returns the flag with which an evaluation fits if its own memory follows its rows.
+std::string change_of(const Trainer::Config& config, const LoweredStep& step,
+                      const std::string& name, double own, double available) {
+  const int64_t rows = evaluation_rows(evaluation_parts(config, name, step.program.mesh),
+                                       [&](double share) { return share * own <= available; });
+  return rows == 0 ? "" : fmt::format("--set {}.input.batch_size={}", name, rows);
 }
 
 }  // namespace
 
-std::vector<EvaluationMemory> evaluation_memory(const Trainer::Config& config,
-                                                const LoweredStep& step,
-                                                const CompileReport& report,
-                                                const CompileEvaluation& compile) {
+TracedEvaluations::TracedEvaluations(const Trainer::Config& config, const Mesh& mesh)
+    : config_(config) {
+  if (config.evalers.empty()) return;
+  training_.emplace(without_data(config));
+  evaluations_.emplace(*training_, mesh);
+}
+
+std::vector<EvaluationMemory> TracedEvaluations::memory(const LoweredStep& step,
+                                                        const CompileReport& report,
+                                                        const CompileEvaluation& compile) const {
   std::vector<EvaluationMemory> out;
-  if (config.evalers.empty()) return out;
-  const TrainingParts training(without_data(config));
-  const Evaluations evaluations(training, step.program.mesh);
+  if (!evaluations_) return out;
   const double most = estimate_memory(step.program).temporary_bytes;
   std::map<std::string_view, CompileReport> compiled;  // evalers may share a program
-  for (const auto& [name, program] : evaluations.traced()) {
+  for (const auto& [name, program] : evaluations_->traced()) {
     EvaluationMemory& one = out.emplace_back(EvaluationMemory{.name = name});
     if (estimate_memory(*program).temporary_bytes <= most) {
       one.fits = report.fits();
@@ -78,10 +78,10 @@ std::vector<EvaluationMemory> evaluation_memory(const Trainer::Config& config,
       evaluation.options = step.options;
       known = compiled.emplace(program->text, compile(evaluation, name)).first;
     }
-    read(known->second, report, one);
-    if (one.fits != false || !one.bytes || !report.memory) continue;
+    read(known->second, *program, report, one);
+    if (one.fits != false || !one.bytes) continue;
     const auto state = static_cast<double>(report.memory->argument_bytes);
-    one.change = change_of(config, step, name, static_cast<double>(*one.bytes) - state,
+    one.change = change_of(config_, step, name, static_cast<double>(*one.bytes) - state,
                            static_cast<double>(report.device_memory_bytes) - state);
   }
   return out;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "plan/compile_report.h"
+#include "train/evaluation/evaluations.h"
+#include "train/training_parts.h"
 
 namespace axle {
 
@@ -27,13 +29,21 @@ struct EvaluationMemory {
 using CompileEvaluation =
     std::function<CompileReport(const LoweredStep& program, const std::string& name)>;
 
-/// Returns what each evaler of the config needs beside the state of `step`, which was compiled to
-/// `report` and fits. Compiles only programs that need more than the step by an estimate. The data
-/// of evalers are not read. Throws as lower_step() and `compile` do.
-std::vector<EvaluationMemory> evaluation_memory(const Trainer::Config& config,
-                                                const LoweredStep& step,
-                                                const CompileReport& report,
-                                                const CompileEvaluation& compile);
+/// The evaluations of a config, traced for a mesh. Their data are not read.
+class TracedEvaluations {
+ public:
+  /// Throws as Evaler does. `config` must outlive this.
+  TracedEvaluations(const Trainer::Config& config, const Mesh& mesh);
+  /// Returns what each needs beside the state of `step`, which was compiled to `report` and fits.
+  /// Compiles only programs that need more than the step by an estimate. Throws as `compile` does.
+  std::vector<EvaluationMemory> memory(const LoweredStep& step, const CompileReport& report,
+                                       const CompileEvaluation& compile) const;
+
+ private:
+  const Trainer::Config& config_;
+  std::optional<TrainingParts> training_;  // none: the config has no evalers
+  std::optional<Evaluations> evaluations_;
+};
 
 /// Returns a line for each evaluation that was compiled.
 std::string to_text(const std::vector<EvaluationMemory>& evaluations, int64_t device_memory_bytes);

@@ -60,10 +60,9 @@ TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {
 TEST_P(ParallelismOn, SharedRowsAreCollectedOnceForAllBlocksOfKeys) {
   const auto gathers = [&](int num_keys) {
     const CompileReport r = report(
-        "fsdp=2,seq=4",
-        fmt::format("set: {{model.decoder.layers.layer.attention.body.core.blocks: "
-                    "\"{{from: 1, queries: 64, keys: {}}}\"}}",
-                    num_keys));
+        "fsdp=2,seq=4", fmt::format("set: {{model.decoder.layers.layer.attention.body.core.blocks: "
+                                    "\"{{from: 1, queries: 64, keys: {}}}\"}}",
+                                    num_keys));
     return count_of_kind(r, "all-gather");
   };
   const int64_t for_one_block = gathers(64);

@@ -39,5 +39,18 @@ TEST(ModelFlops, AreThoseOfThePublishedFormula) {
   }
 }
 
+// Parts of a batch make no other model, nor do devices that share its rows.
+TEST(ModelFlops, OfABatchInPartsAreThoseOfTheBatch) {
+  const auto count = [](int64_t device_rows, const Mesh& mesh) {
+    Trainer::Config config = recipe("fuji-test-v1");
+    UseData{kSyntheticData}.apply_to(config);
+    config.learner.get_if<Learner>()->device_rows = device_rows;
+    return model_flops(TrainingParts(config).program_parts(mesh, batch_spec(16, 64))).count;
+  };
+  EXPECT_GT(count(16, {}), 0);
+  EXPECT_EQ(count(2, {}), count(16, {}));
+  EXPECT_EQ(count(2, {{{"data", 2}}}), count(16, {}));
+}
+
 }  // namespace
 }  // namespace axle

@@ -29,6 +29,15 @@ BatchParts batch_parts(const Trainer::Config& config, const Mesh& mesh) {
   return out;
 }
 
+BatchParts evaluation_parts(const Trainer::Config& config, const std::string& name,
+                            const Mesh& mesh) {
+  BatchParts out = batch_parts(config, mesh);
+  if (const int64_t own = whole_number(config, name + ".input.batch_size")) out.rows = own;
+  const int64_t at_once = whole_number(config, kDeviceRows);
+  out.parts = at_once > 0 && out.rows > 0 ? fewest_microbatches(out.rows, out.shares, at_once) : 1;
+  return out;
+}
+
 std::vector<int64_t> finer_parts(const BatchParts& batch) {
   if (batch.rows % batch.shares != 0) return {};
   const int64_t rows = batch.rows / batch.shares;
@@ -36,14 +45,16 @@ std::vector<int64_t> finer_parts(const BatchParts& batch) {
   for (int64_t n = 1; n <= rows / n; ++n) {
     if (rows % n == 0) divisors.insert({n, rows / n});
   }
-  std::vector<int64_t> out;
-  int64_t last = batch.parts;
-  for (const int64_t n : divisors) {
-    if (n / 2 < last) continue;
-    out.push_back(n);
-    last = n;
+  return {divisors.upper_bound(batch.parts), divisors.end()};
+}
+
+int64_t evaluation_rows(const BatchParts& evaluation,
+                        const std::function<bool(double share)>& fits) {
+  const int64_t now = evaluation.rows / evaluation.parts;
+  for (int halvings = 1;; ++halvings) {
+    const int64_t rows = fewer_rows({.rows = now, .shares = evaluation.shares}, halvings);
+    if (rows == 0 || fits(static_cast<double>(rows) / static_cast<double>(now))) return rows;
   }
-  return out;
 }
 
 int64_t fewer_rows(const BatchParts& batch, int halvings) {
@@ -52,9 +63,8 @@ int64_t fewer_rows(const BatchParts& batch, int halvings) {
 
 std::pair<std::string, int64_t> field_of_parts(const Trainer::Config& config,
                                                const BatchParts& batch, int64_t parts) {
-  if (whole_number(config, kDeviceRows) > 0 && whole_number(config, kParts) <= 1)
-    return {kDeviceRows, batch.rows / parts / batch.shares};
-  return {kParts, parts};
+  if (whole_number(config, kParts) > 1) return {kParts, parts};
+  return {kDeviceRows, batch.rows / parts / batch.shares};
 }
 
 }  // namespace axle

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,15 +23,22 @@ struct BatchParts {
 };
 /// Those of the training batches on a mesh whose sizes are known.
 BatchParts batch_parts(const Trainer::Config& config, const Mesh& mesh);
+/// Those of an evaluation, "evalers.held_out".
+BatchParts evaluation_parts(const Trainer::Config& config, const std::string& name,
+                            const Mesh& mesh);
 
-/// Returns numbers of parts that divide the rows evenly among the devices. Each is at least twice
-/// the one before; the first is more than the present one. Empty: there are none.
+/// Returns the numbers of parts, more than now, that divide the rows evenly among the devices, in
+/// ascending order.
 std::vector<int64_t> finer_parts(const BatchParts& batch);
+/// Returns the most rows of an evaluation, below those computed at once now and halved as often as
+/// it takes, for which fits(share) holds; `share` is that of the rows computed at once now. 0: none.
+int64_t evaluation_rows(const BatchParts& evaluation,
+                        const std::function<bool(double share)>& fits);
 /// Returns the most rows below the present ones, halved as often as `halvings` says, that the
 /// devices share evenly; 0: there are none.
 int64_t fewer_rows(const BatchParts& batch, int halvings);
-/// Returns the field that makes so many parts, and its value: `learner.device_rows` where the
-/// config sets it and the parts follow from it, else `learner.microbatches`.
+/// Returns the field that makes so many parts, and its value: `learner.device_rows`, which divides
+/// evaluations, too; `learner.microbatches` where the config sets that.
 std::pair<std::string, int64_t> field_of_parts(const Trainer::Config& config,
                                                const BatchParts& batch, int64_t parts);
 

@@ -35,8 +35,8 @@ TEST(BatchParts, OfAnyNumberOfRowsCanBeFiner) {
   EXPECT_THAT(finer(16, 1, 1), ElementsAre(2, 4, 8, 16));
   EXPECT_THAT(finer(16, 4, 1), ElementsAre(2, 4));
   EXPECT_THAT(finer(7, 1, 1), ElementsAre(7));
-  EXPECT_THAT(finer(30, 2, 1), ElementsAre(3, 15));
-  EXPECT_THAT(finer(24, 2, 3), ElementsAre(6, 12));
+  EXPECT_THAT(finer(30, 2, 1), ElementsAre(3, 5, 15));
+  EXPECT_THAT(finer(24, 2, 3), ElementsAre(4, 6, 12));
   EXPECT_THAT(finer(16, 16, 1), IsEmpty());
   EXPECT_THAT(finer(17, 4, 1), IsEmpty());
   EXPECT_THAT(finer(int64_t{1} << 40, 1, int64_t{1} << 39), ElementsAre(int64_t{1} << 40));
@@ -49,10 +49,27 @@ TEST(BatchParts, FewerRowsStayEven) {
   EXPECT_EQ(fewer_rows(batch, 3), 0);
 }
 
+// Rows beyond those that are computed at once take no memory.
+TEST(BatchParts, AnEvaluationWithFewerRowsFits) {
+  const auto rows_for = [](const BatchParts& evaluation, double share) {
+    return evaluation_rows(evaluation, [&](double of_now) { return of_now <= share; });
+  };
+  EXPECT_EQ(rows_for({.rows = 64, .shares = 4}, 0.3), 16);
+  EXPECT_EQ(rows_for({.rows = 64, .shares = 4, .parts = 4}, 0.6), 8);
+  EXPECT_EQ(rows_for({.rows = 64, .shares = 4, .parts = 16}, 0.9), 0);
+  Trainer::Config config = tiny_config();
+  set(config, "evalers.held_out.input.batch_size", "49143");
+  set(config, "learner.microbatches", "2");
+  const auto parts = [&] { return evaluation_parts(config, "evalers.held_out", {}).parts; };
+  EXPECT_EQ(parts(), 1);
+  set(config, "learner.device_rows", "32000");
+  EXPECT_EQ(parts(), 3);
+}
+
 TEST(BatchParts, TheFieldThatMakesThemIsTheOneOfTheConfig) {
   Trainer::Config config = tiny_config();
   const BatchParts batch{.rows = 24, .shares = 2};
-  EXPECT_THAT(field_of_parts(config, batch, 4), Pair("learner.microbatches", 4));
+  EXPECT_THAT(field_of_parts(config, batch, 4), Pair("learner.device_rows", 3));
   set(config, "learner.device_rows", "6");
   EXPECT_THAT(field_of_parts(config, batch, 4), Pair("learner.device_rows", 3));
   set(config, "learner.microbatches", "2");

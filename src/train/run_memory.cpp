@@ -9,7 +9,6 @@
 #include "config/find_slot.h"
 #include "config/set.h"
 #include "runtime/memory_estimate.h"
-#include "train/batch_parts.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -73,42 +72,42 @@ int64_t RunMemory::rows_that_fit(int64_t rows) const {
   return 0;
 }
 
-// Returns the change of a step that fits: more microbatches rather than fewer rows, since they
-// leave the result. Empty if there is none.
-std::string RunMemory::step_change(double scale) const {
-  const auto text = [&](const auto& setting) -> std::string {
-    const auto& [field, value] = setting;
+// Returns the change of a step that fits: parts of the batch rather than fewer rows, since they
+// leave the result.
+std::optional<RunMemory::Setting> RunMemory::step_change(double scale) const {
+  const auto setting = [&](const std::string& field, int64_t value) -> std::optional<Setting> {
     const auto bytes = step_bytes(field, value);
-    if (!bytes || !fits(scale * *bytes)) return {};
-    return fmt::format("--set {}={} (then about {}), ", field, value,
-                       bytes_text(sum_of(state_) + scale * *bytes));
+    if (!bytes) return std::nullopt;
+    return Setting{.field = field, .value = value, .bytes = scale * *bytes};
   };
   const BatchParts batch = batch_parts(config_, parts_.mesh);
-  for (const int64_t n : finer_parts(batch)) {
-    const std::string found = text(field_of_parts(config_, batch, n));
-    if (!found.empty()) return found;
-  }
+  const auto in_parts = [&](int64_t n) {
+    const auto [field, value] = field_of_parts(config_, batch, n);
+    return setting(field, value);
+  };
+  std::vector<int64_t> counts = finer_parts(batch);
+  while (!counts.empty() && !in_parts(counts.back())) counts.pop_back();  // refused: too few rows
+  const auto first = std::ranges::partition_point(counts, [&](int64_t n) {
+    const auto one = in_parts(n);
+    return !one || !fits(one->bytes);
+  });
+  if (first != counts.end()) return in_parts(*first);
   for (int halvings = 1; fewer_rows(batch, halvings) > 0; ++halvings) {
-    const std::string found = text(std::pair{kRows, fewer_rows(batch, halvings)});
-    if (!found.empty()) return found;
+    auto one = setting(kRows, fewer_rows(batch, halvings));
+    if (one && fits(one->bytes)) return one;
   }
-  return {};
+  return std::nullopt;
 }
 
-// An evaluation keeps the values of all its rows: it needs as much less as it has fewer.
-std::string RunMemory::evaluation_change(const Need& need) const {
-  const std::string field = fmt::format("{}.{}", need.program, kRows);
-  BatchParts batch = batch_parts(config_, parts_.mesh);
-  if (const int64_t own = whole_number(config_, field)) batch.rows = own;
-  for (int halvings = 1; fewer_rows(batch, halvings) > 0; ++halvings) {
-    const int64_t rows = fewer_rows(batch, halvings);
-    const double bytes =
-        need.scale * need.bytes * static_cast<double>(rows) / static_cast<double>(batch.rows);
-    if (fits(bytes))
-      return fmt::format("--set {}={} (then about {}), ", field, rows,
-                         bytes_text(sum_of(state_) + bytes));
-  }
-  return {};
+std::optional<RunMemory::Setting> RunMemory::evaluation_change(const Need& need,
+                                                               const BatchParts& evaluation) const {
+  const double bytes = need.scale * need.bytes;
+  double share = 1;
+  const int64_t rows =
+      evaluation_rows(evaluation, [&](double s) { return fits(bytes * (share = s)); });
+  if (rows == 0) return std::nullopt;
+  return Setting{
+      .field = fmt::format("{}.{}", need.program, kRows), .value = rows, .bytes = share * bytes};
 }
 
 void RunMemory::check_with(std::span<const HostNeed> most, std::span<const Need> needs) const {
@@ -117,15 +116,27 @@ void RunMemory::check_with(std::span<const HostNeed> most, std::span<const Need>
   if (fits_host_memory(all, memory_)) return;
   if (!fits(0)) check_host_memory(all, memory_, kStateTooLarge);
   std::string changes;
-  for (const Need& need : needs) {
+  Trainer::Config changed = config_;
+  for (const Need& need : needs) {  // the step comes first
     if (fits(need.bytes)) continue;
-    const std::string change =
-        need.program == kStep ? step_change(need.scale) : evaluation_change(need);
-    if (change.empty()) {
+    std::optional<Setting> change;
+    if (need.program == kStep) {
+      change = step_change(need.scale);
+    } else {
+      // What changes the step may divide an evaluation, too.
+      const BatchParts before = evaluation_parts(config_, need.program, parts_.mesh),
+                       after = evaluation_parts(changed, need.program, parts_.mesh);
+      const double share = static_cast<double>(before.parts) / static_cast<double>(after.parts);
+      if (share < 1 && fits(share * need.scale * need.bytes)) continue;
+      change = evaluation_change(need, before);
+    }
+    if (!change) {
       changes.clear();  // the others alone would not do
       break;
     }
-    changes += change;
+    set(changed, change->field, std::to_string(change->value));
+    changes += fmt::format("--set {}={} (then about {}), ", change->field, change->value,
+                           bytes_text(sum_of(state_) + change->bytes));
   }
   check_host_memory(
       all, memory_,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/host_needs.h"
+#include "train/batch_parts.h"
 #include "train/programs.h"
 #include "train/trainer.h"
 
@@ -40,8 +41,13 @@ class RunMemory {
   };
   std::optional<double> step_bytes(const std::string& field, int64_t value) const;
   bool fits(double program_bytes) const;
-  std::string step_change(double scale) const;
-  std::string evaluation_change(const Need& need) const;
+  struct Setting {
+    std::string field;
+    int64_t value = 0;
+    double bytes = 0;  // of the program
+  };
+  std::optional<Setting> step_change(double scale) const;
+  std::optional<Setting> evaluation_change(const Need& need, const BatchParts& evaluation) const;
   void check_with(std::span<const HostNeed> most, std::span<const Need> needs) const;
 
   const Trainer::Config& config_;

@@ -199,8 +199,10 @@ void Trainer::Run::warn(bool at_start) {
 }
 
 void Trainer::Run::open_writers() {
-  const SummaryWriter::Dims dims{
-      .dir = folder_.dir(), .restored_step = step_number_, .config = folder_.config_text()};
+  const SummaryWriter::Dims dims{.dir = folder_.dir(),
+                                 .restored_step = step_number_,
+                                 .config = folder_.config_text(),
+                                 .log_every = cfg_.log_every_steps};
   auto log = std::make_unique<MetricsLog>(dims);
   for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
   writers_.push_back(std::move(log));
@@ -215,9 +217,8 @@ CompileOptions Trainer::Run::compile_options() const {
 
 // Returns the programs compiled so far, the step first.
 std::vector<NamedProgram> Trainer::Run::compiled() const {
-  std::vector<NamedProgram> out;
-  if (step_executable_) out.push_back({"the step", step_executable_.get()});
-  for (NamedProgram& evaluation : evaluations_.compiled()) out.push_back(std::move(evaluation));
+  std::vector<NamedProgram> out = evaluations_.compiled();
+  if (step_executable_) out.insert(out.begin(), {"the step", step_executable_.get()});
   return out;
 }
 
@@ -489,9 +490,8 @@ void Trainer::Run::in_place(const std::function<void(SummaryWriter&)>& use) {
   }
 }
 
-Trainer::Trainer(const Config& config, RunOptions options) {
-  run_ = std::make_unique<Run>(config, std::move(options));
-}
+Trainer::Trainer(const Config& config, RunOptions options)
+    : run_(std::make_unique<Run>(config, std::move(options))) {}
 Trainer::~Trainer() = default;
 ExitCode Trainer::run() { return run_->loop(); }
 

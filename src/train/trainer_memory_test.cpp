@@ -79,7 +79,7 @@ double bytes_in(const std::string& refusal, const std::string& part) {
   return unit * std::stod(found[1]);
 }
 
-// The settings that the refusal proposes: "--set learner.microbatches=4".
+// The settings that the refusal proposes: "--set learner.device_rows=4".
 std::vector<std::pair<std::string, std::string>> proposed(const std::string& refusal) {
   static const std::regex kSetting(R"(--set (\S+)=(\S+) )");
   std::vector<std::pair<std::string, std::string>> out;
@@ -125,7 +125,7 @@ TEST_F(TrainerMemory, AChangeThatFitsIsProposed) {
     const std::string refusal = train_with(most, "run", config).error;
     const auto settings = proposed(refusal);
     ASSERT_EQ(settings.size(), 1u) << refusal;
-    EXPECT_EQ(settings[0].first, "learner.microbatches");
+    EXPECT_EQ(settings[0].first, "learner.device_rows");
     const Ended ended = follow(most, config);
     EXPECT_EQ(ended.code, ExitCode::kOk) << share << ": " << ended.error;
   }
@@ -161,11 +161,40 @@ TEST_F(TrainerMemory, SoIsAnEvaluationThatTakesMoreThanTheStep) {
   EXPECT_EQ(follow(state_needs() + kOfTheStep, config).code, ExitCode::kOk);
 }
 
+// Rows beyond those that a device computes at once take no memory: fewer of them would not help.
+TEST_F(TrainerMemory, AnEvaluationInPartsHasFewerRowsThanAPart) {
+  constexpr int64_t kOfTheStep = int64_t{2} << 20;
+  Trainer::Config config = config_of(2);
+  config.evalers["held_out"].input =
+      SyntheticInput::Config{.seq_len = 16, .batch_size = 8192, .num_batches = 1};
+  set(config, "learner.device_rows", "2048");
+  const Ended ended = train_with(state_needs() + kOfTheStep, "run", config);
+  const auto settings = proposed(ended.error);
+  ASSERT_EQ(settings.size(), 1u) << ended.error;
+  EXPECT_EQ(settings[0].first, "evalers.held_out.input.batch_size");
+  EXPECT_LE(std::stoll(settings[0].second), 1024);
+  EXPECT_EQ(follow(state_needs() + kOfTheStep, config).code, ExitCode::kOk);
+}
+
+// Parts of a step are those of its evaluations, too.
+TEST_F(TrainerMemory, WhatDividesTheStepMayDivideAnEvaluation) {
+  Trainer::Config config = config_of(2);
+  set(config, "input.batch_size", "1024");
+  set(config, "evalers.held_out.input.batch_size", "1024");
+  const int64_t most = state_needs() + (int64_t{2} << 20);
+  const std::string error = train_with(most, "run", config).error;
+  const auto settings = proposed(error);
+  ASSERT_EQ(settings.size(), 1u) << error;
+  EXPECT_EQ(settings[0].first, "learner.device_rows");
+  EXPECT_EQ(follow(most, config).code, ExitCode::kOk);
+}
+
 // Where the step and an evaluation are too large, both are changed.
 TEST_F(TrainerMemory, EveryProgramThatIsTooLargeIsChanged) {
   Trainer::Config config = config_of(2);
   set(config, "input.batch_size", "1024");
   set(config, "evalers.held_out.input.batch_size", "4096");
+  set(config, "learner.microbatches", "2");  // which divides the step alone
   const int64_t most = state_needs() + (int64_t{2} << 20);
   const std::string error = train_with(most, "run", config).error;
   EXPECT_EQ(proposed(error).size(), 2u) << error;

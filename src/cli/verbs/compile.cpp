@@ -67,12 +67,13 @@ ExitCode run(const CompileVerb& options, Output& out) {
   check_output_file("--save", options.save, OutputKind::kExecutable, inputs);
   std::fputs(changes_text(resolved.report).c_str(), stderr);
   const LoweredStep step = lower(resolved, target, out);
+  const TracedEvaluations evaluations(resolved.config, step.program.mesh);
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
   CompileReport report =
       options.save.empty() ? compile_step(step) : compile_and_save_step(step, options.save);
   report.resolution = resolved.report;
   const AdvisedReport advised =
-      advised_report(std::move(report), step, request, resolved,
+      advised_report(std::move(report), step, evaluations, request, resolved,
                      {.tries_changes = !options.no_advice, .say = report_to_stderr});
   out.report(advised);
   if (advised.report.save_error) std::rethrow_exception(advised.report.save_error);

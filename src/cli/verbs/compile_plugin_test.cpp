@@ -97,6 +97,15 @@ TEST_F(Compile, EvaluationsAreReportedBesideTheStep) {
   EXPECT_GT(of(mended).at("bytes"), 0);
 }
 
+TEST_F(Compile, MistakesOfEvaluationsAreToldBeforeCompiling) {
+  const std::string file = dir_ / "step.axle";
+  const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:4", "--mesh", "data=4",
+                            "--save", file, "--set", "evalers.held_out.input.batch_size=6"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("axle: evalers.held_out: input_ids"));
+  EXPECT_FALSE(path_exists(file));
+}
+
 TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
   const std::string file = dir_ / "step.axle";
   // The recipe's schedule is tied to the number of steps.

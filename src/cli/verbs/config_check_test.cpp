@@ -191,7 +191,7 @@ TEST(ConfigCheck, AStepThatThisHostCannotHold) {
     EXPECT_EQ(needs(checked.err), needs(trained.err));
   }
   const Ran of_step = check({"input.batch_size=2048"});
-  EXPECT_THAT(of_step.err, HasSubstr("take --set learner.microbatches="));
+  EXPECT_THAT(of_step.err, HasSubstr("take --set learner.device_rows="));
   // Beside a mistake of another kind.
   const Ran both = check({"input.batch_size=2048",
                           "learner.optimizer.weight_decay_scales="

@@ -169,6 +169,15 @@ std::vector<std::string> known_inputs(const Call& call) {
   return out;
 }
 
+// A call need not read all of a layer's state.
+Tree<HostTensor> checked_state(const Layer& layer, Tree<HostTensor> given) {
+  Tree<Type> types;
+  for (const auto& [path, spec] : layer.state_specs()) {
+    if (given.contains(path)) types.emplace(path, spec.type());
+  }
+  return check_given(types, std::move(given), "state", "state of this layer");
+}
+
 }  // namespace
 
 Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params,
@@ -193,7 +202,7 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
   put_subtree(arguments, "in", in);
   put_subtree(arguments, "state",
               decoding ? caches_for(layer, call.method, in, subtree(inputs, "state"), options)
-                       : subtree(inputs, "state"));
+                       : checked_state(layer, subtree(inputs, "state")));
   if (options.grad) put_subtree(arguments, "cotangent", subtree(inputs, "cotangent"));
   if (options.dtype) cast_floats(arguments, *options.dtype);
   if (options.call_key) arguments.emplace("key", random::key_words(*options.call_key));

@@ -130,8 +130,8 @@ std::string to_text(const Advice& a) {
 }
 
 AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
-                             const ResolveRequest& request, const Resolved& resolved,
-                             const AdviceOptions& options) {
+                             const TracedEvaluations& evaluations, const ResolveRequest& request,
+                             const Resolved& resolved, const AdviceOptions& options) {
   AdvisedReport out{.report = std::move(report)};
   const bool fits = out.report.fits() != false;
   if (fits) {
@@ -139,7 +139,7 @@ AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
       options.say("compiling " + name);
       return compile_step(program);
     };
-    out.evaluations = evaluation_memory(resolved.config, step, out.report, compile_evaluation);
+    out.evaluations = evaluations.memory(step, out.report, compile_evaluation);
   }
   if (!options.tries_changes) return out;
   const CompileStep compile = [&](const LoweredStep& changed, const Change& change) {

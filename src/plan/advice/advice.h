@@ -55,8 +55,8 @@ struct AdviceOptions {
 /// Compiles the evaluations of the config if its step, which was compiled to `report`, fits; then
 /// changes of the step. Throws as lower_step() and compile_step() do.
 AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
-                             const ResolveRequest& request, const Resolved& resolved,
-                             const AdviceOptions& options);
+                             const TracedEvaluations& evaluations, const ResolveRequest& request,
+                             const Resolved& resolved, const AdviceOptions& options);
 
 std::string to_text(const AdvisedReport& advised);
 /// The fields of the report, "advice", "mends" and "evaluations". "fits" is false also if an

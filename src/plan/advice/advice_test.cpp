@@ -58,7 +58,7 @@ TEST(Advice, IsTheSmallestChangeThatFits) {
   Believer little(0.75 * whole);
   const Advice two = advice_for(a, little);
   ASSERT_TRUE(two.change);
-  EXPECT_THAT(two.change->flags, ElementsAre("--set learner.microbatches=2"));
+  EXPECT_THAT(two.change->flags, ElementsAre("--set learner.device_rows=256"));
   EXPECT_TRUE(two.change->fits);
   EXPECT_EQ(little.count, 1);
 
@@ -66,11 +66,12 @@ TEST(Advice, IsTheSmallestChangeThatFits) {
   const Advice more = advice_for(a, much);
   ASSERT_TRUE(more.change);
   EXPECT_LE(much.count, 2);
-  EXPECT_THAT(more.change->flags[0], StartsWith("--set learner.microbatches="));
-  EXPECT_NE(more.change->flags[0], "--set learner.microbatches=2");
+  EXPECT_THAT(more.change->flags[0], StartsWith("--set learner.device_rows="));
+  EXPECT_NE(more.change->flags[0], "--set learner.device_rows=256");
 }
 
-// Recipes that name the rows of a device keep doing so; batches of any size have parts.
+// The rows of a device divide evaluations, too, unless the config counts parts. Batches of any size
+// have parts.
 TEST(Advice, NamesTheFieldThatDividesTheBatch) {
   const auto flags = [](const std::vector<Edit>& edits) {
     const Asked a = asked("quickstart", "cpu:1", edits);
@@ -80,8 +81,10 @@ TEST(Advice, NamesTheFieldThatDividesTheBatch) {
   };
   EXPECT_THAT(flags({SetField{"input.batch_size", "512"}, SetField{"learner.device_rows", "512"}}),
               ElementsAre("--set learner.device_rows=256"));
+  EXPECT_THAT(flags({SetField{"input.batch_size", "512"}, SetField{"learner.microbatches", "2"}}),
+              ElementsAre("--set learner.microbatches=4"));
   EXPECT_THAT(flags({SetField{"input.batch_size", "381"}}),
-              ElementsAre("--set learner.microbatches=3"));
+              ElementsAre("--set learner.device_rows=127"));
 }
 
 // What it says is so: the flags, given to the same command, make a step of that memory.
@@ -141,7 +144,7 @@ TEST(Advice, SaysWhatWasTriedIfNothingFits) {
   EXPECT_EQ(needed.size(), Advice::kMostCompiled);
   EXPECT_EQ(advice.too_large.size(), needed.size());
   const std::string text = to_text(advice);
-  EXPECT_THAT(text, HasSubstr("does not fit either: --set learner.microbatches="));
+  EXPECT_THAT(text, HasSubstr("does not fit either: --set learner.device_rows="));
   EXPECT_THAT(text, HasSubstr("what to change: nothing was found that fits, of microbatches"));
   for (const char* kind : {"microbatches", "a remat policy", "fewer rows", "more devices"}) {
     const bool tried = std::ranges::count(advice.tried, kind) > 0,
@@ -183,7 +186,7 @@ TEST(Advice, LeavesOutPartsThatLayersRefuse) {
   Believer compiler(0.5 * estimate_of(a));
   const Advice advice = advice_for(a, compiler);
   ASSERT_TRUE(advice.change) << to_text(advice);
-  EXPECT_THAT(advice.change->flags, ElementsAre(StartsWith("--set learner.microbatches=")));
+  EXPECT_THAT(advice.change->flags, ElementsAre(StartsWith("--set learner.device_rows=")));
 }
 
 // A state that one device does not hold fits several, whose rule shares it.

@@ -109,7 +109,8 @@ class Mender {
         device_rows == 0 || fewest_microbatches(batch.rows, n * batch.shares, device_rows) == 1;
     if (batch.rows == 0 || n > batch.rows || batch.rows % n != 0 || !keeps_rule)
       return std::nullopt;
-    return trials_.trial({SetField{"learner.microbatches", std::to_string(n)}});
+    const auto [field, value] = field_of_parts(trials_.config(), batch, n);
+    return value > 0 ? trials_.trial({SetField{field, std::to_string(value)}}) : std::nullopt;
   }
 
   // The fewest parts that may fit; the next time, twice as many.

@@ -102,7 +102,7 @@ class Search {
     for (int halvings = 1; axle::fewer_rows(batch_, halvings) > 0; ++halvings) {
       const int64_t rows = axle::fewer_rows(batch_, halvings);
       Edits edits = {SetField{"input.batch_size", std::to_string(rows)}};
-      if (batch_.parts > rows / batch_.shares)
+      if (whole_number(all_.config(), "learner.microbatches") > rows / batch_.shares)
         edits.push_back(SetField{"learner.microbatches", "1"});
       if (auto one = all_.trial(edits)) last = std::move(one);
       if (last && all_.may_fit(*last, scale)) break;
@@ -136,10 +136,10 @@ class Search {
         auto one = all_.trial({}, config, larger);
         // With as many rows of a device at once as here, if that rule leaves it more.
         const int64_t parts = batch_.parts / times;
-        const Mesh mesh = infer_mesh(config.mesh, larger.num_devices());
-        if (parts > batch_parts(config, mesh).parts && (!one || !all_.may_fit(*one, scale))) {
-          one =
-              all_.trial({SetField{"learner.microbatches", std::to_string(parts)}}, config, larger);
+        const BatchParts there = batch_parts(config, infer_mesh(config.mesh, larger.num_devices()));
+        if (parts > there.parts && (!one || !all_.may_fit(*one, scale))) {
+          const auto [field, value] = field_of_parts(config, there, parts);
+          if (value > 0) one = all_.trial({SetField{field, std::to_string(value)}}, config, larger);
         }
         if (!one) continue;
         one->change.flags.insert(one->change.flags.begin(), "--on " + larger.machine());

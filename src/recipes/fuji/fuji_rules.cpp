@@ -1,5 +1,6 @@
 #include "recipes/fuji/fuji_rules.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "modifiers/replace_class.h"
@@ -59,21 +60,22 @@ MeshRule trainium2(const FujiRules& r) {
 }  // namespace
 
 MeshRules fuji_rules(const FujiRules& r) {
+  const std::string few_gpus = "gpu-(H100|H200|A100)-" + r.few_gpus;
   MeshRules out = {
       rule("tpu-v5litepod-256.*", data_and_fsdp(256), offload_projections(), r),
       rule("tpu-v6e-256.*", data_and_fsdp(r.fsdp_tpu_v6e), offload_projections(), r),
       rule("tpu-(v5litepod|v6e)-.*", data_and_fsdp(-1), offload_projections(), r),
       rule("tpu-v5p-" + r.few_tpu_v5p, data_and_fsdp(-1), keep_projections(), r),
       rule("tpu-v5p-.*", data_and_fsdp(r.fsdp_tpu_v5p), keep_projections(), r),
-      rule("gpu-(H100|H200|A100)-" + r.few_gpus, data_and_fsdp(-1), keep_projections(), r,
-           rows_of_gpu(r.seq_len)),
+      rule(few_gpus, data_and_fsdp(-1), keep_projections(), r, rows_of_gpu(r.seq_len)),
       rule("gpu-(H100|H200|A100)-.*", data_and_fsdp(r.fsdp_gpu), keep_projections(), r),
       trainium2(r),
       cpu_rule(),
   };
   if (r.gpu_keeps_hidden) {
-    out.insert(out.begin(), rule("gpu-(H100|H200)-(256|512|1024)", data_and_fsdp(r.fsdp_gpu),
-                                 keep_hidden_too(), r));
+    out.insert(
+        std::ranges::find(out, few_gpus, &MeshRule::machine),
+        rule("gpu-(H100|H200)-(256|512|1024)", data_and_fsdp(r.fsdp_gpu), keep_hidden_too(), r));
   }
   return out;
 }

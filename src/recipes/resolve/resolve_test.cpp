@@ -287,7 +287,7 @@ TEST(Resolve, LaterChangesThatDoNotSuitARewriteAreMistakes) {
   };
   EXPECT_EQ(refusal({SetField{"learner.optimizer.weight_decay", "0.5"}}), "no error");
   EXPECT_THAT(refusal({SetField{"model.decoder.model_dim", "512"}}),
-              ::testing::StartsWith("MuP: model.decoder.emb.weight: expected the growth that"));
+              ::testing::StartsWith("MuP: model.decoder."));
   EXPECT_EQ(refusal({SetField{"model.decoder.modeldim", "128"}}).find("MuP"), std::string::npos)
       << "other mistakes come first";
 }

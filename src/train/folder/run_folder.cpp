@@ -140,8 +140,8 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
       from_json(scratch, document);
     } catch (const ConfigError& error) {
       throw ConfigError(
-          fmt::format("{}; another version wrote it: use --force to continue with the config of "
-                      "the command line",
+          fmt::format("{}; if another version or program wrote it, use --force to continue with "
+                      "the config of the command line",
                       error.what()));
     }
   });

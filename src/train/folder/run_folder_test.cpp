@@ -221,8 +221,8 @@ TEST_F(SameConfig, AFieldOfAnotherVersionIsNamedAndForceGoesOn) {
   EXPECT_THAT(
       check(tiny_config(), false, saved),
       AllOf(StartsWith("run/manifest.json: metadata.config: microbatch_rows: no such field"),
-            EndsWith("; another version wrote it: use --force to continue with the config "
-                     "of the command line")));
+            EndsWith("; if another version or program wrote it, use --force to continue with "
+                     "the config of the command line")));
   EXPECT_EQ(check(tiny_config(), true, saved), "no error");
 }
 

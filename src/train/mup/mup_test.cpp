@@ -265,36 +265,55 @@ TEST(MuP, AppliedTwiceChangesNothingMore) {
   EXPECT_EQ(diff(once, twice), "");
 }
 
-// The scales follow from sizes and from the optimizer: later changes of them are refused.
-TEST(MuP, KnowsWhetherALaterChangeSuitsItsScales) {
-  const auto refusal = [](const std::vector<std::pair<std::string, std::string>>& changes) {
-    Trainer::Config config = wide();
-    const Rewrite rewrite = Child<Modifier>(mup()).build({}, Scope{})->apply(config)[0];
-    for (const auto& [path, text] : changes) set(config, path, text);
-    return error_of<ConfigError>([&] { rewrite.check(config); });
-  };
-  EXPECT_EQ(refusal({}), "no error");
-  EXPECT_EQ(refusal({{"model.decoder.vocab_size", "640"},
-                     {"model.decoder.dropout", "Dropout"},
-                     {"learner.optimizer.weight_decay", "0.5"}}),
+// Returns the refusal of changes that come after MuP.
+std::string refusal_of_later(const std::vector<std::pair<std::string, std::string>>& changes,
+                             Trainer::Config config = wide()) {
+  const Rewrite rewrite = Child<Modifier>(mup()).build({}, Scope{})->apply(config)[0];
+  for (const auto& [path, text] : changes) set(config, path, text);
+  return error_of<ConfigError>([&] { rewrite.check(config); });
+}
+
+TEST(MuP, LaterChangesThatLeaveItsScalesAreGood) {
+  EXPECT_EQ(refusal_of_later({}), "no error");
+  EXPECT_EQ(refusal_of_later({{"model.decoder.dropout", "Dropout"},
+                              {"model.decoder.output_norm", "LayerNorm"},
+                              {"learner.optimizer.weight_decay", "0.5"},
+                              {"learner.optimizer", "Lion"},
+                              {"learner.optimizer.learning_rate", "0.1"},
+                              {"learner.frozen", "[\"**.output_norm.*\"]"}}),
             "no error");
-  const std::string order =
-      " by a later change; make the change before MuP: flags apply from left to right, and in a "
-      "file 'set' comes after 'modify'";
-  EXPECT_EQ(
-      refusal({{"model.decoder.model_dim", "32"}}),
-      "MuP: model.decoder.emb.weight: expected the growth that its scales are for, 1 x 4, got "
-      "1 x 2" +
-          order);
-  EXPECT_EQ(refusal({{"model.decoder.layers.num_layers", "3"}}),
-            "MuP: model.decoder.layers.layer2.attention.body.output.weight: expected the growth "
-            "that its scales are for, none, got 4 x 1 x 4" +
-                order);
-  EXPECT_EQ(refusal({{"learner.optimizer", "{class: Sgd, learning_rate: 0.1}"},
-                     {"learner.transforms", "[]"}}),
-            "MuP: learner: expected the optimizer that its scales are for, got another one, or "
-            "other trained parameters," +
-                order);
+}
+
+TEST(MuP, LaterChangesThatDoNotSuitItsScalesAreRefused) {
+  const auto refused = [](const std::string& path, const std::string& what) {
+    return "MuP: " + path + ": expected no later change of " + what +
+           ", got one; make it before MuP: flags apply from left to right, and in a file 'set' "
+           "comes after 'modify'";
+  };
+  const std::string rate = "what the scale of its rate follows from";
+  const std::string first = "model.decoder.layers.layer0.attention.body.output.weight";
+  EXPECT_EQ(refusal_of_later({{"model.decoder.model_dim", "32"}}), refused(first, rate));
+  EXPECT_EQ(refusal_of_later({{"model.decoder.layers.num_layers", "3"}}),
+            refused("model.decoder.layers.layer2.attention.body.output.weight", rate));
+  EXPECT_EQ(refusal_of_later({{"learner.optimizer", "{class: Sgd, learning_rate: 0.1}"},
+                              {"learner.transforms", "[]"}}),
+            refused(first, rate));
+  EXPECT_EQ(refusal_of_later({{"model.decoder.emb.scale", "RootOfDim"}}),
+            refused("model.decoder.emb.weight", rate));
+  EXPECT_EQ(refusal_of_later({{"learner.update_transforms", "[]"}}),
+            refused("learner.update_transforms", "the rates that it has set"));
+  EXPECT_EQ(refusal_of_later({{"model.@init", "VarianceScaling"}}),
+            refused("model", "what it has set there"));
+}
+
+// Of a table that is the head as well, MuP scales the logits.
+TEST(MuP, LaterChangesOfATiedTableAreRefused) {
+  Trainer::Config tied = wide();
+  decoder_of(tied).lm_head = {};
+  EXPECT_EQ(refusal_of_later({}, tied), "no error");
+  EXPECT_THAT(refusal_of_later({{"model.decoder.emb.attend_scale", "1"}}, tied),
+              HasSubstr("MuP: model.decoder.emb.attend_scale: expected no later change of what it "
+                        "has set there"));
 }
 
 TEST(MuP, RefusesOtherModels) {

@@ -162,12 +162,19 @@ std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {
         path.string(), num_later, old.filename().string()));
   }
   RemainingLines left = truncate_metrics_log(path, dims.restored_step);
-  if (left.num_torn > 0 && dims.restored_step > 0) {
+  const auto warn = [&](const std::string& got) {
     report_to_stderr(fmt::format(
-        "WARNING: {}: expected whole lines up to step {}, got {} that a stop has cut; {} removed, "
-        "and the checkpoint is not affected",
-        path.string(), dims.restored_step, left.num_torn,
-        left.num_torn == 1 ? "it is" : "they are"));
+        "WARNING: {}: expected the records of the steps up to {}, got {}; the checkpoint is not "
+        "affected",
+        path.string(), dims.restored_step, got));
+  };
+  if (dims.restored_step == 0) return std::move(left.last_splits);
+  if (left.num_torn > 0) {
+    warn(fmt::format("{} that a stop has cut, which {} removed",
+                     left.num_torn == 1 ? "one" : std::to_string(left.num_torn),
+                     left.num_torn == 1 ? "is" : "are"));
+  } else if (dims.restored_step - left.last_step >= std::max(left.longest_gap, dims.log_every)) {
+    warn(left.last_step == 0 ? "none" : fmt::format("the last of step {}", left.last_step));
   }
   return std::move(left.last_splits);
 }
@@ -238,10 +245,15 @@ RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t l
   if (!path_exists(path)) return out;
   const FileReader file(path);
   std::vector<Extent> kept;
+  std::vector<int64_t> torn;  // steps
   bool ends_a_line = true;
   for_each_line(file, [&](std::string_view text, const Extent& extent) {
     const LoggedLine line = read_line(text);
-    out.num_torn += line.writer == Writer::kTorn && line.record.step <= last_step;
+    if (line.writer == Writer::kTorn) torn.push_back(line.record.step);
+    if (line.writer == Writer::kRun && line.record.step <= last_step && line.record.split.empty()) {
+      out.longest_gap = std::max(out.longest_gap, line.record.step - out.last_step);
+      out.last_step = line.record.step;
+    }
     if (!stays(line, last_step)) return;
     ends_a_line = text.ends_with('\n') || text.size() >= kMaxLineBytes;
     if (line.record.step == last_step && !line.record.split.empty())
@@ -251,6 +263,11 @@ RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t l
     else
       kept.push_back(extent);
     ++out.num_lines;
+  });
+  // Of the last step, an evaluation may be cut, which is taken again, or the record.
+  const bool has_last = out.last_step == last_step;
+  out.num_torn = std::ranges::count_if(torn, [&](int64_t step) {
+    return step == 0 || step == last_step ? !has_last : step < last_step;
   });
   const bool is_whole = kept.size() == 1 && kept[0].begin == 0 && kept[0].end == file.size();
   if (file.size() == 0 || (is_whole && ends_a_line)) return out;

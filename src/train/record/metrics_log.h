@@ -44,7 +44,10 @@ void for_each_record(const std::filesystem::path& path,
 /// The lines that a cut left in the log.
 struct RemainingLines {
   int64_t num_lines = 0;
-  int64_t num_torn = 0;  // removed lines of the run, at or before the last step, that were cut
+  /// Removed lines of the run, at or before the last step, that were cut and that no resume writes
+  /// again.
+  int64_t num_torn = 0;
+  int64_t last_step = 0, longest_gap = 0;  // of the records of training, and between them
   std::set<std::string> last_splits = {};  // of the evaluations at the last step
 };
 /// Removes the run's lines of a log whose "step" is above `last_step`, and torn lines. A line of

@@ -76,16 +76,39 @@ TEST_F(MetricsLogTest, ACutRecordOfAStepThatIsNotTakenAgainIsTold) {
     return ::testing::internal::GetCapturedStderr();
   };
   const std::string warning =
-      "metrics.jsonl: expected whole lines up to step 2, got 1 that a stop has cut; it is removed";
+      "metrics.jsonl: expected the records of the steps up to 2, got one that a stop has cut";
   EXPECT_THAT(told(first + "{\"step\":2,\"wall_se", 2), HasSubstr(warning));
   EXPECT_EQ(text(), first);
   EXPECT_THAT(told(first + "{\"step\":2", 2), HasSubstr(warning)) << "or 20: it may be missing";
   EXPECT_THAT(told(first + std::string(9, '\0'), 2), HasSubstr(warning));
-  EXPECT_EQ(told(first + "{\"step\":3,\"wall_se", 2), "");
-  EXPECT_EQ(text(), first);
+  EXPECT_EQ(told(first + second + "\n{\"step\":3,\"wall_se", 2), "");
+  EXPECT_EQ(text(), first + second + "\n");
   EXPECT_EQ(told(first + second, 2), "");
   EXPECT_EQ(text(), first + second + "\n");
   EXPECT_EQ(told("{\"step\":1,\"wall_se", 0), "") << "the run begins anew";
+  EXPECT_EQ(told(first + second + "\n{\"step\":2,\"split\":\"a\",\"wa", 2), "")
+      << "evaluated again";
+  EXPECT_EQ(told(first + second + "\n{\"step\":", 2), "") << "of step 3";
+}
+
+// A log without the last records is no log of the run that was restored.
+TEST_F(MetricsLogTest, MissingRecordsAreTold) {
+  const auto told = [&](const std::vector<int64_t>& steps, int64_t restored, int64_t log_every) {
+    std::string lines;
+    for (const int64_t step : steps)
+      lines += "{\"step\":" + std::to_string(step) + ",\"wall_secs\":1.0}\n";
+    replace_file(path_, lines);
+    ::testing::internal::CaptureStderr();
+    MetricsLog({.dir = dir_.path(), .restored_step = restored, .log_every = log_every});
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(told({1, 2, 3}, 9, 1),
+              HasSubstr("metrics.jsonl: expected the records of the steps up to 9, got the last of "
+                        "step 3; the checkpoint is not affected"));
+  EXPECT_THAT(told({}, 9, 1), HasSubstr("up to 9, got none"));
+  EXPECT_EQ(told({10, 20}, 29, 10), "");
+  EXPECT_EQ(told({}, 9, 10), "") << "none is due";
+  EXPECT_EQ(told({100, 200}, 250, 10), "") << "they were rarer before";
 }
 
 // A run whose checkpoints were removed, or that ended before its first one.

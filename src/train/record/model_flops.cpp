@@ -32,6 +32,7 @@ ModelFlops model_flops(const ProgramParts& parts) {
     const CallForms plain(CallForms::Allowed::kPlain);
     ProgramParts alone = parts;  // on one device, where no stage is idle and no buffer is padded
     alone.mesh = {};
+    alone.learner = nullptr;  // which would divide the batch
     add_products(*eval_program(alone).graph, 1, products);
     ModelFlops out;
     double most = 0;

@@ -29,6 +29,8 @@ class SummaryWriter {
     int64_t restored_step;
     /// Text of the run's config; empty: not known.
     std::string config = {};
+    /// Steps between the run's records; 0: not known.
+    int64_t log_every = 0;
   };
   virtual ~SummaryWriter() = default;
   /// Never throws because of a failing disk: the writer counts lost records and reports the loss

@@ -59,8 +59,9 @@ Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_
   const auto given = streams_ ? find_published(streams_->name) : std::nullopt;
   if (streams_ && !given && is_training()) {
     fail("streams", fmt::format("expected '{}' to be published in training, got nothing; set "
-                                "input.position_streams, or no streams for a model of text alone",
-                                streams_->name));
+                                "input.position_streams, which publishes '{}', or no streams for a "
+                                "model of text alone",
+                                streams_->name, PositionStreams().name));
   }
   if (!given)
     return angles_of(positions_BT ? *positions_BT : iota({x_BTD.dim(1)}, 0), frequencies_);

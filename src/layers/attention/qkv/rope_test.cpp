@@ -267,9 +267,11 @@ TEST(RoPE, StreamsHaveOnePositionForEachToken) {
 TEST(RoPE, TrainsOnlyWithItsStreams) {
   auto rope = build_for_test<RoPE>({.streams = PositionStreams{.sections = {1, 3}}}, kOneHead);
   const HostTensor x = normal_values({1, 2, 8}, 3);
-  EXPECT_ERROR(rope.call({{"x", x}}, {.training = true}),
-               "ro_pe.streams: expected 'position_streams' to be published in training, got "
-               "nothing; set input.position_streams, or no streams for a model of text alone");
+  EXPECT_ERROR(
+      rope.call({{"x", x}}, {.training = true}),
+      "ro_pe.streams: expected 'position_streams' to be published in training, got "
+      "nothing; set input.position_streams, which publishes 'position_streams', or no streams "
+      "for a model of text alone");
   const HostTensor streams({2, 1, 2}, {1, 2, 3, 4});
   EXPECT_EQ(
       rope.call({{"x", x}, {"published/position_streams", streams}}, {.training = true}).outputs,

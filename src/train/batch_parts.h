@@ -31,7 +31,8 @@ BatchParts evaluation_parts(const Trainer::Config& config, const std::string& na
 /// ascending order.
 std::vector<int64_t> finer_parts(const BatchParts& batch);
 /// Returns the most rows of an evaluation, below those computed at once now and halved as often as
-/// it takes, for which fits(share) holds; `share` is that of the rows computed at once now. 0: none.
+/// it takes, for which fits(share) holds; `share` is that of the rows computed at once now. 0:
+/// there are none.
 int64_t evaluation_rows(const BatchParts& evaluation,
                         const std::function<bool(double share)>& fits);
 /// Returns the most rows below the present ones, halved as often as `halvings` says, that the

@@ -83,26 +83,6 @@ TEST_F(EvalLayer, SeedInitialises) {
             HostTensor({1, 3}, {7.0f, 17.0f, 27.0f}));
 }
 
-TEST_F(EvalLayer, StateHasTheTypesOfTheLayer) {
-  const auto call = [&](const Tree<HostTensor>& state) {
-    Tree<HostTensor> inputs = {{"in/x", HostTensor::ones({2, 3, 4})}};
-    put_subtree(inputs, "state", state);
-    return error_of<Error>(
-        [&] { run("class: BatchNorm\ndims: {input_dim: 4}\n", {}, inputs, {.init_seed = 0}); });
-  };
-  const HostTensor ones = HostTensor::ones({4});
-  EXPECT_EQ(call({{"moving_mean", ones}, {"moving_variance", ones}}), "no error");
-  for (const Shape& shape : {Shape{1}, Shape{3}, Shape{2, 3, 4}}) {
-    EXPECT_THAT(call({{"moving_mean", HostTensor::ones(shape)}, {"moving_variance", ones}}),
-                HasSubstr("state/moving_mean: expected [4], got ["));
-  }
-  EXPECT_THAT(call({{"moving_mean", HostTensor::zeros({4}, DType::kI32)}}),
-              HasSubstr("state/moving_mean: expected f32[4], got i32[4]"));
-  EXPECT_THAT(call({{"moving_mean", ones}}),
-              HasSubstr("moving_variance: expected its state in this call, got none; give it as "
-                        "state/moving_variance"));
-}
-
 TEST_F(EvalLayer, CastsFirst) {
   const Tree<HostTensor> out =
       run(kLinear, params_, inputs_, {.grad = true, .dtype = DType::kBF16});

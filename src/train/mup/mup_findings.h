@@ -43,15 +43,15 @@ struct MuPTable {
 
 /// What MuP sets, and what of the model it follows from.
 struct MuPFindings {
-  Tree<ParamSpec> specs;
-  Tree<UpdateSize> updates;
-  MuPScales scales;
-  std::map<std::string, MuPTable> tables;
-  std::vector<MuPLogitScale> logits;
+  Tree<ParamSpec> specs = {};
+  Tree<UpdateSize> updates = {};
+  MuPScales scales = {};
+  std::map<std::string, MuPTable> tables = {};
+  std::vector<MuPLogitScale> logits = {};
 };
 
-/// Finds what MuP sets for the base model with these fields. What MuP has set itself changes nothing
-/// of it. `where` names the fields in errors. Throws as MuP::apply() does.
+/// Finds what MuP sets for the base model with these fields. What MuP has set itself changes
+/// nothing of it. `where` names the fields in errors. Throws as MuP::apply() does.
 MuPFindings find_mup(ConfigRef root, const std::map<std::string, std::string>& fields,
                      const char* where);
 

@@ -5,7 +5,9 @@
 
 #include "base/text/text.h"
 #include "cli/run_test.h"
+#include "config/walk.h"
 #include "data/text_input.h"
+#include "layers/attention/cores/scored_core.h"
 #include "recipes/recipe.h"
 #include "testing/needs_plugin.h"
 #include "testing/test_name.h"
@@ -66,6 +68,42 @@ TEST_P(Twins, Train) {
       run_axle({"generate", "--from", dir_ / "run", "--prompt", "the quick", "--max-tokens", "8"});
   EXPECT_EQ(generated.code, 0) << generated.err;
   EXPECT_THAT(generated.out, ::testing::StartsWith("the quick"));
+}
+
+bool has_attention_blocks(Trainer::Config config) {
+  bool out = false;
+  walk(config, [&](const std::string&, const Slot& slot) {
+    out |= slot.ops->kind == FieldKind::kStruct && *slot.ops->type == typeid(AttentionBlocks);
+  });
+  return out;
+}
+
+// In f32 both forms give the same curve but for rounding.
+TEST_P(Twins, TrainByBlocksOfAttentionAsAtOnce) {
+  if (!has_attention_blocks(recipe(GetParam()))) GTEST_SKIP() << "no attention has scores";
+  constexpr size_t kSteps = 15;  // later, small differences grow by themselves
+  const std::string text = text_file(dir_);
+  Arguments more = bytes_at_once();
+  if (!more.empty()) more.insert(more.end(), {"--set", "learner.optimizer.learning_rate=0.0003"});
+  const auto losses = [&](const std::string& dir, const std::string& blocks) {
+    const Ran trained = run_axle(joined(
+        {"train", GetParam(), "--data", text, "--steps", std::to_string(kSteps), "--mesh", "",
+         "--dir", dir_ / dir, "--set", "log_every_steps=1", "--set", "compute_dtype=none",
+         "--modify", "SetWhere: {select: AttentionCore, set: {blocks: '" + blocks + "'}}"},
+        more));
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return losses_of_run(dir_ / dir);
+  };
+  const std::vector<double> at_once = losses("at_once", "{from: none}"),
+                            by_blocks = losses("by_blocks", "{from: 1, queries: 16, keys: 16}");
+  ASSERT_EQ(at_once.size(), kSteps);
+  ASSERT_EQ(by_blocks.size(), kSteps);
+  EXPECT_LT(at_once.back(), at_once.front());
+  double largest = 0;
+  for (size_t i = 0; i < kSteps; ++i)
+    largest = std::max(largest, std::abs(by_blocks[i] - at_once[i]) / at_once[i]);
+  EXPECT_LT(largest, 1e-5);
+  std::cout << "largest difference of a loss: " << largest << '\n';
 }
 
 INSTANTIATE_TEST_SUITE_P(Recipes, Twins, ::testing::ValuesIn(twin_names()), kNamedByText);

@@ -30,12 +30,12 @@ std::optional<int64_t> own_bytes(const CompileReport& compiled, int64_t argument
 }
 
 // Fills in what the compiler says of the evaluation.
-void read(const CompileReport& compiled, const Program& program, const CompileReport& step,
+void read(const CompileReport& compiled, const MemoryEstimate& estimate, const CompileReport& step,
           EvaluationMemory& out) {
   out.fits = compiled.fits();
   if (!step.memory || step.device_memory_bytes == 0) return;
   // The program reads the parameters alone; the rest of the state stays.
-  const auto read = static_cast<int64_t>(estimate_memory(program).argument_bytes);
+  const auto read = static_cast<int64_t>(estimate.argument_bytes);
   const auto own = own_bytes(compiled, read);
   if (!own) return;
   out.bytes = *own + std::max(step.memory->argument_bytes, read);
@@ -68,7 +68,8 @@ std::vector<EvaluationMemory> TracedEvaluations::memory(const LoweredStep& step,
   std::map<std::string_view, CompileReport> compiled;  // evalers may share a program
   for (const auto& [name, program] : evaluations_->traced()) {
     EvaluationMemory& one = out.emplace_back(EvaluationMemory{.name = name});
-    if (estimate_memory(*program).temporary_bytes <= most) {
+    const MemoryEstimate estimate = estimate_memory(*program);
+    if (estimate.temporary_bytes <= most) {
       one.fits = report.fits();
       continue;
     }
@@ -78,7 +79,7 @@ std::vector<EvaluationMemory> TracedEvaluations::memory(const LoweredStep& step,
       evaluation.options = step.options;
       known = compiled.emplace(program->text, compile(evaluation, name)).first;
     }
-    read(known->second, *program, report, one);
+    read(known->second, estimate, report, one);
     if (one.fits != false || !one.bytes) continue;
     const auto state = static_cast<double>(report.memory->argument_bytes);
     one.change = change_of(config_, step, name, static_cast<double>(*one.bytes) - state,

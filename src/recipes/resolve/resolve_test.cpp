@@ -292,6 +292,22 @@ TEST(Resolve, LaterChangesThatDoNotSuitARewriteAreMistakes) {
       << "other mistakes come first";
 }
 
+// Of a layer whose initialiser MuP sets, other fields may change.
+TEST(Resolve, LaterChangesBesideWhatARewriteHasSetAreGood) {
+  const std::string router = "model.decoder.layers.layer.feed_forward.body.router";
+  const auto refusal = [&](const std::string& field, const std::string& text) {
+    return error_of<ConfigError>([&] {
+      resolve_config({.recipe = "mixtral-test",
+                      .edits = {UseModifier{"MuP: {base: {model.decoder.model_dim: 32}}"},
+                                SetField{router + field, text}},
+                      .machine = "cpu-1"});
+    });
+  };
+  EXPECT_EQ(refusal(".top_k", "1"), "no error");
+  EXPECT_THAT(refusal(".@init", "{class: VarianceScaling, scale: 3}"),
+              ::testing::StartsWith("MuP: " + router));
+}
+
 TEST(Resolve, LongNamesOfMachines) {
   const Resolved resolved =
       resolve_config({.recipe = kRuled, .machine = "gpu-" + std::string(1'000'000, 'H')});

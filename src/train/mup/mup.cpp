@@ -179,13 +179,14 @@ std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
   return slots;
 }
 
-// The texts of slots that MuP has set. Of the model as a whole it sets an option.
+// The texts of slots that MuP has set. Of the slots of layers it sets an option alone.
 std::map<std::string, std::string> written_in(ConfigRef root,
                                               const std::vector<std::string>& slots) {
   std::map<std::string, std::string> out;
   for (const std::string& path : slots) {
     if (path == "learner.update_transforms") continue;  // others may be added
-    const auto slot = slot_at(root, path == "model" ? "model.@init" : path);
+    auto slot = slot_at(root, path + ".@init");
+    if (!slot) slot = slot_at(root, path);
     out[path] = slot ? to_string(ConfigView(*slot)) : "";
   }
   return out;

@@ -277,6 +277,7 @@ TEST(MuP, LaterChangesThatLeaveItsScalesAreGood) {
   EXPECT_EQ(refusal_of_later({}), "no error");
   EXPECT_EQ(refusal_of_later({{"model.decoder.dropout", "Dropout"},
                               {"model.decoder.output_norm", "LayerNorm"},
+                              {"model.decoder.lm_head.product", "Fp8Product"},
                               {"learner.optimizer.weight_decay", "0.5"},
                               {"learner.optimizer", "Lion"},
                               {"learner.optimizer.learning_rate", "0.1"},

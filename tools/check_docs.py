@@ -128,6 +128,8 @@ def run_page(page, text, env, write_line=print, outputs=None):
     found = [fault for block in blocks(page, text) for fault in shape_faults(block)]
     with tempfile.TemporaryDirectory() as folder:
         make_corpus(pathlib.Path(folder, "corpus"))
+        # As a user has it: what one command has compiled, the next one takes from the cache.
+        env = {**env, "AXLE_COMPILE_CACHE": f"{folder}/compile_cache"}
         if "$PREFIX" in text:
             env = {**env, "PREFIX": f"{folder}/prefix"}
             _, why = run(f"cmake --install {shlex.quote(env['AXLE_BUILD'])} --prefix {shlex.quote(env['PREFIX'])}", folder, env)

@@ -37,7 +37,7 @@ namespace {
 using testing::TestLayer;
 using testing::detail::law_padding_of;
 
-constexpr MixerDims kDims{.model_dim = 4};
+constexpr MixerDims kPaddingDims{.model_dim = 4};
 
 template <class L>
 void expect_law(const typename L::Config& config, const typename L::Role::Dims& dims,
@@ -75,13 +75,13 @@ TEST(Padding, RoutersDoNotCountIt) {
 
 TEST(Padding, TakesNoPlacesOfExperts) {
   for (const Child<Router>& router : all_routers()) {
-    expect_law<MoE>(experts(router, SortedDispatch::Config{}), kDims);
-    expect_law<MoE>(experts(router, few_places()), kDims);
+    expect_law<MoE>(experts(router, SortedDispatch::Config{}), kPaddingDims);
+    expect_law<MoE>(experts(router, few_places()), kPaddingDims);
   }
   MoE::Config adaptive = experts(TopKRouter::Config{}, few_places());
   adaptive.adaptive_load_balance =
       AdaptiveLossScale::Config{.max_overload = 0.1, .min_weight = 0.01};
-  expect_law<MoE>(adaptive, kDims);
+  expect_law<MoE>(adaptive, kPaddingDims);
 }
 
 TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
@@ -92,8 +92,8 @@ TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
       dispatch.num_groups = inner;
       for (const auto borders : {GroupBorders::kPlaces, GroupBorders::kTokens}) {
         dispatch.train_borders = borders;
-        TestLayer<MoE> layer(experts(router, dispatch), kDims);
-        law_padding_of(layer, kDims,
+        TestLayer<MoE> layer(experts(router, dispatch), kPaddingDims);
+        law_padding_of(layer, kPaddingDims,
                        /*amount_matters_in_training=*/borders == GroupBorders::kPlaces);
       }
     }
@@ -107,7 +107,7 @@ TEST(Padding, CapacityIsThatOfTheTokens) {
     const MoE::Config cfg = experts(
         SwitchRouter::Config{},
         CapacityDispatch::Config{.train_capacity_factor = factor, .eval_capacity_factor = factor});
-    TestLayer<MoE> layer(cfg, kDims);
+    TestLayer<MoE> layer(cfg, kPaddingDims);
     for (const int64_t tokens : {1, 5, 9, 10, 11}) {
       const HostTensor x = testing::normal_values({1, tokens, 4}, 3);
       HostTensor padded = testing::normal_values({1, 16, 4}, 4), ids(Type{DType::kI32, {1, 16}});
@@ -133,9 +133,9 @@ TEST(Padding, ScalesOfProductsDoNotCountIt) {
        {Child<Product>(Fp8Product::Config{}), Child<Product>(DelayedFp8Product::Config{})}) {
     MoE::Config cfg = experts(TopKRouter::Config{}, SortedDispatch::Config{});
     cfg.up = cfg.down = Linear::Config{.bias = false, .product = product};
-    expect_law<MoE>(cfg, kDims);
+    expect_law<MoE>(cfg, kPaddingDims);
     cfg.dispatch = few_places();
-    expect_law<MoE>(cfg, kDims);
+    expect_law<MoE>(cfg, kPaddingDims);
   }
 }
 
@@ -145,22 +145,23 @@ TEST(Padding, CountsNowhereInTheStepsOfACell) {
         Child<Product>(Int8Product::Config{})}) {
     const LSTMCell::Config cell{.input_proj =
                                     MultiLinear::Config{.bias = false, .product = product}};
-    expect_law<Recurrent>({.cell = cell}, kDims);
+    expect_law<Recurrent>({.cell = cell}, kPaddingDims);
     expect_law<Recurrent>({.cell = StackedCells::Config{.layers = {cell, cell}, .dims = {3}}},
-                          kDims);
-    expect_law<Recurrent>({.cell = RepeatedCells::Config{.num_layers = 2, .layer = cell}}, kDims);
+                          kPaddingDims);
+    expect_law<Recurrent>({.cell = RepeatedCells::Config{.num_layers = 2, .layer = cell}},
+                          kPaddingDims);
   }
-  expect_law<Recurrent>({.cell = LSTMCell::Config{.norm = BatchNorm::Config{}}}, kDims);
-  expect_law<Recurrent>({.cell = LSTMCell::Config{}}, kDims, {.stats = all_statistics()});
+  expect_law<Recurrent>({.cell = LSTMCell::Config{.norm = BatchNorm::Config{}}}, kPaddingDims);
+  expect_law<Recurrent>({.cell = LSTMCell::Config{}}, kPaddingDims, {.stats = all_statistics()});
 }
 
 TEST(Padding, StatisticsDoNotCountIt) {
   const LayerOptions stats{.stats = all_statistics()};
   expect_law<Linear>({}, {.input_dim = 4, .output_dim = 3}, stats);
-  expect_law<FeedForward>({.hidden_dim = FixedDim{5}}, kDims, stats);
+  expect_law<FeedForward>({.hidden_dim = FixedDim{5}}, kPaddingDims, stats);
   expect_law<BatchNorm>({}, {.input_dim = 4}, stats);
   expect_law<GroupNorm>({.num_groups = 2}, {.input_dim = 4}, stats);
-  expect_law<Attention>({.num_heads = 2}, kDims, stats);
+  expect_law<Attention>({.num_heads = 2}, kPaddingDims, stats);
 }
 
 TransformerLayer::Config layer_with_experts() {
@@ -172,12 +173,12 @@ TransformerLayer::Config layer_with_experts() {
 }
 
 TEST(Padding, CountsNowhereInLoopsAndRemat) {
-  expect_law<TransformerLayer>(layer_with_experts(), kDims);
-  expect_law<TransformerLayer>(layer_with_experts(), kDims, {.remat = SaveNothing{}});
-  expect_law<Repeat>({.num_layers = 2, .layer = layer_with_experts()}, kDims);
+  expect_law<TransformerLayer>(layer_with_experts(), kPaddingDims);
+  expect_law<TransformerLayer>(layer_with_experts(), kPaddingDims, {.remat = SaveNothing{}});
+  expect_law<Repeat>({.num_layers = 2, .layer = layer_with_experts()}, kPaddingDims);
   expect_law<Repeat>({.num_layers = 2, .layer = {layer_with_experts(), {.remat = SaveNothing{}}}},
-                     kDims);
-  expect_law<Stacked>({.num_layers = 2, .layer = layer_with_experts()}, kDims);
+                     kPaddingDims);
+  expect_law<Stacked>({.num_layers = 2, .layer = layer_with_experts()}, kPaddingDims);
 }
 
 // Microbatches count by their tokens. BatchNorm has statistics of each microbatch.
@@ -187,9 +188,9 @@ TEST(Padding, CountsNowhereInPipelines) {
       .feed_forward = PreNorm::Config{
           .body = experts(TopKRouter::Config{.losses = {.z = 0.5}}, SortedDispatch::Config{})}};
   layer.feed_forward.options.stats = {MaxAbs{}};
-  expect_law<Pipeline>({.num_layers = 2, .num_microbatches = 1, .layer = layer}, kDims);
+  expect_law<Pipeline>({.num_layers = 2, .num_microbatches = 1, .layer = layer}, kPaddingDims);
   layer.feed_forward.options.stats = {};
-  expect_law<Pipeline>({.num_layers = 2, .num_microbatches = 2, .layer = layer}, kDims);
+  expect_law<Pipeline>({.num_layers = 2, .num_microbatches = 2, .layer = layer}, kPaddingDims);
 }
 
 TEST(Padding, CountsNowhereInModels) {

@@ -12,7 +12,7 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr MixerDims kDims{.model_dim = 8};
+constexpr MixerDims kLatentDims{.model_dim = 8};
 
 LatentAttention::Config small() {
   return {.num_heads = 2, .kv_rank = 5, .nope_dim = 3, .rope_dim = 2, .value_dim = 4};
@@ -37,7 +37,7 @@ LatentAttention::Config with_pages() {
 }
 
 // Decoding, in the absorbed form, gives what the expanded form gives.
-AXLE_LAYER_LAWS(LatentAttention, kDims,
+AXLE_LAYER_LAWS(LatentAttention, kLatentDims,
                 {{"small", small()},
                  {"query_rank", with_query_rank()},
                  {"window", with_window()},
@@ -51,7 +51,7 @@ double at(const HostTensor& x, std::initializer_list<int64_t> index) {
 
 // The published formulas, one number after another.
 TEST(LatentAttention, IsItsDefinition) {
-  auto layer = build_for_test<LatentAttention>(small(), kDims);
+  auto layer = build_for_test<LatentAttention>(small(), kLatentDims);
   const HostTensor x = normal_values({1, 4, 8}, 1), y = layer.run(x);
   const auto p = [&](const char* name) -> const HostTensor& { return layer.parameter(name); };
   constexpr int64_t kT = 4, kN = 2, kR = 5, kH = 3;
@@ -109,7 +109,7 @@ TEST(LatentAttention, IsItsDefinition) {
 }
 
 TEST(LatentAttention, CachesTheLatentVectorAlone) {
-  auto layer = build_for_test<LatentAttention>(small(), kDims);
+  auto layer = build_for_test<LatentAttention>(small(), kLatentDims);
   int64_t numbers = 0;
   for (const auto& [path, spec] : layer.layer().decode_state_specs({.max_len = 3})) {
     if (is_float(spec.type.dtype)) numbers += spec.type.num_elements();
@@ -121,31 +121,31 @@ TEST(LatentAttention, CachesTheLatentVectorAlone) {
 TEST(LatentAttention, DecodesWithTheProductsOfTraining) {
   LatentAttention::Config cfg = small();
   cfg.key_product = Int8Product::Config{};
-  testing::detail::law_decoding<LatentAttention>(kDims, {{"rounded keys", cfg}});
+  testing::detail::law_decoding<LatentAttention>(kLatentDims, {{"rounded keys", cfg}});
   cfg.key_product = PlainProduct::Config{};
   cfg.value_product = Int8Product::Config{};
-  testing::detail::law_decoding<LatentAttention>(kDims, {{"rounded values", cfg}});
+  testing::detail::law_decoding<LatentAttention>(kLatentDims, {{"rounded values", cfg}});
 }
 
 TEST(LatentAttention, AQueryRankTakesItsLayers) {
   LatentAttention::Config cfg = small();
   cfg.query_rank = 3;
-  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kLatentDims),
                "latent_attention.query_down: expected a projection to query_rank, got none");
   cfg = small();
   cfg.query_down = Linear::Config{};
-  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kLatentDims),
                "latent_attention.query_down: expected none without query_rank, got a projection");
   cfg = small();
   cfg.query_norm = RMSNorm::Config{};
-  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kLatentDims),
                "latent_attention.query_norm: expected none without query_rank, got a norm");
 }
 
 TEST(LatentAttention, TurnsPairs) {
   LatentAttention::Config cfg = small();
   cfg.rope_dim = 3;
-  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kDims),
+  EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kLatentDims),
                "latent_attention.rope_dim: must be even, got 3");
 }
 

@@ -15,16 +15,16 @@ using testing::build_for_test;
 using testing::normal_values;
 using testing::TestLayer;
 
-constexpr MixerDims kDims{.model_dim = 4};
+constexpr MixerDims kPlacementDims{.model_dim = 4};
 const FeedForward::Config kFeed{.hidden_dim = FixedDim{6}};
 const Attention::Config kAttention{.num_heads = 2};
 
 AXLE_LAYER_LAWS(
-    HybridNorm, kDims,
+    HybridNorm, kPlacementDims,
     {{"feed_forward", {.body = kFeed}},
      {"gated",
       {.body = kFeed, .dropout = Dropout::Config{.rate = 0.5}, .join = GatedAdd::Config{}}}})
-AXLE_LAYER_LAWS(Sandwich, kDims,
+AXLE_LAYER_LAWS(Sandwich, kPlacementDims,
                 {{"default", {.body = kFeed}},
                  {"all_norms",
                   {.body = kFeed,
@@ -32,8 +32,9 @@ AXLE_LAYER_LAWS(Sandwich, kDims,
                    .dropout = Dropout::Config{.rate = 0.5},
                    .join = Add::Config{.weight = 0.5}}},
                  {"no_norm", {.in_norm = std::nullopt, .body = kFeed, .out_norm = std::nullopt}}})
-AXLE_LAYER_LAWS(ParallelBlock, kDims, {{"small", {.attention = kAttention, .feed_forward = kFeed}}})
-AXLE_LAYER_LAWS(Pattern, kDims,
+AXLE_LAYER_LAWS(ParallelBlock, kPlacementDims,
+                {{"small", {.attention = kAttention, .feed_forward = kFeed}}})
+AXLE_LAYER_LAWS(Pattern, kPlacementDims,
                 {{"groups_and_rest",
                   {.num_layers = 5,
                    .pattern = {PreNorm::Config{.body = kAttention},
@@ -58,26 +59,26 @@ HostTensor sum_of(const HostTensor& a, const HostTensor& b, double weight = 1) {
 const RMSNorm::Dims kNormDims{.input_dim = 4};
 
 TEST(HybridNorm, NormsBothSidesOfTheBody) {
-  auto block = build_for_test<HybridNorm>({.body = kFeed}, kDims);
+  auto block = build_for_test<HybridNorm>({.body = kFeed}, kPlacementDims);
   const HostTensor x = normal_values({2, 3, 4}, 1);
   const HostTensor inner = run_part<FeedForward>(
-      block, "body", kFeed, kDims, run_part<RMSNorm>(block, "norm", {}, kNormDims, x));
+      block, "body", kFeed, kPlacementDims, run_part<RMSNorm>(block, "norm", {}, kNormDims, x));
   EXPECT_ALLCLOSE(block.run(x),
                   sum_of(x, run_part<RMSNorm>(block, "post_norm", {}, kNormDims, inner)));
 }
 
 TEST(Sandwich, NormsTheResidualStreamLast) {
-  auto block = build_for_test<Sandwich>({.body = kFeed}, kDims);
+  auto block = build_for_test<Sandwich>({.body = kFeed}, kPlacementDims);
   const HostTensor x = normal_values({2, 3, 4}, 1);
   const HostTensor inner = run_part<FeedForward>(
-      block, "body", kFeed, kDims, run_part<RMSNorm>(block, "in_norm", {}, kNormDims, x));
+      block, "body", kFeed, kPlacementDims, run_part<RMSNorm>(block, "in_norm", {}, kNormDims, x));
   EXPECT_ALLCLOSE(block.run(x),
                   run_part<RMSNorm>(block, "out_norm", {}, kNormDims, sum_of(x, inner)));
 }
 
 TEST(Sandwich, WithoutInNormIsPostNorm) {
-  auto block = build_for_test<Sandwich>({.in_norm = std::nullopt, .body = kFeed}, kDims);
-  auto post = build_for_test<PostNorm>({.body = kFeed}, kDims);
+  auto block = build_for_test<Sandwich>({.in_norm = std::nullopt, .body = kFeed}, kPlacementDims);
+  auto post = build_for_test<PostNorm>({.body = kFeed}, kPlacementDims);
   for (const auto& [path, value] : subtree(block.parameters(), "sandwich"))
     post.set(path.starts_with("out_norm/") ? path.substr(4) : path, value);
   const HostTensor x = normal_values({2, 3, 4}, 1);
@@ -85,12 +86,14 @@ TEST(Sandwich, WithoutInNormIsPostNorm) {
 }
 
 TEST(ParallelBlock, AddsBothMixersOfOneNorm) {
-  auto block =
-      build_for_test<ParallelBlock>({.attention = kAttention, .feed_forward = kFeed}, kDims);
+  auto block = build_for_test<ParallelBlock>({.attention = kAttention, .feed_forward = kFeed},
+                                             kPlacementDims);
   const HostTensor x = normal_values({2, 3, 4}, 1);
   const HostTensor normed = run_part<RMSNorm>(block, "norm", {}, kNormDims, x);
-  const HostTensor attended = run_part<Attention>(block, "attention", kAttention, kDims, normed);
-  const HostTensor fed = run_part<FeedForward>(block, "feed_forward", kFeed, kDims, normed);
+  const HostTensor attended =
+      run_part<Attention>(block, "attention", kAttention, kPlacementDims, normed);
+  const HostTensor fed =
+      run_part<FeedForward>(block, "feed_forward", kFeed, kPlacementDims, normed);
   EXPECT_ALLCLOSE(block.run(x), sum_of(x, sum_of(attended, fed)));
 }
 
@@ -109,9 +112,10 @@ TEST(Join, WeighsOrGatesTheBody) {
 TEST(Pattern, EqualsItsLayersOneByOne) {
   const Child<Block> attention = PreNorm::Config{.body = kAttention},
                      feed = PreNorm::Config{.body = kFeed};
-  auto pattern = build_for_test<Pattern>({.num_layers = 5, .pattern = {attention, feed}}, kDims);
+  auto pattern =
+      build_for_test<Pattern>({.num_layers = 5, .pattern = {attention, feed}}, kPlacementDims);
   auto stack = build_for_test<Stacked>(
-      {.num_layers = 5, .layers = {attention, feed, attention, feed, attention}}, kDims);
+      {.num_layers = 5, .layers = {attention, feed, attention, feed, attention}}, kPlacementDims);
   for (const auto& [path, value] : subtree(pattern.parameters(), "pattern/groups/layer")) {
     const Shape shape(value.shape().begin() + 1, value.shape().end());
     const auto n = static_cast<size_t>(num_elements(shape));
@@ -130,9 +134,9 @@ TEST(Pattern, MayBeShorterThanAGroup) {
   auto pattern = build_for_test<Pattern>(
       {.num_layers = 1,
        .pattern = {PreNorm::Config{.body = kFeed}, PreNorm::Config{.body = kAttention}}},
-      kDims);
+      kPlacementDims);
   EXPECT_EQ(pattern.parameters().begin()->first.substr(0, 20), "pattern/rest/layer0/");
-  EXPECT_ERROR(build_for_test<Pattern>({.num_layers = 1}, kDims),
+  EXPECT_ERROR(build_for_test<Pattern>({.num_layers = 1}, kPlacementDims),
                "pattern.pattern: expected the blocks of one group, got none; give at least one");
 }
 

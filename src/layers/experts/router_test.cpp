@@ -15,7 +15,7 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-const RouterDims kDims{.model_dim = 4, .num_experts = 6, .num_groups = 1};
+const RouterDims kRouterDims{.model_dim = 4, .num_experts = 6, .num_groups = 1};
 
 struct Choice {
   HostTensor experts, weights;
@@ -82,13 +82,13 @@ void expect_choice(const Choice& got, const std::vector<std::vector<double>>& sc
 const HostTensor kX = normal_values({2, 5, 4}, 3);
 
 TEST(SwitchRouter, TheWeightIsTheScoreOfTheBestExpert) {
-  auto router = build_for_test<SwitchRouter>({.logit_cap = 2}, kDims);
+  auto router = build_for_test<SwitchRouter>({.logit_cap = 2}, kRouterDims);
   expect_choice(choice(router, kX), scores_of(kX, router.parameter("weight"), true, 2), 1, 1,
                 false);
 }
 
 TEST(Top2Router, WeightsOfTwoSumToOne) {
-  auto router = build_for_test<Top2Router>({}, kDims);
+  auto router = build_for_test<Top2Router>({}, kRouterDims);
   expect_choice(choice(router, kX), scores_of(kX, router.parameter("weight"), true), 2, 1, true);
 }
 
@@ -97,7 +97,7 @@ TEST(TopKRouter, ScoresAndWeights) {
     for (const ExpertWeights weights : {ExpertWeights::kSumToOne, ExpertWeights::kScores}) {
       TopKRouter::Config cfg{.top_k = 3, .weights = weights};
       if (!use_softmax) cfg.score = {"sigmoid", &sigmoid};
-      auto router = build_for_test<TopKRouter>(cfg, kDims);
+      auto router = build_for_test<TopKRouter>(cfg, kRouterDims);
       expect_choice(choice(router, kX), scores_of(kX, router.parameter("weight"), use_softmax), 3,
                     1, weights == ExpertWeights::kSumToOne);
     }
@@ -105,9 +105,9 @@ TEST(TopKRouter, ScoresAndWeights) {
 }
 
 TEST(TopKRouter, NoiseIsForTrainingOnly) {
-  auto plain = build_for_test<TopKRouter>({.top_k = 2}, kDims),
+  auto plain = build_for_test<TopKRouter>({.top_k = 2}, kRouterDims),
        noisy = build_for_test<TopKRouter>(
-           {.top_k = 2, .noise = RouterNoise{"gumbel", &gumbel_noise}}, kDims);
+           {.top_k = 2, .noise = RouterNoise{"gumbel", &gumbel_noise}}, kRouterDims);
   EXPECT_EQ(choice(noisy, kX).experts, choice(plain, kX).experts);
   EXPECT_EQ(choice(plain, kX, {.training = true}).experts, choice(plain, kX).experts);
   EXPECT_NE(choice(noisy, kX, {.training = true}).experts, choice(plain, kX).experts);
@@ -116,7 +116,7 @@ TEST(TopKRouter, NoiseIsForTrainingOnly) {
 }
 
 TEST(BalancedRouter, TheBiasChoosesButDoesNotWeigh) {
-  auto router = build_for_test<BalancedRouter>({.top_k = 2, .routed_scale = 2.5}, kDims);
+  auto router = build_for_test<BalancedRouter>({.top_k = 2, .routed_scale = 2.5}, kRouterDims);
   auto scores = scores_of(kX, router.parameter("weight"), false);
   expect_choice(choice(router, kX), scores, 2, 2.5, true);
 
@@ -139,7 +139,7 @@ TEST(BalancedRouter, EachTrainingStepMovesTheBiasTowardsBalance) {
 }
 
 TEST(BalancedRouter, TheBiasReachesBalance) {
-  auto router = build_for_test<BalancedRouter>({.top_k = 2, .update_rate = 0.01}, kDims);
+  auto router = build_for_test<BalancedRouter>({.top_k = 2, .update_rate = 0.01}, kRouterDims);
   // All tokens share a direction that favours the same experts.
   HostTensor x = normal_values({4, 24, 4}, 9);
   for (size_t i = 0; i < x.values<float>().size(); i += 4) x.values<float>()[i] += 2;
@@ -159,7 +159,8 @@ TEST(BalancedRouter, TheBiasReachesBalance) {
 
 TEST(BalancedRouter, TokensChooseAmongTheBestGroups) {
   auto router = build_for_test<BalancedRouter>(
-      {.top_k = 2, .num_expert_groups = 3, .top_groups = 1, .losses = {.load_balance = 1}}, kDims);
+      {.top_k = 2, .num_expert_groups = 3, .top_groups = 1, .losses = {.load_balance = 1}},
+      kRouterDims);
   auto scores = scores_of(kX, router.parameter("weight"), false);
   for (auto& row : scores) {
     size_t best = 0;
@@ -173,8 +174,8 @@ TEST(BalancedRouter, TokensChooseAmongTheBestGroups) {
 
 // Biases can make scores negative: experts outside of the groups must still not be chosen.
 TEST(BalancedRouter, GroupsHoldWithNegativeScores) {
-  auto router =
-      build_for_test<BalancedRouter>({.top_k = 4, .num_expert_groups = 3, .top_groups = 2}, kDims);
+  auto router = build_for_test<BalancedRouter>(
+      {.top_k = 4, .num_expert_groups = 3, .top_groups = 2}, kRouterDims);
   const HostTensor bias({6}, {-9.0f, -9.0f, -8.0f, -8.0f, -7.0f, -7.0f});
   const Choice got = choice(router, kX, {.state = {{"balanced_router/bias", bias}}});
   for (int64_t i = 0; i < got.experts.size(); ++i) EXPECT_GE(got.experts.at(i), 2);
@@ -207,7 +208,7 @@ double balance(const std::vector<std::vector<double>>& scores, size_t first, siz
 }
 
 TEST(RouterLosses, AreTheirDefinitions) {
-  auto router = build_for_test<TopKRouter>({.top_k = 2}, kDims);
+  auto router = build_for_test<TopKRouter>({.top_k = 2}, kRouterDims);
   const HostTensor& weight = router.parameter("weight");
   const auto scores = scores_of(kX, weight, true);
   const RouterLosses none{.load_balance = 0, .z = 0};
@@ -276,7 +277,7 @@ TEST(RouterLosses, SharesOfScoresThatAreAllZeroAreZero) {
 TEST(RouterLosses, HaveGradients) {
   auto router = build_for_test<BalancedRouter>(
       {.top_k = 2, .losses = {.load_balance = 1, .z = 1, .sequence_balance = 1, .correlation = 1}},
-      kDims);
+      kRouterDims);
   const testing::LayerFunction fn = router.function({{"x", kX}});
   const auto of_losses = [&](const Values& x) {
     const Values all = fn(x);

@@ -16,10 +16,11 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr PositionEmbedding::Dims kDims{.model_dim = 4, .max_seq_len = 6};
-AXLE_LAYER_LAWS(LearnedPositions, kDims, {{"default", {}}, {"longer_table", {.num_positions = 9}}})
+constexpr PositionEmbedding::Dims kPositionsDims{.model_dim = 4, .max_seq_len = 6};
+AXLE_LAYER_LAWS(LearnedPositions, kPositionsDims,
+                {{"default", {}}, {"longer_table", {.num_positions = 9}}})
 AXLE_LAYER_LAWS(
-    SinusoidalPositions, kDims,
+    SinusoidalPositions, kPositionsDims,
     {{"neighbours", {}},
      {"halves",
       {.theta = 100, .frequencies = InclusiveFrequencies{}, .pairs = PairLayout::kHalves}}})
@@ -52,22 +53,23 @@ TEST(LearnedPositions, AddTheRowOfEachPosition) {
 }
 
 TEST(LearnedPositions, HaveAPlaceForEachToken) {
-  EXPECT_ERROR(build_for_test<LearnedPositions>({}, kDims).run(normal_values({1, 7, 4}, 1)),
-               "learned_positions: expected at most num_positions = 6 positions, got 7");
-  EXPECT_ERROR(build_for_test<LearnedPositions>({.num_positions = 5}, kDims),
+  EXPECT_ERROR(
+      build_for_test<LearnedPositions>({}, kPositionsDims).run(normal_values({1, 7, 4}, 1)),
+      "learned_positions: expected at most num_positions = 6 positions, got 7");
+  EXPECT_ERROR(build_for_test<LearnedPositions>({.num_positions = 5}, kPositionsDims),
                "learned_positions.num_positions: must be at least max_seq_len = 6 of the decoder, "
                "got 5");
   EXPECT_ERROR(build_for_test<LearnedPositions>({}, {.model_dim = 4, .max_seq_len = {}}),
                "learned_positions: expected a decoder with max_seq_len, got none; texts must not "
                "become longer than the table of positions");
-  EXPECT_ERROR(build_for_test<LearnedPositions>({.num_positions = 0}, kDims),
+  EXPECT_ERROR(build_for_test<LearnedPositions>({.num_positions = 0}, kPositionsDims),
                "learned_positions.num_positions: expected an integer from 1 to 2147483647, got 0");
 }
 
 // Position 3 of a vector of 4, with the base 100.
 TEST(SinusoidalPositions, AreSinesAndCosines) {
   const auto of = [](const SinusoidalPositions::Config& cfg) {
-    return build_for_test<SinusoidalPositions>(cfg, kDims)
+    return build_for_test<SinusoidalPositions>(cfg, kPositionsDims)
         .call({{"x", HostTensor::zeros({1, 1, 4})}, {"positions", HostTensor({1, 1}, {3})}})
         .outputs[0];
   };

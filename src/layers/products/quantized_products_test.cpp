@@ -18,7 +18,7 @@ using testing::build_for_test;
 using testing::normal_values;
 
 constexpr int64_t kRows = 6, kIn = 8, kOut = 5;
-constexpr Projection::Dims kDims{.input_dim = kIn, .output_dim = kOut};
+constexpr Projection::Dims kQuantizedDims{.input_dim = kIn, .output_dim = kOut};
 
 // A matrix of doubles.
 struct Matrix {
@@ -99,7 +99,7 @@ struct OneCall {
 };
 OneCall one_call(const Child<Product>& config, Tree<HostTensor> state = {}, double factor = 1) {
   const Linear::Config cfg{.bias = false, .product = config};
-  auto layer = build_for_test<Linear>(cfg, kDims);
+  auto layer = build_for_test<Linear>(cfg, kQuantizedDims);
   HostTensor x = normal_values({2, 3, kIn}, 3);
   for (float& v : x.values<float>()) v *= static_cast<float>(factor);
   const testing::CallOptions options{.training = true, .state = state};
@@ -243,7 +243,7 @@ TEST(DelayedFp8Product, HistoriesAndScalesFollowTheSteps) {
 }
 
 TEST(DelayedFp8Product, OnlyTrainingChangesItsState) {
-  auto layer = build_for_test<Linear>({.product = DelayedFp8Product::Config{}}, kDims);
+  auto layer = build_for_test<Linear>({.product = DelayedFp8Product::Config{}}, kQuantizedDims);
   EXPECT_TRUE(layer.call({{"x", normal_values({2, 3, kIn}, 3)}}).state.empty());
 }
 
@@ -254,7 +254,7 @@ TEST(QuantizedProducts, DecodeAsAtOnce) {
         Child<Product>(DelayedFp8Product::Config{})}) {
     const std::string name(config.any().type().name);
     SCOPED_TRACE(name);
-    auto layer = build_for_test<Linear>({.product = config}, kDims);
+    auto layer = build_for_test<Linear>({.product = config}, kQuantizedDims);
     const HostTensor x = normal_values({2, 3, kIn}, 3);
     const HostTensor all = layer.run(x);
     for (int64_t t = 0; t < 3; ++t) {

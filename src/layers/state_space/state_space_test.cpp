@@ -17,15 +17,15 @@ using testing::build_for_test;
 using testing::normal_values;
 using testing::TestLayer;
 
-constexpr MixerDims kDims{.model_dim = 4};
+constexpr MixerDims kSSMDims{.model_dim = 4};
 
 const Mamba2::Config kMamba2{.head_dim = 2, .state_dim = 3, .num_groups = 2, .chunk_size = 2};
 const Mamba1::Config kMamba1{.state_dim = 3, .chunk_size = 2};
 const LinearAttention::Config kLinear{.num_heads = 2, .chunk_size = 3};
 
-AXLE_LAYER_LAWS(Mamba2, kDims, {{"small", kMamba2}})
-AXLE_LAYER_LAWS(Mamba1, kDims, {{"small", kMamba1}})
-AXLE_LAYER_LAWS(LinearAttention, kDims,
+AXLE_LAYER_LAWS(Mamba2, kSSMDims, {{"small", kMamba2}})
+AXLE_LAYER_LAWS(Mamba1, kSSMDims, {{"small", kMamba1}})
+AXLE_LAYER_LAWS(LinearAttention, kSSMDims,
                 {{"normalised", kLinear},
                  {"plain",
                   {.num_heads = 2,
@@ -36,7 +36,7 @@ AXLE_LAYER_LAWS(LinearAttention, kDims,
 
 const RAttention::Config kRAttention{
     .num_heads = 2, .num_kv_heads = 1, .window = 1, .qkv = SeparateQKV::Config{}, .chunk_size = 2};
-AXLE_LAYER_LAWS(RAttention, kDims, {{"small", kRAttention}})
+AXLE_LAYER_LAWS(RAttention, kSSMDims, {{"small", kRAttention}})
 
 double softplus(double x) { return std::log1p(std::exp(x)); }
 double silu(double x) { return x / (1 + std::exp(-x)); }
@@ -117,7 +117,7 @@ HostTensor product(const HostTensor& x, const HostTensor& weight) {
 
 // The published formulas, one token after another.
 TEST(Mamba2, IsItsDefinition) {
-  auto layer = build_for_test<Mamba2>(kMamba2, kDims);
+  auto layer = build_for_test<Mamba2>(kMamba2, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1);
   const auto p = [&](const char* name) { return layer.parameter(name); };
   const HostTensor gate = product(x, p("gate/weight")), step = product(x, p("step/weight"));
@@ -149,7 +149,7 @@ TEST(Mamba2, IsItsDefinition) {
 }
 
 TEST(Mamba1, IsItsDefinition) {
-  auto layer = build_for_test<Mamba1>(kMamba1, kDims);
+  auto layer = build_for_test<Mamba1>(kMamba1, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1);
   const auto p = [&](const char* name) { return layer.parameter(name); };
   const HostTensor gate = product(x, p("gate/weight"));
@@ -179,7 +179,7 @@ TEST(Mamba1, IsItsDefinition) {
 
 TEST(LinearAttention, WeighsEarlierTokensByTheirFeatures) {
   auto layer = build_for_test<LinearAttention>(
-      {.num_heads = 1, .qkv = SeparateQKV::Config{}, .chunk_size = 2}, kDims);
+      {.num_heads = 1, .qkv = SeparateQKV::Config{}, .chunk_size = 2}, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1);
   const auto projected = [&](const char* name) {
     const HostTensor& weight = layer.parameter(name);
@@ -231,7 +231,7 @@ double dot(const std::array<double, 2>& a, const std::array<double, 2>& b) {
 // Softmax inside the window, the sum of feature products before it, both within the segment.
 TEST(RAttention, IsItsDefinition) {
   constexpr int64_t kT = 7, kWindow = 1;
-  auto layer = build_for_test<RAttention>(kRAttention, kDims);
+  auto layer = build_for_test<RAttention>(kRAttention, kSSMDims);
   const HostTensor x = normal_values({1, kT, 4}, 1), segments({1, kT}, {1, 1, 1, 1, 1, 2, 2});
   const auto projected = [&](const std::string& name) {
     const HostTensor y =
@@ -281,7 +281,7 @@ TEST(RAttention, IsItsDefinition) {
 TEST(RAttention, WithAWideWindowIsAttention) {
   RAttention::Config cfg = kRAttention;
   cfg.window = 10;
-  auto layer = build_for_test<RAttention>(cfg, kDims);
+  auto layer = build_for_test<RAttention>(cfg, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1), before = layer.run(x);
   HostTensor changed = x;
   for (int64_t i = 0; i < 4; ++i) changed.values<float>()[static_cast<size_t>(i)] += 1;
@@ -292,7 +292,7 @@ TEST(RAttention, WithAWideWindowIsAttention) {
 
 // The first token reaches the last one only through the memory.
 TEST(RAttention, RemembersWhatHasLeftTheWindow) {
-  auto layer = build_for_test<RAttention>(kRAttention, kDims);
+  auto layer = build_for_test<RAttention>(kRAttention, kSSMDims);
   const HostTensor x = normal_values({1, 6, 4}, 1);
   HostTensor changed = x;
   for (int64_t i = 0; i < 4; ++i) changed.values<float>()[static_cast<size_t>(i)] += 1;
@@ -308,7 +308,7 @@ TEST(RAttention, RemembersWhatHasLeftTheWindow) {
 // Segments in a packed row give what each text gives alone.
 template <class L>
 void expect_segments_apart(const typename L::Config& cfg) {
-  TestLayer<L> layer(cfg, kDims);
+  TestLayer<L> layer(cfg, kSSMDims);
   const HostTensor x = normal_values({1, 7, 4}, 1);
   const HostTensor packed =
       layer.call({{"x", x}, {"context/segment_ids", HostTensor({1, 7}, {1, 1, 1, 2, 2, 2, 2})}})
@@ -327,9 +327,9 @@ TEST(Mixers, KeepSegmentsApart) {
 }
 
 TEST(Mamba2, RefusesSizesThatDoNotDivide) {
-  EXPECT_ERROR(build_for_test<Mamba2>({.head_dim = 3}, kDims),
+  EXPECT_ERROR(build_for_test<Mamba2>({.head_dim = 3}, kSSMDims),
                "mamba2.head_dim: must divide the inner dim, expand * model dim, got 3 and 8");
-  EXPECT_ERROR(build_for_test<Mamba2>({.head_dim = 2, .num_groups = 3}, kDims),
+  EXPECT_ERROR(build_for_test<Mamba2>({.head_dim = 2, .num_groups = 3}, kSSMDims),
                "mamba2.num_groups: must divide the number of heads, got 3 and 4");
 }
 

@@ -14,15 +14,15 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr LogitBias::Dims kDims{.num_heads = 2};
+constexpr LogitBias::Dims kBiasesDims{.num_heads = 2};
 const T5Bias::Config kSmall{.num_buckets = 4, .max_distance = 3};
 const SumOfBiases::Config kSum{.biases = {ALiBi::Config{}, kSmall}};
 
-AXLE_CALL_LAWS(T5Bias, kDims,
+AXLE_CALL_LAWS(T5Bias, kBiasesDims,
                {{"default", {}},
                 {"bidirectional", {.num_buckets = 4, .max_distance = 2, .bidirectional = true}}})
-AXLE_CALL_LAWS(SumOfBiases, kDims, {{"alibi_and_t5", kSum}})
-AXLE_CALL_LAWS(SharedBias, kDims, {{"t5", {.inner = kSmall}}})
+AXLE_CALL_LAWS(SumOfBiases, kBiasesDims, {{"alibi_and_t5", kSum}})
+AXLE_CALL_LAWS(SharedBias, kBiasesDims, {{"t5", {.inner = kSmall}}})
 
 // The bucket of key position - query position, as Raffel et al. publish it.
 int64_t published_bucket(int64_t distance, int64_t count, int64_t max_distance,
@@ -70,7 +70,7 @@ TEST(T5Bias, PutsDistancesIntoThePublishedBuckets) {
 }
 
 TEST(T5Bias, HasABiasForEachHeadAndRow) {
-  auto bias = build_for_test<T5Bias>(kSmall, kDims);
+  auto bias = build_for_test<T5Bias>(kSmall, kBiasesDims);
   bias.set("weight", HostTensor({4, 2}, {0.f, 10.f, 1.f, 11.f, 2.f, 12.f, 3.f, 13.f}));
   // Two rows with one query and two keys; the last key is an empty place.
   const HostTensor y =
@@ -81,28 +81,28 @@ TEST(T5Bias, HasABiasForEachHeadAndRow) {
 }
 
 TEST(T5Bias, RefusesBucketsThatAreEmpty) {
-  EXPECT_ERROR(build_for_test<T5Bias>({.num_buckets = 2, .bidirectional = true}, kDims),
+  EXPECT_ERROR(build_for_test<T5Bias>({.num_buckets = 2, .bidirectional = true}, kBiasesDims),
                "t5_bias.num_buckets: expected an even number of at least 4, got 2");
-  EXPECT_ERROR(build_for_test<T5Bias>({.num_buckets = 7, .bidirectional = true}, kDims),
+  EXPECT_ERROR(build_for_test<T5Bias>({.num_buckets = 7, .bidirectional = true}, kBiasesDims),
                "t5_bias.num_buckets: expected an even number of at least 4, got 7");
-  EXPECT_ERROR(build_for_test<T5Bias>({.max_distance = 16}, kDims),
+  EXPECT_ERROR(build_for_test<T5Bias>({.max_distance = 16}, kBiasesDims),
                "t5_bias.max_distance: expected more than 16, the number of buckets of one distance "
                "on a side, got 16");
 }
 
 TEST(SumOfBiases, AddsThem) {
-  auto sum = build_for_test<SumOfBiases>(kSum, kDims);
-  auto alibi = build_for_test<ALiBi>({}, kDims);
-  auto t5 = build_for_test<T5Bias>(kSmall, kDims);
+  auto sum = build_for_test<SumOfBiases>(kSum, kBiasesDims);
+  auto alibi = build_for_test<ALiBi>({}, kBiasesDims);
+  auto t5 = build_for_test<T5Bias>(kSmall, kBiasesDims);
   t5.set("weight", sum.parameter("bias1/weight"));
-  const auto in = testing::LawInputs<LogitBias>::make(kDims);
+  const auto in = testing::LawInputs<LogitBias>::make(kBiasesDims);
   const HostTensor y = sum.call(in).outputs[0], a = alibi.call(in).outputs[0],
                    b = t5.call(in).outputs[0];
   for (int64_t i = 0; i < y.size(); ++i) EXPECT_FLOAT_EQ(y.at(i), a.at(i) + b.at(i));
 }
 
 TEST(SumOfBiases, OfNoneIsAMistake) {
-  EXPECT_ERROR(build_for_test<SumOfBiases>({}, kDims),
+  EXPECT_ERROR(build_for_test<SumOfBiases>({}, kBiasesDims),
                "sum_of_biases.biases: expected at least one bias, got none; leave the bias of "
                "attention out if nothing is added");
 }

@@ -18,7 +18,7 @@ using testing::build_for_test;
 using testing::normal_values;
 using testing::detail::DecodingSession;
 
-constexpr MixerDims kDims{.model_dim = 8};
+constexpr MixerDims kCachesDims{.model_dim = 8};
 constexpr int64_t kLength = 11;
 
 Attention::Config attention(Child<AttentionMask> mask, Child<KVCache> cache) {
@@ -69,7 +69,7 @@ class Caches : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Caches, DecodeAsAtOnce) {
-  auto layer = build_for_test<Attention>(attention(GetParam().mask, GetParam().cache), kDims);
+  auto layer = build_for_test<Attention>(attention(GetParam().mask, GetParam().cache), kCachesDims);
   expect_decoding(layer, {5, 1, 1, 1, 2});
   expect_decoding(layer, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   expect_decoding(layer, {2, 7, 1});
@@ -79,7 +79,7 @@ TEST_P(Caches, DecodeInsideALoop) {
   auto layer = build_for_test<Repeat>(
       {.num_layers = 2,
        .layer = PreNorm::Config{.body = attention(GetParam().mask, GetParam().cache)}},
-      kDims);
+      kCachesDims);
   expect_decoding(layer, {4, 1, 3, 1, 1});
 }
 
@@ -145,22 +145,23 @@ TEST(PagedKVCache, TakesPagesAsRowsGrow) {
 
 TEST(SlidingKVCache, NeedsAMaskWithAWindow) {
   const std::string rest = "; use SlidingWindowMask, a larger window, or DenseKVCache";
-  EXPECT_ERROR(build_for_test<Attention>(
-                   attention(CausalMask::Config{}, SlidingKVCache::Config{.window = 3}), kDims),
-               "attention.kv_cache.window: expected a mask with a window of at most 3 positions, "
-               "got a mask without a window" +
-                   rest);
+  EXPECT_ERROR(
+      build_for_test<Attention>(
+          attention(CausalMask::Config{}, SlidingKVCache::Config{.window = 3}), kCachesDims),
+      "attention.kv_cache.window: expected a mask with a window of at most 3 positions, "
+      "got a mask without a window" +
+          rest);
   EXPECT_ERROR(
       build_for_test<Attention>(
           attention(SlidingWindowMask::Config{.window = 4}, SlidingKVCache::Config{.window = 3}),
-          kDims),
+          kCachesDims),
       "attention.kv_cache.window: expected a mask with a window of at most 3 positions, got one of "
       "4" +
           rest);
   EXPECT_NO_THROW(
       build_for_test<Attention>(attention(AllOf::Config{.masks = {CausalMask::Config{}, kWindow}},
                                           SlidingKVCache::Config{.window = 3}),
-                                kDims));
+                                kCachesDims));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ using testing::normal_values;
 // As in Gemma 3: the factor of the norm is 1 + scale.
 const Child<Norm> kAroundOne = RMSNorm::Config{.zero_centred = ZeroCentred::kScale};
 
-constexpr QKV::Dims kDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
-AXLE_LAYER_LAWS(NormedQKV, kDims,
+constexpr QKV::Dims kNormedDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
+AXLE_LAYER_LAWS(NormedQKV, kNormedDims,
                 {{"default", {}},
                  {"queries_alone", {.inner = QueryOnly::Config{}}},
                  {"scales_around_one", {.query_norm = kAroundOne, .key_norm = kAroundOne}}})
@@ -38,9 +38,9 @@ TEST(NormedQKV, WithoutPositionsIsTheNormOfAttention) {
 }
 
 TEST(NormedQKV, AScaleAroundOneAddsToOne) {
-  auto plain = build_for_test<NormedQKV>({}, kDims);
+  auto plain = build_for_test<NormedQKV>({}, kNormedDims);
   auto centred =
-      build_for_test<NormedQKV>({.query_norm = kAroundOne, .key_norm = kAroundOne}, kDims);
+      build_for_test<NormedQKV>({.query_norm = kAroundOne, .key_norm = kAroundOne}, kNormedDims);
   centred.set("inner/weight", plain.parameter("inner/weight"));
   const HostTensor x = normal_values({1, 3, 8}, 3);
   const auto agree = [&] {

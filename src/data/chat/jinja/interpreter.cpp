@@ -1,0 +1,202 @@
+#include "data/chat/jinja/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/chat/jinja/globals.h"
+#include "data/chat/jinja/loop.h"
+#include "data/chat/jinja/macro.h"
+#include "data/chat/jinja/printing.h"
+
+namespace axle::jinja {
+
+std::string Interpreter::run(const Body& body, const Scope::Ptr& scope) {
+  std::string out;
+  out_ = &out;
+  run_body(body, scope);
+  return out;
+}
+
+std::string Interpreter::capture(const Body& body, const Scope::Ptr& scope) {
+  std::string text;
+  std::string* const outer = std::exchange(out_, &text);
+  const bool was_captured = std::exchange(is_captured_, true);
+  run_body(body, scope);
+  out_ = outer;
+  is_captured_ = was_captured;
+  return text;
+}
+
+std::string Interpreter::capture_loop(const Statement& node, const Scope::Ptr& scope,
+                                      std::vector<Value> elements, int depth) {
+  std::string text;
+  std::string* const outer = std::exchange(out_, &text);
+  const bool was_captured = std::exchange(is_captured_, true);
+  run_loop(node, scope, std::move(elements), depth);
+  out_ = outer;
+  is_captured_ = was_captured;
+  return text;
+}
+
+void Interpreter::put_out(std::string_view text) {
+  budget.bytes(text.size());
+  budget.check_output(out_->size() + text.size());
+  *out_ += text;
+}
+
+Interpreter::Flow Interpreter::run_body(const Body& body, const Scope::Ptr& scope) {
+  const Budget::Level level(budget);
+  for (const auto& statement : body) {
+    if (const Flow flow = run_statement(*statement, scope); flow != Flow::kNext) return flow;
+  }
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::run_statement(const Statement& node, const Scope::Ptr& scope) {
+  budget.step();
+  line_ = node.line;
+  switch (node.kind) {
+    case StatementKind::kText:
+      put_out(node.text);
+      break;
+    case StatementKind::kOutput:
+      put_out(to_text(*this, evaluate(*node.expression, scope)));
+      break;
+    case StatementKind::kIf:
+      return run_if(node, scope);
+    case StatementKind::kFor:
+      run_for(node, scope);
+      break;
+    case StatementKind::kSet:
+      assign(node.target, evaluate(*node.expression, scope), scope);
+      break;
+    case StatementKind::kSetBlock:
+      run_set(node, scope);
+      break;
+    case StatementKind::kMacro:
+      scope->set(node.text, keep(std::make_shared<Macro>(*this, node, node.text, scope)));
+      break;
+    case StatementKind::kCallBlock:
+      run_call_block(node, scope);
+      break;
+    case StatementKind::kFilter: {
+      Value body = capture(node.body, std::make_shared<Scope>(scope));
+      put_out(to_text(*this, filtered(*node.expression, body, scope)));
+      break;
+    }
+    case StatementKind::kWith:
+      run_with(node, scope);
+      break;
+    case StatementKind::kGeneration:
+      run_generation(node, scope);
+      break;
+    case StatementKind::kBreak:
+      return Flow::kBreak;
+    case StatementKind::kContinue:
+      return Flow::kContinue;
+  }
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::run_if(const Statement& node, const Scope::Ptr& scope) {
+  for (const auto& [condition, body] : node.branches) {
+    if (!condition || evaluate(*condition, scope).is_true()) return run_body(body, scope);
+  }
+  return Flow::kNext;
+}
+
+void Interpreter::run_for(const Statement& node, const Scope::Ptr& scope) {
+  run_loop(node, scope, elements_of(*this, evaluate(*node.expression, scope)), 0);
+}
+
+void Interpreter::run_loop(const Statement& node, const Scope::Ptr& scope,
+                           std::vector<Value> elements, int depth) {
+  const Budget::Level level(budget);
+  if (node.condition) {
+    std::erase_if(elements, [&](const Value& element) {
+      const auto inner = std::make_shared<Scope>(scope);
+      assign(node.target, element, inner);
+      return !evaluate(*node.condition, inner).is_true();
+    });
+  }
+  bool ends_a_round = false;
+  const auto loop = std::make_shared<Loop>(*this, node, scope, std::move(elements), depth);
+  while (loop->advance()) {
+    budget.step();
+    const auto inner = std::make_shared<Scope>(scope);
+    inner->set("loop", std::shared_ptr<Object>(loop));
+    assign(node.target, loop->current(), inner);
+    const Flow flow = run_body(node.body, inner);
+    if (flow == Flow::kBreak) break;
+    ends_a_round = ends_a_round || flow == Flow::kNext;
+  }
+  // As Jinja2 does: rounds that `break` or `continue` leaves early do not count.
+  if (!ends_a_round && !node.otherwise.empty())
+    run_body(node.otherwise, std::make_shared<Scope>(scope));
+}
+
+void Interpreter::run_set(const Statement& node, const Scope::Ptr& scope) {
+  Value text = capture(node.body, std::make_shared<Scope>(scope));
+  assign(node.target, node.expression ? filtered(*node.expression, text, scope) : text, scope);
+}
+
+// Applies the filters of a block to its text: the innermost filter has no child.
+Value Interpreter::filtered(const Expression& node, const Value& body, const Scope::Ptr& scope) {
+  const Value input = node.children.empty() ? body : filtered(*node.children[0], body, scope);
+  line_ = node.line;
+  return apply_filter(node.text, input, evaluate_arguments(node.arguments, scope));
+}
+
+void Interpreter::run_call_block(const Statement& node, const Scope::Ptr& scope) {
+  const Expression& call_node = *node.expression;
+  const Value callable = evaluate(*call_node.children[0], scope);
+  Arguments arguments = evaluate_arguments(call_node.arguments, scope);
+  arguments.named.emplace_back("caller",
+                               keep(std::make_shared<Macro>(*this, node, "caller", scope)));
+  put_out(to_text(*this, call(callable, arguments)));
+}
+
+void Interpreter::run_with(const Statement& node, const Scope::Ptr& scope) {
+  const auto inner = std::make_shared<Scope>(scope);
+  for (const auto& [target, expression] : node.assignments)
+    assign(target, evaluate(*expression, scope), inner);
+  run_body(node.body, inner);
+}
+
+void Interpreter::run_generation(const Statement& node, const Scope::Ptr& scope) {
+  const size_t begin = out_->size();
+  run_body(node.body, std::make_shared<Scope>(scope));
+  if (is_captured_)
+    has_lost_generation_ = true;
+  else
+    generations_.push_back({begin, out_->size()});
+}
+
+void Interpreter::assign(const Target& target, const Value& value, const Scope::Ptr& scope) {
+  if (target.is_tuple) {
+    require_defined(value);
+    const std::vector<Value> elements = elements_of(*this, value);
+    if (elements.size() != target.parts.size()) {
+      throw JinjaError(fmt::format("expected {} values for as many names, got {}",
+                                   target.parts.size(), elements.size()));
+    }
+    for (size_t i = 0; i < elements.size(); ++i) assign(target.parts[i], elements[i], scope);
+  } else if (target.field) {
+    const Value* const object = scope->find(target.name);
+    auto* const fields = object ? object->as<Namespace>() : nullptr;
+    if (!fields) {
+      throw JinjaError(
+          fmt::format("expected '{0}' to be a namespace, got a value of type {1}; "
+                      "{{% set {0} = namespace() %}} makes one",
+                      target.name, object ? object->type_name() : "Undefined"));
+    }
+    budget.bytes(sizeof(Value) + target.field->size());
+    fields->set(*target.field, value);
+  } else {
+    budget.bytes(sizeof(Value));
+    scope->set(target.name, value);
+  }
+}
+
+}  // namespace axle::jinja

@@ -1,0 +1,38 @@
+#include "data/chat/jinja/template.h"
+
+#include <fmt/format.h>
+
+#include "base/text/utf8.h"
+#include "data/chat/jinja/globals.h"
+#include "data/chat/jinja/parser.h"
+
+namespace axle::jinja {
+namespace {
+
+// Bytes of a message: templates choose their own.
+constexpr size_t kMaxMessage = 400;
+
+}  // namespace
+
+Template::Template(std::string_view source, std::string name)
+    : name_(std::move(name)), body_(std::make_shared<const Body>(parse_template(source, name_))) {}
+
+Rendering Template::render(const Variables& variables, const Limits& limits,
+                           std::optional<int64_t> now_secs) const {
+  Interpreter interpreter(limits);
+  const auto where = [&] { return fmt::format("{}:{}: ", name_, interpreter.line()); };
+  try {
+    const auto globals = std::make_shared<Scope>(nullptr);
+    for (auto& [key, value] : global_functions(now_secs)) globals->set(key, std::move(value));
+    for (const auto& [key, value] : variables) globals->set(key, value);
+    std::string text = interpreter.run(*body_, std::make_shared<Scope>(globals));
+    return {std::move(text), interpreter.generations(), interpreter.has_lost_generation()};
+  } catch (const Refusal& refusal) {
+    throw TemplateRefusal(where() +
+                          "the template refuses: " + printable(refusal.what(), kMaxMessage));
+  } catch (const JinjaError& error) {
+    throw DataError(where() + printable(error.what(), kMaxMessage));
+  }
+}
+
+}  // namespace axle::jinja

@@ -1,0 +1,58 @@
+// Templates in the part of Jinja2 that chat templates are written in, as the library transformers
+// sets it up: trim_blocks, lstrip_blocks, break and continue, the immutable sandbox, `tojson` as
+// plain JSON, `raise_exception`, `strftime_now` and `generation` blocks.
+//
+// Not there, and an error with the line: inheritance (extends, block), include, import, autoescape,
+// translations, and the filters that no chat template has (pprint, random, urlize, xmlattr ...).
+// Other than in Python, integers have 64 bits, and a generator is made whole at once.
+//
+// Source: https://jinja.palletsprojects.com/en/stable/templates/
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "data/chat/jinja/interpreter.h"
+
+namespace axle::jinja {
+
+/// The template refuses its values: raise_exception(message).
+struct TemplateRefusal : DataError {
+  using DataError::DataError;
+};
+
+struct Rendering {
+  std::string text;
+  /// The texts of `generation` blocks.
+  std::vector<Span> generations;
+  /// True if such a block was in a macro or another body that becomes a value first: its place in
+  /// the text is not known.
+  bool has_lost_generation = false;
+};
+
+using Variables = std::vector<std::pair<std::string, Value>>;
+
+class Template {
+ public:
+  /// `name` stands for the template in messages. Throws DataError "<name>:<line>: ..." for what is
+  /// no template.
+  Template(std::string_view source, std::string name);
+  /// `now_secs` is the time that strftime_now() writes, in Unix time; none: that of the clock.
+  /// Throws TemplateRefusal, or DataError "<name>:<line>: ..." for a mistake, or if the limits are
+  /// not enough.
+  Rendering render(const Variables& variables, const Limits& limits = {},
+                   std::optional<int64_t> now_secs = {}) const;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Body> body_;
+};
+
+}  // namespace axle::jinja

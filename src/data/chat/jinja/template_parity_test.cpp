@@ -1,0 +1,64 @@
+// Templates against Jinja2, set up as transformers does (tools/oracle/chat_templates.py).
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/json.h"
+#include "data/chat/jinja/template.h"
+#include "io/file.h"
+#include "testing/checkout.h"
+
+namespace axle::jinja {
+namespace {
+
+constexpr int64_t kNoonOf26July2024 = 1721995200;
+
+// "text", "refusal" or "error", with the text or the message.
+struct Outcome {
+  std::string kind, text;
+  std::vector<Span> generations = {};
+};
+
+Outcome outcome_of(const std::string& source, const nlohmann::ordered_json& given) {
+  try {
+    Variables variables;
+    for (const auto& [name, value] : given.items())
+      variables.emplace_back(name, Value::of_json(value));
+    Rendering out = Template(source, "template").render(variables, {}, kNoonOf26July2024);
+    return {"text", std::move(out.text), std::move(out.generations)};
+  } catch (const TemplateRefusal& refusal) {
+    return {"refusal", refusal.what()};
+  } catch (const DataError& error) {
+    return {"error", error.what()};
+  }
+}
+
+TEST(TemplateReference, EveryTemplateGivesWhatJinja2Gives) {
+  const auto cases = read_json(read_file(reference_file("chat/templates.json")));
+  size_t runs = 0;
+  for (const auto& one : cases) {
+    for (const auto& run : one["runs"]) {
+      SCOPED_TRACE(one["name"].get<std::string>() + "\n" + run["variables"].dump());
+      const Outcome got = outcome_of(one["template"], run["variables"]);
+      ++runs;
+      if (run.contains("error")) {
+        EXPECT_EQ(got.kind, run["error"].get<std::string>()) << got.text;
+        EXPECT_EQ(got.text.rfind("template:", 0), 0u) << got.text;
+        continue;
+      }
+      EXPECT_EQ(got.kind, "text") << got.text;
+      EXPECT_EQ(got.text, run["text"].get<std::string>());
+      std::vector<Span> spans;
+      if (run.contains("generations")) {
+        for (const auto& span : run["generations"]) spans.push_back({span[0], span[1]});
+      }
+      EXPECT_EQ(got.generations, spans);
+    }
+  }
+  EXPECT_GE(cases.size(), 40u);
+  EXPECT_GE(runs, 70u);
+}
+
+}  // namespace
+}  // namespace axle::jinja

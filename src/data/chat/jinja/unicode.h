@@ -1,0 +1,51 @@
+// Characters of UTF-8 texts, as Python counts and classifies them. All texts here are valid UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axle::jinja {
+
+/// Returns the number of bytes of the character that begins with this byte.
+size_t character_bytes(char first);
+/// Reads the character at `at` and moves `at` behind it.
+char32_t next_character(std::string_view text, size_t& at);
+void append_character(std::string& out, char32_t character);
+size_t count_characters(std::string_view text);
+/// Returns the byte at which the character with this number begins; the size of the text if there
+/// are not so many.
+size_t byte_of_character(std::string_view text, size_t number);
+std::vector<std::string_view> characters_of(std::string_view text);
+
+bool is_space(char32_t character);
+bool is_printable(char32_t character);
+bool is_letter(char32_t character);
+bool is_decimal_digit(char32_t character);
+/// A letter, a number or an underscore: \w of Python's regular expressions.
+bool is_word(char32_t character);
+bool is_upper(char32_t character);
+bool is_lower(char32_t character);
+
+std::string upper_text(std::string_view text);
+std::string lower_text(std::string_view text);
+/// Each word begins with a capital, where words are runs of letters: "it's" gives "It'S".
+std::string title_text(std::string_view text);
+/// The first character as a capital, the rest in lower case.
+std::string capitalized_text(std::string_view text);
+std::string swapped_case(std::string_view text);
+
+enum class Sides { kBoth, kLeft, kRight };
+/// Returns the text without white space at its ends.
+std::string_view stripped(std::string_view text, Sides sides = Sides::kBoth);
+/// Returns the text without any of the characters of `set` at its ends.
+std::string_view stripped_of(std::string_view text, std::string_view set, Sides sides);
+/// Returns the lines, without their ends unless `keep_ends`.
+std::vector<std::string_view> lines_of(std::string_view text, bool keep_ends = false);
+
+/// Returns where `part` is in the text at `from` or later; npos if it is not. Takes time in
+/// proportion to the text, whatever the part.
+size_t find_text(std::string_view text, std::string_view part, size_t from = 0);
+
+}  // namespace axle::jinja

@@ -18,6 +18,12 @@ constexpr int64_t kTokens = 86;
 
 class StoriesForeign : public ForeignDataTest {
  protected:
+  void SetUp() override {
+    ForeignDataTest::SetUp();
+    if (IsSkipped()) return;
+    AXLE_NEEDS_FILES("stories260K/stories260K.bin", "stories260K/tok512.bin",
+                     "stories260K/tok512.model", "stories260K/golden_greedy_90.txt");
+  }
   /// Reads the prompt with its tokens, a Python string literal on the file's second line.
   static std::string golden_story() {
     const std::string text = read_file(file("stories260K/golden_greedy_90.txt"));

@@ -9,6 +9,11 @@ constexpr int kFloatFraction = 23, kFloatBias = 127;
 
 int bias_of(const FloatLayout& layout) { return (1 << (layout.exponent_bits - 1)) - 1; }
 
+// Returns 2^n, a normal f32.
+float power_of_two(int n) {
+  return std::bit_cast<float>(static_cast<uint32_t>(n + kFloatBias) << kFloatFraction);
+}
+
 // The bits of NaN without its sign.
 uint32_t nan_bits(const FloatLayout& layout) {
   const uint32_t all = (1u << (layout.exponent_bits + layout.fraction_bits)) - 1;
@@ -67,10 +72,10 @@ float small_float_value(uint16_t bits, const FloatLayout& layout) {
   else if (!layout.has_infinity && magnitude == nan_bits(layout))
     v = NAN;
   else if (exponent == 0)
-    v = std::ldexp(static_cast<float>(fraction), 1 - bias_of(layout) - layout.fraction_bits);
+    v = static_cast<float>(fraction) * power_of_two(1 - bias_of(layout) - layout.fraction_bits);
   else
-    v = std::ldexp(static_cast<float>(fraction | 1u << layout.fraction_bits),
-                   static_cast<int>(exponent) - bias_of(layout) - layout.fraction_bits);
+    v = std::bit_cast<float>(magnitude << (kFloatFraction - layout.fraction_bits)) *
+        power_of_two(kFloatBias - bias_of(layout));
   return std::copysign(v, negative ? -1.0f : 1.0f);
 }
 

@@ -29,10 +29,11 @@ inline std::vector<std::string> odd_texts(const std::vector<std::string>& lines)
       "aaaaaaaaaaaaaaaaaaaaaaaa"};
   out.insert(out.end(), lines.begin(), lines.end());
   std::mt19937 random(5);
+  const size_t num_plain = std::min<size_t>(out.size(), 200);
   for (int i = 0; i < 300; ++i) {
     std::string mixed;
     for (int n = static_cast<int>(random() % 6); n >= 0; --n)
-      mixed += out[random() % std::min<size_t>(out.size(), 200)] + (random() % 2 ? " " : "");
+      mixed += out[random() % num_plain] + (random() % 2 ? " " : "");
     out.push_back(mixed);
   }
   return out;

@@ -1,0 +1,84 @@
+// Blocks against the Python package gguf, bit for bit (tools/oracle/gguf_numbers.py).
+#include "io/gguf/block_type.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "io/gguf/small_blocks.h"
+#include "io/safetensors.h"
+#include "testing/checkout.h"
+
+namespace axle {
+namespace {
+
+class BlockNumbers : public ::testing::TestWithParam<const char*> {
+ protected:
+  HostTensor stored(const std::string& what) const {
+    return file_.get(std::string(GetParam()) + "/" + what);
+  }
+  const BlockType& type() const { return *find_block_type(std::string_view(GetParam())); }
+
+ private:
+  SafetensorsFile file_{reference_file("gguf/blocks.safetensors")};
+};
+
+class Dequantize : public BlockNumbers {};
+class Quantize : public BlockNumbers {};
+
+TEST_P(Dequantize, GivesTheValuesOfThePackage) {
+  const HostTensor blocks = stored("blocks"), expected = stored("values");
+  const int64_t n = blocks.size() / type().num_bytes;
+  ASSERT_EQ(n * type().num_values, expected.size());
+  HostTensor values(expected.type());
+  type().dequantize(blocks.bytes().data(), n, values.values<float>().data());
+  EXPECT_TRUE(std::ranges::equal(values.bytes(), expected.bytes())) << values.text(32) << "\n"
+                                                                    << expected.text(32);
+}
+
+TEST_P(Quantize, GivesTheBlocksOfThePackage) {
+  const HostTensor values = stored("stored_values"), expected = stored("stored_blocks");
+  const int64_t n = values.size() / type().num_values;
+  ASSERT_EQ(n * type().num_bytes, expected.size());
+  HostTensor blocks(expected.type());
+  type().quantize(values.values<float>().data(), n, blocks.bytes().data());
+  EXPECT_EQ(blocks.text(1000), expected.text(1000));
+  EXPECT_EQ(blocks, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Dequantize,
+                         ::testing::Values("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1",
+                                           "Q8_0", "Q4_K", "Q5_K", "Q6_K"),
+                         [](const auto& at) { return std::string(at.param); });
+INSTANTIATE_TEST_SUITE_P(Types, Quantize, ::testing::Values("F32", "F16", "BF16", "Q8_0"),
+                         [](const auto& at) { return std::string(at.param); });
+
+TEST(BlockTypes, EachHasItsOwnNumberAndName) {
+  std::set<uint32_t> ids;
+  std::set<std::string_view> names;
+  for (const BlockType& type : all_block_types()) {
+    EXPECT_TRUE(ids.insert(type.id).second && names.insert(type.name).second) << type.name;
+    EXPECT_EQ(find_block_type(type.id), &type);
+    EXPECT_EQ(type.dtype.has_value(), type.num_values == 1) << type.name;
+    if (type.dtype) {
+      EXPECT_EQ(type.num_bytes, static_cast<int64_t>(size_bytes(*type.dtype))) << type.name;
+      EXPECT_NE(type.dequantize, nullptr) << type.name;
+    }
+  }
+  EXPECT_EQ(find_block_type(4), nullptr);
+  EXPECT_EQ(find_block_type("F33"), nullptr);
+  EXPECT_EQ(writable_block_types(), "F32, F16, Q8_0, BF16");
+}
+
+TEST(BlockTypes, TheLargestValueOfQ8ComesBackFinite) {
+  const std::vector<float> values(32, -kMaxQ8Value);
+  std::byte block[34];
+  q8_0_blocks(values.data(), 1, block);
+  float out[32];
+  q8_0_values(block, 1, out);
+  EXPECT_EQ(out[31], -kMaxQ8Value);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,158 @@
+#include "io/gguf/save_gguf.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/text/utf8.h"
+#include "io/file.h"
+#include "io/gguf/gguf_header.h"
+#include "io/gguf/small_blocks.h"
+
+namespace axle {
+namespace {
+
+constexpr size_t kMaxNameBytes = 63;
+using Path = std::filesystem::path;
+
+[[noreturn]] void fail(const Path& path, const GgufTensorToSave& tensor, std::string_view expected,
+                       std::string_view got) {
+  throw DataError(fmt::format("{}: tensor '{}': expected {}, got {}", path.string(),
+                              printable(tensor.name), expected, got));
+}
+
+// Returns the tensor as the header lists it, without its offset.
+GgufTensor checked(const Path& path, const GgufTensorToSave& tensor) {
+  if (tensor.name.empty() || tensor.name.size() > kMaxNameBytes || find_invalid_utf8(tensor.name)) {
+    fail(path, tensor, fmt::format("a name of 1 to {} bytes of UTF-8", kMaxNameBytes),
+         fmt::format("{} bytes", tensor.name.size()));
+  }
+  if (tensor.shape.size() > kMaxGgufDims)
+    fail(path, tensor, fmt::format("at most {} dims", kMaxGgufDims), to_text(tensor.shape));
+  const BlockType* const type = find_block_type(tensor.type);
+  if (type == nullptr || type->quantize == nullptr)
+    fail(path, tensor, "one of " + writable_block_types(), tensor.type);
+  const auto bytes = gguf_tensor_bytes(*type, tensor.shape);
+  if (!bytes) {
+    fail(path, tensor, fmt::format("a last dim that is a multiple of {}", type->num_values),
+         to_text(tensor.shape));
+  }
+  return {.type = type, .shape = tensor.shape, .num_bytes = *bytes};
+}
+
+template <class T>
+void append(std::string& out, T number) {
+  out.append(reinterpret_cast<const char*>(&number), sizeof(T));
+}
+
+void append_text(std::string& out, std::string_view text) {
+  append<uint64_t>(out, text.size());
+  out += text;
+}
+
+void append_value(std::string& out, const GgufValue& value) {
+  if (value.type() == GgufType::kText) return append_text(out, value.bytes());
+  if (value.type() == GgufType::kArray) {
+    append(out, static_cast<uint32_t>(value.element_type()));
+    append(out, static_cast<uint64_t>(value.size()));
+    if (value.element_type() == GgufType::kText) {
+      for (const std::string& text : value.texts()) append_text(out, text);
+      return;
+    }
+    if (value.element_type() == GgufType::kArray) {
+      for (const GgufValue& array : value.arrays()) append_value(out, array);
+      return;
+    }
+  }
+  out += value.bytes();
+}
+
+int64_t padding(int64_t size, int64_t alignment) {
+  return (alignment - size % alignment) % alignment;
+}
+
+std::string header_of(const GgufMetadata& metadata, std::span<const GgufTensorToSave> names,
+                      std::span<const GgufTensor> tensors, int64_t alignment) {
+  std::string out(kGgufMagic);
+  append(out, kGgufVersion);
+  append<uint64_t>(out, tensors.size());
+  append<uint64_t>(out, metadata.entries().size());
+  for (const auto& [key, value] : metadata.entries()) {
+    append_text(out, key);
+    append(out, static_cast<uint32_t>(value.type()));
+    append_value(out, value);
+  }
+  int64_t offset = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    append_text(out, names[i].name);
+    append(out, static_cast<uint32_t>(tensors[i].shape.size()));
+    for (size_t d = tensors[i].shape.size(); d-- > 0;)
+      append(out, static_cast<uint64_t>(tensors[i].shape[d]));
+    append(out, tensors[i].type->id);
+    append(out, static_cast<uint64_t>(offset));
+    offset += tensors[i].num_bytes + padding(tensors[i].num_bytes, alignment);
+  }
+  out.append(static_cast<size_t>(padding(static_cast<int64_t>(out.size()), alignment)), '\0');
+  return out;
+}
+
+// Blocks have one scale for many values, so one that is not finite would spoil the others.
+void check_storable(const Path& path, const GgufTensorToSave& tensor,
+                    std::span<const float> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::abs(values[i]) <= kMaxQ8Value) continue;
+    fail(path, tensor,
+         fmt::format("values of magnitudes up to {:.6g} for {}", kMaxQ8Value, tensor.type),
+         fmt::format("{} at {}; BF16 stores it", values[i], i));
+  }
+}
+
+void write_values(FileWriter& file, const Path& path, const GgufTensorToSave& tensor,
+                  const GgufTensor& entry) {
+  HostTensor values = tensor.values();
+  AXLE_CHECK(values.shape() == entry.shape, "the values of tensor " + tensor.name);
+  const BlockType& type = *entry.type;
+  if (type.dtype == values.dtype()) return file.write(values.bytes());
+  if (values.dtype() != DType::kF32) values = values.astype(DType::kF32);
+  const std::span<const float> floats = values.values<float>();
+  if (!type.dtype) check_storable(path, tensor, floats);
+  std::vector<std::byte> bytes(static_cast<size_t>(entry.num_bytes));
+  constexpr int64_t kPieceValues = int64_t{1} << 14;
+  parallel_for(values.size() / type.num_values, kPieceValues / type.num_values,
+               [&](int64_t from, int64_t to) {
+                 type.quantize(floats.data() + from * type.num_values, to - from,
+                               bytes.data() + from * type.num_bytes);
+               });
+  file.write(bytes);
+}
+
+}  // namespace
+
+void save_gguf(const Path& path, const GgufMetadata& metadata,
+               std::span<const GgufTensorToSave> tensors) {
+  int64_t alignment = kGgufDefaultAlignment;
+  if (const auto key = metadata.find(kGgufAlignmentKey)) {
+    alignment = key->integer(1, std::numeric_limits<uint32_t>::max());
+    if ((alignment & (alignment - 1)) != 0) key->fail("a power of two");
+  }
+  std::vector<GgufTensor> entries;
+  std::set<std::string_view> names;
+  for (const GgufTensorToSave& tensor : tensors) {
+    entries.push_back(checked(path, tensor));
+    if (!names.insert(tensor.name).second) fail(path, tensor, "names that differ", "it twice");
+  }
+  const std::string header = header_of(metadata, tensors, entries, alignment);
+  write_atomically(path, [&](FileWriter& file) {
+    file.write(header);
+    for (size_t i = 0; i < entries.size(); ++i) {
+      write_values(file, path, tensors[i], entries[i]);
+      file.write(std::string(static_cast<size_t>(padding(entries[i].num_bytes, alignment)), '\0'));
+    }
+  });
+}
+
+}  // namespace axle

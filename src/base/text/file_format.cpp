@@ -13,8 +13,7 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kDecompress = "decompress it first",
-                           kReadsSentencePiece = "as tokenizers, Axle reads SentencePiece models";
+constexpr std::string_view kDecompress = "decompress it first";
 
 struct FormatRow {
   std::string_view begin;
@@ -34,7 +33,7 @@ constexpr FormatRow kByBeginning[] = {
     {"\x7f\x45LF", {"a program", "", false}},
     {"\xff\xfe", {"UTF-16", "", false}},
     {"\xfe\xff", {"UTF-16", "", false}},
-    {"GGUF", {"a GGUF file", "", false}},
+    {"GGUF", {kGgufName, "", false}},
     {"\x93NUMPY", {"a NumPy array", "", false}},
     {"\x89HDF", {"an HDF5 file", "", false}},
     {"SQLite format 3", {"an SQLite database", "", false}},
@@ -48,18 +47,20 @@ constexpr FileFormat kEmpty = {"an empty file", "", true},
                      kHtml = {"an HTML page", "a download may have failed; fetch the file again",
                               true},
                      kXml = {"XML", "a download may have failed; fetch the file again", true},
-                     kRanks = {"a file of ranks, as of tiktoken and Llama 3", kReadsSentencePiece,
-                               true},
-                     kMerges = {"a list of BPE merges, as of GPT-2", kReadsSentencePiece, true},
-                     kVocabulary = {"a vocab.json of BPE, as of GPT-2", kReadsSentencePiece, true},
-                     kTokenizerJson = {"a tokenizer.json of Hugging Face", kReadsSentencePiece,
-                                       true},
+                     kRanks = {kRanksName, "the class RanksTokenizer reads it", true},
+                     kMerges = {"a list of BPE merges, as of GPT-2",
+                                "name the tokenizer.json beside it", true},
+                     kVocabulary = {"a vocab.json of BPE, as of GPT-2",
+                                    "name the tokenizer.json beside it", true},
+                     kTokenizerJson = {kTokenizerJsonName,
+                                       "the class HuggingFaceTokenizer reads it", true},
+                     kTekken = {kTekkenName, "the class TekkenTokenizer reads it", true},
                      kTokenizerConfig = {"a tokenizer_config.json of Hugging Face",
-                                         kReadsSentencePiece, true},
+                                         "name the tokenizer.json beside it", true},
                      kModelConfig = {"a config.json of Hugging Face", "", true},
                      kIndexJson = {"an index of safetensors files", "name one of its files", true},
                      kSafetensors = {"a safetensors file", "", false},
-                     kSentencePiece = {"a SentencePiece model", "", false};
+                     kSentencePiece = {kSentencePieceName, "", false};
 
 bool is_html(std::string_view text) {
   const std::string start = lower_case(text.substr(0, 64));
@@ -156,6 +157,7 @@ const FileFormat* recognized_format(std::string_view head) {
   if (is_merges(text)) return &kMerges;
   if (!text.starts_with('{')) return nullptr;
   const auto has = [&](std::string_view key) { return text.find(key) != text.npos; };
+  if (has("\"token_bytes\"") && has("\"rank\"")) return &kTekken;
   const bool has_model = has("\"model\"") && (has("\"vocab\"") || has("\"merges\""));
   if (has("\"added_tokens\"") || has_model) return &kTokenizerJson;
   if (has("\"tokenizer_class\"") || has("\"added_tokens_decoder\"")) return &kTokenizerConfig;

@@ -43,6 +43,8 @@ TEST(FileFormat, IsToldByTheBeginning) {
   EXPECT_EQ(name_of("\xEF\xBB\xBF\n{\"added_tokens\": ["), "a tokenizer.json of Hugging Face");
   EXPECT_EQ(name_of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 7"),
             "a tokenizer.json of Hugging Face");
+  EXPECT_EQ(name_of("{\"config\": {}, \"vocab\": [{\"rank\": 0, \"token_bytes\": \"AA==\""),
+            "a Tekken tokenizer of Mistral");
   EXPECT_EQ(name_of("#version: 0.2\nt h\na n\n"), "a list of BPE merges, as of GPT-2");
   EXPECT_EQ(name_of("{\"metadata\": {\"total_size\": 1}, \"weight_map\": {\"a\": \"b\"}}"),
             "an index of safetensors files");

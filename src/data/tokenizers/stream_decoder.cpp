@@ -1,5 +1,6 @@
 #include "data/tokenizers/stream_decoder.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -8,7 +9,18 @@
 namespace axle {
 namespace {
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// Returns the bytes that one U+FFFD stands for.
+size_t invalid_size(std::string_view text, InvalidBytes shown) {
+  constexpr size_t kMostBytes = 3;  // of a character that lacks bytes
+  if (shown == InvalidBytes::kEach) return 1;
+  for (size_t size = std::min(text.size(), kMostBytes); size > 1; --size) {
+    if (utf8_step(text.substr(0, size)).kind == Utf8Kind::kTruncated) return size;
+  }
+  return 1;
 }
+
+}  // namespace
 
 std::string StreamDecoder::push(int32_t id) {
   std::string_view piece = tokenizer_->piece(id);
@@ -30,7 +42,9 @@ std::string StreamDecoder::take(bool at_end) {
   while (!rest.empty()) {
     const Utf8Step step = utf8_step(rest);
     if (step.kind == Utf8Kind::kTruncated && !at_end) break;
-    const size_t size = step.kind == Utf8Kind::kComplete ? step.size : 1;
+    const size_t size = step.kind == Utf8Kind::kComplete
+                            ? step.size
+                            : invalid_size(rest, tokenizer_->invalid_bytes());
     out += step.kind == Utf8Kind::kComplete ? rest.substr(0, size) : kReplacement;
     rest.remove_prefix(size);
   }

@@ -18,7 +18,7 @@ class StreamDecoder {
   explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
   /// Returns the text that this id completes; empty while a character is incomplete.
   std::string push(int32_t id);
-  /// Ends the text. Each byte of an incomplete character gives one U+FFFD.
+  /// Ends the text. An incomplete character becomes U+FFFD.
   std::string finish();
 
  private:

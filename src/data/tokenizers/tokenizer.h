@@ -21,6 +21,10 @@ struct SpecialIds {
 /// vocabularies add a space when they encode. kDropAll keeps dropping until there is other text.
 enum class LeadingSpace { kKeep, kDropOne, kDropAll };
 
+/// How decoded text shows bytes that are no character: a U+FFFD for each byte, or one for each
+/// longest beginning of a character.
+enum class InvalidBytes { kEach, kEachPart };
+
 /// Converts between text and token ids. Immutable after construction, so usable from several
 /// threads.
 class Tokenizer {
@@ -34,16 +38,27 @@ class Tokenizer {
   virtual SpecialIds special_ids() const = 0;
   /// Returns the ids of UTF-8 text, without special ids.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  /// Like encode(), but special tokens that stand in the text by name become their ids, as in the
+  /// text of a chat template.
+  virtual std::vector<int32_t> encode_with_special(std::string_view text) const {
+    return encode(text);
+  }
+  /// Returns the ids between those that the tokenizer's own file puts before and behind a text.
+  virtual std::vector<int32_t> framed(std::vector<int32_t> ids) const { return ids; }
   /// Returns the bytes of memory that encode() takes per byte of text, including its result.
   virtual int64_t encode_bytes() const = 0;
   /// Returns the bytes that an id stands for, perhaps half a character; empty for special ids and
   /// for ids outside the vocabulary.
   virtual std::string_view piece(int32_t id) const = 0;
   virtual LeadingSpace leading_space(int32_t) const { return LeadingSpace::kKeep; }
+  virtual InvalidBytes invalid_bytes() const { return InvalidBytes::kEach; }
+  /// Returns the name of an id in the vocabulary, also of a special one ("<|im_end|>"). Empty for
+  /// ids outside the vocabulary.
+  virtual std::string token(int32_t id) const { return std::string(piece(id)); }
   /// Returns a hash that is equal for tokenizers that encode alike. Checkpoints store it.
   virtual uint64_t fingerprint() const = 0;
 
-  /// Returns the text of the ids, always valid UTF-8: a byte that does not fit becomes U+FFFD.
+  /// Returns the text of the ids, always valid UTF-8: bytes that do not fit become U+FFFD.
   std::string decode(std::span<const int32_t> ids) const;
 
  protected:

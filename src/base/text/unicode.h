@@ -1,0 +1,63 @@
+// Characters of Unicode: their properties, case and normal forms, by utf8proc.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace axle {
+
+/// A character, and the bytes that it takes in UTF-8.
+struct CodePoint {
+  char32_t value;
+  size_t size;
+};
+
+/// Returns the first character of `text`, which must be valid UTF-8 and not empty.
+CodePoint first_code_point(std::string_view text);
+/// Returns the bytes of the character in UTF-8.
+constexpr size_t utf8_size(char32_t c) {
+  return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+}
+/// Appends the character in UTF-8.
+void append_utf8(std::string& text, char32_t c);
+/// Returns the text with U+FFFD in place of each byte that does not fit.
+std::string to_valid_utf8(std::string_view text);
+
+/// True for the characters of the property White_Space.
+bool is_white_space(char32_t c);
+/// True for the categories P* (punctuation).
+bool is_punctuation(char32_t c);
+/// True for the categories N* (digits, letters that are numbers, other numbers).
+bool is_number(char32_t c);
+/// True for the categories M* (marks).
+bool is_mark(char32_t c);
+/// True for the category Mn.
+bool is_nonspacing_mark(char32_t c);
+/// True for control, format, private and surrogate characters, not for unassigned ones.
+bool is_other(char32_t c);
+/// True for what regular expressions call a word: letters, marks, digits and connectors.
+bool is_word(char32_t c);
+
+/// Calls f(c) for each character of valid UTF-8.
+template <class F>
+void for_each_code_point(std::string_view text, F&& f) {
+  while (!text.empty()) {
+    const CodePoint c = first_code_point(text);
+    f(c.value);
+    text.remove_prefix(c.size);
+  }
+}
+
+/// Returns the valid UTF-8 in lower case, character by character (no rules of context).
+std::string unicode_lower_case(std::string_view text);
+
+enum class NormalForm { kNfc, kNfd, kNfkc, kNfkd };
+/// Returns the normal form of valid UTF-8.
+std::string normal_form(std::string_view text, NormalForm form);
+
+/// Returns the bytes of the first grapheme cluster (extended) of valid UTF-8, which must not be
+/// empty.
+size_t first_grapheme(std::string_view text);
+
+}  // namespace axle

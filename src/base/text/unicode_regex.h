@@ -1,0 +1,58 @@
+// Patterns that cut text into pieces, over the characters of UTF-8, by PCRE2's compiler to machine
+// code. Their syntax is that of the libraries for which published tokenizers are written.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace axle {
+
+/// Whose meaning a pattern has. \s is the property White_Space, \w letters, marks, digits and
+/// connectors in both.
+enum class RegexSyntax {
+  kOniguruma,  // ^ and $ also match at line ends; \h is a hexadecimal digit; [a&&[^b]]
+  kRust        // ^ and $ match at the ends of the text
+};
+
+class UnicodeRegex {
+ public:
+  /// Throws ConfigError "expected a regular expression, got '(' (missing closing parenthesis)".
+  UnicodeRegex(std::string_view pattern, RegexSyntax syntax);
+
+  struct Match {
+    size_t begin, end;
+  };
+  /// Finds matches one after the other. Belongs to one thread.
+  class Finder {
+   public:
+    /// `regex` and `text`, which must be valid UTF-8, must outlive the finder.
+    Finder(const UnicodeRegex& regex, std::string_view text);
+    /// Takes another text.
+    void start(std::string_view text);
+    /// Returns the next match, perhaps an empty one, which is never at the end of the match before;
+    /// none at the end. Throws DataError if the pattern needs too much time or memory.
+    std::optional<Match> next();
+
+   private:
+    const UnicodeRegex* regex_;
+    std::string_view text_;
+    size_t from_ = 0;
+    std::optional<size_t> last_end_;
+    std::shared_ptr<void> data_, context_;
+  };
+
+ private:
+  std::string pattern_;
+  std::shared_ptr<void> code_;
+};
+
+namespace detail {
+/// Returns the pattern in the syntax of PCRE2. Throws ConfigError for a class of characters that
+/// PCRE2 can't express.
+std::string to_pcre2(std::string_view pattern, RegexSyntax syntax);
+}  // namespace detail
+
+}  // namespace axle

@@ -1,0 +1,69 @@
+#include "base/text/unicode.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text/utf8.h"
+
+namespace axle {
+namespace {
+
+TEST(Unicode, EachCharacterIsWrittenAndReadAlike) {
+  for (char32_t c = 0; c <= 0x10ffff; c += c < 0x3000 ? 1 : 37) {
+    if (c >= 0xd800 && c <= 0xdfff) continue;
+    std::string text;
+    append_utf8(text, c);
+    ASSERT_EQ(find_invalid_utf8(text), std::nullopt) << static_cast<uint32_t>(c);
+    const CodePoint read = first_code_point(text);
+    ASSERT_EQ(read.value, c);
+    ASSERT_EQ(read.size, text.size());
+    ASSERT_EQ(utf8_size(c), text.size());
+  }
+}
+
+TEST(Unicode, Properties) {
+  for (const char32_t c : {U' ', U'\t', U'\r', U'\x85', U'\u00a0', U'\u1680', U'\u2028', U'\u3000'})
+    EXPECT_TRUE(is_white_space(c)) << static_cast<uint32_t>(c);
+  for (const char32_t c : {U'a', U'\u180e', U'\u200b', U'\ufeff', U'\0'})
+    EXPECT_FALSE(is_white_space(c)) << static_cast<uint32_t>(c);
+  EXPECT_TRUE(is_punctuation(U'\u00bf'));
+  EXPECT_FALSE(is_punctuation(U'$'));  // a symbol
+  EXPECT_TRUE(is_number(U'\u00bd'));
+  EXPECT_TRUE(is_mark(U'\u0903'));
+  EXPECT_FALSE(is_nonspacing_mark(U'\u0903'));  // a spacing one
+  EXPECT_TRUE(is_nonspacing_mark(U'\u0301'));
+  EXPECT_TRUE(is_other(U'\u00ad'));
+  EXPECT_TRUE(is_other(U'\ue000'));
+  EXPECT_FALSE(is_other(U'\u0378'));  // unassigned
+  EXPECT_FALSE(is_other(U'a'));
+  for (const char32_t c : {U'a', U'_', U'\u0301', U'9', U'\u732b'}) EXPECT_TRUE(is_word(c));
+  EXPECT_FALSE(is_word(U'-'));
+}
+
+TEST(Unicode, NormalFormsAndCase) {
+  const std::string text = "e\xcc\x81\xef\xac\x81";  // e, a combining acute accent, the ligature fi
+  EXPECT_EQ(normal_form(text, NormalForm::kNfc), "\xc3\xa9\xef\xac\x81");
+  EXPECT_EQ(normal_form(text, NormalForm::kNfkc),
+            "\xc3\xa9"
+            "fi");
+  EXPECT_EQ(normal_form("\xc3\xa9", NormalForm::kNfd), "e\xcc\x81");
+  EXPECT_EQ(normal_form(text, NormalForm::kNfkd),
+            "e\xcc\x81"
+            "fi");
+  EXPECT_EQ(normal_form(std::string("a\0b", 3), NormalForm::kNfc), std::string("a\0b", 3));
+  EXPECT_EQ(unicode_lower_case("\xc3\x84\xce\xa3X\xc4\xb0"), "\xc3\xa4\xcf\x83xi\xcc\x87");
+}
+
+TEST(Unicode, InvalidBytesAreReplacedOneByOne) {
+  EXPECT_EQ(to_valid_utf8("a\xff\xc3z\xe2\x82"),
+            "a\xef\xbf\xbd\xef\xbf\xbdz\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(to_valid_utf8("\xc3\xa9"), "\xc3\xa9");
+}
+
+TEST(Unicode, GraphemeClustersAreWhole) {
+  EXPECT_EQ(first_grapheme("e\xcc\x81x"), 3u);
+  EXPECT_EQ(first_grapheme("\r\nx"), 2u);
+  EXPECT_EQ(first_grapheme("\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa\xf0\x9f\x87\xa9"), 8u);  // one flag
+}
+
+}  // namespace
+}  // namespace axle

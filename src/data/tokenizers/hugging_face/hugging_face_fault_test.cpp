@@ -1,0 +1,151 @@
+// Damaged and hostile tokenizer.json: an error that names the file, or a tokenizer that works.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "config/fields/child.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "io/file.h"
+#include "testing/error_of.h"
+#include "testing/mutants.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+// Small tokenizers that name every part.
+const char* const kBytePairs = R"({"version": "1.0", "truncation": null, "padding": null,
+"added_tokens": [{"id": 5, "content": "<s>", "single_word": true, "lstrip": true, "rstrip": true,
+                  "normalized": true, "special": true}],
+"normalizer": {"type": "Sequence", "normalizers": [
+  {"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "x+"}, "content": "y"},
+  {"type": "Prepend", "prepend": "_"}, {"type": "Strip", "strip_left": true, "strip_right": true},
+  {"type": "BertNormalizer", "clean_text": true, "strip_accents": null, "lowercase": true}]},
+"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+  {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithNext", "invert": false},
+  {"type": "Metaspace", "replacement": "_", "prepend_scheme": "first", "split": true},
+  {"type": "Digits", "individual_digits": true}, {"type": "FixedLength", "length": 5},
+  {"type": "ByteLevel", "add_prefix_space": true, "use_regex": true}]},
+"post_processor": {"type": "TemplateProcessing",
+  "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+  "special_tokens": {"<s>": {"id": "<s>", "ids": [5], "tokens": ["<s>"]}}},
+"decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "_"},
+  "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+  {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+"model": {"type": "BPE", "dropout": null, "unk_token": "u", "continuing_subword_prefix": "",
+  "end_of_word_suffix": "", "fuse_unk": true, "byte_fallback": true, "ignore_merges": true,
+  "vocab": {"a": 0, "b": 1, "u": 2, "ab": 3, "abb": 4}, "merges": ["a b", ["ab", "b"]]}})";
+const char* const kUnigram = R"({"added_tokens": [],
+"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""},
+"post_processor": {"type": "BertProcessing", "sep": ["b", 1], "cls": ["a", 0]},
+"decoder": {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always"},
+"model": {"type": "Unigram", "unk_id": 0, "byte_fallback": false,
+  "vocab": [["a", -1.5], ["b", -2], ["ab", -3]]}})";
+const char* const kWordPiece = R"({"pre_tokenizer": {"type": "BertPreTokenizer"},
+"decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+"model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##",
+  "max_input_chars_per_word": 100, "vocab": {"a": 0, "##b": 1, "u": 2}}})";
+
+class HuggingFaceFault : public ::testing::Test {
+ protected:
+  void use(const std::string& bytes) {
+    FileWriter(path_).write(bytes);
+    const auto tokenizer =
+        Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
+    for (const char* text : {"", "abab b<s> aXx 12_3", "caf\xc3\xa9 \xef\xbc\xa1 \xe7\x8c\xab",
+                             "\xff\xc3", "a\xcc\x81"}) {
+      const auto ids = tokenizer->encode_with_special(text);
+      for (const int32_t id : ids) ASSERT_TRUE(id >= 0 && id < tokenizer->vocab_size());
+      tokenizer->decode(tokenizer->framed(ids));
+    }
+  }
+  std::string error_for(const std::string& bytes) {
+    return error_of<DataError>([&] { use(bytes); });
+  }
+  // Puts a value at a place of a document.
+  std::string error_with(const char* document, const char* place, const Json& value) {
+    Json json = Json::parse(document);
+    json[Json::json_pointer(place)] = value;
+    return error_for(json.dump());
+  }
+  TempDir dir_;
+  std::string path_ = dir_ / "tokenizer.json";
+};
+
+TEST_F(HuggingFaceFault, EveryValueReplacedByExtremes) {
+  EXPECT_EQ(error_for(kBytePairs), "no error");
+  EXPECT_EQ(error_for(kWordPiece), "no error");
+  int refused = 0;
+  for (const char* document : {kBytePairs, kUnigram, kWordPiece}) {
+    for (const JsonMutant& mutant : json_mutants(Json::parse(document))) {
+      refused +=
+          ends_well([&] { use(mutant.text); }, {ExitCode::kData, ExitCode::kUser}, mutant.what);
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(HuggingFaceFault, DamagedBytes) {
+  int refused = 0;
+  for (const char* document : {kBytePairs, kUnigram, kWordPiece}) {
+    for (const std::string& bytes : mutants(document, 500, 4096))
+      refused += ends_well([&] { use(bytes); }, {ExitCode::kData}, "damage");
+  }
+  EXPECT_GT(refused, 300);
+}
+
+TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
+  EXPECT_EQ(error_with(kBytePairs, "/model/merges/1", Json::array({"ab", "c"})),
+            path_ + ": model.merges[1]: expected two tokens of the vocabulary, got [\"ab\",\"c\"]");
+  EXPECT_EQ(error_with(kBytePairs, "/model/merges/0", "b b"),
+            path_ +
+                ": model.merges[0]: expected two tokens whose union is in the vocabulary, got "
+                "\"b b\"");
+  EXPECT_EQ(error_with(kBytePairs, "/model/vocab/a", 1 << 30),
+            path_ + ": model.vocab['a']: expected an id of 0 to 16777215, got 1073741824");
+  EXPECT_EQ(
+      error_with(kBytePairs, "/model/type", "GPT"),
+      path_ + ": model.type: expected one of BPE, Unigram, WordPiece, WordLevel, got \"GPT\"");
+  EXPECT_EQ(error_with(kBytePairs, "/added_tokens/0/id", 7),
+            path_ + ": added_tokens[0].id: expected 5, the id of '<s>' by the vocabulary, got 7");
+  EXPECT_EQ(error_with(kUnigram, "/model/unk_id", 3),
+            path_ + ": model.unk_id: expected an integer of 0 to 2, got 3");
+  EXPECT_THAT(error_with(kBytePairs, "/normalizer/normalizers/1/pattern/Regex", "("),
+              HasSubstr("normalizer.normalizers[1].pattern.Regex: expected a regular expression, "
+                        "got '(' (missing closing parenthesis)"));
+  EXPECT_THAT(error_with(kUnigram, "/normalizer/precompiled_charsmap", "AAQAAA=="),
+              HasSubstr("got a table of normalized characters of an impossible size"));
+}
+
+TEST_F(HuggingFaceFault, DepthAndTimeAreBounded) {
+  std::string sequence = R"({"type": "NFC"})";
+  for (int depth = 0; depth < 100; ++depth)
+    sequence = fmt::format(R"({{"type": "Sequence", "normalizers": [{}]}})", sequence);
+  EXPECT_THAT(error_for(fmt::format(R"({{"normalizer": {}}})", sequence)),
+              HasSubstr("expected at most 64 nested objects and lists"));
+  // A pattern that backtracks for ever.
+  EXPECT_THAT(
+      error_with(kBytePairs, "/normalizer",
+                 {{"type", "Replace"}, {"pattern", {{"Regex", "(a|b|ab)*c"}}}, {"content", ""}}),
+      "no error");
+  Json json = Json::parse(kBytePairs);
+  json["normalizer"] = {
+      {"type", "Replace"}, {"pattern", {{"Regex", "(a|aa)+[^a]"}}}, {"content", ""}};
+  FileWriter(path_).write(json.dump());
+  const auto tokenizer =
+      Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
+  EXPECT_THAT(error_of<DataError>([&] { tokenizer->encode(std::string(5000, 'a')); }),
+              HasSubstr("expected a pattern that matches or fails within"));
+}
+
+TEST_F(HuggingFaceFault, ALongPieceTakesLittleTime) {
+  use(kBytePairs);
+  const auto tokenizer =
+      Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
+  EXPECT_FALSE(tokenizer->encode(std::string(1 << 20, 'a')).empty());
+}
+
+}  // namespace
+}  // namespace axle

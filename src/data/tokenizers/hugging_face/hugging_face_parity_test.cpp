@@ -1,0 +1,78 @@
+// Small tokenizers of every kind against Hugging Face's own library: ids and decoded texts.
+#include <gtest/gtest.h>
+
+#include "config/fields/child.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "data/tokenizers/reference_texts_test.h"
+#include "data/tokenizers/stream_decoder.h"
+
+namespace axle {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+std::unique_ptr<Tokenizer> made_tokenizer(const std::string& kind) {
+  return Child<Tokenizer>(
+             HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/" + kind + ".json")})
+      .build({}, {});
+}
+
+std::string streamed(const Tokenizer& tokenizer, const Ids& ids) {
+  StreamDecoder stream(tokenizer);
+  std::string out;
+  for (const int32_t id : ids) out += stream.push(id);
+  return out + stream.finish();
+}
+
+class HuggingFaceParity : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, HuggingFaceParity,
+                         ::testing::Values("gpt2", "llama3", "qwen2", "smollm", "deepseek", "o200k",
+                                           "roberta", "removed", "merged_with_previous",
+                                           "merged_with_next", "contiguous", "inverted", "cutters",
+                                           "bytes_first", "llama2", "mistral", "gemma", "suffixes",
+                                           "prefixes", "t5", "nmt", "bert", "bert_cased", "words",
+                                           "flags"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+TEST_P(HuggingFaceParity, TextsHaveTheLibrarysIdsAndDecodeAsThere) {
+  ReferenceTexts reference;
+  const auto tokenizer = made_tokenizer(GetParam());
+  const auto& expected = reference.expected(GetParam());
+  for (size_t i = 0; i < reference.texts.size(); ++i) {
+    const std::string& text = reference.texts[i];
+    const Ids ids = expected["ids"][i];
+    EXPECT_EQ(tokenizer->encode(text), ids) << text;
+    const auto& special = expected["with_special"][i];
+    EXPECT_EQ(tokenizer->encode_with_special(text), special.is_null() ? ids : special.get<Ids>())
+        << text;
+    if (i < expected["framed"].size()) {
+      EXPECT_EQ(tokenizer->framed(ids), expected["framed"][i].get<Ids>());
+    }
+    const std::string decoded = expected["decoded"][i];
+    EXPECT_EQ(tokenizer->decode(ids), decoded) << text;
+    EXPECT_EQ(streamed(*tokenizer, ids), decoded) << text;
+  }
+}
+
+TEST_P(HuggingFaceParity, RandomStringsHaveTheLibrarysIdsAndDecodeAsThere) {
+  ReferenceTexts reference;
+  const auto tokenizer = made_tokenizer(GetParam());
+  const auto& expected = reference.expected(GetParam())["random"];
+  ReferenceRandom random(7);
+  for (int block = 0; block < reference.num_blocks; ++block) {
+    ReferenceDigest ids, texts;
+    for (int i = 0; i < reference.block; ++i) {
+      const std::string text = reference.random_text(random);
+      const Ids plain = tokenizer->encode(text), special = tokenizer->encode_with_special(text);
+      ids.add(plain);
+      ids.add(special);
+      ids.add(tokenizer->framed(special));
+      texts.add(tokenizer->decode(plain));
+    }
+    EXPECT_EQ(ids.hex(), expected[static_cast<size_t>(block)][0].get<std::string>()) << block;
+    EXPECT_EQ(texts.hex(), expected[static_cast<size_t>(block)][1].get<std::string>()) << block;
+  }
+}
+
+}  // namespace
+}  // namespace axle

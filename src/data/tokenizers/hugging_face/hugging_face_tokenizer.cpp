@@ -1,0 +1,128 @@
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text/file_format.h"
+#include "base/text/utf8.h"
+#include "config/register.h"
+#include "data/data_file.h"
+#include "data/tokenizers/hugging_face/json_fields.h"
+#include "data/tokenizers/hugging_face/tokenizer_json.h"
+#include "io/file.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+using namespace hugging_face;
+
+// Finds ids by the names of tokens.
+class Names {
+ public:
+  explicit Names(const TokenizerParts& parts) : parts_(parts) {}
+  std::optional<int32_t> find(std::string_view name) const {
+    if (const AddedToken* const added = parts_.added.find(name)) return added->id;
+    return parts_.model->vocabulary().find(name);
+  }
+
+ private:
+  const TokenizerParts& parts_;
+};
+
+// Returns the name of a special token in tokenizer_config.json: a text, or an object with it.
+std::optional<std::string> configured(const std::optional<nlohmann::ordered_json>& config,
+                                      std::string_view key, const std::string& path) {
+  if (!config) return std::nullopt;
+  return json_as<DataError>(path, [&]() -> std::optional<std::string> {
+    const auto found = field(JsonView(*config), key);
+    if (!found) return std::nullopt;
+    return found->json().is_object() ? found->at("content").text() : found->text();
+  });
+}
+
+std::optional<nlohmann::ordered_json> read_config_beside(const std::string& path) {
+  const auto file = path_of_text(path);
+  if (!path_exists(file)) return std::nullopt;
+  const std::string bytes = storage_error_as<DataError>([&] { return read_file(file); });
+  return json_as<DataError>(path, [&] { return read_json(bytes); });
+}
+
+SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,
+                            const Scope& scope) {
+  const Names names(parts);
+  const std::string beside =
+      (std::filesystem::path(parts.path).parent_path() / "tokenizer_config.json").string();
+  const auto config = read_config_beside(beside);
+  const auto id = [&](const std::optional<std::string>& own, const char* own_field,
+                      const char* key) -> std::optional<int32_t> {
+    if (own) {
+      const auto found = names.find(*own);
+      if (!found) {
+        throw ConfigError(fmt::format("{}.{}: expected a token of {}, got '{}'", scope.path,
+                                      own_field, parts.path, printable(*own)));
+      }
+      return found;
+    }
+    const auto named = configured(config, key, beside);
+    return named ? names.find(*named) : std::nullopt;
+  };
+  SpecialIds out{.bos = id(cfg.bos, "bos", "bos_token"),
+                 .eos = id(cfg.eos, "eos", "eos_token"),
+                 .pad = id(cfg.pad, "pad", "pad_token")};
+  if (!config) {
+    if (!out.bos && !parts.before.empty()) out.bos = parts.before.front();
+    if (!out.eos && !parts.behind.empty()) out.eos = parts.behind.back();
+  }
+  return out;
+}
+
+TokenizerParts read_parts(const JsonView& json, const std::string& path) {
+  TokenizerParts out{.path = path};
+  if (const auto normalizer = field(json, "normalizer"))
+    out.normalizers = read_normalizers(*normalizer);
+  PreTokenizers pre_tokenizers;
+  if (const auto pre = field(json, "pre_tokenizer")) pre_tokenizers = read_pre_tokenizers(*pre);
+  out.model = read_model(json.at("model"), pre_tokenizers, path);
+  out.pre_tokenizers = std::move(pre_tokenizers.steps);
+  if (const auto added = field(json, "added_tokens"))
+    out.added = AddedTokens(read_added_tokens(*added, out.model->vocabulary()), out.normalizers);
+  if (const auto decoder = field(json, "decoder")) {
+    out.decoder = read_decoder(*decoder);
+  } else {  // tokens with spaces between them
+    out.decoder = {.steps = {[](std::string& token) { token.insert(token.begin(), ' '); }},
+                   .leading_space = LeadingSpace::kDropOne};
+  }
+  if (const auto frame = field(json, "post_processor")) {
+    auto [before, behind] = read_frame(*frame);
+    out.before = std::move(before);
+    out.behind = std::move(behind);
+  }
+  return out;
+}
+
+TokenizerParts read_tokenizer(const HuggingFaceTokenizer::Config& cfg, const Scope& scope) {
+  const std::string& path = cfg.path.get();
+  const std::string bytes =
+      read_data_file(path, fmt::format("{}.path", scope.path), kTokenizerJsonName);
+  TokenizerParts out = json_as<DataError>(path, [&] {
+    const nlohmann::ordered_json document = read_json(bytes);
+    return read_parts(JsonView(document), path);
+  });
+  out.fingerprint = xxh3_64(bytes);
+  out.special_ids = find_special_ids(cfg, out, scope);
+  return out;
+}
+
+}  // namespace
+
+HuggingFaceTokenizer::HuggingFaceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
+    : PipelineTokenizer(read_tokenizer(cfg, scope)) {}
+
+AXLE_REGISTER(HuggingFaceTokenizer)
+
+}  // namespace axle

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/text/utf8.h"
+#include "data/tokenizers/hugging_face/json_fields.h"
+#include "data/tokenizers/hugging_face/tokenizer_json.h"
+#include "data/tokenizers/parts/byte_pair_model.h"
+#include "data/tokenizers/parts/unigram_model.h"
+#include "data/tokenizers/parts/word_models.h"
+
+namespace axle::hugging_face {
+namespace {
+
+// Reads the object of tokens without a path for each of them: there may be a million.
+Vocabulary read_vocabulary(const JsonView& json) {
+  if (!json.json().is_object()) json.fail("an object of tokens");
+  Vocabulary out;
+  for (const auto& [token, id] : json.json().get_ref<const nlohmann::ordered_json::object_t&>()) {
+    const auto value = id.is_number_integer() ? id.get<int64_t>() : -1;
+    if (value < 0 || value > Vocabulary::kMaxId) {
+      throw JsonError(fmt::format("{}['{}']: expected an id of 0 to {}, got {}", json.path(),
+                                  printable(token), Vocabulary::kMaxId, printable(id.dump())));
+    }
+    out.add(token, static_cast<int32_t>(value));
+  }
+  return out;
+}
+
+std::optional<int32_t> token_field(const JsonView& json, std::string_view key,
+                                   const Vocabulary& vocabulary) {
+  const auto found = field(json, key);
+  if (!found) return std::nullopt;
+  const auto id = vocabulary.find(found->text());
+  if (!id) found->fail("a token of the vocabulary");
+  return id;
+}
+
+// Returns the two tokens of a merge: a list, or a text with a space between them.
+std::optional<std::pair<std::string_view, std::string_view>> merge_of(
+    const nlohmann::ordered_json& merge) {
+  using Text = const std::string&;
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+    return std::pair<std::string_view, std::string_view>{merge[0].get_ref<Text>(),
+                                                         merge[1].get_ref<Text>()};
+  if (!merge.is_string()) return std::nullopt;
+  const std::string_view text = merge.get_ref<Text>();
+  const size_t space = text.find(' ');
+  if (space == text.npos || text.find(' ', space + 1) != text.npos) return std::nullopt;
+  return std::pair{text.substr(0, space), text.substr(space + 1)};
+}
+
+MergeTable read_merges(const JsonView& json, const Vocabulary& vocabulary,
+                       std::string_view prefix) {
+  if (!json.json().is_array()) json.fail("a list of merges");
+  MergeTable out;
+  std::string whole;
+  int32_t rank = 0;
+  for (const auto& merge : json.json()) {
+    const auto fail = [&](std::string_view expected) {
+      throw JsonError(fmt::format("{}[{}]: expected {}, got {}", json.path(), rank, expected,
+                                  printable(merge.dump())));
+    };
+    if (merge.is_string() && merge.get_ref<const std::string&>().starts_with("#version")) continue;
+    const auto pair = merge_of(merge);
+    if (!pair) fail("two tokens");
+    const auto& [left, right] = *pair;
+    const auto left_id = vocabulary.find(left), right_id = vocabulary.find(right);
+    if (!left_id || !right_id) fail("two tokens of the vocabulary");
+    whole.assign(left).append(right.substr(std::min(prefix.size(), right.size())));
+    const auto id = vocabulary.find(whole);
+    if (!id) fail("two tokens whose union is in the vocabulary");
+    out.add(*left_id, *right_id, {rank++, *id});
+  }
+  return out;
+}
+
+std::unique_ptr<TokenModel> read_byte_pairs(const JsonView& json, PreTokenizers& pre) {
+  using Symbols = BytePairModel::Symbols;
+  Vocabulary vocabulary = read_vocabulary(json.at("vocab"));
+  BytePairModel::Options options{
+      .ignore_merges = bool_field(json, "ignore_merges", false),
+      .byte_fallback = bool_field(json, "byte_fallback", false),
+      .unknown = token_field(json, "unk_token", vocabulary),
+      .fuse_unknown = bool_field(json, "fuse_unk", false),
+      .continuing_prefix = text_field(json, "continuing_subword_prefix", ""),
+      .end_suffix = text_field(json, "end_of_word_suffix", "")};
+  const bool is_plain =
+      options.continuing_prefix.empty() && options.end_suffix.empty() && !options.byte_fallback;
+  if (is_plain && std::exchange(pre.ends_in_bytes, false)) options.symbols = Symbols::kByteLevel;
+  MergeTable merges = read_merges(json.at("merges"), vocabulary, options.continuing_prefix);
+  return std::make_unique<BytePairModel>(std::move(vocabulary), std::move(merges),
+                                         std::move(options));
+}
+
+std::unique_ptr<TokenModel> read_unigram(const JsonView& json, const std::string& where) {
+  const JsonView tokens = json.at("vocab");
+  if (!tokens.json().is_array()) tokens.fail("a list of tokens");
+  if (tokens.json().empty()) tokens.fail("tokens");
+  Vocabulary vocabulary;
+  std::vector<double> scores;
+  for (const auto& row : tokens.json()) {
+    const bool is_row =
+        row.is_array() && row.size() == 2 && row[0].is_string() && row[1].is_number();
+    if (!is_row || !std::isfinite(row[1].get<double>()))
+      throw JsonError(fmt::format("{}[{}]: expected a token and its score, got {}", tokens.path(),
+                                  scores.size(), printable(row.dump())));
+    vocabulary.add(row[0].get<std::string>(), static_cast<int32_t>(scores.size()));
+    scores.push_back(row[1].get<double>());
+  }
+  UnigramModel::Options options{.byte_fallback = bool_field(json, "byte_fallback", false)};
+  if (const auto unknown = field(json, "unk_id"))
+    options.unknown =
+        static_cast<int32_t>(unknown->integer(0, static_cast<int64_t>(scores.size()) - 1));
+  return std::make_unique<UnigramModel>(std::move(vocabulary), std::move(scores), options, where);
+}
+
+std::unique_ptr<TokenModel> read_word_pieces(const JsonView& json) {
+  Vocabulary vocabulary = read_vocabulary(json.at("vocab"));
+  json.at("unk_token").text();
+  WordPieceModel::Options options{
+      .unknown = *token_field(json, "unk_token", vocabulary),
+      .continuing_prefix = text_field(json, "continuing_subword_prefix", "##")};
+  if (const auto most = field(json, "max_input_chars_per_word"))
+    options.max_characters = most->integer(0, INT32_MAX);
+  return std::make_unique<WordPieceModel>(std::move(vocabulary), std::move(options));
+}
+
+// Old files do not name the type.
+std::string type_of(const JsonView& json) {
+  if (const auto type = field(json, "type")) return type->text();
+  if (json.find("merges")) return "BPE";
+  if (json.at("vocab").json().is_array()) return "Unigram";
+  return json.find("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
+}
+
+}  // namespace
+
+std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_tokenizers,
+                                       const std::string& where) {
+  const std::string type = type_of(json);
+  std::unique_ptr<TokenModel> out;
+  if (type == "BPE") {
+    out = read_byte_pairs(json, pre_tokenizers);
+  } else if (type == "Unigram") {
+    out = read_unigram(json, where);
+  } else if (type == "WordPiece") {
+    out = read_word_pieces(json);
+  } else if (type == "WordLevel") {
+    Vocabulary vocabulary = read_vocabulary(json.at("vocab"));
+    const auto named = field(json, "unk_token");
+    const auto unknown = named ? vocabulary.find(named->text()) : std::nullopt;
+    out = std::make_unique<WordLevelModel>(std::move(vocabulary), unknown);
+  } else {
+    json.at("type").fail("one of BPE, Unigram, WordPiece, WordLevel");
+  }
+  if (out->vocabulary().num_tokens() == 0) json.at("vocab").fail("tokens");
+  if (std::exchange(pre_tokenizers.ends_in_bytes, false))
+    pre_tokenizers.steps.push_back(map_bytes());
+  return out;
+}
+
+}  // namespace axle::hugging_face

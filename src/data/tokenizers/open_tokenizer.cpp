@@ -1,0 +1,64 @@
+#include "data/tokenizers/open_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/text/file_format.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "data/tokenizers/llama2c_tokenizer.h"
+#include "data/tokenizers/ranks/ranks_tokenizer.h"
+#include "data/tokenizers/ranks/tekken_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
+#include "io/file.h"
+#include "io/file_reader.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+// A vocabulary of llama2.c begins with the length of its longest piece, the score of the first
+// piece and the length of that.
+bool is_llama2c(std::string_view head) {
+  int32_t longest = 0, first = 0;
+  if (head.size() < 12) return false;
+  std::memcpy(&longest, head.data(), sizeof(longest));
+  std::memcpy(&first, head.data() + 8, sizeof(first));
+  constexpr int32_t kLongest = 1 << 16;
+  return longest > 0 && longest < kLongest && first >= 0 && first <= longest;
+}
+
+std::string head_of(const std::filesystem::path& file) {
+  const FileReader reader(file);
+  std::string head(kFormatHeadBytes, '\0');
+  head.resize(reader.read_some(0, std::as_writable_bytes(std::span(head))));
+  return head;
+}
+
+}  // namespace
+
+Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field) {
+  if (const std::string problem = path_problem(path); !problem.empty())
+    throw DataError(fmt::format("{}: {}", field, problem));
+  const std::filesystem::path file = path_of_text(path);
+  if (!path_exists(file)) {
+    throw DataError(
+        fmt::format("{}: expected a file, got {}; set {}", path, nothing_at(file), field));
+  }
+  const std::string head = storage_error_as<DataError>([&] { return head_of(file); });
+  const FileFormat* const format = recognized_format(head);
+  const std::string_view name = format ? format->name : "";
+  if (name == kTokenizerJsonName || (name.empty() && head.starts_with('{')))
+    return HuggingFaceTokenizer::Config{.path = path};
+  if (name == kRanksName) return RanksTokenizer::Config{.path = path};
+  if (name == kTekkenName) return TekkenTokenizer::Config{.path = path};
+  if (name == kSentencePieceName) return SentencePieceTokenizer::Config{.path = path};
+  if (name.empty() && is_llama2c(head)) return Llama2cTokenizer::Config{.path = path};
+  throw DataError(
+      fmt::format("{}: expected a tokenizer (tokenizer.json, ranks, Tekken, SentencePiece or "
+                  "llama2.c), got {}",
+                  path, format ? to_text(*format) : "another file"));
+}
+
+}  // namespace axle

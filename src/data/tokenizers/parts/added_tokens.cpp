@@ -1,0 +1,89 @@
+#include "data/tokenizers/parts/added_tokens.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace axle {
+namespace {
+
+// Returns where the last character of a text begins.
+size_t last_character(std::string_view text) {
+  size_t at = text.size() - 1;
+  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80) --at;
+  return at;
+}
+
+bool ends_with_word(std::string_view text) {
+  return !text.empty() && is_word(first_code_point(text.substr(last_character(text))).value);
+}
+bool begins_with_word(std::string_view text) {
+  return !text.empty() && is_word(first_code_point(text).value);
+}
+
+// Returns the bytes of white space at the end.
+size_t space_at_end(std::string_view text) {
+  size_t end = text.size();
+  while (end > 0) {
+    const size_t at = last_character(text.substr(0, end));
+    if (!is_white_space(first_code_point(text.substr(at)).value)) break;
+    end = at;
+  }
+  return text.size() - end;
+}
+size_t space_at_start(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const CodePoint c = first_code_point(text.substr(at));
+    if (!is_white_space(c.value)) break;
+    at += c.size;
+  }
+  return at;
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers)
+    : tokens_(std::move(tokens)) {
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    AddedToken& token = tokens_[i];
+    token.shown = token.text;
+    if (token.normalized) {
+      for (const Normalizer& normalizer : normalizers) normalizer(token.shown);
+    }
+    if (!token.shown.empty())
+      (token.normalized ? normalized_ : raw_).add(token.shown, static_cast<int32_t>(i));
+  }
+}
+
+const AddedToken* AddedTokens::find(int32_t id) const {
+  const auto found = std::ranges::find(tokens_, id, &AddedToken::id);
+  return found == tokens_.end() ? nullptr : &*found;
+}
+const AddedToken* AddedTokens::find(std::string_view text) const {
+  const auto found = std::ranges::find(tokens_, text, &AddedToken::text);
+  return found == tokens_.end() ? nullptr : &*found;
+}
+
+void AddedTokens::cut(std::string_view text, bool normalized, bool with_special,
+                      const std::function<void(int32_t)>& on_token,
+                      const std::function<void(std::string_view)>& on_text) const {
+  size_t done = 0, from = 0;
+  while (const auto found = (normalized ? normalized_ : raw_).find(text, from)) {
+    const AddedToken& token = tokens_[static_cast<size_t>(found->value)];
+    size_t begin = found->begin, end = found->begin + found->size;
+    from = end;
+    if (token.special && !with_special) continue;
+    if (token.single_word &&
+        (ends_with_word(text.substr(0, begin)) || begins_with_word(text.substr(end))))
+      continue;
+    if (token.strip_left)
+      begin = std::max(begin - space_at_end(text.substr(0, begin)), std::min(done, begin));
+    if (token.strip_right) end += space_at_start(text.substr(end));
+    if (done < begin) on_text(text.substr(done, begin - done));
+    on_token(token.id);
+    done = end;
+  }
+  if (done < text.size()) on_text(text.substr(done));
+}
+
+}  // namespace axle

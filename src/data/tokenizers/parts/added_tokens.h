@@ -1,0 +1,50 @@
+// Tokens that are found in text before it is cut into pieces: special tokens, and tokens added to a
+// vocabulary after it was trained.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <span>
+
+#include "data/tokenizers/parts/byte_trie.h"
+#include "data/tokenizers/parts/normalizers.h"
+#include "data/tokenizers/parts/token_model.h"
+
+namespace axle {
+
+struct AddedToken {
+  std::string text;
+  int32_t id = 0;
+  /// Stands for no text.
+  bool special = false;
+  /// Is found only where no letter or digit stands beside it.
+  bool single_word = false;
+  /// Takes the white space to its left and right.
+  bool strip_left = false, strip_right = false;
+  /// Is found in normalized text, by its own normalized form.
+  bool normalized = false;
+  /// What it is decoded as: `text`, or its normalized form.
+  std::string shown = {};
+};
+
+class AddedTokens {
+ public:
+  AddedTokens() = default;
+  AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers);
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+  const AddedToken* find(int32_t id) const;
+  const AddedToken* find(std::string_view text) const;
+
+  /// Calls token(id) and text(part) for the parts of `text` in order. `normalized` chooses the
+  /// tokens; special tokens are text unless `with_special`.
+  void cut(std::string_view text, bool normalized, bool with_special,
+           const std::function<void(int32_t)>& on_token,
+           const std::function<void(std::string_view)>& on_text) const;
+
+ private:
+  std::vector<AddedToken> tokens_;
+  ByteTrie raw_, normalized_;  // values are indices of tokens_
+};
+
+}  // namespace axle

@@ -1,0 +1,100 @@
+#include "data/tokenizers/parts/unigram_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text/unicode.h"
+#include "base/text/utf8.h"
+
+namespace axle {
+namespace {
+
+// An unknown character is so much less likely than the least likely token.
+constexpr double kUnknownPenalty = 10;
+
+// The best way that ends at a byte of the piece.
+struct Node {
+  double score = 0;
+  size_t begin = 0;
+  int32_t id = -1;
+  bool is_reached = false;
+};
+
+// A part of the piece that becomes one token, or unknown text.
+struct Part {
+  size_t begin, end;
+  bool is_unknown;
+};
+
+}  // namespace
+
+UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options,
+                           std::string where)
+    : TokenModel(std::move(vocabulary)),
+      scores_(std::move(scores)),
+      options_(options),
+      where_(std::move(where)) {
+  for (int64_t id = 0; id < vocabulary_.end_id(); ++id) {
+    const std::string* const token = vocabulary_.token(id);
+    if (token && !token->empty()) trie_.add(*token, static_cast<int32_t>(id));
+  }
+  unknown_score_ = (scores_.empty() ? 0 : *std::ranges::min_element(scores_)) - kUnknownPenalty;
+  for (int byte = 0; byte < 256; ++byte)
+    fallback_.push_back(vocabulary_.find(byte_token(static_cast<uint8_t>(byte))).value_or(-1));
+}
+
+void UnigramModel::encode(std::string_view piece, Scratch*, std::vector<int32_t>& ids) const {
+  std::vector<Node> nodes(piece.size() + 1);
+  const auto reach = [&](size_t begin, size_t end, int32_t id, double score) {
+    Node& node = nodes[end];
+    const double total = nodes[begin].score + score;
+    if (node.is_reached && total <= node.score) return;
+    node = {total, begin, id, true};
+  };
+  for (size_t at = 0; at < piece.size();) {
+    const size_t size = first_code_point(piece.substr(at)).size;
+    bool has_character = false;
+    trie_.prefixes(piece.substr(at), [&](size_t length, int32_t id) {
+      reach(at, at + length, id, scores_[static_cast<size_t>(id)]);
+      has_character |= length == size;
+    });
+    if (!has_character) {
+      if (!options_.unknown) {
+        throw DataError(
+            fmt::format("{}: expected text of the characters of the vocabulary, got "
+                        "'{}', and there is no unknown token",
+                        where_, printable(piece.substr(at, size))));
+      }
+      reach(at, at + size, *options_.unknown, unknown_score_);
+    }
+    at += size;
+  }
+  // From the end to the beginning; neighbouring unknown parts are one.
+  std::vector<Part> parts;
+  for (size_t end = piece.size(); end > 0; end = nodes[end].begin) {
+    const bool is_unknown = options_.unknown && nodes[end].id == *options_.unknown;
+    if (is_unknown && !parts.empty() && parts.back().is_unknown) {
+      parts.back().begin = nodes[end].begin;
+    } else {
+      parts.push_back({nodes[end].begin, end, is_unknown});
+    }
+  }
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    add_text(piece.substr(part->begin, part->end - part->begin), ids);
+}
+
+void UnigramModel::add_text(std::string_view text, std::vector<int32_t>& ids) const {
+  if (const std::optional<int32_t> id = vocabulary_.find(text)) return ids.push_back(*id);
+  const auto fallback = [&](char c) { return fallback_[static_cast<uint8_t>(c)]; };
+  if (options_.byte_fallback &&
+      std::ranges::all_of(text, [&](char c) { return fallback(c) >= 0; })) {
+    for (const char c : text) ids.push_back(fallback(c));
+    return;
+  }
+  ids.push_back(*options_.unknown);
+}
+
+}  // namespace axle

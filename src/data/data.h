@@ -7,6 +7,7 @@
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "data/tokenizers/byte_tokenizer.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/ranks/ranks_tokenizer.h"

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/file_format.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/ranks/ranks_tokenizer.h"
@@ -25,8 +26,8 @@ bool is_llama2c(std::string_view head) {
   if (head.size() < 12) return false;
   std::memcpy(&longest, head.data(), sizeof(longest));
   std::memcpy(&first, head.data() + 8, sizeof(first));
-  constexpr int32_t kLongest = 1 << 16;
-  return longest > 0 && longest < kLongest && first >= 0 && first <= longest;
+  constexpr int32_t kLongest = 1 << 16;  // not all writers know the longest piece
+  return longest >= 0 && longest < kLongest && first >= 0 && first < kLongest;
 }
 
 std::string head_of(const std::filesystem::path& file) {
@@ -53,11 +54,12 @@ Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view fie
     return HuggingFaceTokenizer::Config{.path = path};
   if (name == kRanksName) return RanksTokenizer::Config{.path = path};
   if (name == kTekkenName) return TekkenTokenizer::Config{.path = path};
+  if (name == kGgufName) return GgufTokenizer::Config{.path = path};
   if (name == kSentencePieceName) return SentencePieceTokenizer::Config{.path = path};
   if (name.empty() && is_llama2c(head)) return Llama2cTokenizer::Config{.path = path};
   throw DataError(
-      fmt::format("{}: expected a tokenizer (tokenizer.json, ranks, Tekken, SentencePiece or "
-                  "llama2.c), got {}",
+      fmt::format("{}: expected a tokenizer (tokenizer.json, ranks, Tekken, GGUF, SentencePiece "
+                  "or llama2.c), got {}",
                   path, format ? to_text(*format) : "another file"));
 }
 

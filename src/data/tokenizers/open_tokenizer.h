@@ -9,8 +9,8 @@
 namespace axle {
 
 /// Returns the config of the class that reads the file, told by its first bytes: tokenizer.json,
-/// ranks, Tekken, SentencePiece or llama2.c. Throws DataError if the file is missing or of another
-/// kind. `field` is the flag or the config path to set.
+/// ranks, Tekken, GGUF, SentencePiece or llama2.c. Throws DataError if the file is missing or of
+/// another kind. `field` is the flag or the config path to set.
 Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field);
 
 }  // namespace axle

@@ -71,13 +71,11 @@ SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const Token
     const auto named = configured(config, key, beside);
     return named ? names.find(*named) : std::nullopt;
   };
-  SpecialIds out{.bos = id(cfg.bos, "bos", "bos_token"),
+  SpecialIds out{.bos = id(cfg.bos, "bos", ""),
                  .eos = id(cfg.eos, "eos", "eos_token"),
                  .pad = id(cfg.pad, "pad", "pad_token")};
-  if (!config) {
-    if (!out.bos && !parts.before.empty()) out.bos = parts.before.front();
-    if (!out.eos && !parts.behind.empty()) out.eos = parts.behind.back();
-  }
+  if (!out.bos && !parts.before.empty()) out.bos = parts.before.front();
+  if (!out.eos && !parts.behind.empty()) out.eos = parts.behind.back();
   return out;
 }
 

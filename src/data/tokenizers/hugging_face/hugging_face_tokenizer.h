@@ -21,10 +21,12 @@ class HuggingFaceTokenizer final : public PipelineTokenizer {
   struct Config {
     /// The file tokenizer.json.
     Required<std::string> path = REQUIRED;
-    /// The tokens that begin and end a document, and the token of padding. None: those of
-    /// tokenizer_config.json beside the file; else those that the file itself puts around a text.
+    /// The token that begins a document. None: the first that the file puts before a text, if any.
     std::optional<std::string> bos = {};
+    /// The token that ends a document. None: that of tokenizer_config.json beside the file, else
+    /// the last that the file puts behind a text, if any.
     std::optional<std::string> eos = {};
+    /// The token of padding. None: that of tokenizer_config.json.
     std::optional<std::string> pad = {};
     AXLE_CONFIG(HuggingFaceTokenizer, path, bos, eos, pad)
   };

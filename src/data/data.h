@@ -1,6 +1,8 @@
 // Includes all inputs, sources and tokenizers, for recipes.
 #pragma once
 
+#include "data/chat/chat_input.h"
+#include "data/chat/chat_source.h"
 #include "data/input.h"
 #include "data/source.h"
 #include "data/synthetic_input.h"

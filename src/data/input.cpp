@@ -11,6 +11,7 @@ std::string to_text(const InputFacts& facts) {
   std::string out = counted(facts.num_files, "file") + ", " + counted(facts.num_bytes, "byte");
   if (facts.num_without_prompt > 0)
     out += ", " + counted(facts.num_without_prompt, "document") + " without a prompt";
+  if (facts.num_cut > 0) out += ", " + counted(facts.num_cut, "conversation") + " cut to fit";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);
   return out;
 }

@@ -23,6 +23,7 @@ struct InputFacts {
   bool endless = false;            // next() never ends
   double byte_entropy_bits = 0;    // order-0 entropy of the text, in bits per byte
   int64_t num_without_prompt = 0;  // documents that lack the text that ends a prompt
+  int64_t num_cut = 0;             // conversations whose end did not fit into a row
   Skipped skipped = {};
 };
 /// Writes "3 files, 12345 bytes, 1 document without a prompt, 2 skipped (2 not *.txt)"; "" if the

@@ -34,6 +34,20 @@ void TokenizedDocuments::add(std::span<const int32_t> tokens, const SpecialIds& 
   prompts_.push_back(prompt_len > 0 && special.bos ? prompt_len + 1 : prompt_len);
 }
 
+void TokenizedDocuments::add_learned(std::span<const int32_t> tokens,
+                                     std::span<const uint8_t> is_learned) {
+  learned_.resize(tokens_.size(), 1);
+  learned_.insert(learned_.end(), is_learned.begin(), is_learned.end());
+  add(tokens);
+}
+
+std::span<const uint8_t> TokenizedDocuments::learned(int64_t i) const {
+  const auto begin = static_cast<size_t>(begins_[static_cast<size_t>(i)]);
+  const auto end = static_cast<size_t>(begins_[static_cast<size_t>(i) + 1]);
+  if (end > learned_.size()) return {};
+  return std::span(learned_).subspan(begin, end - begin);
+}
+
 std::span<const int32_t> TokenizedDocuments::document(int64_t i) const {
   const auto begin = static_cast<size_t>(begins_[static_cast<size_t>(i)]);
   const auto end = static_cast<size_t>(begins_[static_cast<size_t>(i) + 1]);
@@ -45,20 +59,26 @@ uint64_t TokenizedDocuments::fingerprint() const {
     return xxh3_64(
         {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
   };
-  const uint64_t texts = mix_seed(hash_of(tokens_), hash_of(begins_));
+  uint64_t texts = mix_seed(hash_of(tokens_), hash_of(begins_));
+  if (!learned_.empty()) texts = mix_seed(texts, hash_of(learned_));
   const bool has_prompts = std::ranges::any_of(prompts_, [](int64_t n) { return n > 0; });
   return has_prompts ? mix_seed(texts, hash_of(prompts_)) : texts;
 }
 
 RowPacker::RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order,
-                     int64_t seq_len, StreamRule streams)
+                     int64_t seq_len, StreamRule streams, Packing packing)
     : documents_(&documents),
       order_(std::move(order)),
       seq_len_(seq_len),
       streams_(std::move(streams)),
       begins_{0} {
-  for (const int64_t i : order_)
-    begins_.push_back(begins_.back() + num_positions(documents.document(i)));
+  for (const int64_t i : order_) {
+    const int64_t count = num_positions(documents.document(i));
+    int64_t& begin = begins_.back();
+    const int64_t used = begin % seq_len_;
+    if (packing == Packing::kWhole && used > 0 && used + count > seq_len_) begin += seq_len_ - used;
+    begins_.push_back(begin + count);
+  }
 }
 
 int64_t RowPacker::num_rows() const { return (begins_.back() + seq_len_ - 1) / seq_len_; }
@@ -71,6 +91,7 @@ void RowPacker::fill(int64_t row, const RowView& out) const {
   for (int32_t segment = 1; filled < static_cast<size_t>(seq_len_) && index < order_.size();
        ++index) {
     const std::span<const int32_t> tokens = documents_->document(order_[index]);
+    if (begins_[index] >= begin + seq_len_) break;  // behind a gap
     const auto from = static_cast<size_t>(begin + static_cast<int64_t>(filled) - begins_[index]);
     const auto left = static_cast<size_t>(num_positions(tokens)) - from;
     const size_t count = std::min(left, static_cast<size_t>(seq_len_) - filled);
@@ -83,6 +104,11 @@ void RowPacker::fill(int64_t row, const RowView& out) const {
     const auto prompt = static_cast<size_t>(documents_->prompt_len(order_[index]));
     for (size_t i = 0; i < count && from + i + 1 < prompt; ++i)
       out.target_labels[filled + i] = kIgnoredLabel;
+    if (const auto learned = documents_->learned(order_[index]); !learned.empty()) {
+      for (size_t i = 0; i < count; ++i) {
+        if (!learned[from + i + 1]) out.target_labels[filled + i] = kIgnoredLabel;
+      }
+    }
     if (!out.prefix_lengths.empty()) {
       const size_t in_row = prompt > from ? std::min(prompt - from, count) : 0;
       std::ranges::fill(out.prefix_lengths.subspan(filled, count),

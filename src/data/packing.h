@@ -23,17 +23,22 @@ class TokenizedDocuments {
   /// Adds a document, with the special tokens that begin and end one around it. Its first
   /// `prompt_len` tokens are its prompt, to which the begin token belongs if there is one.
   void add(std::span<const int32_t> tokens, const SpecialIds& special = {}, int64_t prompt_len = 0);
+  /// Adds a document as it is, of which only some tokens are learned: those whose flag is not 0.
+  void add_learned(std::span<const int32_t> tokens, std::span<const uint8_t> is_learned);
   int64_t num_documents() const { return static_cast<int64_t>(begins_.size()) - 1; }
   int64_t num_tokens() const { return begins_.back(); }
   std::span<const int32_t> document(int64_t i) const;
   /// Number of tokens of its prompt.
   int64_t prompt_len(int64_t i) const { return prompts_[static_cast<size_t>(i)]; }
+  /// A flag for each token of a document; empty: all are learned.
+  std::span<const uint8_t> learned(int64_t i) const;
   uint64_t fingerprint() const;
 
  private:
   std::vector<int32_t> tokens_;
   std::vector<int64_t> begins_ = {0};  // document offsets in tokens_; last: the end
   std::vector<int64_t> prompts_;       // tokens of each document's prompt
+  std::vector<uint8_t> learned_;       // a flag for each token, or empty
 };
 
 /// One row to fill: spans of seq_len values. prefix_lengths may be empty; position_streams has a
@@ -41,6 +46,12 @@ class TokenizedDocuments {
 struct RowView {
   std::span<int32_t> input_ids, target_labels, input_segment_ids, input_positions;
   std::span<int32_t> prefix_lengths = {}, position_streams = {};
+};
+
+/// How documents share rows.
+enum class Packing {
+  kCut,    // without gaps: a row end cuts the document that crosses it
+  kWhole,  // a document that does not fit into the rest of a row begins the next one
 };
 
 /// The rows of one epoch, with random access by row number.
@@ -51,13 +62,17 @@ struct RowView {
 /// cuts off starts a new segment in the next row. Positions count from 0 in each segment. The end
 /// of the last row is padding: id 0, label kIgnoredLabel, segment 0, position 0.
 ///
-/// Tokens of a prompt are no labels. The prefix length of a position is the place of the row at
-/// which the prompt of its document ends. Streams of positions begin with each segment.
+/// With Packing::kWhole, a document of at most seq_len positions is in one row, and the gap before
+/// the next row is padding.
+///
+/// Tokens of a prompt are no labels, nor are those that are not learned. The prefix length of a
+/// position is the place of the row at which the prompt of its document ends. Streams of positions
+/// begin with each segment.
 class RowPacker {
  public:
   /// `order` lists document numbers. `documents` must outlive the packer.
   RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len,
-            StreamRule streams = {});
+            StreamRule streams = {}, Packing packing = Packing::kCut);
   int64_t num_rows() const;
   void fill(int64_t row, const RowView& out) const;
 

@@ -35,6 +35,69 @@ TEST(Packing, DocumentsShareRowsAndGoOnInTheNext) {
   EXPECT_THAT(row_values(batch, "input_positions"), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0));
 }
 
+TEST(Packing, WholeDocumentsLeaveGaps) {
+  TokenizedDocuments documents;
+  documents.add(std::vector<int32_t>{1, 2, 3});
+  documents.add(std::vector<int32_t>{9});
+  documents.add(std::vector<int32_t>{10, 11, 12, 13});
+  documents.add(std::vector<int32_t>{20, 21});
+  const RowPacker packer(documents, {0, 1, 2, 3}, 4, {}, Packing::kWhole);
+  ASSERT_EQ(packer.num_rows(), 2);
+  Batch batch = make_batch(2, 4);
+  packer.fill(0, row_of(batch, 0));
+  packer.fill(1, row_of(batch, 1));
+  EXPECT_THAT(row_values(batch, "input_ids"), ElementsAre(1, 2, 0, 0, 10, 11, 12, 20));
+  EXPECT_THAT(row_values(batch, "target_labels"), ElementsAre(2, 3, -1, -1, 11, 12, 13, 21));
+  EXPECT_THAT(row_values(batch, "input_segment_ids"), ElementsAre(1, 1, 0, 0, 1, 1, 1, 2));
+}
+
+// Rows filled in any order are what they are alone.
+TEST(Packing, WholeDocumentsOfAllSizesAreEachInOneRow) {
+  TokenizedDocuments documents;
+  std::vector<int64_t> order;
+  int32_t next = 1;
+  for (int64_t i = 0; i < 200; ++i) {
+    std::vector<int32_t> tokens(static_cast<size_t>(1 + i * 31 % 17));
+    for (int32_t& token : tokens) token = next++;
+    documents.add(tokens);
+    order.push_back(i);
+  }
+  const RowPacker packer(documents, order, 16, {}, Packing::kWhole);
+  int64_t num_inputs = 0;
+  for (int64_t row = 0; row < packer.num_rows(); ++row) {
+    Batch batch = make_batch(1, 16);
+    packer.fill(row, row_of(batch, 0));
+    const auto ids = row_values(batch, "input_ids"), labels = row_values(batch, "target_labels");
+    const auto segments = row_values(batch, "input_segment_ids");
+    const auto positions = row_values(batch, "input_positions");
+    for (size_t t = 0; t < 16; ++t) {
+      if (segments[t] == 0) continue;
+      ++num_inputs;
+      EXPECT_EQ(labels[t], ids[t] + 1);
+      EXPECT_TRUE(t == 0 || positions[t] == 0 || positions[t] == positions[t - 1] + 1);
+      EXPECT_EQ(positions[t] == 0, t == 0 || segments[t] != segments[t - 1]);
+    }
+  }
+  EXPECT_EQ(num_inputs, documents.num_tokens() - 200);
+}
+
+TEST(Packing, OnlyLearnedTokensAreLabels) {
+  TokenizedDocuments documents;
+  documents.add(std::vector<int32_t>{1, 2, 3});
+  documents.add_learned(std::vector<int32_t>{4, 5, 6, 7}, std::vector<uint8_t>{1, 0, 1, 0});
+  const RowPacker packer(documents, {0, 1}, 3);
+  ASSERT_EQ(packer.num_rows(), 2);
+  Batch batch = make_batch(2, 3);
+  packer.fill(0, row_of(batch, 0));
+  packer.fill(1, row_of(batch, 1));
+  EXPECT_THAT(row_values(batch, "input_ids"), ElementsAre(1, 2, 4, 5, 6, 0));
+  EXPECT_THAT(row_values(batch, "target_labels"), ElementsAre(2, 3, -1, 6, -1, -1));
+  TokenizedDocuments others;
+  others.add(std::vector<int32_t>{1, 2, 3});
+  others.add_learned(std::vector<int32_t>{4, 5, 6, 7}, std::vector<uint8_t>{1, 0, 1, 1});
+  EXPECT_NE(documents.fingerprint(), others.fingerprint());
+}
+
 // The labels of a prompt are left out. Its end is a place of the row, also in a part of a document
 // that a row begins with.
 TEST(Packing, PromptsEndAtAPlaceOfTheRow) {

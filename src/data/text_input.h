@@ -6,32 +6,19 @@
 
 #include <memory>
 
-#include "base/text/enum_text.h"
-#include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/held_out.h"
 #include "data/input.h"
-#include "data/packing.h"
+#include "data/packed_batches.h"
 #include "data/prompt.h"
 #include "data/text_source.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
 
-enum class Shuffle {
-  kNone,  // documents and rows in their order
-  kRows,  // each epoch: documents in a new order, packed; rows in a new order
-};
-constexpr auto texts_of(Shuffle) {
-  return std::to_array<EnumText<Shuffle>>({{Shuffle::kNone, "none"}, {Shuffle::kRows, "rows"}});
-}
-
 /// Throws ConfigError "<path>.tokenizer: ..." if the tokenizer's vocabulary is larger than the
 /// model's.
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path);
-
-/// A number of passes over the data. The limit, more than any run makes, catches mistakes.
-using NumEpochs = Ranged<int64_t, Bounds{.min = 1, .max = 1'000'000}>;
 
 /// Rows of seq_len positions, packed as RowPacker describes. A document is its begin token, its
 /// text and its end token, as far as the tokenizer has them. Without `epochs` the input
@@ -70,35 +57,23 @@ class TextInput final : public Input {
   /// text gives no position with a label, or if no document has the end of a prompt.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
-  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_, fields_); }
-  std::optional<Batch> next() override;
-  std::string state() const override;
-  void restore(std::string_view state) override;
+  Tree<Type> element_spec() const override { return batches_->element_spec(); }
+  std::optional<Batch> next() override { return batches_->next(); }
+  std::string state() const override { return batches_->state(); }
+  void restore(std::string_view state) override { batches_->restore(state); }
   InputFacts facts() const override { return facts_; }
 
  private:
-  void read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope);
+  // Reads the text and returns its tokens; sets text_bytes_ and facts_.
+  TokenizedDocuments read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope);
   // Returns the ids of the document's text.
-  std::vector<int32_t> add(const Document& document, const Tokenizer& tokenizer, const Config& cfg);
-  void enter_epoch(int64_t epoch);
+  std::vector<int32_t> add(TokenizedDocuments& documents, const Document& document,
+                           const Tokenizer& tokenizer, const Config& cfg);
 
-  int64_t seq_len_, batch_size_;
-  BatchFields fields_;
-  StreamRule streams_;
-  Shuffle shuffle_;
-  std::optional<int64_t> epochs_;
-  uint64_t seed_;
   std::vector<double> text_bytes_;  // average bytes of text per token id
-  TokenizedDocuments documents_;
   InputFacts facts_;
   int64_t num_learned_ = 0;  // tokens of text behind the prompts
-  uint64_t fingerprint_ = 0;
-  int64_t num_rows_ = 0;  // of one epoch
-
-  int64_t next_row_ = 0;  // counted over all epochs
-  int64_t epoch_ = -1;    // epoch of packer_ and row_order_
-  std::unique_ptr<RowPacker> packer_;
-  std::vector<int64_t> row_order_;
+  std::unique_ptr<PackedBatches> batches_;
 };
 
 }  // namespace axle

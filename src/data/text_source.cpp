@@ -22,7 +22,6 @@
 namespace axle {
 namespace {
 
-constexpr size_t kMaxMessages = 100;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Cuts the next line, including its line end, off `rest`.
@@ -128,7 +127,7 @@ std::string no_texts_at(const std::string& path) {
 TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
     : unit_(cfg.unit),
       on_error_(cfg.on_error),
-      policy_path_(fmt::format("{}.on_error", scope.path)) {
+      skips_(on_error_, fmt::format("{}.on_error", scope.path)) {
   const std::string field = fmt::format("{}.path", scope.path);
   std::vector<std::string> named = named_texts(cfg.path.get(), field);
   for (size_t i = 0; i < cfg.more_paths.size(); ++i) {
@@ -147,14 +146,14 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
         std::ranges::any_of(named, [](const std::string& name) { return directory_exists(name); });
     throw DataError(fmt::format(
         "{}: expected text{}, got no document{}{}", is_one ? path : join(named, ", "),
-        has_folder ? " in *.txt files" : "", skipped_.count > 0 ? "; " : "", to_text(skipped_)));
+        has_folder ? " in *.txt files" : "", skipped().count > 0 ? "; " : "", to_text(skipped())));
   }
 }
 
 void TextSource::add_named(const std::string& path) {
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::canonical(path, error);
-  if (!error && !seen_.insert(canonical).second) return skip("named or linked before", path);
+  if (!error && !seen_.insert(canonical).second) return skips_.skip("named or linked before", path);
   if (directory_exists(path))
     add_folder(path, canonical);
   else
@@ -172,7 +171,7 @@ void TextSource::add_folder(const std::filesystem::path& folder,
   for (const auto& entry : entries) {
     // What editors and version control keep beside texts.
     if (entry.filename().string().starts_with('.')) {
-      skip("hidden", entry.string());
+      skips_.skip("hidden", entry.string());
       continue;
     }
     std::error_code error;
@@ -183,7 +182,7 @@ void TextSource::add_folder(const std::filesystem::path& folder,
       refuse("not readable", entry.string(),
              fmt::format("{}: cannot read: {}", entry.string(), error.message()));
     else if (error && entry.has_extension() && entry.extension() != ".txt")
-      skip("not *.txt", entry.string());
+      skips_.skip("not *.txt", entry.string());
     else if (error)  // without an extension it may have been a folder of texts
       refuse("links to nothing", entry.string(),
              fmt::format("{}: expected a file, got a link to nothing ({})", entry.string(),
@@ -196,8 +195,8 @@ void TextSource::add_folder(const std::filesystem::path& folder,
 void TextSource::add_entry(const std::filesystem::path& path,
                            const std::filesystem::path& canonical) {
   const bool is_folder = directory_exists(path);
-  if (!is_folder && path.extension() != ".txt") return skip("not *.txt", path.string());
-  if (!seen_.insert(canonical).second) return skip("named or linked before", path.string());
+  if (!is_folder && path.extension() != ".txt") return skips_.skip("not *.txt", path.string());
+  if (!seen_.insert(canonical).second) return skips_.skip("named or linked before", path.string());
   if (is_folder)
     add_folder(path, canonical);
   else
@@ -284,24 +283,10 @@ void TextSource::add_document(const std::string& path, int64_t line, std::string
                   is_nul ? "a NUL, which is no text," : "not valid UTF-8", *bad - line_begin + 1));
 }
 
-void TextSource::skip(const std::string& reason, const std::string& name) {
-  constexpr size_t kMaxNames = 3;
-  ++skipped_.count;
-  ++skipped_.reasons[reason];
-  std::vector<std::string>& names = skipped_.names[reason];
-  if (names.size() < kMaxNames)
-    names.push_back(printable(std::filesystem::path(name).filename().string()));
-}
-
 void TextSource::refuse(const std::string& reason, const std::string& name,
                         const std::string& message) {
-  if (on_error_ == OnError::kFail)
-    throw DataError(is_only_document_
-                        ? message
-                        : fmt::format("{}; --set {}=skip leaves it out", message, policy_path_));
-  skip(reason, name);
-  if (skipped_.messages.size() < kMaxMessages)
-    skipped_.messages.push_back(fmt::format("{} ({} = skip)", message, policy_path_));
+  if (is_only_document_ && on_error_ == OnError::kFail) throw DataError(message);
+  skips_.refuse(reason, name, message);
 }
 
 AXLE_REGISTER(TextSource)

@@ -8,22 +8,17 @@
 #include "base/text/enum_text.h"
 #include "config/axle_config.h"
 #include "config/fields/required.h"
+#include "data/skip_log.h"
 #include "data/source.h"
 
 namespace axle {
 
 /// What counts as one document.
 enum class DocumentUnit { kFile, kParagraph, kLine };
-/// What happens to a document that can't be used.
-enum class OnError { kFail, kSkip };
-
 constexpr auto texts_of(DocumentUnit) {
   return std::to_array<EnumText<DocumentUnit>>({{DocumentUnit::kFile, "file"},
                                                 {DocumentUnit::kParagraph, "paragraph"},
                                                 {DocumentUnit::kLine, "line"}});
-}
-constexpr auto texts_of(OnError) {
-  return std::to_array<EnumText<OnError>>({{OnError::kFail, "fail"}, {OnError::kSkip, "skip"}});
 }
 
 /// True if two paths, possibly spelled differently, name the same file.
@@ -62,7 +57,7 @@ class TextSource final : public Source {
   TextSource(const Config& cfg, const Dims& dims, const Scope& scope);
 
   const std::vector<Document>& documents() const override { return documents_; }
-  const Skipped& skipped() const override { return skipped_; }
+  const Skipped& skipped() const override { return skips_.skipped(); }
   int64_t num_files() const override { return static_cast<int64_t>(files_.size()); }
 
  private:
@@ -73,18 +68,16 @@ class TextSource final : public Source {
   void read(const std::string& path);
   void add_documents(const std::string& path, std::string_view text);
   void add_document(const std::string& path, int64_t line, std::string_view text);
-  void skip(const std::string& reason, const std::string& name);
   void refuse(const std::string& reason, const std::string& name, const std::string& message);
 
   DocumentUnit unit_;
   OnError on_error_;
-  std::string policy_path_;               // config path of on_error, for messages
+  SkipLog skips_;
   bool is_only_document_ = false;         // one file is one document: skipping it leaves none
   std::set<std::filesystem::path> seen_;  // canonical paths found so far; detects repeats by links
   std::vector<std::string> paths_;        // the files to read, in order
   std::deque<std::string> files_;         // contents of the files; documents point into them
   std::vector<Document> documents_;
-  Skipped skipped_;
 };
 
 }  // namespace axle

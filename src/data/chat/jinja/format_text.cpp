@@ -46,7 +46,7 @@ bool is_align(std::string_view text, size_t at) {
 Spec spec_of(const std::string_view whole) {
   Spec out;
   std::string_view text = whole;
-  const size_t first = text.empty() ? 0 : character_bytes(text[0]);
+  const size_t first = text.empty() ? 0 : character_bytes(text);
   if (first > 0 && is_align(text, first)) {
     out.fill = text.substr(0, first);
     out.align = text[first];

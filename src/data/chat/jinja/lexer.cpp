@@ -201,7 +201,7 @@ class Lexer {
     size_t end = at_;
     while (end < source_.size()) {
       size_t next = end;
-      if (!is_word(next_character(source_, next))) break;
+      if (!is_word_part(next_character(source_, next))) break;
       end = next;
     }
     if (end > at_) {
@@ -213,7 +213,8 @@ class Lexer {
       if (starts(at_, symbol)) return take_operator(symbol);
     }
     fail("a name, a value or an operator",
-         fmt::format("'{}'", printable(source_.substr(at_, character_bytes(c)))));
+         fmt::format("'{}'", printable(source_.substr(
+                                 at_, character_bytes(std::string_view(source_).substr(at_))))));
   }
 
   void take_operator(std::string_view symbol) {

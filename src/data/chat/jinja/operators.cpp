@@ -226,7 +226,7 @@ std::optional<Value> element_of(Machine& machine, const Value& value, const Valu
     const auto at = place_of(key.integer(), static_cast<int64_t>(count_characters(text)));
     if (!at) return std::nullopt;
     const size_t begin = byte_of_character(text, *at);
-    return Value(text.substr(begin, character_bytes(text[begin])));
+    return Value(text.substr(begin, character_bytes(std::string_view(text).substr(begin))));
   }
   if (value.is_object() && value.object()->is_sequence()) {
     const std::vector<Value> elements = elements_of(machine, value);

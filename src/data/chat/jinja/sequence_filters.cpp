@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "base/text/unicode.h"
 #include "data/chat/jinja/attribute_path.h"
 #include "data/chat/jinja/filters.h"
 #include "data/chat/jinja/operators.h"
@@ -77,7 +78,7 @@ Value items(Machine& machine, const Value& value, const Arguments& arguments) {
 // Texts are compared without their case unless it matters.
 Value sort_key(Machine& machine, const Value& value, bool is_case_sensitive) {
   if (is_case_sensitive || !value.is_text()) return value;
-  return machine.text(lower_text(value.text()));
+  return machine.text(unicode_lower_case(value.text()));
 }
 
 template <class Key>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/unicode.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {
@@ -49,7 +50,7 @@ std::string unescaped(std::string_view literal, std::string& problem) {
       char32_t number = 0;
       for (int i = 0; i < 3 && at < literal.size() && digit_of(literal[at]) < 8; ++i, ++at)
         number = number * 8 + static_cast<char32_t>(digit_of(literal[at]));
-      append_character(out, number);
+      append_utf8(out, number);
     } else if (c == 'x' || c == 'u' || c == 'U') {
       const int size = c == 'x' ? 2 : c == 'u' ? 4 : 8;
       uint64_t number = 0;
@@ -65,7 +66,7 @@ std::string unescaped(std::string_view literal, std::string& problem) {
         problem = fmt::format("an escape of {:#x}, which is no character", number);
         return {};
       }
-      append_character(out, static_cast<char32_t>(number));
+      append_utf8(out, static_cast<char32_t>(number));
     } else if (c == 'N') {
       problem = "an escape \\N, which is not supported";
       return {};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text/utf8.h"
 #include "data/chat/jinja/globals.h"
 #include "data/chat/jinja/parser.h"
@@ -16,6 +18,20 @@ constexpr size_t kMaxMessage = 400;
 
 Template::Template(std::string_view source, std::string name)
     : name_(std::move(name)), body_(std::make_shared<const Body>(parse_template(source, name_))) {}
+
+namespace {
+
+bool has_generation_in(const Body& body) {
+  return std::ranges::any_of(body, [](const auto& node) {
+    const auto in_branch = [](const auto& branch) { return has_generation_in(branch.second); };
+    return node->kind == StatementKind::kGeneration || has_generation_in(node->body) ||
+           has_generation_in(node->otherwise) || std::ranges::any_of(node->branches, in_branch);
+  });
+}
+
+}  // namespace
+
+bool Template::has_generation() const { return has_generation_in(*body_); }
 
 Rendering Template::render(const Variables& variables, const Limits& limits,
                            std::optional<int64_t> now_secs) const {

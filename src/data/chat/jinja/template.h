@@ -48,6 +48,8 @@ class Template {
   /// not enough.
   Rendering render(const Variables& variables, const Limits& limits = {},
                    std::optional<int64_t> now_secs = {}) const;
+  /// True if there is a `generation` block.
+  bool has_generation() const;
   const std::string& name() const { return name_; }
 
  private:

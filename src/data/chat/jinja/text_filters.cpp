@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/text/unicode.h"
 #include "data/chat/jinja/filters.h"
 #include "data/chat/jinja/operators.h"
 #include "data/chat/jinja/printing.h"
@@ -36,7 +37,7 @@ std::string title_of_words(std::string_view text) {
     const char32_t c = next_character(text, at);
     const std::string_view one = text.substr(begin, at - begin);
     const bool parts = is_space(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
-    out += is_first ? upper_text(one) : lower_text(one);
+    out += is_first ? upper_text(one) : unicode_lower_case(one);
     is_first = parts;
   }
   return out;
@@ -163,7 +164,7 @@ Value wordcount(Machine& machine, const Value& value, const Arguments& arguments
   int64_t words = 0;
   bool in_word = false;
   for (size_t at = 0; at < text.size();) {
-    const bool is_part = is_word(next_character(text, at));
+    const bool is_part = is_word_part(next_character(text, at));
     words += is_part && !in_word;
     in_word = is_part;
   }
@@ -179,7 +180,7 @@ std::vector<FilterRow> text_filters() {
           {"escape", escape},
           {"format", format},
           {"indent", indent},
-          {"lower", map_case<lower_text>},
+          {"lower", map_case<unicode_lower_case>},
           {"replace", replace},
           {"safe", string},
           {"string", string},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text/unicode.h"
 #include "data/chat/jinja/printing.h"
 #include "data/chat/jinja/unicode.h"
 
@@ -231,7 +232,7 @@ Value are_all(Machine& machine, const std::string& text, const Arguments& argume
   }
   return !text.empty();
 }
-bool is_alphanumeric(char32_t c) { return c != '_' && is_word(c); }
+bool is_alphanumeric(char32_t c) { return c != '_' && is_word_part(c); }
 
 // At least one letter of this case and none of the other.
 template <bool (*kIsOne)(char32_t), bool (*kIsOther)(char32_t)>
@@ -302,7 +303,7 @@ Value format(Machine& machine, const std::string& text, const Arguments& argumen
 const std::map<std::string_view, Method>& methods() {
   static const std::map<std::string_view, Method> kMethods = {
       {"capitalize", map_case<capitalized_text>},
-      {"casefold", map_case<lower_text>},
+      {"casefold", map_case<unicode_lower_case>},
       {"center", center},
       {"count", count},
       {"endswith", has_affix<true>},
@@ -319,7 +320,7 @@ const std::map<std::string_view, Method>& methods() {
       {"isupper", are_of_case<is_upper, is_lower>},
       {"join", join},
       {"ljust", justify<true>},
-      {"lower", map_case<lower_text>},
+      {"lower", map_case<unicode_lower_case>},
       {"lstrip", strip<Sides::kLeft>},
       {"partition", partition<false>},
       {"removeprefix", without_affix<false>},
@@ -377,7 +378,7 @@ Value replaced(Machine& machine, std::string_view text, std::string_view old, st
     at = found + old.size();
     if (!old.empty()) continue;
     if (at == text.size()) return out;
-    const size_t size = character_bytes(text[at]);
+    const size_t size = character_bytes(text.substr(at));
     add(text.substr(at, size));
     at += size;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text/unicode.h"
+
 namespace axle::jinja {
 namespace {
 
@@ -19,16 +21,16 @@ void append_upper(std::string& out, char32_t c) {
   if (c == kSharpS)
     out += "SS";
   else
-    append_character(out, static_cast<char32_t>(utf8proc_toupper(static_cast<int32_t>(c))));
+    append_utf8(out, static_cast<char32_t>(utf8proc_toupper(static_cast<int32_t>(c))));
 }
 void append_lower(std::string& out, char32_t c) {
-  append_character(out, static_cast<char32_t>(utf8proc_tolower(static_cast<int32_t>(c))));
+  append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<int32_t>(c))));
 }
 void append_title(std::string& out, char32_t c) {
   if (c == kSharpS)
     out += "Ss";
   else
-    append_character(out, static_cast<char32_t>(utf8proc_totitle(static_cast<int32_t>(c))));
+    append_utf8(out, static_cast<char32_t>(utf8proc_totitle(static_cast<int32_t>(c))));
 }
 
 bool is_cased(char32_t c) {
@@ -70,25 +72,12 @@ bool ends_line(char32_t c) {
 
 }  // namespace
 
-size_t character_bytes(char first) {
-  const auto byte = static_cast<unsigned char>(first);
-  return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-}
+size_t character_bytes(std::string_view text) { return first_code_point(text).size; }
 
 char32_t next_character(std::string_view text, size_t& at) {
-  const size_t size = std::min(character_bytes(text[at]), text.size() - at);
-  char32_t out = static_cast<unsigned char>(text[at]);
-  if (size > 1) out &= 0x7f >> size;
-  for (size_t i = 1; i < size; ++i)
-    out = out << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
-  at += size;
-  return out;
-}
-
-void append_character(std::string& out, char32_t c) {
-  utf8proc_uint8_t bytes[4];
-  const auto size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(c), bytes);
-  out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+  const CodePoint c = first_code_point(text.substr(at));
+  at += c.size;
+  return c.value;
 }
 
 size_t count_characters(std::string_view text) {
@@ -99,7 +88,7 @@ size_t count_characters(std::string_view text) {
 size_t byte_of_character(std::string_view text, size_t number) {
   size_t at = 0;
   while (number > 0 && at < text.size()) {
-    at += character_bytes(text[at]);
+    at += character_bytes(text.substr(at));
     --number;
   }
   return std::min(at, text.size());
@@ -108,7 +97,7 @@ size_t byte_of_character(std::string_view text, size_t number) {
 std::vector<std::string_view> characters_of(std::string_view text) {
   std::vector<std::string_view> out;
   for (size_t at = 0; at < text.size();) {
-    const size_t size = character_bytes(text[at]);
+    const size_t size = character_bytes(text.substr(at));
     out.push_back(text.substr(at, size));
     at += size;
   }
@@ -143,7 +132,7 @@ bool is_letter(char32_t c) {
   return is_cased(c) || kind == UTF8PROC_CATEGORY_LM || kind == UTF8PROC_CATEGORY_LO;
 }
 bool is_decimal_digit(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
-bool is_word(char32_t c) {
+bool is_word_part(char32_t c) {
   const utf8proc_category_t kind = category(c);
   return c == '_' || is_letter(c) || kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL ||
          kind == UTF8PROC_CATEGORY_NO;
@@ -152,7 +141,6 @@ bool is_upper(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LU; }
 bool is_lower(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LL; }
 
 std::string upper_text(std::string_view text) { return map_characters(text, append_upper); }
-std::string lower_text(std::string_view text) { return map_characters(text, append_lower); }
 
 std::string title_text(std::string_view text) {
   bool in_word = false;
@@ -177,7 +165,7 @@ std::string swapped_case(std::string_view text) {
     else if (is_lower(c))
       append_upper(out, c);
     else
-      append_character(out, c);
+      append_utf8(out, c);
   });
 }
 

@@ -8,11 +8,10 @@
 
 namespace axle::jinja {
 
-/// Returns the number of bytes of the character that begins with this byte.
-size_t character_bytes(char first);
+/// Returns the number of bytes of the character that begins the text.
+size_t character_bytes(std::string_view text);
 /// Reads the character at `at` and moves `at` behind it.
 char32_t next_character(std::string_view text, size_t& at);
-void append_character(std::string& out, char32_t character);
 size_t count_characters(std::string_view text);
 /// Returns the byte at which the character with this number begins; the size of the text if there
 /// are not so many.
@@ -24,12 +23,11 @@ bool is_printable(char32_t character);
 bool is_letter(char32_t character);
 bool is_decimal_digit(char32_t character);
 /// A letter, a number or an underscore: \w of Python's regular expressions.
-bool is_word(char32_t character);
+bool is_word_part(char32_t character);
 bool is_upper(char32_t character);
 bool is_lower(char32_t character);
 
 std::string upper_text(std::string_view text);
-std::string lower_text(std::string_view text);
 /// Each word begins with a capital, where words are runs of letters: "it's" gives "It'S".
 std::string title_text(std::string_view text);
 /// The first character as a capital, the rest in lower case.

@@ -1,0 +1,86 @@
+// Language-model batches from conversations: source -> chat template -> tokenizer -> packing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/fields/child.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
+#include "data/chat/chat_source.h"
+#include "data/chat/learned_text.h"
+#include "data/held_out.h"
+#include "data/input.h"
+#include "data/packed_batches.h"
+#include "data/tokenizers/byte_tokenizer.h"
+
+namespace axle {
+
+/// What happens to a conversation that does not fit into a row.
+enum class LongConversations {
+  kCut,   // its first messages are kept, up to the last answer that fits
+  kSkip,  // it is left out
+};
+constexpr auto texts_of(LongConversations) {
+  return std::to_array<EnumText<LongConversations>>(
+      {{LongConversations::kCut, "cut"}, {LongConversations::kSkip, "skip"}});
+}
+
+/// Rows of seq_len positions with whole conversations, several in a row as segments that do not see
+/// each other. Only what the assistant says is a target. Conversations that are cut or left out are
+/// counted in the facts.
+///
+/// The template's strftime_now() writes 26 July 2024, whatever the day: a run that is continued on
+/// another day has the same rows.
+class ChatInput final : public Input {
+ public:
+  struct Config {
+    /// Where the conversations come from: a ChatSource.
+    Child<Source> source = ChatSource::Config{};
+    /// How text becomes token ids. Special tokens in the template's text become their ids.
+    Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
+    /// The chat template: a *.jinja file or a tokenizer_config.json. None: each message between
+    /// <|im_start|> with its role and <|im_end|>.
+    std::optional<std::string> chat_template = {};
+    /// Positions in a row.
+    Required<Positive<int64_t>> seq_len = REQUIRED;
+    /// Rows in a batch, over all hosts.
+    Required<Positive<int64_t>> batch_size = REQUIRED;
+    /// The order of rows: `rows` shuffles the conversations once and rows anew in each epoch,
+    /// `none` keeps their order.
+    Shuffle shuffle = Shuffle::kRows;
+    /// Passes over the data; none: without end.
+    std::optional<NumEpochs> epochs = {};
+    /// The part of the conversations that this input reads.
+    Split split = Split::kAll;
+    /// Share of the bytes that the split held_out takes.
+    FractionBelowOne held_out_fraction = 0.05;
+    /// Which tokens are targets.
+    Learned learned = Learned::kAssistant;
+    /// What happens to a conversation of more than seq_len positions.
+    LongConversations too_long = LongConversations::kCut;
+    /// What a conversation does that the template refuses: `fail` ends the program, `skip` leaves
+    /// it out and counts it.
+    OnError on_error = OnError::kFail;
+    AXLE_CONFIG(ChatInput, source, tokenizer, chat_template, seq_len, batch_size, shuffle, epochs,
+                split, held_out_fraction, learned, too_long, on_error)
+  };
+  /// Reads, renders and encodes all conversations. Throws ConfigError if the tokenizer's vocabulary
+  /// is larger than the model's. Throws DataError as the source and the template do, or if there is
+  /// nothing to learn.
+  ChatInput(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return batches_->element_spec(); }
+  std::optional<Batch> next() override { return batches_->next(); }
+  std::string state() const override { return batches_->state(); }
+  void restore(std::string_view state) override { batches_->restore(state); }
+  InputFacts facts() const override { return facts_; }
+
+ private:
+  InputFacts facts_;
+  std::unique_ptr<PackedBatches> batches_;
+};
+
+}  // namespace axle

@@ -1,0 +1,170 @@
+#include "data/chat/chat_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/host_memory_check.h"
+#include "base/text/json.h"
+#include "base/text/text.h"
+#include "config/register.h"
+#include "data/text_source.h"
+#include "io/file.h"
+#include "io/line_reader.h"
+#include "io/matching_paths.h"
+
+namespace axle {
+namespace {
+
+// "corpus.jsonl.gz" -> ".jsonl"
+std::string kind_of(const std::filesystem::path& path) {
+  const std::string extension = lower_case(path.extension().string());
+  if (extension != ".gz" && extension != ".zst") return extension;
+  return lower_case(path.stem().extension().string());
+}
+
+bool is_hidden(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  return std::ranges::any_of(path.lexically_relative(folder),
+                             [](const auto& part) { return part.string().starts_with('.'); });
+}
+
+}  // namespace
+
+ChatSource::ChatSource(const Config& cfg, const Dims&, const Scope& scope)
+    : format_(cfg.format), skips_(cfg.on_error, fmt::format("{}.on_error", scope.path)) {
+  std::vector<std::string> named = named_texts(cfg.path.get(), fmt::format("{}.path", scope.path));
+  for (size_t i = 0; i < cfg.more_paths.size(); ++i) {
+    for (std::string& path :
+         named_texts(cfg.more_paths[i], fmt::format("{}.more_paths[{}]", scope.path, i)))
+      named.push_back(std::move(path));
+  }
+  std::vector<std::string> seen;
+  for (const std::string& name : named) {
+    for (const std::string& path : files_at(name)) {
+      const auto is_it = [&](const std::string& one) { return is_same_file(one, path); };
+      if (std::ranges::any_of(seen, is_it)) {
+        skips_.skip("named or linked before", path);
+        continue;
+      }
+      seen.push_back(path);
+      read(path);
+    }
+  }
+  if (documents_.empty()) {
+    throw DataError(fmt::format("{}: expected conversations, got none{}{}", join(named, ", "),
+                                skipped().count > 0 ? "; " : "", to_text(skipped())));
+  }
+}
+
+std::vector<std::string> ChatSource::files_at(const std::string& path) {
+  if (!directory_exists(path)) return {path};
+  std::vector<std::string> out;
+  std::vector<std::filesystem::path> folders = {path};
+  while (!folders.empty()) {
+    const std::filesystem::path folder = folders.back();
+    folders.pop_back();
+    std::vector<std::filesystem::path> entries;
+    try {
+      entries = list_directory(folder);
+    } catch (const StorageError& error) {
+      skips_.refuse("not readable", folder.string(), error.what());
+      continue;
+    }
+    for (const auto& entry : entries) {
+      std::error_code error;
+      if (is_hidden(entry, folder))
+        skips_.skip("hidden", entry.string());
+      else if (std::filesystem::is_directory(std::filesystem::symlink_status(entry, error)))
+        folders.push_back(entry);
+      else if (kind_of(entry) == ".jsonl" || kind_of(entry) == ".json")
+        out.push_back(entry.string());
+      else
+        skips_.skip("not *.jsonl or *.json", entry.string());
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+void ChatSource::read(const std::string& path) {
+  try {
+    const size_t before = documents_.size();
+    kind_of(path) == ".json" ? read_list(path) : read_lines(path);
+    if (documents_.size() > before) ++num_files_;
+  } catch (const StorageError& error) {
+    skips_.refuse("not readable", path, error.what());
+  }
+}
+
+void ChatSource::read_lines(const std::string& path) {
+  LineReader lines(path);
+  bool is_first = true;
+  while (const auto line = lines.next()) {
+    if (trim(*line).empty()) continue;
+    // A list that is spread over lines.
+    if (std::exchange(is_first, false) && trim(*line).starts_with('[')) return read_list(path);
+    const std::string where = fmt::format("{}:{}", path, lines.number());
+    try {
+      add(read_json(*line), where);
+    } catch (const JsonError& error) {
+      skips_.refuse("no conversation", where, fmt::format("{}: {}", where, error.what()));
+    }
+  }
+}
+
+// The file is one JSON list; or lines in a file with the name of one.
+void ChatSource::read_list(const std::string& path) {
+  std::string text;
+  {
+    LineReader lines(path);
+    while (const auto line = lines.next()) {
+      text += *line;
+      text += '\n';
+      if (text.size() > kMaxJsonBytes) {
+        throw StorageError(fmt::format(
+            "{}: expected a JSON list of at most {} bytes, got more; write one conversation a line",
+            path, kMaxJsonBytes));
+      }
+      if (lines.number() == 1 && trim(text).starts_with('{') && trim(text).ends_with('}'))
+        return read_lines(path);
+    }
+  }
+  const auto fail = [&](const std::string& message) {
+    skips_.refuse("no conversation", path, fmt::format("{}: {}", path, message));
+  };
+  nlohmann::ordered_json list;
+  try {
+    list = read_json(text);
+  } catch (const JsonError& error) {
+    return fail(error.what());
+  }
+  text = {};
+  if (!list.is_array()) return fail("expected a list of conversations, got another value");
+  int64_t number = 0;
+  for (const auto& record : list) {
+    const std::string where = fmt::format("{}:{}", path, ++number);
+    try {
+      add(record, where);
+    } catch (const JsonError& error) {
+      skips_.refuse("no conversation", where, fmt::format("{}: {}", where, error.what()));
+    }
+  }
+}
+
+void ChatSource::add(const nlohmann::ordered_json& record, const std::string& where) {
+  std::string text = messages_of(record, format_).dump();
+  num_bytes_ += static_cast<int64_t>(text.size() + sizeof(Document) + where.size());
+  constexpr int64_t kPricedAtOnce = int64_t{64} << 20;
+  if (num_bytes_ > num_priced_bytes_) {
+    check_host_allocation(where, "more conversations", kPricedAtOnce);
+    num_priced_bytes_ = num_bytes_ + kPricedAtOnce;
+  }
+  texts_.push_back(std::move(text));
+  documents_.push_back({texts_.back(), where});
+}
+
+AXLE_REGISTER(ChatSource)
+
+}  // namespace axle

@@ -1,0 +1,61 @@
+// Conversations from JSON files.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/axle_config.h"
+#include "config/fields/required.h"
+#include "data/chat/conversation.h"
+#include "data/skip_log.h"
+#include "data/source.h"
+
+namespace axle {
+
+/// Reads JSON Lines, one conversation a line, or files with one JSON list of conversations. Files
+/// may be compressed by gzip or zstd. In a folder and its subfolders, reads all *.jsonl and *.json,
+/// also with .gz or .zst behind that, in the order of their paths. Counts other files as skipped.
+/// All conversations are read into memory at construction. Throws Error with kDoesNotFit if the
+/// host lacks the memory.
+///
+/// A document is one conversation in the form that conversation_of() reads; its place is the file
+/// with the line, or with the number in the list, from 1.
+///
+/// Throws DataError "<file>:<line>: expected ..., got ..." for what is no conversation.
+class ChatSource final : public Source {
+ public:
+  struct Config {
+    /// The file of conversations, a folder of such files, or a pattern of their names.
+    Required<std::string> path = REQUIRED;
+    /// More files, folders and patterns, read after `path` in this order.
+    std::vector<std::string> more_paths = {};
+    /// How files lay out a conversation. `auto`: the fields of each record tell.
+    ChatFormat format = ChatFormat::kAuto;
+    /// What a bad conversation does: `fail` ends the program, `skip` leaves it out and counts it.
+    OnError on_error = OnError::kFail;
+    AXLE_CONFIG(ChatSource, path, more_paths, format, on_error)
+  };
+  ChatSource(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  const std::vector<Document>& documents() const override { return documents_; }
+  const Skipped& skipped() const override { return skips_.skipped(); }
+  int64_t num_files() const override { return num_files_; }
+
+ private:
+  std::vector<std::string> files_at(const std::string& path);
+  void read(const std::string& path);
+  void read_lines(const std::string& path);
+  void read_list(const std::string& path);
+  void add(const nlohmann::ordered_json& record, const std::string& where);
+
+  ChatFormat format_;
+  SkipLog skips_;
+  std::deque<std::string> texts_;  // documents point into them
+  std::vector<Document> documents_;
+  int64_t num_files_ = 0;
+  int64_t num_bytes_ = 0, num_priced_bytes_ = 0;
+};
+
+}  // namespace axle

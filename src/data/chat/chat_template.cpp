@@ -1,0 +1,62 @@
+#include "data/chat/chat_template.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/text/json.h"
+#include "base/text/text.h"
+#include "data/data_file.h"
+
+namespace axle {
+
+ChatTemplate::ChatTemplate(std::string_view source, std::string name,
+                           std::vector<std::pair<std::string, std::string>> special_tokens)
+    : template_(source, std::move(name)),
+      special_tokens_(std::move(special_tokens)),
+      marks_generation_(template_.has_generation()) {
+  std::string what = fmt::format("{:x}", xxh3_64(source));
+  for (const auto& [token, text] : special_tokens_)
+    what += fmt::format(" {} {:x}", token, xxh3_64(text));
+  fingerprint_ = xxh3_64(what);
+}
+
+jinja::Rendering ChatTemplate::render(std::span<const jinja::Value> messages,
+                                      const jinja::Value& tools, const Options& options) const {
+  jinja::Variables variables;
+  for (const auto& [name, text] : special_tokens_) variables.emplace_back(name, text);
+  variables.emplace_back("messages", jinja::Value::list({messages.begin(), messages.end()}));
+  variables.emplace_back("tools", tools);
+  variables.emplace_back("documents", jinja::Value());
+  variables.emplace_back("add_generation_prompt", options.add_generation_prompt);
+  for (const auto& variable : options.variables) variables.push_back(variable);
+  return template_.render(variables, {}, options.now_secs);
+}
+
+namespace {
+
+// The field "chat_template": a text, or a list of templates with names.
+std::string template_in(const JsonView& config) {
+  const JsonView field = config.at("chat_template");
+  if (!field.json().is_array()) return field.text();
+  for (const JsonView& one : field.elements()) {
+    if (one.at("name").text() == "default") return one.at("template").text();
+  }
+  field.fail("a template with the name 'default'");
+}
+
+}  // namespace
+
+std::string read_chat_template(const std::string& path, std::string_view field) {
+  std::string text = read_data_file(path, field, "a chat template");
+  if (!trim(text).starts_with('{') || trim(text).starts_with("{%") ||
+      trim(text).starts_with("{{") || trim(text).starts_with("{#"))
+    return text;
+  return json_as<DataError>(path, [&] {
+    const auto json = read_json(text);
+    return template_in(JsonView(json));
+  });
+}
+
+}  // namespace axle

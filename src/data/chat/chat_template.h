@@ -1,0 +1,55 @@
+// A model's chat template: conversations to the text that the model was trained on.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/chat/conversation.h"
+#include "data/chat/jinja/template.h"
+
+namespace axle {
+
+/// Renders messages as the library transformers does: the template sees `messages`, `tools`,
+/// `documents`, `add_generation_prompt`, the texts of special tokens and further variables.
+class ChatTemplate {
+ public:
+  /// `special_tokens` has names and texts: {"bos_token", "<s>"}. `name` stands for the template in
+  /// messages. Throws DataError "<name>:<line>: ..." for what is no template.
+  ChatTemplate(std::string_view source, std::string name,
+               std::vector<std::pair<std::string, std::string>> special_tokens = {});
+
+  struct Options {
+    /// End with what begins an answer, for the model to go on.
+    bool add_generation_prompt = false;
+    /// More variables, such as {"enable_thinking", false}.
+    jinja::Variables variables = {};
+    /// What strftime_now() writes, in Unix time; none: the time of the clock.
+    std::optional<int64_t> now_secs = {};
+  };
+  /// Throws DataError as jinja::Template::render() does.
+  jinja::Rendering render(std::span<const jinja::Value> messages, const jinja::Value& tools,
+                          const Options& options) const;
+  /// True if the template has `generation` blocks: they say what an assistant said.
+  bool marks_generation() const { return marks_generation_; }
+  const std::string& name() const { return template_.name(); }
+  /// Returns a hash that is equal for templates with the same text and special tokens.
+  uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  jinja::Template template_;
+  std::vector<std::pair<std::string, std::string>> special_tokens_;
+  bool marks_generation_;
+  uint64_t fingerprint_;
+};
+
+/// Returns the text of the chat template in a file: a *.jinja file, or a tokenizer_config.json with
+/// the field "chat_template", whose template "default" is taken if it has several. Throws DataError
+/// naming the file and `field`, the config path to set.
+std::string read_chat_template(const std::string& path, std::string_view field);
+
+}  // namespace axle

@@ -1,0 +1,59 @@
+#include "data/chat/chat_template.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/file.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ChatTemplate, TheTemplateSeesWhatTransformersGives) {
+  const ChatTemplate chat(
+      "{{ bos_token }}{{ messages|length }}{{ tools is none }}{{ documents is none }}"
+      "{{ add_generation_prompt }}{{ enable_thinking is defined }}{{ pad_token is defined }}",
+      "chat", {{"bos_token", "<s>"}});
+  const Conversation conversation =
+      conversation_of(R"({"messages":[{"role":"user","content":"a"}]})");
+  EXPECT_EQ(chat.render(conversation.messages, conversation.tools, {}).text,
+            "<s>1TrueTrueFalseFalseFalse");
+  EXPECT_EQ(chat.render(conversation.messages, conversation.tools,
+                        {.add_generation_prompt = true, .variables = {{"enable_thinking", true}}})
+                .text,
+            "<s>1TrueTrueTrueTrueFalse");
+  EXPECT_FALSE(chat.marks_generation());
+  EXPECT_TRUE(ChatTemplate("{% if true %}{% for x in [] %}{% else %}{% generation %}"
+                           "{% endgeneration %}{% endfor %}{% endif %}",
+                           "chat")
+                  .marks_generation());
+  EXPECT_NE(ChatTemplate("a", "chat").fingerprint(), ChatTemplate("b", "chat").fingerprint());
+}
+
+TEST(ChatTemplate, IsReadFromItsFileOrTheTokenizersConfig) {
+  const TempDir dir;
+  const auto read = [&](const std::string& bytes) {
+    replace_file(dir / "x", bytes);
+    return read_chat_template(dir / "x", "input.chat_template");
+  };
+  EXPECT_EQ(read("{{ messages }}\n"), "{{ messages }}\n");
+  EXPECT_EQ(read("\n{% set x = 1 %}"), "\n{% set x = 1 %}");
+  EXPECT_EQ(read(R"({"bos_token": "<s>", "chat_template": "{{ 1 }}"})"), "{{ 1 }}");
+  EXPECT_EQ(read(R"({"chat_template": [{"name": "rag", "template": "a"},
+                                       {"name": "default", "template": "b"}]})"),
+            "b");
+  EXPECT_EQ(error_of<DataError>([&] { read(R"({"model_max_length": 2048})"); }),
+            dir / "x" + ": expected the field 'chat_template', got an object without it");
+  EXPECT_EQ(error_of<DataError>([&] { read(R"({"chat_template": [{"name": "a"}]})"); }),
+            dir / "x" +
+                ": chat_template: expected a template with the name 'default', got a list "
+                "of 1");
+  EXPECT_THAT(error_of<DataError>([] { read_chat_template("/none", "input.chat_template"); }),
+              HasSubstr("set input.chat_template"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,172 @@
+#include "data/chat/conversation.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text/json.h"
+#include "base/text/utf8.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool has(const JsonView& record, std::string_view name) {
+  const auto field = record.find(name);
+  return field && !field->json().is_null();
+}
+
+void check_content(const JsonView& content) {
+  if (content.json().is_string()) return;
+  if (!content.json().is_array()) content.fail("a text or a list of parts");
+  for (const JsonView& part : content.elements()) {
+    if (!part.json().is_object()) part.fail("a part with a type");
+  }
+}
+
+// One message without its null fields.
+Json message_of(const JsonView& message) {
+  Json out = Json::object();
+  bool has_more = false;
+  for (const auto& [name, field] : message.members()) {
+    if (field.json().is_null()) continue;
+    if (name == "content") check_content(message.at(name));
+    has_more = has_more || (name != "role" && name != "content");
+    out[name] = field.json();
+  }
+  if (message.at("role").text().empty()) message.at("role").fail("a role");
+  if (!out.contains("content") && !has_more) message.at("content");  // names what is missing
+  return out;
+}
+
+Json list_of(const JsonView& messages) {
+  Json out = Json::array();
+  for (const JsonView& message : messages.elements()) out.push_back(message_of(message));
+  if (out.empty()) messages.fail("at least one message");
+  return out;
+}
+
+std::string role_of_share_gpt(const JsonView& from) {
+  static const std::map<std::string_view, const char*> kRoles = {{"human", "user"},
+                                                                 {"user", "user"},
+                                                                 {"gpt", "assistant"},
+                                                                 {"assistant", "assistant"},
+                                                                 {"chatgpt", "assistant"},
+                                                                 {"bing", "assistant"},
+                                                                 {"bard", "assistant"},
+                                                                 {"model", "assistant"},
+                                                                 {"bot", "assistant"},
+                                                                 {"system", "system"},
+                                                                 {"tool", "tool"},
+                                                                 {"observation", "tool"},
+                                                                 {"function_response", "tool"}};
+  const auto at = kRoles.find(from.text());
+  if (at == kRoles.end()) from.fail("one of human, gpt, system, tool");
+  return at->second;
+}
+
+Json said(std::string role, const std::string& text) {
+  return {{"role", std::move(role)}, {"content", text}};
+}
+
+// "tools" may be the text of a list.
+void add_tools(const JsonView& record, Json& out) {
+  if (!has(record, "tools")) return;
+  const JsonView tools = record.at("tools");
+  Json list = tools.json();
+  if (list.is_string()) {
+    if (tools.text().empty()) return;
+    list = read_json(tools.text());
+  }
+  if (!list.is_array()) tools.fail("a list of tools");
+  if (!list.empty()) out["tools"] = std::move(list);
+}
+
+Json of_messages(const JsonView& record) { return {{"messages", list_of(record.at("messages"))}}; }
+
+Json of_share_gpt(const JsonView& record) {
+  const JsonView turns = record.at("conversations");
+  Json messages = Json::array();
+  if (has(record, "system") && !record.at("system").text().empty())
+    messages.push_back(said("system", record.at("system").text()));
+  for (const JsonView& turn : turns.elements()) {
+    // Some files have the names of the other form.
+    if (turn.find("role"))
+      messages.push_back(message_of(turn));
+    else
+      messages.push_back(said(role_of_share_gpt(turn.at("from")), turn.at("value").text()));
+  }
+  if (messages.empty()) turns.fail("at least one message");
+  return {{"messages", std::move(messages)}};
+}
+
+Json of_alpaca(const JsonView& record) {
+  Json messages = Json::array();
+  if (has(record, "system") && !record.at("system").text().empty())
+    messages.push_back(said("system", record.at("system").text()));
+  if (has(record, "history")) {
+    for (const JsonView& pair : record.at("history").elements()) {
+      const std::vector<std::string> both = pair.texts();
+      if (both.size() != 2) pair.fail("a question and an answer");
+      messages.push_back(said("user", both[0]));
+      messages.push_back(said("assistant", both[1]));
+    }
+  }
+  std::string question = record.at("instruction").text();
+  if (has(record, "input") && !record.at("input").text().empty())
+    question += "\n" + record.at("input").text();
+  messages.push_back(said("user", question));
+  messages.push_back(said("assistant", record.at("output").text()));
+  return {{"messages", std::move(messages)}};
+}
+
+ChatFormat format_of(const JsonView& record) {
+  if (record.find("messages")) return ChatFormat::kMessages;
+  if (record.find("conversations")) return ChatFormat::kShareGPT;
+  if (record.find("instruction")) return ChatFormat::kAlpaca;
+  std::string fields;
+  for (const auto& [name, field] : record.members())
+    fields += (fields.empty() ? "" : ", ") + printable(name, 30);
+  throw JsonError(fmt::format(
+      "expected a conversation with 'messages', 'conversations' or 'instruction', got {}",
+      fields.empty() ? "no fields" : "the fields " + printable(fields, 100)));
+}
+
+}  // namespace
+
+Json messages_of(const Json& json, ChatFormat format) {
+  const JsonView record(json);
+  if (format == ChatFormat::kAuto) format = format_of(record);
+  Json out = format == ChatFormat::kMessages   ? of_messages(record)
+             : format == ChatFormat::kShareGPT ? of_share_gpt(record)
+                                               : of_alpaca(record);
+  add_tools(record, out);
+  return out;
+}
+
+Conversation conversation_of(std::string_view text) {
+  const Json json = read_json(text);
+  Conversation out;
+  try {
+    for (const Json& message : json.at("messages"))
+      out.messages.push_back(jinja::Value::of_json(message));
+    if (json.contains("tools")) out.tools = jinja::Value::of_json(json.at("tools"));
+  } catch (const jinja::JinjaError& error) {
+    throw JsonError(error.what());
+  }
+  return out;
+}
+
+const std::string& role_of(const jinja::Value& message) {
+  return jinja::find_text_key(message.dict(), "role")->text();
+}
+
+std::string_view content_of(const jinja::Value& message) {
+  const jinja::Value* const content = jinja::find_text_key(message.dict(), "content");
+  return content && content->is_text() ? std::string_view(content->text()) : std::string_view();
+}
+
+}  // namespace axle

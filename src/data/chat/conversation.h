@@ -1,0 +1,47 @@
+// Conversations in the one form that templates take.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/enum_text.h"
+#include "data/chat/jinja/value.h"
+
+namespace axle {
+
+/// The layouts of conversations in files.
+enum class ChatFormat {
+  kAuto,      // told by the fields of each record
+  kMessages,  // {"messages": [{"role": "user", "content": "..."}, ...], "tools": [...]}
+  kShareGPT,  // {"conversations": [{"from": "human", "value": "..."}, ...], "system": "..."}
+  kAlpaca,    // {"instruction": "...", "input": "...", "output": "...", "system": "..."}
+};
+constexpr auto texts_of(ChatFormat) {
+  return std::to_array<EnumText<ChatFormat>>({{ChatFormat::kAuto, "auto"},
+                                              {ChatFormat::kMessages, "messages"},
+                                              {ChatFormat::kShareGPT, "share_gpt"},
+                                              {ChatFormat::kAlpaca, "alpaca"}});
+}
+
+/// Returns {"messages": [...], "tools": [...]} of a record. The roles of ShareGPT become system,
+/// user, assistant and tool. An Alpaca record is a question, which is its instruction and, on a
+/// line of its own, its input unless that is empty, and an answer. Fields that are null are left
+/// out, since templates take a null for a value. Throws JsonError for another record.
+nlohmann::ordered_json messages_of(const nlohmann::ordered_json& record, ChatFormat format);
+
+/// One conversation as values of templates.
+struct Conversation {
+  std::vector<jinja::Value> messages;  // mappings with a "role" and mostly a "content"
+  jinja::Value tools;                  // a list, or none
+};
+
+/// Reads what messages_of() returned, as text. Throws JsonError.
+Conversation conversation_of(std::string_view json);
+/// Returns the role of a message: "user".
+const std::string& role_of(const jinja::Value& message);
+/// Returns the content of a message if it is a text, else "".
+std::string_view content_of(const jinja::Value& message);
+
+}  // namespace axle

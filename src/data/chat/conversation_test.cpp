@@ -1,0 +1,92 @@
+#include "data/chat/conversation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/json.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+std::string of(std::string_view record, ChatFormat format = ChatFormat::kAuto) {
+  try {
+    return messages_of(read_json(record), format).dump();
+  } catch (const JsonError& error) {
+    return error.what();
+  }
+}
+
+TEST(Conversation, EveryFormGivesTheSameMessages) {
+  const std::string expected =
+      R"({"messages":[{"role":"system","content":"S"},{"role":"user","content":"Q"},)"
+      R"({"role":"assistant","content":"A"}]})";
+  EXPECT_EQ(of(expected), expected);
+  EXPECT_EQ(of(R"({"id":7,"conversations":[{"from":"system","value":"S"},)"
+               R"({"from":"human","value":"Q"},{"from":"gpt","value":"A"}]})"),
+            expected);
+  EXPECT_EQ(of(R"({"system":"S","conversations":[{"from":"user","value":"Q"},)"
+               R"({"from":"assistant","value":"A"}]})"),
+            expected);
+  EXPECT_EQ(of(R"({"conversations":[{"role":"system","content":"S"},)"
+               R"({"role":"user","content":"Q"},{"role":"assistant","content":"A"}]})"),
+            expected);
+  EXPECT_EQ(of(R"({"instruction":"Q","input":"","output":"A","system":"S"})"), expected);
+  EXPECT_EQ(of(R"({"instruction":"Add.","input":"1 2","output":"3","history":[["a","b"]]})"),
+            R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
+            R"({"role":"user","content":"Add.\n1 2"},{"role":"assistant","content":"3"}]})");
+}
+
+TEST(Conversation, ToolsAndPartsStayAndNullsGo) {
+  EXPECT_EQ(of(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":1}]},)"
+               R"({"role":"user","content":[{"type":"text","text":"t"}],"name":null}],)"
+               R"("tools":[{"name":"f"}]})"),
+            R"({"messages":[{"role":"assistant","tool_calls":[{"id":1}]},)"
+            R"({"role":"user","content":[{"type":"text","text":"t"}]}],"tools":[{"name":"f"}]})");
+  EXPECT_EQ(of(R"({"conversations":[{"from":"human","value":"q"}],"tools":"[{\"name\":\"f\"}]"})"),
+            R"({"messages":[{"role":"user","content":"q"}],"tools":[{"name":"f"}]})");
+}
+
+TEST(Conversation, MistakesNameTheField) {
+  EXPECT_EQ(of("{}"),
+            "expected a conversation with 'messages', 'conversations' or 'instruction', got no "
+            "fields");
+  EXPECT_EQ(of(R"({"text":"a","id":1})"),
+            "expected a conversation with 'messages', 'conversations' or 'instruction', got the "
+            "fields text, id");
+  EXPECT_EQ(of("[]"), "expected an object, got a list of 0");
+  EXPECT_EQ(of(R"({"messages":[]})"), "messages: expected at least one message, got a list of 0");
+  EXPECT_EQ(of(R"({"messages":[{"content":"a"}]})"),
+            "messages[0]: expected the field 'role', got an object without it");
+  EXPECT_EQ(of(R"({"messages":[{"role":"user"}]})"),
+            "messages[0]: expected the field 'content', got an object without it");
+  EXPECT_EQ(of(R"({"messages":[{"role":"user","content":3}]})"),
+            "messages[0].content: expected a text or a list of parts, got 3");
+  EXPECT_EQ(of(R"({"messages":[{"role":"user","content":["a"]}]})"),
+            "messages[0].content[0]: expected a part with a type, got \"a\"");
+  EXPECT_EQ(of(R"({"conversations":[{"from":"narrator","value":"a"}]})"),
+            "conversations[0].from: expected one of human, gpt, system, tool, got \"narrator\"");
+  EXPECT_EQ(of(R"({"instruction":"a"})"), "expected the field 'output', got an object without it");
+  EXPECT_EQ(of(R"({"instruction":"a","output":"b"})", ChatFormat::kMessages),
+            "expected the field 'messages', got an object without it");
+  EXPECT_EQ(of(R"({"messages":[{"role":"user","content":"a"}],"tools":{}})"),
+            "tools: expected a list of tools, got an object of 0");
+}
+
+TEST(Conversation, BecomesValuesOfTemplates) {
+  const Conversation read = conversation_of(
+      R"({"messages":[{"role":"user","content":"a"},{"role":"tool","content":[]}],"tools":[1]})");
+  ASSERT_EQ(read.messages.size(), 2u);
+  EXPECT_EQ(role_of(read.messages[1]), "tool");
+  EXPECT_EQ(content_of(read.messages[0]), "a");
+  EXPECT_EQ(content_of(read.messages[1]), "");
+  EXPECT_TRUE(read.tools.is_list());
+  EXPECT_TRUE(conversation_of(R"({"messages":[]})").tools.is_none());
+  EXPECT_EQ(error_of<JsonError>([] { conversation_of(R"({"messages":[18446744073709551615]})"); }),
+            "expected integers of 64 bits, got 18446744073709551615");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,52 @@
+// What of a conversation a model learns: the text of the assistant's turns.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/text/enum_text.h"
+#include "data/chat/chat_template.h"
+#include "data/tokenizers/tokenizer.h"
+
+namespace axle {
+
+/// Which tokens of a conversation are targets.
+enum class Learned {
+  kAssistant,  // what the assistant says, with what ends its turns
+  kAll,        // every token
+};
+constexpr auto texts_of(Learned) {
+  return std::to_array<EnumText<Learned>>(
+      {{Learned::kAssistant, "assistant"}, {Learned::kAll, "all"}});
+}
+
+/// A rendered conversation, and the bytes of it that are learned.
+struct LearnedText {
+  std::string text;
+  std::vector<jinja::Span> learned;  // in order, without overlaps
+};
+
+/// Renders the messages. What the assistant says is what the template's generation blocks hold. If
+/// it has none, each turn is what rendering the messages up to it adds to the messages before it
+/// with the generation prompt; white space behind the mark that ends a turn does not count. Throws
+/// DataError as ChatTemplate::render() does, and if the template writes the beginning of a
+/// conversation in another way when more follows, so that turns cannot be told apart.
+LearnedText learned_text(const ChatTemplate& chat, std::span<const jinja::Value> messages,
+                         const jinja::Value& tools, Learned learned,
+                         const ChatTemplate::Options& options);
+
+/// The ids of a text, and a flag for each: whether it is learned.
+struct LearnedTokens {
+  std::vector<int32_t> ids;
+  std::vector<uint8_t> is_learned;
+  bool has_learned() const;
+};
+
+/// Encodes the text with its special tokens. A token is learned if its first byte is. Where the
+/// pieces of the ids do not add up to the text, so that their places are not known, learned and
+/// other parts are encoded one by one.
+LearnedTokens encode_learned(const Tokenizer& tokenizer, const LearnedText& text);
+
+}  // namespace axle

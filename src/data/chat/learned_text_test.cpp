@@ -1,0 +1,115 @@
+#include "data/chat/learned_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/fields/child.h"
+#include "data/tokenizers/byte_tokenizer.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "testing/checkout.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char* const kConversation =
+    R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
+    R"({"role":"user","content":"c"},{"role":"assistant","content":"d"}]})";
+
+// The learned parts of the text.
+std::vector<std::string> learned(const std::string& source, std::string_view json = kConversation,
+                                 Learned which = Learned::kAssistant) {
+  const Conversation conversation = conversation_of(json);
+  const ChatTemplate chat(source, "chat", {{"eos_token", "</s>"}});
+  const LearnedText text = learned_text(chat, conversation.messages, conversation.tools, which, {});
+  std::vector<std::string> out;
+  for (const auto& [begin, end] : text.learned) out.push_back(text.text.substr(begin, end - begin));
+  return out;
+}
+
+TEST(LearnedText, BlocksOfGenerationSayWhatIsLearned) {
+  EXPECT_THAT(learned("{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}"
+                      "{% generation %}{{ m.content ~ eos_token }}{% endgeneration %}"
+                      "{% else %}{{ m.content }}{% endif %}{% endfor %}"),
+              ElementsAre("b</s>", "d</s>"));
+  EXPECT_THAT(learned("a{{ messages|length }}", kConversation, Learned::kAll), ElementsAre("a4"));
+}
+
+TEST(LearnedText, WithoutBlocksTurnsAreWhatEachMessageAdds) {
+  const std::string turns =
+      "{% for m in messages %}<{{ m.role }}>\n{{ m.content }}<end>\n{% endfor %}"
+      "{% if add_generation_prompt %}<assistant>\n{% endif %}";
+  EXPECT_THAT(learned(turns), ElementsAre("b<end>", "d<end>"));
+  // Without a generation prompt, the role belongs to the turn.
+  EXPECT_THAT(learned("{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}"),
+              ElementsAre("a:b;", "a:d;"));
+  // Without a mark, the line end is what ends the turn.
+  EXPECT_THAT(learned("{% for m in messages %}{{ m.content ~ '\\n' }}{% endfor %}"),
+              ElementsAre("b\n", "d\n"));
+  EXPECT_THAT(learned(turns, R"({"messages":[{"role":"user","content":"a"}]})"), ElementsAre());
+}
+
+TEST(LearnedText, TurnsThatChangeAreRefused) {
+  const auto error = [](const std::string& source) {
+    return error_of<DataError>([&] { learned(source); });
+  };
+  // As templates do that drop the thoughts of all answers but the last.
+  EXPECT_THAT(error("{% for m in messages %}{{ m.content }}{{ 'last' if loop.last }}{% endfor %}"),
+              HasSubstr("chat: expected a template that writes the first 1 of 4 messages as it "
+                        "writes them alone, got another text; a template with generation blocks"));
+  EXPECT_THAT(error("{{ messages|length }}"), HasSubstr("writes the first 1 of 4 messages"));
+  EXPECT_THAT(error("{% macro m() %}{% generation %}{% endgeneration %}{% endmacro %}{{ m() }}"),
+              HasSubstr("expected generation blocks in the template itself, got one in a macro"));
+}
+
+std::vector<int> flags(const LearnedTokens& tokens) {
+  return {tokens.is_learned.begin(), tokens.is_learned.end()};
+}
+
+TEST(LearnedText, TokensAreLearnedIfTheirFirstByteIs) {
+  const auto bytes = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {});
+  const LearnedTokens tokens = encode_learned(*bytes, {"abcdef", {{1, 3}, {4, 6}}});
+  EXPECT_THAT(tokens.ids, ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
+  EXPECT_THAT(flags(tokens), ElementsAre(0, 1, 1, 0, 1, 1));
+  EXPECT_TRUE(tokens.has_learned());
+  // The first token is no target.
+  EXPECT_FALSE(encode_learned(*bytes, {"ab", {{0, 1}}}).has_learned());
+  EXPECT_FALSE(encode_learned(*bytes, {"", {}}).has_learned());
+}
+
+TEST(LearnedText, SpecialTokensInTheTextBecomeTheirIds) {
+  const auto tokenizer = Child<Tokenizer>(HuggingFaceTokenizer::Config{
+                                              .path = reference_file("tokenizers/smollm.json")})
+                             .build({}, {});
+  const std::string before = "<|im_start|>user\nHow many?<|end|>\n<|im_start|>assistant\n";
+  const std::string said = "12 \xe7\x8c\xab<|end|>";
+  const LearnedTokens tokens =
+      encode_learned(*tokenizer, {before + said + "\n", {{before.size(), (before + said).size()}}});
+  EXPECT_EQ(tokens.ids, tokenizer->encode_with_special(before + said + "\n"));
+  EXPECT_EQ(tokens.ids[0], 2);
+  // The learned ids are those of the answer and its end.
+  std::vector<int32_t> learned_ids;
+  for (size_t i = 0; i < tokens.ids.size(); ++i) {
+    if (tokens.is_learned[i]) learned_ids.push_back(tokens.ids[i]);
+  }
+  EXPECT_EQ(learned_ids, tokenizer->encode_with_special(said));
+  EXPECT_EQ(learned_ids.back(), 1);
+}
+
+// WordPiece drops spaces and case: the pieces do not add up to the text.
+TEST(LearnedText, WhereBytesAreLostPartsAreEncodedOneByOne) {
+  const auto tokenizer =
+      Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/bert.json")})
+          .build({}, {});
+  const LearnedTokens tokens = encode_learned(*tokenizer, {"One  Two three", {{5, 8}}});
+  const size_t first = tokenizer->encode("One  ").size(), second = tokenizer->encode("Two").size();
+  ASSERT_EQ(tokens.ids.size(), first + second + tokenizer->encode(" three").size());
+  for (size_t i = 0; i < tokens.ids.size(); ++i)
+    EXPECT_EQ(tokens.is_learned[i], i >= first && i < first + second) << i;
+}
+
+}  // namespace
+}  // namespace axle

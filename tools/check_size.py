@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-FOLDERS = ("src", "examples", "bench", "tools", "cmake")
+FOLDERS = ("src", "examples", "bench", "fuzz", "tools", "cmake")
 SUFFIXES = (".h", ".cpp", ".py", ".sh", ".cmake", ".txt")
 MOST_LINES = 500
 MOST_LINES_OF_A_VERB = 99

@@ -82,7 +82,7 @@ std::vector<std::string> matching_paths(const std::string& pattern) {
     }
   }
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -7,7 +7,8 @@
 
 blocks.safetensors  `<type>/blocks` and the `<type>/values` that they hold; `<type>/stored_values` and the
                     `<type>/stored_blocks` that the package makes of them
-small.gguf          metadata of every type and tensors of every type that is written
+small.gguf          metadata of every type and tensors of every type that is written; fuzz/seeds/gguf/every_block.gguf begins
+                    the fuzzer's search beside it
 foreign.json        with FOREIGN, the folder of `./dev foreign`: for each of its GGUF files, the first 16 hexadecimal digits
                     of SHA-256 of the bytes of each tensor's values in f32, and of its metadata in a canonical JSON
 `check` reads files with the package and prints what is in them.
@@ -25,7 +26,8 @@ from gguf.constants import GGML_QUANT_SIZES
 from gguf.quants import dequantize, quantize
 from tensor_file import save
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "reference" / "gguf"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER, SEEDS = ROOT / "testdata/reference/gguf", ROOT / "fuzz/seeds/gguf"
 # Where the f16 scales of a block are.
 SCALES = {
     "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208],
@@ -99,6 +101,20 @@ def small():
     writer.close()
 
 
+def every_block():
+    """A file with a block of each type, nested arrays and an alignment of its own."""
+    rng = np.random.default_rng(8)
+    writer = GGUFWriter(SEEDS / "every_block.gguf", "llama")
+    writer.add_custom_alignment(64)
+    writer.add_array("nested", [[1, 2], [3]])
+    for name in SCALES:
+        writer.add_tensor(f"{name}.weight", random_blocks(rng, name)[3:4], raw_dtype=Type[name])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def digest(data):
     return hashlib.sha256(data).hexdigest()[:16]
 
@@ -147,6 +163,7 @@ def main(arguments):
     FOLDER.mkdir(parents=True, exist_ok=True)
     blocks()
     small()
+    every_block()
     if arguments:
         foreign(pathlib.Path(arguments[0]))
 

@@ -131,6 +131,21 @@ TEST_F(Gguf, AnotherTypeThanExpectedIsNamedWithItsKey) {
             small_file() + ": expected the key 'none', got 17 others");
 }
 
+TEST_F(Gguf, ReadsNestedArraysAndAlignmentOfThePackage) {
+  const GgufFile file(source_file("fuzz/seeds/gguf/every_block.gguf"));
+  const std::vector<GgufView> nested = file.metadata().at("nested").arrays();
+  ASSERT_EQ(nested.size(), 2u);
+  EXPECT_THAT(nested[0].integers(0, 9), ElementsAre(1, 2));
+  EXPECT_THAT(nested[1].integers(0, 9), ElementsAre(3));
+  EXPECT_THAT(error_of<DataError>([&] { nested[1].integers(4, 9); }),
+              HasSubstr("key 'nested'[1][0]: expected an integer of 4 to 9, got 3"));
+  EXPECT_EQ(file.names().size(), 8u);
+  for (const std::string& name : file.names()) {
+    EXPECT_EQ(file.tensor(name).offset % 64, 0) << name;
+    EXPECT_EQ(file.get(name).size(), file.tensor(name).type->num_values) << name;
+  }
+}
+
 TEST_F(Gguf, ReadsTensorsOnDemandInTheirOwnDTypesAndBlocksAsF32) {
   const GgufFile file(small_file());
   EXPECT_THAT(file.names(), ElementsAre("a.weight", "b.weight", "c.weight", "d.weight"));

@@ -140,6 +140,22 @@ TEST_F(HuggingFaceFault, DepthAndTimeAreBounded) {
               HasSubstr("expected a pattern that matches or fails within"));
 }
 
+TEST_F(HuggingFaceFault, ReplacementsCannotFillTheMemory) {
+  Json json = Json::parse(kBytePairs);
+  Json& steps = json["normalizer"]["normalizers"] = Json::array();
+  for (int i = 0; i < 60; ++i)
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}});
+  EXPECT_THAT(error_for(json.dump()),
+              HasSubstr("expected normalizers that make a text at most 64"));
+  steps = Json::array({{{"type", "Replace"},
+                        {"pattern", {{"String", "a"}}},
+                        {"content", std::string(2'000'000, 'a')}}});
+  EXPECT_THAT(error_for(json.dump()),
+              HasSubstr("expected normalizers that make a text at most 64"));
+  EXPECT_THAT(error_with(kWordPiece, "/model/continuing_subword_prefix", std::string(100, '#')),
+              HasSubstr("model.continuing_subword_prefix: expected a text of at most 64 bytes"));
+}
+
 TEST_F(HuggingFaceFault, ALongPieceTakesLittleTime) {
   use(kBytePairs);
   const auto tokenizer =

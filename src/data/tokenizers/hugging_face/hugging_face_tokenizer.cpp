@@ -85,7 +85,7 @@ TokenizerParts read_parts(const JsonView& json, const std::string& path) {
     out.normalizers = read_normalizers(*normalizer);
   PreTokenizers pre_tokenizers;
   if (const auto pre = field(json, "pre_tokenizer")) pre_tokenizers = read_pre_tokenizers(*pre);
-  out.model = read_model(json.at("model"), pre_tokenizers, path);
+  out.model = read_model(json.at("model"), pre_tokenizers);
   out.pre_tokenizers = std::move(pre_tokenizers.steps);
   if (const auto added = field(json, "added_tokens"))
     out.added = AddedTokens(read_added_tokens(*added, out.model->vocabulary()), out.normalizers);

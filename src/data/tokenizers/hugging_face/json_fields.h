@@ -1,6 +1,8 @@
 // Fields of tokenizer.json. Null counts as not there.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,6 +27,15 @@ inline bool bool_field(const JsonView& object, std::string_view key, bool otherw
 inline std::string text_field(const JsonView& object, std::string_view key,
                               std::string_view otherwise) {
   const auto found = field(object, key);
+  return found ? found->text() : std::string(otherwise);
+}
+/// Returns a text that stands beside each character or word.
+inline std::string short_text_field(const JsonView& object, std::string_view key,
+                                    std::string_view otherwise) {
+  constexpr size_t kMostBytes = 64;
+  const auto found = field(object, key);
+  if (found && found->text().size() > kMostBytes)
+    found->fail(fmt::format("a text of at most {} bytes", kMostBytes));
   return found ? found->text() : std::string(otherwise);
 }
 /// Returns the value of an enum by its text.

@@ -81,8 +81,8 @@ std::unique_ptr<TokenModel> read_byte_pairs(const JsonView& json, PreTokenizers&
       .byte_fallback = bool_field(json, "byte_fallback", false),
       .unknown = token_field(json, "unk_token", vocabulary),
       .fuse_unknown = bool_field(json, "fuse_unk", false),
-      .continuing_prefix = text_field(json, "continuing_subword_prefix", ""),
-      .end_suffix = text_field(json, "end_of_word_suffix", "")};
+      .continuing_prefix = short_text_field(json, "continuing_subword_prefix", ""),
+      .end_suffix = short_text_field(json, "end_of_word_suffix", "")};
   const bool is_plain =
       options.continuing_prefix.empty() && options.end_suffix.empty() && !options.byte_fallback;
   if (is_plain && std::exchange(pre.ends_in_bytes, false)) options.symbols = Symbols::kByteLevel;
@@ -91,7 +91,7 @@ std::unique_ptr<TokenModel> read_byte_pairs(const JsonView& json, PreTokenizers&
                                          std::move(options));
 }
 
-std::unique_ptr<TokenModel> read_unigram(const JsonView& json, const std::string& where) {
+std::unique_ptr<TokenModel> read_unigram(const JsonView& json) {
   const JsonView tokens = json.at("vocab");
   if (!tokens.json().is_array()) tokens.fail("a list of tokens");
   if (tokens.json().empty()) tokens.fail("tokens");
@@ -110,7 +110,7 @@ std::unique_ptr<TokenModel> read_unigram(const JsonView& json, const std::string
   if (const auto unknown = field(json, "unk_id"))
     options.unknown =
         static_cast<int32_t>(unknown->integer(0, static_cast<int64_t>(scores.size()) - 1));
-  return std::make_unique<UnigramModel>(std::move(vocabulary), std::move(scores), options, where);
+  return std::make_unique<UnigramModel>(std::move(vocabulary), std::move(scores), options);
 }
 
 std::unique_ptr<TokenModel> read_word_pieces(const JsonView& json) {
@@ -118,7 +118,7 @@ std::unique_ptr<TokenModel> read_word_pieces(const JsonView& json) {
   json.at("unk_token").text();
   WordPieceModel::Options options{
       .unknown = *token_field(json, "unk_token", vocabulary),
-      .continuing_prefix = text_field(json, "continuing_subword_prefix", "##")};
+      .continuing_prefix = short_text_field(json, "continuing_subword_prefix", "##")};
   if (const auto most = field(json, "max_input_chars_per_word"))
     options.max_characters = most->integer(0, INT32_MAX);
   return std::make_unique<WordPieceModel>(std::move(vocabulary), std::move(options));
@@ -134,14 +134,13 @@ std::string type_of(const JsonView& json) {
 
 }  // namespace
 
-std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_tokenizers,
-                                       const std::string& where) {
+std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_tokenizers) {
   const std::string type = type_of(json);
   std::unique_ptr<TokenModel> out;
   if (type == "BPE") {
     out = read_byte_pairs(json, pre_tokenizers);
   } else if (type == "Unigram") {
-    out = read_unigram(json, where);
+    out = read_unigram(json);
   } else if (type == "WordPiece") {
     out = read_word_pieces(json);
   } else if (type == "WordLevel") {

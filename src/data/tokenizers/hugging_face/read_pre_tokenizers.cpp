@@ -37,7 +37,8 @@ class Reader {
                                              ? SplitBehavior::kIsolated
                                              : SplitBehavior::kContiguous));
     } else if (name == "Metaspace") {
-      add(metaspace(json.at("replacement").text(), scheme_of(json),
+      json.at("replacement");
+      add(metaspace(short_text_field(json, "replacement", ""), scheme_of(json),
                     bool_field(json, "split", true)));
     } else if (name == "Whitespace") {
       add(split_at_pattern(UnicodeRegex(R"(\w+|[^\w\s]+)", RegexSyntax::kRust),

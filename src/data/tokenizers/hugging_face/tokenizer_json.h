@@ -20,10 +20,9 @@ struct PreTokenizers {
 /// Reads "pre_tokenizer".
 PreTokenizers read_pre_tokenizers(const JsonView& json);
 
-/// Reads "model". Pieces are bytes if `of_bytes`; a model that can't take bytes gets them mapped by
-/// a step that is added to `steps`.
-std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_tokenizers,
-                                       const std::string& where);
+/// Reads "model". A model that can't take bytes gets them mapped by a step that is added to the
+/// pre-tokenizers.
+std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_tokenizers);
 
 /// Reads "added_tokens". Their ids are what the library gives them: that of the model's vocabulary,
 /// else the next one behind it. Another id in the file is an error.

@@ -47,9 +47,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const Normali
   for (size_t i = 0; i < tokens_.size(); ++i) {
     AddedToken& token = tokens_[i];
     token.shown = token.text;
-    if (token.normalized) {
-      for (const Normalizer& normalizer : normalizers) normalizer(token.shown);
-    }
+    if (token.normalized) normalize(token.shown, normalizers);
     if (!token.shown.empty())
       (token.normalized ? normalized_ : raw_).add(token.shown, static_cast<int32_t>(i));
   }

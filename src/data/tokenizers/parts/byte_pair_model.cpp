@@ -76,6 +76,7 @@ void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   if (2 * (num_merges_ + 1) > slots_.size()) {
     const std::vector<Slot> old =
         std::exchange(slots_, std::vector<Slot>(slots_.empty() ? 256 : 2 * slots_.size()));
+    maybe_.assign(slots_.size() / 16, 0);
     num_merges_ = 0;
     for (const Slot& slot : old) {
       if (slot.key != kFree)
@@ -86,6 +87,8 @@ void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   size_t at = slot_of(key);
   while (slots_[at].key != kFree && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
   num_merges_ += slots_[at].key == kFree;
+  const size_t bit = bit_of(key);
+  maybe_[bit / 64] |= uint64_t{1} << bit % 64;
   slots_[at] = {key, merge};
 }
 

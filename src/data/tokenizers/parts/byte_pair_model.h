@@ -24,6 +24,8 @@ class MergeTable {
   const Merge* find(int32_t left, int32_t right) const {
     if (slots_.empty()) return nullptr;
     const uint64_t key = key_of(left, right);
+    const size_t bit = bit_of(key);
+    if ((maybe_[bit / 64] >> bit % 64 & 1) == 0) return nullptr;
     for (size_t at = slot_of(key);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at].key == key) return &slots_[at].merge;
       if (slots_[at].key == kFree) return nullptr;
@@ -42,7 +44,13 @@ class MergeTable {
   size_t slot_of(uint64_t key) const {
     return static_cast<size_t>(key * 0x9e3779b97f4a7c15u >> 24) & (slots_.size() - 1);
   }
+  size_t bit_of(uint64_t key) const {
+    return static_cast<size_t>(key * 0xd6e8feb86659fd93u >> 24) & (64 * maybe_.size() - 1);
+  }
   std::vector<Slot> slots_;  // a hash table of a power of two, at most half full
+  // Most pairs can't be merged. These bits, four for each slot, tell it of most of them without a
+  // look at the table, which is larger than the caches of a processor.
+  std::vector<uint64_t> maybe_;
   size_t num_merges_ = 0;
 };
 

@@ -1,6 +1,10 @@
 #include "data/tokenizers/parts/normalizers.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "base/error.h"
 
 namespace axle {
 namespace {
@@ -11,6 +15,16 @@ void rewrite(std::string& text, F&& add) {
   out.reserve(text.size());
   for_each_code_point(text, [&](char32_t c) { add(c, out); });
   text = std::move(out);
+}
+
+constexpr size_t kMostTimes = 64, kFree = size_t{1} << 20;
+
+// Some replacements one after the other could make a text of any size.
+void check_growth(const std::string& out, size_t bytes) {
+  if (out.size() <= kMostTimes * bytes + kFree) return;
+  throw DataError(fmt::format(
+      "expected normalizers that make a text at most {} times longer, got {} bytes of {}",
+      kMostTimes, out.size(), bytes));
 }
 
 bool is_chinese(char32_t c) {
@@ -36,6 +50,14 @@ bool is_space_for_nmt(char32_t c) {
 }
 
 }  // namespace
+
+void normalize(std::string& text, std::span<const Normalizer> normalizers) {
+  const size_t bytes = text.size();
+  for (const Normalizer& normalizer : normalizers) {
+    normalizer(text);
+    check_growth(text, bytes);
+  }
+}
 
 Normalizer to_normal_form(NormalForm form) {
   return [form](std::string& text) { text = normal_form(text, form); };
@@ -77,8 +99,10 @@ Normalizer replace_text(std::string text, std::string by) {
     if (from.empty()) return;
     std::string out;
     size_t at = 0;
-    for (size_t next; (next = text_in.find(from, at)) != text_in.npos; at = next + from.size())
+    for (size_t next; (next = text_in.find(from, at)) != text_in.npos; at = next + from.size()) {
       out.append(text_in, at, next - at).append(by);
+      check_growth(out, text_in.size());
+    }
     if (at == 0) return;
     text_in = out.append(text_in, at);
   };
@@ -91,6 +115,7 @@ Normalizer replace_pattern(UnicodeRegex pattern, std::string by) {
     size_t at = 0;
     while (const auto match = finder.next()) {
       out.append(text, at, match->begin - at).append(by);
+      check_growth(out, text.size());
       at = match->end;
     }
     text = out.append(text, at);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,10 @@ namespace axle {
 
 /// Changes valid UTF-8 to other valid UTF-8.
 using Normalizer = std::function<void(std::string&)>;
+
+/// Applies all of them in their order. Throws DataError if the text becomes much longer: more than
+/// 64 times and a megabyte.
+void normalize(std::string& text, std::span<const Normalizer> normalizers);
 
 Normalizer to_normal_form(NormalForm form);
 Normalizer to_lower_case();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/text/utf8.h"
 
 namespace axle {
@@ -23,8 +24,16 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts) : parts_(std::move(pa
   }
 }
 
-std::vector<int32_t> PipelineTokenizer::run(std::string_view text, bool with_special) const {
+std::vector<int32_t> PipelineTokenizer::encode_as(std::string_view text, bool with_special) const {
   check_text_size(parts_.path, text);
+  try {
+    return run(text, with_special);
+  } catch (const DataError& error) {  // the parts do not know their file
+    throw DataError(parts_.path + ": " + error.what());
+  }
+}
+
+std::vector<int32_t> PipelineTokenizer::run(std::string_view text, bool with_special) const {
   std::string valid;
   if (find_invalid_utf8(text)) text = valid = to_valid_utf8(text);
   std::vector<int32_t> ids;
@@ -34,7 +43,7 @@ std::vector<int32_t> PipelineTokenizer::run(std::string_view text, bool with_spe
   parts_.added.cut(text, false, with_special, add, [&](std::string_view part) {
     const bool at_start = part.data() == begin;
     std::string normal(part);
-    for (const Normalizer& normalizer : parts_.normalizers) normalizer(normal);
+    normalize(normal, parts_.normalizers);
     parts_.added.cut(normal, true, with_special, add, [&](std::string_view rest) {
       Pieces pieces = one_piece(std::string(rest), at_start && rest.data() == normal.data());
       for (const PreTokenizer& pre_tokenizer : parts_.pre_tokenizers) pre_tokenizer(pieces);

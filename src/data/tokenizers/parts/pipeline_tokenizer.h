@@ -34,9 +34,11 @@ class PipelineTokenizer : public Tokenizer {
  public:
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
   SpecialIds special_ids() const override { return parts_.special_ids; }
-  std::vector<int32_t> encode(std::string_view text) const override { return run(text, false); }
+  std::vector<int32_t> encode(std::string_view text) const override {
+    return encode_as(text, false);
+  }
   std::vector<int32_t> encode_with_special(std::string_view text) const override {
-    return run(text, true);
+    return encode_as(text, true);
   }
   std::vector<int32_t> framed(std::vector<int32_t> ids) const override;
   int64_t encode_bytes() const override { return 120; }  // for one piece without space; measured
@@ -50,6 +52,7 @@ class PipelineTokenizer : public Tokenizer {
   explicit PipelineTokenizer(TokenizerParts parts);
 
  private:
+  std::vector<int32_t> encode_as(std::string_view text, bool with_special) const;
   std::vector<int32_t> run(std::string_view text, bool with_special) const;
 
   TokenizerParts parts_;

@@ -31,12 +31,8 @@ struct Part {
 
 }  // namespace
 
-UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options,
-                           std::string where)
-    : TokenModel(std::move(vocabulary)),
-      scores_(std::move(scores)),
-      options_(options),
-      where_(std::move(where)) {
+UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options)
+    : TokenModel(std::move(vocabulary)), scores_(std::move(scores)), options_(options) {
   for (int64_t id = 0; id < vocabulary_.end_id(); ++id) {
     const std::string* const token = vocabulary_.token(id);
     if (token && !token->empty()) trie_.add(*token, static_cast<int32_t>(id));
@@ -64,9 +60,9 @@ void UnigramModel::encode(std::string_view piece, Scratch*, std::vector<int32_t>
     if (!has_character) {
       if (!options_.unknown) {
         throw DataError(
-            fmt::format("{}: expected text of the characters of the vocabulary, got "
+            fmt::format("expected text of the characters of the vocabulary, got "
                         "'{}', and there is no unknown token",
-                        where_, printable(piece.substr(at, size))));
+                        printable(piece.substr(at, size))));
       }
       reach(at, at + size, *options_.unknown, unknown_score_);
     }

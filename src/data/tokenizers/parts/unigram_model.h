@@ -17,9 +17,8 @@ class UnigramModel final : public TokenModel {
     /// Such text becomes the tokens of its bytes ("<0x0A>") if all of them are there.
     bool byte_fallback = false;
   };
-  /// `scores` are logarithms of probabilities, by id. `where` is the file, for messages.
-  UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options,
-               std::string where);
+  /// `scores` are logarithms of probabilities, by id.
+  UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options);
 
   /// Throws DataError for text that no token covers if there is no unknown token.
   void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override;
@@ -29,7 +28,6 @@ class UnigramModel final : public TokenModel {
 
   std::vector<double> scores_;
   Options options_;
-  std::string where_;
   ByteTrie trie_;
   double unknown_score_ = 0;
   std::vector<int32_t> fallback_;

@@ -151,6 +151,13 @@ n
 {% set j = joiner('; ') %}{% for x in xs %}{{ j() }}{{ x }}{% endfor %}
 {{ strftime_now('%d %B %Y') }}|{{ strftime_now('%Y') is string }}|{{ strftime_now is defined }}
 """, [TEXTS]),
+    ("corners that random templates found", """\
+{{ missing|last is defined }}{{ 0|select|list }}{{ none|map('upper')|list }}{{ 'a' % [1] }}{{ 'a' % missing }}{{ ()|truncate(6) }}
+{{ [{'a': {'b': 1}}, {}]|map(attribute='a.b', default='-')|join }}{{ (xs|map('lower'))|first }}{{ 'abc'|sort }}{{ d|list|last }}
+""", [TEXTS]),
+    ("a slice of a number", "{{ n[1:] }}", [TEXTS]),
+    ("an indent of a number", "{{ n|indent }}", [TEXTS]),
+    ("a filter that is not there, in a loop in a dead branch", "{% if false %}{% for x in [] %}{{ 1|no_such_filter }}{% endfor %}{% endif %}ok", [{}]),
     ("a refusal", "{% if n > 3 %}{{ raise_exception('n is ' ~ n) }}{% endif %}ok", [{"n": 2}, {"n": 4}]),
     ("a list that would change", "{% set x = [] %}{% set _ = x.append(1) %}", [{}]),
     ("a filter that is not there, in a dead branch", "{% if false %}{{ 1|no_such_filter }}{% endif %}ok", [{}]),

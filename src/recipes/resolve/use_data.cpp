@@ -8,17 +8,26 @@
 #include "base/error.h"
 #include "config/carry.h"
 #include "config/walk.h"
+#include "data/chat/chat_source.h"
 #include "data/synthetic_input.h"
 #include "data/text_source.h"
 
 namespace axle {
 namespace {
 
+// Calls fn(path, more_paths) for the sources of texts and of conversations.
+template <class Fn>
+void for_each_source(ConfigRef root, const Fn& fn) {
+  const auto call = [&](const std::string&, auto& source) { fn(source.path, source.more_paths); };
+  for_each_config<TextSource>(root, call);
+  for_each_config<ChatSource>(root, call);
+}
+
 std::set<std::string> paths_of(ConfigRef root) {
   std::set<std::string> out;
-  for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
-    if (source.path.has_value()) out.insert(*source.path);
-    out.insert(source.more_paths.begin(), source.more_paths.end());
+  for_each_source(root, [&](const auto& path, const auto& more_paths) {
+    if (path.has_value()) out.insert(*path);
+    out.insert(more_paths.begin(), more_paths.end());
   });
   return out;
 }
@@ -30,11 +39,11 @@ bool is_of(const std::string& path, const std::set<std::string>& texts) {
 
 int point_at(ConfigRef root, const UseData& use, const std::set<std::string>& moving) {
   int sources = 0;
-  for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
+  for_each_source(root, [&](auto& path, auto& more_paths) {
     ++sources;
-    if (source.path.has_value() && !is_of(*source.path, moving)) return;
-    source.path = use.data;
-    source.more_paths = use.more;
+    if (path.has_value() && !is_of(*path, moving)) return;
+    path = use.data;
+    more_paths = use.more;
   });
   return sources;
 }

@@ -24,10 +24,11 @@ struct UseData {
   std::string data;
   std::vector<std::string> more = {};  // further paths, read after `data`
 
-  /// Points every TextSource of the training input at `data`. Also points evalers at `data` if they
-  /// name no path or read the same text as the training input; other evalers keep their text. The
-  /// word "synthetic" replaces each of these inputs by a SyntheticInput with the same seq_len and
-  /// batch_size. Returns an empty list. Throws ConfigError if the training input reads no text.
+  /// Points every TextSource and ChatSource of the training input at `data`. Also points evalers at
+  /// `data` if they name no path or read the same text as the training input; other evalers keep
+  /// their text. The word "synthetic" replaces each of these inputs by a SyntheticInput with the
+  /// same seq_len and batch_size. Returns an empty list. Throws ConfigError if the training input
+  /// reads no text.
   std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 

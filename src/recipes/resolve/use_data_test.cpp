@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "data/chat/chat_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "recipes/recipe.h"
@@ -39,6 +40,15 @@ TEST(UseData, TheLastOneWinsForAllThatReadTheSameText) {
   EXPECT_EQ(path_of(config.input), "second/");
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), "second/");
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+}
+
+TEST(UseData, PointsInputsOfConversationsAtIt) {
+  Trainer::Config config = recipe("fuji-test-v1");
+  config.input = ChatInput::Config{};
+  UseData{"chat.jsonl", {"more.jsonl"}}.apply_to(config);
+  const auto* const source = config.input.get_if<ChatInput>()->source.get_if<ChatSource>();
+  EXPECT_EQ(*source->path, "chat.jsonl");
+  EXPECT_EQ(source->more_paths, std::vector<std::string>{"more.jsonl"});
 }
 
 TEST(UseData, APathMayBeSpelledInSeveralWays) {

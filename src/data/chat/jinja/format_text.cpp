@@ -255,8 +255,11 @@ std::string percent_format(Machine& machine, const std::string& format, const Va
     }
     machine.budget.check_output(out.size());
   }
-  const bool has_rest = is_tuple ? next < values.list().elements.size()
-                                 : next == 0 && !values.is_dict() && !uses_names;
+  // Python lets all that has elements by key stand behind a format that takes no value.
+  const bool has_elements = values.is_dict() || values.is_list() || values.is_undefined() ||
+                            (values.is_object() && values.object()->is_sequence());
+  const bool has_rest =
+      is_tuple ? next < values.list().elements.size() : next == 0 && !has_elements && !uses_names;
   if (has_rest) throw JinjaError("%: expected as many values as the format has, got more");
   machine.budget.bytes(out.size());
   return out;

@@ -304,7 +304,10 @@ Value slice_of(Machine& machine, const Value& value, const Value& begin, const V
                const Value& step) {
   require_defined(value);
   const bool is_sequence = value.is_object() && value.object()->is_sequence();
-  if (!value.is_text() && !value.is_list() && !is_sequence) return no_item(value, {});
+  if (!value.is_text() && !value.is_list() && !is_sequence) {
+    throw JinjaError(fmt::format("expected a text or a list for a slice, got a value of type {}",
+                                 value.type_name()));
+  }
   if (value.is_text()) {
     const std::string& text = value.text();
     machine.budget.bytes(text.size());

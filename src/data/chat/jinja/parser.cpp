@@ -141,9 +141,10 @@ class Parser {
     node.is_recursive = tokens_.skip_name("recursive");
     tokens_.expect(TokenKind::kBlockEnd);
     ++loops_;
-    node.body = body({"else", "endfor"});
+    node.body = own_names([&] { return body({"else", "endfor"}); });
     --loops_;
-    if (tokens_.take().text == "else") node.otherwise = body_until("endfor");
+    if (tokens_.take().text == "else")
+      node.otherwise = own_names([&] { return body_until("endfor"); });
     return make(std::move(node));
   }
 
@@ -160,11 +161,21 @@ class Parser {
     return make(std::move(node));
   }
 
+  // A body with names of its own. As in Jinja2, filters that are not there are errors in it also if
+  // the block stands in a branch.
+  template <class Fn>
+  Body own_names(const Fn& parse) {
+    const int in_branch = std::exchange(expressions_.in_branch, 0);
+    Body out = parse();
+    expressions_.in_branch = in_branch;
+    return out;
+  }
+
   // A body that is not part of the loop around it: break and continue can't leave it.
   template <class Fn>
   Body without_loops(const Fn& parse) {
     const int loops = std::exchange(loops_, 0);
-    Body out = parse();
+    Body out = own_names(parse);
     loops_ = loops;
     return out;
   }
@@ -236,7 +247,7 @@ class Parser {
       tokens_.expect_operator("=");
       node.assignments.emplace_back(std::move(name), expressions_.parse());
     }
-    node.body = body_until("endwith");
+    node.body = own_names([&] { return body_until("endwith"); });
     return make(std::move(node));
   }
 

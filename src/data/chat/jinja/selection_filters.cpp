@@ -28,6 +28,7 @@ template <bool kWanted, bool kHasAttribute>
 Value choose(Machine& machine, const Value& value, const Arguments& arguments) {
   if (kHasAttribute && arguments.positional.empty())
     throw JinjaError("selectattr: expected the name of an attribute, got none");
+  if (!value.is_true()) return iterator_of(machine, {});
   const size_t first = kHasAttribute ? 1 : 0;
   const bool has_test = arguments.positional.size() > first;
   const std::string test = has_test ? text_argument(arguments, first, "the name of a test") : "";
@@ -43,6 +44,7 @@ Value choose(Machine& machine, const Value& value, const Arguments& arguments) {
 }
 
 Value map(Machine& machine, const Value& value, const Arguments& arguments) {
+  if (!value.is_true()) return iterator_of(machine, {});
   std::vector<Value> out;
   const auto named = [&](std::string_view name) -> const Value* {
     for (const auto& [one, argument] : arguments.named) {

@@ -35,7 +35,6 @@ Value last(Machine& machine, const Value& value, const Arguments& arguments) {
   Parameters(arguments, "last", {});
   if (value.as<Iterator>())
     throw JinjaError("last: expected a list, got a generator; put `| list` before it");
-  require_defined(value);
   const std::vector<Value> elements = elements_of(machine, value);
   return elements.empty() ? Value::undefined("No last item, sequence was empty.") : elements.back();
 }

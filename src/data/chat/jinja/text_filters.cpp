@@ -113,6 +113,9 @@ Value indent(Machine& machine, const Value& value, const Arguments& arguments) {
           ? width->text()
           : std::string(static_cast<size_t>(std::max<int64_t>(spaces, 0)), ' ');
   const bool indents_blank = parameters.flag_or("blank", false);
+  require_defined(value);
+  if (!value.is_text())
+    throw JinjaError(fmt::format("indent: expected a text, got a {}", value.type_name()));
   const std::string text = text_of(machine, value) + "\n";
   std::string out = parameters.flag_or("first", false) ? indention : "";
   bool is_first = true;
@@ -145,14 +148,16 @@ Value format(Machine& machine, const Value& value, const Arguments& arguments) {
 
 Value truncate(Machine& machine, const Value& value, const Arguments& arguments) {
   const Parameters parameters(arguments, "truncate", {"length", "killwords", "end", "leeway"});
-  const std::string text = text_of(machine, value);
   const int64_t length = parameters.integer_or("length", 255);
   const int64_t leeway = parameters.integer_or("leeway", 5);
   const std::string end = parameters.text_or("end", "...");
   const auto end_size = static_cast<int64_t>(count_characters(end));
   if (length < end_size || leeway < 0)
     throw JinjaError("truncate: expected room for the end of the text, got a smaller length");
-  if (static_cast<int64_t>(count_characters(text)) <= saturating_sum(length, leeway)) return text;
+  if (length_of(value) <= saturating_sum(length, leeway)) return value;
+  if (!value.is_text())
+    throw JinjaError(fmt::format("truncate: expected a text, got a {}", value.type_name()));
+  const std::string text = text_of(machine, value);
   std::string out = text.substr(0, byte_of_character(text, static_cast<size_t>(length - end_size)));
   if (!parameters.flag_or("killwords", false)) out = out.substr(0, out.rfind(' '));
   return machine.text(out + end);

@@ -4,7 +4,7 @@
 #include "io/gguf/gguf_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  axle::expect_result_or_error([&] {
+  axle::expect_result_or_error({axle::ExitCode::kData}, [&] {
     const axle::FuzzFile bytes(data, size);
     const axle::GgufFile file(bytes.path());
     for (const auto& entry : file.metadata().entries()) to_text(entry.value);

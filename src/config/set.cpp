@@ -115,8 +115,9 @@ class Reader {
             !field.empty() && number_text(d))
           return read_member(slot, std::string(field), d, path, "field");
         if (!d.is_object()) fail_expected(path, "a mapping of fields", d);
-        for (const auto& [key, value] : d.items())
-          mistakes_.attempt([&] { read_member(slot, key, value, path, "field"); });
+        for (const auto& entry : d.items()) {
+          mistakes_.attempt([&] { read_member(slot, entry.key(), entry.value(), path, "field"); });
+        }
         return;
       case FieldKind::kChild:
       case FieldKind::kFn:
@@ -132,7 +133,9 @@ class Reader {
         check_size(d, path);
         // Entries that the mapping does not name stay; an empty mapping removes all.
         if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
-        for (const auto& [key, value] : d.items()) {
+        for (const auto& entry : d.items()) {
+          const std::string& key = entry.key();
+          const Document& value = entry.value();
           mistakes_.attempt([&] {
             if (value.is_null() && none_removes_entries(*slot.ops)) {
               if (!slot.ops->erase(slot.at, key))
@@ -234,9 +237,11 @@ class Reader {
     const bool keeps = held && (is_name || !names_class) && &held->type() == type;
     AnyConfig next = keeps ? *held : AnyConfig::with_defaults(*type);
     if (d.is_object()) {
-      for (const auto& [key, value] : d.items()) {
+      for (const auto& entry : d.items()) {
+        const std::string& key = entry.key();
         if (key == "class" || (is_child && key.starts_with('@'))) continue;
-        mistakes_.attempt([&] { read_member(ConfigView(next).slot(), key, value, path, "field"); });
+        mistakes_.attempt(
+            [&] { read_member(ConfigView(next).slot(), key, entry.value(), path, "field"); });
       }
     }
     if (held && is_name) note_kept(*held, next, path);
@@ -250,9 +255,9 @@ class Reader {
       const AnyConfig defaults = AnyConfig::with_defaults(slot.ops->options_type());
       defaults.type().ops->assign(slot.ops->options(slot.at), defaults.get());
     }
-    for (const auto& [key, value] : d.items()) {
-      if (key.starts_with('@'))
-        mistakes_.attempt([&] { read_member(slot, key, value, path, "option"); });
+    for (const auto& entry : d.items()) {
+      if (entry.key().starts_with('@'))
+        mistakes_.attempt([&] { read_member(slot, entry.key(), entry.value(), path, "option"); });
     }
   }
 

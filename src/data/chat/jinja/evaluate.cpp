@@ -173,10 +173,11 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& given, const Scop
   budget.step(more.dict().items.size());
   for (const auto& [key, value] : more.dict().items) {
     if (!key.is_text()) throw JinjaError("expected texts as keys behind **, got others");
-    const auto is_it = [&](const auto& one) { return one.first == key.text(); };
+    const std::string& name = key.text();
+    const auto is_it = [&](const auto& one) { return one.first == name; };
     if (std::ranges::any_of(out.named, is_it))
-      throw JinjaError(fmt::format("expected the argument '{}' once, got two", key.text()));
-    out.named.emplace_back(key.text(), value);
+      throw JinjaError(fmt::format("expected the argument '{}' once, got two", name));
+    out.named.emplace_back(name, value);
   }
   return out;
 }

@@ -22,15 +22,8 @@ class Object;
 class Value;
 
 enum class ListKind { kList, kTuple };
-struct List {
-  ListKind kind = ListKind::kList;
-  std::vector<Value> elements = {};
-  int depth = 1;  // levels of lists and mappings
-};
-struct Dict {
-  std::vector<std::pair<Value, Value>> items = {};  // in the order of insertion
-  int depth = 1;
-};
+struct List;
+struct Dict;
 
 /// A value that does not exist, with the message of the error that its use gives.
 struct Undefined {
@@ -108,6 +101,16 @@ class Value {
   std::variant<None, Undefined, bool, int64_t, double, std::shared_ptr<const std::string>,
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<Object>>
       data_;
+};
+
+struct List {
+  ListKind kind = ListKind::kList;
+  std::vector<Value> elements = {};
+  int depth = 1;  // levels of lists and mappings
+};
+struct Dict {
+  std::vector<std::pair<Value, Value>> items = {};  // in the order of insertion
+  int depth = 1;
 };
 
 /// Arguments of a call.

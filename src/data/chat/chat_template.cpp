@@ -8,6 +8,10 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "data/data_file.h"
+#include "io/file.h"
+#include "io/file_reader.h"
+#include "io/gguf/gguf_file.h"
+#include "io/user_path.h"
 
 namespace axle {
 
@@ -46,10 +50,26 @@ std::string template_in(const JsonView& config) {
   field.fail("a template with the name 'default'");
 }
 
+bool is_gguf(const std::string& path) {
+  const std::filesystem::path file = path_of_text(path);
+  if (!path_exists(file) || directory_exists(file)) return false;
+  return storage_error_as<DataError>([&] {
+    char head[4] = {};
+    const FileReader reader(file);
+    const size_t count = reader.read_some(0, std::as_writable_bytes(std::span(head)));
+    return std::string_view(head, count) == "GGUF";
+  });
+}
+
 }  // namespace
 
 std::string read_chat_template(const std::string& path, std::string_view field) {
-  std::string text = read_data_file(path, field, "a chat template");
+  if (is_gguf(path)) {
+    const GgufFile file(path_of_text(path));
+    return file.metadata().at("tokenizer.chat_template").text();
+  }
+  // A *.jinja file is of no format that is known by its beginning.
+  std::string text = read_data_file(path, field, "a tokenizer_config.json of Hugging Face");
   if (!trim(text).starts_with('{') || trim(text).starts_with("{%") ||
       trim(text).starts_with("{{") || trim(text).starts_with("{#"))
     return text;

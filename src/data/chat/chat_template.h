@@ -47,9 +47,9 @@ class ChatTemplate {
   uint64_t fingerprint_;
 };
 
-/// Returns the text of the chat template in a file: a *.jinja file, or a tokenizer_config.json with
-/// the field "chat_template", whose template "default" is taken if it has several. Throws DataError
-/// naming the file and `field`, the config path to set.
+/// Returns the text of the chat template in a file: a *.jinja file, a tokenizer_config.json with
+/// the field "chat_template", whose template "default" is taken if it has several, or a GGUF file.
+/// Throws DataError naming the file and `field`, the config path to set.
 std::string read_chat_template(const std::string& path, std::string_view field);
 
 }  // namespace axle

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/file.h"
+#include "io/gguf/save_gguf.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
@@ -45,6 +46,10 @@ TEST(ChatTemplate, IsReadFromItsFileOrTheTokenizersConfig) {
   EXPECT_EQ(read(R"({"chat_template": [{"name": "rag", "template": "a"},
                                        {"name": "default", "template": "b"}]})"),
             "b");
+  GgufMetadata metadata;
+  metadata.set("tokenizer.chat_template", "{{ 2 }}");
+  save_gguf(dir / "x.gguf", metadata, {});
+  EXPECT_EQ(read_chat_template(dir / "x.gguf", "input.chat_template"), "{{ 2 }}");
   EXPECT_EQ(error_of<DataError>([&] { read(R"({"model_max_length": 2048})"); }),
             dir / "x" + ": expected the field 'chat_template', got an object without it");
   EXPECT_EQ(error_of<DataError>([&] { read(R"({"chat_template": [{"name": "a"}]})"); }),

@@ -16,6 +16,7 @@
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "testing/checkout.h"
 #include "testing/temp_dir.h"
 #include "testing/test_name.h"
 
@@ -39,6 +40,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     save_safetensors(dir_ / "negative.safetensors", {{"out0", HostTensor({2}, {-1.0f, -2.0f})}});
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
     save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
+    replace_file(dir_ / "tokens.json", read_file(reference_file("tokenizers/bytes_first.json")));
     make_directories(dir_ / "folder");
     // Some of the texts are valid names of files, which the verbs then create here.
     before_ = std::filesystem::current_path();
@@ -88,6 +90,10 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"params", recipe},
         {"plugin fetch", {"nowhere"}},
         {"runs", {dir_ / "model"}},
+        {"tokenize count", {dir_ / "tokens.json", "--data", dir_ / "text.txt"}},
+        {"tokenize decode", {dir_ / "tokens.json", "--ids", "1 2"}},
+        {"tokenize encode", {dir_ / "tokens.json", "--text", "a"}},
+        {"tokenize inspect", {dir_ / "tokens.json"}},
         {"train", training},
     };
     const auto it = commands.find(verb);

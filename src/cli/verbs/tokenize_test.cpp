@@ -1,0 +1,50 @@
+// `axle tokenize` through the command line.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_test.h"
+#include "testing/checkout.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kFile = reference_file("tokenizers/llama3.json");
+
+TEST(Tokenize, EncodesAndDecodes) {
+  const std::string text = "Hello, world! <|end|>";
+  const Ran encoded = run_axle({"tokenize", "encode", kFile, "--text", text});
+  ASSERT_EQ(encoded.code, static_cast<int>(ExitCode::kOk)) << encoded.err;
+  EXPECT_EQ(run_axle({"tokenize", "decode", kFile, "--ids", encoded.out}).out, text + "\n");
+  const Ran special =
+      run_axle({"tokenize", "encode", kFile, "--text", text, "--special", "--framed", "--json"});
+  const auto tokens = nlohmann::json::parse(special.out)["tokens"];
+  EXPECT_EQ(tokens.front()["token"], "<|begin|>");
+  EXPECT_EQ(tokens.back()["token"], "<|end|>");
+}
+
+TEST(Tokenize, CountsAndInspects) {
+  const TempDir dir;
+  const auto count = nlohmann::json::parse(
+      run_axle({"tokenize", "count", kFile, "--data", text_file(dir), "--json"}).out);
+  EXPECT_EQ(count["num_files"], 1);
+  EXPECT_EQ(count["num_bytes"], 40 * 45);
+  EXPECT_GT(count["num_tokens"].get<int>(), 40);
+  const Ran inspected = run_axle({"tokenize", "inspect", kFile});
+  EXPECT_THAT(inspected.out, HasSubstr("HuggingFaceTokenizer, vocabulary of 700"));
+  EXPECT_THAT(inspected.out, HasSubstr("before a text: 0 <|begin|>"));
+}
+
+TEST(Tokenize, MistakesAreNamed) {
+  const Ran id = run_axle({"tokenize", "decode", kFile, "--ids", "1 700"});
+  EXPECT_EQ(id.code, static_cast<int>(ExitCode::kData));
+  EXPECT_THAT(id.err, HasSubstr("--ids: expected ids of 0 to 699"));
+  const Ran none = run_axle({"tokenize", "inspect", "/nothing/there.json"});
+  EXPECT_EQ(none.code, static_cast<int>(ExitCode::kData));
+  EXPECT_THAT(none.err, HasSubstr("expected a file, got nothing there; set FILE"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -86,7 +86,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"generate",
          {"--from", model, "--prompt", "a", "--max-tokens", "2", "--backend", "interpreter"}},
         {"graph", recipe},
-        {"import llama2c", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", dir_ / "new"}},
+        {"import", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--out", dir_ / "new"}},
         {"params", recipe},
         {"plugin fetch", {"nowhere"}},
         {"runs", {dir_ / "model"}},
@@ -180,7 +180,7 @@ TEST_P(BadArguments, TheGoodCommandIsGood) {
   const Ran ran = run_axle(good(GetParam()));
   // Verbs that would compile, fetch or convert for a long time get an invalid last argument.
   const std::map<std::string, int> others = {
-      {"checkpoint merge", 2}, {"compile", 5}, {"import llama2c", 3}, {"plugin fetch", 2}};
+      {"checkpoint merge", 2}, {"compile", 5}, {"import", 3}, {"plugin fetch", 2}};
   const auto it = others.find(GetParam());
   if (GetParam() != "doctor") {
     EXPECT_EQ(ran.code, it == others.end() ? 0 : it->second) << ran.err;
@@ -255,6 +255,7 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
                                                     "--only of eval-op",
                                                     "--only of eval-layer",
                                                     "--tolerance of eval-layer",
+                                                    "--ignore of import",
                                                     "--function"};
   cli::Output out;
   const cli::CommandLine program(out);
@@ -410,9 +411,9 @@ TEST_F(BadLines, EndAsTheyShould) {
        2,
        "--data: expected paths, or 'synthetic' alone, got both"},
       {{"train", "quickstart", "--data", "synthetic", "--dir", ""}, 2, "--dir: expected a path"},
-      {{"import", "llama2c", dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", ""},
+      {{"import", dir_ / "noise", "--tokenizer", dir_ / "noise", "--out", ""},
        2,
-       "--dir: expected a path, got an empty text"},
+       "--out: expected a path, got an empty text"},
       {{"checkpoint", "ls", ""}, 2, "DIR: expected a path, got an empty text"},
       {{"checkpoint", "export", model, dir_ / "folder"}, 4, "folder: cannot write a file"},
       {{"completion", ""}, 2, "SHELL: expected one of bash, zsh, fish"},

@@ -195,8 +195,8 @@ TEST(Signals, AnImportThatWasKilledIsDoneAgain) {
       const TempDir dir;
       replace_file(dir / "llama.bin", TinyLlama().file());
       replace_file(dir / "tok.bin", llama2c_vocabulary(trained_bpe()));
-      const Arguments import = {"import",        "llama2c", dir / "llama.bin", "--tokenizer",
-                                dir / "tok.bin", "--dir",   dir / "new"};
+      const Arguments import = {"import",        dir / "llama.bin", "--tokenizer",
+                                dir / "tok.bin", "--out",           dir / "new"};
       const std::filesystem::path unfinished = dir.path() / "new/import.tmp";
       end = end_of(import, [&] { send_at(signal, unfinished / "checkpoints"); });
       if (end == -signal && !path_exists(unfinished)) end = 0;  // it came when all was in place

@@ -42,7 +42,7 @@ class InputPaths : public ::testing::Test {
             joined(layer, {"--params", path}),
             joined(layer, {"--rename", path}),
             joined(layer, {"--compare", path}),
-            {"import", "llama2c", path, "--tokenizer", path, "--dir", dir_ / "import"},
+            {"import", path, "--tokenizer", path, "--out", dir_ / "import"},
             {"checkpoint", "ls", path},
             {"runs", path}};
   }

@@ -110,9 +110,8 @@ TEST_F(LittleMemoryOf, Imports) {
   const std::string begin(reinterpret_cast<const char*>(header.data()),
                           header.size() * sizeof(int32_t));
   const std::string weights = sparse("model.bin", begin, 28 + 4 * num_floats);
-  expect(
-      {"import", "llama2c", weights, "--dir", dir_ / "imported", "--tokenizer", dir_ / "text.txt"},
-      weights + ": expected 2.4 GiB of host memory for its weights, got ");
+  expect({"import", weights, "--out", dir_ / "imported", "--tokenizer", dir_ / "text.txt"},
+         weights + ": expected 2.4 GiB of host memory for its weights, got ");
 }
 
 TEST_F(LittleMemoryOf, Tensors) {

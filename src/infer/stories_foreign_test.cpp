@@ -39,9 +39,9 @@ class StoriesForeign : public ForeignDataTest {
     return out;
   }
   TextGenerator generator(const std::string& tokenizer, Runtime& runtime) const {
-    import_llama2c({.weights = file("stories260K/stories260K.bin"),
-                    .tokenizer = file("stories260K/" + tokenizer),
-                    .dir = dir_ / tokenizer});
+    import_model({.source = file("stories260K/stories260K.bin"),
+                  .dir = dir_ / tokenizer,
+                  .options = {.tokenizer = file("stories260K/" + tokenizer)}});
     return {load_model(dir_ / tokenizer), runtime};
   }
   TempDir dir_;

@@ -62,7 +62,8 @@ TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
   const size_t before = left();
   const auto import = [&](const std::string& weights, const std::string& tokenizer) {
     EXPECT_THROW(
-        import_llama2c({.weights = weights, .tokenizer = tokenizer, .dir = dir / "a/b/new"}),
+        import_model(
+            {.source = weights, .dir = dir / "a/b/new", .options = {.tokenizer = tokenizer}}),
         Error);
     EXPECT_EQ(left(), before);
   };
@@ -71,9 +72,9 @@ TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
   import(dir / "tok.bin", dir / "llama.bin");
   // This import fails late, at the last file, with the checkpoint already written.
   replace_file(dir / "config.yaml", read_file(dir / "tok.bin"));
-  EXPECT_THROW(import_llama2c({.weights = dir / "llama.bin",
-                               .tokenizer = dir / "tok.bin",
-                               .dir = dir / "tok.model/below/a/file"}),
+  EXPECT_THROW(import_model({.source = dir / "llama.bin",
+                             .dir = dir / "tok.model/below/a/file",
+                             .options = {.tokenizer = dir / "tok.bin"}}),
                Error);
   EXPECT_EQ(left(), before + 1);
 }
@@ -84,8 +85,9 @@ TEST(TinyLlama, ATokenizerHasNoNameOfTheFoldersOwn) {
   for (const char* name : {"config.yaml", "checkpoints", "import.tmp", "import.lock"}) {
     replace_file(dir / name, read_file(dir / "tok.bin"));
     EXPECT_THAT(error_of<ConfigError>([&] {
-                  import_llama2c(
-                      {.weights = dir / "llama.bin", .tokenizer = dir / name, .dir = dir / "new"});
+                  import_model({.source = dir / "llama.bin",
+                                .dir = dir / "new",
+                                .options = {.tokenizer = dir / name}});
                 }),
                 ::testing::HasSubstr("expected a file name other than config.yaml, "));
     EXPECT_FALSE(path_exists(dir / "new"));
@@ -98,12 +100,12 @@ TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
   import_tiny_llama(dir, TinyLlama());
   make_directories(dir / "new/import.tmp");
   replace_file(dir / "new/tok.bin", read_file(dir / "tok.bin"));
-  EXPECT_THAT(
-      error_of<ConfigError>([&] {
-        import_llama2c(
-            {.weights = dir / "llama.bin", .tokenizer = dir / "new/tok.bin", .dir = dir / "new"});
-      }),
-      ::testing::HasSubstr("new/tok.bin: expected a file outside of the new folder"));
+  EXPECT_THAT(error_of<ConfigError>([&] {
+                import_model({.source = dir / "llama.bin",
+                              .dir = dir / "new",
+                              .options = {.tokenizer = dir / "new/tok.bin"}});
+              }),
+              ::testing::HasSubstr("new/tok.bin: expected a file outside of the new folder"));
   EXPECT_TRUE(path_exists(dir / "new/tok.bin"));
   remove_tree(dir / "new/tok.bin");
   make_directories(dir / "new/checkpoints");
@@ -112,7 +114,8 @@ TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
   for (const std::string& weights : {dir / "new/checkpoints/llama.bin", dir / "link"}) {
     EXPECT_THAT(
         error_of<ConfigError>([&] {
-          import_llama2c({.weights = weights, .tokenizer = dir / "tok.bin", .dir = dir / "new"});
+          import_model(
+              {.source = weights, .dir = dir / "new", .options = {.tokenizer = dir / "tok.bin"}});
         }),
         ::testing::HasSubstr("expected a file outside of the new folder"));
   }

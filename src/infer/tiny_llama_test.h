@@ -19,8 +19,9 @@ inline std::filesystem::path import_tiny_llama(const TempDir& from, const TinyLl
   replace_file(from / "llama.bin", llama.file());
   replace_file(from / "tok.model", model);
   replace_file(from / "tok.bin", llama2c_vocabulary(model));
-  import_llama2c(
-      {.weights = from / "llama.bin", .tokenizer = from / tokenizer, .dir = from / "model"});
+  import_model({.source = from / "llama.bin",
+                .dir = from / "model",
+                .options = {.tokenizer = from / tokenizer}});
   return from / "model";
 }
 

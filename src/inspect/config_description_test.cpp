@@ -181,7 +181,7 @@ TEST(Describe, StructsRolesFunctionsAndRecipes) {
   EXPECT_THAT(norms, HasSubstr("\n  RMSNorm\n      "));
   EXPECT_THAT(to_text(describe_config("silu")),
               HasSubstr("silu (function Tensor (Tensor const&))"));
-  EXPECT_THAT(to_text(describe_config("quickstart")), HasSubstr("max_steps: 550"));
+  EXPECT_THAT(to_text(describe_config("quickstart")), HasSubstr("max_steps: 440"));
 }
 
 TEST(Describe, APathOfARecipe) {

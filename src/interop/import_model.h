@@ -1,28 +1,28 @@
-// Imports weights of other programs into a folder that `axle generate` reads.
+// Imports models of other programs into a folder that `axle generate` reads.
 #pragma once
 
-#include <filesystem>
-#include <string>
+#include "interop/foreign_model.h"
 
 namespace axle {
 
 struct ImportRequest {
-  std::filesystem::path weights;
-  /// The tokenizer file: a SentencePiece model if the name ends in ".model", else a vocabulary of
-  /// llama2.c.
-  std::filesystem::path tokenizer;
+  /// A folder of Hugging Face, or weights of llama2.c.
+  std::filesystem::path source;
   /// The folder to create.
   std::filesystem::path dir;
+  ForeignOptions options = {};
 };
 
 struct ImportReport {
   std::filesystem::path dir;
   int64_t num_parameters = 0, vocab_size = 0, max_seq_len = 0;
+  bool has_tokenizer = true;
 };
 std::string to_text(const ImportReport& report);
 
-/// Copies weights and tokenizer of a llama2.c model into `dir`. Throws DataError for bad files and
-/// if the sizes of the vocabularies differ, ConfigError if `dir` is not empty, StorageError.
-ImportReport import_llama2c(const ImportRequest& request);
+/// Copies weights and tokenizer of a model into `dir`. Throws DataError for bad files and if the
+/// vocabulary of the tokenizer does not fit the weights, ConfigError if `dir` is not empty,
+/// StorageError.
+ImportReport import_model(const ImportRequest& request);
 
 }  // namespace axle

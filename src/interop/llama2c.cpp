@@ -16,6 +16,7 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/stacked.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 
 namespace axle {
@@ -218,7 +219,7 @@ ImportedModel read_model(const std::filesystem::path& path) {
   const int64_t largest = h.dim * std::max({h.vocab_size, h.hidden_dim, h.dim});
   check_host_allocation(path.string(), "its weights",
                         file.size() + largest * static_cast<int64_t>(sizeof(float)));
-  return {.config = config_of_llama(h),
+  return {.model = config_of_llama(h),
           .parameters = read_weights(cursor, h),
           .vocab_size = h.vocab_size,
           .max_seq_len = h.max_seq_len};

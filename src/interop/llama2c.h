@@ -11,21 +11,9 @@
 
 #include <filesystem>
 
-#include "base/tree.h"
-#include "ir/host_tensor.h"
-#include "layers/models/causal_lm.h"
+#include "interop/imported_model.h"
 
 namespace axle {
-
-/// A model of another program, as a config and parameters of Axle.
-struct ImportedModel {
-  CausalLM::Config config;
-  /// By path, without the leading "model/": "decoder/emb/weight".
-  Tree<HostTensor> parameters;
-  int64_t vocab_size = 0;
-  /// The longest sequence.
-  int64_t max_seq_len = 0;
-};
 
 /// Throws DataError naming file and offset if the file is missing, cut off, too long or has an
 /// impossible header.

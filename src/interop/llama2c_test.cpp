@@ -42,7 +42,7 @@ class Llama2c : public ::testing::Test {
 
 TEST_F(Llama2c, ParametersAreThoseOfTheModel) {
   const ImportedModel model = read(file_of(header(), kNumFloats));
-  const auto lm = Child<Model>(model.config).build({}, {});
+  const auto lm = Child<Model>(model.model).build({}, {});
   const Tree<ParamSpec> specs = lm->param_specs();
   for (const auto& [path, spec] : specs) {
     ASSERT_TRUE(model.parameters.contains(path)) << path;
@@ -82,7 +82,7 @@ TEST_F(Llama2c, NegativeVocabularyBringsAClassifier) {
   EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").shape(), (Shape{5, 4}));
   EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").at(0), 220);  // after 12 position floats
   EXPECT_TRUE(
-      Child<Model>(model.config).build({}, {})->param_specs().contains("decoder/lm_head/weight"));
+      Child<Model>(model.model).build({}, {})->param_specs().contains("decoder/lm_head/weight"));
 }
 
 TEST_F(Llama2c, SizesMustFitTheHeader) {

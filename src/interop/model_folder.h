@@ -22,17 +22,11 @@
 #include "data/input.h"
 #include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
+#include "interop/weights.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
 
 namespace axle {
-
-/// Which parameters of a run to load: the trained ones, or their average (learner.ema).
-enum class Weights { kTrained, kAverage };
-constexpr auto texts_of(Weights) {
-  return std::to_array<EnumText<Weights>>(
-      {{Weights::kTrained, "trained"}, {Weights::kAverage, "average"}});
-}
 
 /// Whether a run without text will do, whose data is synthetic: it has no tokenizer.
 enum class RunData { kText, kAny };
@@ -78,6 +72,9 @@ struct ModelConfig {
   nlohmann::ordered_json document;  // a mapping
   std::string source;               // the file, for messages
 };
+/// Returns the config of a run, an import or a model of another program (is_foreign_model), without
+/// its weights. Throws as load_model does.
+ModelConfig model_config(const std::filesystem::path& dir);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
 
@@ -103,34 +100,5 @@ ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfC
 /// none of them. Throws as load_parameters does.
 ModelParameters load_initial_parameters(const std::filesystem::path& dir, const Model& model,
                                         const Report& report = report_to_stderr);
-
-/// The contents of a model folder to create.
-struct ModelToSave {
-  Child<Model> model;
-  /// Empty: the model was trained on synthetic data.
-  Child<Tokenizer> tokenizer;
-  /// By path, without the leading "model/": "decoder/emb/weight".
-  Tree<HostTensor> parameters;
-  /// State of layers, by path, without the leading "state/": "model/decoder/...".
-  Tree<HostTensor> layer_state = {};
-  int64_t context_len = 1;
-  /// The input of the run that the model comes from; empty: one of `tokenizer`, `context_len` and
-  /// `streams`.
-  Child<Input> input = {};
-  /// The step of the run that the model comes from; 0: of no run.
-  int64_t step = 0;
-  /// Type to compute in; none: the types of the parameters.
-  std::optional<FloatDType> compute_dtype = {};
-  /// Streams of positions that the model reads (TextInput::Config::position_streams).
-  std::vector<PositionStream> streams = {};
-  /// Further files of the folder, by name: the files that the tokenizer reads.
-  std::map<std::string, std::string> files = {};
-};
-/// Throws ConfigError unless save_model can create `dir` with these further `files`. `dir` must be
-/// new or empty, or hold only what a save_model that was killed left there.
-void check_new_model(const std::filesystem::path& dir, const std::vector<std::string>& files);
-/// Creates a folder that load_model reads, with one checkpoint. Throws as check_new_model does,
-/// and StorageError; on failure nothing is left of the folder.
-void save_model(const std::filesystem::path& dir, ModelToSave saved);
 
 }  // namespace axle

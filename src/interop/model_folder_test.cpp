@@ -7,6 +7,7 @@
 
 #include "checkpoint/write.h"
 #include "data/tokenizers/byte_tokenizer.h"
+#include "interop/save_model.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/file_lock.h"

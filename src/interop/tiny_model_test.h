@@ -9,6 +9,7 @@
 #include "base/tree.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "interop/model_folder.h"
+#include "interop/save_model.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stacked.h"

@@ -16,7 +16,7 @@ Trainer::Config quickstart() {
                                 .num_kv_heads = 4,
                                 .rope_theta = 1e4,
                                 .hidden_dim = ScaledDim{.scale = 8.0 / 3, .multiple_of = 32}})},
-       .num_steps = 550,
+       .num_steps = 440,
        .warmup_steps = 50,
        .seq_len = 256,
        .save_every_steps = 200});

@@ -63,14 +63,14 @@ size_t count(const std::string& text, std::string_view part) {
 }
 
 // Lines of a run's output, and the numbers in them.
-struct Report {
+struct Printed {
   std::string text;
   std::vector<double> numbers;
 };
 
-Report report_of(const std::string& out, const std::regex& lines) {
+Printed report_of(const std::string& out, const std::regex& lines) {
   static const std::regex number("-?[0-9]+(\\.[0-9]+)?(e[-+][0-9]+)?");
-  Report report;
+  Printed report;
   for (const std::string_view view : split(out, '\n')) {
     const std::string line(view);
     if (!std::regex_search(line, lines)) continue;
@@ -82,7 +82,7 @@ Report report_of(const std::string& out, const std::regex& lines) {
 }
 
 // Sums in another order differ in their last bits.
-void expect_same_report(const Report& actual, const Report& expected, const std::string& where) {
+void expect_same_report(const Printed& actual, const Printed& expected, const std::string& where) {
   EXPECT_EQ(actual.text, expected.text) << where;
   ASSERT_EQ(actual.numbers.size(), expected.numbers.size()) << where;
   for (size_t i = 0; i < actual.numbers.size(); ++i) {
@@ -95,7 +95,7 @@ void expect_same_report(const Report& actual, const Report& expected, const std:
 class DebugPrint : public TrainerTest {
  protected:
   // Returns what a run on a mesh prints of its values.
-  Report printed(Trainer::Config config, const std::string& mesh, bool find_nan) {
+  Printed printed(Trainer::Config config, const std::string& mesh, bool find_nan) {
     from_text(mesh, config.mesh);
     backend_ = "cpu";
     const Ended ended = train(config, "on " + mesh, RunOptions{.dir = {}, .find_nan = find_nan});
@@ -160,10 +160,10 @@ TEST_F(DebugPrint, ShardedTensorsAreToldAsOnOneDevice) {
   const Trainer::Config printing = config_with({}, 2, true),
                         overflowing =
                             config_with({.prints = false, .overflows_backward = true}, 3, true);
-  const Report prints = printed(printing, "", false);
+  const Printed prints = printed(printing, "", false);
   EXPECT_EQ(count(prints.text, "of fN[N, N, N]"), 4u) << prints.text;
   remove_tree(run("on "));
-  const Report found = printed(overflowing, "", true);
+  const Printed found = printed(overflowing, "", true);
   EXPECT_THAT(found.text, HasSubstr("the first at [N, N, N]"));
   const std::string mesh = "fsdp=2,model=4";
   expect_same_report(printed(printing, mesh, false), prints, mesh);

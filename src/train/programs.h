@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "interop/model_folder.h"
+#include "interop/weights.h"
 #include "ir/devices/mesh.h"
 #include "lower/program.h"
 #include "transform/taps/collect_taps.h"

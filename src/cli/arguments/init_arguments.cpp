@@ -10,9 +10,11 @@
 namespace axle::cli {
 
 void InitArguments::add_to(CLI::App& app) {
-  app.add_option("--init-from", folder_,
-                 "Folder of a run or of an import whose parameters a new run starts with")
-      ->type_name("DIR");
+  app.add_option(
+         "--init-from", folder_,
+         "A run, an import or a model of another program whose parameters a new run starts with; "
+         "without a recipe, it goes on training that model")
+      ->type_name("PATH");
   app.add_option("--init-part", parts_,
                  "teacher=DIR: a run or an import whose parameters model.teacher of a new run "
                  "starts with; may be repeated")

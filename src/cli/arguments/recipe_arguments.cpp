@@ -6,10 +6,13 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "checkpoint/run_files.h"
 #include "data/text_source.h"
+#include "interop/foreign_model.h"
 #include "io/file.h"
 #include "io/user_path.h"
+#include "recipes/fine_tune.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
@@ -31,6 +34,18 @@ SetField parse_set(const std::string& text) {
   if (equals == text.npos || equals == 0)
     throw CLI::ValidationError("--set", fmt::format("expected PATH=VALUE, got '{}'", text));
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// "rank=16,alpha=32" -> "Lora: {rank: 16, alpha: 32}".
+std::string lora_modifier(const std::string& text) {
+  std::vector<std::string> fields;
+  for (const std::string_view field : split(text, ',')) {
+    const size_t equals = field.find('=');
+    if (equals == field.npos || equals == 0)
+      throw CLI::ValidationError("--lora", fmt::format("expected FIELD=VALUE, got '{}'", field));
+    fields.push_back(fmt::format("{}: {}", field.substr(0, equals), field.substr(equals + 1)));
+  }
+  return fmt::format("Lora: {{{}}}", join(fields, ", "));
 }
 
 // All texts are one edit, in the place of the last flag.
@@ -74,6 +89,11 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--modify", "MODIFIER", "Apply a modifier: SequenceParallel, 'SetRemat: {at: \"**.layer\"}'",
       [&](const std::string& text) { edits.push_back(UseModifier{text}); })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add("--lora", "FIELDS", "Train low-rank adapters alone: rank=16,alpha=32 (modifier Lora)",
+      [&](const std::string& text) {
+        edits.push_back(UseModifier{lora_modifier(text)});
+        has_adapters_ = true;
+      });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
   });
@@ -98,13 +118,30 @@ std::string RecipeArguments::machine(std::string_view backend) const {
   return target_ ? target_->machine() : host_machine(backend);
 }
 
-ResolveRequest RecipeArguments::request(std::string_view backend) const {
-  if (path_exists(request_.recipe) && std::ranges::count(recipe_names(), request_.recipe) == 0) {
-    throw ConfigError(fmt::format("RECIPE: expected a name, got {} {}; --config takes a file",
-                                  directory_exists(request_.recipe) ? "the folder" : "the file",
-                                  request_.recipe));
+Trainer::Config RecipeArguments::fine_tune(const std::filesystem::path& model) const {
+  return axle::fine_tune(model, has_adapters_ ? FineTuned::kAdapters : FineTuned::kAll);
+}
+
+Resolved RecipeArguments::resolve(std::string_view backend,
+                                  const std::filesystem::path& model) const {
+  ResolveRequest out = request(backend);
+  if (out.recipe.empty() && out.files.empty() && !model.empty()) {
+    out.start = fine_tune(model);
+    out.recipe = "fine-tuned-" + std::filesystem::absolute(model).filename().string();
   }
+  return resolve_config(out);
+}
+
+ResolveRequest RecipeArguments::request(std::string_view backend) const {
   ResolveRequest out = request_;
+  if (path_exists(out.recipe) && std::ranges::count(recipe_names(), out.recipe) == 0) {
+    if (!is_foreign_model(out.recipe)) {
+      throw ConfigError(fmt::format("RECIPE: expected a name, got {} {}; --config takes a file",
+                                    directory_exists(out.recipe) ? "the folder" : "the file",
+                                    out.recipe));
+    }
+    out.start = fine_tune(out.recipe);
+  }
   out.machine = machine(backend);
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   return out;

@@ -1,6 +1,7 @@
 // The arguments of every verb that takes a recipe.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -21,10 +22,9 @@ class RecipeArguments {
   /// Reads the files. Without --on, the machine is this one, with its devices of `backend`. Throws
   /// ConfigError for files that can't be read or parsed.
   ResolveRequest request(std::string_view backend = "cpu") const;
-  /// Resolves the config of request(). Throws ConfigError.
-  Resolved resolve(std::string_view backend = "cpu") const {
-    return resolve_config(request(backend));
-  }
+  /// Resolves the config of request(). Without RECIPE and files it begins with the config that
+  /// fine-tunes `model`, if that names one. Throws ConfigError.
+  Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {}) const;
   /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.
   void check_data() const;
   /// The files that --config names.
@@ -34,9 +34,11 @@ class RecipeArguments {
 
  private:
   std::string machine(std::string_view backend) const;
+  Trainer::Config fine_tune(const std::filesystem::path& model) const;
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_;
+  bool has_adapters_ = false;
 };
 
 /// Prints the changes to stderr, for verbs whose stdout holds something else.

@@ -269,7 +269,7 @@ TEST_F(GenerateVerb, PathsMayBeOtherThanUtf8) {
   std::filesystem::current_path(folder);
   // A folder whose config names its files relative to itself works from anywhere.
   const Ran imported =
-      run_axle({"import", "llama2c", "llama.bin", "--tokenizer", "tok.bin", "--dir", "model"});
+      run_axle({"import", "llama.bin", "--tokenizer", "tok.bin", "--out", "model"});
   const Ran generated = run({"--from", folder / "model", "--prompt", "a", "--max-tokens", "2"});
   const Ran trained = run_axle(train_with_vocabulary(dir_ / "run"));
   std::filesystem::current_path(before);
@@ -310,16 +310,14 @@ TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {
 
 TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
   replace_file(dir_ / "short.bin", "abc");
-  const Ran bad = run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer",
-                            dir_ / "short.bin", "--dir", dir_ / "new"});
+  const Ran bad = run_axle(
+      {"import", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin", "--out", dir_ / "new"});
   EXPECT_EQ(bad.code, 3);
   EXPECT_THAT(bad.err, HasSubstr("short.bin: offset 3: expected a llama2.c header"));
   EXPECT_FALSE(path_exists(dir_ / "new"));
-  EXPECT_EQ(
-      run_axle({"import", "llama2c", dir_ / "none.bin", "--tokenizer", "t", "--dir", dir_ / "new"})
-          .code,
-      3);
-  EXPECT_EQ(run_axle({"import", "llama2c", dir_ / "short.bin", "--dir", dir_ / "new"}).code, 2);
+  EXPECT_EQ(run_axle({"import", dir_ / "none.bin", "--tokenizer", "t", "--out", dir_ / "new"}).code,
+            3);
+  EXPECT_EQ(run_axle({"import", dir_ / "short.bin", "--out", dir_ / "new"}).code, 2);
 
   const TinyLlama llama;
   const std::string model = trained_bpe(), weights = dir_ / "llama.bin",
@@ -327,16 +325,13 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
   replace_file(weights, llama.file());
   replace_file(tokenizer, llama2c_vocabulary(model));
   // The target folder is checked before any file is read.
-  EXPECT_THAT(run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin",
-                        "--dir", dir_ / "model"})
+  EXPECT_THAT(run_axle({"import", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin", "--out",
+                        dir_ / "model"})
                   .err,
               HasSubstr("expected a new or empty folder"));
-  EXPECT_EQ(
-      run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "model"})
-          .code,
-      2);
-  const Ran good =
-      run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "new"});
+  EXPECT_EQ(run_axle({"import", weights, "--tokenizer", tokenizer, "--out", dir_ / "model"}).code,
+            2);
+  const Ran good = run_axle({"import", weights, "--tokenizer", tokenizer, "--out", dir_ / "new"});
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("parameters, vocabulary of 512, texts of up to 64 tokens"));
   const auto vocabulary = load_model(dir_ / "new").tokenizer;

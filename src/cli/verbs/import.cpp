@@ -1,5 +1,5 @@
-// axle import llama2c FILE --tokenizer T --dir D: imports weights of llama2.c into a folder that
-// `axle generate` reads.
+// axle import PATH --out DIR: imports a model of another program into a folder that `axle generate`
+// reads.
 #include <CLI/CLI.hpp>
 
 #include "cli/verb.h"
@@ -9,26 +9,31 @@ namespace axle::cli {
 namespace {
 
 void add(CLI::App& app, ImportRequest& request, Output&) {
-  app.add_option("FILE", request.weights, "Weights, as its trainer exports them (version 0)")
+  app.add_option("PATH", request.source,
+                 "A folder of Hugging Face, or weights of llama2.c (version 0)")
       ->required()
       ->type_name("");
-  app.add_option("--tokenizer", request.tokenizer,
-                 "Its vocabulary (.bin), or a SentencePiece model (.model)")
-      ->required()
+  app.add_option(
+         "--tokenizer", request.options.tokenizer,
+         "The tokenizer: a SentencePiece model (.model) or a vocabulary of llama2.c (.bin); "
+         "by default the one in the folder")
       ->type_name("FILE");
-  app.add_option("--dir", request.dir, "The folder to create")->required()->type_name("DIR");
+  app.add_option("--out", request.dir, "The folder to create")->required()->type_name("DIR");
+  app.add_option("--ignore", request.options.ignored,
+                 "A field of the model's config to leave out; may be repeated")
+      ->type_name("FIELD");
 }
 
 ExitCode run(const ImportRequest& request, Output& out) {
-  out.write(to_text(import_llama2c(request)));
+  out.write(to_text(import_model(request)));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
-const Verb<ImportRequest> import_llama2c_verb({
-    .name = "import llama2c",
-    .help = "Import weights of llama2.c",
+const Verb<ImportRequest> import_verb({
+    .name = "import",
+    .help = "Import a model of another program",
     .add = add,
     .run = run,
 });

@@ -57,7 +57,8 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 
 ExitCode run(const TrainOptions& options, Output& out) {
   out.make_optional();  // the result is the run's folder
-  const Resolved resolved = options.recipe.resolve(options.runtime.backend);
+  const InitFrom init = options.init.result();
+  const Resolved resolved = options.recipe.resolve(options.runtime.backend, init.folder);
   const std::string dir = run_folder(options, resolved);
   // A resume has the config of the run, whose start has told the changes; with --force, it may not.
   const bool resumes = options.resume && !checkpoint_steps(checkpoints_of(dir)).empty();
@@ -75,7 +76,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .keep_schedules = options.schedule == "keep",
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
-                 .init = options.init.result(),
+                 .init = init,
                  .find_nan = options.find_nan};
   return Trainer(resolved.config, std::move(run)).run();
 }

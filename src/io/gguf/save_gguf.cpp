@@ -45,20 +45,20 @@ GgufTensor checked(const Path& path, const GgufTensorToSave& tensor) {
 }
 
 template <class T>
-void append(std::string& out, T number) {
+void append_number(std::string& out, T number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(T));
 }
 
 void append_text(std::string& out, std::string_view text) {
-  append<uint64_t>(out, text.size());
+  append_number<uint64_t>(out, text.size());
   out += text;
 }
 
 void append_value(std::string& out, const GgufValue& value) {
   if (value.type() == GgufType::kText) return append_text(out, value.bytes());
   if (value.type() == GgufType::kArray) {
-    append(out, static_cast<uint32_t>(value.element_type()));
-    append(out, static_cast<uint64_t>(value.size()));
+    append_number(out, static_cast<uint32_t>(value.element_type()));
+    append_number(out, static_cast<uint64_t>(value.size()));
     if (value.element_type() == GgufType::kText) {
       for (const std::string& text : value.texts()) append_text(out, text);
       return;
@@ -78,22 +78,22 @@ int64_t padding(int64_t size, int64_t alignment) {
 std::string header_of(const GgufMetadata& metadata, std::span<const GgufTensorToSave> names,
                       std::span<const GgufTensor> tensors, int64_t alignment) {
   std::string out(kGgufMagic);
-  append(out, kGgufVersion);
-  append<uint64_t>(out, tensors.size());
-  append<uint64_t>(out, metadata.entries().size());
+  append_number(out, kGgufVersion);
+  append_number<uint64_t>(out, tensors.size());
+  append_number<uint64_t>(out, metadata.entries().size());
   for (const auto& [key, value] : metadata.entries()) {
     append_text(out, key);
-    append(out, static_cast<uint32_t>(value.type()));
+    append_number(out, static_cast<uint32_t>(value.type()));
     append_value(out, value);
   }
   int64_t offset = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     append_text(out, names[i].name);
-    append(out, static_cast<uint32_t>(tensors[i].shape.size()));
+    append_number(out, static_cast<uint32_t>(tensors[i].shape.size()));
     for (size_t d = tensors[i].shape.size(); d-- > 0;)
-      append(out, static_cast<uint64_t>(tensors[i].shape[d]));
-    append(out, tensors[i].type->id);
-    append(out, static_cast<uint64_t>(offset));
+      append_number(out, static_cast<uint64_t>(tensors[i].shape[d]));
+    append_number(out, tensors[i].type->id);
+    append_number(out, static_cast<uint64_t>(offset));
     offset += tensors[i].num_bytes + padding(tensors[i].num_bytes, alignment);
   }
   out.append(static_cast<size_t>(padding(static_cast<int64_t>(out.size()), alignment)), '\0');

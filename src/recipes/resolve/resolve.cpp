@@ -159,6 +159,8 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   }
   if (tree) {
     out.config = whole_tree(*tree->config, tree->source, mistakes);
+  } else if (request.start) {
+    out.config = *request.start;
   } else if (out.report.recipe.empty()) {
     throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none",
                                   join(recipe_names(), ", ")));

@@ -1,6 +1,7 @@
 // Resolves a recipe's name, files and flags to the config of a trainer. A pure function.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,8 @@ struct ResolveRequest {
   /// Name of the recipe; empty: the recipe that the last of the files names.
   std::string recipe = {};
   std::vector<RecipeFile> files = {};
+  /// In place of a recipe: the config to begin with, which has the name `recipe`.
+  std::optional<Trainer::Config> start = {};
   /// Applied from left to right, so the last one wins.
   std::vector<Edit> edits = {};
   /// The machine type that mesh rules match: "cpu-16", "gpu-H100-8".

@@ -11,7 +11,7 @@
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "data/input.h"
-#include "interop/model_folder.h"
+#include "interop/weights.h"
 #include "lower/program.h"
 #include "runtime/runtime.h"
 

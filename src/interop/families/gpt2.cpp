@@ -1,0 +1,94 @@
+// GPT-2: learned positions, layer norms, biases everywhere.
+//
+// Source: Radford et al. 2019, Language models are unsupervised multitask learners, section 2.3.
+#include "interop/families/llama_like.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/repeat.h"
+#include "layers/dense/linear.h"
+#include "layers/feed_forward/feed_forward.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "layers/norms/layer_norm.h"
+#include "layers/positions/learned_positions.h"
+
+namespace axle {
+namespace {
+
+Child<Model> gpt2(const ForeignConfig& config) {
+  ignore_common(config);
+  // Dropout of training, and the classifiers that the model may also be.
+  config.ignore({"attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation",
+                 "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+                 "summary_use_proj", "task_specific_params", "n_ctx", "reorder_and_upcast_attn"});
+  config.expect("scale_attn_weights", true);
+  config.expect("scale_attn_by_inverse_layer_idx", false);
+  config.expect("add_cross_attention", false);
+  const Child<Norm> norm =
+      LayerNorm::Config{.eps = static_cast<float>(config.number("layer_norm_epsilon", 1e-5))};
+  const HeadInputLinear::Config heads{.bias = true};
+  const int64_t model_dim = config.size("n_embd");
+  const Linear::Config linear{.bias = true};
+  TransformerLayer::Config layer{
+      .attention =
+          PreNorm::Config{
+              .norm = norm,
+              .body =
+                  Attention::Config{
+                      .num_heads = config.size("n_head"),
+                      .qkv = SeparateQKV::Config{.q_proj = heads, .k_proj = heads, .v_proj = heads},
+                      .output = HeadOutputLinear::Config{.bias = true}}},
+      .feed_forward =
+          PreNorm::Config{.norm = norm,
+                          .body = FeedForward::Config{
+                              .hidden_dim = FixedDim{.dim = config.size("n_inner", 4 * model_dim)},
+                              .activation = activation_of(config, "activation_function"),
+                              .up = linear,
+                              .down = linear}}};
+  Decoder::Config decoder{
+      .model_dim = model_dim,
+      .vocab_size = config.size("vocab_size"),
+      .max_seq_len = config.size("n_positions"),
+      .position_emb = LearnedPositions::Config{},
+      .layers = Repeat::Config{.num_layers = config.size("n_layer"), .layer = std::move(layer)},
+      .output_norm = norm};
+  if (!config.flag("tie_word_embeddings", true)) decoder.lm_head = LmHead::Config{};
+  return CausalLM::Config{.decoder = std::move(decoder)};
+}
+
+// Its own kind of projection stores [inputs, outputs].
+std::vector<WeightRow> gpt2_weights(const ForeignConfig&) {
+  std::vector<WeightRow> out = {
+      {.ours = "decoder/emb/weight", .theirs = "transformer.wte.weight"},
+      {.ours = "decoder/position_emb/weight", .theirs = "transformer.wpe.weight"},
+      {.ours = "decoder/output_norm/scale", .theirs = "transformer.ln_f.weight"},
+      {.ours = "decoder/output_norm/bias", .theirs = "transformer.ln_f.bias"},
+      {.ours = "decoder/lm_head/weight", .theirs = "lm_head.weight"}};
+  const auto add = [&](std::string_view ours, std::string_view theirs, Storage storage) {
+    out.push_back({.ours = "decoder/layers/layer/" + std::string(ours),
+                   .theirs = "transformer.h.{layer}." + std::string(theirs),
+                   .storage = storage});
+  };
+  const auto linear = [&](const std::string& ours, const std::string& theirs, Storage storage) {
+    add(ours + "/weight", theirs + ".weight", storage);
+    add(ours + "/bias", theirs + ".bias", Storage::kVector);
+  };
+  const auto norm = [&](const std::string& ours, const std::string& theirs) {
+    add(ours + "/scale", theirs + ".weight", Storage::kVector);
+    add(ours + "/bias", theirs + ".bias", Storage::kVector);
+  };
+  norm("attention/norm", "ln_1");
+  norm("feed_forward/norm", "ln_2");
+  for (const std::string name : {"q_proj", "k_proj", "v_proj"})
+    linear("attention/body/qkv/" + name, "attn.c_attn", Storage::kSame);
+  linear("attention/body/output", "attn.c_proj", Storage::kTransposed);
+  linear("feed_forward/body/up", "mlp.c_fc", Storage::kSame);
+  linear("feed_forward/body/down", "mlp.c_proj", Storage::kSame);
+  return out;
+}
+
+const FamilyRow gpt2_row({.model_type = "gpt2", .model = gpt2, .weights = gpt2_weights});
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,186 @@
+#include "interop/families/llama_like.h"
+
+#include "layers/attention/attention.h"
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/repeat.h"
+#include "layers/dense/linear.h"
+#include "layers/feed_forward/feed_forward.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "layers/norms/rms_norm.h"
+#include "layers/positions/linear_frequencies.h"
+#include "layers/positions/llama3_frequencies.h"
+#include "layers/positions/yarn_frequencies.h"
+
+namespace axle {
+namespace {
+
+FrequencyFn frequencies_of(const ForeignConfig& scaling, int64_t context_len) {
+  const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
+  const auto factor = [&] { return scaling.number("factor", 1); };
+  const auto original_len = [&] {
+    return scaling.size("original_max_position_embeddings", context_len);
+  };
+  if (type == "default") return PlainFrequencies{};
+  if (type == "linear") return LinearFrequencies{.factor = factor()};
+  if (type == "llama3") {
+    return Llama3Frequencies{.factor = factor(),
+                             .low_freq_factor = scaling.number("low_freq_factor", 1),
+                             .high_freq_factor = scaling.number("high_freq_factor", 4),
+                             .original_len = original_len()};
+  }
+  if (type == "yarn") {
+    YaRNFrequencies out{.factor = factor(),
+                        .original_len = original_len(),
+                        .beta_fast = scaling.number("beta_fast", 32),
+                        .beta_slow = scaling.number("beta_slow", 1),
+                        .whole_indices = scaling.flag("truncate", true)};
+    if (const auto own = scaling.optional_number("attention_factor")) out.attention_factor = *own;
+    return out;
+  }
+  scaling.fail(scaling.has("rope_type") ? "rope_type" : "type", "default, linear, llama3 or yarn");
+}
+
+Child<QKV> projections(const LlamaVariant& variant) {
+  const HeadInputLinear::Config heads{.bias = variant.qkv_bias};
+  Child<QKV> out = SeparateQKV::Config{.q_proj = heads, .k_proj = heads, .v_proj = heads};
+  if (!variant.head_norm) return out;
+  return NormedQKV::Config{
+      .query_norm = variant.head_norm, .key_norm = variant.head_norm, .inner = std::move(out)};
+}
+
+Attention::Config attention_of(const ForeignConfig& config, const LlamaVariant& variant) {
+  const int64_t num_heads = config.size("num_attention_heads");
+  Attention::Config out{.num_heads = num_heads,
+                        .num_kv_heads = config.size("num_key_value_heads", num_heads),
+                        .qkv = rope_of(config),
+                        .output = HeadOutputLinear::Config{.bias = variant.output_bias}};
+  if (const auto head_dim = config.optional_size("head_dim")) out.head_dim = *head_dim;
+  out.qkv.get_if<RoPE>()->inner = projections(variant);
+  if (variant.window) {
+    out.mask = SlidingWindowMask::Config{.window = *variant.window - 1};
+    out.kv_cache = SlidingKVCache::Config{.window = *variant.window - 1};
+  }
+  return out;
+}
+
+Child<Mixer> feed_forward_of(const ForeignConfig& config, const LlamaVariant& variant) {
+  if (variant.feed_forward) return variant.feed_forward;
+  const Linear::Config linear{.bias = variant.feed_forward_bias};
+  return FeedForward::Config{.hidden_dim = FixedDim{.dim = config.size("intermediate_size")},
+                             .activation = activation_of(config, "hidden_act"),
+                             .gate = linear,
+                             .up = linear,
+                             .down = linear};
+}
+
+}  // namespace
+
+void ignore_common(const ForeignConfig& config) {
+  config.ignore({"architectures",
+                 "auto_map",
+                 "model_type",
+                 "_name_or_path",
+                 "transformers_version",
+                 "torch_dtype",
+                 "dtype",
+                 "use_cache",
+                 "initializer_range",
+                 "pretraining_tp",
+                 "bos_token_id",
+                 "eos_token_id",
+                 "pad_token_id",
+                 "unk_token_id",
+                 "is_decoder",
+                 "output_attentions",
+                 "output_hidden_states",
+                 "return_dict",
+                 "chunk_size_feed_forward",
+                 "id2label",
+                 "label2id",
+                 "problem_type",
+                 "rope_interleaved"});
+  config.expect("attention_dropout", 0.0);
+}
+
+RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type) {
+  const int64_t context_len = config.size("max_position_embeddings");
+  RoPE::Config out{.theta = config.number("rope_theta", 1e4),
+                   .pairs = PairLayout::kHalves,
+                   .fraction = config.number("partial_rotary_factor", 1)};
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    auto group = config.group(key);
+    if (group && !layer_type.empty()) group = group->group(layer_type);
+    if (!group) continue;
+    if (const auto theta = group->optional_number("rope_theta")) out.theta = *theta;
+    out.frequencies = frequencies_of(*group, context_len);
+    if (const auto fraction = group->optional_number("partial_rotary_factor"))
+      out.fraction = *fraction;
+  }
+  return out;
+}
+
+Child<Norm> rms_norm_of(const ForeignConfig& config) {
+  return RMSNorm::Config{.eps = static_cast<float>(config.number("rms_norm_eps", 1e-6))};
+}
+
+Activation activation_of(const ForeignConfig& config, std::string_view key) {
+  const std::string name = config.text(key, "silu");
+  if (name == "silu" || name == "swish") return {"silu", &silu};
+  if (name == "gelu") return {"exact_gelu", &exact_gelu};
+  if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast")
+    return {"gelu", &gelu};
+  if (name == "relu") return {"relu", &relu};
+  config.fail(key, "silu, gelu, gelu_pytorch_tanh, gelu_new or relu");
+}
+
+Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant) {
+  ignore_common(config);
+  const Child<Norm> norm = rms_norm_of(config);
+  TransformerLayer::Config layer{
+      .attention = PreNorm::Config{.norm = norm, .body = attention_of(config, variant)},
+      .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward_of(config, variant)}};
+  Decoder::Config decoder{.model_dim = config.size("hidden_size"),
+                          .vocab_size = config.size("vocab_size"),
+                          .max_seq_len = config.size("max_position_embeddings"),
+                          .layers = Repeat::Config{.num_layers = config.size("num_hidden_layers"),
+                                                   .layer = std::move(layer)},
+                          .output_norm = norm};
+  if (!config.flag("tie_word_embeddings", false)) decoder.lm_head = LmHead::Config{};
+  return CausalLM::Config{.decoder = std::move(decoder)};
+}
+
+std::vector<WeightRow> llama_weights(const ForeignConfig&) {
+  std::vector<WeightRow> out = {
+      {.ours = "decoder/emb/weight", .theirs = "model.embed_tokens.weight"},
+      {.ours = "decoder/output_norm/scale", .theirs = "model.norm.weight"},
+      {.ours = "decoder/lm_head/weight", .theirs = "lm_head.weight"}};
+  const auto add = [&](std::string_view ours, std::string_view theirs, Storage storage) {
+    out.push_back({.ours = "decoder/layers/layer/" + std::string(ours),
+                   .theirs = "model.layers.{layer}." + std::string(theirs),
+                   .storage = storage});
+  };
+  const auto linear = [&](const std::string& ours, const std::string& theirs,
+                          Storage storage = Storage::kTransposed) {
+    add(ours + "/weight", theirs + ".weight", storage);
+    add(ours + "/bias", theirs + ".bias", Storage::kVector);
+  };
+  add("attention/norm/scale", "input_layernorm.weight", Storage::kSame);
+  add("feed_forward/norm/scale", "post_attention_layernorm.weight", Storage::kSame);
+  for (const std::string name : {"q_proj", "k_proj", "v_proj"}) {
+    linear("attention/body/qkv/inner/" + name, "self_attn." + name);
+    linear("attention/body/qkv/inner/inner/" + name, "self_attn." + name);  // below norms of heads
+  }
+  add("attention/body/qkv/inner/query_norm/scale", "self_attn.q_norm.weight", Storage::kSame);
+  add("attention/body/qkv/inner/key_norm/scale", "self_attn.k_norm.weight", Storage::kSame);
+  linear("attention/body/output", "self_attn.o_proj", Storage::kSame);
+  for (const std::string name : {"gate", "up", "down"})
+    linear("feed_forward/body/" + name, "mlp." + name + "_proj");
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,43 @@
+// What the models have in common that are built like Llama: pre-norm attention with rotary
+// positions, pre-norm gated feed-forward, RMS norms.
+#pragma once
+
+#include <optional>
+
+#include "interop/families/family.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/blocks/mixer.h"
+#include "layers/feed_forward/activation.h"
+#include "layers/norms/norm.h"
+
+namespace axle {
+
+/// In which they differ.
+struct LlamaVariant {
+  /// Biases of the projections of queries, keys and values; of the one behind attention; of those
+  /// of the feed-forward network.
+  bool qkv_bias = false, output_bias = false, feed_forward_bias = false;
+  /// Norms of queries and keys.
+  std::optional<Child<Norm>> head_norm = {};
+  /// The positions that a query sees, its own included; none: all before it.
+  std::optional<int64_t> window = {};
+  /// In place of the gated feed-forward network.
+  Child<Mixer> feed_forward = {};
+};
+
+/// Returns the model that the config describes; reads the fields that all of them have.
+Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant);
+/// Rows of the parameters of all of them, also of biases and norms of heads.
+std::vector<WeightRow> llama_weights(const ForeignConfig& config);
+
+/// Reads the fields that do not change what a model computes.
+void ignore_common(const ForeignConfig& config);
+/// Returns the rotation of queries and keys, without its inner projections: `rope_theta` with
+/// `rope_scaling`, or `rope_parameters`, which may have fields for each type of layer.
+RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = {});
+/// Returns the norm with the config's epsilon.
+Child<Norm> rms_norm_of(const ForeignConfig& config);
+/// Returns the activation of the field.
+Activation activation_of(const ForeignConfig& config, std::string_view key);
+
+}  // namespace axle

@@ -1,0 +1,20 @@
+// Qwen3: a Llama with norms of queries and keys.
+//
+// Source: Yang et al. 2025, arXiv 2505.09388, section 2.
+#include "interop/families/qwen_like.h"
+
+namespace axle {
+namespace {
+
+Child<Model> qwen3(const ForeignConfig& config) {
+  check_full_attention(config);
+  const bool attention_bias = config.flag("attention_bias", false);
+  return llama_like(config, {.qkv_bias = attention_bias,
+                             .output_bias = attention_bias,
+                             .head_norm = rms_norm_of(config)});
+}
+
+const FamilyRow qwen3_row({.model_type = "qwen3", .model = qwen3, .weights = llama_weights});
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,145 @@
+#include "interop/foreign/foreign_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "base/text/text.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kLargestSize = (int64_t{1} << 31) - 1;
+
+bool says_nothing(const Json& value) {
+  return value.is_null() || value == false || value == "" || value == Json::array() ||
+         value == Json::object();
+}
+
+}  // namespace
+
+struct ForeignConfig::Document {
+  Json fields;
+  std::string where;
+  std::set<std::string, std::less<>> read;
+};
+
+ForeignConfig::ForeignConfig(Json fields, std::string where)
+    : document_(std::make_shared<Document>(Document{std::move(fields), std::move(where), {}})),
+      fields_(&document_->fields) {
+  if (!fields_->is_object())
+    throw DataError(fmt::format("{}: expected an object with the fields of a model, got {}",
+                                document_->where, fields_->type_name()));
+}
+
+ForeignConfig::ForeignConfig(std::shared_ptr<Document> document, const Json& fields,
+                             std::string prefix)
+    : document_(std::move(document)), fields_(&fields), prefix_(std::move(prefix)) {}
+
+const std::string& ForeignConfig::where() const { return document_->where; }
+
+const Json* ForeignConfig::find(std::string_view key) const {
+  document_->read.insert(prefix_ + std::string(key));
+  const auto found = fields_->find(key);
+  return found == fields_->end() || found->is_null() ? nullptr : &*found;
+}
+
+void ForeignConfig::fail(std::string_view key, std::string_view expected) const {
+  const Json* const value = find(key);
+  throw DataError(fmt::format("{}: {}{}: expected {}, got {}", where(), prefix_, key, expected,
+                              value ? value->dump().substr(0, 100) : "none"));
+}
+
+std::optional<int64_t> ForeignConfig::optional_size(std::string_view key) const {
+  const Json* const value = find(key);
+  if (!value) return {};
+  const bool is_size = value->is_number_unsigned() && value->get<uint64_t>() >= 1 &&
+                       value->get<uint64_t>() <= static_cast<uint64_t>(kLargestSize);
+  if (!is_size) fail(key, fmt::format("an integer from 1 to {}", kLargestSize));
+  return value->get<int64_t>();
+}
+
+int64_t ForeignConfig::size(std::string_view key) const {
+  if (const auto value = optional_size(key)) return *value;
+  fail(key, "an integer");
+}
+
+int64_t ForeignConfig::size(std::string_view key, int64_t fallback) const {
+  return optional_size(key).value_or(fallback);
+}
+
+std::optional<double> ForeignConfig::optional_number(std::string_view key) const {
+  const Json* const value = find(key);
+  if (!value) return {};
+  if (!value->is_number() || !std::isfinite(value->get<double>())) fail(key, "a finite number");
+  return value->get<double>();
+}
+
+double ForeignConfig::number(std::string_view key, double fallback) const {
+  return optional_number(key).value_or(fallback);
+}
+
+bool ForeignConfig::flag(std::string_view key, bool fallback) const {
+  const Json* const value = find(key);
+  if (value && !value->is_boolean()) fail(key, "true or false");
+  return value ? value->get<bool>() : fallback;
+}
+
+std::string ForeignConfig::text(std::string_view key, std::string_view fallback) const {
+  const Json* const value = find(key);
+  if (value && !value->is_string()) fail(key, "a text");
+  return value ? value->get<std::string>() : std::string(fallback);
+}
+
+std::vector<std::string> ForeignConfig::texts(std::string_view key) const {
+  const Json* const value = find(key);
+  if (!value) return {};
+  const auto is_text = [](const Json& element) { return element.is_string(); };
+  if (!value->is_array() || !std::ranges::all_of(*value, is_text)) fail(key, "a list of texts");
+  return value->get<std::vector<std::string>>();
+}
+
+std::optional<ForeignConfig> ForeignConfig::group(std::string_view key) const {
+  const Json* const value = find(key);
+  if (!value) return {};
+  if (!value->is_object()) fail(key, "an object");
+  return ForeignConfig(document_, *value, prefix_ + std::string(key) + ".");
+}
+
+void ForeignConfig::expect(std::string_view key, const Json& value) const {
+  const Json* const own = find(key);
+  if (own && *own != value) fail(key, value.dump());
+}
+
+void ForeignConfig::ignore(const std::vector<std::string_view>& keys) const {
+  for (const std::string_view key : keys) document_->read.insert(prefix_ + std::string(key));
+}
+
+void ForeignConfig::check_all_read(const std::vector<std::string>& ignored) const {
+  std::vector<std::string> unknown;
+  const auto visit = [&](const auto& self, const Json& object, const std::string& prefix) -> void {
+    for (const auto& [key, value] : object.items()) {
+      const std::string path = prefix + key;
+      if (std::ranges::count(ignored, path) > 0 || says_nothing(value)) continue;
+      const auto below = document_->read.lower_bound(path + ".");
+      const bool is_group = below != document_->read.end() && below->starts_with(path + ".");
+      if (is_group && value.is_object())
+        self(self, value, path + ".");
+      else if (!document_->read.contains(path))
+        unknown.push_back(path);
+    }
+  };
+  visit(visit, document_->fields, "");
+  if (unknown.empty()) return;
+  throw ConfigError(
+      fmt::format("{}: expected fields that Axle knows, got {}; if they do not change what the "
+                  "model computes: --ignore {}",
+                  where(), join(unknown, ", "), join(unknown, " --ignore ")));
+}
+
+}  // namespace axle

@@ -1,0 +1,92 @@
+#include "interop/foreign/safetensors_folder.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "base/text/text.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSingle = "model.safetensors", kIndex = "model.safetensors.index.json";
+
+// What to say of a folder without safetensors files.
+std::string what_is_there(const fs::path& folder) {
+  for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt"}) {
+    if (path_exists(folder / pickle))
+      return fmt::format(
+          "{}, a pickle, which may run any code when it is read; save it again as safetensors "
+          "(transformers: model.save_pretrained(DIR))",
+          pickle);
+  }
+  std::vector<std::string> names;
+  for (const fs::path& entry : list_directory(folder)) names.push_back(entry.filename().string());
+  if (names.size() > 8) names.resize(8);
+  return names.empty() ? "an empty folder" : join(names, ", ");
+}
+
+}  // namespace
+
+SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : where_(folder.string()) {
+  if (path_exists(folder / kIndex)) {
+    read_index(folder / kIndex);
+    return;
+  }
+  if (!path_exists(folder / kSingle)) {
+    throw DataError(fmt::format("{}: expected {} or {}, got {}", where_, kSingle, kIndex,
+                                what_is_there(folder)));
+  }
+  files_.push_back(std::make_unique<SafetensorsFile>(folder / kSingle));
+  for (const std::string& name : files_.back()->names())
+    file_of_.emplace(name, files_.back().get());
+}
+
+void SafetensorsFolder::read_index(const fs::path& index) {
+  std::map<std::string, const SafetensorsFile*> opened;
+  json_as<DataError>(index.string(), [&] {
+    const nlohmann::ordered_json document = read_json(read_file(index));
+    for (const auto& [name, file] : JsonView(document).at("weight_map").members()) {
+      const fs::path file_name = file.text();
+      // A name with a folder could lead out of this one.
+      if (file_name.empty() || file_name != file_name.filename()) file.fail("the name of a file");
+      auto& open = opened[file_name.string()];
+      if (!open) {
+        files_.push_back(std::make_unique<SafetensorsFile>(index.parent_path() / file_name));
+        open = files_.back().get();
+      }
+      if (!open->contains(name)) file.fail(fmt::format("a file that holds {}", name));
+      file_of_.emplace(name, open);
+    }
+  });
+  // A tensor beside the index would be lost in silence.
+  for (const auto& [file_name, file] : opened) {
+    for (const std::string& name : file->names()) {
+      const auto found = file_of_.find(name);
+      if (found != file_of_.end() && found->second == file) continue;
+      throw DataError(fmt::format("{}: expected weight_map to name {} for {}, got {}",
+                                  index.string(), file_name, name,
+                                  found == file_of_.end() ? "none" : "another file"));
+    }
+  }
+}
+
+std::vector<std::string> SafetensorsFolder::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, file] : file_of_) out.push_back(name);
+  return out;
+}
+
+const SafetensorsFile& SafetensorsFolder::file_of(const std::string& name) const {
+  const auto found = file_of_.find(name);
+  if (found == file_of_.end())
+    throw DataError(fmt::format("{}: expected a tensor {}, got none", where_, name));
+  return *found->second;
+}
+
+}  // namespace axle

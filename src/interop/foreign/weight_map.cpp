@@ -1,0 +1,187 @@
+#include "interop/foreign/weight_map.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/host_memory_check.h"
+#include "base/parallel.h"
+#include "base/text/text.h"
+#include "ir/finite.h"
+
+namespace axle {
+namespace {
+
+constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}";
+
+bool holds(const std::string& name, std::string_view sign) {
+  return name.find(sign) != std::string::npos;
+}
+// The name with a number in place of the sign for it.
+std::string numbered(std::string name, std::string_view sign, int64_t number) {
+  const size_t at = name.find(sign);
+  return at == name.npos ? name : name.replace(at, sign.size(), std::to_string(number));
+}
+
+// Copies a part of a matrix with `stride` elements a row into a matrix of [rows, columns], or its
+// transpose. Blocks keep both sides in the cache.
+template <class T>
+void copy_matrix(const T* from, int64_t stride, bool transpose, int64_t rows, int64_t columns,
+                 T* to) {
+  constexpr int64_t kBlock = 32;
+  parallel_for((rows + kBlock - 1) / kBlock, 1 + (1 << 16) / (kBlock * (columns + 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t r0 = begin * kBlock; r0 < std::min(end * kBlock, rows);
+                      r0 += kBlock) {
+                   const int64_t r1 = std::min(r0 + kBlock, rows);
+                   if (!transpose) {
+                     for (int64_t r = r0; r < r1; ++r)
+                       std::memcpy(to + r * columns, from + r * stride,
+                                   static_cast<size_t>(columns) * sizeof(T));
+                     continue;
+                   }
+                   for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
+                     const int64_t c1 = std::min(c0 + kBlock, columns);
+                     for (int64_t r = r0; r < r1; ++r)
+                       for (int64_t c = c0; c < c1; ++c) to[r * columns + c] = from[c * stride + r];
+                   }
+                 }
+               });
+}
+
+void copy_elements(size_t element_bytes, const std::byte* from, int64_t offset, int64_t stride,
+                   bool transpose, int64_t rows, int64_t columns, std::byte* to) {
+  const auto copy = [&](auto zero) {
+    using T = decltype(zero);
+    copy_matrix(reinterpret_cast<const T*>(from) + offset, stride, transpose, rows, columns,
+                reinterpret_cast<T*>(to));
+  };
+  switch (element_bytes) {
+    case 1:
+      return copy(uint8_t{});
+    case 2:
+      return copy(uint16_t{});
+    case 4:
+      return copy(uint32_t{});
+    default:
+      return copy(uint64_t{});
+  }
+}
+
+void throw_any(std::vector<std::string> mistakes) {
+  constexpr size_t kMax = 20;
+  if (mistakes.empty()) return;
+  if (mistakes.size() > kMax) {
+    const size_t rest = mistakes.size() - kMax;
+    mistakes.resize(kMax);
+    mistakes.push_back(fmt::format("and {} more", rest));
+  }
+  throw DataError(join(mistakes, "\n"));
+}
+
+}  // namespace
+
+WeightMap::WeightMap(const std::vector<WeightRow>& rows, Tree<ParamSpec> specs)
+    : specs_(std::move(specs)) {
+  std::map<std::string, int> times;
+  for (const WeightRow& row : rows) {
+    const auto spec = specs_.find(row.ours);
+    if (spec == specs_.end()) continue;
+    AXLE_CHECK(++times[row.ours] == 1, "two rows for " + row.ours);
+    add(row, spec->second);
+  }
+  for (const auto& [path, spec] : specs_) AXLE_CHECK(times.contains(path), "no row for " + path);
+}
+
+void WeightMap::add(const WeightRow& row, const ParamSpec& spec) {
+  Shape shape = spec.shape;
+  int64_t num_layers = 1, num_experts = 1;
+  const auto take = [&](std::string_view sign, int64_t& count) {
+    if (!holds(row.theirs, sign)) return;
+    count = shape.front();
+    shape.erase(shape.begin());
+  };
+  take(kLayer, num_layers);
+  take(kExpert, num_experts);
+  Part part{.path = row.ours,
+            .storage = row.storage,
+            .rows = shape.size() < 2 ? 1 : shape.front(),
+            .is_vector = shape.size() < 2 || row.storage == Storage::kVector};
+  if (part.is_vector) part.rows = 1;
+  part.columns = num_elements(shape) / std::max<int64_t>(part.rows, 1);
+  for (int64_t layer = 0; layer < num_layers; ++layer) {
+    for (int64_t expert = 0; expert < num_experts; ++expert) {
+      const std::string name =
+          numbered(numbered(row.theirs, kLayer, row.first_layer + layer * row.layer_stride),
+                   kExpert, expert);
+      part.slice = layer * num_experts + expert;
+      parts_[name].push_back(part);
+    }
+  }
+}
+
+// Parts lie side by side along the outputs: rows of [outputs, inputs], columns of [inputs,
+// outputs].
+Shape WeightMap::shape_of(const std::vector<Part>& parts) const {
+  int64_t outputs = 0;
+  for (const Part& part : parts) outputs += part.columns;
+  if (parts[0].is_vector) return {outputs};
+  return parts[0].storage == Storage::kTransposed ? Shape{outputs, parts[0].rows}
+                                                  : Shape{parts[0].rows, outputs};
+}
+
+Tree<HostTensor> WeightMap::read(const TensorSource& source,
+                                 const std::vector<std::string>& unused) const {
+  std::vector<std::string> mistakes;
+  const auto add = [&](const std::string& line) {
+    mistakes.push_back(fmt::format("{}: {}", source.where(), line));
+  };
+  const std::vector<std::string> names = source.names();
+  for (const auto& [name, parts] : parts_) {
+    const Shape expected = shape_of(parts);
+    if (!std::ranges::binary_search(names, name)) {
+      add(fmt::format("{}: expected a tensor {}, got none", name, to_text(expected)));
+    } else if (const Type type = source.type(name);
+               type.dims != expected || !is_float(type.dtype)) {
+      add(fmt::format("{}: expected floats {}, got {}", name, to_text(expected), to_text(type)));
+    }
+  }
+  for (const std::string& name : names) {
+    if (parts_.contains(name) || std::ranges::count(unused, name) > 0) continue;
+    add(fmt::format("{}: expected no tensor of this name, got {}", name,
+                    to_text(source.type(name))));
+  }
+  throw_any(mistakes);
+
+  Tree<HostTensor> out;
+  int64_t bytes = 0;
+  for (const auto& [path, spec] : specs_) bytes += static_cast<int64_t>(spec.type().num_bytes());
+  check_host_allocation(source.where(), "its weights", bytes);
+  for (const auto& [path, spec] : specs_) out.emplace(path, HostTensor(spec.type()));
+  for (const auto& [name, parts] : parts_) {
+    HostTensor whole = source.get(name);
+    if (!all_finite(whole)) {
+      add(fmt::format("{}: expected finite numbers, got NaN or infinity", name));
+      continue;
+    }
+    const DType dtype = specs_.at(parts[0].path).type().dtype;
+    if (whole.dtype() != dtype) whole = whole.astype(dtype);
+    const auto element_bytes = static_cast<size_t>(size_bytes(dtype));
+    const int64_t stride = whole.shape().back();
+    int64_t outputs = 0;
+    for (const Part& part : parts) {
+      const bool transpose = part.storage == Storage::kTransposed && !part.is_vector;
+      HostTensor& to = out.at(part.path);
+      copy_elements(element_bytes, whole.bytes().data(), outputs * (transpose ? stride : 1), stride,
+                    transpose, part.rows, part.columns,
+                    to.bytes().data() +
+                        static_cast<size_t>(part.slice * part.rows * part.columns) * element_bytes);
+      outputs += part.columns;
+    }
+  }
+  throw_any(mistakes);
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,69 @@
+// Which tensors of another program hold the parameters of a model, both ways.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tree.h"
+#include "interop/foreign/tensor_source.h"
+#include "nn/param.h"
+
+namespace axle {
+
+/// How the other program stores a parameter.
+enum class Storage {
+  /// In the same order. A parameter of several dims is a matrix whose rows are its first dim.
+  kSame,
+  /// As a matrix whose columns are the first dim of the parameter: [outputs, inputs].
+  kTransposed,
+  /// As one vector.
+  kVector
+};
+
+/// One parameter, or those of all layers that are stacked.
+struct WeightRow {
+  /// The path of the parameter below the model: "decoder/emb/weight". Rows whose parameter the
+  /// model does not have are left out.
+  std::string ours;
+  /// The name of the tensor. {layer} and {expert} stand for the number of a layer and of an expert;
+  /// the parameter has a leading dim for each. Rows of one name are the parts of one tensor, in
+  /// their order: parts of its outputs.
+  std::string theirs;
+  Storage storage = Storage::kSame;
+  /// The number of the first stacked layer, and the distance to the next one.
+  int64_t first_layer = 0, layer_stride = 1;
+};
+
+/// Says how a set of parameters is stored.
+class WeightMap {
+ public:
+  /// Takes the rows whose parameters are in `specs` (paths below the model). Throws InternalError
+  /// for a parameter without a row, or with two.
+  WeightMap(const std::vector<WeightRow>& rows, Tree<ParamSpec> specs);
+
+  /// Reads all parameters, tensor by tensor, in the dtypes of their specs. Throws DataError with a
+  /// line for each tensor that is missing, of another shape, or not finite, and for each one that
+  /// no row names and `unused` does not hold. Throws Error with kDoesNotFit if the host lacks the
+  /// memory.
+  Tree<HostTensor> read(const TensorSource& source,
+                        const std::vector<std::string>& unused = {}) const;
+
+ private:
+  /// A parameter, or a slice of one, in a tensor.
+  struct Part {
+    std::string path;
+    int64_t slice = 0;  // number among the stacked ones
+    Storage storage = Storage::kSame;
+    int64_t rows = 0, columns = 0;  // of the slice as a matrix; a vector has one row
+    bool is_vector = false;
+  };
+  void add(const WeightRow& row, const ParamSpec& spec);
+  Shape shape_of(const std::vector<Part>& parts) const;
+
+  Tree<ParamSpec> specs_;
+  std::map<std::string, std::vector<Part>> parts_;  // by the name of the tensor
+};
+
+}  // namespace axle

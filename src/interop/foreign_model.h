@@ -1,0 +1,34 @@
+// Models of other programs, whatever their format.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "interop/save_model.h"
+
+namespace axle {
+
+/// How to read a model of another program.
+struct ForeignOptions {
+  /// The tokenizer file: a SentencePiece model if the name ends in ".model", else a vocabulary of
+  /// llama2.c. Empty: the one beside the weights; if there is none, the model has no tokenizer.
+  std::filesystem::path tokenizer = {};
+  /// Fields of the model's config that are left out.
+  std::vector<std::string> ignored = {};
+  /// False: the parameters are not read.
+  bool with_weights = true;
+};
+
+/// True for a path that holds a model of another program and says so: a folder of Hugging Face. It
+/// can be read in place. False for the folder of a run or an import.
+bool is_foreign_model(const std::filesystem::path& path);
+/// Reads a folder of Hugging Face (hugging_face.h), or weights of llama2.c (llama2c.h), which need
+/// a tokenizer. The tokenizer's config names its file by its full path. Throws as these do;
+/// DataError if the vocabulary of the tokenizer does not fit the weights.
+ModelToSave read_foreign_model(const std::filesystem::path& path,
+                               const ForeignOptions& options = {});
+/// Returns the tokenizer that reads the file.
+Child<Tokenizer> tokenizer_at(const std::filesystem::path& file);
+
+}  // namespace axle

@@ -1,0 +1,26 @@
+// Reads models in the form of Hugging Face: a folder with config.json and safetensors files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "interop/foreign/tensor_source.h"
+#include "interop/imported_model.h"
+
+namespace axle {
+
+inline constexpr std::string_view kHuggingFaceConfig = "config.json";
+
+/// Returns the model that the folder holds, with its parameters in the dtype in which the files
+/// hold them; in f32 if they hold several dtypes. `ignored` names fields of config.json that are
+/// left out. There are no parameters without `with_weights`.
+///
+/// Throws DataError for files that are missing or malformed, a family that is not known, and
+/// weights that are not those of the config (WeightMap::read); ConfigError for fields that Axle
+/// does not know.
+ImportedModel read_hugging_face(const std::filesystem::path& folder,
+                                const std::vector<std::string>& ignored = {},
+                                bool with_weights = true);
+
+}  // namespace axle

@@ -1,0 +1,217 @@
+#include "interop/hugging_face.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "interop/import_model.h"
+#include "interop/model_folder.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "testing/checkout.h"
+#include "testing/error_of.h"
+#include "testing/layer_call.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// A copy of a tiny Llama, with other files in it.
+class HuggingFace : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directory(folder_);
+    config_ = Json::parse(read_file(reference("config.json")));
+    tensors_ = load_safetensors(reference("model.safetensors"));
+  }
+  static fs::path reference(const std::string& name) {
+    return reference_file("hugging_face/llama_tied/" + name);
+  }
+  void write() const {
+    replace_file(folder_ / "config.json", config_.dump());
+    save_safetensors(folder_ / "model.safetensors", tensors_);
+  }
+  template <class E>
+  std::string error() const {
+    write();
+    return error_of<E>([&] { read_hugging_face(folder_); });
+  }
+  void set_all_dtypes(DType dtype) {
+    for (auto& [name, value] : tensors_) value = value.astype(dtype);
+  }
+
+  TempDir dir_;
+  fs::path folder_ = dir_ / "model";
+  Json config_;
+  Tree<HostTensor> tensors_;
+};
+
+TEST_F(HuggingFace, ParametersKeepTheirDtype) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    set_all_dtypes(dtype);
+    write();
+    const ImportedModel model = read_hugging_face(folder_);
+    for (const auto& [path, value] : model.parameters) EXPECT_EQ(value.dtype(), dtype) << path;
+    EXPECT_EQ(model.parameters.at("decoder/emb/weight"), tensors_.at("model.embed_tokens.weight"));
+  }
+}
+
+TEST_F(HuggingFace, SeveralDtypesBecomeF32) {
+  HostTensor& norm = tensors_.at("model.norm.weight");
+  norm = norm.astype(DType::kBF16);
+  write();
+  const ImportedModel model = read_hugging_face(folder_);
+  EXPECT_EQ(model.parameters.at("decoder/output_norm/scale"), norm.astype(DType::kF32));
+}
+
+TEST_F(HuggingFace, SeveralFilesAreOneModel) {
+  const ImportedModel whole = read_hugging_face(reference(""));
+  Tree<HostTensor> first, second;
+  Json places;
+  for (const auto& [name, value] : tensors_) {
+    Tree<HostTensor>& half = first.size() < tensors_.size() / 2 ? first : second;
+    half.emplace(name, value);
+    places[name] = &half == &first ? "a.safetensors" : "b.safetensors";
+  }
+  replace_file(folder_ / "config.json", config_.dump());
+  save_safetensors(folder_ / "a.safetensors", first);
+  save_safetensors(folder_ / "b.safetensors", second);
+  const auto write_index = [&] {
+    replace_file(folder_ / "model.safetensors.index.json", Json{{"weight_map", places}}.dump());
+  };
+  const auto error = [&] {
+    write_index();
+    return error_of<DataError>([&] { read_hugging_face(folder_); });
+  };
+  write_index();
+  EXPECT_EQ(read_hugging_face(folder_).parameters, whole.parameters);
+  places["model.norm.weight"] = "a.safetensors";
+  EXPECT_THAT(error(), HasSubstr("expected a file that holds model.norm.weight"));
+  places.erase("model.norm.weight");
+  EXPECT_THAT(error(), HasSubstr("expected weight_map to name b.safetensors for "
+                                 "model.norm.weight, got none"));
+  places["model.norm.weight"] = "../model/b.safetensors";
+  EXPECT_THAT(error(), HasSubstr("expected the name of a file"));
+}
+
+TEST_F(HuggingFace, WrongTensorsAreListedTogether) {
+  tensors_.erase("model.layers.1.mlp.up_proj.weight");
+  tensors_.insert_or_assign("model.norm.weight", HostTensor::full({15}, 1));
+  tensors_.emplace("model.extra", HostTensor::full({2}, 1));
+  const std::string text = error<DataError>();
+  EXPECT_THAT(text, HasSubstr("model.layers.1.mlp.up_proj.weight: expected a tensor [24, 16], "
+                              "got none"));
+  EXPECT_THAT(text, HasSubstr("model.norm.weight: expected floats [16], got f32[15]"));
+  EXPECT_THAT(text, HasSubstr("model.extra: expected no tensor of this name, got f32[2]"));
+}
+
+TEST_F(HuggingFace, NumbersMustBeFinite) {
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    for (const char* name : {"model.norm.weight", "model.layers.0.self_attn.q_proj.weight"}) {
+      const HostTensor good = tensors_.at(name);
+      tensors_.at(name).values<float>()[3] = bad;
+      EXPECT_THAT(error<DataError>(),
+                  HasSubstr(std::string(name) + ": expected finite numbers, got NaN or infinity"));
+      tensors_.at(name) = good;
+    }
+  }
+}
+
+// Some programs save a tied head beside the embedding.
+TEST_F(HuggingFace, ATiedHeadMustBeTheEmbedding) {
+  const HostTensor& embedding = tensors_.at("model.embed_tokens.weight");
+  tensors_.emplace("lm_head.weight", embedding);
+  write();
+  EXPECT_FALSE(read_hugging_face(folder_).parameters.contains("decoder/lm_head/weight"));
+  tensors_.at("lm_head.weight").values<float>()[0] += 1;
+  EXPECT_THAT(error<DataError>(), HasSubstr("lm_head.weight: expected no tensor of this name"));
+}
+
+TEST_F(HuggingFace, UnknownFieldsAreNamed) {
+  config_["use_magic"] = true;
+  config_["nothing"] = nullptr;  // says nothing
+  config_["rope_parameters"]["spin"] = 2;
+  EXPECT_THAT(error<ConfigError>(),
+              HasSubstr("expected fields that Axle knows, got rope_parameters.spin, use_magic; if "
+                        "they do not change what the model computes: --ignore "
+                        "rope_parameters.spin --ignore use_magic"));
+  read_hugging_face(folder_, {"rope_parameters.spin", "use_magic"});
+}
+
+TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
+  const auto error_with = [&](const std::string& key, const Json& value) {
+    const Json good = config_;
+    config_[key] = value;
+    std::string text = error<DataError>();
+    config_ = good;
+    return text;
+  };
+  EXPECT_THAT(error_with("hidden_size", -16), HasSubstr("hidden_size: expected an integer from 1"));
+  EXPECT_THAT(error_with("hidden_size", "16"), HasSubstr("got \"16\""));
+  EXPECT_THAT(error_with("hidden_size", 1e300), HasSubstr("hidden_size: expected an integer"));
+  EXPECT_THAT(error_with("num_hidden_layers", nullptr), HasSubstr("expected an integer, got none"));
+  EXPECT_THAT(error_with("hidden_act", "tanh"), HasSubstr("hidden_act: expected silu, gelu"));
+  EXPECT_THAT(error_with("model_type", "gpt_oss"), HasSubstr("model_type: expected one of gemma3"));
+  EXPECT_THAT(error_with("rope_parameters", {{"rope_type", "longrope"}}),
+              HasSubstr("rope_parameters.rope_type: expected default, linear, llama3 or yarn"));
+  EXPECT_THAT(error_with("attention_dropout", 0.1), HasSubstr("attention_dropout: expected 0.0"));
+  EXPECT_THAT(error_with("rms_norm_eps", "small"), HasSubstr("expected a finite number"));
+  EXPECT_THAT(error_with("mlp_bias", 1), HasSubstr("mlp_bias: expected true or false, got 1"));
+}
+
+TEST_F(HuggingFace, WhatIsNoModelIsSaidSo) {
+  const auto error = [&] { return error_of<DataError>([&] { read_hugging_face(folder_); }); };
+  EXPECT_THAT(error(), HasSubstr("model: expected config.json, got nothing there"));
+  replace_file(folder_ / "config.json", "{\"model_type\": \"llama\"");
+  EXPECT_THAT(error(), HasSubstr("config.json"));
+  replace_file(folder_ / "config.json", "[]");
+  EXPECT_THAT(error(), HasSubstr("expected an object with the fields of a model"));
+  replace_file(folder_ / "config.json", config_.dump());
+  EXPECT_THAT(error(), HasSubstr("expected model.safetensors or model.safetensors.index.json, got "
+                                 "config.json"));
+  replace_file(folder_ / "pytorch_model.bin", "");
+  EXPECT_THAT(error(), HasSubstr("pytorch_model.bin, a pickle, which may run any code"));
+}
+
+// Whoever takes the folder of an import takes that of Hugging Face as well.
+TEST_F(HuggingFace, AFolderIsReadInPlaceAsItsImportIs) {
+  set_all_dtypes(DType::kBF16);
+  write();
+  const ImportReport report = import_model({.source = folder_, .dir = dir_ / "imported"});
+  EXPECT_THAT(to_text(report),
+              HasSubstr("vocabulary of 40, texts of up to 32 tokens; no tokenizer"));
+  const auto quiet = [](const std::string&) {};
+  const LoadedModel imported =
+      load_model(dir_ / "imported", Weights::kTrained, quiet, RunData::kAny);
+  const LoadedModel direct = load_model(folder_, Weights::kTrained, quiet, RunData::kAny);
+  EXPECT_EQ(direct.parameters, imported.parameters);
+  EXPECT_EQ(direct.context_len, imported.context_len);
+  // A new run may compute in another dtype.
+  Child<Model> config = direct.config;
+  config.options.dtype = {};
+  const auto model = config.build({}, Scope{.path = "model"});
+  const Tree<HostTensor> initial = load_initial_parameters(folder_, *model, quiet).by_path;
+  ASSERT_EQ(initial.size(), direct.parameters.size());
+  for (const auto& [path, value] : direct.parameters)
+    EXPECT_EQ(initial.at(path), value.astype(DType::kF32)) << path;
+  EXPECT_THAT(error_of<ConfigError>([&] { load_model(folder_, Weights::kAverage, quiet); }),
+              HasSubstr("expected a run with averaged parameters"));
+}
+
+TEST_F(HuggingFace, AFailedImportLeavesNothing) {
+  tensors_.erase("model.norm.weight");
+  write();
+  EXPECT_THROW(import_model({.source = folder_, .dir = dir_ / "a/new"}), DataError);
+  EXPECT_FALSE(path_exists(dir_ / "a"));
+}
+
+}  // namespace
+}  // namespace axle

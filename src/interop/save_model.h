@@ -1,0 +1,52 @@
+// Writes folders that hold a model (model_folder.h).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/input.h"
+#include "data/position_streams.h"
+#include "data/tokenizers/tokenizer.h"
+#include "ir/host_tensor.h"
+#include "layers/models/model.h"
+
+namespace axle {
+
+/// The contents of a model folder to create.
+struct ModelToSave {
+  Child<Model> model;
+  /// Empty: the model was trained on synthetic data.
+  Child<Tokenizer> tokenizer;
+  /// By path, without the leading "model/": "decoder/emb/weight".
+  Tree<HostTensor> parameters;
+  /// State of layers, by path, without the leading "state/": "model/decoder/...".
+  Tree<HostTensor> layer_state = {};
+  int64_t context_len = 1;
+  /// The input of the run that the model comes from; empty: one of `tokenizer`, `context_len` and
+  /// `streams`.
+  Child<Input> input = {};
+  /// The step of the run that the model comes from; 0: of no run.
+  int64_t step = 0;
+  /// Type to compute in; none: the types of the parameters.
+  std::optional<FloatDType> compute_dtype = {};
+  /// Streams of positions that the model reads (TextInput::Config::position_streams).
+  std::vector<PositionStream> streams = {};
+  /// Further files of the folder, by name: the files that the tokenizer reads.
+  std::map<std::string, std::string> files = {};
+  /// Where the tokenizer's file is now, if it is not among `files`.
+  std::filesystem::path tokenizer_file = {};
+};
+/// Throws ConfigError unless save_model can create `dir` with these further `files`. `dir` must be
+/// new or empty, or hold only what a save_model that was killed left there.
+void check_new_model(const std::filesystem::path& dir, const std::vector<std::string>& files);
+/// Creates a folder that load_model reads, with one checkpoint. Throws as check_new_model does,
+/// and StorageError; on failure nothing is left of the folder.
+void save_model(const std::filesystem::path& dir, ModelToSave saved);
+/// Returns the config of such a folder.
+nlohmann::ordered_json config_document(const ModelToSave& saved);
+
+}  // namespace axle

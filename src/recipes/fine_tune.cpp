@@ -1,0 +1,59 @@
+#include "recipes/fine_tune.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/document/serialize.h"
+#include "interop/model_folder.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kMaxSeqLen = 512, kRows = 8, kSteps = 200;
+
+template <class Role>
+Child<Role> child_of(const ModelConfig& config, const nlohmann::ordered_json& document,
+                     const std::string& name) {
+  Child<Role> out;
+  from_json(out, document, config.source + ": " + name);
+  return out;
+}
+
+}  // namespace
+
+Trainer::Config fine_tune(const std::filesystem::path& path, FineTuned trained) {
+  const ModelConfig config = model_config(path);
+  auto model = child_of<Model>(config, config.document.at("model"), "model");
+  Child<Tokenizer> tokenizer;
+  const nlohmann::ordered_json& input = config.document.at("input");
+  if (input.contains("tokenizer") && input["tokenizer"].is_object())
+    tokenizer = child_of<Tokenizer>(config, input["tokenizer"], "input.tokenizer");
+  const auto context = model.build({}, Scope{.path = "model"})->max_seq_len().value_or(kMaxSeqLen);
+  const int64_t seq_len = std::min(context, kMaxSeqLen);
+  Trainer::Config out = language_model({
+      .learner = {.peak_lr = trained == FineTuned::kAll ? 2e-5 : 2e-4,
+                  .warmup_steps = 10,
+                  .max_step = kSteps,
+                  .weight_decay = 0},
+      .tokens_per_batch = kRows * seq_len,
+      .seq_len = seq_len,
+      .tokenizer = std::move(tokenizer),
+      .save_every_steps = kSteps,
+      .mesh = one_axis("fsdp"),
+      .mesh_rules = {cpu_rule()},
+  });
+  const auto stored = model.options.dtype;
+  out.model = std::move(model);
+  if (!stored || *stored == DType::kF32) {
+    out.compute_dtype = {};
+  } else if (trained == FineTuned::kAll) {
+    out.model.options.dtype = {};
+  } else {
+    out.model.options.dtypes.push_back({.pattern = "**.lora_*", .dtype = DType::kF32});
+  }
+  out.evalers.at("held_out").every_steps = {};
+  return out;
+}
+
+}  // namespace axle

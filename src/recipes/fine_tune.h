@@ -1,0 +1,21 @@
+// Fine-tuning of a model that is there already, without a recipe.
+#pragma once
+
+#include <filesystem>
+
+#include "train/trainer.h"
+
+namespace axle {
+
+/// What is trained: all parameters, or adapters (Lora), which take a larger rate.
+enum class FineTuned { kAll, kAdapters };
+
+/// Returns a config that goes on training the model of a run, an import or another program, on text
+/// of its tokenizer. Rows have the model's context, at most 512 positions; 8 are a batch. AdamW
+/// without decay; the rate falls over 200 steps from 2e-5, for adapters from 2e-4. Parameters that
+/// are trained are f32, frozen ones as they are stored; products are bf16 if the weights are.
+///
+/// Throws ConfigError or DataError for a path that holds no model.
+Trainer::Config fine_tune(const std::filesystem::path& model, FineTuned trained);
+
+}  // namespace axle

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Makes testdata/reference/hugging_face: tiny random models, and what transformers computes with them.
+
+  python -m pip install torch transformers    # into a Python outside of the repository
+  python tools/oracle/hugging_face_models.py [MODEL...]
+
+A folder for each model: config.json and model.safetensors as save_pretrained writes them; numbers.safetensors with
+`ids` i32[2, 12], `logits` of each position, `loss` of each row's next tokens, `greedy` i32[2, 8], the tokens that follow;
+gradients/model.safetensors with the gradient of the loss for each tensor of the model.
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "reference" / "hugging_face"
+SMALL = {
+    "vocab_size": 40,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+    "initializer_range": 0.3,
+}
+MODELS = {
+    "llama": ("llama", {"rms_norm_eps": 1e-5}),
+    "llama_tied": ("llama", {"tie_word_embeddings": True, "rope_theta": 1e5, "num_key_value_heads": 4}),
+    "llama_biased": ("llama", {"attention_bias": True, "mlp_bias": True, "head_dim": 6}),
+    "llama3_rope": ("llama", {"rope_parameters": {
+        "rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 16}}),
+    "llama_linear_rope": ("llama", {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}}),
+    "llama_yarn": ("llama", {"rope_parameters": {
+        "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 8}}),
+    "mistral": ("mistral", {"sliding_window": 4, "rope_theta": 1e6}),
+    "qwen2": ("qwen2", {"rope_theta": 1e6}),
+    "qwen3": ("qwen3", {"head_dim": 8, "rope_theta": 1e6}),
+    "qwen3_moe": ("qwen3_moe", {"head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}),
+    "qwen3_moe_normed": ("qwen3_moe", {
+        "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "norm_topk_prob": True}),
+    "mixtral": ("mixtral", {"num_local_experts": 4}),
+    "phi3": ("phi3", {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}),
+    "gemma3": ("gemma3_text", {
+        "num_hidden_layers": 8, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 7,
+        "layer_types": (["sliding_attention"] * 2 + ["full_attention"]) * 2 + ["sliding_attention"] * 2}),
+    "gpt2": ("gpt2", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32}),
+}
+
+
+def make(name):
+    kind, fields = MODELS[name]
+    torch.manual_seed(sorted(MODELS).index(name))
+    config = transformers.AutoConfig.for_model(kind, **(fields if kind == "gpt2" else {**SMALL, **fields}))
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float32)
+    model.get_input_embeddings().padding_idx = None  # or its row would have no gradient of lookups
+    with torch.no_grad():  # nothing may be zero or one by its initialisation
+        for path, parameter in model.named_parameters():
+            parameter.copy_(torch.randn_like(parameter) * (0.5 if parameter.dim() == 1 else 0.3))
+            if "norm" in path:
+                parameter.add_(1)
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    model.eval()
+    ids = torch.randint(0, config.vocab_size, (2, 12))
+    logits = model(ids, use_cache=False).logits
+    loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+    loss.backward()
+    text = ids
+    for _ in range(8):
+        text = torch.cat([text, model(text, use_cache=False).logits[:, -1:].argmax(-1)], dim=1)
+    save_file({"ids": ids.int(), "logits": logits.detach().contiguous(), "loss": loss.detach(),
+               "greedy": text[:, 12:].int().contiguous()}, folder / "numbers.safetensors")
+    with torch.no_grad():  # written as the weights are
+        for parameter in model.parameters():
+            parameter.copy_(parameter.grad)
+    model.save_pretrained(folder / "gradients")
+    for other in (folder / "gradients").glob("*.json"):
+        other.unlink()
+    print(name, json.dumps(config.to_diff_dict())[:100], float(loss))
+
+
+if __name__ == "__main__":
+    for model_name in sys.argv[1:] or MODELS:
+        make(model_name)

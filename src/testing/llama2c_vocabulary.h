@@ -8,11 +8,11 @@
 
 namespace axle {
 
-/// Pieces and their scores.
-using Pieces = std::vector<std::pair<std::string, float>>;
+/// ScoredPieces and their scores.
+using ScoredPieces = std::vector<std::pair<std::string, float>>;
 
 /// Returns the pieces as a file holds them after its first number.
-inline std::string pieces_of_file(const Pieces& pieces) {
+inline std::string pieces_of_file(const ScoredPieces& pieces) {
   std::string out;
   for (const auto& [piece, score] : pieces) {
     const auto size = static_cast<int32_t>(piece.size());
@@ -24,8 +24,8 @@ inline std::string pieces_of_file(const Pieces& pieces) {
 }
 
 /// Returns a file with these pieces after the special ones and the bytes.
-inline std::string vocabulary_file(const Pieces& pieces) {
-  return std::string(4, '\0') + pieces_of_file(Pieces(259, {"<special>", 0})) +
+inline std::string vocabulary_file(const ScoredPieces& pieces) {
+  return std::string(4, '\0') + pieces_of_file(ScoredPieces(259, {"<special>", 0})) +
          pieces_of_file(pieces);
 }
 

@@ -206,7 +206,7 @@ inline std::string llama2c_vocabulary(const std::string& model) {
   sentencepiece::SentencePieceProcessor processor;
   EXPECT_TRUE(processor.LoadFromSerializedProto(model).ok());
   int32_t longest = 0;
-  Pieces pieces;
+  ScoredPieces pieces;
   for (int id = 0; id < processor.GetPieceSize(); ++id) {
     std::string text = processor.IdToPiece(id);
     if (id == processor.bos_id() || id == processor.eos_id()) text = "\n" + text + "\n";

@@ -80,7 +80,7 @@ TEST_F(TokenizerFault, APieceThatBeginsWithANul) {
 }
 
 std::string llama2c_vocabulary() {
-  Pieces pieces;
+  ScoredPieces pieces;
   for (const char* piece : {" ", "b", "a", "ba", "ke", "\xe7\x8c\xab", " ba", " bake"})
     pieces.emplace_back(piece, -2.0f);
   return vocabulary_file(pieces);

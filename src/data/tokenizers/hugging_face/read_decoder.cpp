@@ -9,7 +9,7 @@ namespace {
 // Reads the steps in their order. After "Fuse", they see the whole text.
 class Reader {
  public:
-  explicit Reader(Decoder& out) : out_(out) {}
+  explicit Reader(TokenDecoder& out) : out_(out) {}
 
   void read(const JsonView& json) {
     const JsonView type = json.at("type");
@@ -64,14 +64,14 @@ class Reader {
     out_.leading_space = LeadingSpace::kDropOne;
   }
 
-  Decoder& out_;
+  TokenDecoder& out_;
   bool is_fused_ = false;
 };
 
 }  // namespace
 
-Decoder read_decoder(const JsonView& json) {
-  Decoder out;
+TokenDecoder read_decoder(const JsonView& json) {
+  TokenDecoder out;
   Reader(out).read(json);
   return out;
 }

@@ -29,7 +29,7 @@ std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_
 std::vector<AddedToken> read_added_tokens(const JsonView& json, const Vocabulary& vocabulary);
 
 /// Reads "decoder".
-Decoder read_decoder(const JsonView& json);
+TokenDecoder read_decoder(const JsonView& json);
 
 /// What "post_processor" puts around a single text.
 struct Frame {

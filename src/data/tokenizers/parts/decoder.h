@@ -12,7 +12,7 @@
 namespace axle {
 
 /// Turns tokens into the bytes that they stand for, each by itself.
-struct Decoder {
+struct TokenDecoder {
   /// Changes a token to text, one after the other.
   std::vector<std::function<void(std::string&)>> steps = {};
   /// What happens to a space before the first token.

@@ -20,7 +20,7 @@ struct TokenizerParts {
   std::vector<PreTokenizer> pre_tokenizers = {};
   std::unique_ptr<TokenModel> model;
   AddedTokens added = {};
-  Decoder decoder = {};
+  TokenDecoder decoder = {};
   /// Ids that the file puts before and behind a text.
   std::vector<int32_t> before = {}, behind = {};
   SpecialIds special_ids = {};

@@ -45,6 +45,7 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
   ImportedModel model = is_folder ? read_hugging_face(path, options.ignored, options.with_weights)
                                   : read_llama2c(path);
   ModelToSave out{.model = std::move(model.model),
+                  .tokenizer = {},
                   .parameters = std::move(model.parameters),
                   .context_len = model.max_seq_len};
   const fs::path file = options.tokenizer.empty() ? model.tokenizer : options.tokenizer;

@@ -120,8 +120,9 @@ TEST_P(FamiliesParity, GreedyTokens) {
   }
 }
 
+constexpr auto kNamedByModel = [](const auto& info) { return test_name(info.param); };
 INSTANTIATE_TEST_SUITE_P(Models, FamiliesParity, ::testing::ValuesIn(reference_models()),
-                         [](const auto& info) { return test_name(info.param); });
+                         kNamedByModel);
 
 }  // namespace
 }  // namespace axle

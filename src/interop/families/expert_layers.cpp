@@ -26,16 +26,12 @@ std::vector<WeightRow> with_expert_weights(std::vector<WeightRow> rows, const st
                                            const ExpertNames& names) {
   const std::string ours = "decoder/layers/layer/feed_forward/body/",
                     theirs = "model.layers.{layer}." + module + ".";
-  const auto add = [&](const std::string& own, const std::string& name) {
-    rows.push_back({.ours = ours + own + "/weight",
-                    .theirs = theirs + name + ".weight",
-                    .storage = Storage::kTransposed});
-  };
   std::erase_if(rows, [&](const WeightRow& row) { return row.ours.starts_with(ours); });
-  add("router", "gate");
-  add("gate", "experts.{expert}." + names.gate);
-  add("up", "experts.{expert}." + names.up);
-  add("down", "experts.{expert}." + names.down);
+  const WeightRows layer(rows, ours, theirs);
+  layer.linear("router", "gate", Storage::kTransposed);
+  layer.linear("gate", "experts.{expert}." + names.gate, Storage::kTransposed);
+  layer.linear("up", "experts.{expert}." + names.up, Storage::kTransposed);
+  layer.linear("down", "experts.{expert}." + names.down, Storage::kTransposed);
   return rows;
 }
 

@@ -126,15 +126,13 @@ std::vector<WeightRow> rows_of_layer(const ForeignConfig& config) {
   const std::string ours = "decoder/layers/layer/", theirs = "model.layers.{layer}.";
   std::vector<WeightRow> out = llama_weights(config);
   std::erase_if(out, [&](const WeightRow& row) {
-    return !row.ours.starts_with(ours) || row.ours.ends_with("/norm/scale");
+    return !row.ours.starts_with(ours) || row.ours.find("/norm/") != row.ours.npos;
   });
-  const std::pair<std::string, std::string> norms[] = {
-      {"attention/norm", "input_layernorm"},
-      {"attention/post_norm", "post_attention_layernorm"},
-      {"feed_forward/norm", "pre_feedforward_layernorm"},
-      {"feed_forward/post_norm", "post_feedforward_layernorm"}};
-  for (const auto& [own, name] : norms)
-    out.push_back({.ours = ours + own + "/scale", .theirs = theirs + name + ".weight"});
+  const WeightRows layer(out, ours, theirs);
+  layer.norm("attention/norm", "input_layernorm");
+  layer.norm("attention/post_norm", "post_attention_layernorm");
+  layer.norm("feed_forward/norm", "pre_feedforward_layernorm");
+  layer.norm("feed_forward/post_norm", "post_feedforward_layernorm");
   for (WeightRow& row : out) row.ours.erase(0, ours.size());
   return out;
 }

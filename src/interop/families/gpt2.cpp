@@ -65,26 +65,14 @@ std::vector<WeightRow> gpt2_weights(const ForeignConfig&) {
       {.ours = "decoder/output_norm/scale", .theirs = "transformer.ln_f.weight"},
       {.ours = "decoder/output_norm/bias", .theirs = "transformer.ln_f.bias"},
       {.ours = "decoder/lm_head/weight", .theirs = "lm_head.weight"}};
-  const auto add = [&](std::string_view ours, std::string_view theirs, Storage storage) {
-    out.push_back({.ours = "decoder/layers/layer/" + std::string(ours),
-                   .theirs = "transformer.h.{layer}." + std::string(theirs),
-                   .storage = storage});
-  };
-  const auto linear = [&](const std::string& ours, const std::string& theirs, Storage storage) {
-    add(ours + "/weight", theirs + ".weight", storage);
-    add(ours + "/bias", theirs + ".bias", Storage::kVector);
-  };
-  const auto norm = [&](const std::string& ours, const std::string& theirs) {
-    add(ours + "/scale", theirs + ".weight", Storage::kVector);
-    add(ours + "/bias", theirs + ".bias", Storage::kVector);
-  };
-  norm("attention/norm", "ln_1");
-  norm("feed_forward/norm", "ln_2");
+  const WeightRows layer(out, "decoder/layers/layer/", "transformer.h.{layer}.");
+  layer.norm("attention/norm", "ln_1");
+  layer.norm("feed_forward/norm", "ln_2");
   for (const std::string name : {"q_proj", "k_proj", "v_proj"})
-    linear("attention/body/qkv/" + name, "attn.c_attn", Storage::kSame);
-  linear("attention/body/output", "attn.c_proj", Storage::kTransposed);
-  linear("feed_forward/body/up", "mlp.c_fc", Storage::kSame);
-  linear("feed_forward/body/down", "mlp.c_proj", Storage::kSame);
+    layer.linear("attention/body/qkv/" + name, "attn.c_attn", Storage::kSame);
+  layer.linear("attention/body/output", "attn.c_proj", Storage::kTransposed);
+  layer.linear("feed_forward/body/up", "mlp.c_fc", Storage::kSame);
+  layer.linear("feed_forward/body/down", "mlp.c_proj", Storage::kSame);
   return out;
 }
 

@@ -159,27 +159,18 @@ std::vector<WeightRow> llama_weights(const ForeignConfig&) {
       {.ours = "decoder/emb/weight", .theirs = "model.embed_tokens.weight"},
       {.ours = "decoder/output_norm/scale", .theirs = "model.norm.weight"},
       {.ours = "decoder/lm_head/weight", .theirs = "lm_head.weight"}};
-  const auto add = [&](std::string_view ours, std::string_view theirs, Storage storage) {
-    out.push_back({.ours = "decoder/layers/layer/" + std::string(ours),
-                   .theirs = "model.layers.{layer}." + std::string(theirs),
-                   .storage = storage});
-  };
-  const auto linear = [&](const std::string& ours, const std::string& theirs,
-                          Storage storage = Storage::kTransposed) {
-    add(ours + "/weight", theirs + ".weight", storage);
-    add(ours + "/bias", theirs + ".bias", Storage::kVector);
-  };
-  add("attention/norm/scale", "input_layernorm.weight", Storage::kSame);
-  add("feed_forward/norm/scale", "post_attention_layernorm.weight", Storage::kSame);
+  const WeightRows layer(out, "decoder/layers/layer/", "model.layers.{layer}.");
+  layer.norm("attention/norm", "input_layernorm");
+  layer.norm("feed_forward/norm", "post_attention_layernorm");
   for (const std::string name : {"q_proj", "k_proj", "v_proj"}) {
-    linear("attention/body/qkv/inner/" + name, "self_attn." + name);
-    linear("attention/body/qkv/inner/inner/" + name, "self_attn." + name);  // below norms of heads
+    for (const std::string at : {"inner/", "inner/inner/"})  // below norms of heads, too
+      layer.linear("attention/body/qkv/" + at + name, "self_attn." + name, Storage::kTransposed);
   }
-  add("attention/body/qkv/inner/query_norm/scale", "self_attn.q_norm.weight", Storage::kSame);
-  add("attention/body/qkv/inner/key_norm/scale", "self_attn.k_norm.weight", Storage::kSame);
-  linear("attention/body/output", "self_attn.o_proj", Storage::kSame);
+  layer.norm("attention/body/qkv/inner/query_norm", "self_attn.q_norm");
+  layer.norm("attention/body/qkv/inner/key_norm", "self_attn.k_norm");
+  layer.linear("attention/body/output", "self_attn.o_proj", Storage::kSame);
   for (const std::string name : {"gate", "up", "down"})
-    linear("feed_forward/body/" + name, "mlp." + name + "_proj");
+    layer.linear("feed_forward/body/" + name, "mlp." + name + "_proj", Storage::kTransposed);
   return out;
 }
 

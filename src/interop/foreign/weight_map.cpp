@@ -82,6 +82,22 @@ void throw_any(std::vector<std::string> mistakes) {
 
 }  // namespace
 
+void WeightRows::add(std::string_view ours, std::string_view theirs, Storage storage) const {
+  rows_.push_back({.ours = std::string(ours_) + std::string(ours),
+                   .theirs = std::string(theirs_) + std::string(theirs),
+                   .storage = storage});
+}
+
+void WeightRows::linear(const std::string& ours, const std::string& theirs, Storage storage) const {
+  add(ours + "/weight", theirs + ".weight", storage);
+  add(ours + "/bias", theirs + ".bias", Storage::kVector);
+}
+
+void WeightRows::norm(const std::string& ours, const std::string& theirs) const {
+  add(ours + "/scale", theirs + ".weight", Storage::kVector);
+  add(ours + "/bias", theirs + ".bias", Storage::kVector);
+}
+
 WeightMap::WeightMap(const std::vector<WeightRow>& rows, Tree<ParamSpec> specs)
     : specs_(std::move(specs)) {
   std::map<std::string, int> times;

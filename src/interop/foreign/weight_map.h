@@ -36,6 +36,23 @@ struct WeightRow {
   int64_t first_layer = 0, layer_stride = 1;
 };
 
+/// Appends rows whose paths and names begin alike.
+class WeightRows {
+ public:
+  /// All three must outlive this.
+  WeightRows(std::vector<WeightRow>& rows, std::string_view ours, std::string_view theirs)
+      : rows_(rows), ours_(ours), theirs_(theirs) {}
+  void add(std::string_view ours, std::string_view theirs, Storage storage) const;
+  /// The weight of a linear map, stored so, and its bias.
+  void linear(const std::string& ours, const std::string& theirs, Storage storage) const;
+  /// The scale of a norm and its bias.
+  void norm(const std::string& ours, const std::string& theirs) const;
+
+ private:
+  std::vector<WeightRow>& rows_;
+  std::string_view ours_, theirs_;
+};
+
 /// Says how a set of parameters is stored.
 class WeightMap {
  public:

@@ -73,17 +73,11 @@ bool is_callable(const Value& value) {
 }
 
 template <bool (*kIsOne)(char32_t), bool (*kIsOther)(char32_t)>
-bool is_of_case(Machine& machine, const Value& value, const Arguments& arguments) {
+bool is_text_of_case(Machine& machine, const Value& value, const Arguments& arguments) {
   expect_none(arguments);
   const std::string text = to_text(machine, value);
   machine.budget.step(text.size() / 8);
-  bool has_one = false;
-  for (size_t at = 0; at < text.size();) {
-    const char32_t c = next_character(text, at);
-    if (kIsOther(c)) return false;
-    has_one = has_one || kIsOne(c);
-  }
-  return has_one;
+  return is_of_case<kIsOne, kIsOther>(text);
 }
 
 bool is_same(Machine&, const Value& value, const Arguments& arguments) {
@@ -127,7 +121,7 @@ const std::map<std::string_view, TestFunction>& all_tests() {
       {"iterable", plain<is_iterable>},
       {"le", compared<Symbol{"<="}>},
       {"lessthan", compared<Symbol{"<"}>},
-      {"lower", is_of_case<is_lower, is_upper>},
+      {"lower", is_text_of_case<is_lower, is_upper>},
       {"lt", compared<Symbol{"<"}>},
       {"mapping", plain<is_mapping>},
       {"ne", compared<Symbol{"!="}>},
@@ -140,7 +134,7 @@ const std::map<std::string_view, TestFunction>& all_tests() {
       {"test", is_test},
       {"true", plain<is_true>},
       {"undefined", plain<is_undefined>},
-      {"upper", is_of_case<is_upper, is_lower>},
+      {"upper", is_text_of_case<is_upper, is_lower>},
   };
   return kTests;
 }

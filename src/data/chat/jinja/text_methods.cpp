@@ -239,13 +239,7 @@ template <bool (*kIsOne)(char32_t), bool (*kIsOther)(char32_t)>
 Value are_of_case(Machine& machine, const std::string& text, const Arguments& arguments) {
   Parameters(arguments, "a method of texts", {});
   machine.budget.step(text.size() / 8);
-  bool has_one = false;
-  for (size_t at = 0; at < text.size();) {
-    const char32_t c = next_character(text, at);
-    if (kIsOther(c)) return false;
-    has_one = has_one || kIsOne(c);
-  }
-  return has_one;
+  return is_of_case<kIsOne, kIsOther>(text);
 }
 
 size_t missing_width(std::string_view text, int64_t width) {

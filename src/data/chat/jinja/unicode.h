@@ -27,6 +27,18 @@ bool is_word_part(char32_t character);
 bool is_upper(char32_t character);
 bool is_lower(char32_t character);
 
+/// True if the text has a character of the one kind, such as is_upper, and none of the other.
+template <bool (*kIsOne)(char32_t), bool (*kIsOther)(char32_t)>
+bool is_of_case(std::string_view text) {
+  bool has_one = false;
+  for (size_t at = 0; at < text.size();) {
+    const char32_t c = next_character(text, at);
+    if (kIsOther(c)) return false;
+    has_one = has_one || kIsOne(c);
+  }
+  return has_one;
+}
+
 std::string upper_text(std::string_view text);
 /// Each word begins with a capital, where words are runs of letters: "it's" gives "It'S".
 std::string title_text(std::string_view text);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prints random templates with what Jinja2 makes of them, as chat_templates.py does for those written by hand.
 
-  VENV/bin/python tools/oracle/random_chat_templates.py 2000 1 > random.json
+  VENV/bin/python tools/oracle/random_chat_templates.py 150 1 > testdata/reference/chat/random_templates.json
+  VENV/bin/python tools/oracle/random_chat_templates.py 2000 2 > random.json
   AXLE_RANDOM_TEMPLATES=random.json build/release/data_parity_test --gtest_filter='TemplateReference.*'
 """
 
@@ -103,8 +104,8 @@ def main():
     for i in range(count):
         maker = Maker(seed * 1_000_000 + i)
         template = "{% set sp = namespace(v=0) %}{% macro m(a, b=2) %}<{{ a }}{{ b }}{{ caller() if caller }}>{% endmacro %}" + maker.body(3)
-        cases.append({"name": f"random {seed}/{i}", "template": template, "runs": [{"variables": VARIABLES, **result(template, copy.deepcopy(VARIABLES))}]})
-    print(json.dumps(cases))
+        cases.append({"name": f"random {seed}/{i}", "template": template, "runs": [result(template, copy.deepcopy(VARIABLES))]})
+    print(json.dumps({"variables": VARIABLES, "cases": cases}, indent=0))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import pathlib
 import shutil
 import sys
+import zlib
 
 import torch
 import transformers
@@ -47,16 +48,31 @@ MODELS = {
         "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "norm_topk_prob": True}),
     "mixtral": ("mixtral", {"num_local_experts": 4}),
     "phi3": ("phi3", {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}),
+    "phi3_longrope": ("phi3", {
+        "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "max_position_embeddings": 96,
+        "original_max_position_embeddings": 32, "rope_parameters": {
+            "rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}}),
     "gemma3": ("gemma3_text", {
         "num_hidden_layers": 8, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 7,
         "layer_types": (["sliding_attention"] * 2 + ["full_attention"]) * 2 + ["sliding_attention"] * 2}),
+    "gemma3_linear_rope": ("gemma3_text", {
+        "num_hidden_layers": 7, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 6,
+        "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2 + ["sliding_attention"],
+        "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e4}}}),
     "gpt2": ("gpt2", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32}),
 }
+# These have numbers as seeds, in this order.
+SEEDED = [
+    "gemma3", "gpt2", "llama", "llama3_rope", "llama_biased", "llama_linear_rope", "llama_tied", "llama_yarn", "mistral",
+    "mixtral", "phi3", "qwen2", "qwen3", "qwen3_moe", "qwen3_moe_normed",
+]  # fmt: skip
 
 
 def make(name):
     kind, fields = MODELS[name]
-    torch.manual_seed(sorted(MODELS).index(name))
+    torch.manual_seed(SEEDED.index(name) if name in SEEDED else zlib.crc32(name.encode()))
     config = transformers.AutoConfig.for_model(kind, **(fields if kind == "gpt2" else {**SMALL, **fields}))
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float32)
     model.get_input_embeddings().padding_idx = None  # or its row would have no gradient of lookups

@@ -1,5 +1,8 @@
 #include "interop/families/llama_like.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "layers/attention/attention.h"
 #include "layers/attention/caches/sliding_kv_cache.h"
 #include "layers/attention/masks/sliding_window_mask.h"
@@ -12,6 +15,7 @@
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "layers/norms/rms_norm.h"
+#include "layers/positions/divided_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/yarn_frequencies.h"
@@ -19,11 +23,35 @@
 namespace axle {
 namespace {
 
-FrequencyFn frequencies_of(const ForeignConfig& scaling, int64_t context_len) {
+// Phi-3 keeps its original length beside the scaling.
+int64_t original_len_of(const ForeignConfig& config, const ForeignConfig& scaling) {
+  constexpr const char* kKey = "original_max_position_embeddings";
+  return config.size(kKey, scaling.size(kKey, config.size("max_position_embeddings")));
+}
+
+// LongRoPE: each frequency has a divisor, and another one in texts beyond the original length.
+FrequencyFn longrope_of(const ForeignConfig& config, const ForeignConfig& scaling) {
+  const auto original = static_cast<double>(original_len_of(config, scaling)),
+             longest = static_cast<double>(config.size("max_position_embeddings"));
+  const double factor = scaling.number("factor", longest / original);
+  if (original < 2) config.fail("original_max_position_embeddings", "at least 2");
+  return DividedFrequencies{
+      .divisors = scaling.numbers("short_factor"),
+      .attention_factor =
+          scaling.number("attention_factor",
+                         factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(original)) : 1)};
+}
+
+std::string rope_type_of(const ForeignConfig& scaling) {
   const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
+  return type == "su" ? "longrope" : type;  // an old name
+}
+
+FrequencyFn frequencies_of(const ForeignConfig& config, const ForeignConfig& scaling) {
+  const std::string type = rope_type_of(scaling);
   const auto factor = [&] { return scaling.number("factor", 1); };
   const auto original_len = [&] {
-    return scaling.size("original_max_position_embeddings", context_len);
+    return scaling.size("original_max_position_embeddings", config.size("max_position_embeddings"));
   };
   if (type == "default") return PlainFrequencies{};
   if (type == "linear") return LinearFrequencies{.factor = factor()};
@@ -42,7 +70,9 @@ FrequencyFn frequencies_of(const ForeignConfig& scaling, int64_t context_len) {
     if (const auto own = scaling.optional_number("attention_factor")) out.attention_factor = *own;
     return out;
   }
-  scaling.fail(scaling.has("rope_type") ? "rope_type" : "type", "default, linear, llama3 or yarn");
+  if (type == "longrope") return longrope_of(config, scaling);
+  scaling.fail(scaling.has("rope_type") ? "rope_type" : "type",
+               "default, linear, llama3, longrope or yarn");
 }
 
 Child<QKV> projections(const LlamaVariant& variant) {
@@ -108,7 +138,6 @@ void ignore_common(const ForeignConfig& config) {
 }
 
 RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type) {
-  const int64_t context_len = config.size("max_position_embeddings");
   RoPE::Config out{.theta = config.number("rope_theta", 1e4),
                    .pairs = PairLayout::kHalves,
                    .fraction = config.number("partial_rotary_factor", 1)};
@@ -117,7 +146,7 @@ RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type) {
     if (group && !layer_type.empty()) group = group->group(layer_type);
     if (!group) continue;
     if (const auto theta = group->optional_number("rope_theta")) out.theta = *theta;
-    out.frequencies = frequencies_of(*group, context_len);
+    out.frequencies = frequencies_of(config, *group);
     if (const auto fraction = group->optional_number("partial_rotary_factor"))
       out.fraction = *fraction;
   }
@@ -138,6 +167,17 @@ Activation activation_of(const ForeignConfig& config, std::string_view key) {
   config.fail(key, "silu, gelu, gelu_pytorch_tanh, gelu_new or relu");
 }
 
+int64_t context_len_of(const ForeignConfig& config) {
+  const int64_t longest = config.size("max_position_embeddings");
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const auto scaling = config.group(key);
+    if (!scaling || rope_type_of(*scaling) != "longrope") continue;
+    if (scaling->numbers("short_factor") != scaling->numbers("long_factor"))
+      return std::min(longest, original_len_of(config, *scaling));
+  }
+  return longest;
+}
+
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant) {
   ignore_common(config);
   const Child<Norm> norm = rms_norm_of(config);
@@ -146,7 +186,7 @@ Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant
       .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward_of(config, variant)}};
   Decoder::Config decoder{.model_dim = config.size("hidden_size"),
                           .vocab_size = config.size("vocab_size"),
-                          .max_seq_len = config.size("max_position_embeddings"),
+                          .max_seq_len = context_len_of(config),
                           .layers = Repeat::Config{.num_layers = config.size("num_hidden_layers"),
                                                    .layer = std::move(layer)},
                           .output_norm = norm};

@@ -9,7 +9,7 @@ namespace {
 Child<Model> phi3(const ForeignConfig& config) {
   config.expect("embd_pdrop", 0.0);
   config.expect("resid_pdrop", 0.0);
-  config.ignore({"original_max_position_embeddings"});  // of scaled positions
+  config.ignore({"original_max_position_embeddings"});  // of LongRoPE, which reads it
   return llama_like(config, {.window = config.optional_size("sliding_window")});
 }
 

@@ -58,8 +58,10 @@ void ForeignConfig::fail(std::string_view key, std::string_view expected) const 
 std::optional<int64_t> ForeignConfig::optional_size(std::string_view key) const {
   const Json* const value = find(key);
   if (!value) return {};
-  const bool is_size = value->is_number_unsigned() && value->get<uint64_t>() >= 1 &&
-                       value->get<uint64_t>() <= static_cast<uint64_t>(kLargestSize);
+  const bool is_beyond =
+      value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(kLargestSize);
+  const bool is_size = value->is_number_integer() && !is_beyond && value->get<int64_t>() >= 1 &&
+                       value->get<int64_t>() <= kLargestSize;
   if (!is_size) fail(key, fmt::format("an integer from 1 to {}", kLargestSize));
   return value->get<int64_t>();
 }
@@ -102,6 +104,16 @@ std::vector<std::string> ForeignConfig::texts(std::string_view key) const {
   const auto is_text = [](const Json& element) { return element.is_string(); };
   if (!value->is_array() || !std::ranges::all_of(*value, is_text)) fail(key, "a list of texts");
   return value->get<std::vector<std::string>>();
+}
+
+std::vector<double> ForeignConfig::numbers(std::string_view key) const {
+  const Json* const value = find(key);
+  const auto is_finite = [](const Json& element) {
+    return element.is_number() && std::isfinite(element.get<double>());
+  };
+  if (!value || !value->is_array() || !std::ranges::all_of(*value, is_finite))
+    fail(key, "a list of finite numbers");
+  return value->get<std::vector<double>>();
 }
 
 std::optional<ForeignConfig> ForeignConfig::group(std::string_view key) const {

@@ -34,6 +34,8 @@ class ForeignConfig {
   std::string text(std::string_view key, std::string_view fallback) const;
   /// Returns the texts of a list; empty if the field is missing.
   std::vector<std::string> texts(std::string_view key) const;
+  /// Returns the finite numbers of a list.
+  std::vector<double> numbers(std::string_view key) const;
   /// Returns the fields of an object; none if the field is missing.
   std::optional<ForeignConfig> group(std::string_view key) const;
 

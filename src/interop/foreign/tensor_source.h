@@ -18,6 +18,8 @@ class TensorSource {
   virtual Type type(const std::string& name) const = 0;
   /// Throws StorageError or DataError for a tensor that cannot be read.
   virtual HostTensor get(const std::string& name) const = 0;
+  /// Returns the name in the file, for messages; also of a tensor that is missing.
+  virtual std::string name_in_file(const std::string& name) const { return name; }
   /// The file or folder, for messages.
   virtual const std::string& where() const = 0;
 };

@@ -150,23 +150,22 @@ Shape WeightMap::shape_of(const std::vector<Part>& parts) const {
 Tree<HostTensor> WeightMap::read(const TensorSource& source,
                                  const std::vector<std::string>& unused) const {
   std::vector<std::string> mistakes;
-  const auto add = [&](const std::string& line) {
-    mistakes.push_back(fmt::format("{}: {}", source.where(), line));
+  const auto add = [&](const std::string& name, const std::string& line) {
+    mistakes.push_back(fmt::format("{}: {}: {}", source.where(), source.name_in_file(name), line));
   };
   const std::vector<std::string> names = source.names();
   for (const auto& [name, parts] : parts_) {
     const Shape expected = shape_of(parts);
     if (!std::ranges::binary_search(names, name)) {
-      add(fmt::format("{}: expected a tensor {}, got none", name, to_text(expected)));
+      add(name, fmt::format("expected a tensor {}, got none", to_text(expected)));
     } else if (const Type type = source.type(name);
                type.dims != expected || !is_float(type.dtype)) {
-      add(fmt::format("{}: expected floats {}, got {}", name, to_text(expected), to_text(type)));
+      add(name, fmt::format("expected floats {}, got {}", to_text(expected), to_text(type)));
     }
   }
   for (const std::string& name : names) {
     if (parts_.contains(name) || std::ranges::count(unused, name) > 0) continue;
-    add(fmt::format("{}: expected no tensor of this name, got {}", name,
-                    to_text(source.type(name))));
+    add(name, fmt::format("expected no tensor of this name, got {}", to_text(source.type(name))));
   }
   throw_any(mistakes);
 
@@ -174,21 +173,29 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
   int64_t bytes = 0;
   for (const auto& [path, spec] : specs_) bytes += static_cast<int64_t>(spec.type().num_bytes());
   check_host_allocation(source.where(), "its weights", bytes);
-  for (const auto& [path, spec] : specs_) out.emplace(path, HostTensor(spec.type()));
   for (const auto& [name, parts] : parts_) {
     HostTensor whole = source.get(name);
     if (!all_finite(whole)) {
-      add(fmt::format("{}: expected finite numbers, got NaN or infinity", name));
+      add(name, "expected finite numbers, got NaN or infinity");
       continue;
     }
-    const DType dtype = specs_.at(parts[0].path).type().dtype;
+    const Type first = specs_.at(parts[0].path).type();
+    const DType dtype = first.dtype;
     if (whole.dtype() != dtype) whole = whole.astype(dtype);
+    // The largest tensors, an embedding and a head, are not copied.
+    const bool is_transposed = parts[0].storage == Storage::kTransposed && !parts[0].is_vector;
+    if (parts.size() == 1 && whole.type() == first && !is_transposed) {
+      out.emplace(parts[0].path, std::move(whole));
+      continue;
+    }
     const auto element_bytes = static_cast<size_t>(size_bytes(dtype));
     const int64_t stride = whole.shape().back();
     int64_t outputs = 0;
     for (const Part& part : parts) {
       const bool transpose = part.storage == Storage::kTransposed && !part.is_vector;
-      HostTensor& to = out.at(part.path);
+      const auto [at, is_new] = out.try_emplace(part.path);
+      HostTensor& to = at->second;
+      if (is_new) to = HostTensor(specs_.at(part.path).type());
       copy_elements(element_bytes, whole.bytes().data(), outputs * (transpose ? stride : 1), stride,
                     transpose, part.rows, part.columns,
                     to.bytes().data() +

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "layers/positions/divided_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/ntk_frequencies.h"
@@ -35,6 +36,22 @@ TEST(PlainFrequencies, FallByTheSameFactorFromPairToPair) {
 TEST(LinearFrequencies, AreNumbersOfTheOracle) {
   const Frequencies f = LinearFrequencies{.factor = 4}({.theta = 1e4, .dim = 128});
   expect_frequencies(f, {0.25, 0.2164911, 0.025, 0.003849816, 0.0025, 0.00025, 2.886955e-05});
+}
+
+TEST(DividedFrequencies, DivideEachFrequencyByItsOwnNumber) {
+  const FrequencySpec spec{.theta = 1e4, .dim = 8};
+  const Frequencies f = DividedFrequencies{.divisors = std::vector<double>{1, 2, 4, 0.5},
+                                           .attention_factor = 1.5}(spec);
+  const Frequencies plain = PlainFrequencies{}(spec);
+  EXPECT_EQ(f.radians, (std::vector<double>{plain.radians[0], plain.radians[1] / 2,
+                                            plain.radians[2] / 4, plain.radians[3] / 0.5}));
+  EXPECT_EQ(f.scale, 1.5);
+  const auto error = [&](std::vector<double> divisors) {
+    return error_of<ConfigError>([&] { DividedFrequencies{.divisors = divisors}(spec); });
+  };
+  EXPECT_EQ(error({1, 2, 3}), "expected 4 divisors, one for each pair, got 3");
+  EXPECT_EQ(error({1, 2, 0, 3}), "expected positive divisors, got 0 for pair 2");
+  EXPECT_EQ(error({1, 2, 3, std::nan("")}), "expected positive divisors, got nan for pair 3");
 }
 
 TEST(NTKFrequencies, AreNumbersOfTheOracle) {

@@ -1,0 +1,22 @@
+// Models of other programs, read by the family that their config names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interop/foreign/foreign_config.h"
+#include "interop/foreign/tensor_source.h"
+#include "interop/imported_model.h"
+#include "ir/dtype.h"
+
+namespace axle {
+
+/// Returns the model of the config with the parameters of `source`, in `dtype`. `ignored` names
+/// fields of the config that are left out. There are no parameters without `with_weights`.
+///
+/// Throws DataError for a family that is not known and weights that are not those of the config
+/// (WeightMap::read); ConfigError for fields that Axle does not know.
+ImportedModel read_model(const ForeignConfig& config, const TensorSource& source, DType dtype,
+                         const std::vector<std::string>& ignored, bool with_weights);
+
+}  // namespace axle

@@ -1,0 +1,76 @@
+// Gemma 3, the text model.
+#include <fmt/format.h>
+
+#include "interop/gguf/llama_like_gguf.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Which layers see a window: a flag for each, or the distance of those that see everything.
+Json types_of_layers(const GgufKeys& keys, bool has_window) {
+  constexpr const char* kPattern = "attention.sliding_window_pattern";
+  const auto num_layers = static_cast<size_t>(num_layers_of(keys));
+  const auto pattern = keys.find(kPattern);
+  std::vector<bool> flags;
+  if (pattern && pattern->is_array()) {
+    flags = pattern->booleans();
+    if (flags.size() != num_layers) pattern->fail(fmt::format("{} bools", num_layers));
+  } else {
+    const auto period = static_cast<size_t>(keys.size(kPattern, 6));
+    for (size_t layer = 1; layer <= num_layers; ++layer) flags.push_back(layer % period != 0);
+  }
+  Json out = Json::array();
+  for (const bool is_local : flags)
+    out.push_back(is_local && has_window ? "sliding_attention" : "full_attention");
+  return out;
+}
+
+// The factor of queries is that of the dim of a head, but in the largest model, with 62 layers.
+int64_t scaled_dim_of(const GgufKeys& keys, const Json& fields) {
+  constexpr int64_t kLayersOfLargest = 62;
+  return num_layers_of(keys) == kLayersOfLargest
+             ? keys.size("embedding_length") / keys.size("attention.head_count")
+             : fields["head_dim"].get<int64_t>();
+}
+
+Json gemma3_fields(const GgufKeys& keys) {
+  Json out = llama_like_fields(keys, "gemma3_text");
+  const auto window = keys.count("attention.sliding_window");
+  out["layer_types"] = types_of_layers(keys, window.has_value());
+  out["rope_parameters"] = {{"full_attention", out["rope_parameters"]}};
+  const double local_theta = keys.number("rope.freq_base_swa", 1e4);
+  if (window) {
+    out["sliding_window"] = *window;
+    out["rope_parameters"]["sliding_attention"] = {{"rope_type", "default"},
+                                                   {"rope_theta", local_theta}};
+  }
+  out["query_pre_attn_scalar"] = scaled_dim_of(keys, out);
+  out["hidden_activation"] = "gelu_pytorch_tanh";
+  if (const double cap = keys.number("final_logit_softcapping", 0); cap != 0)
+    out["final_logit_softcapping"] = cap;
+  return out;
+}
+
+// The scale of each norm is stored whole, and not less 1.
+std::vector<GgufName> gemma3_names() {
+  std::vector<GgufName> out = llama_like_names();
+  for (GgufName& row : out) {
+    if (row.gguf == "blk.{layer}.ffn_norm")
+      row.foreign = "model.layers.{layer}.pre_feedforward_layernorm";
+  }
+  out.insert(out.end(),
+             {{"blk.{layer}.post_attention_norm", "model.layers.{layer}.post_attention_layernorm"},
+              {"blk.{layer}.post_ffw_norm", "model.layers.{layer}.post_feedforward_layernorm"}});
+  for (GgufName& row : out)
+    if (row.gguf.ends_with("_norm")) row.change = TensorChange::kOneAdded;
+  return out;
+}
+
+const GgufArchitectureRow gemma3_row({.name = "gemma3",
+                                      .fields = gemma3_fields,
+                                      .names = gemma3_names});
+
+}  // namespace
+}  // namespace axle

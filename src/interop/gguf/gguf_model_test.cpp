@@ -1,0 +1,136 @@
+#include "interop/gguf_model.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "interop/gguf/tiny_gguf_test.h"
+#include "interop/save_model.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string config_text(const ImportedModel& model) {
+  return config_document({.model = model.model, .tokenizer = {}, .parameters = {}}).dump();
+}
+
+class GgufModel : public TinyGguf {
+ protected:
+  DType dtype_read() const {
+    const ImportedModel model = read_gguf(path_);
+    const DType out = model.parameters.at("decoder/emb/weight").dtype();
+    for (const auto& [path, value] : model.parameters) EXPECT_EQ(value.dtype(), out) << path;
+    return out;
+  }
+  std::string config_error() const {
+    write();
+    return error_of<ConfigError>([&] { read_gguf(path_); });
+  }
+};
+
+// llama.cpp keeps vectors in F32, whatever the type of the file.
+TEST_F(GgufModel, ParametersKeepTheirDtype) {
+  for (const auto& [type, dtype] :
+       {std::pair("F32", DType::kF32), {"BF16", DType::kBF16}, {"F16", DType::kF16}}) {
+    write_matrices(type);
+    EXPECT_EQ(dtype_read(), dtype);
+    EXPECT_EQ(read_gguf(path_).parameters.at("decoder/emb/weight"),
+              tensors_.at("token_embd.weight").astype(dtype));
+  }
+  write({{"token_embd.weight", "BF16"}, {"blk.0.attn_q.weight", "F16"}});
+  EXPECT_EQ(dtype_read(), DType::kF32);
+}
+
+TEST_F(GgufModel, BlocksBecomeF32) {
+  HostTensor& down = tensors_.at("blk.0.ffn_down.weight");
+  // Blocks need 32 values in a row: a model with as many hidden units.
+  metadata_.set("llama.feed_forward_length", uint32_t{32});
+  for (const int layer : {0, 1}) {
+    const std::string block = "blk." + std::to_string(layer) + ".ffn_";
+    for (const char* name : {"gate", "up"})
+      tensors_.insert_or_assign(block + name + ".weight", HostTensor::full({32, 16}, 0.5));
+    tensors_.insert_or_assign(block + "down.weight", HostTensor::full({16, 32}, 0.5));
+  }
+  for (int64_t i = 0; i < down.size(); ++i)
+    down.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 32);
+  write({{"blk.0.ffn_down.weight", "Q8_0"}});
+  EXPECT_EQ(dtype_read(), DType::kF32);
+  const HostTensor stored = GgufFile(path_).get("blk.0.ffn_down.weight");
+  ASSERT_NE(stored, down);
+  const HostTensor read =
+      read_gguf(path_).parameters.at("decoder/layers/layer/feed_forward/body/down/weight");
+  for (int64_t hidden = 0; hidden < 32; ++hidden)
+    for (int64_t out = 0; out < 16; ++out)
+      ASSERT_EQ(read.at(hidden * 16 + out), stored.at(out * 32 + hidden));
+}
+
+TEST_F(GgufModel, UnknownKeysOfTheArchitectureAreNamed) {
+  metadata_.set("llama.magic", uint32_t{3});
+  metadata_.set("llama.rope.spin", 0.5f);
+  metadata_.set("llama.unused_feature", false);  // says nothing
+  metadata_.set("general.magic", uint32_t{3});
+  metadata_.set("quantize.imatrix.file", "x");
+  EXPECT_THAT(config_error(),
+              HasSubstr("model.gguf: expected fields that Axle knows, got llama.magic, "
+                        "llama.rope.spin; if they do not change what the model computes: "
+                        "--ignore llama.magic --ignore llama.rope.spin"));
+  read_gguf(path_, {"llama.magic", "llama.rope.spin"});
+}
+
+TEST_F(GgufModel, AHeadOfItsOwnIsNotTied) {
+  EXPECT_FALSE(read_gguf(reference_file("gguf/models/llama_tied.gguf"))
+                   .parameters.contains("decoder/lm_head/weight"));
+  tensors_.emplace("output.weight", tensors_.at("token_embd.weight"));
+  write();
+  EXPECT_TRUE(read_gguf(path_).parameters.contains("decoder/lm_head/weight"));
+}
+
+TEST_F(GgufModel, WithoutWeightsOnlyTheConfigIsRead) {
+  write();
+  const ImportedModel model = read_gguf(path_, {}, false);
+  EXPECT_TRUE(model.parameters.empty());
+  EXPECT_EQ(model.vocab_size, 40);
+  EXPECT_EQ(model.max_seq_len, 32);
+  EXPECT_TRUE(model.tokenizer.empty());
+}
+
+TEST_F(GgufModel, AnOldNameOfTheFactorOfLinearScalingIsKnown) {
+  open("llama_linear_rope");
+  write();
+  const ImportedModel scaled = read_gguf(path_, {}, false);
+  remove_key("llama.rope.scaling.type");
+  remove_key("llama.rope.scaling.factor");
+  metadata_.set("llama.rope.scale_linear", 2.0f);
+  write();
+  EXPECT_EQ(config_text(read_gguf(path_, {}, false)), config_text(scaled));
+  remove_key("llama.rope.scale_linear");
+  write();
+  EXPECT_NE(config_text(read_gguf(path_, {}, false)), config_text(scaled));
+}
+
+// Gemma's layers that see everything have a period of 6 unless the file says otherwise.
+TEST_F(GgufModel, LayersWithWindowsFollowThePattern) {
+  open("gemma3_linear_rope");
+  write();
+  const std::string period_3 = config_text(read_gguf(path_, {}, false));
+  metadata_.set("gemma3.attention.sliding_window_pattern", uint32_t{3});
+  write();
+  EXPECT_EQ(config_text(read_gguf(path_, {}, false)), period_3);
+  remove_key("gemma3.attention.sliding_window_pattern");
+  write();
+  const std::string period_6 = config_text(read_gguf(path_, {}, false));
+  EXPECT_NE(period_6, period_3);
+  metadata_.set("gemma3.attention.sliding_window_pattern", uint32_t{6});
+  write();
+  EXPECT_EQ(config_text(read_gguf(path_, {}, false)), period_6);
+  remove_key("gemma3.attention.sliding_window");
+  write();
+  EXPECT_EQ(config_text(read_gguf(path_, {}, false)).find("SlidingWindowMask"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,45 @@
+// The tensors of a GGUF file, as Hugging Face names and stores them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "interop/foreign/tensor_source.h"
+#include "interop/gguf/gguf_names.h"
+#include "io/gguf/gguf_file.h"
+
+namespace axle {
+
+/// Tensors that no row names keep their names.
+class GgufTensors final : public TensorSource {
+ public:
+  /// `file` must outlive this. `head_dim` is the number of rows of a head (kNeighbouringPairs).
+  /// `left_out` names tensors of the file that are not wanted.
+  GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows, int64_t head_dim,
+              const std::set<std::string>& left_out);
+
+  std::vector<std::string> names() const override;
+  Type type(const std::string& name) const override;
+  /// Blocks are dequantised, to f32.
+  HostTensor get(const std::string& name) const override;
+  std::string name_in_file(const std::string& name) const override;
+  const std::string& where() const override { return where_; }
+
+ private:
+  struct Place {
+    std::string name;  // in the file
+    TensorChange change = TensorChange::kNone;
+    std::optional<int64_t> expert = {};  // a row of the first dim
+  };
+  const Place& place(const std::string& name) const;
+
+  const GgufFile& file_;
+  GgufNames names_;
+  int64_t head_dim_;
+  std::string where_;
+  std::map<std::string, Place> places_;  // by the name of Hugging Face
+};
+
+}  // namespace axle

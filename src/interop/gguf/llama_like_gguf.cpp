@@ -1,0 +1,99 @@
+#include "interop/gguf/llama_like_gguf.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "interop/gguf/gguf_rope.h"
+
+namespace axle {
+namespace {
+
+int64_t head_dim_of(const GgufKeys& keys) {
+  const int64_t model_dim = keys.size("embedding_length"),
+                num_heads = keys.size("attention.head_count");
+  if (const auto key_length = keys.find("attention.key_length")) {
+    const int64_t out = keys.size("attention.key_length");
+    if (keys.size("attention.value_length", out) != out)
+      keys.at("attention.value_length").fail("the key_length of the same heads");
+    return out;
+  }
+  if (model_dim % num_heads != 0)
+    keys.at("attention.head_count").fail(fmt::format("a divisor of {}", model_dim));
+  return keys.size("attention.value_length", model_dim / num_heads);
+}
+
+}  // namespace
+
+int64_t num_layers_of(const GgufKeys& keys) {
+  const int64_t out = keys.size("block_count");
+  // Whatever has as many parts as layers is made after this.
+  const std::string last = fmt::format("blk.{}.attn_norm.weight", out - 1);
+  if (!keys.file().contains(last))
+    keys.at("block_count").fail(fmt::format("the number of layers, with a tensor {}", last));
+  return out;
+}
+
+int64_t vocab_size_of(const GgufKeys& keys) {
+  const Shape& shape = keys.file().tensor("token_embd.weight").shape;
+  if (shape.size() != 2) {
+    throw DataError(fmt::format("{}: token_embd.weight: expected a matrix, got {}",
+                                keys.file().path().string(), to_text(shape)));
+  }
+  if (keys.size("vocab_size", shape[0]) != shape[0])
+    keys.at("vocab_size").fail(fmt::format("{}, the rows of token_embd.weight", shape[0]));
+  return shape[0];
+}
+
+bool is_head_tied(const GgufKeys& keys) { return !keys.file().contains("output.weight"); }
+
+nlohmann::ordered_json llama_like_fields(const GgufKeys& keys, std::string_view model_type) {
+  const int64_t num_heads = keys.size("attention.head_count"), head_dim = head_dim_of(keys);
+  keys.ignore({"rope.scaling.finetuned"});
+  keys.expect("attention.causal", true);
+  return {{"model_type", model_type},
+          {"hidden_size", keys.size("embedding_length")},
+          {"num_hidden_layers", num_layers_of(keys)},
+          {"num_attention_heads", num_heads},
+          {"num_key_value_heads", keys.size("attention.head_count_kv", num_heads)},
+          {"head_dim", head_dim},
+          {"intermediate_size", keys.size("feed_forward_length")},
+          {"rms_norm_eps", keys.number("attention.layer_norm_rms_epsilon")},
+          {"max_position_embeddings", keys.size("context_length")},
+          {"vocab_size", vocab_size_of(keys)},
+          {"tie_word_embeddings", is_head_tied(keys)},
+          {"rope_parameters", rope_fields(keys, head_dim)}};
+}
+
+std::vector<GgufName> llama_like_names() {
+  return {{"token_embd", "model.embed_tokens"},
+          {"output_norm", "model.norm"},
+          {"output", "lm_head"},
+          {"blk.{layer}.attn_norm", "model.layers.{layer}.input_layernorm"},
+          {"blk.{layer}.attn_q", "model.layers.{layer}.self_attn.q_proj"},
+          {"blk.{layer}.attn_k", "model.layers.{layer}.self_attn.k_proj"},
+          {"blk.{layer}.attn_v", "model.layers.{layer}.self_attn.v_proj"},
+          {"blk.{layer}.attn_q_norm", "model.layers.{layer}.self_attn.q_norm"},
+          {"blk.{layer}.attn_k_norm", "model.layers.{layer}.self_attn.k_norm"},
+          {"blk.{layer}.attn_output", "model.layers.{layer}.self_attn.o_proj"},
+          {"blk.{layer}.ffn_norm", "model.layers.{layer}.post_attention_layernorm"},
+          {"blk.{layer}.ffn_gate", "model.layers.{layer}.mlp.gate_proj"},
+          {"blk.{layer}.ffn_up", "model.layers.{layer}.mlp.up_proj"},
+          {"blk.{layer}.ffn_down", "model.layers.{layer}.mlp.down_proj"}};
+}
+
+void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields) {
+  const int64_t num_experts = keys.size("expert_count");
+  for (int64_t layer = 0; layer < num_layers_of(keys); ++layer) {
+    const std::string name = fmt::format("blk.{}.ffn_gate_exps.weight", layer);
+    const Shape& shape = keys.file().tensor(name).shape;
+    if (num_elements(shape) == 0 || shape[0] != num_experts)
+      keys.at("expert_count").fail(fmt::format("the first dim of {}, {}", name, to_text(shape)));
+  }
+  keys.expect("expert_gating_func", 1.0);  // softmax
+  keys.expect("expert_weights_norm", true);
+  keys.expect("expert_weights_scale", 1.0);
+  fields["num_local_experts"] = num_experts;
+  fields["num_experts_per_tok"] = keys.size("expert_used_count");
+}
+
+}  // namespace axle

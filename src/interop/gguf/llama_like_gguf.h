@@ -1,0 +1,23 @@
+// What the architectures have in common that are built like Llama.
+#pragma once
+
+#include "interop/gguf/gguf_architecture.h"
+
+namespace axle {
+
+/// Returns the fields that all of them have, of a family (Family::model_type).
+nlohmann::ordered_json llama_like_fields(const GgufKeys& keys, std::string_view model_type);
+/// Returns the rows of the tensors of all of them, without experts.
+std::vector<GgufName> llama_like_names();
+/// Adds the fields of `num_experts` experts that all layers have. Throws DataError unless each
+/// layer has the tensors of as many.
+void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields);
+
+/// Returns the number of layers. Throws DataError unless the file has a tensor of the last one.
+int64_t num_layers_of(const GgufKeys& keys);
+/// Returns the rows of the embedding.
+int64_t vocab_size_of(const GgufKeys& keys);
+/// True if the head is the embedding: the file has none of its own.
+bool is_head_tied(const GgufKeys& keys);
+
+}  // namespace axle

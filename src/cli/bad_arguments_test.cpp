@@ -74,6 +74,10 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"config diff", {"quickstart", "fuji-test-v1"}},
         {"config list", {}},
         {"config show", recipe},
+        {"data build",
+         {dir_ / "text.txt", "--tokenizer", dir_ / "tokens.json", "--out", dir_ / "built"}},
+        {"data inspect", {reference_file("token_files/u8")}},
+        {"data verify", {reference_file("token_files/u8")}},
         {"doctor", {}},
         {"eval", {"--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter"}},
         {"eval-layer",
@@ -268,7 +272,8 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
     if (may_repeat(*option)) continue;
     // One of these is a value of the flag.
     bool is_told = false;
-    for (const char* value : {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum"}) {
+    for (const char* value :
+         {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum", "line", "skip"}) {
       const Ran ran = run_axle(joined(good_with(*option, value), {name + "=" + value}));
       EXPECT_NE(ran.code, 0) << GetParam() << " " << name;
       is_told |= ran.code == 2 && ran.err.find("expected " + name + " once") != ran.err.npos;

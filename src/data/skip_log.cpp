@@ -25,11 +25,15 @@ void SkipLog::skip(const std::string& reason, const std::string& name) {
 
 void SkipLog::refuse(const std::string& reason, const std::string& name,
                      const std::string& message) {
-  if (on_error_ == OnError::kFail)
-    throw DataError(fmt::format("{}; --set {}=skip leaves it out", message, policy_path_));
+  const bool is_flag = policy_path_.starts_with("--");
+  if (on_error_ == OnError::kFail) {
+    throw DataError(fmt::format("{}; {}{}skip leaves it out", message, is_flag ? "" : "--set ",
+                                policy_path_ + (is_flag ? " " : "=")));
+  }
   skip(reason, name);
   if (skipped_.messages.size() < kMaxMessages)
-    skipped_.messages.push_back(fmt::format("{} ({} = skip)", message, policy_path_));
+    skipped_.messages.push_back(
+        fmt::format("{} ({}{}skip)", message, policy_path_, is_flag ? " " : " = "));
 }
 
 void SkipLog::add(const Skipped& other) {

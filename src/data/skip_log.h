@@ -18,7 +18,7 @@ constexpr auto texts_of(OnError) {
 /// Counts what was left out, with the first names and messages.
 class SkipLog {
  public:
-  /// `policy_path` is the config path of the policy, for messages.
+  /// `policy_path` is the config path of the policy, or its flag "--on-error", for messages.
   SkipLog(OnError on_error, std::string policy_path)
       : on_error_(on_error), policy_path_(std::move(policy_path)) {}
   /// Counts something that is left out whatever the policy. `name` is a path, or "file:line".

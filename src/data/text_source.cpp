@@ -12,8 +12,8 @@
 #include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 #include "config/register.h"
+#include "data/bad_text.h"
 #include "io/file.h"
 #include "io/file_reader.h"
 #include "io/matching_paths.h"
@@ -71,12 +71,6 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
 
 constexpr size_t kHeadBytes = 64 << 10;
 constexpr size_t kMaxUtf8Bytes = 4;
-
-// Returns the first byte that is not text: a NUL, or the first invalid UTF-8.
-std::optional<size_t> first_bad_byte(std::string_view text) {
-  const size_t bad = std::min(find_invalid_utf8(text).value_or(text.npos), text.find('\0'));
-  return bad == text.npos ? std::nullopt : std::optional(bad);
-}
 
 // Returns the paths of what is there: the path itself, or those that it matches as a pattern.
 std::vector<std::string> paths_named(const std::string& path) {
@@ -268,19 +262,10 @@ void TextSource::add_documents(const std::string& path, std::string_view rest) {
 }
 
 void TextSource::add_document(const std::string& path, int64_t line, std::string_view text) {
-  const auto bad = first_bad_byte(text);
-  if (!bad) {
+  if (const auto bad = bad_text(path, line, text))
+    refuse(bad->reason, bad->where, bad->message);
+  else
     documents_.push_back({text, fmt::format("{}:{}", path, line)});
-    return;
-  }
-  const std::string_view before = text.substr(0, *bad);
-  const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-  const bool is_nul = text[*bad] == '\0';
-  refuse(
-      is_nul ? "with NUL bytes" : "not UTF-8",
-      fmt::format("{}:{}", path, line + std::ranges::count(before, '\n')),
-      fmt::format("{}:{}: {} at byte {}", path, line + std::ranges::count(before, '\n'),
-                  is_nul ? "a NUL, which is no text," : "not valid UTF-8", *bad - line_begin + 1));
 }
 
 void TextSource::refuse(const std::string& reason, const std::string& name,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/text/units.h"
 
@@ -27,7 +29,7 @@ bool LineReader::fill() {
   return count > 0;
 }
 
-std::optional<std::string_view> LineReader::next() {
+std::optional<std::string_view> LineReader::next_with_end() {
   size_t end, searched = begin_;
   while ((end = buffer_.find('\n', searched)) == buffer_.npos) {
     searched = buffer_.size() - begin_;
@@ -41,9 +43,16 @@ std::optional<std::string_view> LineReader::next() {
     break;
   }
   ++number_;
-  std::string_view line = std::string_view(buffer_).substr(begin_, end - begin_);
-  begin_ = std::min(end + 1, buffer_.size());
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  end = std::min(end + 1, buffer_.size());
+  const size_t begin = std::exchange(begin_, end);
+  return std::string_view(buffer_).substr(begin, end - begin);
+}
+
+std::optional<std::string_view> LineReader::next() {
+  std::optional<std::string_view> line = next_with_end();
+  if (!line) return line;
+  if (line->ends_with('\n')) line->remove_suffix(1);
+  if (line->ends_with('\r')) line->remove_suffix(1);
   return line;
 }
 

@@ -22,7 +22,9 @@ class LineReader {
   /// valid until the next call. Throws StorageError for a damaged file, and for a line of more than
   /// `max_line_bytes`.
   std::optional<std::string_view> next();
-  /// Returns the number of the line that next() returned, from 1.
+  /// As next(), with the end of the line, which the last line may lack.
+  std::optional<std::string_view> next_with_end();
+  /// Returns the number of the line returned last, from 1.
   int64_t number() const { return number_; }
 
  private:

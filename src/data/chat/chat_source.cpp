@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -10,25 +10,14 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "config/register.h"
+#include "data/source_files.h"
 #include "data/text_source.h"
-#include "io/file.h"
 #include "io/line_reader.h"
-#include "io/matching_paths.h"
 
 namespace axle {
 namespace {
 
-// "corpus.jsonl.gz" -> ".jsonl"
-std::string kind_of(const std::filesystem::path& path) {
-  const std::string extension = lower_case(path.extension().string());
-  if (extension != ".gz" && extension != ".zst") return extension;
-  return lower_case(path.stem().extension().string());
-}
-
-bool is_hidden(const std::filesystem::path& path, const std::filesystem::path& folder) {
-  return std::ranges::any_of(path.lexically_relative(folder),
-                             [](const auto& part) { return part.string().starts_with('.'); });
-}
+constexpr auto kEndings = std::to_array<std::string_view>({".jsonl", ".json"});
 
 }  // namespace
 
@@ -40,58 +29,17 @@ ChatSource::ChatSource(const Config& cfg, const Dims&, const Scope& scope)
          named_texts(cfg.more_paths[i], fmt::format("{}.more_paths[{}]", scope.path, i)))
       named.push_back(std::move(path));
   }
-  std::vector<std::string> seen;
-  for (const std::string& name : named) {
-    for (const std::string& path : files_at(name)) {
-      const auto is_it = [&](const std::string& one) { return is_same_file(one, path); };
-      if (std::ranges::any_of(seen, is_it)) {
-        skips_.skip("named or linked before", path);
-        continue;
-      }
-      seen.push_back(path);
-      read(path);
-    }
-  }
+  for (const std::string& path : source_files(named, kEndings, skips_)) read(path);
   if (documents_.empty()) {
     throw DataError(fmt::format("{}: expected conversations, got none{}{}", join(named, ", "),
                                 skipped().count > 0 ? "; " : "", to_text(skipped())));
   }
 }
 
-std::vector<std::string> ChatSource::files_at(const std::string& path) {
-  if (!directory_exists(path)) return {path};
-  std::vector<std::string> out;
-  std::vector<std::filesystem::path> folders = {path};
-  while (!folders.empty()) {
-    const std::filesystem::path folder = folders.back();
-    folders.pop_back();
-    std::vector<std::filesystem::path> entries;
-    try {
-      entries = list_directory(folder);
-    } catch (const StorageError& error) {
-      skips_.refuse("not readable", folder.string(), error.what());
-      continue;
-    }
-    for (const auto& entry : entries) {
-      std::error_code error;
-      if (is_hidden(entry, folder))
-        skips_.skip("hidden", entry.string());
-      else if (std::filesystem::is_directory(std::filesystem::symlink_status(entry, error)))
-        folders.push_back(entry);
-      else if (kind_of(entry) == ".jsonl" || kind_of(entry) == ".json")
-        out.push_back(entry.string());
-      else
-        skips_.skip("not *.jsonl or *.json", entry.string());
-    }
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
 void ChatSource::read(const std::string& path) {
   try {
     const size_t before = documents_.size();
-    kind_of(path) == ".json" ? read_list(path) : read_lines(path);
+    format_ending(path) == ".json" ? read_list(path) : read_lines(path);
     if (documents_.size() > before) ++num_files_;
   } catch (const StorageError& error) {
     skips_.refuse("not readable", path, error.what());

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -44,7 +43,6 @@ class ChatSource final : public Source {
   int64_t num_files() const override { return num_files_; }
 
  private:
-  std::vector<std::string> files_at(const std::string& path);
   void read(const std::string& path);
   void read_lines(const std::string& path);
   void read_list(const std::string& path);

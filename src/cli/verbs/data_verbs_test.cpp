@@ -1,0 +1,81 @@
+// `axle data build|inspect|verify` through the command line.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "testing/checkout.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::string kTokenizer = reference_file("tokenizers/llama3.json");
+
+class DataVerbs : public ::testing::Test {
+ protected:
+  DataVerbs() {
+    std::string lines;
+    for (int i = 0; i < 9; ++i)
+      lines += nlohmann::json{{"body", std::string(size_t(10 * i), 'a')}}.dump() + "\n";
+    replace_file(dir_ / "a.jsonl", lines);
+    replace_file(dir_ / "b.txt", "One.\n\nTwo.\n");
+  }
+  Ran build(const std::vector<std::string>& more = {}) {
+    return run_axle(joined({"data", "build", dir_ / "a.jsonl", dir_ / "b.txt", "--tokenizer",
+                            kTokenizer, "--out", dir_ / "tokens", "--field", "body"},
+                           more));
+  }
+  TempDir dir_;
+};
+
+TEST_F(DataVerbs, BuildInspectVerify) {
+  const Ran built = build({"--unit", "paragraph"});
+  ASSERT_EQ(built.code, 0) << built.err;
+  EXPECT_THAT(built.out, AllOf(HasSubstr("tokens.bin: 2 files, 10 documents"),
+                               HasSubstr("1 skipped (1 empty: a.jsonl:1)")));
+  EXPECT_THAT(build({"--unit", "paragraph"}).out, HasSubstr("tokens.bin is there"));
+  const Ran inspected = run_axle({"data", "inspect", dir_ / "tokens.idx", "--documents", "10"});
+  EXPECT_THAT(inspected.out,
+              AllOf(HasSubstr("10 documents"), HasSubstr("HuggingFaceTokenizer of"),
+                    HasSubstr("vocabulary of 700"), HasSubstr("document 9: 0"), HasSubstr("Two.")));
+  const Ran verified = run_axle({"data", "verify", dir_ / "tokens", "--json"});
+  ASSERT_EQ(verified.code, 0) << verified.err;
+  EXPECT_EQ(nlohmann::json::parse(verified.out)["num_documents"], 10);
+}
+
+TEST_F(DataVerbs, VerifyFindsAnyFlippedBit) {
+  ASSERT_EQ(build().code, 0);
+  for (const char* ending : {".bin", ".idx"}) {
+    const std::string path = dir_ / (std::string("tokens") + ending), good = read_file(path);
+    std::string bad = good;
+    bad[good.size() / 2] ^= 1;
+    replace_file(path, bad);
+    const Ran ran = run_axle({"data", "verify", dir_ / "tokens"});
+    EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData)) << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr(ending));
+    replace_file(path, good);
+  }
+}
+
+TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
+  const std::string file = reference_file("token_files/parts");
+  EXPECT_THAT(run_axle({"data", "inspect", file}).out,
+              AllOf(HasSubstr("tokenizer: not known, there is no card"), HasSubstr("as u16")));
+  EXPECT_EQ(run_axle({"data", "verify", file, "--vocab-size", "120"}).code, 0);
+  EXPECT_THAT(run_axle({"data", "verify", file, "--vocab-size", "100"}).err,
+              HasSubstr("expected ids of 0 to 99, got"));
+}
+
+TEST_F(DataVerbs, ATokenizerThatDoesNotBelongIsRefused) {
+  ASSERT_EQ(build().code, 0);
+  const Ran ran = run_axle({"data", "inspect", dir_ / "tokens", "--tokenizer", "bytes"});
+  EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData));
+  EXPECT_THAT(ran.err, HasSubstr("tokens.json: expected the tokenizer of"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,24 @@
+// The files that the paths of a source name, for formats that their endings tell.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/skip_log.h"
+
+namespace axle {
+
+/// Returns the ending that tells the format, in lower case and without that of a compression:
+/// ".jsonl" of "corpus.JSONL.gz".
+std::string format_ending(const std::filesystem::path& path);
+
+/// Returns the files of `named`, files and folders. Of a folder and its subfolders, all files with
+/// one of the endings, in the order of their paths. Counts other files as skipped, hidden ones, and
+/// those named or linked a second time.
+std::vector<std::string> source_files(std::span<const std::string> named,
+                                      std::span<const std::string_view> endings, SkipLog& skips);
+
+}  // namespace axle

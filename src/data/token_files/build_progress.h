@@ -1,0 +1,28 @@
+// What an unfinished build of a token file has done: PREFIX.part/progress.json.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/token_files/token_card.h"
+#include "io/token_file.h"
+
+namespace axle {
+
+struct BuildProgress {
+  uint64_t job = 0;                      // hash of what is to be made
+  std::vector<HashedFile> sources = {};  // files that are done
+  int64_t num_taken = 0;       // documents taken from the next file, also those that were skipped
+  std::string next_file = {};  // its size and the time of its last change, if num_taken > 0
+  TokenCounts counts = {};
+  int64_t text_bytes = 0, piece_bytes = 0;
+  Skipped skipped = {};
+};
+
+std::string text_of_progress(const BuildProgress& progress);
+/// Returns none if there is no such file. Throws DataError if it is damaged.
+std::optional<BuildProgress> read_progress(const std::string& path);
+
+}  // namespace axle

@@ -1,0 +1,161 @@
+#include "data/token_files/token_card.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "io/file.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "axle tokens";
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+bool flag_of(const JsonView& json) {
+  if (!json.json().is_boolean()) json.fail("true or false");
+  return json.json().get<bool>();
+}
+
+Json json_of(const TokenizerCard& card) {
+  Json out = {{"class", card.class_name},
+              {"path", card.path},
+              {"sha256", card.sha256},
+              {"fingerprint", fmt::format("{:016x}", card.fingerprint)},
+              {"vocab_size", card.vocab_size}};
+  const auto add = [&](const char* name, std::optional<int32_t> id) {
+    if (id) out[name] = *id;
+  };
+  add("bos", card.special.bos);
+  add("eos", card.special.eos);
+  add("pad", card.special.pad);
+  return out;
+}
+
+TokenizerCard tokenizer_card_of(const JsonView& json) {
+  TokenizerCard out{.class_name = json.at("class").text(),
+                    .path = json.at("path").text(),
+                    .sha256 = json.at("sha256").text(),
+                    .fingerprint = hexadecimal(json.at("fingerprint")),
+                    .vocab_size = json.at("vocab_size").integer(1, int64_t{1} << 31)};
+  const auto id = [&](const char* name) -> std::optional<int32_t> {
+    const auto found = json.find(name);
+    if (!found) return std::nullopt;
+    return static_cast<int32_t>(found->integer(0, out.vocab_size - 1));
+  };
+  out.special = {.bos = id("bos"), .eos = id("eos"), .pad = id("pad")};
+  return out;
+}
+
+TokenCard card_of(const JsonView& json) {
+  if (json.at("format").text() != kFormat) json.at("format").fail(std::string(kFormat));
+  json.at("version").integer(1, 1);
+  TokenCard out{.tokenizer = tokenizer_card_of(json.at("tokenizer")),
+                .begins = flag_of(json.at("begins")),
+                .ends = flag_of(json.at("ends")),
+                .field = json.at("field").text(),
+                .unit = json.at("unit").text(),
+                .num_documents = json.at("documents").integer(0, kMost),
+                .num_tokens = json.at("tokens").integer(0, kMost),
+                .text_bytes = json.at("text_bytes").integer(0, kMost),
+                .piece_bytes = json.at("piece_bytes").integer(0, kMost),
+                .ids = hashed_file_of(json.at("ids")),
+                .index = hashed_file_of(json.at("index")),
+                .skipped = skipped_of(json.at("skipped").json())};
+  for (const JsonView& source : json.at("sources").elements())
+    out.sources.push_back(hashed_file_of(source));
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const HashedFile& file) {
+  return {{"path", file.path}, {"bytes", file.num_bytes}, {"sha256", file.sha256}};
+}
+
+HashedFile hashed_file_of(const JsonView& json) {
+  return {.path = json.at("path").text(),
+          .num_bytes = json.at("bytes").integer(0, kMost),
+          .sha256 = json.at("sha256").text()};
+}
+
+uint64_t hexadecimal(const JsonView& json) {
+  const std::string& text = json.text();
+  uint64_t out = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out, 16);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size())
+    json.fail("a number of 16 hexadecimal digits");
+  return out;
+}
+
+Json to_json(const Skipped& skipped) {
+  Json out = {{"count", skipped.count}, {"reasons", Json::object()}, {"names", Json::object()}};
+  for (const auto& [reason, count] : skipped.reasons) out["reasons"][reason] = count;
+  for (const auto& [reason, names] : skipped.names) out["names"][reason] = names;
+  out["messages"] = skipped.messages;
+  return out;
+}
+
+Skipped skipped_of(const Json& json) {
+  const JsonView view(json);
+  Skipped out{.count = view.at("count").integer(0, kMost)};
+  for (const auto& [reason, count] : view.at("reasons").members())
+    out.reasons[reason] = count.integer(0, kMost);
+  for (const auto& [reason, names] : view.at("names").members()) out.names[reason] = names.texts();
+  out.messages = view.at("messages").texts();
+  return out;
+}
+
+std::string token_card_path(const std::string& prefix) { return prefix + ".json"; }
+
+std::string text_of_card(const TokenCard& card) {
+  Json sources = Json::array();
+  for (const HashedFile& source : card.sources) sources.push_back(to_json(source));
+  const Json out = {{"format", kFormat},
+                    {"version", 1},
+                    {"tokenizer", json_of(card.tokenizer)},
+                    {"begins", card.begins},
+                    {"ends", card.ends},
+                    {"field", card.field},
+                    {"unit", card.unit},
+                    {"documents", card.num_documents},
+                    {"tokens", card.num_tokens},
+                    {"text_bytes", card.text_bytes},
+                    {"piece_bytes", card.piece_bytes},
+                    {"ids", to_json(card.ids)},
+                    {"index", to_json(card.index)},
+                    {"sources", sources},
+                    {"skipped", to_json(card.skipped)}};
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<TokenCard> read_token_card(const std::string& prefix) {
+  const std::string path = token_card_path(prefix);
+  const std::filesystem::path file = path_of_text(path);
+  if (!path_exists(file)) return std::nullopt;
+  const std::string text = storage_error_as<DataError>([&] { return read_file(file); });
+  return json_as<DataError>(path, [&] {
+    const Json json = read_json(text);
+    return card_of(JsonView(json));
+  });
+}
+
+void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const std::string& prefix,
+                     std::string_view field) {
+  if (card.tokenizer.fingerprint == tokenizer.fingerprint()) return;
+  throw DataError(fmt::format(
+      "{}: expected the tokenizer of {} ({}{}, vocabulary of {}), got one that encodes otherwise "
+      "(vocabulary of {}); set {}, or build the tokens anew",
+      token_card_path(prefix), prefix, card.tokenizer.class_name,
+      card.tokenizer.path.empty() ? "" : " of " + card.tokenizer.path, card.tokenizer.vocab_size,
+      tokenizer.vocab_size(), field));
+}
+
+}  // namespace axle

@@ -1,0 +1,63 @@
+// What a token file is made of: PREFIX.json beside PREFIX.bin and PREFIX.idx. Token files of other
+// programs have none.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text/json.h"
+#include "data/source.h"
+#include "data/tokenizers/tokenizer.h"
+
+namespace axle {
+
+/// A file with its size and SHA-256.
+struct HashedFile {
+  std::string path;
+  int64_t num_bytes = 0;
+  std::string sha256 = {};
+};
+
+/// The tokenizer of a token file.
+struct TokenizerCard {
+  std::string class_name, path;
+  std::string sha256 = {};  // of its file; "": it has none
+  uint64_t fingerprint = 0;
+  int64_t vocab_size = 0;
+  SpecialIds special = {};
+};
+
+struct TokenCard {
+  TokenizerCard tokenizer = {};
+  bool begins = true, ends = true;  // documents begin and end with the special ids for it
+  std::string field = "text";
+  std::string unit = "file";
+  int64_t num_documents = 0, num_tokens = 0;
+  int64_t text_bytes = 0;   // of all documents
+  int64_t piece_bytes = 0;  // that all ids stand for, by the tokenizer's pieces
+  HashedFile ids = {}, index = {};
+  std::vector<HashedFile> sources = {};
+  Skipped skipped = {};
+};
+
+// Parts of the card, which other files of builds have too. Reading throws JsonError.
+nlohmann::ordered_json to_json(const HashedFile& file);
+HashedFile hashed_file_of(const JsonView& json);
+nlohmann::ordered_json to_json(const Skipped& skipped);
+Skipped skipped_of(const nlohmann::ordered_json& json);
+/// Reads a number of 16 hexadecimal digits.
+uint64_t hexadecimal(const JsonView& json);
+
+std::string token_card_path(const std::string& prefix);
+std::string text_of_card(const TokenCard& card);
+/// Returns the card of a token file; none if it has none. Throws DataError if it is damaged.
+std::optional<TokenCard> read_token_card(const std::string& prefix);
+
+/// Throws DataError unless the tokenizer encodes as that of the card.
+void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const std::string& prefix,
+                     std::string_view field);
+
+}  // namespace axle

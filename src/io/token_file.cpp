@@ -1,0 +1,289 @@
+#include "io/token_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/text/units.h"
+#include "io/file.h"
+#include "io/token_file_header.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kNumbersAtOnce = int64_t{1} << 16;
+constexpr int64_t kMostIndexInMemory = int64_t{64} << 20;
+
+[[noreturn]] void fail_at(const FileReader& file, int64_t offset, std::string_view expected,
+                          std::string_view got) {
+  throw DataError(fmt::format("{}: offset {}: expected {}, got {}", file.path().string(), offset,
+                              expected, got));
+}
+
+FileReader open_part(const std::string& path) {
+  if (const std::string problem = path_problem(path); !problem.empty())
+    throw DataError(fmt::format("{}: {}", path, problem));
+  const std::filesystem::path file = path_of_text(path);
+  if (!path_exists(file)) {
+    throw DataError(
+        fmt::format("{}: expected a part of a token file (PREFIX.bin and PREFIX.idx), "
+                    "got {}",
+                    path, nothing_at(file)));
+  }
+  return storage_error_as<DataError>([&] { return FileReader(file); });
+}
+
+template <class T>
+std::span<std::byte> bytes_of(std::span<T> values) {
+  return std::as_writable_bytes(values);
+}
+
+}  // namespace
+
+template <class T>
+NumbersInFile<T>::NumbersInFile(const FileReader& file, int64_t offset, int64_t count,
+                                bool in_memory)
+    : file_(&file), offset_(offset), count_(count) {
+  if (!in_memory) return;
+  values_.resize(static_cast<size_t>(count));
+  storage_error_as<DataError>([&] { file.read_at(offset, bytes_of(std::span(values_))); });
+}
+
+template <class T>
+T NumbersInFile<T>::at(int64_t i) const {
+  if (!values_.empty()) return values_[static_cast<size_t>(i)];
+  T value;
+  storage_error_as<DataError>([&] {
+    file_->read_at(offset_ + i * static_cast<int64_t>(sizeof(T)), bytes_of(std::span(&value, 1)));
+  });
+  return value;
+}
+
+template <class T>
+void NumbersInFile<T>::for_each_piece(
+    const std::function<void(int64_t, std::span<const T>)>& fn) const {
+  if (!values_.empty()) return fn(0, values_);
+  std::vector<T> piece(static_cast<size_t>(std::min(count_, kNumbersAtOnce)));
+  for (int64_t first = 0; first < count_; first += kNumbersAtOnce) {
+    const auto values =
+        std::span(piece).first(static_cast<size_t>(std::min(count_ - first, kNumbersAtOnce)));
+    storage_error_as<DataError>([&] {
+      file_->read_at(offset_ + first * static_cast<int64_t>(sizeof(T)), bytes_of(values));
+    });
+    fn(first, values);
+  }
+}
+
+template class NumbersInFile<int32_t>;
+template class NumbersInFile<int64_t>;
+
+std::string token_file_prefix(const std::string& name) {
+  for (const std::string_view ending : {".idx", ".bin"}) {
+    if (name.size() > ending.size() && name.ends_with(ending))
+      return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
+bool is_token_file(const std::string& name) {
+  const std::filesystem::path index = path_of_text(token_file_prefix(name) + ".idx");
+  if (!path_exists(index) || directory_exists(index)) return false;
+  try {
+    std::array<char, kTokenIndexMagic.size()> head = {};
+    const size_t got = FileReader(index).read_some(0, std::as_writable_bytes(std::span(head)));
+    return std::string_view(head.data(), got) == kTokenIndexMagic;
+  } catch (const StorageError&) {
+    return false;
+  }
+}
+
+TokenFile::TokenFile(const std::string& name)
+    : prefix_(token_file_prefix(name)),
+      index_(open_part(index_path())),
+      ids_(open_part(ids_path())) {
+  read_header();
+  check_index();
+}
+
+void TokenFile::read_header() {
+  std::array<std::byte, kTokenIndexHeaderBytes> head = {};
+  const size_t got = storage_error_as<DataError>([&] { return index_.read_some(0, head); });
+  const std::string_view magic(reinterpret_cast<const char*>(head.data()),
+                               std::min(got, kTokenIndexMagic.size()));
+  if (magic != kTokenIndexMagic)
+    fail_at(index_, 0, "an index of a token file (MMIDIDX)", "other bytes");
+  if (got < head.size()) fail_at(index_, static_cast<int64_t>(got), "a header of 34 bytes", "less");
+  const auto number = [&]<class T>(T, size_t offset) {
+    T value;
+    std::memcpy(&value, head.data() + offset, sizeof(T));
+    return value;
+  };
+  const auto version = number(uint64_t{}, 9);
+  if (version != kTokenIndexVersion) fail_at(index_, 9, "version 1", fmt::format("{}", version));
+  const auto code = number(uint8_t{}, 17);
+  const std::optional<DType> dtype = token_dtype_of(code);
+  if (!dtype) fail_at(index_, 17, "a type of integers (1 to 5 or 8)", fmt::format("{}", code));
+  dtype_ = *dtype;
+  id_bytes_ = static_cast<int64_t>(size_bytes(dtype_));
+
+  const auto sequences = number(uint64_t{}, 18), entries = number(uint64_t{}, 26);
+  const auto most = static_cast<uint64_t>(index_.size()) / 8;
+  if (sequences > most || entries > most) {
+    fail_at(index_, 18, fmt::format("counts for {}", bytes_text(index_.size())),
+            fmt::format("{} sequences and {} entries of documents", sequences, entries));
+  }
+  const auto count = static_cast<int64_t>(sequences), num_entries = static_cast<int64_t>(entries);
+  const int64_t bytes = int64_t{kTokenIndexHeaderBytes} + 12 * count + 8 * num_entries;
+  if (index_.size() != bytes && index_.size() != bytes + count) {
+    fail_at(index_, 18,
+            fmt::format("{} bytes for {} and {} entries of documents", bytes,
+                        counted(count, "sequence"), num_entries),
+            fmt::format("a file of {}", index_.size()));
+  }
+  const bool in_memory = bytes <= kMostIndexInMemory;
+  const auto begin = int64_t{kTokenIndexHeaderBytes};
+  lengths_ = {index_, begin, count, in_memory};
+  offsets_ = {index_, begin + 4 * count, count, in_memory};
+  documents_ = {index_, begin + 12 * count, num_entries, in_memory};
+  num_documents_ = std::max<int64_t>(num_entries - 1, 0);
+}
+
+// Reads the three lists side by side.
+void TokenFile::check_index() {
+  const int64_t count = lengths_.count(), begin = int64_t{kTokenIndexHeaderBytes};
+  int64_t before = 0;
+  documents_.for_each_piece([&](int64_t first, std::span<const int64_t> values) {
+    for (size_t k = 0; k < values.size(); ++k) {
+      const int64_t i = first + static_cast<int64_t>(k), value = values[k];
+      const bool is_last = i == documents_.count() - 1;
+      if (value < before || value > count || (i == 0 && value != 0) ||
+          (is_last && value != count)) {
+        fail_at(index_, begin + 12 * count + 8 * i,
+                i == 0    ? "the first sequence, 0"
+                : is_last ? fmt::format("the number of sequences, {}", count)
+                          : fmt::format("a sequence of {} to {}", before, count),
+                fmt::format("{}", value));
+      }
+      has_single_sequences_ &= value == i;
+      before = value;
+    }
+  });
+  if (documents_.count() == 0 && count > 0)
+    fail_at(index_, 26, "documents for the sequences", "none");
+
+  int64_t next_document = 0;  // the first that begins behind the sequence
+  int64_t next_begin = count > 0 ? documents_.at(0) : 0;  // its first sequence
+  int64_t end = 0;                                        // of the sequence before
+  int64_t document_length = 0;
+  const int64_t in_file = ids_.size();
+  lengths_.for_each_piece([&](int64_t first, std::span<const int32_t> lengths) {
+    std::vector<int64_t> offsets(lengths.size());
+    storage_error_as<DataError>(
+        [&] { index_.read_at(begin + 4 * count + 8 * first, bytes_of(std::span(offsets))); });
+    for (size_t k = 0; k < lengths.size(); ++k) {
+      const int64_t i = first + static_cast<int64_t>(k), length = lengths[k], offset = offsets[k];
+      if (length < 0) {
+        fail_at(index_, begin + 4 * i, "a length of 0 or more", fmt::format("{}", length));
+      }
+      const bool begins = i == next_begin;
+      while (next_begin == i) {
+        ++next_document;
+        next_begin = has_single_sequences_ ? i + 1 : documents_.at(next_document);
+      }
+      const int64_t bytes = length * id_bytes_;
+      const int64_t at = begin + 4 * count + 8 * i;
+      if (offset < 0 || offset % id_bytes_ != 0 || offset > in_file - bytes) {
+        fail_at(index_, at,
+                fmt::format("a place of {} in {} of {}", counted(bytes, "byte"),
+                            ids_.path().filename().string(), counted(in_file, "byte")),
+                fmt::format("{}", offset));
+      }
+      if (!begins && offset != end) {
+        fail_at(index_, at, fmt::format("the end of the sequence before, {}", end),
+                fmt::format("{}", offset));
+      }
+      end = offset + bytes;
+      document_length = (begins ? 0 : document_length) + length;
+      if (document_length > std::numeric_limits<int32_t>::max())
+        fail_at(index_, at, "a document of less than 2^31 ids", fmt::format("{}", document_length));
+      num_tokens_ = saturating_sum(num_tokens_, length);
+    }
+  });
+}
+
+TokenFile::Piece TokenFile::piece(int64_t document) const {
+  if (has_single_sequences_) return {offsets_.at(document), lengths_.at(document)};
+  const int64_t first = documents_.at(document), end = documents_.at(document + 1);
+  if (first >= end) return {};
+  const int64_t offset = offsets_.at(first);
+  return {offset, (offsets_.at(end - 1) - offset) / id_bytes_ + lengths_.at(end - 1)};
+}
+
+int64_t TokenFile::length(int64_t document) const {
+  return has_single_sequences_ ? lengths_.at(document) : piece(document).length;
+}
+
+namespace {
+
+template <class T>
+void read_as(const FileReader& file, int64_t offset, std::span<int32_t> out, int64_t document,
+             int64_t first, int64_t vocab_size) {
+  constexpr size_t kAtOnce = 4096;
+  std::array<T, kAtOnce> buffer;
+  for (size_t done = 0; done < out.size(); done += kAtOnce) {
+    const auto values = std::span(buffer).first(std::min(kAtOnce, out.size() - done));
+    const int64_t at = offset + static_cast<int64_t>(done * sizeof(T));
+    storage_error_as<DataError>([&] { file.read_at(at, bytes_of(values)); });
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto id = static_cast<int64_t>(values[i]);
+      if (id < 0 || id >= vocab_size) {
+        throw DataError(
+            fmt::format("{}: document {}: expected ids of 0 to {}, got {} at token {}; it is of "
+                        "another tokenizer, or damaged",
+                        file.path().string(), document, vocab_size - 1, id,
+                        first + static_cast<int64_t>(done + i)));
+      }
+      out[done + i] = static_cast<int32_t>(id);
+    }
+  }
+}
+
+}  // namespace
+
+void TokenFile::read(int64_t document, int64_t first, std::span<int32_t> out,
+                     int64_t vocab_size) const {
+  const Piece place = piece(document);
+  AXLE_CHECK(first >= 0 && first + std::ssize(out) <= place.length, "ids of one document");
+  const auto read = [&]<class T>(T) {
+    read_as<T>(ids_, place.offset + first * id_bytes_, out, document, first,
+               std::min(vocab_size, int64_t{1} << 31));
+  };
+  switch (dtype_) {
+    case DType::kU8:
+      return read(uint8_t{});
+    case DType::kI8:
+      return read(int8_t{});
+    case DType::kU16:
+      return read(uint16_t{});
+    case DType::kI16:
+      return read(int16_t{});
+    case DType::kI64:
+      return read(int64_t{});
+    default:
+      return read(int32_t{});
+  }
+}
+
+std::vector<int32_t> TokenFile::ids_of(int64_t document) const {
+  std::vector<int32_t> out(static_cast<size_t>(length(document)));
+  read(document, 0, out);
+  return out;
+}
+
+}  // namespace axle

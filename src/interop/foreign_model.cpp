@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "checkpoint/run_files.h"
-#include "data/tokenizers/llama2c_tokenizer.h"
-#include "data/tokenizers/sentencepiece_tokenizer.h"
+#include "data/tokenizers/open_tokenizer.h"
+#include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
 #include "interop/llama2c.h"
 #include "io/file.h"
@@ -26,24 +26,20 @@ void check_vocab_size(const fs::path& tokenizer, int64_t size, int64_t rows, boo
 }  // namespace
 
 bool is_foreign_model(const fs::path& path) {
-  return path_exists(path / kHuggingFaceConfig) && !path_exists(config_file_of(path)) &&
-         !path_exists(checkpoints_of(path));
-}
-
-Child<Tokenizer> tokenizer_at(const fs::path& file) {
-  const std::string path = text_of_path(file.string());
-  if (file.extension() == ".model") return SentencePieceTokenizer::Config{.path = path};
-  return Llama2cTokenizer::Config{.path = path};
+  return is_gguf(path) ||
+         (path_exists(path / kHuggingFaceConfig) && !path_exists(config_file_of(path)) &&
+          !path_exists(checkpoints_of(path)));
 }
 
 ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& options) {
-  const bool is_folder = directory_exists(path);
-  if (!is_folder && options.tokenizer.empty()) {
+  const bool is_folder = directory_exists(path), is_llama2c = !is_folder && !is_gguf(path);
+  if (is_llama2c && options.tokenizer.empty()) {
     throw ConfigError(
         fmt::format("--tokenizer: expected the vocabulary of {}, got none", path.string()));
   }
   ImportedModel model = is_folder ? read_hugging_face(path, options.ignored, options.with_weights)
-                                  : read_llama2c(path);
+                        : is_llama2c ? read_llama2c(path)
+                                     : read_gguf(path, options.ignored, options.with_weights);
   ModelToSave out{.model = std::move(model.model),
                   .tokenizer = {},
                   .parameters = std::move(model.parameters),
@@ -51,9 +47,9 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
   const fs::path file = options.tokenizer.empty() ? model.tokenizer : options.tokenizer;
   if (file.empty()) return out;
   out.tokenizer_file = fs::absolute(file);
-  out.tokenizer = tokenizer_at(out.tokenizer_file);
-  const auto tokenizer = tokenizer_at(file).build({}, Scope{.path = "tokenizer"});
-  check_vocab_size(file, tokenizer->vocab_size(), model.vocab_size, !is_folder);
+  out.tokenizer = tokenizer_in_file(text_of_path(out.tokenizer_file.string()), "--tokenizer");
+  const auto tokenizer = out.tokenizer.build({}, Scope{.path = "tokenizer"});
+  check_vocab_size(file, tokenizer->vocab_size(), model.vocab_size, is_llama2c);
   return out;
 }
 

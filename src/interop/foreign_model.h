@@ -11,8 +11,8 @@ namespace axle {
 
 /// How to read a model of another program.
 struct ForeignOptions {
-  /// The tokenizer file: a SentencePiece model if the name ends in ".model", else a vocabulary of
-  /// llama2.c. Empty: the one beside the weights; if there is none, the model has no tokenizer.
+  /// The tokenizer file, of any kind that tokenizer_in_file() tells. Empty: the one beside the
+  /// weights; if there is none, the model has no tokenizer.
   std::filesystem::path tokenizer = {};
   /// Fields of the model's config that are left out.
   std::vector<std::string> ignored = {};
@@ -20,15 +20,13 @@ struct ForeignOptions {
   bool with_weights = true;
 };
 
-/// True for a path that holds a model of another program and says so: a folder of Hugging Face. It
-/// can be read in place. False for the folder of a run or an import.
+/// True for a path that holds a model of another program and says so: a folder of Hugging Face or a
+/// GGUF file. It can be read in place. False for the folder of a run or an import.
 bool is_foreign_model(const std::filesystem::path& path);
-/// Reads a folder of Hugging Face (hugging_face.h), or weights of llama2.c (llama2c.h), which need
-/// a tokenizer. The tokenizer's config names its file by its full path. Throws as these do;
-/// DataError if the vocabulary of the tokenizer does not fit the weights.
+/// Reads a folder of Hugging Face (hugging_face.h), a GGUF file (gguf_model.h), or weights of
+/// llama2.c (llama2c.h), which need a tokenizer. The tokenizer's config names its file by its full
+/// path. Throws as these do; DataError if the vocabulary of the tokenizer does not fit the weights.
 ModelToSave read_foreign_model(const std::filesystem::path& path,
                                const ForeignOptions& options = {});
-/// Returns the tokenizer that reads the file.
-Child<Tokenizer> tokenizer_at(const std::filesystem::path& file);
 
 }  // namespace axle

@@ -55,6 +55,15 @@ ImportedModel read(const std::filesystem::path& path, const std::vector<std::str
 
 }  // namespace
 
+bool is_gguf(const std::filesystem::path& path) {
+  std::error_code none;  // a path that can't be looked up names no file
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  if (path.extension() == ".gguf") return true;
+  std::string begin(kGgufMagic.size(), '\0');
+  begin.resize(FileReader(path).read_some(0, std::as_writable_bytes(std::span(begin))));
+  return begin == kGgufMagic;
+}
+
 ImportedModel read_gguf(const std::filesystem::path& path, const std::vector<std::string>& ignored,
                         bool with_weights) {
   return storage_error_as<DataError>([&] { return read(path, ignored, with_weights); });

@@ -3,12 +3,18 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interop/imported_model.h"
 
 namespace axle {
 
+/// The name of the tokenizer's file in the folder of an import (gguf_tokenizer_alone).
+inline constexpr std::string_view kGgufTokenizerFile = "tokenizer.gguf";
+
+/// True for a regular file that begins as GGUF files do, or whose name ends in ".gguf".
+bool is_gguf(const std::filesystem::path& path);
 /// Returns the model that the file holds. Its parameters have the dtype of the tensors: f32, or f16
 /// or bf16 if all are of that type or f32, as llama.cpp keeps norms. Blocks become f32: they stand
 /// for numbers of more bits than bf16 has. The tokenizer is the file itself, if it has one.

@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
+#include "config/document/serialize.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "interop/gguf_model.h"
 #include "io/file.h"
+#include "io/user_path.h"
 
 namespace axle {
 namespace {
@@ -20,6 +26,21 @@ void check_outside(const std::filesystem::path& file, const std::filesystem::pat
   }
 }
 
+// The name of the tokenizer's file in the folder of the import.
+std::string name_there(const std::filesystem::path& tokenizer) {
+  return is_gguf(tokenizer) ? std::string(kGgufTokenizerFile) : tokenizer.filename().string();
+}
+
+// Copies the tokenizer's file, so that the folder does not depend on others and can be moved.
+void take_tokenizer(ModelToSave& model) {
+  const std::string name = name_there(model.tokenizer_file);
+  model.files[name] = is_gguf(model.tokenizer_file) ? gguf_tokenizer_alone(model.tokenizer_file)
+                                                    : read_file(model.tokenizer_file);
+  nlohmann::ordered_json config = to_json(model.tokenizer);
+  config["path"] = text_of_path(name);
+  from_json(model.tokenizer, config);
+}
+
 }  // namespace
 
 std::string to_text(const ImportReport& r) {
@@ -32,7 +53,7 @@ ImportReport import_model(const ImportRequest& request) {
   check_outside(request.source, request.dir);
   if (const auto& tokenizer = request.options.tokenizer; !tokenizer.empty()) {
     check_outside(tokenizer, request.dir);
-    check_new_model(request.dir, {tokenizer.filename().string()});
+    check_new_model(request.dir, {name_there(tokenizer)});
   }
   check_new_model(request.dir, {});
   ModelToSave model = read_foreign_model(request.source, request.options);
@@ -41,13 +62,7 @@ ImportReport import_model(const ImportRequest& request) {
                       .max_seq_len = model.context_len,
                       .has_tokenizer = static_cast<bool>(model.tokenizer)};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
-  // The tokenizer's file is copied, so that the folder does not depend on other files and can be
-  // moved.
-  if (!model.tokenizer_file.empty()) {
-    const std::string name = model.tokenizer_file.filename().string();
-    model.files[name] = read_file(model.tokenizer_file);
-    model.tokenizer = tokenizer_at(name);
-  }
+  if (!model.tokenizer_file.empty()) take_tokenizer(model);
   save_model(request.dir, std::move(model));
   return report;
 }

@@ -6,7 +6,7 @@
 namespace axle {
 
 struct ImportRequest {
-  /// A folder of Hugging Face, or weights of llama2.c.
+  /// A folder of Hugging Face, a GGUF file, or weights of llama2.c.
   std::filesystem::path source;
   /// The folder to create.
   std::filesystem::path dir;

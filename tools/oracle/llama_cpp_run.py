@@ -23,12 +23,13 @@ llama_cpp.llama_log_set(quiet, ctypes.c_void_p(0))
 
 
 class Model:
-    def __init__(self, path, num_positions):
+    def __init__(self, path, num_positions, num_texts=1):
         self.model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
         assert self.model, path
         params = llama_cpp.llama_context_default_params()
-        params.n_ctx = params.n_batch = params.n_ubatch = num_positions
-        params.n_threads = params.n_threads_batch = 2
+        params.n_ctx = params.n_batch = params.n_ubatch = num_positions * num_texts
+        params.n_seq_max = num_texts
+        params.n_threads = params.n_threads_batch = 1
         params.flash_attn_type = 0
         params.type_k = params.type_v = 0  # F32
         params.swa_full = True
@@ -36,15 +37,20 @@ class Model:
         self.vocab = llama_cpp.llama_model_get_vocab(self.model)
         self.num_rows = llama_cpp.llama_vocab_n_tokens(self.vocab)
 
-    def logits(self, ids, first=0):
-        """The logits behind each of the ids, which begin at position `first`."""
-        batch = llama_cpp.llama_batch_init(len(ids), 0, 1)
-        batch.n_tokens = len(ids)
-        for i, token in enumerate(ids):
-            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.seq_id[i][0], batch.logits[i] = token, first + i, 1, 0, 1
+    def logits(self, ids, first=0, text=0):
+        """The logits behind each of the ids of a text, which begin at position `first`."""
+        return self.logits_of_tokens([(token, first + i, text) for i, token in enumerate(ids)])
+
+    def logits_of_tokens(self, tokens):
+        """The logits behind each of (id, position, text)."""
+        batch = llama_cpp.llama_batch_init(len(tokens), 0, 1)
+        batch.n_tokens = len(tokens)
+        for i, (token, position, text) in enumerate(tokens):
+            batch.token[i], batch.pos[i], batch.logits[i] = token, position, 1
+            batch.n_seq_id[i], batch.seq_id[i][0] = 1, text
         assert llama_cpp.llama_decode(self.context, batch) == 0
         out = [np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self.context, i), (self.num_rows,)).copy()
-               for i in range(len(ids))]
+               for i in range(len(tokens))]
         llama_cpp.llama_batch_free(batch)
         return np.stack(out)
 

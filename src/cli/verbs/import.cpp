@@ -10,7 +10,7 @@ namespace {
 
 void add(CLI::App& app, ImportRequest& request, Output&) {
   app.add_option("PATH", request.source,
-                 "A folder of Hugging Face, or weights of llama2.c (version 0)")
+                 "A folder of Hugging Face, a GGUF file, or weights of llama2.c (version 0)")
       ->required()
       ->type_name("");
   app.add_option(

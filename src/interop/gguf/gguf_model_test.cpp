@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 #include "interop/gguf/tiny_gguf_test.h"
+#include "interop/import_model.h"
+#include "interop/model_folder.h"
 #include "interop/save_model.h"
+#include "io/file.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -130,6 +133,62 @@ TEST_F(GgufModel, LayersWithWindowsFollowThePattern) {
   remove_key("gemma3.attention.sliding_window");
   write();
   EXPECT_EQ(config_text(read_gguf(path_, {}, false)).find("SlidingWindowMask"), std::string::npos);
+}
+
+// Whoever takes the folder of an import takes the file as well. The import needs it no more.
+TEST_F(GgufModel, AFileIsReadInPlaceAsItsImportIs) {
+  std::vector<std::string> tokens = {"<|end|>"};
+  for (char letter = 'A'; tokens.size() < 40; ++letter) tokens.emplace_back(1, letter);
+  std::vector<int32_t> kinds(tokens.size(), 1);
+  kinds[0] = 3;
+  metadata_.set("tokenizer.ggml.model", "gpt2");
+  metadata_.set("tokenizer.ggml.pre", "smollm");
+  metadata_.set("tokenizer.ggml.tokens", tokens);
+  metadata_.set("tokenizer.ggml.token_type", kinds);
+  metadata_.set("tokenizer.ggml.merges", std::vector<std::string>{});
+  metadata_.set("tokenizer.ggml.eos_token_id", uint32_t{0});
+  metadata_.set("tokenizer.chat_template", "{{ messages }}");
+  write_matrices("BF16");
+  ASSERT_TRUE(is_foreign_model(path_));
+  const ImportReport report = import_model({.source = path_, .dir = dir_ / "imported"});
+  EXPECT_THAT(to_text(report), HasSubstr("vocabulary of 40, texts of up to 32 tokens"));
+  EXPECT_TRUE(report.has_tokenizer);
+  const auto quiet = [](const std::string&) {};
+  const LoadedModel direct = load_model(path_, Weights::kTrained, quiet);
+  EXPECT_EQ(direct.parameters.at("model/decoder/emb/weight").dtype(), DType::kBF16);
+  std::filesystem::remove(path_);
+  std::filesystem::rename(dir_ / "imported", dir_ / "moved");
+  const LoadedModel moved = load_model(dir_ / "moved", Weights::kTrained, quiet);
+  EXPECT_EQ(moved.parameters, direct.parameters);
+  EXPECT_EQ(moved.context_len, 32);
+  EXPECT_THAT(moved.tokenizer->encode("BA"), ::testing::ElementsAre(2, 1));
+  EXPECT_EQ(moved.tokenizer->special_ids().eos, 0);
+  EXPECT_EQ(moved.tokenizer->fingerprint(), direct.tokenizer->fingerprint());
+}
+
+TEST_F(GgufModel, ATokenizerOfMoreTokensThanTheModelIsRefused) {
+  metadata_.set("tokenizer.ggml.model", "gpt2");
+  metadata_.set("tokenizer.ggml.pre", "smollm");
+  std::vector<std::string> tokens;
+  for (int i = 0; i < 41; ++i) tokens.push_back("t" + std::to_string(i));
+  metadata_.set("tokenizer.ggml.tokens", tokens);
+  metadata_.set("tokenizer.ggml.merges", std::vector<std::string>{});
+  write();
+  EXPECT_THAT(error_of<DataError>([&] { read_foreign_model(path_); }),
+              HasSubstr("expected a vocabulary of at most 40 tokens, as in the weights, got 41"));
+}
+
+// A file says what it is by its bytes or by its name.
+TEST_F(GgufModel, WhatIsNoGgufIsSaidSo) {
+  write();
+  std::filesystem::rename(path_, dir_ / "model");
+  EXPECT_TRUE(is_gguf(dir_ / "model"));
+  replace_file(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  EXPECT_TRUE(is_gguf(path_));
+  EXPECT_THAT(error_of<DataError>([&] { read_gguf(path_); }),
+              HasSubstr("expected a GGUF file, got a git-LFS pointer"));
+  replace_file(dir_ / "text", "GG");
+  for (const char* other : {"text", "none", "."}) EXPECT_FALSE(is_gguf(dir_ / other)) << other;
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Header {
         fail(begin, "names that differ", fmt::format("'{}' twice", printable(tensor_name)));
       places.push_back({&*entry, begin});
     }
-    place(places, alignment(out.metadata));
+    place(places, gguf_alignment(out.metadata));
     return out;
   }
 
@@ -207,14 +207,6 @@ class Header {
                                : fmt::format("version {}", out));
   }
 
-  int64_t alignment(const GgufMetadata& metadata) const {
-    const auto key = metadata.find(kGgufAlignmentKey);
-    if (!key) return kGgufDefaultAlignment;
-    const int64_t out = key->integer(1, std::numeric_limits<uint32_t>::max());
-    if ((out & (out - 1)) != 0) key->fail("a power of two");
-    return out;
-  }
-
   // Reads all of a tensor's entry but its name. The offset is not placed yet.
   GgufTensor tensor(std::string_view shown) {
     const std::string where = fmt::format("tensor '{}'", printable(shown));
@@ -300,6 +292,14 @@ std::optional<int64_t> gguf_tensor_bytes(const BlockType& type, const Shape& sha
   if (!values || (type.num_values > 1 && (shape.empty() || shape.back() % type.num_values != 0)))
     return std::nullopt;
   return checked_product(*values / type.num_values, type.num_bytes);
+}
+
+int64_t gguf_alignment(const GgufMetadata& metadata) {
+  const auto key = metadata.find(kGgufAlignmentKey);
+  if (!key) return kGgufDefaultAlignment;
+  const int64_t out = key->integer(1, std::numeric_limits<uint32_t>::max());
+  if ((out & (out - 1)) != 0) key->fail("a power of two");
+  return out;
 }
 
 GgufHeader read_gguf_header(const FileReader& file) { return Header(file).read(); }

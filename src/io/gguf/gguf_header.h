@@ -43,6 +43,9 @@ struct GgufHeader {
 /// or if there are too many.
 std::optional<int64_t> gguf_tensor_bytes(const BlockType& type, const Shape& shape);
 
+/// Returns the alignment that the metadata says. Throws DataError unless it is a power of two.
+int64_t gguf_alignment(const GgufMetadata& metadata);
+
 /// Reads and checks the whole header. Throws DataError that says what the file is if it is not
 /// GGUF, and DataError with file and offset if the header is cut off or malformed, repeats a key or
 /// a tensor, has an unknown type, or if tensors overlap or reach past the end of the file. Needs

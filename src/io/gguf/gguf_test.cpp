@@ -85,6 +85,16 @@ class Gguf : public ::testing::Test {
   std::string path_ = dir_ / "x.gguf";
 };
 
+TEST_F(Gguf, MetadataMayBeAFileOfTheirOwn) {
+  const GgufMetadata metadata = small_metadata();
+  replace_file(path_, gguf_without_tensors(metadata));
+  const GgufFile file(path_);
+  EXPECT_TRUE(file.names().empty());
+  EXPECT_EQ(file.metadata().entries().size(), metadata.entries().size());
+  for (const auto& [key, value] : metadata.entries())
+    EXPECT_EQ(file.metadata().at(key).value(), value) << key;
+}
+
 TEST_F(Gguf, ReadsEveryTypeOfMetadata) {
   const GgufFile file(small_file());
   EXPECT_EQ(file.version(), 3u);

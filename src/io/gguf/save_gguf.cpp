@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "base/error.h"
@@ -132,13 +131,13 @@ void write_values(FileWriter& file, const Path& path, const GgufTensorToSave& te
 
 }  // namespace
 
+std::string gguf_without_tensors(const GgufMetadata& metadata) {
+  return header_of(metadata, {}, {}, gguf_alignment(metadata));
+}
+
 void save_gguf(const Path& path, const GgufMetadata& metadata,
                std::span<const GgufTensorToSave> tensors) {
-  int64_t alignment = kGgufDefaultAlignment;
-  if (const auto key = metadata.find(kGgufAlignmentKey)) {
-    alignment = key->integer(1, std::numeric_limits<uint32_t>::max());
-    if ((alignment & (alignment - 1)) != 0) key->fail("a power of two");
-  }
+  const int64_t alignment = gguf_alignment(metadata);
   std::vector<GgufTensor> entries;
   std::set<std::string_view> names;
   for (const GgufTensorToSave& tensor : tensors) {

@@ -31,5 +31,7 @@ struct GgufTensorToSave {
 /// finite or too large. `path` is then as it was.
 void save_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
                std::span<const GgufTensorToSave> tensors);
+/// Returns the bytes of a file of metadata alone.
+std::string gguf_without_tensors(const GgufMetadata& metadata);
 
 }  // namespace axle

@@ -14,6 +14,7 @@
 #include "data/tokenizers/parts/byte_pair_model.h"
 #include "io/file.h"
 #include "io/gguf/gguf_header.h"
+#include "io/gguf/save_gguf.h"
 #include "io/user_path.h"
 
 namespace axle {
@@ -204,6 +205,16 @@ TokenizerParts parts_of_gguf(const GgufMetadata& metadata, const std::string& pa
   if (model.text() == "gpt2") return read_byte_level(metadata, path);
   if (model.text() == "llama") return read_scored(metadata, path);
   model.fail("gpt2 or llama");
+}
+
+std::string gguf_tokenizer_alone(const std::filesystem::path& file) {
+  const GgufMetadata whole =
+      storage_error_as<DataError>([&] { return read_gguf_header(FileReader(file)).metadata; });
+  GgufMetadata out(file.string());
+  for (const auto& [key, value] : whole.entries()) {
+    if (key.starts_with("general.") || key.starts_with("tokenizer.")) out.set(key, value);
+  }
+  return gguf_without_tensors(out);
 }
 
 GgufTokenizer::GgufTokenizer(const Config& cfg, const Dims&, const Scope& scope)

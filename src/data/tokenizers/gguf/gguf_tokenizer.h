@@ -1,6 +1,9 @@
 // The tokenizer in the metadata of a GGUF file.
 #pragma once
 
+#include <filesystem>
+#include <string>
+
 #include "config/axle_config.h"
 #include "config/fields/required.h"
 #include "data/tokenizers/parts/pipeline_tokenizer.h"
@@ -25,6 +28,9 @@ class GgufTokenizer final : public PipelineTokenizer {
   GgufTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
 };
 
+/// Returns a GGUF file with the same tokenizer and chat template, and without the model. Throws
+/// DataError as the tokenizer does.
+std::string gguf_tokenizer_alone(const std::filesystem::path& file);
 /// Returns the tokenizer of the metadata. `path` is for messages.
 TokenizerParts parts_of_gguf(const GgufMetadata& metadata, const std::string& path);
 

@@ -9,6 +9,7 @@
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 #include "io/file.h"
+#include "io/gguf/gguf_header.h"
 #include "io/gguf/save_gguf.h"
 #include "io/proto_reader.h"
 #include "testing/error_of.h"
@@ -123,6 +124,25 @@ TEST_F(GgufTokenizerTest, ByteLevelTokensAreCutByTheNamedPattern) {
   tokenizer = build(metadata);
   EXPECT_THAT(tokenizer->encode("12"), ElementsAre(261));
   EXPECT_NE(tokenizer->fingerprint(), fingerprint);
+}
+
+TEST_F(GgufTokenizerTest, ItsKeysAloneAreTheSameTokenizer) {
+  GgufMetadata metadata = byte_level_metadata();
+  metadata.set("general.architecture", "llama");
+  metadata.set("general.license", "mit");
+  metadata.set("llama.block_count", uint32_t{2});
+  metadata.set("tokenizer.chat_template", "{{ messages }}");
+  const auto whole = build(metadata);
+  const std::string alone = gguf_tokenizer_alone(path_);
+  replace_file(path_, alone);
+  const GgufMetadata kept = read_gguf_header(FileReader(path_)).metadata;
+  EXPECT_FALSE(kept.contains("llama.block_count"));
+  EXPECT_EQ(kept.at("general.license").text(), "mit");
+  EXPECT_EQ(kept.at("tokenizer.chat_template").text(), "{{ messages }}");
+  const auto tokenizer =
+      Child<Tokenizer>(GgufTokenizer::Config{.path = path_}).build({}, {.path = "t"});
+  EXPECT_EQ(tokenizer->fingerprint(), whole->fingerprint());
+  EXPECT_EQ(tokenizer->encode("the the"), whole->encode("the the"));
 }
 
 TEST_F(GgufTokenizerTest, MistakesAreNamedWithTheirKey) {

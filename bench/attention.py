@@ -30,18 +30,21 @@ def main():
     parser.add_argument("--jax-flags", default="", help="more flags of attention_jax.py")
     parser.add_argument("--jax-form", action="append", choices=["plain", "scan", "dot_product_attention"],
                         help="default: plain and scan")  # fmt: skip
+    parser.add_argument("--blocks-only", action="store_true",
+                        help="leave out the forms that keep all scores: 16,384 tokens of 8 heads need 8 GiB for each")  # fmt: skip
     args = parser.parse_args()
     if not pathlib.Path(args.python).exists():
         sys.exit(f"attention.py: expected a Python with JAX, got {args.python}; `./dev bench peers jax` sets it up")
-    forms = args.jax_form or ["plain", "scan"]
+    forms = args.jax_form or (["scan"] if args.blocks_only else ["plain", "scan"])
     peer = [args.python, str(ROOT / "bench/peers/attention_jax.py")]
-    names = ["Axle", "Axle at once", *(f"JAX {form}" for form in forms)]
+    own_forms = {"Axle": []} if args.blocks_only else {"Axle": [], "Axle at once": ["--plain"]}
+    names = [*own_forms, *(f"JAX {form}" for form in forms)]
     print("| tokens | " + " | ".join(f"{name}, ms / MiB" for name in names) + " | ratios |")
     print("|---" * (len(names) + 2) + "|")
     for tokens in args.tokens:
         common = ["--tokens", str(tokens), "--steps", str(args.steps)]
         ours = [args.axle, *common, *args.flags.split()]
-        sides = [ours, [*ours, "--plain"], *([*peer, form, *common, *args.jax_flags.split()] for form in forms)]
+        sides = [*([*ours, *form] for form in own_forms.values()), *([*peer, form, *common, *args.jax_flags.split()] for form in forms)]
         rounds = [[run(side) for side in sides] for _ in range(args.pairs)]
         losses = [r["loss"] for r in rounds[0]]
         if not all(math.isclose(loss, losses[0], rel_tol=1e-3) for loss in losses):

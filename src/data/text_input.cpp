@@ -73,11 +73,12 @@ void check_prompt(const Prompt& prompt, const std::vector<Document>& documents,
 }  // namespace
 
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path) {
-  if (tokenizer.vocab_size() <= vocab_size) return;
+  const int64_t needed = needed_vocab_size(tokenizer);
+  if (needed <= vocab_size) return;
   throw ConfigError(fmt::format(
       "{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}; a new "
       "model may have more (model.decoder.vocab_size)",
-      path, vocab_size, tokenizer.vocab_size()));
+      path, vocab_size, needed));
 }
 
 TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope) {

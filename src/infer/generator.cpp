@@ -50,8 +50,9 @@ class Rows {
         continue;
       }
       rows_[i].tokens.push_back(tokens[i]);
-      if (on_token) on_token(i, tokens[i]);
-      if (static_cast<int64_t>(rows_[i].tokens.size()) == token_limits_[i]) {
+      if (on_token && !on_token(i, tokens[i])) {
+        close(i, StopReason::kEndText);
+      } else if (static_cast<int64_t>(rows_[i].tokens.size()) == token_limits_[i]) {
         close(i, token_limits_[i] == options_.max_tokens ? StopReason::kMaxTokens
                                                          : StopReason::kContextEnd);
       }

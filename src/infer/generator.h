@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -32,13 +33,16 @@ struct GenerateOptions {
   int64_t seed = 0;
   /// A row ends once it draws one of these tokens.
   TokenIds end_tokens = {};
+  /// A row also ends where its text has one of these (TextGenerator).
+  std::vector<std::string> end_texts = {};
 };
 
-enum class StopReason { kEndToken, kMaxTokens, kContextEnd };
+enum class StopReason { kEndToken, kMaxTokens, kContextEnd, kEndText };
 constexpr auto texts_of(StopReason) {
   return std::to_array<EnumText<StopReason>>({{StopReason::kEndToken, "end_token"},
                                               {StopReason::kMaxTokens, "max_tokens"},
-                                              {StopReason::kContextEnd, "context_end"}});
+                                              {StopReason::kContextEnd, "context_end"},
+                                              {StopReason::kEndText, "end_text"}});
 }
 
 /// The result for one prompt.
@@ -86,7 +90,8 @@ class Generator {
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);
 
   /// Called with each new token of each row, as soon as it is drawn; not called with end tokens.
-  using OnToken = std::function<void(size_t row, int32_t token)>;
+  /// Returns false to end the row.
+  using OnToken = std::function<bool(size_t row, int32_t token)>;
   /// Continues all prompts together, one row each. Throws ConfigError for no prompt, an empty one,
   /// one that fills the context, max_tokens < 1, or a cache with too little room (BoundedCache);
   /// DeviceError; Error with kDoesNotFit if the host has no room for a program; Error with

@@ -273,10 +273,19 @@ TEST_F(GeneratorTest, StopsAtAnEndTokenWithoutIt) {
                                  [&](size_t row, int32_t token) {
                                    EXPECT_EQ(row, 0u);
                                    seen.push_back(token);
+                                   return true;
                                  });
   EXPECT_THAT(out.rows[0].tokens, ElementsAre(5, 6));
   EXPECT_EQ(out.rows[0].stop, StopReason::kEndToken);
   EXPECT_EQ(seen, out.rows[0].tokens);
+}
+
+TEST_F(GeneratorTest, TheCallerMayEndARow) {
+  TinyModel tiny = chain_model({{4, 5}, {5, 6}, {6, 4}}, 8);
+  const Generated out = generate(tiny, {{4}}, {.max_tokens = 50}, {},
+                                 [](size_t, int32_t token) { return token != 6; });
+  EXPECT_THAT(out.rows[0].tokens, ElementsAre(5, 6));
+  EXPECT_EQ(out.rows[0].stop, StopReason::kEndText);
 }
 
 TEST_F(GeneratorTest, AnEndTokenMayBeTheFirst) {

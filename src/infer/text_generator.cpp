@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text/utf8.h"
 #include "data/tokenizers/stream_decoder.h"
+#include "infer/end_texts.h"
 
 namespace axle {
 namespace {
@@ -23,6 +26,16 @@ void check_utf8(std::string_view prompt) {
   if (const auto at = find_invalid_utf8(prompt)) {
     throw ConfigError(
         fmt::format("prompt: expected UTF-8, got an invalid byte at byte {}", *at + 1));
+  }
+}
+
+// A tokenizer may have special tokens beyond the model's vocabulary.
+void check_ids(const TokenIds& ids, const Tokenizer& tokenizer, int64_t vocab_size) {
+  for (const int32_t id : ids) {
+    if (id < vocab_size) continue;
+    throw ConfigError(
+        fmt::format("prompt: expected tokens of the model's vocabulary of {}, got '{}' with id {}",
+                    vocab_size, tokenizer.token(id), id));
   }
 }
 
@@ -55,25 +68,35 @@ TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOption
 GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions options,
                                       const OnText& on_text) {
   check_utf8(prompt);
-  const Tokenizer& tokenizer = *loaded_.tokenizer;
-  const SpecialIds special = tokenizer.special_ids();
-  TokenIds ids = tokenizer.encode(prompt);
-  if (special.bos) ids.insert(ids.begin(), *special.bos);
+  TokenIds ids = tokenizer().encode(prompt);
+  if (const auto bos = tokenizer().special_ids().bos) ids.insert(ids.begin(), *bos);
+  return generate(std::move(ids), std::string(prompt), std::move(options), on_text);
+}
+
+GeneratedText TextGenerator::generate(TokenIds ids, std::string prompt, GenerateOptions options,
+                                      const OnText& on_text) {
+  check_ids(ids, tokenizer(), loaded_.model->vocab_size());
+  const SpecialIds special = tokenizer().special_ids();
   for (const auto& end : {special.bos, special.eos}) {
     if (end) options.end_tokens.push_back(*end);
   }
+  std::ranges::copy(tokenizer().chat_settings().end_ids, std::back_inserter(options.end_tokens));
 
   GeneratedText out{
-      .prompt = std::string(prompt), .text = {}, .prompt_tokens = static_cast<int64_t>(ids.size())};
-  StreamDecoder decoder(tokenizer);
+      .prompt = std::move(prompt), .text = {}, .prompt_tokens = static_cast<int64_t>(ids.size())};
+  StreamDecoder decoder(tokenizer());
   for (const int32_t id : ids) decoder.push(id);
+  EndTexts ends(options.end_texts);
   const auto emit = [&](const std::string& text) {
     out.text += text;
     if (on_text && !text.empty()) on_text(text);
   };
-  Generated generated = generator_.generate(
-      {&ids, 1}, options, [&](size_t, int32_t token) { emit(decoder.push(token)); });
-  emit(decoder.finish());
+  Generated generated = generator_.generate({&ids, 1}, options, [&](size_t, int32_t token) {
+    emit(ends.push(decoder.push(token)));
+    return !ends.found();
+  });
+  emit(ends.push(decoder.finish()));
+  emit(ends.finish());
   out.row = std::move(generated.rows.front());
   out.prefill_secs = generated.prefill_secs;
   out.tokens_per_sec = generated.tokens_per_sec();

@@ -30,10 +30,16 @@ class TextGenerator {
   /// Called with each new piece of text. A piece is not empty and holds whole characters.
   using OnText = std::function<void(std::string_view text)>;
   /// Continues the prompt, after the vocabulary's begin token if it has one. Stops at the tokens
-  /// that end a text or begin another one, and at `options.end_tokens`. Throws ConfigError for a
-  /// prompt that is not UTF-8, and as Generator::generate does.
+  /// that end a text or begin another one, at `options.end_tokens`, and at `options.end_texts`,
+  /// which are left out of the text, though not of the tokens. Throws ConfigError for a prompt that
+  /// is not UTF-8, and as Generator::generate does.
   GeneratedText generate(std::string_view prompt, GenerateOptions options,
                          const OnText& on_text = {});
+  /// Continues these tokens; `prompt` is their text. Throws ConfigError for one that the model has
+  /// no row for, and as above.
+  GeneratedText generate(TokenIds ids, std::string prompt, GenerateOptions options,
+                         const OnText& on_text = {});
+  const Tokenizer& tokenizer() const { return *loaded_.tokenizer; }
 
  private:
   LoadedModel loaded_;

@@ -6,6 +6,7 @@
 #include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/walk.h"
+#include "data/chat/chat_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "io/file.h"
@@ -29,14 +30,22 @@ bool is_sound(const ConfigView& part) {
   return missing(part).empty() && out_of_range(part).empty();
 }
 
-// Replaces a text input by a synthetic one with batches of the same shapes, which ends if the text
-// input ends. It reads no data.
+// Calls fn(config) for an input of texts or conversations.
+template <class Fn>
+void with_texts(const Child<Input>& input, const Fn& fn) {
+  if (const auto* text = input.get_if<TextInput>()) fn(*text);
+  if (const auto* chat = input.get_if<ChatInput>()) fn(*chat);
+}
+
+// Replaces an input of texts by a synthetic one with batches of the same shapes, which ends if the
+// other ends. It reads no data.
 void stand_in(Child<Input>& input) {
-  const auto* text = input.get_if<TextInput>();
-  if (!text) return;
-  std::optional<int64_t> num_batches;
-  if (text->epochs) num_batches = *text->epochs;
-  make_synthetic(input, num_batches);
+  const Child<Input> texts = input;
+  with_texts(texts, [&](const auto& text) {
+    std::optional<int64_t> num_batches;
+    if (text.epochs) num_batches = *text.epochs;
+    make_synthetic(input, num_batches);
+  });
 }
 
 class Check {
@@ -118,12 +127,9 @@ class Check {
   bool check_inputs() {
     bool good = true;
     for_each_input([&](const std::string& path, const Child<Input>& input) {
-      const auto* text = input.get_if<TextInput>();
-      const auto* source = text ? text->source.get_if<TextSource>() : nullptr;
-      if (!source || !source->path.has_value()) return;
-      std::vector<std::string> paths = {source->path.get()};
-      paths.insert(paths.end(), source->more_paths.begin(), source->more_paths.end());
-      for (const std::string& one : paths) {
+      if (!input) return;
+      Child<Input> read = input;
+      for (const std::string& one : text_paths(read)) {
         good &= attempt([&] {
           if (const std::string none = no_texts_at(one); !none.empty()) {
             throw DataError(fmt::format("{}.source.path: {}: expected a file or folder, got {}",
@@ -138,15 +144,16 @@ class Check {
   bool check_tokenizers() {
     bool good = true;
     for_each_input([&](const std::string& path, const Child<Input>& input) {
-      const auto* text = input.get_if<TextInput>();
-      if (!text || !is_sound(text->tokenizer)) return;
-      good &= attempt([&] { check_vocabulary(*text, path); });
+      with_texts(input, [&](const auto& text) {
+        if (is_sound(text.tokenizer))
+          good &= attempt([&] { check_vocabulary(text.tokenizer, path); });
+      });
     });
     return good;
   }
 
-  void check_vocabulary(const TextInput::Config& text, const std::string& path) const {
-    const auto tokenizer = text.tokenizer.build({}, Scope{.path = path + ".tokenizer"});
+  void check_vocabulary(const Child<Tokenizer>& config, const std::string& path) const {
+    const auto tokenizer = config.build({}, Scope{.path = path + ".tokenizer"});
     axle::check_vocabulary(*tokenizer, model_->vocab_size(), path);
   }
 

@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "config/document/serialize.h"
 #include "config/walk.h"
+#include "data/chat/chat_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
@@ -26,12 +27,14 @@ constexpr int64_t kBatchSize = 8;  // for imported models, which were made witho
 
 // The training input over all of the text once, in its order.
 void take_whole_text(Trainer::Config& config) {
-  for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
+  const auto take = [](const std::string&, auto& input) {
     input.split = Split::kAll;
     input.shuffle = Shuffle::kNone;
     input.epochs = 1;
     if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
-  });
+  };
+  for_each_config<TextInput>(config.input, take);
+  for_each_config<ChatInput>(config.input, take);
 }
 
 void complete_synthetic(Trainer::Config& config) {
@@ -59,37 +62,43 @@ void check_is_read(const std::string& path) {
 constexpr const char* kUnsetPath = "\x7f";
 
 Trainer::Config with_unset_paths(Trainer::Config config) {
-  for_each_config<TextSource>(config.input, [](const std::string&, TextSource::Config& source) {
-    source.path = kUnsetPath;
-  });
+  const auto unset = [](const std::string&, auto& source) { source.path = kUnsetPath; };
+  for_each_config<TextSource>(config.input, unset);
+  for_each_config<ChatSource>(config.input, unset);
   return config;
 }
 
-// `edited` is the config with unset paths after the edits.
-void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) {
-  for_each_config<TextSource>(
-      edited.input, [](const std::string& path, TextSource::Config& source) {
-        if (!source.path.has_value() || *source.path == kUnsetPath) return;
-        throw ConfigError(fmt::format(
-            "--set input.{}.path: expected no path, because --data names the text, got '{}'; "
-            "pass it to --data",
-            path, *source.path));
-      });
-  const auto* const text = edited.input.get_if<TextInput>();
-  if (!text) return;
+// Refuses edits that change nothing, because the input does not use the field.
+template <class TextConfig>
+void check_is_used(const std::vector<Edit>& edits, const TextConfig& text) {
   for (const Edit& edit : edits) {
     const auto* const field = std::get_if<SetField>(&edit);
     if (!field) continue;
-    if (field->path == "seed" && text->shuffle == Shuffle::kNone) {
+    if (field->path == "seed" && text.shuffle == Shuffle::kNone) {
       throw ConfigError(
           "--set seed: expected an input that uses the seed, got text in file order; set "
           "input.shuffle=rows as well, or leave it out");
     }
-    if (field->path == "input.held_out_fraction" && text->split == Split::kAll) {
+    if (field->path == "input.held_out_fraction" && text.split == Split::kAll) {
       throw ConfigError(
           "--set input.held_out_fraction: expected input.split=held_out or train, got all");
     }
   }
+}
+
+// `edited` is the config with unset paths after the edits.
+void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) {
+  const auto check_path = [](const std::string& path, auto& source) {
+    if (!source.path.has_value() || *source.path == kUnsetPath) return;
+    throw ConfigError(
+        fmt::format("--set input.{}.path: expected no path, because --data names the text, got "
+                    "'{}'; pass it to --data",
+                    path, *source.path));
+  };
+  for_each_config<TextSource>(edited.input, check_path);
+  for_each_config<ChatSource>(edited.input, check_path);
+  if (const auto* const text = edited.input.get_if<TextInput>()) check_is_used(edits, *text);
+  if (const auto* const chat = edited.input.get_if<ChatInput>()) check_is_used(edits, *chat);
 }
 
 }  // namespace
@@ -118,6 +127,7 @@ Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
   take_whole_text(out.config);
   const bool synthetic = data.data == kSyntheticData;
   if (!synthetic) {
+    suit_input(out.config.input, data.data);  // so that edits find its fields
     Trainer::Config edited = with_unset_paths(out.config);
     apply_edits(later, edited);
     check_takes_effect(later, std::move(edited));

@@ -49,7 +49,8 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
   out.tokenizer_file = fs::absolute(file);
   out.tokenizer = tokenizer_in_file(text_of_path(out.tokenizer_file.string()), "--tokenizer");
   const auto tokenizer = out.tokenizer.build({}, Scope{.path = "tokenizer"});
-  check_vocab_size(file, tokenizer->vocab_size(), model.vocab_size, is_llama2c);
+  const int64_t size = is_llama2c ? tokenizer->vocab_size() : needed_vocab_size(*tokenizer);
+  check_vocab_size(file, size, model.vocab_size, is_llama2c);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "base/text/json.h"
 #include "interop/families/read_model.h"
 #include "interop/foreign/safetensors_folder.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/user_path.h"
 
@@ -43,7 +44,7 @@ ImportedModel read_folder(const fs::path& folder, const std::vector<std::string>
   const ForeignConfig config = config_of(folder);
   const SafetensorsFolder source(folder);
   ImportedModel out = read_model(config, source, dtype_of(source), ignored, with_weights);
-  if (path_exists(folder / "tokenizer.model")) out.tokenizer = folder / "tokenizer.model";
+  out.tokenizer = find_tokenizer(folder);
   return out;
 }
 

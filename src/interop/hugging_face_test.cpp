@@ -207,6 +207,38 @@ TEST_F(HuggingFace, AFolderIsReadInPlaceAsItsImportIs) {
               HasSubstr("expected a run with averaged parameters"));
 }
 
+TEST_F(HuggingFace, TheTokenizerComesWithItsFiles) {
+  write();
+  const Json tokenizer = {
+      {"model",
+       {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"?", 2}}}, {"unk_token", "?"}}},
+      {"added_tokens", {{{"id", 3}, {"content", "<end>"}, {"special", true}}}}};
+  replace_file(folder_ / "tokenizer.json", tokenizer.dump());
+  replace_file(folder_ / "tokenizer_config.json", R"({"eos_token": "<end>"})");
+  replace_file(folder_ / "chat_template.jinja", "{{ messages[0].content }}");
+  import_model({.source = folder_, .dir = dir_ / "imported"});
+  fs::remove_all(folder_);  // the import stands alone
+  fs::rename(dir_ / "imported", dir_ / "moved");
+  const LoadedModel moved = load_model(dir_ / "moved");
+  EXPECT_EQ(moved.tokenizer->special_ids().eos, 3);
+  EXPECT_EQ(moved.tokenizer->chat_settings().chat_template, "{{ messages[0].content }}");
+}
+
+// Gemma 3 has a token of images, which models of text have no row for.
+TEST_F(HuggingFace, OnlySpecialTokensMayLieBeyondTheModelsRows) {
+  write();
+  Json vocabulary;
+  for (int id = 0; id < 40; ++id) vocabulary["t" + std::to_string(id)] = id;
+  Json tokenizer = {{"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "t0"}}},
+                    {"added_tokens", {{{"id", 40}, {"content", "<image>"}, {"special", true}}}}};
+  replace_file(folder_ / "tokenizer.json", tokenizer.dump());
+  EXPECT_EQ(load_model(folder_).tokenizer->vocab_size(), 41);
+  tokenizer["added_tokens"][0]["special"] = false;
+  replace_file(folder_ / "tokenizer.json", tokenizer.dump());
+  EXPECT_THAT(error_of<DataError>([&] { load_model(folder_); }),
+              HasSubstr("expected a vocabulary of at most 40 tokens, as in the weights, got 41"));
+}
+
 TEST_F(HuggingFace, AFailedImportLeavesNothing) {
   tensors_.erase("model.norm.weight");
   write();

@@ -8,6 +8,7 @@
 #include "config/document/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "interop/gguf_model.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/user_path.h"
 
@@ -31,13 +32,17 @@ std::string name_there(const std::filesystem::path& tokenizer) {
   return is_gguf(tokenizer) ? std::string(kGgufTokenizerFile) : tokenizer.filename().string();
 }
 
-// Copies the tokenizer's file, so that the folder does not depend on others and can be moved.
+// Copies the tokenizer's files, so that the folder does not depend on others and can be moved.
 void take_tokenizer(ModelToSave& model) {
-  const std::string name = name_there(model.tokenizer_file);
-  model.files[name] = is_gguf(model.tokenizer_file) ? gguf_tokenizer_alone(model.tokenizer_file)
-                                                    : read_file(model.tokenizer_file);
+  const std::filesystem::path& file = model.tokenizer_file;
+  if (is_gguf(file)) {
+    model.files[name_there(file)] = gguf_tokenizer_alone(file);
+  } else {
+    for (const auto& one : tokenizer_files(file))
+      model.files[one.filename().string()] = read_file(one);
+  }
   nlohmann::ordered_json config = to_json(model.tokenizer);
-  config["path"] = text_of_path(name);
+  config["path"] = text_of_path(name_there(file));
   from_json(model.tokenizer, config);
 }
 

@@ -123,13 +123,16 @@ Json parse_config(const std::string& text, const std::string& source, const fs::
   return document;
 }
 
-// Calls fn(path), which may change it, for the file of each tokenizer in the document.
+// Calls fn(path), which may change it, for the file of each tokenizer and chat template in the
+// document.
 void each_tokenizer_file(Json& document, const std::function<void(Json& path)>& fn) {
   if (!document.is_object()) return;
   for (auto& [key, value] : document.items()) {
     if (key == "tokenizer" && value.is_object() && value.contains("path") &&
         value["path"].is_string())
       fn(value["path"]);
+    else if (key == "chat_template" && value.is_string())
+      fn(value);
     else
       each_tokenizer_file(value, fn);
   }
@@ -288,10 +291,10 @@ void add_tokenizer(LoadedModel& out, const ModelConfig& config, const Json& inpu
     return out.tokenizer_config.build({}, Scope{.path = "input.tokenizer"});
   });
   out.streams = stream_rule(std::move(out.streams.streams), *out.tokenizer);
-  if (out.tokenizer->vocab_size() > out.model->vocab_size()) {
+  if (const int64_t needed = needed_vocab_size(*out.tokenizer); needed > out.model->vocab_size()) {
     throw ConfigError(
         fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
-                    source, out.model->vocab_size(), out.tokenizer->vocab_size()));
+                    source, out.model->vocab_size(), needed));
   }
 }
 

@@ -61,10 +61,10 @@ struct LoadedModel {
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr, RunData data = RunData::kText);
 
-/// Replaces relative paths of tokenizer files in a config document by paths through `dir`, if the
-/// file is in `dir`. The files are then found from any folder. In the folder of a run or an import
-/// all relative paths are meant so: the folder where the program runs may have another file of the
-/// name.
+/// Replaces relative paths of tokenizers and chat templates in a config document by paths through
+/// `dir`, if the file is in `dir`. The files are then found from any folder. In the folder of a run
+/// or an import all relative paths are meant so: the folder where the program runs may have another
+/// file of the name.
 void resolve_tokenizer_paths(nlohmann::ordered_json& document, const std::filesystem::path& dir);
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
 /// in the folder are named through it (resolve_tokenizer_paths), so that the folder can be moved.

@@ -52,6 +52,29 @@ TEST_F(GenerateVerb, PrintsPromptAndText) {
   EXPECT_THAT(ran.err, HasSubstr(" tokens/s"));
 }
 
+TEST_F(GenerateVerb, ChatAnswersEachLineOfStdin) {
+  save_byte_model(dir_ / "talker",
+                  chain_model({{':', 'o'}, {'o', 'k'}, {'k', ';'}, {';', 'x'}}, 260));
+  replace_file(dir_ / "chat.jinja",
+               "{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}"
+               "{% if add_generation_prompt %}a:{% endif %}");
+  const auto chat = [&](const Arguments& more) {
+    return run(joined({"--from", dir_ / "talker", "--chat"}, more));
+  };
+  const Arguments with_template = {"--chat-template", dir_ / "chat.jinja"};
+  std::istringstream input("hi\n\nso\n");
+  std::streambuf* const saved = std::cin.rdbuf(input.rdbuf());
+  const Ran ran = chat(with_template);
+  std::cin.rdbuf(saved);
+  EXPECT_EQ(ran.out, "ok\nok\n") << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("(end_text)"));
+  const Ran json = chat(joined(with_template, {"--prompt", "hi", "--system", "be", "--json"}));
+  EXPECT_EQ(nlohmann::json::parse(json.out)["prompt"], "s:be;u:hi;a:") << json.err;
+  const Ran without = chat({"--prompt", "hi"});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("expected a model with a chat template, got one without"));
+}
+
 TEST_F(GenerateVerb, PromptFromStdin) {
   std::istringstream input("za\n");
   std::streambuf* const saved = std::cin.rdbuf(input.rdbuf());

@@ -15,7 +15,7 @@ void add(CLI::App& app, ImportRequest& request, Output&) {
       ->type_name("");
   app.add_option(
          "--tokenizer", request.options.tokenizer,
-         "The tokenizer: a SentencePiece model (.model) or a vocabulary of llama2.c (.bin); "
+         "The tokenizer, of any kind (tokenizer.json, SentencePiece, ranks, Tekken, llama2.c); "
          "by default the one in the folder")
       ->type_name("FILE");
   app.add_option("--out", request.dir, "The folder to create")->required()->type_name("DIR");

@@ -17,31 +17,7 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kPlainTemplate =
-    "{% for message in messages %}"
-    "{{ '<|im_start|>' + message.role + '\\n' }}"
-    "{% if message.role == 'assistant' %}"
-    "{% generation %}{{ message.content + '<|im_end|>' }}{% endgeneration %}{{ '\\n' }}"
-    "{% else %}{{ message.content + '<|im_end|>\\n' }}{% endif %}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-
 constexpr int64_t kNoonOf26July2024 = 1721995200;
-
-ChatTemplate chat_template_of(const ChatInput::Config& cfg, const Tokenizer& tokenizer,
-                              const Scope& scope) {
-  std::vector<std::pair<std::string, std::string>> special;
-  const SpecialIds ids = tokenizer.special_ids();
-  const auto add = [&](const char* name, std::optional<int32_t> id) {
-    if (id && !tokenizer.token(*id).empty()) special.emplace_back(name, tokenizer.token(*id));
-  };
-  add("bos_token", ids.bos);
-  add("eos_token", ids.eos);
-  add("pad_token", ids.pad);
-  const std::string field = scope.path + ".chat_template";
-  if (!cfg.chat_template) return {kPlainTemplate, "the plain template", std::move(special)};
-  return {read_chat_template(*cfg.chat_template, field), *cfg.chat_template, std::move(special)};
-}
 
 // A conversation as it goes into a row, or why it does not.
 struct Prepared {
@@ -135,7 +111,8 @@ std::vector<Document> whole_split(const std::vector<Document>& documents,
 // Collects the tokens, and what the facts say of them.
 class Collector {
  public:
-  Collector(const Tokenizer& tokenizer, SkipLog& skips) : tokenizer_(tokenizer), skips_(skips) {
+  Collector(const Tokenizer& tokenizer, int64_t model_vocab_size, SkipLog& skips)
+      : tokenizer_(tokenizer), model_vocab_size_(model_vocab_size), skips_(skips) {
     for (int64_t id = 0; id < tokenizer.vocab_size(); ++id)
       piece_sizes_.push_back(static_cast<double>(tokenizer.piece(static_cast<int32_t>(id)).size()));
   }
@@ -143,6 +120,11 @@ class Collector {
   void add(const Document& document, const Prepared& one) {
     if (!one.message.empty()) return skips_.refuse(one.reason, document.where, one.message);
     if (!one.reason.empty()) return skips_.skip(one.reason, document.where);
+    for (const int32_t id : one.tokens.ids) {
+      if (id >= model_vocab_size_)
+        return skips_.refuse("with tokens that the model lacks", document.where,
+                             lacks(id, document));
+    }
     documents.add_learned(one.tokens.ids, one.tokens.is_learned);
     num_cut += one.is_cut;
     bytes.add(one.text);
@@ -168,7 +150,13 @@ class Collector {
   int64_t num_cut = 0;
 
  private:
+  std::string lacks(int32_t id, const Document& document) const {
+    return fmt::format("{}: expected tokens of the model's vocabulary of {}, got '{}' with id {}",
+                       document.where, model_vocab_size_, tokenizer_.token(id), id);
+  }
+
   const Tokenizer& tokenizer_;
+  int64_t model_vocab_size_;
   SkipLog& skips_;
   std::vector<double> piece_sizes_;
   double text_size_ = 0, pieces_size_ = 0;
@@ -180,13 +168,14 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
   check_batch_size(cfg.batch_size, cfg.seq_len, scope);
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
-  const ChatTemplate chat = chat_template_of(cfg, *tokenizer, scope);
+  auto own = find_chat_template(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
+  const ChatTemplate chat = own ? std::move(*own) : plain_chat_template(*tokenizer);
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   const std::vector<Document> documents = whole_split(source->documents(), cfg, scope);
 
   SkipLog skips(cfg.on_error, scope.path + ".on_error");
   skips.add(source->skipped());
-  Collector collector(*tokenizer, skips);
+  Collector collector(*tokenizer, dims.vocab_size, skips);
   const Preparer preparer(cfg, *tokenizer, chat);
   constexpr size_t kAtOnce = 512;
   for (size_t begin = 0; begin < documents.size(); begin += kAtOnce) {

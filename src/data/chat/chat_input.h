@@ -41,8 +41,9 @@ class ChatInput final : public Input {
     Child<Source> source = ChatSource::Config{};
     /// How text becomes token ids. Special tokens in the template's text become their ids.
     Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
-    /// The chat template: a *.jinja file, a tokenizer_config.json or a GGUF file. None: each
-    /// message between <|im_start|> with its role and <|im_end|>.
+    /// The chat template: a *.jinja file, a tokenizer_config.json or a GGUF file. None: that of
+    /// the tokenizer's own files; if they have none, each message between <|im_start|> with its
+    /// role and <|im_end|>.
     std::optional<std::string> chat_template = {};
     /// Positions in a row.
     Required<Positive<int64_t>> seq_len = REQUIRED;

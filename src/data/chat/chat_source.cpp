@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 #include "config/register.h"
 #include "data/source_files.h"
 #include "data/text_source.h"
+#include "io/file.h"
 #include "io/line_reader.h"
 
 namespace axle {
@@ -19,7 +21,50 @@ namespace {
 
 constexpr auto kEndings = std::to_array<std::string_view>({".jsonl", ".json"});
 
+bool has_records(const std::filesystem::path& path) {
+  return std::ranges::count(kEndings, format_ending(path)) > 0;
+}
+
+// True if the first record of the file is a conversation.
+bool begins_with_conversation(const std::string& path) {
+  try {
+    LineReader lines(path);
+    while (const auto line = lines.next()) {
+      const std::string_view text = trim(*line);
+      if (text.empty()) continue;
+      if (text.starts_with('[')) return format_ending(path) == ".json";  // a list over many lines
+      messages_of(read_json(text), ChatFormat::kAuto);
+      return true;
+    }
+  } catch (const JsonError&) {
+  } catch (const StorageError&) {
+  }
+  return false;
+}
+
+// The file that says what a path holds: in a folder, a text before records. Empty if there is none.
+std::string telling_file(const std::string& path) {
+  if (!directory_exists(path)) return path;
+  constexpr auto kAny = std::to_array<std::string_view>({".txt", ".jsonl", ".json"});
+  SkipLog others(OnError::kSkip, "");
+  const std::vector<std::string> files = source_files(std::span(&path, 1), kAny, others);
+  const auto text = std::ranges::find_if_not(files, has_records);
+  if (text != files.end()) return *text;
+  return files.empty() ? "" : files.front();
+}
+
 }  // namespace
+
+DataKind data_kind_at(const std::string& path) {
+  if (!no_texts_at(path).empty()) return DataKind::kUnknown;
+  for (const std::string& name : named_texts(path, "path")) {
+    const std::string file = telling_file(name);
+    if (file.empty()) continue;
+    if (!has_records(file)) return DataKind::kText;
+    return begins_with_conversation(file) ? DataKind::kConversations : DataKind::kUnknown;
+  }
+  return DataKind::kUnknown;
+}
 
 ChatSource::ChatSource(const Config& cfg, const Dims&, const Scope& scope)
     : format_(cfg.format), skips_(cfg.on_error, fmt::format("{}.on_error", scope.path)) {

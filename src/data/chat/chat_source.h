@@ -56,4 +56,10 @@ class ChatSource final : public Source {
   int64_t num_bytes_ = 0, num_priced_bytes_ = 0;
 };
 
+/// What a path names, as far as the names of files and the first record tell: text, records of
+/// conversations, or neither, also if nothing is there.
+enum class DataKind { kUnknown, kText, kConversations };
+/// Looks at a file, at the files in a folder, or at those that match a pattern.
+DataKind data_kind_at(const std::string& path);
+
 }  // namespace axle

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "data/data_file.h"
+#include "data/tokenizers/tokenizer.h"
 #include "io/file.h"
 #include "io/file_reader.h"
 #include "io/gguf/gguf_file.h"
@@ -40,14 +42,28 @@ jinja::Rendering ChatTemplate::render(std::span<const jinja::Value> messages,
 
 namespace {
 
-// The field "chat_template": a text, or a list of templates with names.
-std::string template_in(const JsonView& config) {
-  const JsonView field = config.at("chat_template");
-  if (!field.json().is_array()) return field.text();
-  for (const JsonView& one : field.elements()) {
-    if (one.at("name").text() == "default") return one.at("template").text();
-  }
-  field.fail("a template with the name 'default'");
+constexpr std::string_view kPlainTemplate =
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message.role + '\\n' }}"
+    "{% if message.role == 'assistant' %}"
+    "{% generation %}{{ message.content + '<|im_end|>' }}{% endgeneration %}{{ '\\n' }}"
+    "{% else %}{{ message.content + '<|im_end|>\\n' }}{% endif %}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+std::vector<std::pair<std::string, std::string>> special_tokens_of(const Tokenizer& tokenizer) {
+  auto out = tokenizer.chat_settings().special_tokens;
+  const SpecialIds ids = tokenizer.special_ids();
+  const auto add = [&](const char* name, std::optional<int32_t> id) {
+    const auto has_name = [&](const auto& entry) { return entry.first == name; };
+    if (!id || std::ranges::any_of(out, has_name)) return;
+    if (std::string text = tokenizer.token(*id); !text.empty())
+      out.emplace_back(name, std::move(text));
+  };
+  add("bos_token", ids.bos);
+  add("eos_token", ids.eos);
+  add("pad_token", ids.pad);
+  return out;
 }
 
 bool is_gguf(const std::string& path) {
@@ -63,6 +79,20 @@ bool is_gguf(const std::string& path) {
 
 }  // namespace
 
+std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
+                                               const std::optional<std::string>& file,
+                                               std::string_view field) {
+  if (file)
+    return ChatTemplate(read_chat_template(*file, field), *file, special_tokens_of(tokenizer));
+  const std::string text = tokenizer.chat_settings().chat_template;
+  if (text.empty()) return std::nullopt;
+  return ChatTemplate(text, "the tokenizer's chat template", special_tokens_of(tokenizer));
+}
+
+ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {
+  return {kPlainTemplate, "the plain template", special_tokens_of(tokenizer)};
+}
+
 std::string read_chat_template(const std::string& path, std::string_view field) {
   if (is_gguf(path)) {
     const GgufFile file(path_of_text(path));
@@ -75,7 +105,8 @@ std::string read_chat_template(const std::string& path, std::string_view field) 
     return text;
   return json_as<DataError>(path, [&] {
     const auto json = read_json(text);
-    return template_in(JsonView(json));
+    JsonView(json).at("chat_template");  // throws if there is none
+    return chat_template_in(JsonView(json));
   });
 }
 

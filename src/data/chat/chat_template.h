@@ -47,6 +47,17 @@ class ChatTemplate {
   uint64_t fingerprint_;
 };
 
+class Tokenizer;
+
+/// Returns the template of a file, as read_chat_template() reads it; without a file, that of the
+/// tokenizer's own files, if they have one. It sees the tokenizer's special tokens. Throws as
+/// read_chat_template() and ChatTemplate do.
+std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
+                                               const std::optional<std::string>& file,
+                                               std::string_view field);
+/// Returns a template that puts each message between <|im_start|> with its role and <|im_end|>.
+ChatTemplate plain_chat_template(const Tokenizer& tokenizer);
+
 /// Returns the text of the chat template in a file: a *.jinja file, a tokenizer_config.json with
 /// the field "chat_template", whose template "default" is taken if it has several, or a GGUF file.
 /// Throws DataError naming the file and `field`, the config path to set.

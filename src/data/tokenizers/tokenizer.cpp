@@ -23,4 +23,16 @@ void Tokenizer::check_text_size(std::string_view path, std::string_view text) {
                   path, kLimit, text.size()));
 }
 
+int64_t needed_vocab_size(const Tokenizer& tokenizer) {
+  const SpecialIds special = tokenizer.special_ids();
+  int64_t out = tokenizer.vocab_size();
+  const auto is_needed = [&](int64_t at) {
+    const auto id = static_cast<int32_t>(at);
+    const bool is_special = tokenizer.piece(id).empty() && !tokenizer.token(id).empty();
+    return !is_special || id == special.bos || id == special.eos;
+  };
+  while (out > 0 && !is_needed(out - 1)) --out;
+  return out;
+}
+
 }  // namespace axle

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/tokenizers/chat_settings.h"
+
 namespace axle {
 
 /// Ids with a special meaning; none if the vocabulary has no such token.
@@ -55,6 +57,8 @@ class Tokenizer {
   /// Returns the name of an id in the vocabulary, also of a special one ("<|im_end|>"). Empty for
   /// ids outside the vocabulary.
   virtual std::string token(int32_t id) const { return std::string(piece(id)); }
+  /// Returns what the tokenizer's own files say of conversations.
+  virtual ChatSettings chat_settings() const { return {}; }
   /// Returns a hash that is equal for tokenizers that encode alike. Checkpoints store it.
   virtual uint64_t fingerprint() const = 0;
 
@@ -66,5 +70,9 @@ class Tokenizer {
   /// i32.
   static void check_text_size(std::string_view path, std::string_view text);
 };
+
+/// Returns the rows that a model must have for the tokenizer: as many as its ids, without special
+/// tokens at the end that neither text nor its begin and end tokens give (Gemma 3's image token).
+int64_t needed_vocab_size(const Tokenizer& tokenizer);
 
 }  // namespace axle

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "config/carry.h"
 #include "config/walk.h"
-#include "data/chat/chat_source.h"
+#include "data/chat/chat_input.h"
 #include "data/synthetic_input.h"
-#include "data/text_source.h"
+#include "data/text_input.h"
 
 namespace axle {
 namespace {
@@ -21,15 +20,6 @@ void for_each_source(ConfigRef root, const Fn& fn) {
   const auto call = [&](const std::string&, auto& source) { fn(source.path, source.more_paths); };
   for_each_config<TextSource>(root, call);
   for_each_config<ChatSource>(root, call);
-}
-
-std::set<std::string> paths_of(ConfigRef root) {
-  std::set<std::string> out;
-  for_each_source(root, [&](const auto& path, const auto& more_paths) {
-    if (path.has_value()) out.insert(*path);
-    out.insert(more_paths.begin(), more_paths.end());
-  });
-  return out;
 }
 
 bool is_of(const std::string& path, const std::set<std::string>& texts) {
@@ -52,11 +42,35 @@ int point_at(ConfigRef root, const UseData& use, const std::set<std::string>& mo
 bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
   const auto* const synthetic = evaler.input.get_if<SyntheticInput>();
   if (synthetic) return synthetic->num_batches.has_value();
-  return std::ranges::any_of(paths_of(evaler.input),
+  return std::ranges::any_of(text_paths(evaler.input),
                              [&](const std::string& path) { return !is_of(path, moving); });
 }
 
+// Puts an input of another class in the place of `input`, with a source of its own.
+template <class NewInput>
+void put_in_place(Child<Input>& input) {
+  AnyConfig fresh = AnyConfig::of(typename NewInput::Config{});
+  const std::vector<std::string> set_fields = {"source"};
+  carry_over(input.any(), fresh, set_fields);
+  input.put(std::move(fresh));
+}
+
 }  // namespace
+
+void suit_input(Child<Input>& input, const std::string& data) {
+  const DataKind kind = data_kind_at(data);
+  if (kind == DataKind::kConversations && input.get_if<TextInput>()) put_in_place<ChatInput>(input);
+  if (kind == DataKind::kText && input.get_if<ChatInput>()) put_in_place<TextInput>(input);
+}
+
+std::set<std::string> text_paths(ConfigRef root) {
+  std::set<std::string> out;
+  for_each_source(root, [&](const auto& path, const auto& more_paths) {
+    if (path.has_value()) out.insert(*path);
+    out.insert(more_paths.begin(), more_paths.end());
+  });
+  return out;
+}
 
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
   AnyConfig synthetic = AnyConfig::of(SyntheticInput::Config{.num_batches = num_batches});
@@ -67,7 +81,7 @@ void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
 
 std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
   // Evalers on the same text as the input change with it.
-  const std::set<std::string> moving = paths_of(config.input);
+  const std::set<std::string> moving = text_paths(config.input);
   if (!more.empty() && (data == kSyntheticData || std::ranges::count(more, kSyntheticData) > 0)) {
     throw ConfigError(fmt::format("--data: expected paths, or '{}' alone, got both; leave one out",
                                   kSyntheticData));
@@ -79,13 +93,17 @@ std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
     }
     return {};
   }
+  suit_input(config.input, data);
   if (point_at(config.input, *this, moving) == 0) {
     throw ConfigError(
         fmt::format("--data {}: expected an input that reads text, got {}; put --set "
                     "input=TextInput before --data",
                     data, config.input ? config.input.any().type().name : "none"));
   }
-  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, *this, moving);
+  for (auto& [name, evaler] : config.evalers) {
+    if (evaler.input && !has_own_data(evaler, moving)) suit_input(evaler.input, data);
+    point_at(evaler.input, *this, moving);
+  }
   return {};
 }
 

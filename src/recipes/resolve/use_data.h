@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ inline constexpr const char* kSyntheticData = "synthetic";
 /// none: without end.
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
+/// Where `data` names conversations (data_kind_at), puts a ChatInput in the place of a TextInput.
+/// Where it names text, puts a TextInput in the place of a ChatInput. Fields of the same name stay.
+void suit_input(Child<Input>& input, const std::string& data);
+
+/// Returns the paths of all texts and conversations that an input reads.
+std::set<std::string> text_paths(ConfigRef input);
+
 /// An edit that sets the training data: to files, folders and patterns of them, or to the word
 /// "synthetic".
 struct UseData {
@@ -27,8 +35,8 @@ struct UseData {
   /// Points every TextSource and ChatSource of the training input at `data`. Also points evalers at
   /// `data` if they name no path or read the same text as the training input; other evalers keep
   /// their text. The word "synthetic" replaces each of these inputs by a SyntheticInput with the
-  /// same seq_len and batch_size. Returns an empty list. Throws ConfigError if the training input
-  /// reads no text.
+  /// same seq_len and batch_size. Suits the inputs to `data` (suit_input). Returns an empty list.
+  /// Throws ConfigError if the training input reads no text.
   std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 

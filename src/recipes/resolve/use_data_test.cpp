@@ -6,6 +6,7 @@
 #include "data/chat/chat_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "io/file.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -49,6 +50,27 @@ TEST(UseData, PointsInputsOfConversationsAtIt) {
   const auto* const source = config.input.get_if<ChatInput>()->source.get_if<ChatSource>();
   EXPECT_EQ(*source->path, "chat.jsonl");
   EXPECT_EQ(source->more_paths, std::vector<std::string>{"more.jsonl"});
+}
+
+TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
+  const TempDir dir;
+  replace_file(dir / "chat.jsonl", R"({"instruction": "add", "output": "2"})");
+  replace_file(dir / "text.txt", "text");
+  Trainer::Config config = with_validation("mine.txt");
+  UseData{dir / "chat.jsonl"}.apply_to(config);
+  const auto* const chat = config.input.get_if<ChatInput>();
+  ASSERT_NE(chat, nullptr);
+  EXPECT_EQ(*chat->source.get_if<ChatSource>()->path, dir / "chat.jsonl");
+  const auto* const before = recipe("fuji-test-v1").input.get_if<TextInput>();
+  EXPECT_EQ(*chat->seq_len, *before->seq_len);
+  EXPECT_EQ(chat->split, before->split);
+  const auto* const held_out = config.evalers.at("held_out").input.get_if<ChatInput>();
+  ASSERT_NE(held_out, nullptr);
+  EXPECT_EQ(held_out->split, Split::kHeldOut);
+  EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+  UseData{dir / "text.txt"}.apply_to(config);
+  EXPECT_EQ(path_of(config.input), dir / "text.txt");
+  EXPECT_EQ(path_of(config.evalers.at("held_out").input), dir / "text.txt");
 }
 
 TEST(UseData, APathMayBeSpelledInSeveralWays) {

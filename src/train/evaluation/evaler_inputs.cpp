@@ -9,7 +9,7 @@
 #include "config/document/print.h"
 #include "config/missing.h"
 #include "config/walk.h"
-#include "data/text_input.h"
+#include "data/held_out.h"
 #include "data/text_source.h"
 
 namespace axle {
@@ -23,6 +23,13 @@ std::optional<Slot> field_of(const AnyConfig& config, std::string_view name) {
   return std::nullopt;
 }
 
+// Returns the value of the field if it has this type, else nullptr.
+template <class T>
+const T* value_of(const AnyConfig& config, std::string_view name) {
+  const auto slot = field_of(config, name);
+  return slot && *slot->ops->type == typeid(T) ? static_cast<const T*>(slot->at) : nullptr;
+}
+
 // Fills the fields of `to` that are open and whose names are in `names`.
 void fill_open_fields(const AnyConfig& from, const AnyConfig& to,
                       std::span<const std::string> names) {
@@ -33,14 +40,19 @@ void fill_open_fields(const AnyConfig& from, const AnyConfig& to,
   carry_over(from, to, others);
 }
 
+// True if two sources of one class read the same files.
 bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
-  const auto *const run_source = run.get_if<TextSource::Config>(),
-                    *const evaler_source = evaler.get_if<TextSource::Config>();
-  if (!run_source || !evaler_source || !run_source->path.has_value() ||
-      !evaler_source->path.has_value())
+  using Path = Required<std::string>;
+  using Paths = std::vector<std::string>;
+  const Path *const run_path = value_of<Path>(run, "path"), *const evaler_path =
+                                                                value_of<Path>(evaler, "path");
+  if (!run_path || !evaler_path || !run_path->has_value() || !evaler_path->has_value())
     return false;
-  return is_same_file(*run_source->path, *evaler_source->path) &&
-         (evaler_source->more_paths.empty() || evaler_source->more_paths == run_source->more_paths);
+  const Paths *const run_more = value_of<Paths>(run, "more_paths"), *const evaler_more =
+                                                                        value_of<Paths>(
+                                                                            evaler, "more_paths");
+  return is_same_file(**run_path, **evaler_path) &&
+         (!evaler_more || evaler_more->empty() || (run_more && *evaler_more == *run_more));
 }
 
 // True if the evaler reads the same text as the run. The evaler's source takes over the fields that
@@ -64,10 +76,23 @@ void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyCo
                   where));
 }
 
-// Checks an evaler on held-out text of the source that the run trains on: the run must hold out
-// exactly that text.
-void check_held_out(const std::string& evaler_path, const TextInput::Config* run,
-                    const TextInput::Config* evaler) {
+// Which part of its documents an input reads; none for inputs that do not split them.
+struct SplitFields {
+  Split split;
+  FractionBelowOne held_out_fraction;
+};
+std::optional<SplitFields> split_of(const AnyConfig& input) {
+  const auto* const split = value_of<Split>(input, "split");
+  const auto* const fraction = value_of<FractionBelowOne>(input, "held_out_fraction");
+  if (!split || !fraction) return std::nullopt;
+  return SplitFields{*split, *fraction};
+}
+
+// Checks an evaler on held-out documents of the source that the run trains on: the run must hold
+// out exactly these.
+void check_held_out(const std::string& evaler_path, const AnyConfig& run_input,
+                    const AnyConfig& evaler_input) {
+  const auto run = split_of(run_input), evaler = split_of(evaler_input);
   if (!run || !evaler || evaler->split != Split::kHeldOut) return;
   if (run->split != Split::kTrain) {
     throw ConfigError(
@@ -80,17 +105,20 @@ void check_held_out(const std::string& evaler_path, const TextInput::Config* run
         "{}.held_out_fraction: expected {}, the value of the run's input for the same text, got {}",
         evaler_path, run->held_out_fraction, evaler->held_out_fraction));
   }
-  const auto* const run_source = run->source.get_if<TextSource>();
-  const auto* const evaler_source = evaler->source.get_if<TextSource>();
-  if (run_source && evaler_source && run_source->unit != evaler_source->unit) {
+  const auto run_source = field_of(run_input, "source"),
+             evaler_source = field_of(evaler_input, "source");
+  const auto* const run_unit = value_of<DocumentUnit>(*held_config(*run_source), "unit");
+  const auto* const evaler_unit = value_of<DocumentUnit>(*held_config(*evaler_source), "unit");
+  if (run_unit && evaler_unit && *run_unit != *evaler_unit) {
     throw ConfigError(
         fmt::format("{}.source.unit: expected '{}', the value of the run's input for the same "
                     "text, got '{}'; leave the field out",
-                    evaler_path, to_text(run_source->unit), to_text(evaler_source->unit)));
+                    evaler_path, to_text(*run_unit), to_text(*evaler_unit)));
   }
 }
 
-void check_holds_out(const std::string& evaler_path, const TextInput::Config* evaler) {
+void check_holds_out(const std::string& evaler_path, const AnyConfig& input) {
+  const auto evaler = split_of(input);
   if (!evaler || evaler->split != Split::kHeldOut || evaler->held_out_fraction > 0) return;
   throw ConfigError(
       fmt::format("{}.held_out_fraction: expected more than 0 for the split 'held_out', got 0; set "
@@ -108,14 +136,14 @@ void complete_evaler_inputs(Trainer::Config& config) {
     const std::string where = "evalers." + name + ".input";
     AnyConfig& own = evaler.input.any();
     fill_open_fields(run, own,
-                     std::vector<std::string>{"tokenizer", "seq_len", "batch_size", "prompt",
-                                              "position_streams"});
+                     std::vector<std::string>{"tokenizer", "chat_template", "seq_len", "batch_size",
+                                              "prompt", "position_streams", "learned", "too_long"});
     check_tokenizer(where, run, own);
     if (shares_source(run, own)) {
       fill_open_fields(run, own, std::vector<std::string>{"held_out_fraction"});
-      check_held_out(where, config.input.get_if<TextInput>(), evaler.input.get_if<TextInput>());
+      check_held_out(where, run, own);
     }
-    check_holds_out(where, evaler.input.get_if<TextInput>());
+    check_holds_out(where, own);
   }
 }
 

@@ -72,7 +72,8 @@ TEST(TemplateReference, EveryTemplateGivesWhatJinja2Gives) {
 // More of them: AXLE_RANDOM_TEMPLATES names what tools/oracle/random_chat_templates.py printed.
 TEST(TemplateReference, RandomTemplatesGiveWhatJinja2Gives) {
   const std::string more = environment_variable("AXLE_RANDOM_TEMPLATES");
-  const auto file = read_json(read_file(more.empty() ? reference_file("chat/random_templates.json") : more));
+  const auto file =
+      read_json(read_file(more.empty() ? reference_file("chat/random_templates.json") : more));
   EXPECT_GE(expect_same(file["cases"], file["variables"]), 100u);
 }
 

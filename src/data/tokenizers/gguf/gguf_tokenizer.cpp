@@ -82,8 +82,27 @@ std::vector<AddedToken> added_tokens(const Tokens& tokens, bool user_defined_are
   return out;
 }
 
+// What the template may name, and the tokens that end a turn or a message.
+ChatSettings read_chat(const GgufMetadata& metadata, const Vocabulary& vocabulary) {
+  ChatSettings out;
+  if (const auto found = metadata.find("tokenizer.chat_template"))
+    out.chat_template = found->text();
+  for (const auto& [name, key] : {std::pair{"bos_token", "tokenizer.ggml.bos_token_id"},
+                                  std::pair{"eos_token", "tokenizer.ggml.eos_token_id"},
+                                  std::pair{"pad_token", "tokenizer.ggml.padding_token_id"},
+                                  std::pair{"unk_token", "tokenizer.ggml.unknown_token_id"}}) {
+    if (const auto id = id_at(metadata, key, vocabulary))
+      out.special_tokens.emplace_back(name, *vocabulary.token(*id));
+  }
+  for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    if (const auto id = id_at(metadata, key, vocabulary)) out.end_ids.push_back(*id);
+  }
+  return out;
+}
+
 void set_special_ids(const GgufMetadata& metadata, const Vocabulary& vocabulary, bool adds_bos,
                      TokenizerParts& out) {
+  out.chat = read_chat(metadata, vocabulary);
   const auto bos = id_at(metadata, "tokenizer.ggml.bos_token_id", vocabulary);
   out.special_ids.eos = id_at(metadata, "tokenizer.ggml.eos_token_id", vocabulary);
   out.special_ids.pad = id_at(metadata, "tokenizer.ggml.padding_token_id", vocabulary);

@@ -11,6 +11,7 @@
 #include "base/text/utf8.h"
 #include "config/register.h"
 #include "data/data_file.h"
+#include "data/tokenizers/hugging_face/files_beside.h"
 #include "data/tokenizers/hugging_face/json_fields.h"
 #include "data/tokenizers/hugging_face/tokenizer_json.h"
 #include "io/file.h"
@@ -34,30 +35,9 @@ class Names {
   const TokenizerParts& parts_;
 };
 
-// Returns the name of a special token in tokenizer_config.json: a text, or an object with it.
-std::optional<std::string> configured(const std::optional<nlohmann::ordered_json>& config,
-                                      std::string_view key, const std::string& path) {
-  if (!config) return std::nullopt;
-  return json_as<DataError>(path, [&]() -> std::optional<std::string> {
-    const auto found = field(JsonView(*config), key);
-    if (!found) return std::nullopt;
-    return found->json().is_object() ? found->at("content").text() : found->text();
-  });
-}
-
-std::optional<nlohmann::ordered_json> read_config_beside(const std::string& path) {
-  const auto file = path_of_text(path);
-  if (!path_exists(file)) return std::nullopt;
-  const std::string bytes = storage_error_as<DataError>([&] { return read_file(file); });
-  return json_as<DataError>(path, [&] { return read_json(bytes); });
-}
-
 SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,
-                            const Scope& scope) {
+                            const FilesBeside& files, const Scope& scope) {
   const Names names(parts);
-  const std::string beside =
-      (std::filesystem::path(parts.path).parent_path() / "tokenizer_config.json").string();
-  const auto config = read_config_beside(beside);
   const auto id = [&](const std::optional<std::string>& own, const char* own_field,
                       const char* key) -> std::optional<int32_t> {
     if (own) {
@@ -68,7 +48,7 @@ SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const Token
       }
       return found;
     }
-    const auto named = configured(config, key, beside);
+    const auto named = files.special_token(key);
     return named ? names.find(*named) : std::nullopt;
   };
   SpecialIds out{.bos = id(cfg.bos, "bos", ""),
@@ -112,7 +92,9 @@ TokenizerParts read_tokenizer(const HuggingFaceTokenizer::Config& cfg, const Sco
     return read_parts(JsonView(document), path);
   });
   out.fingerprint = xxh3_64(bytes);
-  out.special_ids = find_special_ids(cfg, out, scope);
+  const FilesBeside files(path_of_text(path));
+  out.special_ids = find_special_ids(cfg, out, files, scope);
+  out.chat = files.chat_settings(out.num_ids());
   return out;
 }
 

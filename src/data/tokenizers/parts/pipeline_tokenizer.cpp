@@ -8,12 +8,15 @@
 
 namespace axle {
 
+int64_t TokenizerParts::num_ids() const {
+  int64_t out = model->vocabulary().end_id();
+  for (const AddedToken& token : added.tokens()) out = std::max(out, token.id + int64_t{1});
+  return out;
+}
+
 PipelineTokenizer::PipelineTokenizer(TokenizerParts parts) : parts_(std::move(parts)) {
   const Vocabulary& vocabulary = parts_.model->vocabulary();
-  int64_t size = vocabulary.end_id();
-  for (const AddedToken& token : parts_.added.tokens())
-    size = std::max<int64_t>(size, token.id + int64_t{1});
-  pieces_.resize(static_cast<size_t>(size));
+  pieces_.resize(static_cast<size_t>(parts_.num_ids()));
   for (int64_t id = 0; id < vocabulary.end_id(); ++id) {
     if (const std::string* const token = vocabulary.token(id))
       pieces_[static_cast<size_t>(id)] = parts_.decoder(*token);

@@ -24,8 +24,12 @@ struct TokenizerParts {
   /// Ids that the file puts before and behind a text.
   std::vector<int32_t> before = {}, behind = {};
   SpecialIds special_ids = {};
-  /// A hash of all of this.
+  ChatSettings chat = {};
+  /// A hash of all of this but `chat`.
   uint64_t fingerprint = 0;
+
+  /// Returns the largest id plus one.
+  int64_t num_ids() const;
 };
 
 /// Finds added tokens in the text, normalizes the rest, cuts it into pieces, and encodes each piece
@@ -46,6 +50,7 @@ class PipelineTokenizer : public Tokenizer {
   LeadingSpace leading_space(int32_t) const override { return parts_.decoder.leading_space; }
   InvalidBytes invalid_bytes() const override { return parts_.decoder.invalid_bytes; }
   std::string token(int32_t id) const override;
+  ChatSettings chat_settings() const override { return parts_.chat; }
   uint64_t fingerprint() const override { return parts_.fingerprint; }
 
  protected:

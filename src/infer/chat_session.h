@@ -1,0 +1,45 @@
+// A conversation with a model that was trained on a chat template.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/chat/chat_template.h"
+#include "infer/text_generator.h"
+
+namespace axle {
+
+/// Keeps the messages of one conversation. Each answer is generated from all of them.
+class ChatSession {
+ public:
+  /// `system` is the first message, if given. The generator must outlive the session.
+  ChatSession(TextGenerator& generator, ChatTemplate chat, std::optional<std::string> system = {});
+
+  /// Adds the user's message and the model's answer to it. Stops where an answer of the template
+  /// ends. Throws ConfigError for a message that is not UTF-8, DataError if the template refuses
+  /// the conversation, and as TextGenerator::generate does; the conversation is then as before.
+  GeneratedText answer(std::string_view message, GenerateOptions options,
+                       const TextGenerator::OnText& on_text = {});
+
+ private:
+  TextGenerator& generator_;
+  ChatTemplate chat_;
+  std::vector<jinja::Value> messages_;
+};
+
+/// Returns the template of the model: of the given file, of its run's ChatInput, or of the
+/// tokenizer's files. Throws ConfigError if there is none, and as find_chat_template() does.
+ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std::string>& file);
+
+/// What ends an answer.
+struct AnswerEnd {
+  TokenIds tokens = {};
+  std::vector<std::string> texts = {};
+};
+/// Returns what the template puts behind an answer: a special token, or a text. Empty if it puts
+/// only white space there, or if the template refuses a conversation of one question and one
+/// answer.
+AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer);
+
+}  // namespace axle

@@ -1,0 +1,17 @@
+// The files of a tokenizer that lies beside a model.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace axle {
+
+/// Returns the tokenizer in a folder of Hugging Face: tokenizer.json, else a SentencePiece model or
+/// ranks, else Tekken. Empty if there is none.
+std::filesystem::path find_tokenizer(const std::filesystem::path& folder);
+/// Returns the tokenizer's file and, if it has the name that it has in such a folder, the files
+/// beside it that say how the tokenizer and the model are used: special tokens, the chat template,
+/// the tokens that end a text.
+std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& tokenizer);
+
+}  // namespace axle

@@ -89,6 +89,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
           dir_ / "negative.safetensors", "--tolerance", "1e9", "--backend", "interpreter"}},
         {"generate",
          {"--from", model, "--prompt", "a", "--max-tokens", "2", "--backend", "interpreter"}},
+        {"export", {model, "--out", dir_ / "exported"}},
         {"graph", recipe},
         {"import", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--out", dir_ / "new"}},
         {"params", recipe},
@@ -273,7 +274,7 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
     // One of these is a value of the flag.
     bool is_told = false;
     for (const char* value :
-         {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum", "line", "skip"}) {
+         {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum", "line", "skip", "hf"}) {
       const Ran ran = run_axle(joined(good_with(*option, value), {name + "=" + value}));
       EXPECT_NE(ran.code, 0) << GetParam() << " " << name;
       is_told |= ran.code == 2 && ran.err.find("expected " + name + " once") != ran.err.npos;

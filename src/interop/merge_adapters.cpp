@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text/units.h"
 #include "config/document/serialize.h"
+#include "interop/save_model.h"
 #include "io/file.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"

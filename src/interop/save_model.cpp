@@ -14,8 +14,8 @@
 #include "config/register.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "interop/new_folder.h"
 #include "io/file.h"
-#include "io/file_lock.h"
 #include "nn/param.h"
 
 namespace axle {
@@ -23,9 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kModelPath = "model";
-// Name of the subfolder in which a model is written before it is moved into place as a whole.
-constexpr const char* kUnfinished = "import.tmp";
-constexpr const char* kLock = "import.lock";  // in kUnfinished; held by the process that writes
 
 /// The config of an imported model's folder: the part of the trainer's config that infer/ reads.
 struct ModelFolderConfig {
@@ -64,32 +61,21 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
-// Returns the names that a process which saves such files leaves in `dir` if it is killed; the
-// config is first, since a folder without it holds no model.
-std::vector<std::string> names_of_unfinished(const fs::path& dir,
-                                             const std::vector<std::string>& files) {
-  if (!path_exists(dir / kUnfinished)) return {};
-  std::vector<std::string> out = {config_file_of(dir).filename(), checkpoints_of(dir).filename(),
-                                  kUnfinished};
-  out.insert(out.end(), files.begin(), files.end());
-  return out;
-}
-
-// Moves the files that write_model() wrote to their final place; the config again comes last.
-void put_in_place(const fs::path& unfinished, const fs::path& dir) {
-  for (const fs::path& entry : list_directory(unfinished)) {
-    if (entry.filename() != kLock && entry != config_file_of(unfinished))
-      rename_durably(entry, dir / entry.filename());
-  }
-  rename_durably(config_file_of(unfinished), config_file_of(dir));
-  remove_tree(unfinished);
+NewFolder model_folder(const fs::path& dir, std::vector<std::string> files) {
+  files.push_back(checkpoints_of(dir).filename());
+  return {.dir = dir,
+          .unfinished = "import.tmp",
+          .lock = "import.lock",
+          .last = config_file_of(dir).filename(),
+          .others = std::move(files)};
 }
 
 }  // namespace
 
 void check_new_model(const fs::path& dir, const std::vector<std::string>& files) {
-  const std::vector<std::string> own = {config_file_of(dir).filename(),
-                                        checkpoints_of(dir).filename(), kUnfinished, kLock};
+  const NewFolder folder = model_folder(dir, {});
+  const std::vector<std::string> own = {folder.last, folder.others[0], folder.unfinished,
+                                        folder.lock};
   for (const std::string& file : files) {
     if (std::ranges::count(own, file) == 0) continue;
     throw ConfigError(
@@ -98,46 +84,15 @@ void check_new_model(const fs::path& dir, const std::vector<std::string>& files)
                     "file",
                     dir.string(), join(own, ", "), file));
   }
-  if (!path_exists(dir)) return;
-  const std::vector<std::string> ours = names_of_unfinished(dir, files);
-  const auto is_ours = [&](const fs::path& entry) {
-    return std::ranges::count(ours, entry.filename().string()) > 0;
-  };
-  if (directory_exists(dir) && std::ranges::all_of(list_directory(dir), is_ours)) return;
-  throw ConfigError(fmt::format("{}: expected a new or empty folder, got {}; name another",
-                                dir.string(),
-                                directory_exists(dir) ? "one with files in it" : "a file"));
+  check_new_folder(model_folder(dir, files));
 }
 
 void save_model(const fs::path& dir, ModelToSave saved) {
   std::vector<std::string> files;
   for (const auto& [name, bytes] : saved.files) files.push_back(name);
   check_new_model(dir, files);
-  const fs::path unfinished = dir / kUnfinished;
-  const std::vector<fs::path> created = make_directories(unfinished);
-  std::optional<FileLock> lock;
-  bool is_ours = false;
-  try {
-    lock.emplace(unfinished / kLock);
-    check_new_model(dir, files);  // another process may have been at it until now
-    is_ours = true;
-    for (const fs::path& entry : list_directory(unfinished)) {
-      if (entry.filename() != kLock) remove_tree(entry);  // left by a process that was killed
-    }
-    // Left by a process that was killed while it moved its files into place.
-    for (const std::string& name : names_of_unfinished(dir, files)) {
-      if (name != kUnfinished) remove_tree(dir / name);
-    }
-    write_model(unfinished, std::move(saved));
-    put_in_place(unfinished, dir);
-  } catch (...) {
-    std::error_code ignored;  // the caller must see the original error
-    if (is_ours) {
-      for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);
-    }
-    for (const fs::path& folder : created) fs::remove(folder, ignored);
-    throw;
-  }
+  write_new_folder(model_folder(dir, files),
+                   [&](const fs::path& unfinished) { write_model(unfinished, std::move(saved)); });
 }
 
 nlohmann::ordered_json config_document(const ModelToSave& saved) {

@@ -223,25 +223,29 @@ Tree<HostTensor> load_safetensors(const std::filesystem::path& path) {
   return out;
 }
 
-void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
-                      const std::map<std::string, std::string>& metadata) {
+namespace {
+
+// Writes tensors of these types; `write_data` writes the bytes of one.
+void write_tensors(const std::filesystem::path& path, const Tree<Type>& types,
+                   const std::map<std::string, std::string>& metadata,
+                   const std::function<void(const std::string& name, FileWriter&)>& write_data) {
   // Holes are not allowed, so alignment comes from the order of the data: wide elements first. The
   // header keeps the order of names.
-  std::vector<const Tree<HostTensor>::value_type*> order;
-  for (const auto& item : tensors) order.push_back(&item);
+  std::vector<const Tree<Type>::value_type*> order;
+  for (const auto& item : types) order.push_back(&item);
   std::ranges::stable_sort(order, std::greater{},
-                           [](const auto* item) { return size_bytes(item->second.dtype()); });
+                           [](const auto* item) { return size_bytes(item->second.dtype); });
 
   uint64_t offset = 0;
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   // The header lists the names in order.
-  for (const auto& [name, tensor] : tensors) header[name] = {};
+  for (const auto& [name, type] : types) header[name] = {};
   for (const auto* item : order) {
-    const HostTensor& tensor = item->second;
-    const uint64_t end = offset + tensor.type().num_bytes();
-    header[item->first] = {{"dtype", format_name(path, item->first, tensor.dtype())},
-                           {"shape", tensor.shape()},
+    const Type& type = item->second;
+    const uint64_t end = offset + type.num_bytes();
+    header[item->first] = {{"dtype", format_name(path, item->first, type.dtype)},
+                           {"shape", type.dims},
                            {"data_offsets", {offset, end}}};
     offset = end;
   }
@@ -253,7 +257,28 @@ void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>&
   write_atomically(path, [&](FileWriter& file) {
     file.write(std::string_view(reinterpret_cast<const char*>(&length), kLengthBytes));
     file.write(text);
-    for (const auto* item : order) file.write(item->second.bytes());
+    for (const auto* item : order) write_data(item->first, file);
+  });
+}
+
+}  // namespace
+
+void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  Tree<Type> types;
+  for (const auto& [name, tensor] : tensors) types.emplace(name, tensor.type());
+  write_tensors(path, types, metadata, [&](const std::string& name, FileWriter& file) {
+    file.write(tensors.at(name).bytes());
+  });
+}
+
+void save_safetensors(const std::filesystem::path& path, const Tree<Type>& types,
+                      const std::function<HostTensor(const std::string& name)>& tensor,
+                      const std::map<std::string, std::string>& metadata) {
+  write_tensors(path, types, metadata, [&](const std::string& name, FileWriter& file) {
+    const HostTensor value = tensor(name);
+    AXLE_CHECK(value.type() == types.at(name), "another type than that of " + name);
+    file.write(value.bytes());
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -61,6 +62,11 @@ Tree<HostTensor> load_safetensors(const std::filesystem::path& path);
 /// Writes the tensors and replaces `path` atomically. The header is sorted by name; data are
 /// aligned to their element size. The same tensors always give the same bytes. Throws StorageError.
 void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+/// Writes the same file of tensors that are made one by one: `tensor(name)` has the type that
+/// `types` says. Throws StorageError, and what `tensor` throws.
+void save_safetensors(const std::filesystem::path& path, const Tree<Type>& types,
+                      const std::function<HostTensor(const std::string& name)>& tensor,
                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace axle

@@ -85,7 +85,7 @@ class CaseTensors {
     if (!file_ || !file_->contains(op_.file_name(name))) return std::nullopt;
     return read_tensor(*file_, op_.file_name(name));
   }
-  HostTensor read(const TensorSource& source) const {
+  HostTensor read(const CaseTensor& source) const {
     if (source.value) return *source.value;
     if (!file_) {
       throw ConfigError(fmt::format(
@@ -247,7 +247,7 @@ Tree<HostTensor> eval_op(const OpCase& op, const SafetensorsFile* inputs, Runtim
 }
 
 bool reads_file(const OpCase& op, const SafetensorsFile& file) {
-  const auto is_named = [](const TensorSource& source) { return !source.value; };
+  const auto is_named = [](const CaseTensor& source) { return !source.value; };
   if (op.inputs) {
     for (const OperandSource& operand : *op.inputs) {
       if (std::ranges::any_of(operand.tensors, is_named)) return true;
@@ -258,7 +258,7 @@ bool reads_file(const OpCase& op, const SafetensorsFile& file) {
   if (!op.vjp) return false;
   if (!op.cotangents.empty())
     return std::ranges::any_of(op.cotangents, is_named,
-                               &std::pair<const std::string, TensorSource>::second);
+                               &std::pair<const std::string, CaseTensor>::second);
   const auto is_cotangent = [&](size_t i) {
     return file.contains(op.file_name(numbered("ct", i)));
   };

@@ -54,13 +54,13 @@ void read_map(const Json& map, const KeyReaders& readers) {
   }
 }
 
-TensorSource source_from(const Json& value) {
+CaseTensor source_from(const Json& value) {
   if (is_literal(value) || (value.is_object() && value.contains("values")))
     return {.value = tensor_from(value)};
   if (value.is_string()) return {.name = value.get<std::string>()};
   if (!value.is_object() || !value.contains("tensor"))
     fail_value("a tensor's name, {tensor: NAME, shape: ...} or {dtype: ..., values: ...}", value);
-  TensorSource out;
+  CaseTensor out;
   read_map(value, {{"tensor", [&](const Json& v) { out.name = text_of(v, "a tensor's name"); }},
                    {"shape", [&](const Json& v) { out.shape = tensor_shape_from(v); }},
                    {"dtype", [&](const Json& v) { out.dtype = attribute_from<DType>(v); }}});

@@ -18,7 +18,7 @@
 namespace axle {
 
 /// A tensor written in the case, or the name of one in the file of inputs.
-struct TensorSource {
+struct CaseTensor {
   std::optional<HostTensor> value = {};
   std::string name = {};
   /// Changes of a tensor from the file: another shape of equal size, another dtype.
@@ -29,7 +29,7 @@ struct TensorSource {
 /// What an operand gets.
 struct OperandSource {
   std::string name = {};  // empty: known by its place
-  std::vector<TensorSource> tensors = {};
+  std::vector<CaseTensor> tensors = {};
   bool is_list = false;
 };
 
@@ -42,7 +42,7 @@ struct OpCase {
   std::optional<std::vector<OperandSource>> inputs = {};
   bool vjp = false;
   /// By output: "0" or "out0". Empty: ct0, ct1, ... of the file.
-  std::map<std::string, TensorSource> cotangents = {};
+  std::map<std::string, CaseTensor> cotangents = {};
   std::optional<VmapOptions> vmap = {};
   std::optional<ShardMapOptions> shard_map = {};
   random::PrngOptions prng = {};

@@ -10,15 +10,17 @@
 namespace axle {
 namespace {
 
-std::map<std::string_view, Family>& families() {
+std::map<std::string_view, Family>& registered() {
   static std::map<std::string_view, Family> all;
   return all;
 }
 
 }  // namespace
 
+const std::map<std::string_view, Family>& families() { return registered(); }
+
 FamilyRow::FamilyRow(const Family& family) {
-  AXLE_CHECK(families().emplace(family.model_type, family).second,
+  AXLE_CHECK(registered().emplace(family.model_type, family).second,
              "two families " + std::string(family.model_type));
 }
 

@@ -1,12 +1,14 @@
 // Families of models: how the files of other programs describe a model, and name its weights.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "interop/foreign/foreign_config.h"
 #include "interop/foreign/weight_map.h"
+#include "interop/forms/plain_model.h"
 #include "layers/models/model.h"
 
 namespace axle {
@@ -20,6 +22,11 @@ struct Family {
   Child<Model> (*model)(const ForeignConfig& config);
   /// Returns the rows of all parameters that the model may have.
   std::vector<WeightRow> (*weights)(const ForeignConfig& config);
+  /// The class of its models there: "LlamaForCausalLM".
+  std::string_view architecture = {};
+  /// Returns the fields of a config.json that describe the model as far as the family can, also
+  /// those whose default there is another one. Null: models of the family are read alone.
+  nlohmann::ordered_json (*fields)(const PlainModel& model) = nullptr;
 };
 
 class FamilyRow {
@@ -31,5 +38,7 @@ class FamilyRow {
 
 /// Returns the family of the config. Throws DataError with the families that there are.
 const Family& family_of(const ForeignConfig& config);
+/// Returns all of them by their names.
+const std::map<std::string_view, Family>& families();
 
 }  // namespace axle

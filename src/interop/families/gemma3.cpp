@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "interop/families/llama_like.h"
+#include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/caches/sliding_kv_cache.h"
 #include "layers/attention/masks/sliding_window_mask.h"
@@ -160,9 +161,44 @@ std::vector<WeightRow> gemma3_weights(const ForeignConfig& config) {
   return out;
 }
 
+// The number whose root divides queries: the whole number that gives the same factor, if one does.
+// transformers takes no other.
+nlohmann::ordered_json query_scalar(double factor) {
+  const double exact = 1 / (factor * factor), whole = std::round(exact);
+  if (1 / std::sqrt(whole) == factor) return static_cast<int64_t>(whole);
+  return exact;
+}
+
+nlohmann::ordered_json gemma3_config(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model), types = nlohmann::ordered_json::array();
+  out.erase("hidden_act");
+  for (const Child<Block>& layer : model.layers) {
+    const LayerParts parts = parts_of(layer);
+    types.push_back(parts.window ? kLocal : kGlobal);
+    if (parts.window) {
+      out["rope_local_base_freq"] = double{parts.rope.theta};
+      out["sliding_window"] = *parts.window;
+    } else {
+      write_rope(out, parts.rope);
+    }
+  }
+  const LayerParts parts = parts_of(model.layers.front());
+  out["layer_types"] = std::move(types);
+  out["hidden_activation"] = activation_name(parts.feed_forward.activation);
+  out["attention_bias"] = parts.qkv_bias;
+  if (const auto* const core = parts.attention.core.get_if<SoftmaxAttention>()) {
+    if (core->scale) out["query_pre_attn_scalar"] = query_scalar(*core->scale);
+    if (core->logit_cap) out["attn_logit_softcapping"] = double{*core->logit_cap};
+  }
+  out["final_logit_softcapping"] = nullptr;
+  return out;
+}
+
 const FamilyRow gemma3_row({.model_type = "gemma3_text",
                             .model = gemma3,
-                            .weights = gemma3_weights});
+                            .weights = gemma3_weights,
+                            .architecture = "Gemma3ForCausalLM",
+                            .fields = gemma3_config});
 
 }  // namespace
 }  // namespace axle

@@ -2,6 +2,7 @@
 //
 // Source: Radford et al. 2019, Language models are unsupervised multitask learners, section 2.3.
 #include "interop/families/llama_like.h"
+#include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/pre_norm.h"
@@ -76,7 +77,36 @@ std::vector<WeightRow> gpt2_weights(const ForeignConfig&) {
   return out;
 }
 
-const FamilyRow gpt2_row({.model_type = "gpt2", .model = gpt2, .weights = gpt2_weights});
+nlohmann::ordered_json gpt2_config(const PlainModel& model) {
+  const Decoder::Config& decoder = model.decoder;
+  const LayerParts parts = parts_of(model.layers.front());
+  const std::string activation = activation_name(parts.feed_forward.activation);
+  nlohmann::ordered_json out{
+      {"vocab_size", int64_t{*decoder.vocab_size}},
+      {"n_embd", int64_t{*decoder.model_dim}},
+      {"n_layer", model.layers.size()},
+      {"n_head", int64_t{*parts.attention.num_heads}},
+      {"n_inner", width_in(parts.feed_forward.hidden_dim)},
+      {"activation_function", activation == "gelu_pytorch_tanh" ? "gelu_new" : activation},
+      {"layer_norm_epsilon", epsilon_of(decoder.output_norm)},
+      {"attn_pdrop", 0.0},
+      {"embd_pdrop", 0.0},
+      {"resid_pdrop", 0.0},
+      {"tie_word_embeddings", !decoder.lm_head}};
+  const auto* const positions =
+      decoder.position_emb ? decoder.position_emb->get_if<LearnedPositions>() : nullptr;
+  if (positions && positions->num_positions)
+    out["n_positions"] = int64_t{*positions->num_positions};
+  else if (decoder.max_seq_len)
+    out["n_positions"] = int64_t{*decoder.max_seq_len};
+  return out;
+}
+
+const FamilyRow gpt2_row({.model_type = "gpt2",
+                          .model = gpt2,
+                          .weights = gpt2_weights,
+                          .architecture = "GPT2LMHeadModel",
+                          .fields = gpt2_config});
 
 }  // namespace
 }  // namespace axle

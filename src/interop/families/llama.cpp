@@ -1,5 +1,6 @@
 // Llama 2, 3, 3.1, 3.2 and 3.3, SmolLM, and whatever else calls itself so.
 #include "interop/families/llama_like.h"
+#include "interop/families/written_fields.h"
 
 namespace axle {
 namespace {
@@ -11,7 +12,19 @@ Child<Model> llama(const ForeignConfig& config) {
                              .feed_forward_bias = config.flag("mlp_bias", false)});
 }
 
-const FamilyRow llama_row({.model_type = "llama", .model = llama, .weights = llama_weights});
+nlohmann::ordered_json llama_config(const PlainModel& model) {
+  const LayerParts parts = parts_of(model.layers.front());
+  nlohmann::ordered_json out = llama_fields(model);
+  out["attention_bias"] = parts.qkv_bias;
+  out["mlp_bias"] = parts.feed_forward_bias;
+  return out;
+}
+
+const FamilyRow llama_row({.model_type = "llama",
+                           .model = llama,
+                           .weights = llama_weights,
+                           .architecture = "LlamaForCausalLM",
+                           .fields = llama_config});
 
 }  // namespace
 }  // namespace axle

@@ -2,6 +2,7 @@
 //
 // Source: Jiang et al. 2023, arXiv 2310.06825, section 2.
 #include "interop/families/llama_like.h"
+#include "interop/families/written_fields.h"
 
 namespace axle {
 namespace {
@@ -10,7 +11,17 @@ Child<Model> mistral(const ForeignConfig& config) {
   return llama_like(config, {.window = config.optional_size("sliding_window")});
 }
 
-const FamilyRow mistral_row({.model_type = "mistral", .model = mistral, .weights = llama_weights});
+nlohmann::ordered_json mistral_config(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model);
+  out["sliding_window"] = or_null(parts_of(model.layers.front()).window);
+  return out;
+}
+
+const FamilyRow mistral_row({.model_type = "mistral",
+                             .model = mistral,
+                             .weights = llama_weights,
+                             .architecture = "MistralForCausalLM",
+                             .fields = mistral_config});
 
 }  // namespace
 }  // namespace axle

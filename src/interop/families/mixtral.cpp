@@ -2,6 +2,7 @@
 //
 // Source: Jiang et al. 2024, arXiv 2401.04088, section 2.
 #include "interop/families/expert_layers.h"
+#include "interop/families/written_fields.h"
 
 namespace axle {
 namespace {
@@ -18,9 +19,21 @@ std::vector<WeightRow> mixtral_weights(const ForeignConfig& config) {
                              {.gate = "w1", .up = "w3", .down = "w2"});
 }
 
+nlohmann::ordered_json mixtral_config(const PlainModel& model) {
+  const LayerParts parts = parts_of(model.layers.front());
+  nlohmann::ordered_json out = llama_fields(model);
+  write_experts(out, parts);
+  out["num_local_experts"] = int64_t{*parts.experts.num_experts};
+  out["intermediate_size"] = width_in(parts.experts.hidden_dim);
+  out["sliding_window"] = or_null(parts.window);
+  return out;
+}
+
 const FamilyRow mixtral_row({.model_type = "mixtral",
                              .model = mixtral,
-                             .weights = mixtral_weights});
+                             .weights = mixtral_weights,
+                             .architecture = "MixtralForCausalLM",
+                             .fields = mixtral_config});
 
 }  // namespace
 }  // namespace axle

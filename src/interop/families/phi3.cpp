@@ -2,6 +2,7 @@
 //
 // Source: Abdin et al. 2024, arXiv 2404.14219, section 2.
 #include "interop/families/llama_like.h"
+#include "interop/families/written_fields.h"
 
 namespace axle {
 namespace {
@@ -27,7 +28,20 @@ std::vector<WeightRow> phi3_weights(const ForeignConfig& config) {
   return out;
 }
 
-const FamilyRow phi3_row({.model_type = "phi3", .model = phi3, .weights = phi3_weights});
+nlohmann::ordered_json phi3_config(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model);
+  out["sliding_window"] = or_null(parts_of(model.layers.front()).window);
+  out["original_max_position_embeddings"] = out["max_position_embeddings"];
+  out["embd_pdrop"] = 0.0;
+  out["resid_pdrop"] = 0.0;
+  return out;
+}
+
+const FamilyRow phi3_row({.model_type = "phi3",
+                          .model = phi3,
+                          .weights = phi3_weights,
+                          .architecture = "Phi3ForCausalLM",
+                          .fields = phi3_config});
 
 }  // namespace
 }  // namespace axle

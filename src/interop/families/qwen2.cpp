@@ -11,7 +11,11 @@ Child<Model> qwen2(const ForeignConfig& config) {
   return llama_like(config, {.qkv_bias = true});
 }
 
-const FamilyRow qwen2_row({.model_type = "qwen2", .model = qwen2, .weights = llama_weights});
+const FamilyRow qwen2_row({.model_type = "qwen2",
+                           .model = qwen2,
+                           .weights = llama_weights,
+                           .architecture = "Qwen2ForCausalLM",
+                           .fields = qwen_fields});
 
 }  // namespace
 }  // namespace axle

@@ -14,7 +14,17 @@ Child<Model> qwen3(const ForeignConfig& config) {
                              .head_norm = rms_norm_of(config)});
 }
 
-const FamilyRow qwen3_row({.model_type = "qwen3", .model = qwen3, .weights = llama_weights});
+nlohmann::ordered_json qwen3_config(const PlainModel& model) {
+  nlohmann::ordered_json out = qwen_fields(model);
+  out["attention_bias"] = parts_of(model.layers.front()).qkv_bias;
+  return out;
+}
+
+const FamilyRow qwen3_row({.model_type = "qwen3",
+                           .model = qwen3,
+                           .weights = llama_weights,
+                           .architecture = "Qwen3ForCausalLM",
+                           .fields = qwen3_config});
 
 }  // namespace
 }  // namespace axle

@@ -31,9 +31,25 @@ std::vector<WeightRow> qwen3_moe_weights(const ForeignConfig& config) {
                              {.gate = "gate_proj", .up = "up_proj", .down = "down_proj"});
 }
 
+nlohmann::ordered_json qwen3_moe_config(const PlainModel& model) {
+  const LayerParts parts = parts_of(model.layers.front());
+  nlohmann::ordered_json out = qwen_fields(model);
+  write_experts(out, parts);
+  out["attention_bias"] = parts.qkv_bias;
+  out["num_experts"] = int64_t{*parts.experts.num_experts};
+  out["moe_intermediate_size"] = width_in(parts.experts.hidden_dim);
+  out["intermediate_size"] = out["moe_intermediate_size"];  // no layer is dense
+  out["norm_topk_prob"] = parts.router.weights == ExpertWeights::kSumToOne;
+  out["decoder_sparse_step"] = 1;
+  out["mlp_only_layers"] = nlohmann::ordered_json::array();
+  return out;
+}
+
 const FamilyRow qwen3_moe_row({.model_type = "qwen3_moe",
                                .model = qwen3_moe,
-                               .weights = qwen3_moe_weights});
+                               .weights = qwen3_moe_weights,
+                               .architecture = "Qwen3MoeForCausalLM",
+                               .fields = qwen3_moe_config});
 
 }  // namespace
 }  // namespace axle

@@ -12,4 +12,12 @@ void check_full_attention(const ForeignConfig& config) {
     config.fail("layer_types", "full_attention for all layers");
 }
 
+nlohmann::ordered_json qwen_fields(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model);
+  out["use_sliding_window"] = false;
+  out["sliding_window"] = nullptr;
+  out["max_window_layers"] = model.layers.size();
+  return out;
+}
+
 }  // namespace axle

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -87,6 +88,55 @@ const SafetensorsFile& SafetensorsFolder::file_of(const std::string& name) const
   if (found == file_of_.end())
     throw DataError(fmt::format("{}: expected a tensor {}, got none", where_, name));
   return *found->second;
+}
+
+std::vector<std::string> SafetensorsShards::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, types] : files) out.push_back(name);
+  if (!index.empty()) out.emplace_back(kIndex);
+  return out;
+}
+
+SafetensorsShards shards_of(const Tree<Type>& types, int64_t max_bytes) {
+  std::vector<std::string> names;
+  for (const auto& [name, type] : types) names.push_back(name);
+  std::ranges::stable_sort(names, natural_less);
+  std::vector<Tree<Type>> parts(1);
+  int64_t total = 0, bytes = 0;
+  for (const std::string& name : names) {
+    const auto own = static_cast<int64_t>(types.at(name).num_bytes());
+    if (!parts.back().empty() && bytes + own > max_bytes) {
+      parts.emplace_back();
+      bytes = 0;
+    }
+    parts.back().emplace(name, types.at(name));
+    bytes += own;
+    total += own;
+  }
+  SafetensorsShards out;
+  if (parts.size() == 1) {
+    out.files.emplace_back(kSingle, std::move(parts[0]));
+    return out;
+  }
+  nlohmann::ordered_json places = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string file = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, parts.size());
+    for (const auto& [name, type] : parts[i]) places[name] = file;
+    out.files.emplace_back(file, std::move(parts[i]));
+  }
+  out.index =
+      nlohmann::ordered_json{{"metadata", {{"total_size", total}}}, {"weight_map", places}}.dump(
+          2) +
+      "\n";
+  return out;
+}
+
+void save_safetensors_folder(const fs::path& folder, const SafetensorsShards& shards,
+                             const std::function<HostTensor(const std::string& name)>& tensor) {
+  // Readers ask for the name of the framework, since the layout of tensors may depend on it.
+  for (const auto& [file, types] : shards.files)
+    save_safetensors(folder / file, types, tensor, {{"format", "pt"}});
+  if (!shards.index.empty()) replace_file(folder / kIndex, shards.index);
 }
 
 }  // namespace axle

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "interop/foreign/tensor_source.h"
 #include "io/safetensors.h"
@@ -32,5 +36,21 @@ class SafetensorsFolder final : public TensorSource {
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, const SafetensorsFile*> file_of_;
 };
+
+/// The files of a folder of Hugging Face with the tensors of these types, in the order of their
+/// numbers: "model.safetensors", or "model-00001-of-00003.safetensors" ... and the index. No file
+/// has more than `max_bytes` of tensors, unless a single one has.
+struct SafetensorsShards {
+  std::vector<std::pair<std::string, Tree<Type>>> files;
+  /// The text of "model.safetensors.index.json"; empty: there is one file.
+  std::string index;
+
+  /// The names of all files.
+  std::vector<std::string> names() const;
+};
+SafetensorsShards shards_of(const Tree<Type>& types, int64_t max_bytes);
+/// Writes the files. Throws as save_safetensors does.
+void save_safetensors_folder(const std::filesystem::path& folder, const SafetensorsShards& shards,
+                             const std::function<HostTensor(const std::string& name)>& tensor);
 
 }  // namespace axle

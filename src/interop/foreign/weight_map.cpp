@@ -24,11 +24,11 @@ std::string numbered(std::string name, std::string_view sign, int64_t number) {
   return at == name.npos ? name : name.replace(at, sign.size(), std::to_string(number));
 }
 
-// Copies a part of a matrix with `stride` elements a row into a matrix of [rows, columns], or its
-// transpose. Blocks keep both sides in the cache.
+// Copies a part of a matrix of [rows, columns], or its transpose, into a part of another one. The
+// strides are the elements of a row of the whole matrices. Blocks keep both sides in the cache.
 template <class T>
 void copy_matrix(const T* from, int64_t stride, bool transpose, int64_t rows, int64_t columns,
-                 T* to) {
+                 T* to, int64_t to_stride) {
   constexpr int64_t kBlock = 32;
   parallel_for((rows + kBlock - 1) / kBlock, 1 + (1 << 16) / (kBlock * (columns + 1)),
                [&](int64_t begin, int64_t end) {
@@ -37,27 +37,29 @@ void copy_matrix(const T* from, int64_t stride, bool transpose, int64_t rows, in
                    const int64_t r1 = std::min(r0 + kBlock, rows);
                    if (!transpose) {
                      for (int64_t r = r0; r < r1; ++r)
-                       std::memcpy(to + r * columns, from + r * stride,
+                       std::memcpy(to + r * to_stride, from + r * stride,
                                    static_cast<size_t>(columns) * sizeof(T));
                      continue;
                    }
                    for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
                      const int64_t c1 = std::min(c0 + kBlock, columns);
                      for (int64_t r = r0; r < r1; ++r)
-                       for (int64_t c = c0; c < c1; ++c) to[r * columns + c] = from[c * stride + r];
+                       for (int64_t c = c0; c < c1; ++c)
+                         to[r * to_stride + c] = from[c * stride + r];
                    }
                  }
                });
 }
 
-void copy_elements(size_t element_bytes, const std::byte* from, int64_t offset, int64_t stride,
-                   bool transpose, int64_t rows, int64_t columns, std::byte* to) {
+// Fills the window of `to`, of [rows, columns] elements.
+void copy_elements(const HostTensor& source, MatrixWindow from, bool transpose, int64_t rows,
+                   int64_t columns, HostTensor& target, MatrixWindow to) {
   const auto copy = [&](auto zero) {
     using T = decltype(zero);
-    copy_matrix(reinterpret_cast<const T*>(from) + offset, stride, transpose, rows, columns,
-                reinterpret_cast<T*>(to));
+    copy_matrix(source.elements<T>().data() + from.offset, from.stride, transpose, rows, columns,
+                target.elements<T>().data() + to.offset, to.stride);
   };
-  switch (element_bytes) {
+  switch (size_bytes(target.dtype())) {
     case 1:
       return copy(uint8_t{});
     case 2:
@@ -188,22 +190,48 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
       out.emplace(parts[0].path, std::move(whole));
       continue;
     }
-    const auto element_bytes = static_cast<size_t>(size_bytes(dtype));
     const int64_t stride = whole.shape().back();
     int64_t outputs = 0;
     for (const Part& part : parts) {
       const bool transpose = part.storage == Storage::kTransposed && !part.is_vector;
       const auto [at, is_new] = out.try_emplace(part.path);
-      HostTensor& to = at->second;
-      if (is_new) to = HostTensor(specs_.at(part.path).type());
-      copy_elements(element_bytes, whole.bytes().data(), outputs * (transpose ? stride : 1), stride,
-                    transpose, part.rows, part.columns,
-                    to.bytes().data() +
-                        static_cast<size_t>(part.slice * part.rows * part.columns) * element_bytes);
+      if (is_new) at->second = HostTensor(specs_.at(part.path).type());
+      copy_elements(whole, {outputs * (transpose ? stride : 1), stride}, transpose, part.rows,
+                    part.columns, at->second, part.window());
       outputs += part.columns;
     }
   }
   throw_any(mistakes);
+  return out;
+}
+
+Tree<Type> WeightMap::types(DType dtype) const {
+  Tree<Type> out;
+  for (const auto& [name, parts] : parts_) out.emplace(name, Type{dtype, shape_of(parts)});
+  return out;
+}
+
+HostTensor WeightMap::tensor(const std::string& name, const Tree<HostTensor>& parameters,
+                             DType dtype) const {
+  const std::vector<Part>& parts = parts_.at(name);
+  HostTensor out(Type{dtype, shape_of(parts)});
+  const int64_t stride = out.shape().back();
+  int64_t outputs = 0;
+  for (const Part& part : parts) {
+    const HostTensor& own = parameters.at(part.path);
+    const bool transpose = part.storage == Storage::kTransposed && !part.is_vector;
+    const MatrixWindow to{outputs * (transpose ? stride : 1), stride};
+    const int64_t rows = transpose ? part.columns : part.rows,
+                  columns = transpose ? part.rows : part.columns;
+    if (own.dtype() == dtype) {
+      copy_elements(own, part.window(), transpose, rows, columns, out, to);
+    } else {
+      HostTensor slice(Type{own.dtype(), {part.rows, part.columns}});
+      copy_elements(own, part.window(), false, part.rows, part.columns, slice, {0, part.columns});
+      copy_elements(slice.astype(dtype), {0, part.columns}, transpose, rows, columns, out, to);
+    }
+    outputs += part.columns;
+  }
   return out;
 }
 

@@ -53,6 +53,11 @@ class WeightRows {
   std::string_view ours_, theirs_;
 };
 
+/// A part of a matrix: its first element, and the elements of a row of the whole matrix.
+struct MatrixWindow {
+  int64_t offset, stride;
+};
+
 /// Says how a set of parameters is stored.
 class WeightMap {
  public:
@@ -67,6 +72,12 @@ class WeightMap {
   Tree<HostTensor> read(const TensorSource& source,
                         const std::vector<std::string>& unused = {}) const;
 
+  /// Returns the tensors that hold the parameters, in this dtype, by their names.
+  Tree<Type> types(DType dtype) const;
+  /// Returns one of them, made of `parameters`, which have the shapes of the specs. Elements of
+  /// another dtype are rounded.
+  HostTensor tensor(const std::string& name, const Tree<HostTensor>& parameters, DType dtype) const;
+
  private:
   /// A parameter, or a slice of one, in a tensor.
   struct Part {
@@ -75,6 +86,8 @@ class WeightMap {
     Storage storage = Storage::kSame;
     int64_t rows = 0, columns = 0;  // of the slice as a matrix; a vector has one row
     bool is_vector = false;
+
+    MatrixWindow window() const { return {slice * rows * columns, columns}; }
   };
   void add(const WeightRow& row, const ParamSpec& spec);
   Shape shape_of(const std::vector<Part>& parts) const;

@@ -1,0 +1,75 @@
+#include "interop/export/hugging_face_export.h"
+
+#include <fmt/format.h>
+
+#include "base/text/text_table.h"
+#include "base/text/units.h"
+#include "interop/export/tokenizer_files.h"
+#include "interop/foreign/safetensors_folder.h"
+#include "interop/hugging_face.h"
+#include "interop/new_folder.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kGenerationConfig = "generation_config.json";
+
+// How the model's own program generates: as its origin says, else with the special ids alone.
+std::string generation_config(const fs::path& run, const Json& fields) {
+  if (path_exists(run / kGenerationConfig)) return read_file(run / kGenerationConfig);
+  Json out{{"_from_model_config", true}};
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
+    if (!fields.at(key).is_null()) out[key] = fields.at(key);
+  return out.dump(2) + "\n";
+}
+
+NewFolder folder_of(const fs::path& dir) {
+  return {.dir = dir,
+          .unfinished = "export.tmp",
+          .lock = "export.lock",
+          .last = std::string(kHuggingFaceConfig)};
+}
+
+}  // namespace
+
+std::string to_text(const ExportReport& r) {
+  std::string out =
+      fmt::format("{}: {}, {} parameters, {}, in {}", r.dir.string(), r.family,
+                  grouped_digits(r.num_parameters), name_of(r.dtype), counted(r.num_files, "file"));
+  if (r.num_adapters > 0) out += fmt::format("; {} merged", counted(r.num_adapters, "adapter"));
+  return out + (r.has_tokenizer ? "\n" : "; no tokenizer\n");
+}
+
+ExportReport export_hugging_face(const HuggingFaceExport& request, const Report& report) {
+  NewFolder folder = folder_of(request.dir);
+  check_new_folder(folder);
+  const ModelToExport model = model_to_export(request.options, report);
+  const Json& fields = model.described.fields;
+  const SafetensorsShards shards =
+      shards_of(model.weights.types(model.dtype), request.max_file_bytes);
+  std::map<std::string, std::string> files = tokenizer_files(model.tokenizer_config);
+  ExportReport out{.dir = request.dir,
+                   .family = std::string(model.described.family->model_type),
+                   .num_files = static_cast<int64_t>(shards.files.size()),
+                   .num_adapters = model.num_adapters,
+                   .dtype = model.dtype,
+                   .has_tokenizer = !files.empty()};
+  for (const auto& [path, value] : model.parameters) out.num_parameters += value.size();
+  files.emplace(kGenerationConfig, generation_config(request.options.run, fields));
+  for (const auto& [name, text] : files) folder.others.push_back(name);
+  for (const std::string& name : shards.names()) folder.others.push_back(name);
+  write_new_folder(folder, [&](const fs::path& unfinished) {
+    for (const auto& [name, text] : files) replace_file(unfinished / name, text);
+    save_safetensors_folder(unfinished, shards, [&](const std::string& name) {
+      return model.weights.tensor(name, model.parameters, model.dtype);
+    });
+    replace_file(unfinished / kHuggingFaceConfig, fields.dump(2) + "\n");
+  });
+  return out;
+}
+
+}  // namespace axle

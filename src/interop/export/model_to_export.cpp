@@ -1,0 +1,114 @@
+#include "interop/export/model_to_export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "interop/forms/change_form.h"
+#include "interop/hugging_face.h"
+#include "io/file.h"
+#include "layers/models/causal_lm.h"
+#include "layers/products/lora_product.h"
+#include "modifiers/products/lora.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// The config of the model of another program that RUN is, or was imported from; null if there is
+// none.
+Json original_config(const fs::path& run) {
+  const fs::path file = run / kHuggingFaceConfig;
+  if (!path_exists(file)) return nullptr;
+  return json_as<DataError>(file.string(), [&] { return read_json(read_file(file)); });
+}
+
+DType common_dtype(const Tree<HostTensor>& parameters) {
+  std::set<DType> dtypes;
+  for (const auto& [path, value] : parameters) dtypes.insert(value.dtype());
+  return dtypes.size() == 1 ? *dtypes.begin() : DType::kF32;
+}
+
+// The name of a dtype there.
+std::string torch_name(DType dtype) {
+  if (dtype == DType::kBF16) return "bfloat16";
+  if (dtype == DType::kF16) return "float16";
+  return dtype == DType::kF64 ? "float64" : "float32";
+}
+
+// A family needs the longest sequence, which a decoder may leave to its input.
+void set_max_seq_len(Child<Model>& model, std::optional<int64_t> context_len) {
+  auto* const lm = model.get_if<CausalLM>();
+  auto* const decoder = lm ? lm->decoder.get_if<Decoder>() : nullptr;
+  if (decoder && !decoder->max_seq_len && context_len) decoder->max_seq_len = *context_len;
+}
+
+// True for an id of the vocabulary, or a list of them.
+bool is_special_id(const Json& value, int64_t vocab_size) {
+  if (value.is_array()) {
+    return std::ranges::all_of(value,
+                               [&](const Json& id) { return is_special_id(id, vocab_size); });
+  }
+  return value.is_number_unsigned() && value.get<uint64_t>() < static_cast<uint64_t>(vocab_size);
+}
+
+// Special ids are those of the tokenizer, else those of the model's origin, unless the vocabulary
+// does not have them.
+void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& original) {
+  const SpecialIds ids = tokenizer ? tokenizer->special_ids() : SpecialIds{};
+  const auto write = [&](const char* key, const std::optional<int32_t>& id) {
+    fields[key] = nullptr;
+    if (id) {
+      fields[key] = *id;
+    } else if (original.is_object() && original.contains(key)) {
+      if (is_special_id(original[key], fields["vocab_size"].get<int64_t>()))
+        fields[key] = original[key];
+    }
+  };
+  write("bos_token_id", ids.bos);
+  write("eos_token_id", ids.eos);
+  write("pad_token_id", ids.pad);
+}
+
+}  // namespace
+
+ModelToExport model_to_export(const ExportOptions& options, const Report& report) {
+  const Json original = original_config(options.run);
+  std::string family = options.family;
+  if (family.empty() && original.is_object()) family = original.value("model_type", "");
+  LoadedModel loaded = load_model(options.run, options.weights, report, RunData::kAny);
+  Child<Model> config = loaded.config;
+  const size_t num_adapters = remove_adapters(config).size();
+  set_max_seq_len(config, loaded.context_len);
+  FamilyConfig described = axle::described(config, family, options.run.string());
+  if (num_adapters > 0)
+    loaded.parameters = merged_adapters(*loaded.model, std::move(loaded.parameters));
+  Tree<HostTensor> parameters;
+  for (auto& [path, value] : loaded.parameters) {
+    constexpr std::string_view kModel = "model/";
+    if (path.starts_with(kModel)) parameters.emplace(path.substr(kModel.size()), std::move(value));
+  }
+  loaded.parameters.clear();
+  parameters = in_form(config, std::move(parameters), described.model);
+  const DType dtype = options.dtype.value_or(common_dtype(parameters));
+  described.fields["torch_dtype"] = torch_name(dtype);
+  write_special_ids(described.fields, loaded.tokenizer.get(), original);
+  const std::unique_ptr<Model> model = described.model.build({}, Scope{.path = "model"});
+  const ForeignConfig fields(Json::parse(described.fields.dump()), options.run.string());
+  WeightMap weights(described.family->weights(fields), subtree(model->param_specs(), "model"));
+  return {.described = std::move(described),
+          .parameters = std::move(parameters),
+          .weights = std::move(weights),
+          .dtype = dtype,
+          .tokenizer_config = std::move(loaded.tokenizer_config),
+          .tokenizer = std::move(loaded.tokenizer),
+          .num_adapters = static_cast<int64_t>(num_adapters),
+          .step = loaded.step};
+}
+
+}  // namespace axle

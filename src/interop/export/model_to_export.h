@@ -1,0 +1,45 @@
+// A model of a run in the words and the weights of a family of other programs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "interop/families/describe.h"
+#include "interop/model_folder.h"
+
+namespace axle {
+
+/// Which model to write, and how.
+struct ExportOptions {
+  /// The folder of a run or an import, or a model of another program.
+  std::filesystem::path run = {};
+  Weights weights = Weights::kTrained;
+  /// The family; empty: that of the model that RUN was imported from, else the first that fits.
+  std::string family = {};
+  /// The dtype of the tensors; none: that of the parameters, f32 if they have several.
+  std::optional<DType> dtype = {};
+};
+
+struct ModelToExport {
+  /// Fields of a config.json, `torch_dtype` and special ids included. Ids that the model does not
+  /// have are null.
+  FamilyConfig described;
+  /// The parameters as `described.model` has them, without the leading "model/".
+  Tree<HostTensor> parameters;
+  /// Gives the tensors by their names: tensor(name, parameters, dtype).
+  WeightMap weights;
+  DType dtype = DType::kF32;
+  /// Empty for a run on synthetic data.
+  Child<Tokenizer> tokenizer_config;
+  std::unique_ptr<Tokenizer> tokenizer;
+  /// Adapters that were merged into the weights.
+  int64_t num_adapters = 0;
+  int64_t step = 0;
+};
+
+/// Loads the model and brings it into the form of its family; adapters are merged. Takes no more
+/// memory than the parameters and the largest tensor. Throws as load_model() and described() do.
+ModelToExport model_to_export(const ExportOptions& options,
+                              const Report& report = report_to_stderr);
+
+}  // namespace axle

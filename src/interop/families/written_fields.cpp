@@ -1,0 +1,171 @@
+#include "interop/families/written_fields.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/blocks/hybrid_norm.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/transformer_layer.h"
+#include "layers/dense/linear.h"
+#include "layers/norms/layer_norm.h"
+#include "layers/norms/rms_norm.h"
+#include "layers/positions/divided_frequencies.h"
+#include "layers/positions/linear_frequencies.h"
+#include "layers/positions/llama3_frequencies.h"
+#include "layers/positions/yarn_frequencies.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct NormedBody {
+  Child<Norm> norm;
+  Child<Mixer> body;
+};
+
+NormedBody body_of(const Child<Block>& block) {
+  if (const auto* const pre = block.get_if<PreNorm>()) return {pre->norm, pre->body};
+  if (const auto* const hybrid = block.get_if<HybridNorm>()) return {hybrid->norm, hybrid->body};
+  return {};
+}
+
+void read_attention(const Attention::Config& attention, LayerParts& out) {
+  out.attention = attention;
+  Child<QKV> qkv = attention.qkv;
+  if (const auto* const rope = qkv.get_if<RoPE>()) {
+    out.rope = *rope;
+    qkv = Child<QKV>(rope->inner);
+  }
+  if (const auto* const normed = qkv.get_if<NormedQKV>()) {
+    out.has_head_norms = true;
+    qkv = Child<QKV>(normed->inner);
+  }
+  if (const auto* const separate = qkv.get_if<SeparateQKV>()) {
+    if (const auto* const query = separate->q_proj.get_if<HeadInputLinear>())
+      out.qkv_bias = query->bias;
+  }
+  if (const auto* const output = attention.output.get_if<HeadOutputLinear>())
+    out.output_bias = output->bias;
+  const auto* const mask = attention.mask ? attention.mask->get_if<SlidingWindowMask>() : nullptr;
+  if (mask) out.window = mask->window + 1;
+}
+
+void read_feed_forward(const Child<Mixer>& body, LayerParts& out) {
+  if (const auto* const dense = body.get_if<FeedForward>()) {
+    out.feed_forward = *dense;
+    if (const auto* const up = dense->up.get_if<Linear>()) out.feed_forward_bias = up->bias;
+  } else if (const auto* const experts = body.get_if<MoE>()) {
+    out.experts = *experts;
+    if (const auto* const router = experts->router.get_if<TopKRouter>()) out.router = *router;
+  }
+}
+
+Json scaling_of(const FrequencyFn& frequencies) {
+  const AnyConfig& fn = frequencies.functor();
+  if (!fn) return nullptr;
+  if (const auto* const linear = fn.get_if<LinearFrequencies>())
+    return {{"rope_type", "linear"}, {"factor", double{*linear->factor}}};
+  if (const auto* const llama3 = fn.get_if<Llama3Frequencies>()) {
+    return {{"rope_type", "llama3"},
+            {"factor", double{*llama3->factor}},
+            {"low_freq_factor", double{llama3->low_freq_factor}},
+            {"high_freq_factor", double{llama3->high_freq_factor}},
+            {"original_max_position_embeddings", int64_t{*llama3->original_len}}};
+  }
+  if (const auto* const yarn = fn.get_if<YaRNFrequencies>()) {
+    Json out{{"rope_type", "yarn"},
+             {"factor", double{*yarn->factor}},
+             {"original_max_position_embeddings", int64_t{*yarn->original_len}},
+             {"beta_fast", double{yarn->beta_fast}},
+             {"beta_slow", double{yarn->beta_slow}}};
+    if (yarn->attention_factor) out["attention_factor"] = double{*yarn->attention_factor};
+    if (!yarn->whole_indices) out["truncate"] = false;
+    return out;
+  }
+  if (const auto* const divided = fn.get_if<DividedFrequencies>()) {
+    const std::vector<double>& divisors = divided->divisors;
+    return {{"rope_type", "longrope"},
+            {"short_factor", divisors},
+            {"long_factor", divisors},
+            {"factor", 1.0},
+            {"attention_factor", double{divided->attention_factor}}};
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+LayerParts parts_of(const Child<Block>& layer) {
+  LayerParts out;
+  const auto* const transformer = layer.get_if<TransformerLayer>();
+  if (!transformer) return out;
+  const NormedBody attention = body_of(transformer->attention);
+  out.norm = attention.norm;
+  if (const auto* const mixer = attention.body.get_if<Attention>()) read_attention(*mixer, out);
+  read_feed_forward(body_of(transformer->feed_forward).body, out);
+  return out;
+}
+
+std::string activation_name(const Activation& activation) {
+  const std::string name = activation.name();
+  if (name == "gelu") return "gelu_pytorch_tanh";
+  if (name == "exact_gelu") return "gelu";
+  return name;
+}
+
+double epsilon_of(const Child<Norm>& norm) {
+  float eps = 0;
+  if (const auto* const rms = norm.get_if<RMSNorm>()) eps = rms->eps;
+  if (const auto* const layer = norm.get_if<LayerNorm>()) eps = layer->eps;
+  return Codec<double>::parse(fmt::format("{}", eps));
+}
+
+int64_t width_in(const DimFn& width) {
+  const auto* const fixed = width.functor() ? width.functor().get_if<FixedDim>() : nullptr;
+  return fixed ? int64_t{*fixed->dim} : 1;
+}
+
+void write_rope(Json& fields, const RoPE::Config& rope) {
+  fields["rope_theta"] = double{rope.theta};
+  Json scaling = scaling_of(rope.frequencies);
+  if (scaling.is_object() && scaling["rope_type"] == "longrope")
+    scaling["original_max_position_embeddings"] = fields["max_position_embeddings"];
+  fields["rope_scaling"] = std::move(scaling);
+  if (rope.fraction != 1) fields["partial_rotary_factor"] = double{rope.fraction};
+}
+
+void write_experts(Json& fields, const LayerParts& parts) {
+  const double load_balance = parts.router.losses.load_balance;
+  fields["hidden_act"] = activation_name(parts.experts.activation);
+  fields["num_experts_per_tok"] = int64_t{parts.router.top_k};
+  fields["output_router_logits"] = load_balance > 0;
+  fields["router_aux_loss_coef"] = load_balance;
+}
+
+Json llama_fields(const PlainModel& model) {
+  const Decoder::Config& decoder = model.decoder;
+  const LayerParts parts = parts_of(model.layers.front());
+  const Attention::Config& attention = parts.attention;
+  Json out{{"vocab_size", int64_t{*decoder.vocab_size}},
+           {"hidden_size", int64_t{*decoder.model_dim}},
+           {"intermediate_size", width_in(parts.feed_forward.hidden_dim)},
+           {"num_hidden_layers", model.layers.size()},
+           {"num_attention_heads", int64_t{*attention.num_heads}}};
+  if (attention.num_kv_heads) out["num_key_value_heads"] = int64_t{*attention.num_kv_heads};
+  if (attention.head_dim) out["head_dim"] = int64_t{*attention.head_dim};
+  out["hidden_act"] = activation_name(parts.feed_forward.activation);
+  if (decoder.max_seq_len) out["max_position_embeddings"] = int64_t{*decoder.max_seq_len};
+  out["rms_norm_eps"] = epsilon_of(decoder.output_norm);
+  write_rope(out, parts.rope);
+  out["attention_dropout"] = 0.0;
+  out["tie_word_embeddings"] = !decoder.lm_head;
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,20 @@
+// The parameters of a model in the form of another one that computes the same.
+#pragma once
+
+#include "base/tree.h"
+#include "ir/host_tensor.h"
+#include "layers/models/model.h"
+
+namespace axle {
+
+/// Returns the parameters of `from` as those of `to`: stacked or each layer on its own, with one
+/// projection of queries, keys and values or three, rotated by neighbours or by halves. Paths are
+/// below the model ("decoder/emb/weight"). Dtypes stay; where parameters become one of several
+/// dtypes, it is f32. `to` must be a form of the same model (differences() of plain_model.h), with
+/// separate projections, rotated by halves.
+///
+/// Takes no more memory than the parameters and the largest tensor of both forms.
+Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
+                         const Child<Model>& to);
+
+}  // namespace axle

@@ -26,10 +26,9 @@ void check_whole_model(const GgufMetadata& metadata) {
 DType dtype_of(const GgufFile& file) {
   std::set<std::optional<DType>> dtypes;
   for (const std::string& name : file.names()) dtypes.insert(file.tensor(name).type->dtype);
-  for (const DType dtype : {DType::kF16, DType::kBF16}) {
-    if (dtypes.contains(dtype) && dtypes.size() == 1 + dtypes.count(DType::kF32)) return dtype;
-  }
-  return DType::kF32;
+  const bool is_bf16 =
+      dtypes.contains(DType::kBF16) && dtypes.size() == 1 + dtypes.count(DType::kF32);
+  return is_bf16 ? DType::kBF16 : DType::kF32;
 }
 
 bool has_tokenizer(const GgufMetadata& metadata) {
@@ -40,7 +39,8 @@ bool has_tokenizer(const GgufMetadata& metadata) {
 ImportedModel read(const std::filesystem::path& path, const std::vector<std::string>& ignored,
                    bool with_weights) {
   const GgufFile file(path);
-  const GgufKeys keys(file);
+  const GgufKeys keys(file.header(), path.string(),
+                      [&](const std::string& tensor) { return file.get(tensor); });
   check_whole_model(file.metadata());
   const GgufArchitecture& architecture = architecture_of(keys);
   nlohmann::ordered_json fields = architecture.fields(keys);

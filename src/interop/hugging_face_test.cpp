@@ -55,13 +55,23 @@ class HuggingFace : public ::testing::Test {
 };
 
 TEST_F(HuggingFace, ParametersKeepTheirDtype) {
-  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
     set_all_dtypes(dtype);
     write();
     const ImportedModel model = read_hugging_face(folder_);
     for (const auto& [path, value] : model.parameters) EXPECT_EQ(value.dtype(), dtype) << path;
     EXPECT_EQ(model.parameters.at("decoder/emb/weight"), tensors_.at("model.embed_tokens.weight"));
   }
+}
+
+TEST_F(HuggingFace, F16BecomesF32) {
+  set_all_dtypes(DType::kF16);
+  write();
+  import_model({.source = folder_, .dir = dir_ / "imported"});
+  const LoadedModel model = load_model(
+      dir_ / "imported", Weights::kTrained, [](const std::string&) {}, RunData::kAny);
+  EXPECT_EQ(model.parameters.at("model/decoder/emb/weight"),
+            tensors_.at("model.embed_tokens.weight").astype(DType::kF32));
 }
 
 TEST_F(HuggingFace, SeveralDtypesBecomeF32) {

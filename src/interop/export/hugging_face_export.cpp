@@ -39,7 +39,7 @@ NewFolder folder_of(const fs::path& dir) {
 std::string to_text(const ExportReport& r) {
   std::string out =
       fmt::format("{}: {}, {} parameters, {}, in {}", r.dir.string(), r.family,
-                  grouped_digits(r.num_parameters), name_of(r.dtype), counted(r.num_files, "file"));
+                  grouped_digits(r.num_parameters), r.dtype, counted(r.num_files, "file"));
   if (r.num_adapters > 0) out += fmt::format("; {} merged", counted(r.num_adapters, "adapter"));
   return out + (r.has_tokenizer ? "\n" : "; no tokenizer\n");
 }
@@ -56,7 +56,7 @@ ExportReport export_hugging_face(const HuggingFaceExport& request, const Report&
                    .family = std::string(model.described.family->model_type),
                    .num_files = static_cast<int64_t>(shards.files.size()),
                    .num_adapters = model.num_adapters,
-                   .dtype = model.dtype,
+                   .dtype = std::string(name_of(model.dtype)),
                    .has_tokenizer = !files.empty()};
   for (const auto& [path, value] : model.parameters) out.num_parameters += value.size();
   files.emplace(kGenerationConfig, generation_config(request.options.run, fields));

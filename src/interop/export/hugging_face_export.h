@@ -17,7 +17,8 @@ struct ExportReport {
   std::filesystem::path dir;
   std::string family;
   int64_t num_parameters = 0, num_files = 0, num_adapters = 0;
-  DType dtype = DType::kF32;
+  /// Of the tensors: "bf16", "q8_0".
+  std::string dtype = "f32";
   bool has_tokenizer = false;
 };
 /// "out: llama, 1,234 parameters, f32, in 1 file; ...".

@@ -38,7 +38,8 @@ ImportedModel read_model(const ForeignConfig& config, const TensorSource& source
   const Family& family = family_of(config);
   ImportedModel out{.model = family.model(config), .parameters = {}};
   config.check_all_read(ignored);
-  if (dtype != DType::kF32) out.model.options.dtype = dtype;
+  // No model has parameters in f16, whose range is too small to train in.
+  if (dtype != DType::kF32 && dtype != DType::kF16) out.model.options.dtype = dtype;
   const std::unique_ptr<Model> model = built(out.model, config.where());
   if (with_weights) {
     const Tree<ParamSpec> specs = subtree(model->param_specs(), "model");

@@ -11,8 +11,9 @@
 
 namespace axle {
 
-/// Returns the model of the config with the parameters of `source`, in `dtype`. `ignored` names
-/// fields of the config that are left out. There are no parameters without `with_weights`.
+/// Returns the model of the config with the parameters of `source`, in `dtype`; in f32 for f16.
+/// `ignored` names fields of the config that are left out. There are no parameters without
+/// `with_weights`.
 ///
 /// Throws DataError for a family that is not known and weights that are not those of the config
 /// (WeightMap::read); ConfigError for fields that Axle does not know.

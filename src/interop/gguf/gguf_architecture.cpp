@@ -1,5 +1,8 @@
 #include "interop/gguf/gguf_architecture.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -26,7 +29,18 @@ const GgufArchitecture& architecture_of(const GgufKeys& keys) {
   if (found != architectures().end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [name, architecture] : architectures()) names.emplace_back(name);
-  keys.file().metadata().at("general.architecture").fail("one of " + join(names, ", "));
+  keys.metadata().at("general.architecture").fail("one of " + join(names, ", "));
+}
+
+const GgufArchitecture& architecture_for(const ForeignConfig& config) {
+  const std::string family = config.text("model_type", "");
+  std::vector<std::string> names;
+  for (const auto& [name, architecture] : architectures()) {
+    if (std::ranges::count(architecture.families, family) > 0) return architecture;
+    names.insert(names.end(), architecture.families.begin(), architecture.families.end());
+  }
+  throw ConfigError(fmt::format("{}: expected a model of one of {} for GGUF, got {}",
+                                config.where(), join(names, ", "), family));
 }
 
 }  // namespace axle

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "interop/foreign/foreign_config.h"
+#include "interop/gguf/gguf_key_writer.h"
 #include "interop/gguf/gguf_keys.h"
 #include "interop/gguf/gguf_names.h"
 
@@ -23,6 +25,12 @@ struct GgufArchitecture {
   nlohmann::ordered_json (*fields)(const GgufKeys& keys);
   /// Returns the names of all tensors that the model may have.
   std::vector<GgufName> (*names)();
+  /// The families of Hugging Face that it holds (Family::model_type).
+  std::vector<std::string_view> families;
+  /// Writes the keys of a model with these fields of config.json. A field that has no key is left
+  /// out: whoever reads the keys back finds the difference. Throws ConfigError for what llama.cpp
+  /// would compute otherwise, although Axle reads it back.
+  void (*write)(const ForeignConfig& config, GgufKeyWriter& keys);
 };
 
 class GgufArchitectureRow {
@@ -34,5 +42,8 @@ class GgufArchitectureRow {
 
 /// Returns the architecture of the file. Throws DataError with those that there are.
 const GgufArchitecture& architecture_of(const GgufKeys& keys);
+/// Returns the architecture that holds a family. Throws ConfigError with the families that there
+/// are.
+const GgufArchitecture& architecture_for(const ForeignConfig& config);
 
 }  // namespace axle

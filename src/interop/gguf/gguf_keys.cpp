@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -14,10 +15,13 @@ constexpr int64_t kLargestSize = (int64_t{1} << 31) - 1;
 
 int64_t size_in(const GgufView& view) { return view.integer(1, kLargestSize); }
 
+// A float stands for the decimal number that is written with the fewest digits: 1e-6, and not
+// 9.99999997e-7.
 double number_in(const GgufView& view) {
   const double out = view.number();
   if (!std::isfinite(out)) view.fail("a finite number");
-  return out;
+  if (view.value().type() != GgufType::kF32) return out;
+  return std::strtod(fmt::format("{}", static_cast<float>(out)).c_str(), nullptr);
 }
 
 nlohmann::ordered_json json_of(const GgufValue& value) {
@@ -27,8 +31,18 @@ nlohmann::ordered_json json_of(const GgufValue& value) {
 
 }  // namespace
 
-GgufKeys::GgufKeys(const GgufFile& file)
-    : file_(&file), architecture_(file.metadata().at("general.architecture").text()) {}
+GgufKeys::GgufKeys(const GgufHeader& header, std::string where, ValuesOf values)
+    : header_(&header),
+      where_(std::move(where)),
+      values_(std::move(values)),
+      architecture_(metadata().at("general.architecture").text()) {}
+
+const Shape& GgufKeys::shape(const std::string& tensor) const {
+  const auto found = header_->tensors.find(tensor);
+  if (found == header_->tensors.end())
+    throw DataError(fmt::format("{}: expected a tensor {}, got none", where_, tensor));
+  return found->second.shape;
+}
 
 std::string GgufKeys::key(std::string_view name) const {
   return architecture_ + "." + std::string(name);
@@ -37,13 +51,13 @@ std::string GgufKeys::key(std::string_view name) const {
 std::optional<GgufView> GgufKeys::find(std::string_view name) const {
   const std::string whole = key(name);
   read_.insert(whole);
-  return file_->metadata().find(whole);
+  return metadata().find(whole);
 }
 
 GgufView GgufKeys::at(std::string_view name) const {
   const std::string whole = key(name);
   read_.insert(whole);
-  return file_->metadata().at(whole);
+  return metadata().at(whole);
 }
 
 int64_t GgufKeys::size(std::string_view name) const { return size_in(at(name)); }
@@ -81,7 +95,7 @@ void GgufKeys::ignore(const std::vector<std::string_view>& names) const {
 }
 
 void GgufKeys::add_unread(nlohmann::ordered_json& fields) const {
-  for (const auto& [key, value] : file_->metadata().entries()) {
+  for (const auto& [key, value] : metadata().entries()) {
     if (key.starts_with(architecture_ + ".") && !read_.contains(key)) fields[key] = json_of(value);
   }
 }

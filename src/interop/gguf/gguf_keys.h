@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "io/gguf/gguf_file.h"
+#include "io/gguf/gguf_header.h"
+#include "ir/host_tensor.h"
 
 namespace axle {
 
@@ -18,10 +20,19 @@ namespace axle {
 /// expected ...".
 class GgufKeys {
  public:
-  /// Throws DataError if the file does not name its architecture. `file` must outlive the keys.
-  explicit GgufKeys(const GgufFile& file);
+  /// Returns the values of a tensor of the header.
+  using ValuesOf = std::function<HostTensor(const std::string& tensor)>;
+  /// Throws DataError if the header does not name the architecture. `header` must outlive the keys;
+  /// `where` names the file.
+  GgufKeys(const GgufHeader& header, std::string where, ValuesOf values);
 
-  const GgufFile& file() const { return *file_; }
+  const GgufMetadata& metadata() const { return header_->metadata; }
+  /// The file, for messages.
+  const std::string& where() const { return where_; }
+  bool has_tensor(std::string_view name) const { return header_->tensors.contains(name); }
+  /// Throws DataError if there is no such tensor.
+  const Shape& shape(const std::string& tensor) const;
+  HostTensor values(const std::string& tensor) const { return values_(tensor); }
   /// "llama".
   const std::string& architecture() const { return architecture_; }
   /// Of the key "<architecture>.<name>", as are all below.
@@ -48,7 +59,9 @@ class GgufKeys {
  private:
   std::string key(std::string_view name) const;
 
-  const GgufFile* file_;
+  const GgufHeader* header_;
+  std::string where_;
+  ValuesOf values_;
   std::string architecture_;
   mutable std::set<std::string, std::less<>> read_;
 };

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
+#include "layers/positions/linear_frequencies.h"
+#include "layers/positions/yarn_frequencies.h"
 
 namespace axle {
 namespace {
@@ -15,24 +18,22 @@ constexpr const char *kDivisors = "rope_freqs.weight", *kLong = "rope_factors_lo
                      *kShort = "rope_factors_short.weight";
 
 // The divisors of the frequencies in a tensor, one for each of the pairs that are turned.
-std::vector<double> divisors_in(const GgufFile& file, const char* name, int64_t num_pairs) {
-  const Type type = file.type(name);
-  if (type != Type{DType::kF32, {num_pairs}}) {
-    throw DataError(fmt::format("{}: {}: expected {}, got {}", file.path().string(), name,
-                                to_text(Type{DType::kF32, {num_pairs}}), to_text(type)));
+std::vector<double> divisors_in(const GgufKeys& keys, const char* name, int64_t num_pairs) {
+  if (const Shape& shape = keys.shape(name); shape != Shape{num_pairs}) {
+    throw DataError(fmt::format("{}: {}: expected {} numbers, got {}", keys.where(), name,
+                                num_pairs, to_text(shape)));
   }
-  const HostTensor values = file.get(name);
+  const HostTensor values = keys.values(name).astype(DType::kF32);
   const auto floats = values.values<float>();
   return {floats.begin(), floats.end()};
 }
 
 // Adds divisors; those of long texts are for texts beyond the original length.
 void add_divisors(const GgufKeys& keys, int64_t num_pairs, Json& out) {
-  const GgufFile& file = keys.file();
-  const bool are_alike = file.contains(kDivisors);
+  const bool are_alike = keys.has_tensor(kDivisors);
   out["rope_type"] = "longrope";
-  out["short_factor"] = divisors_in(file, are_alike ? kDivisors : kShort, num_pairs);
-  out["long_factor"] = divisors_in(file, are_alike ? kDivisors : kLong, num_pairs);
+  out["short_factor"] = divisors_in(keys, are_alike ? kDivisors : kShort, num_pairs);
+  out["long_factor"] = divisors_in(keys, are_alike ? kDivisors : kLong, num_pairs);
   out["attention_factor"] = keys.number("rope.scaling.attn_factor", 1);
 }
 
@@ -40,17 +41,52 @@ void add_yarn(const GgufKeys& keys, double factor, Json& out) {
   if (factor == 0) keys.at("rope.scaling.factor").fail("a factor");
   out["factor"] = factor;
   keys.expect("rope.scaling.yarn_ext_factor", 1.0);
+  // The first is the whole factor, the second one multiplies the usual one.
   if (keys.has("rope.scaling.yarn_attn_factor"))
     out["attention_factor"] = keys.number("rope.scaling.yarn_attn_factor");
+  else if (keys.has("rope.scaling.attn_factor"))
+    out["attention_factor"] =
+        (0.1 * std::log(factor) + 1) * keys.number("rope.scaling.attn_factor");
   for (const std::string name : {"beta_fast", "beta_slow"}) {
     const std::string key = "rope.scaling.yarn_" + name;
     if (keys.has(key)) out[name] = keys.number(key);
   }
 }
 
-bool has_divisors(const GgufFile& file) {
+bool has_divisors(const GgufKeys& keys) {
   return std::ranges::any_of(rope_tensors(),
-                             [&](const std::string& name) { return file.contains(name); });
+                             [&](const std::string& name) { return keys.has_tensor(name); });
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw ConfigError(
+      fmt::format("--format gguf: expected rotary positions that llama.cpp knows, "
+                  "got {}",
+                  what));
+}
+
+void write_yarn(const YaRNFrequencies& yarn, GgufKeyWriter& keys) {
+  if (double{yarn.beta_fast} != 32 || double{yarn.beta_slow} != 1 || !yarn.whole_indices)
+    refuse("YaRN with other bounds than 32 and 1, at whole indices");
+  const double factor = *yarn.factor;
+  keys.text("rope.scaling.type", "yarn");
+  keys.number("rope.scaling.factor", factor);
+  keys.size("rope.scaling.original_context_length", *yarn.original_len);
+  if (yarn.attention_factor)
+    keys.number("rope.scaling.attn_factor",
+                double{*yarn.attention_factor} / (0.1 * std::log(factor) + 1));
+}
+
+// Frequencies that only the divisors of the plain ones describe.
+void write_divisors(const RoPE::Config& rope, const FrequencySpec& spec,
+                    const RopeAbilities& abilities, GgufKeyWriter& keys) {
+  if (abilities.divisors.empty()) refuse("divisors of frequencies in " + keys.architecture());
+  const Frequencies own = rope.frequencies(spec), plain = PlainFrequencies{}(spec);
+  std::vector<double> divisors;
+  for (size_t i = 0; i < own.radians.size(); ++i)
+    divisors.push_back(plain.radians[i] / own.radians[i]);
+  for (const std::string& name : abilities.divisors) keys.tensor(name, divisors);
+  if (own.scale != 1) keys.number("rope.scaling.attn_factor", own.scale);
 }
 
 }  // namespace
@@ -74,10 +110,10 @@ Json rope_fields(const GgufKeys& keys, int64_t head_dim) {
   const auto type = keys.find("rope.scaling.type");
   std::string name = type ? type->text() : factor == 0 ? "none" : "linear";
   if (name == "linear" && factor == 0) name = "none";
-  if (has_divisors(keys.file())) {
+  if (has_divisors(keys)) {
     if (name == "linear" || name == "yarn") {
-      throw DataError(fmt::format("{}: expected {} or divisors of frequencies, got both",
-                                  keys.file().path().string(), name));
+      throw DataError(
+          fmt::format("{}: expected {} or divisors of frequencies, got both", keys.where(), name));
     }
     name = "longrope";
   }
@@ -98,6 +134,25 @@ Json rope_fields(const GgufKeys& keys, int64_t head_dim) {
   else
     type->fail("none, linear, yarn or longrope");
   return out;
+}
+
+void write_rope_keys(const RoPE::Config& rope, int64_t head_dim, const RopeAbilities& abilities,
+                     GgufKeyWriter& keys) {
+  const int64_t turned = std::llround(double{rope.fraction} * static_cast<double>(head_dim));
+  if (turned != head_dim && !abilities.turns_parts)
+    refuse("a part of a head in " + keys.architecture());
+  keys.size("rope.dimension_count", turned);
+  keys.number("rope.freq_base", rope.theta);
+  const AnyConfig& fn = rope.frequencies.functor();
+  if (fn.get_if<PlainFrequencies>()) return;
+  if (const auto* const linear = fn.get_if<LinearFrequencies>()) {
+    keys.text("rope.scaling.type", "linear");
+    keys.number("rope.scaling.factor", *linear->factor);
+  } else if (const auto* const yarn = fn.get_if<YaRNFrequencies>()) {
+    write_yarn(*yarn, keys);
+  } else {
+    write_divisors(rope, {.theta = rope.theta, .dim = turned}, abilities, keys);
+  }
 }
 
 }  // namespace axle

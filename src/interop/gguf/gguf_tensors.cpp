@@ -2,55 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/error.h"
+#include "interop/gguf/gguf_changes.h"
 
 namespace axle {
 namespace {
 
 constexpr std::string_view kExpert = "{expert}";
-
-// Moves the rows of each head: those of its first half are the even ones, those of the second half
-// the odd ones.
-HostTensor with_halves(const HostTensor& t, int64_t head_dim) {
-  const int64_t rows = t.shape()[0];
-  HostTensor out(t.type());
-  if (out.size() == 0) return out;
-  const size_t row_bytes = t.bytes().size() / static_cast<size_t>(rows);
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t in_head = row % head_dim, half = head_dim / 2;
-    const int64_t from = row - in_head + in_head % half * 2 + in_head / half;
-    std::memcpy(out.bytes().data() + static_cast<size_t>(row) * row_bytes,
-                t.bytes().data() + static_cast<size_t>(from) * row_bytes, row_bytes);
-  }
-  return out;
-}
-
-template <class T>
-HostTensor transposed(const HostTensor& t) {
-  const int64_t rows = t.shape()[0], columns = t.shape()[1];
-  HostTensor out(Type{t.dtype(), {columns, rows}});
-  const std::span<const T> from = t.elements<T>();
-  const std::span<T> to = out.elements<T>();
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)
-      to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
-  return out;
-}
-
-HostTensor less_one(const HostTensor& t) {
-  HostTensor out = t.astype(DType::kF32);
-  for (float& value : out.values<float>()) value -= 1;
-  return out;
-}
-
-// Whether a tensor of this shape can be changed so; one that can't is of a wrong shape.
-bool can_change(TensorChange change, const Shape& shape, int64_t head_dim) {
-  if (change == TensorChange::kTransposed) return shape.size() == 2;
-  return change != TensorChange::kNeighbouringPairs ||
-         (!shape.empty() && head_dim > 0 && head_dim % 2 == 0 && shape[0] % head_dim == 0);
-}
 
 }  // namespace
 
@@ -106,7 +64,7 @@ Type GgufTensors::type(const std::string& name) const {
   const Place& own = place(name);
   Type out = file_.type(own.name);
   if (own.expert) out.dims.erase(out.dims.begin());
-  if (own.change == TensorChange::kTransposed) std::swap(out.dims[0], out.dims[1]);
+  out.dims = changed(own.change, std::move(out.dims));
   return out;
 }
 
@@ -114,19 +72,7 @@ HostTensor GgufTensors::get(const std::string& name) const {
   const Place& own = place(name);
   if (own.expert)
     return file_.get_rows(own.name, *own.expert, *own.expert + 1).reshaped(type(name).dims);
-  HostTensor out = file_.get(own.name);
-  switch (own.change) {
-    case TensorChange::kNone:
-      return out;
-    case TensorChange::kNeighbouringPairs:
-      return with_halves(out, head_dim_);
-    case TensorChange::kOneAdded:
-      return less_one(out);
-    case TensorChange::kTransposed:
-      return size_bytes(out.dtype()) == 2 ? transposed<uint16_t>(out)
-                                          : transposed<uint32_t>(out.astype(DType::kF32));
-  }
-  AXLE_CHECK(false, "a change of a tensor");
+  return from_gguf(own.change, file_.get(own.name), head_dim_);
 }
 
 }  // namespace axle

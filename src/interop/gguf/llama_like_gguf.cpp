@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "interop/families/llama_like.h"
 #include "interop/gguf/gguf_rope.h"
 
 namespace axle {
@@ -28,23 +29,23 @@ int64_t num_layers_of(const GgufKeys& keys) {
   const int64_t out = keys.size("block_count");
   // Whatever has as many parts as layers is made after this.
   const std::string last = fmt::format("blk.{}.attn_norm.weight", out - 1);
-  if (!keys.file().contains(last))
+  if (!keys.has_tensor(last))
     keys.at("block_count").fail(fmt::format("the number of layers, with a tensor {}", last));
   return out;
 }
 
 int64_t vocab_size_of(const GgufKeys& keys) {
-  const Shape& shape = keys.file().tensor("token_embd.weight").shape;
+  const Shape& shape = keys.shape("token_embd.weight");
   if (shape.size() != 2) {
-    throw DataError(fmt::format("{}: token_embd.weight: expected a matrix, got {}",
-                                keys.file().path().string(), to_text(shape)));
+    throw DataError(fmt::format("{}: token_embd.weight: expected a matrix, got {}", keys.where(),
+                                to_text(shape)));
   }
   if (keys.size("vocab_size", shape[0]) != shape[0])
     keys.at("vocab_size").fail(fmt::format("{}, the rows of token_embd.weight", shape[0]));
   return shape[0];
 }
 
-bool is_head_tied(const GgufKeys& keys) { return !keys.file().contains("output.weight"); }
+bool is_head_tied(const GgufKeys& keys) { return !keys.has_tensor("output.weight"); }
 
 nlohmann::ordered_json llama_like_fields(const GgufKeys& keys, std::string_view model_type) {
   const int64_t num_heads = keys.size("attention.head_count"), head_dim = head_dim_of(keys);
@@ -85,7 +86,7 @@ void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields) {
   const int64_t num_experts = keys.size("expert_count");
   for (int64_t layer = 0; layer < num_layers_of(keys); ++layer) {
     const std::string name = fmt::format("blk.{}.ffn_gate_exps.weight", layer);
-    const Shape& shape = keys.file().tensor(name).shape;
+    const Shape& shape = keys.shape(name);
     if (num_elements(shape) == 0 || shape[0] != num_experts)
       keys.at("expert_count").fail(fmt::format("the first dim of {}, {}", name, to_text(shape)));
   }
@@ -94,6 +95,33 @@ void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields) {
   keys.expect("expert_weights_scale", 1.0);
   fields["num_local_experts"] = num_experts;
   fields["num_experts_per_tok"] = keys.size("expert_used_count");
+}
+
+int64_t head_dim_of(const ForeignConfig& config) {
+  return config.size("head_dim", config.size("hidden_size") / config.size("num_attention_heads"));
+}
+
+void write_llama_like(const ForeignConfig& config, const RopeAbilities& abilities,
+                      GgufKeyWriter& keys) {
+  const int64_t num_heads = config.size("num_attention_heads"), head_dim = head_dim_of(config);
+  keys.size("block_count", config.size("num_hidden_layers"));
+  keys.size("context_length", context_len_of(config));
+  keys.size("embedding_length", config.size("hidden_size"));
+  keys.size("feed_forward_length", config.size("intermediate_size"));
+  keys.size("attention.head_count", num_heads);
+  keys.size("attention.head_count_kv", config.size("num_key_value_heads", num_heads));
+  keys.size("attention.key_length", head_dim);
+  keys.size("attention.value_length", head_dim);
+  keys.number("attention.layer_norm_rms_epsilon", config.number("rms_norm_eps", 1e-6));
+  keys.size("vocab_size", config.size("vocab_size"));
+  const bool has_types =
+      config.group("rope_parameters") && config.group("rope_parameters")->has("full_attention");
+  write_rope_keys(rope_of(config, has_types ? "full_attention" : ""), head_dim, abilities, keys);
+}
+
+void write_expert_keys(const ForeignConfig& config, GgufKeyWriter& keys) {
+  keys.size("expert_count", config.size("num_local_experts", config.size("num_experts", 1)));
+  keys.size("expert_used_count", config.size("num_experts_per_tok"));
 }
 
 }  // namespace axle

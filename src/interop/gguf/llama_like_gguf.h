@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interop/gguf/gguf_architecture.h"
+#include "interop/gguf/gguf_rope.h"
 
 namespace axle {
 
@@ -12,6 +13,13 @@ std::vector<GgufName> llama_like_names();
 /// Adds the fields of `num_experts` experts that all layers have. Throws DataError unless each
 /// layer has the tensors of as many.
 void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields);
+
+/// Writes what the functions above read.
+void write_llama_like(const ForeignConfig& config, const RopeAbilities& abilities,
+                      GgufKeyWriter& keys);
+void write_expert_keys(const ForeignConfig& config, GgufKeyWriter& keys);
+/// The elements of a head.
+int64_t head_dim_of(const ForeignConfig& config);
 
 /// Returns the number of layers. Throws DataError unless the file has a tensor of the last one.
 int64_t num_layers_of(const GgufKeys& keys);

@@ -20,6 +20,7 @@ class GgufFile {
   explicit GgufFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return file_.path(); }
+  const GgufHeader& header() const { return header_; }
   uint32_t version() const { return header_.version; }
   const GgufMetadata& metadata() const { return header_.metadata; }
   /// Returns the names, sorted.

@@ -1,6 +1,9 @@
 // Gemma 3, the text model.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "interop/families/llama_like.h"
 #include "interop/gguf/llama_like_gguf.h"
 
 namespace axle {
@@ -68,9 +71,24 @@ std::vector<GgufName> gemma3_names() {
   return out;
 }
 
+void write_gemma3(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {}, keys);
+  std::vector<bool> flags;
+  for (const std::string& type : config.texts("layer_types"))
+    flags.push_back(type == "sliding_attention");
+  if (std::ranges::count(flags, true) == 0) return;
+  keys.size("attention.sliding_window", config.size("sliding_window", 4096));
+  keys.flags("attention.sliding_window_pattern", flags);
+  const bool has_types = config.has("rope_parameters") && !config.has("rope_local_base_freq");
+  keys.number("rope.freq_base_swa", has_types ? double{rope_of(config, "sliding_attention").theta}
+                                              : config.number("rope_local_base_freq", 1e4));
+}
+
 const GgufArchitectureRow gemma3_row({.name = "gemma3",
                                       .fields = gemma3_fields,
-                                      .names = gemma3_names});
+                                      .names = gemma3_names,
+                                      .families = {"gemma3_text"},
+                                      .write = write_gemma3});
 
 }  // namespace
 }  // namespace axle

@@ -32,7 +32,22 @@ std::vector<GgufName> gpt2_names() {
           {"blk.{layer}.ffn_down", "transformer.h.{layer}.mlp.c_proj", kTransposed}};
 }
 
-const GgufArchitectureRow gpt2_row({.name = "gpt2", .fields = gpt2_fields, .names = gpt2_names});
+void write_gpt2(const ForeignConfig& config, GgufKeyWriter& keys) {
+  const int64_t model_dim = config.size("n_embd");
+  keys.size("block_count", config.size("n_layer"));
+  keys.size("context_length", config.size("n_positions"));
+  keys.size("embedding_length", model_dim);
+  keys.size("feed_forward_length", config.size("n_inner", 4 * model_dim));
+  keys.size("attention.head_count", config.size("n_head"));
+  keys.number("attention.layer_norm_epsilon", config.number("layer_norm_epsilon", 1e-5));
+  keys.size("vocab_size", config.size("vocab_size"));
+}
+
+const GgufArchitectureRow gpt2_row({.name = "gpt2",
+                                    .fields = gpt2_fields,
+                                    .names = gpt2_names,
+                                    .families = {"gpt2"},
+                                    .write = write_gpt2});
 
 }  // namespace
 }  // namespace axle

@@ -14,8 +14,8 @@ nlohmann::ordered_json llama_fields(const GgufKeys& keys) {
   if (has_experts) {
     add_experts(keys, out);
   } else if (!window) {
-    out["attention_bias"] = keys.file().contains("blk.0.attn_q.bias");
-    out["mlp_bias"] = keys.file().contains("blk.0.ffn_gate.bias");
+    out["attention_bias"] = keys.has_tensor("blk.0.attn_q.bias");
+    out["mlp_bias"] = keys.has_tensor("blk.0.ffn_gate.bias");
   }
   keys.count("expert_used_count");  // 0 without experts
   return out;
@@ -36,9 +36,19 @@ std::vector<GgufName> llama_names() {
   return out;
 }
 
+// llama.cpp takes no notice of the window, so a text beyond it differs there.
+void write_llama(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {.divisors = {"rope_freqs.weight"}}, keys);
+  if (const auto window = config.optional_size("sliding_window"))
+    keys.size("attention.sliding_window", *window);
+  if (config.text("model_type", "") == "mixtral") write_expert_keys(config, keys);
+}
+
 const GgufArchitectureRow llama_row({.name = "llama",
                                      .fields = llama_fields,
-                                     .names = llama_names});
+                                     .names = llama_names,
+                                     .families = {"llama", "mistral", "mixtral"},
+                                     .write = write_llama});
 
 }  // namespace
 }  // namespace axle

@@ -19,7 +19,20 @@ std::vector<GgufName> phi3_names() {
   return out;
 }
 
-const GgufArchitectureRow phi3_row({.name = "phi3", .fields = phi3_fields, .names = phi3_names});
+// llama.cpp takes no notice of the window, so a text beyond it differs there. 0 is none.
+void write_phi3(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(
+      config,
+      {.divisors = {"rope_factors_long.weight", "rope_factors_short.weight"}, .turns_parts = true},
+      keys);
+  keys.size("attention.sliding_window", config.optional_size("sliding_window").value_or(0));
+}
+
+const GgufArchitectureRow phi3_row({.name = "phi3",
+                                    .fields = phi3_fields,
+                                    .names = phi3_names,
+                                    .families = {"phi3"},
+                                    .write = write_phi3});
 
 }  // namespace
 }  // namespace axle

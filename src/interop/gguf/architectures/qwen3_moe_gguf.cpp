@@ -6,7 +6,7 @@ namespace {
 
 nlohmann::ordered_json qwen3_moe_fields(const GgufKeys& keys) {
   nlohmann::ordered_json out = llama_like_fields(keys, "qwen3_moe");
-  out["attention_bias"] = keys.file().contains("blk.0.attn_q.bias");
+  out["attention_bias"] = keys.has_tensor("blk.0.attn_q.bias");
   add_experts(keys, out);
   out["moe_intermediate_size"] = keys.size("expert_feed_forward_length");
   out["norm_topk_prob"] = true;
@@ -24,9 +24,17 @@ std::vector<GgufName> qwen3_moe_names() {
   return out;
 }
 
+void write_qwen3_moe(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {}, keys);
+  write_expert_keys(config, keys);
+  keys.size("expert_feed_forward_length", config.size("moe_intermediate_size"));
+}
+
 const GgufArchitectureRow qwen3_moe_row({.name = "qwen3moe",
                                          .fields = qwen3_moe_fields,
-                                         .names = qwen3_moe_names});
+                                         .names = qwen3_moe_names,
+                                         .families = {"qwen3_moe"},
+                                         .write = write_qwen3_moe});
 
 }  // namespace
 }  // namespace axle

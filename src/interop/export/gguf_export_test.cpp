@@ -1,0 +1,137 @@
+#include "interop/export/gguf_export.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "interop/gguf/tiny_gguf_test.h"
+#include "interop/hugging_face.h"
+#include "interop/tiny_model_test.h"
+#include "io/file.h"
+#include "testing/error_of.h"
+#include "testing/test_name.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const Report kQuiet = [](const std::string&) {};
+
+Child<Tokenizer> tokenizer_of(const fs::path& file) {
+  return GgufTokenizer::Config{.path = file.string()};
+}
+
+class GgufExporting : public TinyGguf {
+ protected:
+  ExportReport exported(const fs::path& run, ExportOptions options = {},
+                        const std::string& type = "") const {
+    options.run = run;
+    return export_gguf({.options = options, .file = out_, .type = type}, kQuiet);
+  }
+  const std::string out_ = dir_ / "out.gguf";
+};
+
+class ReferenceGguf : public GgufExporting, public ::testing::WithParamInterface<std::string> {};
+
+std::vector<std::string> reference_models() {
+  std::vector<std::string> out;
+  for (const fs::path& file : list_directory(reference_file("gguf/models")))
+    out.push_back(file.stem().string());
+  std::ranges::sort(out);
+  return out;
+}
+
+TEST_P(ReferenceGguf, AFileThatIsReadIsWrittenAgain) {
+  const fs::path original = reference_file("gguf/models/" + GetParam() + ".gguf");
+  const auto config = nlohmann::json::parse(
+      read_file(reference_file("hugging_face/" + GetParam() + "/config.json")));
+  const ExportReport report = exported(original, {.family = config["model_type"]});
+  EXPECT_EQ(report.family, config["model_type"]);
+  EXPECT_EQ(report.dtype, "f32");
+  EXPECT_FALSE(report.has_tokenizer);
+  const GgufFile own(out_), first(original);
+  EXPECT_EQ(own.names(), first.names());
+  for (const std::string& name : own.names()) {
+    const HostTensor values = own.get(name), expected = first.get(name);
+    ASSERT_EQ(values.type(), expected.type()) << name;
+    const bool is_rounded = name.starts_with("rope_") ||
+                            (GetParam().starts_with("gemma") && name.ends_with("norm.weight"));
+    if (!is_rounded) {
+      EXPECT_EQ(values, expected) << name;
+    } else if (name != "rope_factors_long.weight") {  // which Axle does not use
+      for (int64_t i = 0; i < values.size(); ++i)
+        EXPECT_NEAR(values.at(i), expected.at(i), 1e-6 * (1 + std::abs(expected.at(i)))) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceGguf, ::testing::ValuesIn(reference_models()),
+                         [](const auto& at) { return test_name(at.param); });
+
+TEST_F(GgufExporting, DtypesGoRound) {
+  for (const std::string type : {"BF16", "F16", "F32"}) {
+    write_matrices(type);
+    fs::remove(out_);
+    EXPECT_EQ(exported(path_, {}, type == "F16" ? type : "").dtype, lower_case(type));
+    EXPECT_EQ(GgufFile(out_).tensor("token_embd.weight").type->name, type);
+    EXPECT_EQ(read_gguf(out_).parameters, read_gguf(path_).parameters);
+  }
+}
+
+TEST_F(GgufExporting, TheTokenizerOfAGgufFileGoesWithIt) {
+  std::vector<std::string> tokens = {"<|end|>"};
+  for (char letter = 'A'; tokens.size() < 38; ++letter) tokens.emplace_back(1, letter);
+  metadata_.set("general.license", "mit");
+  metadata_.set("tokenizer.ggml.model", "gpt2");
+  metadata_.set("tokenizer.ggml.pre", "smollm");
+  metadata_.set("tokenizer.ggml.tokens", tokens);
+  metadata_.set("tokenizer.ggml.merges", std::vector<std::string>{});
+  metadata_.set("tokenizer.ggml.eos_token_id", uint32_t{0});
+  metadata_.set("tokenizer.chat_template", "{{ messages }}");
+  write();
+  EXPECT_TRUE(exported(path_, {}, "F16").has_tokenizer);
+  const GgufMetadata own = GgufFile(out_).metadata();
+  EXPECT_EQ(own.at("general.license").text(), "mit");
+  EXPECT_EQ(own.at("general.file_type").integer(0, 100), 1);
+  EXPECT_EQ(own.at("tokenizer.chat_template").text(), "{{ messages }}");
+  // llama.cpp takes as many tokens as there are rows.
+  EXPECT_EQ(own.at("tokenizer.ggml.tokens").texts().size(), 40u);
+  EXPECT_EQ(own.at("tokenizer.ggml.tokens").texts()[39], "[PAD39]");
+  const auto tokenizer = tokenizer_of(out_).build({}, {.path = "t"});
+  EXPECT_THAT(tokenizer->encode("BA"), ::testing::ElementsAre(2, 1));
+}
+
+TEST_F(GgufExporting, ARunOnBytesHasATokenForEachByte) {
+  TinyModel tiny(CausalLM::Config{
+      .decoder = Decoder::Config{.model_dim = 16,
+                                 .vocab_size = 300,
+                                 .layers = Stacked::Config{.num_layers = 1, .layer = tiny_layer()},
+                                 .lm_head = LmHead::Config{}}});
+  tiny.parameters = testing::initial_parameters(*tiny.model, 3);
+  save_byte_model(dir_ / "run", tiny);
+  const ExportReport report = exported(dir_ / "run", {}, "BF16");
+  EXPECT_THAT(to_text(report), HasSubstr("out.gguf: llama, "));
+  EXPECT_THAT(to_text(report), HasSubstr(" parameters, bf16, in 1 file\n"));
+  const auto own = tokenizer_of(out_).build({}, {.path = "t"}),
+             bytes = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {.path = "t"});
+  EXPECT_EQ(own->encode("a\xc3\xa9\n<|endoftext|> "), bytes->encode("a\xc3\xa9\n<|endoftext|> "));
+  EXPECT_EQ(own->special_ids().bos, bytes->special_ids().bos);
+  EXPECT_EQ(own->special_ids().eos, bytes->special_ids().eos);
+  EXPECT_EQ(own->vocab_size(), 300);
+  EXPECT_EQ(read_gguf(out_).max_seq_len, 20);
+}
+
+TEST_F(GgufExporting, FilesAreNotReplaced) {
+  write();
+  replace_file(out_, "mine");
+  EXPECT_THAT(error_of<ConfigError>([&] { exported(path_); }),
+              HasSubstr("out.gguf: expected a new file, got one that exists"));
+  EXPECT_EQ(read_file(out_), "mine");
+}
+
+}  // namespace
+}  // namespace axle

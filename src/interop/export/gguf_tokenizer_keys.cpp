@@ -1,0 +1,93 @@
+#include "interop/export/gguf_tokenizer_keys.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "data/tokenizers/byte_tokenizer.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/parts/byte_level.h"
+#include "io/file.h"
+#include "io/gguf/gguf_header.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+constexpr const char *kTokens = "tokenizer.ggml.tokens", *kTypes = "tokenizer.ggml.token_type",
+                     *kScores = "tokenizer.ggml.scores";
+enum TokenType : int32_t { kNormal = 1, kControl = 3, kUnused = 5 };
+
+// All but what tells of the weights.
+GgufMetadata keys_of_gguf(const std::string& path) {
+  constexpr auto kOfWeights = std::to_array<std::string_view>(
+      {"general.architecture", "general.type", "general.file_type", "general.alignment",
+       "general.quantization_version", "general.size_label"});
+  const GgufMetadata whole = storage_error_as<DataError>(
+      [&] { return read_gguf_header(FileReader(path_of_text(path))).metadata; });
+  GgufMetadata out;
+  for (const auto& [key, value] : whole.entries()) {
+    if (std::ranges::count(kOfWeights, key) > 0) continue;
+    if (key.starts_with("general.") || key.starts_with("tokenizer.")) out.set(key, value);
+  }
+  return out;
+}
+
+// A byte-level model without merges; where it cuts a text makes no difference.
+GgufMetadata keys_of_bytes() {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte)
+    tokens.push_back(to_byte_level(std::string(1, static_cast<char>(byte))));
+  std::vector<int32_t> types(tokens.size(), kNormal);
+  static_assert(ByteTokenizer::kBoundary == 256);
+  tokens.emplace_back("<|endoftext|>");
+  types.push_back(kControl);
+  GgufMetadata out;
+  out.set("tokenizer.ggml.model", "gpt2");
+  out.set("tokenizer.ggml.pre", "gpt-2");
+  out.set(kTokens, tokens);
+  out.set(kTypes, types);
+  out.set("tokenizer.ggml.merges", std::vector<std::string>{});
+  out.set("tokenizer.ggml.bos_token_id", uint32_t{ByteTokenizer::kBoundary});
+  out.set("tokenizer.ggml.eos_token_id", uint32_t{ByteTokenizer::kBoundary});
+  out.set("tokenizer.ggml.add_bos_token", true);  // as `axle generate` does
+  return out;
+}
+
+// llama.cpp takes a token for each row. Tokens without a row are special ones that no text gives.
+void fit_to(int64_t num_rows, GgufMetadata& out) {
+  std::vector<std::string> tokens = out.at(kTokens).texts();
+  if (std::ssize(tokens) == num_rows) return;
+  const auto size = static_cast<size_t>(num_rows);
+  for (size_t id = tokens.size(); id < size; ++id)
+    tokens.push_back("[PAD" + std::to_string(id) + "]");
+  tokens.resize(size);
+  out.set(kTokens, tokens);
+  if (const auto types = out.find(kTypes)) {
+    const std::vector<int64_t> old = types->integers(0, 6);
+    std::vector<int32_t> fitted(old.begin(), old.end());
+    fitted.resize(size, kUnused);
+    out.set(kTypes, fitted);
+  }
+  if (const auto scores = out.find(kScores)) {
+    std::vector<float> fitted = scores->numbers();
+    fitted.resize(size, -1e4f);
+    out.set(kScores, fitted);
+  }
+}
+
+}  // namespace
+
+GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, int64_t num_rows) {
+  GgufMetadata out;
+  if (const auto* const gguf = config.get_if<GgufTokenizer>())
+    out = keys_of_gguf(gguf->path);
+  else if (config.get_if<ByteTokenizer>())
+    out = keys_of_bytes();
+  else
+    return {};
+  fit_to(num_rows, out);
+  return out;
+}
+
+}  // namespace axle

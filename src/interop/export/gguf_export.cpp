@@ -50,7 +50,7 @@ ExportReport export_gguf(const GgufExport& request, const Report& report) {
   GgufToWrite out{.fields = model.described.fields,
                   .type = request.type.empty() ? type_for(model.dtype) : request.type};
   if (model.tokenizer) {
-    out.further = gguf_tokenizer_keys(model.tokenizer_config,
+    out.further = gguf_tokenizer_keys(model.tokenizer_config, *model.tokenizer,
                                       model.described.fields.at("vocab_size").get<int64_t>());
   }
   const bool has_tokenizer = out.further.contains("tokenizer.ggml.model");

@@ -6,6 +6,8 @@
 
 #include "base/text/text.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "interop/export/gguf_tokenizer_keys.h"
 #include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
 #include "interop/tiny_model_test.h"
@@ -123,6 +125,32 @@ TEST_F(GgufExporting, ARunOnBytesHasATokenForEachByte) {
   EXPECT_EQ(own->special_ids().eos, bytes->special_ids().eos);
   EXPECT_EQ(own->vocab_size(), 300);
   EXPECT_EQ(read_gguf(out_).max_seq_len, 20);
+}
+
+// Byte-level merges whose patterns have a name there keep their ids.
+TEST(TokenizerJsonKeys, AreTheSameTokenizer) {
+  const std::string text = "Hello world's 12345\n\n  caf\xc3\xa9 <|end|> _x_";
+  for (const char* name : {"llama3", "gpt2", "qwen2", "smollm", "o200k"}) {
+    const std::string path = reference_file("tokenizers/" + std::string(name) + ".json");
+    const Child<Tokenizer> config = HuggingFaceTokenizer::Config{.path = path};
+    const auto tokenizer = config.build({}, {.path = "t"});
+    const GgufMetadata keys = gguf_tokenizer_keys(config, *tokenizer, tokenizer->vocab_size() + 2);
+    ASSERT_TRUE(keys.contains("tokenizer.ggml.pre")) << name;
+    const TempDir dir;
+    replace_file(dir / "t.gguf", gguf_without_tensors(keys));
+    const auto own = tokenizer_of(dir / "t.gguf").build({}, {.path = "t"});
+    EXPECT_EQ(own->vocab_size(), tokenizer->vocab_size() + 2) << name;
+    EXPECT_EQ(own->encode(text), tokenizer->encode(text)) << name;
+    EXPECT_EQ(own->encode_with_special(text), tokenizer->encode_with_special(text)) << name;
+    EXPECT_EQ(own->special_ids().bos, tokenizer->special_ids().bos) << name;
+    EXPECT_EQ(own->special_ids().eos, tokenizer->special_ids().eos) << name;
+  }
+  for (const char* name : {"bert", "t5", "llama2", "deepseek", "words"}) {
+    const std::string path = reference_file("tokenizers/" + std::string(name) + ".json");
+    const Child<Tokenizer> config = HuggingFaceTokenizer::Config{.path = path};
+    const auto tokenizer = config.build({}, {.path = "t"});
+    EXPECT_TRUE(gguf_tokenizer_keys(config, *tokenizer, 1000).entries().empty()) << name;
+  }
 }
 
 TEST_F(GgufExporting, FilesAreNotReplaced) {

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
+#include "interop/export/tokenizer_json_keys.h"
 #include "io/file.h"
 #include "io/gguf/gguf_header.h"
 #include "io/user_path.h"
@@ -78,15 +80,16 @@ void fit_to(int64_t num_rows, GgufMetadata& out) {
 
 }  // namespace
 
-GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, int64_t num_rows) {
+GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer& tokenizer,
+                                 int64_t num_rows) {
   GgufMetadata out;
   if (const auto* const gguf = config.get_if<GgufTokenizer>())
     out = keys_of_gguf(gguf->path);
   else if (config.get_if<ByteTokenizer>())
     out = keys_of_bytes();
-  else
-    return {};
-  fit_to(num_rows, out);
+  else if (const auto* const json = config.get_if<HuggingFaceTokenizer>())
+    out = gguf_keys_of_tokenizer_json(json->path, tokenizer);
+  if (out.contains(kTokens)) fit_to(num_rows, out);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "interop/gguf/tiny_gguf_test.h"
 #include "io/file.h"
 #include "testing/error_of.h"
+#include "testing/mutants.h"
 
 namespace axle {
 namespace {
@@ -124,6 +125,22 @@ TEST_F(GgufModelFault, AFileThatIsCutOffIsRefused) {
   for (const size_t size : {size_t{0}, size_t{3}, size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
     replace_file(path_, bytes.substr(0, size));
     EXPECT_NE(error_of<DataError>([&] { read_gguf(path_); }), "no error") << size;
+  }
+}
+
+// Whatever is damaged, there is an error of Axle or a model.
+TEST_F(GgufModelFault, DamagedFilesGiveErrorsOrModels) {
+  for (const char* name : {"llama3_rope", "mixtral", "gemma3_linear_rope", "gpt2"}) {
+    open(name);
+    write();
+    for (const std::string& bytes : mutants(read_file(path_), 150, 3000)) {
+      FileWriter file(path_);
+      file.write(bytes);
+      file.close();
+      const Thrown thrown = thrown_by<Error>([&] { read_gguf(path_); });
+      EXPECT_NE(thrown.code, ExitCode::kInternal) << thrown.message;
+      EXPECT_LT(thrown.message.size(), 10000u);
+    }
   }
 }
 

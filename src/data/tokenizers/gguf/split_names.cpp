@@ -57,6 +57,16 @@ const GgufSplit* find_gguf_split(std::string_view name) {
   return nullptr;
 }
 
+std::optional<std::string_view> gguf_split_name(const std::vector<std::string>& patterns,
+                                                bool ignore_merges) {
+  for (const Row& row : rows()) {
+    if (row.split.ignore_merges == ignore_merges &&
+        std::ranges::equal(row.split.patterns, patterns))
+      return row.names.front();
+  }
+  return {};
+}
+
 std::string gguf_split_names() {
   std::string out;
   for (const Row& row : rows()) {

@@ -1,6 +1,7 @@
 // How GGUF files name the patterns that cut text into pieces (key "tokenizer.ggml.pre").
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ struct GgufSplit {
 
 /// Returns nullptr for an unknown name.
 const GgufSplit* find_gguf_split(std::string_view name);
+/// Returns the name of these patterns, the first if there are several; none if there is none.
+std::optional<std::string_view> gguf_split_name(const std::vector<std::string>& patterns,
+                                                bool ignore_merges);
 /// Returns all names, with commas between them.
 std::string gguf_split_names();
 

@@ -1,0 +1,143 @@
+#include "interop/export/tokenizer_json_keys.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/gguf/split_names.h"
+#include "data/tokenizers/ranks/families.h"
+#include "io/file.h"
+#include "io/user_path.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+enum TokenType : int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5 };
+
+// Texts of many kinds, on which tokenizers of other patterns differ.
+constexpr const char* kSample =
+    "Hello world's 12345 tests: a_b = c[0]; x+=3.14  // don't\n\n\tna\xc3\xafve \xe2\x80\x94 "
+    "\xd0\x94\xd0\xb2\xd0\xb0 \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x83\x86\xe3\x82\xb9 "
+    "\xf0\x9f\x99\x82\r\n   spaced   out!?  ";
+
+// A tokenizer of keys that are not in a file.
+class TokenizerOfKeys final : public PipelineTokenizer {
+ public:
+  explicit TokenizerOfKeys(const GgufMetadata& keys)
+      : PipelineTokenizer(parts_of_gguf(keys, "GGUF")) {}
+};
+
+// Adds the patterns of a step that cuts text; false for a step that GGUF has no form for.
+bool add_patterns(const Json& step, std::vector<std::string>& out) {
+  if (step.is_null()) return true;
+  const std::string type = step.value("type", "");
+  if (type == "Sequence") {
+    return std::ranges::all_of(step.value("pretokenizers", Json::array()),
+                               [&](const Json& inner) { return add_patterns(inner, out); });
+  }
+  if (type == "ByteLevel") {
+    if (step.value("use_regex", true)) out.emplace_back(split_patterns::kGpt2);
+    return !step.value("add_prefix_space", true);
+  }
+  if (type == "Digits" && step.value("individual_digits", false)) {
+    out.emplace_back(R"(\p{N})");
+    return true;
+  }
+  if (type != "Split" || step.value("behavior", "") != "Isolated" || step.value("invert", false))
+    return false;
+  const Json pattern = step.value("pattern", Json::object());
+  if (!pattern.contains("Regex")) return false;
+  out.push_back(pattern["Regex"].get<std::string>());
+  return true;
+}
+
+bool has_no_normalizer(const Json& file) {
+  const Json normalizer = file.value("normalizer", Json());
+  return normalizer.is_null() || normalizer.value("type", "") == "NFC";  // llama.cpp leaves it out
+}
+
+// Returns the tokens with their types; none for added tokens that take spaces or words with them.
+bool set_tokens(const Json& file, GgufMetadata& out) {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;
+  const auto set = [&](const std::string& text, const Json& id, TokenType type) {
+    const auto at = id.get<size_t>();
+    for (size_t next = tokens.size(); next <= at; ++next) {
+      tokens.push_back("[PAD" + std::to_string(next) + "]");
+      types.push_back(kUnused);
+    }
+    tokens[at] = text;
+    types[at] = type;
+  };
+  for (const auto& [text, id] : file.at("model").at("vocab").items()) set(text, id, kNormal);
+  for (const Json& added : file.value("added_tokens", Json::array())) {
+    for (const char* flag : {"lstrip", "rstrip", "single_word"})
+      if (added.value(flag, false)) return false;
+    set(added.at("content").get<std::string>(), added.at("id"),
+        added.value("special", false) ? kControl : kUserDefined);
+  }
+  out.set("tokenizer.ggml.tokens", tokens);
+  out.set("tokenizer.ggml.token_type", types);
+  return true;
+}
+
+std::vector<std::string> merges_of(const Json& model) {
+  std::vector<std::string> out;
+  for (const Json& merge : model.at("merges")) {
+    out.push_back(merge.is_string()
+                      ? merge.get<std::string>()
+                      : merge.at(0).get<std::string>() + " " + merge.at(1).get<std::string>());
+  }
+  return out;
+}
+
+// What the tokenizer's object knows: ids and the chat template.
+void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
+  const SpecialIds ids = tokenizer.special_ids();
+  const auto set = [&](const char* key, std::optional<int32_t> id) {
+    if (id) out.set(key, static_cast<uint32_t>(*id));
+  };
+  set("tokenizer.ggml.bos_token_id", ids.bos);
+  set("tokenizer.ggml.eos_token_id", ids.eos);
+  set("tokenizer.ggml.padding_token_id", ids.pad);
+  out.set("tokenizer.ggml.add_bos_token", ids.bos.has_value());
+  const ChatSettings chat = tokenizer.chat_settings();
+  if (!chat.chat_template.empty()) out.set("tokenizer.chat_template", chat.chat_template);
+  for (const int32_t id : chat.end_ids) {
+    if (id == ids.eos) continue;
+    set("tokenizer.ggml.eot_token_id", id);
+    break;
+  }
+}
+
+}  // namespace
+
+GgufMetadata gguf_keys_of_tokenizer_json(const std::string& path, const Tokenizer& tokenizer) {
+  const Json file =
+      json_as<DataError>(path, [&] { return read_json(read_file(path_of_text(path))); });
+  const Json& model = file.at("model");
+  std::vector<std::string> patterns;
+  if (model.value("type", "BPE") != "BPE" || model.value("byte_fallback", false) ||
+      !has_no_normalizer(file) || !add_patterns(file.value("pre_tokenizer", Json()), patterns))
+    return {};
+  const auto name = gguf_split_name(patterns, model.value("ignore_merges", false));
+  if (!name) return {};
+  GgufMetadata out(path);
+  out.set("tokenizer.ggml.model", "gpt2");
+  out.set("tokenizer.ggml.pre", std::string(*name));
+  if (!set_tokens(file, out)) return {};
+  out.set("tokenizer.ggml.merges", merges_of(model));
+  set_usage(tokenizer, out);
+  const TokenizerOfKeys own(out);
+  if (own.encode(kSample) != tokenizer.encode(kSample) || own.framed({0}) != tokenizer.framed({0}))
+    return {};
+  return out;
+}
+
+}  // namespace axle

@@ -41,6 +41,10 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
     save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
     replace_file(dir_ / "tokens.json", read_file(reference_file("tokenizers/bytes_first.json")));
+    replace_file(dir_ / "which.yaml",
+                 "recipe: quickstart\nset:\n  evalers: {}\n  input.split: all\n  input.seq_len: 8\n"
+                 "  input.source.path: " +
+                     (dir_ / "text.txt") + "\n");
     make_directories(dir_ / "folder");
     // Some of the texts are valid names of files, which the verbs then create here.
     before_ = std::filesystem::current_path();
@@ -78,6 +82,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
          {dir_ / "text.txt", "--tokenizer", dir_ / "tokens.json", "--out", dir_ / "built"}},
         {"data inspect", {reference_file("token_files/u8")}},
         {"data verify", {reference_file("token_files/u8")}},
+        {"data which", {dir_ / "which.yaml", "--step", "1"}},
         {"doctor", {}},
         {"eval", {"--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter"}},
         {"eval-layer",

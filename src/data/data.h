@@ -8,6 +8,7 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
+#include "data/token_files/token_input.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"

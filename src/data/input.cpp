@@ -8,10 +8,13 @@ namespace axle {
 
 std::string to_text(const InputFacts& facts) {
   if (facts.num_files == 0) return {};
-  std::string out = counted(facts.num_files, "file") + ", " + counted(facts.num_bytes, "byte");
+  std::string out = counted(facts.num_files, "file");
+  if (facts.num_bytes > 0) out += ", " + counted(facts.num_bytes, "byte");
   if (facts.num_without_prompt > 0)
     out += ", " + counted(facts.num_without_prompt, "document") + " without a prompt";
   if (facts.num_cut > 0) out += ", " + counted(facts.num_cut, "conversation") + " cut to fit";
+  if (facts.num_truncated > 0)
+    out += ", " + counted(facts.num_truncated, "document") + " cut to a row";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/fields/child.h"
 #include "data/batch.h"
@@ -24,11 +25,19 @@ struct InputFacts {
   double byte_entropy_bits = 0;    // order-0 entropy of the text, in bits per byte
   int64_t num_without_prompt = 0;  // documents that lack the text that ends a prompt
   int64_t num_cut = 0;             // conversations whose end did not fit into a row
+  int64_t num_truncated = 0;       // documents of which only the first row is used
   Skipped skipped = {};
 };
 /// Writes "3 files, 12345 bytes, 1 document without a prompt, 2 skipped (2 not *.txt)"; "" if the
 /// data do not come from files.
 std::string to_text(const InputFacts& facts);
+
+/// Positions of a row of a batch that are of one document.
+struct RowOrigin {
+  int64_t row = 0;    // in the batch
+  std::string where;  // "file:line" where the document begins, or "file.bin:number" of a token file
+  int64_t from = 0, count = 0;  // positions of the document
+};
 
 /// Returns batches in an order that depends only on the config and the seed, never on the number of
 /// hosts. The state of an input is a position in that order: a restored input continues with the
@@ -55,6 +64,9 @@ class Input {
   /// other data or is malformed.
   virtual void restore(std::string_view state) = 0;
   virtual InputFacts facts() const { return {}; }
+  /// Returns what the rows of a batch are made of, row by row; batches count from 0 at the first of
+  /// the data. Empty behind the end of the data, and for inputs without documents.
+  virtual std::vector<RowOrigin> origins_of_batch(int64_t) { return {}; }
 };
 
 }  // namespace axle

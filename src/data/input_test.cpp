@@ -111,6 +111,24 @@ TEST_F(TextInputTest, OrderDependsOnSeedAndEpochAlone) {
   EXPECT_FALSE(std::equal(rows.begin(), half, half));
 }
 
+TEST_F(TextInputTest, OriginsNameTheDocumentsOfABatch) {
+  const auto input = build(config(3, 16));
+  for (int64_t batch = 0; batch < 2 * input->facts().num_rows / 3; ++batch) {
+    const auto origins = input->origins_of_batch(batch);
+    const Batch made = *input->next();
+    const auto ids = values(made, "input_ids");
+    std::vector<size_t> filled = {0, 16, 32};
+    for (const RowOrigin& origin : origins) {
+      const std::string path = origin.where.substr(0, origin.where.rfind(':'));
+      const std::string text = read_file(path);
+      for (int64_t i = origin.from; i < origin.from + origin.count; ++i) {
+        const int32_t id = ids[filled[static_cast<size_t>(origin.row)]++];
+        EXPECT_EQ(id, i == 0 ? ByteTokenizer::kBoundary : text[static_cast<size_t>(i - 1)]);
+      }
+    }
+  }
+}
+
 // The law of exact resume: a fresh input that restores a state from any position continues bit for
 // bit.
 template <class Make>

@@ -58,9 +58,28 @@ void PackedBatches::enter_epoch(int64_t epoch) {
   epoch_ = epoch;
 }
 
+// NumEpochs prevents overflow.
+int64_t PackedBatches::end_row() const {
+  return options_.epochs ? *options_.epochs * num_rows_ : kMaxRow;
+}
+
+std::vector<RowOrigin> PackedBatches::origins_of_batch(int64_t batch,
+                                                       const std::vector<std::string>& wheres) {
+  std::vector<RowOrigin> out;
+  const int64_t begin = std::min(batch, kMaxRow / options_.batch_size) * options_.batch_size;
+  const int64_t end = std::min(begin + options_.batch_size, end_row());
+  for (int64_t row = begin; row < end; ++row) {
+    enter_epoch(row / num_rows_);
+    for (const RowPart& part : packer_->parts(row_order_[static_cast<size_t>(row % num_rows_)])) {
+      out.push_back(
+          {row - begin, wheres[static_cast<size_t>(part.document)], part.from, part.count});
+    }
+  }
+  return out;
+}
+
 std::optional<Batch> PackedBatches::next() {
-  // NumEpochs prevents overflow.
-  const int64_t end = options_.epochs ? *options_.epochs * num_rows_ : kMaxRow;
+  const int64_t end = end_row();
   if (next_row_ >= end) return std::nullopt;
   Batch batch = make_batch(options_.batch_size, options_.seq_len, options_.fields);
   for (int64_t i = 0; i < options_.batch_size && next_row_ < end; ++i, ++next_row_) {

@@ -10,6 +10,7 @@
 #include "base/text/enum_text.h"
 #include "config/fields/ranged.h"
 #include "data/batch.h"
+#include "data/input.h"
 #include "data/packing.h"
 
 namespace axle {
@@ -54,9 +55,12 @@ class PackedBatches {
   std::optional<Batch> next();
   std::string state() const;
   void restore(std::string_view state);
+  /// `wheres` has the place of each document.
+  std::vector<RowOrigin> origins_of_batch(int64_t batch, const std::vector<std::string>& wheres);
 
  private:
   void enter_epoch(int64_t epoch);
+  int64_t end_row() const;
 
   Options options_;
   TokenizedDocuments documents_;

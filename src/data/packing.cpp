@@ -13,16 +13,6 @@ int64_t num_positions(std::span<const int32_t> tokens) {
   return std::max<int64_t>(static_cast<int64_t>(tokens.size()) - 1, 0);
 }
 
-void pad_from(const RowView& out, size_t begin) {
-  std::ranges::fill(out.input_ids.subspan(begin), 0);
-  std::ranges::fill(out.target_labels.subspan(begin), kIgnoredLabel);
-  std::ranges::fill(out.input_segment_ids.subspan(begin), 0);
-  std::ranges::fill(out.input_positions.subspan(begin), 0);
-  if (!out.prefix_lengths.empty()) std::ranges::fill(out.prefix_lengths.subspan(begin), 0);
-  const size_t num_streams = out.position_streams.size() / out.input_ids.size();
-  std::ranges::fill(out.position_streams.subspan(begin * num_streams), 0);
-}
-
 }  // namespace
 
 void TokenizedDocuments::add(std::span<const int32_t> tokens, const SpecialIds& special,
@@ -67,44 +57,32 @@ uint64_t TokenizedDocuments::fingerprint() const {
 
 RowPacker::RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order,
                      int64_t seq_len, StreamRule streams, Packing packing)
-    : documents_(&documents),
-      order_(std::move(order)),
-      seq_len_(seq_len),
-      streams_(std::move(streams)),
-      begins_{0} {
-  for (const int64_t i : order_) {
-    const int64_t count = num_positions(documents.document(i));
-    int64_t& begin = begins_.back();
-    const int64_t used = begin % seq_len_;
-    if (packing == Packing::kWhole && used > 0 && used + count > seq_len_) begin += seq_len_ - used;
-    begins_.push_back(begin + count);
-  }
+    : documents_(&documents), order_(std::move(order)), streams_(std::move(streams)) {
+  std::vector<int64_t> counts;
+  counts.reserve(order_.size());
+  for (const int64_t i : order_) counts.push_back(num_positions(documents.document(i)));
+  rows_ = pack_rows(counts, seq_len, packing);
 }
 
-int64_t RowPacker::num_rows() const { return (begins_.back() + seq_len_ - 1) / seq_len_; }
+std::vector<RowPart> RowPacker::parts(int64_t row) const {
+  const auto parts = rows_.row(row);
+  std::vector<RowPart> out(parts.begin(), parts.end());
+  for (RowPart& part : out) part.document = order_[static_cast<size_t>(part.document)];
+  return out;
+}
 
 void RowPacker::fill(int64_t row, const RowView& out) const {
-  const int64_t begin = row * seq_len_;
-  size_t index =
-      static_cast<size_t>(std::ranges::upper_bound(begins_, begin) - begins_.begin()) - 1;
   size_t filled = 0;
-  for (int32_t segment = 1; filled < static_cast<size_t>(seq_len_) && index < order_.size();
-       ++index) {
-    const std::span<const int32_t> tokens = documents_->document(order_[index]);
-    if (begins_[index] >= begin + seq_len_) break;  // behind a gap
-    const auto from = static_cast<size_t>(begin + static_cast<int64_t>(filled) - begins_[index]);
-    const auto left = static_cast<size_t>(num_positions(tokens)) - from;
-    const size_t count = std::min(left, static_cast<size_t>(seq_len_) - filled);
-    if (count == 0) continue;  // a document too short to have a label
-    std::ranges::copy(tokens.subspan(from, count), out.input_ids.subspan(filled).begin());
-    std::ranges::copy(tokens.subspan(from + 1, count), out.target_labels.subspan(filled).begin());
-    std::ranges::fill(out.input_segment_ids.subspan(filled, count), segment++);
-    const auto positions = out.input_positions.subspan(filled, count);
-    std::iota(positions.begin(), positions.end(), 0);
-    const auto prompt = static_cast<size_t>(documents_->prompt_len(order_[index]));
+  int32_t segment = 0;
+  for (const RowPart& part : parts(row)) {
+    const int64_t document = part.document;
+    const auto from = static_cast<size_t>(part.from), count = static_cast<size_t>(part.count);
+    fill_segment(out, filled, documents_->document(document).subspan(from, count + 1), ++segment,
+                 streams_);
+    const auto prompt = static_cast<size_t>(documents_->prompt_len(document));
     for (size_t i = 0; i < count && from + i + 1 < prompt; ++i)
       out.target_labels[filled + i] = kIgnoredLabel;
-    if (const auto learned = documents_->learned(order_[index]); !learned.empty()) {
+    if (const auto learned = documents_->learned(document); !learned.empty()) {
       for (size_t i = 0; i < count; ++i) {
         if (!learned[from + i + 1]) out.target_labels[filled + i] = kIgnoredLabel;
       }
@@ -114,14 +92,34 @@ void RowPacker::fill(int64_t row, const RowView& out) const {
       std::ranges::fill(out.prefix_lengths.subspan(filled, count),
                         static_cast<int32_t>(filled + in_row));
     }
-    const size_t num_streams = streams_.streams.size();
-    streams_.fill(tokens.subspan(from, count),
-                  out.position_streams.subspan(filled * num_streams, count * num_streams));
     filled += count;
   }
-  pad_from(out, filled);
+  fill_padding_from(out, filled);
 }
 
-void fill_padding(const RowView& out) { pad_from(out, 0); }
+void fill_segment(const RowView& out, size_t filled, std::span<const int32_t> tokens,
+                  int32_t segment, const StreamRule& streams) {
+  const size_t count = tokens.size() - 1, num_streams = streams.streams.size();
+  std::ranges::copy(tokens.first(count), out.input_ids.subspan(filled).begin());
+  std::ranges::copy(tokens.subspan(1), out.target_labels.subspan(filled).begin());
+  std::ranges::fill(out.input_segment_ids.subspan(filled, count), segment);
+  const auto positions = out.input_positions.subspan(filled, count);
+  std::iota(positions.begin(), positions.end(), 0);
+  if (num_streams == 0) return;
+  streams.fill(tokens.first(count),
+               out.position_streams.subspan(filled * num_streams, count * num_streams));
+}
+
+void fill_padding_from(const RowView& out, size_t begin) {
+  std::ranges::fill(out.input_ids.subspan(begin), 0);
+  std::ranges::fill(out.target_labels.subspan(begin), kIgnoredLabel);
+  std::ranges::fill(out.input_segment_ids.subspan(begin), 0);
+  std::ranges::fill(out.input_positions.subspan(begin), 0);
+  if (!out.prefix_lengths.empty()) std::ranges::fill(out.prefix_lengths.subspan(begin), 0);
+  const size_t num_streams = out.position_streams.size() / out.input_ids.size();
+  std::ranges::fill(out.position_streams.subspan(begin * num_streams), 0);
+}
+
+void fill_padding(const RowView& out) { fill_padding_from(out, 0); }
 
 }  // namespace axle

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/position_streams.h"
+#include "data/row_parts.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
@@ -48,12 +49,6 @@ struct RowView {
   std::span<int32_t> prefix_lengths = {}, position_streams = {};
 };
 
-/// How documents share rows.
-enum class Packing {
-  kCut,    // without gaps: a row end cuts the document that crosses it
-  kWhole,  // a document that does not fit into the rest of a row begins the next one
-};
-
 /// The rows of one epoch, with random access by row number.
 ///
 /// A document of n tokens gives n - 1 positions: every token but the last is an input, and its
@@ -62,8 +57,8 @@ enum class Packing {
 /// cuts off starts a new segment in the next row. Positions count from 0 in each segment. The end
 /// of the last row is padding: id 0, label kIgnoredLabel, segment 0, position 0.
 ///
-/// With Packing::kWhole, a document of at most seq_len positions is in one row, and the gap before
-/// the next row is padding.
+/// With Packing::kWhole and Packing::kBestFit, a document of at most seq_len positions is in one
+/// row, and gaps are padding.
 ///
 /// Tokens of a prompt are no labels, nor are those that are not learned. The prefix length of a
 /// position is the place of the row at which the prompt of its document ends. Streams of positions
@@ -73,16 +68,24 @@ class RowPacker {
   /// `order` lists document numbers. `documents` must outlive the packer.
   RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len,
             StreamRule streams = {}, Packing packing = Packing::kCut);
-  int64_t num_rows() const;
+  int64_t num_rows() const { return rows_.num_rows(); }
   void fill(int64_t row, const RowView& out) const;
+  /// Returns the parts of a row, by document numbers.
+  std::vector<RowPart> parts(int64_t row) const;
 
  private:
   const TokenizedDocuments* documents_;
   std::vector<int64_t> order_;
-  int64_t seq_len_;
   StreamRule streams_;
-  std::vector<int64_t> begins_;  // first position of each document of order_, then the end
+  PackedRows rows_;  // of documents by their places in order_
 };
+
+/// Fills positions of a row from `filled` on with a segment: `tokens` has one more, the last label.
+/// `segment` counts from 1. Streams have no values without a rule.
+void fill_segment(const RowView& out, size_t filled, std::span<const int32_t> tokens,
+                  int32_t segment, const StreamRule& streams = {});
+/// Fills the row with padding from a position on.
+void fill_padding_from(const RowView& out, size_t begin);
 
 /// Fills the row with padding.
 void fill_padding(const RowView& out);

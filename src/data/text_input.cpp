@@ -89,6 +89,14 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope) {
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
   StreamRule streams = stream_rule(cfg.position_streams, *tokenizer);
   TokenizedDocuments documents = read(cfg, *tokenizer, scope);
+  read_wheres_ = [source = cfg.source, split = cfg.split, fraction = cfg.held_out_fraction,
+                  path = scope.path + ".source"] {
+    const auto built = source.build({}, {.path = path});
+    std::vector<std::string> out;
+    for (const Document& one : select_split(built->documents(), split, fraction))
+      out.push_back(one.where);
+    return out;
+  };
   batches_ = std::make_unique<PackedBatches>(PackedBatches::Options{.seq_len = cfg.seq_len,
                                                                     .batch_size = cfg.batch_size,
                                                                     .fields = fields,
@@ -103,6 +111,10 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope) {
   if (facts_.num_rows == 0)
     throw DataError(
         fmt::format("{}.source: expected text, got documents of one token", scope.path));
+}
+
+std::vector<RowOrigin> TextInput::origins_of_batch(int64_t batch) {
+  return batches_->origins_of_batch(batch, read_wheres_());
 }
 
 TokenizedDocuments TextInput::read(const Config& cfg, const Tokenizer& tokenizer,

@@ -1,9 +1,9 @@
 // Language-model batches from documents: source -> tokenizer -> split -> packing -> shuffled rows.
 //
-// All tokens are held in memory, four bytes each. Corpora that do not fit into memory are not a
-// goal.
+// All tokens are held in memory, four bytes each. TokenInput reads corpora that do not fit.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "config/fields/required.h"
@@ -62,6 +62,8 @@ class TextInput final : public Input {
   std::string state() const override { return batches_->state(); }
   void restore(std::string_view state) override { batches_->restore(state); }
   InputFacts facts() const override { return facts_; }
+  /// Reads the text once more.
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override;
 
  private:
   // Reads the text and returns its tokens; sets text_bytes_ and facts_.
@@ -70,7 +72,8 @@ class TextInput final : public Input {
   std::vector<int32_t> add(TokenizedDocuments& documents, const Document& document,
                            const Tokenizer& tokenizer, const Config& cfg);
 
-  std::vector<double> text_bytes_;  // average bytes of text per token id
+  std::function<std::vector<std::string>()> read_wheres_;  // the place of each document
+  std::vector<double> text_bytes_;                         // average bytes of text per token id
   InputFacts facts_;
   int64_t num_learned_ = 0;  // tokens of text behind the prompts
   std::unique_ptr<PackedBatches> batches_;

@@ -9,6 +9,7 @@
 #include "data/chat/chat_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
+#include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
@@ -35,6 +36,7 @@ template <class Fn>
 void with_texts(const Child<Input>& input, const Fn& fn) {
   if (const auto* text = input.get_if<TextInput>()) fn(*text);
   if (const auto* chat = input.get_if<ChatInput>()) fn(*chat);
+  if (const auto* tokens = input.get_if<TokenInput>()) fn(*tokens);
 }
 
 // Replaces an input of texts by a synthetic one with batches of the same shapes, which ends if the

@@ -14,6 +14,7 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
+#include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "recipes/resolve/use_data.h"
 #include "train/trainer.h"
@@ -35,6 +36,7 @@ void take_whole_text(Trainer::Config& config) {
   };
   for_each_config<TextInput>(config.input, take);
   for_each_config<ChatInput>(config.input, take);
+  for_each_config<TokenInput>(config.input, take);
 }
 
 void complete_synthetic(Trainer::Config& config) {

@@ -16,6 +16,7 @@
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
+#include "recipes/resolve/token_data.h"
 #include "recipes/resolve/use_data.h"
 
 namespace axle::cli {
@@ -104,8 +105,10 @@ void RecipeArguments::add_to(CLI::App& app) {
     edits.push_back(SetField{"seed", v});
   });
   add("--data", "PATH",
-      "A file or folder of UTF-8 text, or a pattern of them; again for more, read in order; or "
-      "'synthetic': seeded tokens, no file",
+      "A file or folder of UTF-8 text, or a pattern of them; again for more, read in order; a "
+      "token "
+      "file, PREFIX.idx, or some with weights, PREFIX.idx=0.7; or 'synthetic': seeded tokens, no "
+      "file",
       [&](const std::string& v) { add_data(edits, v); })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add("--on", "TARGET",
@@ -153,7 +156,9 @@ void RecipeArguments::check_data() const {
     if (!use || use->data == kSyntheticData) continue;
     std::vector<std::string> paths = {use->data};
     paths.insert(paths.end(), use->more.begin(), use->more.end());
-    for (const std::string& path : paths) {
+    for (const std::string& text : paths) {
+      const std::string path = weighted_path(text).path;
+      if (is_token_file(path)) continue;
       if (const std::string none = no_texts_at(path); !none.empty()) {
         throw DataError(fmt::format(
             "--data: {}: expected a text file or a folder of them, got {}; leave out --data, which "

@@ -70,6 +70,29 @@ TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
               HasSubstr("expected ids of 0 to 99, got"));
 }
 
+TEST_F(DataVerbs, WhichNamesTheDocumentsOfAStep) {
+  ASSERT_EQ(build().code, 0);
+  const auto file = [&](const std::string& fields) {
+    replace_file(dir_ / "c.yaml", "recipe: quickstart\nset:\n  evalers: {}\n" + fields);
+    return dir_ / "c.yaml";
+  };
+  const std::string tokens = file(
+      "  model.decoder.vocab_size: 700\n  input: TokenInput\n  input.epochs: 1\n  input.split: "
+      "all\n  input.tokenizer: {class: HuggingFaceTokenizer, path: " +
+      kTokenizer + "}\n  input.sources: {t: {path: " + (dir_ / "tokens") + "}}\n");
+  const Ran ran = run_axle({"data", "which", tokens, "--step", "1"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("row 0: "), HasSubstr("tokens.bin:3 ("),
+                             HasSubstr("a.jsonl, its document 3), tokens 0 to ")));
+  EXPECT_THAT(run_axle({"data", "which", tokens, "--step", "99"}).err,
+              HasSubstr("--step 99: expected a step whose batch has documents, got one behind"));
+  const std::string text = file("  input.split: all\n  input.source: {path: " + (dir_ / "b.txt") +
+                                ", unit: paragraph}\n");
+  const Ran of_text = run_axle({"data", "which", text, "--step", "1", "--json"});
+  ASSERT_EQ(of_text.code, 0) << of_text.err;
+  EXPECT_THAT(of_text.out, AllOf(HasSubstr("b.txt:1\""), HasSubstr("b.txt:3\"")));
+}
+
 TEST_F(DataVerbs, ATokenizerThatDoesNotBelongIsRefused) {
   ASSERT_EQ(build().code, 0);
   const Ran ran = run_axle({"data", "inspect", dir_ / "tokens", "--tokenizer", "bytes"});

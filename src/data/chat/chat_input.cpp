@@ -126,6 +126,7 @@ class Collector {
                              lacks(id, document));
     }
     documents.add_learned(one.tokens.ids, one.tokens.is_learned);
+    wheres.push_back(document.where);
     num_cut += one.is_cut;
     bytes.add(one.text);
     text_size_ += static_cast<double>(one.text.size());
@@ -146,6 +147,7 @@ class Collector {
   }
 
   TokenizedDocuments documents;
+  std::vector<std::string> wheres;
   ByteHistogram bytes;
   int64_t num_cut = 0;
 
@@ -203,6 +205,7 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
                     "none; {}",
                     scope.path, counted(cfg.seq_len.get(), "position"), to_text(skips.skipped())));
   }
+  wheres_ = std::move(collector.wheres);
   std::vector<double> text_bytes = collector.text_bytes();
   batches_ = std::make_unique<PackedBatches>(PackedBatches::Options{.seq_len = cfg.seq_len,
                                                                     .batch_size = cfg.batch_size,

@@ -78,9 +78,13 @@ class ChatInput final : public Input {
   std::string state() const override { return batches_->state(); }
   void restore(std::string_view state) override { batches_->restore(state); }
   InputFacts facts() const override { return facts_; }
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return batches_->origins_of_batch(batch, wheres_);
+  }
 
  private:
   InputFacts facts_;
+  std::vector<std::string> wheres_;  // the place of each conversation
   std::unique_ptr<PackedBatches> batches_;
 };
 

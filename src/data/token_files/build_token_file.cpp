@@ -208,6 +208,7 @@ class TokenBuilder {
           folder_));
     }
     progress_ = *before;
+    for (const HashedFile& file : progress_.sources) count_done(file);
     if (progress_.num_taken == 0) return;
     const std::string& file = files_[progress_.sources.size()];
     if (const std::string now = state_of_file(file); now != progress_.next_file) {
@@ -237,11 +238,18 @@ class TokenBuilder {
       save_now_and_then();
     }
     read_from(path, [&] { done.sha256 = hash.get(); });
+    done.num_documents = progress_.counts.num_documents - documents_of_done_;
+    count_done(done);
     progress_.sources.push_back(std::move(done));
     progress_.num_taken = 0;
     progress_.next_file.clear();
     if (hooks_.report) hooks_.report(report());
     return !hooks_.should_stop || !hooks_.should_stop();
+  }
+
+  void count_done(const HashedFile& file) {
+    documents_of_done_ += file.num_documents;
+    bytes_of_done_ += file.num_bytes;
   }
 
   // Calls read(). Returns false if the file can't be read, or not on.
@@ -333,10 +341,10 @@ class TokenBuilder {
     TokenBuildProgress out{.num_files = std::ssize(files_),
                            .num_files_done = std::ssize(progress_.sources),
                            .num_bytes = all_bytes_,
+                           .num_bytes_done = bytes_of_done_,
                            .num_documents = progress_.counts.num_documents,
                            .num_tokens = progress_.counts.num_tokens,
                            .text_bytes = progress_.text_bytes};
-    for (size_t i = 0; i < progress_.sources.size(); ++i) out.num_bytes_done += sizes_[i];
     return out;
   }
 
@@ -406,6 +414,7 @@ class TokenBuilder {
   std::vector<std::string> files_;
   std::vector<int64_t> sizes_;
   int64_t all_bytes_ = 0;
+  int64_t documents_of_done_ = 0, bytes_of_done_ = 0;  // of files that are done
   BuildProgress progress_;
   std::unique_ptr<TokenFileWriter> writer_;
   std::chrono::steady_clock::time_point saved_;

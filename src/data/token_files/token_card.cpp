@@ -77,13 +77,17 @@ TokenCard card_of(const JsonView& json) {
 }  // namespace
 
 Json to_json(const HashedFile& file) {
-  return {{"path", file.path}, {"bytes", file.num_bytes}, {"sha256", file.sha256}};
+  return {{"path", file.path},
+          {"bytes", file.num_bytes},
+          {"sha256", file.sha256},
+          {"documents", file.num_documents}};
 }
 
 HashedFile hashed_file_of(const JsonView& json) {
   return {.path = json.at("path").text(),
           .num_bytes = json.at("bytes").integer(0, kMost),
-          .sha256 = json.at("sha256").text()};
+          .sha256 = json.at("sha256").text(),
+          .num_documents = json.at("documents").integer(0, kMost)};
 }
 
 uint64_t hexadecimal(const JsonView& json) {
@@ -145,6 +149,15 @@ std::optional<TokenCard> read_token_card(const std::string& prefix) {
     const Json json = read_json(text);
     return card_of(JsonView(json));
   });
+}
+
+std::string TokenCard::source_of(int64_t document) const {
+  for (const HashedFile& source : sources) {
+    if (document < source.num_documents)
+      return fmt::format("{}, its document {}", source.path, document);
+    document -= source.num_documents;
+  }
+  return {};
 }
 
 void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const std::string& prefix,

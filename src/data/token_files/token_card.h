@@ -19,6 +19,7 @@ struct HashedFile {
   std::string path;
   int64_t num_bytes = 0;
   std::string sha256 = {};
+  int64_t num_documents = 0;  // that came from it
 };
 
 /// The tokenizer of a token file.
@@ -41,6 +42,9 @@ struct TokenCard {
   HashedFile ids = {}, index = {};
   std::vector<HashedFile> sources = {};
   Skipped skipped = {};
+
+  /// "a.jsonl, its document 17", counted from 0 without those that were left out.
+  std::string source_of(int64_t document) const;
 };
 
 // Parts of the card, which other files of builds have too. Reading throws JsonError.

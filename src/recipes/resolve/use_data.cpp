@@ -10,6 +10,7 @@
 #include "data/chat/chat_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "recipes/resolve/token_data.h"
 
 namespace axle {
 namespace {
@@ -58,6 +59,11 @@ void put_in_place(Child<Input>& input) {
 }  // namespace
 
 void suit_input(Child<Input>& input, const std::string& data) {
+  if (is_token_file(weighted_path(data).path)) {
+    if (input.get_if<TextInput>()) read_tokens(input, {}, "input");
+    return;
+  }
+  read_texts(input);
   const DataKind kind = data_kind_at(data);
   if (kind == DataKind::kConversations && input.get_if<TextInput>()) put_in_place<ChatInput>(input);
   if (kind == DataKind::kText && input.get_if<ChatInput>()) put_in_place<TextInput>(input);
@@ -68,6 +74,11 @@ std::set<std::string> text_paths(ConfigRef root) {
   for_each_source(root, [&](const auto& path, const auto& more_paths) {
     if (path.has_value()) out.insert(*path);
     out.insert(more_paths.begin(), more_paths.end());
+  });
+  for_each_config<TokenInput>(root, [&](const std::string&, TokenInput::Config& input) {
+    for (const auto& [name, source] : input.sources) {
+      if (source.path.has_value()) out.insert(*source.path);
+    }
   });
   return out;
 }
@@ -90,6 +101,17 @@ std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
     make_synthetic(config.input, {});
     for (auto& [name, evaler] : config.evalers) {
       if (!has_own_data(evaler, moving)) make_synthetic(evaler.input, kSyntheticEvalBatches);
+    }
+    return {};
+  }
+  std::vector<std::string> all = {data};
+  all.insert(all.end(), more.begin(), more.end());
+  if (const auto tokens = token_sources(all)) {
+    read_tokens(config.input, *tokens, "input");
+    for (auto& [name, evaler] : config.evalers) {
+      // The sources come from the run's input.
+      if (!has_own_data(evaler, moving))
+        read_tokens(evaler.input, {}, "evalers." + name + ".input");
     }
     return {};
   }

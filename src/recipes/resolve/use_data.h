@@ -20,14 +20,16 @@ inline constexpr const char* kSyntheticData = "synthetic";
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
 /// Where `data` names conversations (data_kind_at), puts a ChatInput in the place of a TextInput.
-/// Where it names text, puts a TextInput in the place of a ChatInput. Fields of the same name stay.
+/// Where it names text, puts a TextInput in the place of a ChatInput or of a TokenInput. Where it
+/// names a token file, puts a TokenInput without sources in the place of a TextInput. Fields of the
+/// same name stay.
 void suit_input(Child<Input>& input, const std::string& data);
 
-/// Returns the paths of all texts and conversations that an input reads.
+/// Returns the paths of all texts, conversations and token files that an input reads.
 std::set<std::string> text_paths(ConfigRef input);
 
-/// An edit that sets the training data: to files, folders and patterns of them, or to the word
-/// "synthetic".
+/// An edit that sets the training data: to files, folders and patterns of them, to token files
+/// (token_data.h), or to the word "synthetic".
 struct UseData {
   std::string data;
   std::vector<std::string> more = {};  // further paths, read after `data`
@@ -35,8 +37,8 @@ struct UseData {
   /// Points every TextSource and ChatSource of the training input at `data`. Also points evalers at
   /// `data` if they name no path or read the same text as the training input; other evalers keep
   /// their text. The word "synthetic" replaces each of these inputs by a SyntheticInput with the
-  /// same seq_len and batch_size. Suits the inputs to `data` (suit_input). Returns an empty list.
-  /// Throws ConfigError if the training input reads no text.
+  /// same seq_len and batch_size. Token files make TokenInputs of them; else suits them to `data`
+  /// (suit_input). Returns an empty list. Throws ConfigError if the training input reads no text.
   std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 

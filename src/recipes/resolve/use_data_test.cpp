@@ -3,13 +3,17 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "data/chat/chat_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
+#include "train/evaluation/evaler_inputs.h"
 
 namespace axle {
 namespace {
@@ -91,6 +95,66 @@ TEST(UseData, SyntheticLeavesTextsOfTheirOwn) {
   ASSERT_NE(held_out, nullptr);
   EXPECT_EQ(held_out->num_batches, kSyntheticEvalBatches);
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+}
+
+// PREFIX of a token file of one document.
+std::string token_file(const TempDir& dir, const std::string& name) {
+  TokenFileWriter writer(dir / name, DType::kU16);
+  writer.add(std::vector<int32_t>{1, 2, 3});
+  writer.finish();
+  return dir / name;
+}
+
+TEST(UseData, TokenFilesMakeInputsOfTokens) {
+  const TempDir dir;
+  const std::string web = token_file(dir, "web.v2"), code = token_file(dir, "code");
+  Trainer::Config config = with_validation("mine.txt");
+  const int64_t seq_len = config.input.get_if<TextInput>()->seq_len;
+  UseData{web + ".idx=0.75", {code + "=0.25"}}.apply_to(config);
+  const auto* const input = config.input.get_if<TokenInput>();
+  ASSERT_NE(input, nullptr);
+  EXPECT_EQ(input->seq_len, seq_len);
+  EXPECT_EQ(input->split, Split::kTrain);
+  ASSERT_EQ(input->sources.size(), 2u);
+  EXPECT_EQ(*input->sources.at("web_v2").path, web + ".idx");
+  EXPECT_EQ(double{*input->sources.at("web_v2").weight}, 0.75);
+  EXPECT_EQ(double{*input->sources.at("code").weight}, 0.25);
+  EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+  complete_evaler_inputs(config);
+  const auto* const held_out = config.evalers.at("held_out").input.get_if<TokenInput>();
+  ASSERT_NE(held_out, nullptr);
+  EXPECT_EQ(held_out->split, Split::kHeldOut);
+  EXPECT_EQ(held_out->shuffle, Shuffle::kNone);
+  EXPECT_EQ(int64_t{*held_out->epochs}, 1);
+  EXPECT_EQ(*held_out->sources.at("code").path, code);
+  EXPECT_FALSE(held_out->sources.at("code").weight);
+
+  // And back again.
+  UseData{"corpus/"}.apply_to(config);
+  EXPECT_EQ(path_of(config.input), "corpus/");
+  EXPECT_EQ(path_of(config.evalers.at("held_out").input), "corpus/");
+  EXPECT_EQ(config.input.get_if<TextInput>()->seq_len, seq_len);
+}
+
+TEST(UseData, MistakesWithTokenFilesAreNamed) {
+  const TempDir dir;
+  const std::string web = token_file(dir, "web");
+  std::ofstream(dir / "a.txt") << "text";
+  const auto error = [&](const UseData& use) {
+    Trainer::Config config = recipe("quickstart");
+    return error_of([&] { use.apply_to(config); });
+  };
+  EXPECT_EQ(error({dir / "a.txt=0.5"}),
+            "--data " + (dir / "a.txt=0.5") +
+                ": expected a token file for a weight, got another file; make one by axle data "
+                "build");
+  EXPECT_THAT(error({web, {dir / "a.txt"}}),
+              ::testing::HasSubstr("a.txt: expected a token file, as the other --data name"));
+  EXPECT_THAT(error({web + "=0"}), ::testing::HasSubstr("expected a weight above 0, got 0"));
+  Trainer::Config config = recipe("quickstart");
+  config.input = ChatInput::Config{};
+  EXPECT_THAT(error_of([&] { UseData{web}.apply_to(config); }),
+              ::testing::HasSubstr("input: expected an input that reads text without prompts"));
 }
 
 TEST(UseData, NeedsAnInputOfText) {

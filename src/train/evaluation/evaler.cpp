@@ -91,8 +91,10 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
 std::string to_text(const EvalResult& result) {
   std::string out = fmt::format("loss {:.4f}", result.metrics.at("loss"));
   if (const auto bits = result.metrics.find("bits_per_byte"); bits != result.metrics.end()) {
-    out += fmt::format(", {:.3f} bits per byte (entropy of the text's own bytes: {:.3f})",
-                       bits->second, result.byte_entropy_bits);
+    out += fmt::format(", {:.3f} bits per byte", bits->second);
+    if (result.byte_entropy_bits > 0) {
+      out += fmt::format(" (entropy of the text's own bytes: {:.3f})", result.byte_entropy_bits);
+    }
   }
   return out;
 }

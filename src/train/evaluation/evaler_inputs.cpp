@@ -11,6 +11,7 @@
 #include "config/walk.h"
 #include "data/held_out.h"
 #include "data/text_source.h"
+#include "data/token_files/token_input.h"
 
 namespace axle {
 namespace {
@@ -66,6 +67,24 @@ bool shares_source(const AnyConfig& run, const AnyConfig& evaler) {
   return same_values(*run_source, *evaler_source) || same_text(*from, *to);
 }
 
+// As shares_source, for token files. Sources that come from the run are read as one, once.
+bool shares_tokens(const TokenInput::Config* run, TokenInput::Config* evaler) {
+  if (!run || !evaler) return false;
+  if (evaler->sources.empty()) {
+    evaler->sources = run->sources;
+    for (auto& [name, source] : evaler->sources) {
+      source.weight.reset();
+      source.epochs.reset();
+    }
+    return true;
+  }
+  return std::ranges::any_of(evaler->sources, [&](const auto& own) {
+    return std::ranges::any_of(run->sources, [&](const auto& one) {
+      return token_file_prefix(one.second.path.get()) == token_file_prefix(own.second.path.get());
+    });
+  });
+}
+
 void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyConfig& evaler) {
   const auto run_tokenizer = field_of(run, "tokenizer"),
              evaler_tokenizer = field_of(evaler, "tokenizer");
@@ -107,6 +126,7 @@ void check_held_out(const std::string& evaler_path, const AnyConfig& run_input,
   }
   const auto run_source = field_of(run_input, "source"),
              evaler_source = field_of(evaler_input, "source");
+  if (!run_source || !evaler_source) return;
   const auto* const run_unit = value_of<DocumentUnit>(*held_config(*run_source), "unit");
   const auto* const evaler_unit = value_of<DocumentUnit>(*held_config(*evaler_source), "unit");
   if (run_unit && evaler_unit && *run_unit != *evaler_unit) {
@@ -139,7 +159,8 @@ void complete_evaler_inputs(Trainer::Config& config) {
                      std::vector<std::string>{"tokenizer", "chat_template", "seq_len", "batch_size",
                                               "prompt", "position_streams", "learned", "too_long"});
     check_tokenizer(where, run, own);
-    if (shares_source(run, own)) {
+    auto* const tokens = evaler.input.get_if<TokenInput>();
+    if (shares_source(run, own) || shares_tokens(config.input.get_if<TokenInput>(), tokens)) {
       fill_open_fields(run, own, std::vector<std::string>{"held_out_fraction"});
       check_held_out(where, run, own);
     }

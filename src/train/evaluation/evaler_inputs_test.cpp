@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "data/text_input.h"
+#include "data/token_files/token_input.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -154,6 +155,24 @@ TEST(EvalerInputs, OtherClassesTakeWhatTheyHaveAPlaceFor) {
   EXPECT_EQ(evaler->seq_len, 128);
   EXPECT_EQ(evaler->batch_size, 64);
   EXPECT_EQ(evaler->num_batches, 2);
+}
+
+TEST(EvalerInputs, TokenFilesHoldOutTheSameDocuments) {
+  Trainer::Config config = tiny_config();
+  TokenInput::Config input{.seq_len = 16, .batch_size = 2, .held_out_fraction = 0.2};
+  input.sources["web"] = {.path = "web.idx", .weight = 2, .epochs = 3};
+  config.input = input;
+  config.evalers = {
+      {"held_out", {.input = TokenInput::Config{.epochs = 1, .split = Split::kHeldOut}}}};
+  EXPECT_THAT(error_of([&] { complete_evaler_inputs(config); }),
+              HasSubstr("use --set input.split=train"));
+  config.input.get_if<TokenInput>()->split = Split::kTrain;
+  complete_evaler_inputs(config);
+  const auto& evaler = *config.evalers.at("held_out").input.get_if<TokenInput>();
+  EXPECT_EQ(*evaler.sources.at("web").path, "web.idx");
+  EXPECT_FALSE(evaler.sources.at("web").weight);
+  EXPECT_EQ(evaler.held_out_fraction, 0.2);
+  EXPECT_EQ(evaler.seq_len, 16);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// The documents of one split of a token file, by their numbers alone.
+#pragma once
+
+#include <cstdint>
+
+#include "data/held_out.h"
+
+namespace axle {
+
+/// The documents of a split, in their order. Of each hundred documents in a row, a share of
+/// `fraction` is held out, chosen pseudo-randomly; of two documents or more, at least one, and not
+/// all. The choice depends only on the number of
+/// documents and `fraction`, never on a seed. Takes no memory.
+class SplitDocuments {
+ public:
+  /// Throws DataError "<where>: ..." if the split would be empty.
+  SplitDocuments(int64_t num_documents, Split split, double fraction, std::string_view where);
+  int64_t count() const { return before(num_documents_); }
+  /// Returns the number of the split's document i, below count().
+  int64_t at(int64_t i) const;
+
+ private:
+  int64_t held_before(int64_t document) const;
+  int64_t before(int64_t document) const;
+
+  int64_t num_documents_;
+  Split split_;
+  double fraction_;
+};
+
+}  // namespace axle

@@ -1,0 +1,204 @@
+#include "data/token_files/token_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text/text.h"
+#include "config/register.h"
+#include "data/index_permutation.h"
+#include "data/random.h"
+#include "data/row_position.h"
+#include "data/text_input.h"
+
+namespace axle {
+namespace {
+
+// Seed part of the order of rows in an epoch; TokenRows takes those below it.
+constexpr uint64_t kRowsOfEpochs = 1;
+
+// Average bytes of text of each id: by the tokenizer's pieces, scaled so that those of all ids are
+// the text that they were made from.
+std::vector<double> text_bytes_of(const Tokenizer& tokenizer,
+                                  const std::optional<TokenCard>& card) {
+  const bool is_known = card && card->piece_bytes > 0;
+  const double scale =
+      is_known ? static_cast<double>(card->text_bytes) / static_cast<double>(card->piece_bytes) : 1;
+  std::vector<double> out;
+  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id)
+    out.push_back(scale * static_cast<double>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+  return out;
+}
+
+void check_sources(const TokenInput::Config& cfg, const Scope& scope) {
+  if (cfg.sources.empty()) {
+    throw ConfigError(fmt::format(
+        "{}.sources: expected a token file, got none; name one by --data PREFIX.idx", scope.path));
+  }
+  const auto num_weights = std::ranges::count_if(
+      cfg.sources, [](const auto& one) { return one.second.weight.has_value(); });
+  if (num_weights > 0 && num_weights < std::ssize(cfg.sources)) {
+    throw ConfigError(
+        fmt::format("{}.sources: expected weights for all sources or for none, got "
+                    "{} for {}",
+                    scope.path, num_weights, cfg.sources.size()));
+  }
+  for (const auto& [name, source] : cfg.sources) {
+    if (!source.epochs || source.weight) continue;
+    throw ConfigError(fmt::format(
+        "{}.sources.{}.epochs: expected a source with a weight, got one without; set {}.epochs",
+        scope.path, name, scope.path));
+  }
+}
+
+}  // namespace
+
+TokenInput::TokenInput(const Config& cfg, const Dims& dims, const Scope& scope)
+    : seq_len_(cfg.seq_len),
+      batch_size_(cfg.batch_size),
+      is_shuffled_(cfg.shuffle == Shuffle::kRows),
+      seed_(dims.seed),
+      epochs_(cfg.epochs) {
+  check_batch_size(batch_size_, seq_len_, scope);
+  check_sources(cfg, scope);
+  const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
+  check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
+  open(cfg, dims, *tokenizer, scope);
+  mix(cfg, scope);
+}
+
+void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& tokenizer,
+                      const Scope& scope) {
+  std::string what =
+      fmt::format("tokens {:x} {} {}", tokenizer.fingerprint(), seq_len_, is_shuffled_ ? seed_ : 0);
+  facts_.endless = !cfg.epochs;
+  for (const auto& [name, source] : cfg.sources) {
+    const std::string where = fmt::format("{}.sources.{}", scope.path, name);
+    auto rows = std::make_unique<TokenRows>(
+        source.path,
+        TokenRows::Options{.seq_len = seq_len_,
+                           .packing = cfg.packing,
+                           .long_documents = cfg.long_documents,
+                           .split = cfg.split,
+                           .held_out_fraction = cfg.held_out_fraction,
+                           .max_documents = source.max_documents
+                                                ? std::optional<int64_t>(*source.max_documents)
+                                                : std::nullopt,
+                           .is_shuffled = is_shuffled_,
+                           .seed = mix_seed(seed_, xxh3_64(name)),
+                           .vocab_size = std::min(tokenizer.vocab_size(), dims.vocab_size)},
+        where);
+    if (rows->card())
+      check_tokenizer(*rows->card(), tokenizer, rows->file().prefix(), scope.path + ".tokenizer");
+    what += fmt::format("\n{} {:x} {} {}", name, rows->fingerprint(),
+                        source.weight ? double{*source.weight} : 0,
+                        source.epochs ? int64_t{*source.epochs} : 0);
+    ++facts_.num_files;
+    facts_.num_documents += rows->num_documents();
+    facts_.num_tokens += rows->num_tokens();
+    facts_.num_rows += rows->num_rows();
+    const std::vector<double> bytes = text_bytes_of(tokenizer, rows->card());
+    facts_.num_bytes += rows->card() ? rows->card()->text_bytes : 0;
+    if (rows->num_long() > 0 && cfg.long_documents == LongDocuments::kSkip) {
+      facts_.skipped.count += rows->num_long();
+      facts_.skipped.reasons["longer than a row"] += rows->num_long();
+    }
+    if (cfg.long_documents == LongDocuments::kTruncate) facts_.num_truncated += rows->num_long();
+    rows_before_.push_back(facts_.num_rows);
+    sources_.push_back({.name = name, .rows = std::move(rows), .text_bytes = bytes});
+  }
+  fingerprint_ = xxh3_64(what);
+}
+
+void TokenInput::mix(const Config& cfg, const Scope& scope) {
+  if (cfg.sources.begin()->second.weight) {
+    std::vector<double> weights;
+    std::vector<Mixture::Part> parts;
+    bool has_end = true;
+    for (const auto& [name, source] : cfg.sources) {
+      weights.push_back(*source.weight);
+      const auto& own = source.epochs ? source.epochs : cfg.epochs;
+      const int64_t rows = sources_[parts.size()].rows->num_rows();
+      has_end &= own.has_value();
+      parts.push_back({.num_rows = own ? std::optional(*own * rows) : std::nullopt});
+    }
+    const std::vector<int64_t> integers = integer_weights(weights, scope.path + ".sources");
+    for (size_t i = 0; i < parts.size(); ++i) parts[i].weight = integers[i];
+    mixture_ = std::make_unique<Mixture>(std::move(parts));
+    facts_.endless = !has_end;
+  }
+  if (!facts_.endless) facts_.num_batches = (num_rows() + batch_size_ - 1) / batch_size_;
+}
+
+// Rows of all epochs.
+int64_t TokenInput::num_rows() const {
+  if (mixture_) return mixture_->num_rows().value_or(kMaxRow);
+  return epochs_ ? *epochs_ * rows_before_.back() : kMaxRow;
+}
+
+TokenInput::Place TokenInput::place_of(int64_t row) {
+  // Row number `index` of `count` rows that are passed again and again.
+  const auto shuffled = [&](int64_t index, int64_t count, uint64_t seed) {
+    const int64_t epoch = index / count, place = index % count;
+    if (!is_shuffled_) return place;
+    const uint64_t of_epoch = mix_seed(mix_seed(seed, kRowsOfEpochs), static_cast<uint64_t>(epoch));
+    return IndexPermutation(count, of_epoch).at(place);
+  };
+  if (mixture_) {
+    const auto [source, index] = mixture_->at(row);
+    const Source& one = sources_[source];
+    return {source, shuffled(index, one.rows->num_rows(), mix_seed(seed_, xxh3_64(one.name)))};
+  }
+  const int64_t of_all = shuffled(row, rows_before_.back(), seed_);
+  const auto behind = std::ranges::upper_bound(rows_before_, of_all);
+  const auto source = static_cast<size_t>(behind - rows_before_.begin()) - 1;
+  return {source, of_all - rows_before_[source]};
+}
+
+std::optional<Batch> TokenInput::next() {
+  const int64_t end = num_rows();
+  if (next_row_ >= end) return std::nullopt;
+  Batch batch = make_batch(batch_size_, seq_len_);
+  for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {
+    const Place place = place_of(next_row_);
+    const Source& source = sources_[place.source];
+    const RowView row = row_of(batch, i);
+    source.rows->fill(place.row, row);
+    for (const int32_t label : row.target_labels) {
+      if (label == kIgnoredLabel) continue;
+      ++batch.num_targets;
+      batch.num_target_bytes += source.text_bytes[static_cast<size_t>(label)];
+    }
+  }
+  return batch;
+}
+
+std::vector<RowOrigin> TokenInput::origins_of_batch(int64_t batch) {
+  std::vector<RowOrigin> out;
+  const int64_t begin = std::min(batch, kMaxRow / batch_size_) * batch_size_;
+  const int64_t end = std::min(begin + batch_size_, num_rows());
+  for (int64_t row = begin; row < end; ++row) {
+    const Place place = place_of(row);
+    TokenRows& rows = *sources_[place.source].rows;
+    for (const RowPart& part : rows.parts(place.row)) {
+      std::string where = fmt::format("{}:{}", rows.file().ids_path(), part.document);
+      if (rows.card()) {
+        if (const std::string source = rows.card()->source_of(part.document); !source.empty())
+          where += fmt::format(" ({})", source);
+      }
+      out.push_back({row - begin, std::move(where), part.from, part.count});
+    }
+  }
+  return out;
+}
+
+std::string TokenInput::state() const { return to_json({next_row_, fingerprint_}); }
+
+void TokenInput::restore(std::string_view state) { next_row_ = restored_row(state, fingerprint_); }
+
+AXLE_REGISTER(TokenSource)
+AXLE_REGISTER(TokenInput)
+
+}  // namespace axle

@@ -1,0 +1,114 @@
+// Language-model batches from token files of any size.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/fields/child.h"
+#include "config/fields/named_map.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
+#include "data/input.h"
+#include "data/mixture.h"
+#include "data/packed_batches.h"
+#include "data/token_files/token_rows.h"
+#include "data/tokenizers/byte_tokenizer.h"
+
+namespace axle {
+
+/// One token file of an input.
+struct TokenSource {
+  /// PREFIX.idx, PREFIX.bin or PREFIX.
+  Required<std::string> path = REQUIRED;
+  /// Share of the rows, relative to the other sources; at most six decimals. None for all of them:
+  /// the rows of all sources are one set.
+  std::optional<Positive<double>> weight = {};
+  /// Passes over this source, of a mixture by weights; none: as many as the input's `epochs`.
+  std::optional<NumEpochs> epochs = {};
+  /// Uses only so many documents, the first of the split; none: all.
+  std::optional<Positive<int64_t>> max_documents = {};
+  AXLE_CONFIG(TokenSource, path, weight, epochs, max_documents)
+};
+
+/// Rows of seq_len positions from token files, which are read as they are needed. Documents stand
+/// in the files with the ids that begin and end them. A document of n tokens gives n - 1 positions;
+/// several in a row are segments that do not see each other.
+///
+/// With weights, row by row comes from the source that is due (Mixture): over any number of rows
+/// from the first on, each source has its share to within one row. A source that is used up leaves
+/// its share to the others.
+///
+/// Rows depend on the files, the config and the seed alone; any row is found without those before
+/// it. Memory: a batch, and for each source what TokenRows takes.
+class TokenInput final : public Input {
+ public:
+  struct Config {
+    /// The token files, each with a name of its own.
+    NamedMap<TokenSource> sources = {};
+    /// The tokenizer that made the ids. One that encodes otherwise than the one that the card of a
+    /// token file names is refused.
+    Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
+    /// Positions in a row.
+    Required<Positive<int64_t>> seq_len = REQUIRED;
+    /// Rows in a batch, over all hosts.
+    Required<Positive<int64_t>> batch_size = REQUIRED;
+    /// The order of rows: `rows` packs the documents in a seeded order and shuffles the rows anew
+    /// in each epoch, `none` keeps the order of the files.
+    Shuffle shuffle = Shuffle::kRows;
+    /// Passes over the data; none: without end.
+    std::optional<NumEpochs> epochs = {};
+    /// The part of the documents that this input reads.
+    Split split = Split::kAll;
+    /// Share of the documents that the split held_out takes.
+    FractionBelowOne held_out_fraction = 0.05;
+    /// How documents share rows: `cut` without gaps, `whole` one after the other with gaps,
+    /// `best_fit` where the gaps are smallest.
+    Packing packing = Packing::kCut;
+    /// What happens to a document of more than seq_len positions: `split` goes on in other rows,
+    /// `truncate` keeps its first row, `skip` leaves it out.
+    LongDocuments long_documents = LongDocuments::kSplit;
+    AXLE_CONFIG(TokenInput, sources, tokenizer, seq_len, batch_size, shuffle, epochs, split,
+                held_out_fraction, packing, long_documents)
+  };
+  /// Throws ConfigError without a source, if only some have a weight, and if the tokenizer's
+  /// vocabulary is larger than the model's. Throws DataError as TokenRows does, and for a tokenizer
+  /// that does not belong to a file.
+  TokenInput(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }
+  std::optional<Batch> next() override;
+  std::string state() const override;
+  void restore(std::string_view state) override;
+  InputFacts facts() const override { return facts_; }
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override;
+
+ private:
+  struct Source {
+    std::string name;
+    std::unique_ptr<TokenRows> rows;
+    std::vector<double> text_bytes = {};  // of each id
+  };
+  struct Place {
+    size_t source = 0;
+    int64_t row = 0;  // of TokenRows
+  };
+  void open(const Config& cfg, const Dims& dims, const Tokenizer& tokenizer, const Scope& scope);
+  void mix(const Config& cfg, const Scope& scope);
+  Place place_of(int64_t row);
+  int64_t num_rows() const;
+
+  int64_t seq_len_, batch_size_;
+  bool is_shuffled_;
+  uint64_t seed_;
+  std::vector<Source> sources_;
+  std::vector<int64_t> rows_before_ = {0};  // of each source, then all; without weights
+  std::unique_ptr<Mixture> mixture_;        // with weights
+  std::optional<int64_t> epochs_;
+  uint64_t fingerprint_ = 0;
+  InputFacts facts_;
+  int64_t next_row_ = 0;  // counted over all epochs
+};
+
+}  // namespace axle

@@ -1,0 +1,147 @@
+#include "data/token_files/token_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "data/random.h"
+#include "io/file.h"
+#include "io/file_reader.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kRowsOfAWindow = 128;
+constexpr int64_t kLeastDocuments = 64, kMostDocuments = 65536;
+
+// Seed part of the order of documents.
+constexpr uint64_t kDocuments = 0;
+
+int64_t documents_of_a_window(const TokenFile& file, int64_t seq_len) {
+  const int64_t mean =
+      std::max<int64_t>(file.num_tokens() / std::max<int64_t>(file.num_documents(), 1), 1);
+  return std::clamp((kRowsOfAWindow * seq_len + mean - 1) / mean, kLeastDocuments, kMostDocuments);
+}
+
+// Hash of the beginning and the end of a file, and of its size.
+uint64_t hash_of_ends(const std::string& path) {
+  constexpr int64_t kEnd = int64_t{1} << 16;
+  const FileReader file(path);
+  std::string bytes(static_cast<size_t>(std::min(file.size(), kEnd)), '\0');
+  const auto into = std::as_writable_bytes(std::span(bytes));
+  file.read_at(0, into);
+  const uint64_t begin = xxh3_64(bytes);
+  file.read_at(file.size() - std::ssize(bytes), into);
+  return mix_seed(mix_seed(begin, xxh3_64(bytes)), static_cast<uint64_t>(file.size()));
+}
+
+}  // namespace
+
+TokenRows::TokenRows(const std::string& path, const Options& options, const std::string& where)
+    : file_(path),
+      card_(read_token_card(file_.prefix())),
+      options_(options),
+      split_(file_.num_documents(), options.split, options.held_out_fraction, where),
+      num_documents_(std::min(split_.count(), options.max_documents.value_or(split_.count()))),
+      order_(num_documents_, mix_seed(options.seed, kDocuments)),
+      window_documents_(documents_of_a_window(file_, options.seq_len)) {
+  count_rows();
+  if (num_rows() > 0) return;
+  throw DataError(
+      fmt::format("{}: expected documents of at least two tokens{}, got none in {}", where,
+                  options.long_documents == LongDocuments::kSkip ? " that fit into a row" : "",
+                  file_.index_path()));
+}
+
+int64_t TokenRows::document_at(int64_t place) const {
+  return split_.at(options_.is_shuffled ? order_.at(place) : place);
+}
+
+std::vector<int64_t> TokenRows::positions_of_window(int64_t window) const {
+  const int64_t begin = window * window_documents_;
+  const int64_t end = std::min(begin + window_documents_, num_documents_);
+  std::vector<int64_t> out;
+  out.reserve(static_cast<size_t>(end - begin));
+  for (int64_t place = begin; place < end; ++place) {
+    int64_t count = std::max<int64_t>(file_.length(document_at(place)) - 1, 0);
+    if (count > options_.seq_len && options_.long_documents == LongDocuments::kTruncate)
+      count = options_.seq_len;
+    if (count > options_.seq_len && options_.long_documents == LongDocuments::kSkip) count = 0;
+    out.push_back(count);
+  }
+  return out;
+}
+
+void TokenRows::count_rows() {
+  const int64_t windows = (num_documents_ + window_documents_ - 1) / window_documents_;
+  rows_before_.assign(static_cast<size_t>(windows) + 1, 0);
+  std::atomic<int64_t> num_tokens = 0, num_long = 0;
+  parallel_for(windows, 1, [&](int64_t first, int64_t last) {
+    for (int64_t window = first; window < last; ++window) {
+      const std::vector<int64_t> positions = positions_of_window(window);
+      rows_before_[static_cast<size_t>(window) + 1] =
+          pack_rows(positions, options_.seq_len, options_.packing).num_rows();
+      const int64_t end = std::min((window + 1) * window_documents_, num_documents_);
+      for (int64_t place = window * window_documents_; place < end; ++place) {
+        const int64_t length = file_.length(document_at(place));
+        num_tokens += length;
+        num_long += length > options_.seq_len + 1;
+      }
+    }
+  });
+  for (size_t i = 1; i < rows_before_.size(); ++i) rows_before_[i] += rows_before_[i - 1];
+  num_tokens_ = num_tokens;
+  num_long_ = num_long;
+}
+
+const PackedRows& TokenRows::packed(int64_t window) {
+  if (window != packed_window_) {
+    packed_ = pack_rows(positions_of_window(window), options_.seq_len, options_.packing);
+    packed_window_ = window;
+  }
+  return packed_;
+}
+
+std::vector<RowPart> TokenRows::parts(int64_t row) {
+  const auto behind = std::ranges::upper_bound(rows_before_, row);
+  const int64_t window = behind - rows_before_.begin() - 1;
+  std::vector<RowPart> out;
+  for (RowPart part : packed(window).row(row - rows_before_[static_cast<size_t>(window)])) {
+    part.document = document_at(window * window_documents_ + part.document);
+    out.push_back(part);
+  }
+  return out;
+}
+
+void TokenRows::fill(int64_t row, const RowView& out) {
+  size_t filled = 0;
+  int32_t segment = 0;
+  std::vector<int32_t> ids;
+  for (const RowPart& part : parts(row)) {
+    ids.resize(static_cast<size_t>(part.count) + 1);
+    file_.read(part.document, part.from, ids, options_.vocab_size);
+    fill_segment(out, filled, ids, ++segment);
+    filled += static_cast<size_t>(part.count);
+  }
+  fill_padding_from(out, filled);
+}
+
+uint64_t TokenRows::fingerprint() const {
+  const std::string content = storage_error_as<DataError>([&] {
+    return card_ ? card_->ids.sha256 + card_->index.sha256
+                 : fmt::format("{:x} {:x}", hash_of_ends(file_.index_path()),
+                               hash_of_ends(file_.ids_path()));
+  });
+  return xxh3_64(fmt::format("{} {} {} {} {} {} {} {} {}", content, options_.seq_len,
+                             to_text(options_.packing), to_text(options_.long_documents),
+                             to_text(options_.split),
+                             options_.split == Split::kAll ? 0 : options_.held_out_fraction,
+                             options_.max_documents.value_or(-1), options_.is_shuffled,
+                             options_.is_shuffled ? options_.seed : 0));
+}
+
+}  // namespace axle

@@ -1,0 +1,88 @@
+// The rows of a token file, packed without its ids in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/index_permutation.h"
+#include "data/packing.h"
+#include "data/row_parts.h"
+#include "data/token_files/split_documents.h"
+#include "data/token_files/token_card.h"
+#include "io/token_file.h"
+
+namespace axle {
+
+/// What happens to a document that does not fit into a row.
+enum class LongDocuments {
+  kSplit,     // it goes on in other rows
+  kTruncate,  // its first row is kept
+  kSkip,      // it is left out
+};
+constexpr auto texts_of(LongDocuments) {
+  return std::to_array<EnumText<LongDocuments>>({{LongDocuments::kSplit, "split"},
+                                                 {LongDocuments::kTruncate, "truncate"},
+                                                 {LongDocuments::kSkip, "skip"}});
+}
+
+/// The rows of one pass, with random access by row number.
+///
+/// The documents of the split, in a seeded order or in that of the file, are cut into windows of
+/// equal numbers of documents, and each window is packed by itself: a row never holds documents of
+/// two windows. Memory: eight bytes for each window, one packed window, and what TokenFile takes of
+/// its index. A window gives about 128 rows, so that the gap at its end is small.
+class TokenRows {
+ public:
+  struct Options {
+    int64_t seq_len = 1;
+    Packing packing = Packing::kCut;
+    LongDocuments long_documents = LongDocuments::kSplit;
+    Split split = Split::kAll;
+    double held_out_fraction = 0;
+    std::optional<int64_t> max_documents = {};  // the first of the split
+    bool is_shuffled = true;
+    uint64_t seed = 0;
+    int64_t vocab_size = 1;  // that ids are below
+  };
+  /// Reads the lengths of all documents. Throws DataError as TokenFile and SplitDocuments do, and
+  /// if no document has two ids.
+  TokenRows(const std::string& path, const Options& options, const std::string& where);
+
+  const TokenFile& file() const { return file_; }
+  const std::optional<TokenCard>& card() const { return card_; }
+  int64_t num_rows() const { return rows_before_.back(); }
+  int64_t num_documents() const { return num_documents_; }
+  /// Ids of these documents; documents of more than a row.
+  int64_t num_tokens() const { return num_tokens_; }
+  int64_t num_long() const { return num_long_; }
+  /// Hash of the file's content and of all that determines the rows.
+  uint64_t fingerprint() const;
+
+  /// Throws DataError for ids beyond the vocabulary.
+  void fill(int64_t row, const RowView& out);
+  /// Returns the parts of a row, by numbers of documents in the file.
+  std::vector<RowPart> parts(int64_t row);
+
+ private:
+  int64_t document_at(int64_t place) const;
+  std::vector<int64_t> positions_of_window(int64_t window) const;
+  const PackedRows& packed(int64_t window);
+  void count_rows();
+
+  TokenFile file_;
+  std::optional<TokenCard> card_;
+  Options options_;
+  SplitDocuments split_;
+  int64_t num_documents_;
+  IndexPermutation order_;
+  int64_t window_documents_ = 1;
+  std::vector<int64_t> rows_before_ = {0};  // of each window, then all
+  int64_t num_tokens_ = 0, num_long_ = 0;
+  int64_t packed_window_ = -1;
+  PackedRows packed_;
+};
+
+}  // namespace axle

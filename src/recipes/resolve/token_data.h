@@ -1,0 +1,31 @@
+// Token files as the data of a recipe: what `--data PREFIX.idx` and `--data PREFIX.idx=0.7` do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/token_files/token_input.h"
+
+namespace axle {
+
+/// A path of `--data`, perhaps with the weight of its source: "web.idx=0.7".
+struct WeightedPath {
+  std::string path;
+  std::optional<double> weight = {};
+};
+/// A text that is itself the name of something has no weight.
+WeightedPath weighted_path(const std::string& text);
+
+/// Returns the sources that the texts of `--data` name; none if no text names a token file. Throws
+/// ConfigError if only some do, and for weights of other data.
+std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string>& texts);
+
+/// Makes a TokenInput of a TextInput and the other way round, with the fields that both have.
+/// Throws ConfigError, with `field`, for another input and for one with prompts or streams of
+/// positions, which token files have not.
+void read_tokens(Child<Input>& input, const NamedMap<TokenSource>& sources,
+                 const std::string& field);
+void read_texts(Child<Input>& input);
+
+}  // namespace axle

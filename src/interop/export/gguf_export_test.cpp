@@ -7,6 +7,7 @@
 #include "base/text/text.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "interop/export/gguf_tokenizer_keys.h"
 #include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
@@ -14,6 +15,7 @@
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/test_name.h"
+#include "testing/trained_tokenizer.h"
 
 namespace axle {
 namespace {
@@ -150,6 +152,37 @@ TEST(TokenizerJsonKeys, AreTheSameTokenizer) {
     const Child<Tokenizer> config = HuggingFaceTokenizer::Config{.path = path};
     const auto tokenizer = config.build({}, {.path = "t"});
     EXPECT_TRUE(gguf_tokenizer_keys(config, *tokenizer, 1000).entries().empty()) << name;
+  }
+}
+
+TEST(SentencePieceKeys, AreTheSameTokenizer) {
+  const auto keys_of = [](const std::string& options, const std::string& path) {
+    replace_file(path, trained_tokenizer("--vocab_size=512 --byte_fallback=true " + options));
+    const Child<Tokenizer> config = SentencePieceTokenizer::Config{.path = path};
+    return std::pair(config.build({}, {.path = "t"}), config);
+  };
+  const TempDir dir;
+  const std::string path = dir / "m.model",
+                    plain = "--normalization_rule_name=identity --remove_extra_whitespaces=false ";
+  for (const std::string prefix : {"true", "false"}) {
+    const auto [tokenizer, config] =
+        keys_of("--model_type=bpe --add_dummy_prefix=" + prefix + " " + plain, path);
+    const GgufMetadata keys = gguf_tokenizer_keys(config, *tokenizer, 520);
+    ASSERT_FALSE(keys.entries().empty());
+    replace_file(dir / "t.gguf", gguf_without_tensors(keys));
+    const auto own = tokenizer_of(dir / "t.gguf").build({}, {.path = "t"});
+    EXPECT_EQ(own->vocab_size(), 520);
+    for (const std::string text : {"the cat  sat", " \n\xe6\x97\xa5", "a<s>b"})
+      EXPECT_EQ(own->encode(text), tokenizer->encode(text)) << text;
+    EXPECT_EQ(own->special_ids().bos, tokenizer->special_ids().bos);
+    EXPECT_EQ(own->special_ids().eos, tokenizer->special_ids().eos);
+  }
+  // llama.cpp has no unigram models, and keeps spaces as they are.
+  for (const std::string& options :
+       {"--model_type=unigram " + plain,
+        std::string("--model_type=bpe --remove_extra_whitespaces=true")}) {
+    const auto [tokenizer, config] = keys_of(options, path);
+    EXPECT_TRUE(gguf_tokenizer_keys(config, *tokenizer, 520).entries().empty()) << options;
   }
 }
 

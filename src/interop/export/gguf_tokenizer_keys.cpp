@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/error.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
+#include "data/tokenizers/parts/pipeline_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
+#include "interop/export/sentencepiece_keys.h"
 #include "interop/export/tokenizer_json_keys.h"
 #include "io/file.h"
 #include "io/gguf/gguf_header.h"
@@ -19,6 +23,48 @@ namespace {
 constexpr const char *kTokens = "tokenizer.ggml.tokens", *kTypes = "tokenizer.ggml.token_type",
                      *kScores = "tokenizer.ggml.scores";
 enum TokenType : int32_t { kNormal = 1, kControl = 3, kUnused = 5 };
+
+// Texts of many kinds, on which tokenizers of other patterns differ.
+constexpr const char* kSample =
+    "Hello world's 12345 tests: a_b = c[0]; x+=3.14  // don't\n\n\tna\xc3\xafve \xe2\x80\x94 "
+    "\xd0\x94\xd0\xb2\xd0\xb0 \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x83\x86\xe3\x82\xb9 "
+    "\xf0\x9f\x99\x82\r\n   spaced   out!?  ";
+
+// A tokenizer of keys that are not in a file.
+class TokenizerOfKeys final : public PipelineTokenizer {
+ public:
+  explicit TokenizerOfKeys(const GgufMetadata& keys)
+      : PipelineTokenizer(parts_of_gguf(keys, "GGUF")) {}
+};
+
+// What the tokenizer's object knows: ids and the chat template.
+void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
+  const SpecialIds ids = tokenizer.special_ids();
+  const auto set = [&](const char* key, std::optional<int32_t> id) {
+    if (id) out.set(key, static_cast<uint32_t>(*id));
+  };
+  set("tokenizer.ggml.bos_token_id", ids.bos);
+  set("tokenizer.ggml.eos_token_id", ids.eos);
+  set("tokenizer.ggml.padding_token_id", ids.pad);
+  out.set("tokenizer.ggml.add_bos_token", ids.bos.has_value());
+  const ChatSettings chat = tokenizer.chat_settings();
+  if (!chat.chat_template.empty()) out.set("tokenizer.chat_template", chat.chat_template);
+  for (const int32_t id : chat.end_ids) {
+    if (id == ids.eos) continue;
+    set("tokenizer.ggml.eot_token_id", id);
+    break;
+  }
+}
+
+// Returns keys of tokens with those of their use; empty if texts would have other ids.
+GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer) {
+  if (!keys.contains(kTokens)) return {};
+  set_usage(tokenizer, keys);
+  const TokenizerOfKeys own(keys);
+  const bool is_same = own.encode(kSample) == tokenizer.encode(kSample) &&
+                       own.special_ids().bos == tokenizer.special_ids().bos;
+  return is_same ? keys : GgufMetadata();
+}
 
 // All but what tells of the weights.
 GgufMetadata keys_of_gguf(const std::string& path) {
@@ -88,7 +134,9 @@ GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer
   else if (config.get_if<ByteTokenizer>())
     out = keys_of_bytes();
   else if (const auto* const json = config.get_if<HuggingFaceTokenizer>())
-    out = gguf_keys_of_tokenizer_json(json->path, tokenizer);
+    out = with_usage(gguf_keys_of_tokenizer_json(json->path), tokenizer);
+  else if (const auto* const pieces = config.get_if<SentencePieceTokenizer>())
+    out = with_usage(gguf_keys_of_sentencepiece(pieces->path), tokenizer);
   if (out.contains(kTokens)) fit_to(num_rows, out);
   return out;
 }

@@ -8,9 +8,9 @@
 namespace axle {
 
 /// Returns the keys "tokenizer.*" of a tokenizer whose config and object these are: of bytes, of a
-/// tokenizer.json of byte-level merges, and of a GGUF file, together with its keys "general.*".
-/// There are as many tokens as the model has rows: `num_rows`. Empty for tokenizers that GGUF has
-/// no form for. Throws DataError for a file that can't be read.
+/// tokenizer.json of byte-level merges, of a SentencePiece model of merges, and of a GGUF file,
+/// together with its keys "general.*". There are as many tokens as the model has rows: `num_rows`.
+/// Empty for tokenizers that GGUF has no form for. Throws DataError for a file that can't be read.
 GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer& tokenizer,
                                  int64_t num_rows);
 

@@ -95,6 +95,18 @@ int64_t total_bytes(const std::vector<std::string>& paths) {
   return sum;
 }
 
+// Token files hold what does not fit.
+void check_text_fits(const std::string& path, int64_t bytes) {
+  try {
+    check_host_allocation(path, "its text", bytes);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}, or train on a token file, which axle data build makes in little "
+                            "memory",
+                            error.what()),
+                error.code());
+  }
+}
+
 }  // namespace
 
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -133,7 +145,7 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
   is_only_document_ = is_one && unit_ == DocumentUnit::kFile && !directory_exists(named[0]);
   for (const std::string& path : named) add_named(path);
   const std::string& path = cfg.path.get();
-  check_host_allocation(path, "its text", total_bytes(paths_));
+  check_text_fits(path, total_bytes(paths_));
   for (const std::string& file : paths_) read(file);
   if (documents_.empty()) {
     const bool has_folder =

@@ -68,11 +68,14 @@ T NumbersInFile<T>::at(int64_t i) const {
 template <class T>
 void NumbersInFile<T>::for_each_piece(
     const std::function<void(int64_t, std::span<const T>)>& fn) const {
-  if (!values_.empty()) return fn(0, values_);
-  std::vector<T> piece(static_cast<size_t>(std::min(count_, kNumbersAtOnce)));
+  std::vector<T> piece(values_.empty() ? static_cast<size_t>(std::min(count_, kNumbersAtOnce)) : 0);
   for (int64_t first = 0; first < count_; first += kNumbersAtOnce) {
-    const auto values =
-        std::span(piece).first(static_cast<size_t>(std::min(count_ - first, kNumbersAtOnce)));
+    const auto size = static_cast<size_t>(std::min(count_ - first, kNumbersAtOnce));
+    if (!values_.empty()) {
+      fn(first, std::span(values_).subspan(static_cast<size_t>(first), size));
+      continue;
+    }
+    const auto values = std::span(piece).first(size);
     storage_error_as<DataError>([&] {
       file_->read_at(offset_ + first * static_cast<int64_t>(sizeof(T)), bytes_of(values));
     });
@@ -146,9 +149,9 @@ void TokenFile::read_header() {
                         counted(count, "sequence"), num_entries),
             fmt::format("a file of {}", index_.size()));
   }
-  const bool in_memory = bytes <= kMostIndexInMemory;
+  const bool in_memory = bytes <= kMostIndexInMemory;  // else the lengths alone, if they fit
   const auto begin = int64_t{kTokenIndexHeaderBytes};
-  lengths_ = {index_, begin, count, in_memory};
+  lengths_ = {index_, begin, count, 4 * count <= kMostIndexInMemory};
   offsets_ = {index_, begin + 4 * count, count, in_memory};
   documents_ = {index_, begin + 12 * count, num_entries, in_memory};
   num_documents_ = std::max<int64_t>(num_entries - 1, 0);

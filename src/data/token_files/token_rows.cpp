@@ -61,17 +61,18 @@ int64_t TokenRows::document_at(int64_t place) const {
   return split_.at(options_.is_shuffled ? order_.at(place) : place);
 }
 
-std::vector<int64_t> TokenRows::positions_of_window(int64_t window) const {
+TokenRows::Window TokenRows::window_of(int64_t window) const {
   const int64_t begin = window * window_documents_;
   const int64_t end = std::min(begin + window_documents_, num_documents_);
-  std::vector<int64_t> out;
-  out.reserve(static_cast<size_t>(end - begin));
+  Window out;
   for (int64_t place = begin; place < end; ++place) {
-    int64_t count = std::max<int64_t>(file_.length(document_at(place)) - 1, 0);
+    const int64_t length = file_.length(document_at(place));
+    int64_t count = std::max<int64_t>(length - 1, 0);
     if (count > options_.seq_len && options_.long_documents == LongDocuments::kTruncate)
       count = options_.seq_len;
     if (count > options_.seq_len && options_.long_documents == LongDocuments::kSkip) count = 0;
-    out.push_back(count);
+    out.lengths.push_back(length);
+    out.positions.push_back(count);
   }
   return out;
 }
@@ -82,12 +83,10 @@ void TokenRows::count_rows() {
   std::atomic<int64_t> num_tokens = 0, num_long = 0;
   parallel_for(windows, 1, [&](int64_t first, int64_t last) {
     for (int64_t window = first; window < last; ++window) {
-      const std::vector<int64_t> positions = positions_of_window(window);
+      const Window one = window_of(window);
       rows_before_[static_cast<size_t>(window) + 1] =
-          pack_rows(positions, options_.seq_len, options_.packing).num_rows();
-      const int64_t end = std::min((window + 1) * window_documents_, num_documents_);
-      for (int64_t place = window * window_documents_; place < end; ++place) {
-        const int64_t length = file_.length(document_at(place));
+          pack_rows(one.positions, options_.seq_len, options_.packing).num_rows();
+      for (const int64_t length : one.lengths) {
         num_tokens += length;
         num_long += length > options_.seq_len + 1;
       }
@@ -100,7 +99,7 @@ void TokenRows::count_rows() {
 
 const PackedRows& TokenRows::packed(int64_t window) {
   if (window != packed_window_) {
-    packed_ = pack_rows(positions_of_window(window), options_.seq_len, options_.packing);
+    packed_ = pack_rows(window_of(window).positions, options_.seq_len, options_.packing);
     packed_window_ = window;
   }
   return packed_;

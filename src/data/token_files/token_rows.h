@@ -68,7 +68,11 @@ class TokenRows {
 
  private:
   int64_t document_at(int64_t place) const;
-  std::vector<int64_t> positions_of_window(int64_t window) const;
+  // Lengths of the documents of a window, and how many positions of each are used.
+  struct Window {
+    std::vector<int64_t> lengths, positions;
+  };
+  Window window_of(int64_t window) const;
   const PackedRows& packed(int64_t window);
   void count_rows();
 

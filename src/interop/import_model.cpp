@@ -8,6 +8,7 @@
 #include "config/document/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "interop/gguf_model.h"
+#include "interop/hugging_face.h"
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/user_path.h"
@@ -68,6 +69,9 @@ ImportReport import_model(const ImportRequest& request) {
                       .has_tokenizer = static_cast<bool>(model.tokenizer)};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   if (!model.tokenizer_file.empty()) take_tokenizer(model);
+  // An export asks for the family.
+  if (const auto config = request.source / kHuggingFaceConfig; path_exists(config))
+    model.files[std::string(kHuggingFaceConfig)] = read_file(config);
   save_model(request.dir, std::move(model));
   return report;
 }

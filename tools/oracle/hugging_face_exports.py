@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
 """Checks that transformers loads what `axle export` writes, and computes what Axle does.
 
-  python -m pip install torch transformers pyyaml    # into a Python outside of the repository
+  python -m pip install torch transformers peft pyyaml    # into a Python outside of the repository
   python tools/oracle/hugging_face_exports.py AXLE [NAME...]
 
 AXLE is the program. The models are those of testdata/reference/hugging_face, read in place and imported, whose logits are
 in their numbers.safetensors, and small runs of Axle's own recipes, whose logits `axle eval-layer` computes. Each exported
 folder must load without a warning and without a missing, unexpected or misshapen tensor; logits may differ by 1e-4. A
-tokenizer that was exported must give back the text of its ids.
+tokenizer that was exported must give back the text of its ids. Adapters that `--lora` trains on the models of testdata must
+load with peft, and give the logits of the merged model. With AXLE_FOREIGN_DATA (./dev foreign) a real model is exported, too.
 """
 
 import json
 import logging
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import warnings
 
+import peft
 import torch
 import transformers
 import yaml
@@ -98,6 +101,48 @@ def check(name, folder, ids, logits):
     print(f"{name}: {kind}, no warning, all tensors, logits differ by at most {worst:.1e}{tokens}")
 
 
+def check_adapters(axle, name, original, work):
+    run(axle, "train", "--init-from", original, "--data", "synthetic", "--steps", 4, "--lora", "rank=3,alpha=5", "--dir",
+        work / (name + "-lora"), "--set", "input.seq_len=16", "--set", "learner.optimizer.learning_rate.peak=0.1")
+    family = json.loads((original / "config.json").read_text())["model_type"]
+    run(axle, "export", work / (name + "-lora"), "--format", "peft", "--family", family, "--out", work / (name + "-peft"))
+    run(axle, "export", work / (name + "-lora"), "--out", work / (name + "-merged"))
+    ids = load_file(original / "numbers.safetensors")["ids"].long()
+
+    def load(folder):
+        return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        adapted = peft.PeftModel.from_pretrained(load(original), work / (name + "-peft")).eval()
+    texts = [str(w.message) for w in caught if "peft" in str(w.filename)]
+    assert not texts, (name, texts)
+    with torch.no_grad():
+        base, own = load(original)(ids, use_cache=False).logits, adapted(ids, use_cache=False).logits
+        merged = load(work / (name + "-merged"))(ids, use_cache=False).logits
+    worst, change = float((own - merged).abs().max()), float((own - base).abs().max())
+    assert worst <= 1e-4 * max(1.0, float(merged.abs().max())) and change > 1e-2, (name, worst, change)
+    print(f"{name}: peft loads the adapters, logits differ from the merged ones by at most {worst:.1e} (from the base: {change:.1e})")
+
+
+def check_smollm2(axle, work):
+    """A real model from a GGUF file: the ids and the greedy tokens of llama.cpp (tools/oracle/gguf_greedy.py)."""
+    file = pathlib.Path(os.environ["AXLE_FOREIGN_DATA"]) / "gguf" / "smollm2-135m-instruct-q4_1.gguf"
+    out = work / "smollm2-out"
+    run(axle, "export", file, "--out", out)
+    model = transformers.AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out)
+    rows = json.loads((REFERENCE.parent / "gguf" / "greedy.json").read_text())[file.name]
+    for row in rows[:6]:
+        ids = tokenizer(row["text"])["input_ids"]
+        assert ids == row["ids"], (row["text"], ids)
+        text = model.generate(torch.tensor([ids]), max_new_tokens=32, do_sample=False, eos_token_id=None)[0]
+        assert text[len(ids):].tolist() == row["greedy"][:32], row["text"]
+    turn = tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=False, add_generation_prompt=True)
+    assert turn.endswith("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"), turn
+    print("smollm2: ids of prompts and 32 greedy tokens of 6 prompts are llama.cpp's")
+
+
 def main():
     axle, wanted = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
@@ -110,6 +155,8 @@ def main():
             out = work / (original.name + "-out")
             run(axle, "export", original, "--format", "hf", "--out", out)
             check(original.name, out, numbers["ids"], numbers["logits"])
+            if "moe" not in original.name and original.name != "mixtral":  # peft knows no adapters of experts
+                check_adapters(axle, original.name, original, work)
         for name, flags in RUNS.items():
             if wanted and name not in wanted:
                 continue
@@ -118,6 +165,8 @@ def main():
             out = work / (name + "-out")
             run(axle, "export", here, "--format", "hf", "--out", out, "--shard-size", 0.0001)
             check(name, out, *logits_of_run(axle, here))
+        if "AXLE_FOREIGN_DATA" in os.environ and (not wanted or "smollm2" in wanted):
+            check_smollm2(axle, work)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text/text_table.h"
 #include "base/text/units.h"
-#include "interop/export/tokenizer_files.h"
+#include "interop/export/exported_tokenizer.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/hugging_face.h"
 #include "interop/new_folder.h"
@@ -18,12 +20,21 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kGenerationConfig = "generation_config.json";
 
-// How the model's own program generates: as its origin says, else with the special ids alone.
-std::string generation_config(const fs::path& run, const Json& fields) {
+// How the model's own program generates: as its origin says, else with the special ids and those
+// that end an answer.
+std::string generation_config(const fs::path& run, const Json& fields, const Tokenizer* tokenizer) {
   if (path_exists(run / kGenerationConfig)) return read_file(run / kGenerationConfig);
   Json out{{"_from_model_config", true}};
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
     if (!fields.at(key).is_null()) out[key] = fields.at(key);
+  const std::vector<int32_t> ends =
+      tokenizer ? tokenizer->chat_settings().end_ids : std::vector<int32_t>();
+  if (!ends.empty() && out.contains("eos_token_id") && out["eos_token_id"].is_number()) {
+    Json all = Json::array({out["eos_token_id"]});
+    for (const int32_t id : ends)
+      if (std::ranges::count(all, Json(id)) == 0) all.push_back(id);
+    if (all.size() > 1) out["eos_token_id"] = std::move(all);
+  }
   return out.dump(2) + "\n";
 }
 
@@ -47,11 +58,11 @@ std::string to_text(const ExportReport& r) {
 ExportReport export_hugging_face(const HuggingFaceExport& request, const Report& report) {
   NewFolder folder = folder_of(request.dir);
   check_new_folder(folder);
-  const ModelToExport model = model_to_export(request.options, report);
+  const ModelToExport model = model_to_export(request.options, Adapted::kMerged, report);
   const Json& fields = model.described.fields;
   const SafetensorsShards shards =
       shards_of(model.weights.types(model.dtype), request.max_file_bytes);
-  std::map<std::string, std::string> files = tokenizer_files(model.tokenizer_config);
+  std::map<std::string, std::string> files = exported_tokenizer(model.tokenizer_config);
   ExportReport out{.dir = request.dir,
                    .family = std::string(model.described.family->model_type),
                    .num_files = static_cast<int64_t>(shards.files.size()),
@@ -59,7 +70,8 @@ ExportReport export_hugging_face(const HuggingFaceExport& request, const Report&
                    .dtype = std::string(name_of(model.dtype)),
                    .has_tokenizer = !files.empty()};
   for (const auto& [path, value] : model.parameters) out.num_parameters += value.size();
-  files.emplace(kGenerationConfig, generation_config(request.options.run, fields));
+  files.emplace(kGenerationConfig,
+                generation_config(request.options.run, fields, model.tokenizer.get()));
   for (const auto& [name, text] : files) folder.others.push_back(name);
   for (const std::string& name : shards.names()) folder.others.push_back(name);
   write_new_folder(folder, [&](const fs::path& unfinished) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "interop/forms/adapted_form.h"
 #include "interop/forms/change_form.h"
 #include "interop/hugging_face.h"
 #include "io/file.h"
@@ -26,6 +27,13 @@ Json original_config(const fs::path& run) {
   const fs::path file = run / kHuggingFaceConfig;
   if (!path_exists(file)) return nullptr;
   return json_as<DataError>(file.string(), [&] { return read_json(read_file(file)); });
+}
+
+// The family of a config, if models of it can be written.
+std::string written_family(const Json& config) {
+  const std::string name = config.value("model_type", "");
+  const auto found = families().find(name);
+  return found != families().end() && found->second.fields ? name : "";
 }
 
 DType common_dtype(const Tree<HostTensor>& parameters) {
@@ -77,31 +85,38 @@ void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& ori
 
 }  // namespace
 
-ModelToExport model_to_export(const ExportOptions& options, const Report& report) {
+ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, const Report& report) {
   const Json original = original_config(options.run);
   std::string family = options.family;
-  if (family.empty() && original.is_object()) family = original.value("model_type", "");
+  if (family.empty() && original.is_object()) family = written_family(original);
   LoadedModel loaded = load_model(options.run, options.weights, report, RunData::kAny);
-  Child<Model> config = loaded.config;
-  const size_t num_adapters = remove_adapters(config).size();
-  set_max_seq_len(config, loaded.context_len);
-  FamilyConfig described = axle::described(config, family, options.run.string());
-  if (num_adapters > 0)
+  const std::string where = options.run.string();
+  Child<Model> plain = loaded.config;
+  const size_t num_adapters = remove_adapters(plain).size();
+  set_max_seq_len(plain, loaded.context_len);
+  FamilyConfig described = axle::described(plain, family, where);
+  Child<Model> config = std::move(plain), form = described.model;
+  if (num_adapters > 0 && adapted == Adapted::kKept) {
+    config = loaded.config;
+    form = with_adapters(std::move(form), plain_model(config), where);
+  } else if (num_adapters > 0) {
     loaded.parameters = merged_adapters(*loaded.model, std::move(loaded.parameters));
+  }
   Tree<HostTensor> parameters;
   for (auto& [path, value] : loaded.parameters) {
     constexpr std::string_view kModel = "model/";
     if (path.starts_with(kModel)) parameters.emplace(path.substr(kModel.size()), std::move(value));
   }
   loaded.parameters.clear();
-  parameters = in_form(config, std::move(parameters), described.model);
+  parameters = in_form(config, std::move(parameters), form);
   const DType dtype = options.dtype.value_or(common_dtype(parameters));
   described.fields["torch_dtype"] = torch_name(dtype);
   write_special_ids(described.fields, loaded.tokenizer.get(), original);
   const std::unique_ptr<Model> model = described.model.build({}, Scope{.path = "model"});
-  const ForeignConfig fields(Json::parse(described.fields.dump()), options.run.string());
+  const ForeignConfig fields(Json::parse(described.fields.dump()), where);
   WeightMap weights(described.family->weights(fields), subtree(model->param_specs(), "model"));
   return {.described = std::move(described),
+          .model = std::move(form),
           .parameters = std::move(parameters),
           .weights = std::move(weights),
           .dtype = dtype,

@@ -20,11 +20,17 @@ struct ExportOptions {
   std::optional<DType> dtype = {};
 };
 
+/// What becomes of adapters: they are merged into the weights, or stay beside them, and the model
+/// of the family has them.
+enum class Adapted { kMerged, kKept };
+
 struct ModelToExport {
   /// Fields of a config.json, `torch_dtype` and special ids included. Ids that the model does not
   /// have are null.
   FamilyConfig described;
-  /// The parameters as `described.model` has them, without the leading "model/".
+  /// The model of the family; with Adapted::kKept it has the adapters of the run.
+  Child<Model> model;
+  /// The parameters as `model` has them, without the leading "model/".
   Tree<HostTensor> parameters;
   /// Gives the tensors by their names: tensor(name, parameters, dtype).
   WeightMap weights;
@@ -32,14 +38,14 @@ struct ModelToExport {
   /// Empty for a run on synthetic data.
   Child<Tokenizer> tokenizer_config;
   std::unique_ptr<Tokenizer> tokenizer;
-  /// Adapters that were merged into the weights.
+  /// Configs with an adapter.
   int64_t num_adapters = 0;
   int64_t step = 0;
 };
 
-/// Loads the model and brings it into the form of its family; adapters are merged. Takes no more
+/// Loads the model and brings it into the form of its family. Takes no more
 /// memory than the parameters and the largest tensor. Throws as load_model() and described() do.
-ModelToExport model_to_export(const ExportOptions& options,
+ModelToExport model_to_export(const ExportOptions& options, Adapted adapted,
                               const Report& report = report_to_stderr);
 
 }  // namespace axle

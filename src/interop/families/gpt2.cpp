@@ -106,7 +106,8 @@ const FamilyRow gpt2_row({.model_type = "gpt2",
                           .model = gpt2,
                           .weights = gpt2_weights,
                           .architecture = "GPT2LMHeadModel",
-                          .fields = gpt2_config});
+                          .fields = gpt2_config,
+                          .inputs_first = true});
 
 }  // namespace
 }  // namespace axle

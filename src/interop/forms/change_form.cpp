@@ -68,7 +68,7 @@ class Form {
   }
   Piece piece_of_layer(const LayerPlace& place, const std::string& rest) const {
     Piece out = separate(place, rest);
-    if (has_part(rest, "/qkv/")) {
+    if (has_part(rest, "/qkv/") && !rest.ends_with("lora_down")) {
       for (const char* name : {"/q_proj/", "/k_proj/", "/query_norm/", "/key_norm/"})
         if (has_part(rest, name)) turn(out, place);
     }
@@ -86,7 +86,8 @@ class Form {
       const bool is_grouped = parameters_.contains(base + "proj/" + name);
       Piece out = whole(base + (is_grouped ? "proj/" : "") + name, place.count, place.index);
       const Shape& shape = parameters_.at(out.path).shape();
-      if (is_grouped) {  // [.., heads, head dim]
+      if (is_grouped && name.ends_with("lora_down")) return out;  // of all heads
+      if (is_grouped) {                                           // [.., heads, head dim]
         const GroupedHeads heads = heads_of(place);
         out.whole = shape[shape.size() - 2];
         out.first = std::array{int64_t{0}, heads.queries, heads.queries + heads.keys}[part];
@@ -200,7 +201,7 @@ Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
   Tree<HostTensor> out;
   for (const auto& [path, pieces] : plan) {
     HostTensor& first = parameters.at(pieces[0].path);
-    if (is_whole(pieces)) {
+    if (is_whole(pieces) && uses.at(pieces[0].path) == std::ssize(pieces)) {
       const std::string source = pieces[0].path;
       const bool is_same = first.shape() == specs.at(path).shape;
       out.emplace(path, is_same ? std::move(first) : first.reshaped(specs.at(path).shape));

@@ -8,7 +8,8 @@
 namespace axle {
 
 /// Returns the parameters of `from` as those of `to`: stacked or each layer on its own, with one
-/// projection of queries, keys and values or three, rotated by neighbours or by halves. Paths are
+/// projection of queries, keys and values or three, rotated by neighbours or by halves; with the
+/// same adapters, if both have some. Paths are
 /// below the model ("decoder/emb/weight"). Dtypes stay; where parameters become one of several
 /// dtypes, it is f32. `to` must be a form of the same model (differences() of plain_model.h), with
 /// separate projections, rotated by halves.

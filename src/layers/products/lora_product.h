@@ -43,6 +43,8 @@ class LoraProduct final : public Product {
   void merge_into(Tree<HostTensor>& parameters) const;
   /// Returns the paths of lora_down and lora_up.
   std::vector<std::string> own_paths() const { return {down_.path(), up_.path()}; }
+  /// alpha / rank.
+  double scale() const { return scale_; }
 
  protected:
   Tensor forward(const Tensor& x, const Tensor& weight) override;

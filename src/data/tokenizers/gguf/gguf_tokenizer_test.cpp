@@ -6,6 +6,8 @@
 #include <bit>
 
 #include "config/fields/child.h"
+#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
+#include "data/tokenizers/open_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 #include "io/file.h"
@@ -143,6 +145,30 @@ TEST_F(GgufTokenizerTest, ItsKeysAloneAreTheSameTokenizer) {
       Child<Tokenizer>(GgufTokenizer::Config{.path = path_}).build({}, {.path = "t"});
   EXPECT_EQ(tokenizer->fingerprint(), whole->fingerprint());
   EXPECT_EQ(tokenizer->encode("the the"), whole->encode("the the"));
+}
+
+TEST_F(GgufTokenizerTest, ItsFilesOfHuggingFaceAreTheSameTokenizer) {
+  for (const char* pre : {"smollm", "llama3", "default", "deepseek-v3"}) {
+    SCOPED_TRACE(pre);
+    GgufMetadata metadata = byte_level_metadata();
+    metadata.set("tokenizer.ggml.pre", pre);
+    metadata.set("tokenizer.ggml.add_bos_token", std::string(pre) == "smollm");
+    metadata.set("tokenizer.chat_template", "{{ messages }}");
+    const auto own = build(metadata);
+    for (const auto& [name, text] : gguf_tokenizer_json(path_))
+      replace_file(std::filesystem::path(dir_ / name), text);
+    const auto read =
+        tokenizer_in_file(dir_ / "tokenizer.json", "--tokenizer").build({}, {.path = "tokenizer"});
+    EXPECT_EQ(read->vocab_size(), own->vocab_size());
+    EXPECT_EQ(read->special_ids().eos, own->special_ids().eos);
+    EXPECT_EQ(read->chat_settings().chat_template, "{{ messages }}");
+    EXPECT_EQ(read->framed({7}), own->framed({7}));
+    for (const std::string& text : odd_texts(made_up_lines(100, 8))) {
+      const auto ids = own->encode_with_special(text + "the<|a|>12");
+      ASSERT_EQ(read->encode_with_special(text + "the<|a|>12"), ids) << text;
+      ASSERT_EQ(read->decode(ids), own->decode(ids)) << text;
+    }
+  }
 }
 
 TEST_F(GgufTokenizerTest, MistakesAreNamedWithTheirKey) {

@@ -1,12 +1,14 @@
-#include "interop/export/tokenizer_files.h"
+#include "interop/export/exported_tokenizer.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "config/document/serialize.h"
 #include "data/tokenizers/byte_tokenizer.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/user_path.h"
 
@@ -16,10 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kJson = "tokenizer.json", kModel = "tokenizer.model";
-constexpr auto kSiblings = std::to_array<std::string_view>(
-    {kJson, kModel, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-     "vocab.json", "merges.txt", "chat_template.jinja"});
+constexpr const char *kJson = "tokenizer.json", *kModel = "tokenizer.model";
 
 // A byte-level model without merges.
 std::map<std::string, std::string> files_of_bytes() {
@@ -65,24 +64,22 @@ std::map<std::string, std::string> files_of_bytes() {
                     {"bos_token", boundary},
                     {"eos_token", boundary},
                     {"clean_up_tokenization_spaces", false}};
-  return {{std::string(kJson), tokenizer.dump(2) + "\n"},
-          {"tokenizer_config.json", config.dump(2) + "\n"}};
+  return {{kJson, tokenizer.dump(2) + "\n"}, {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
 }  // namespace
 
-std::map<std::string, std::string> tokenizer_files(const Child<Tokenizer>& tokenizer) {
+std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& tokenizer) {
   if (!tokenizer) return {};
   if (tokenizer.get_if<ByteTokenizer>()) return files_of_bytes();
   const Json document = to_json(tokenizer);
   if (!document.contains("path") || !document["path"].is_string()) return {};
   const fs::path file = path_of_text(document["path"].get<std::string>());
+  if (tokenizer.get_if<GgufTokenizer>()) return gguf_tokenizer_json(file);
   std::map<std::string, std::string> out;
   if (file.filename() == kJson || file.filename() == kModel) {
-    for (const std::string_view name : kSiblings) {
-      const fs::path sibling = file.parent_path() / name;
-      if (path_exists(sibling)) out.emplace(name, read_file(sibling));
-    }
+    for (const fs::path& one : tokenizer_files(file))
+      out.emplace(one.filename().string(), read_file(one));
   } else if (tokenizer.get_if<SentencePieceTokenizer>()) {
     out.emplace(kModel, read_file(file));
   }

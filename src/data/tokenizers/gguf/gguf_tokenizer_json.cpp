@@ -1,0 +1,121 @@
+#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/gguf/split_names.h"
+#include "io/file.h"
+#include "io/gguf/gguf_header.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The text of a special token; null if there is none.
+Json special_token(const TokenizerParts& parts, std::string_view name) {
+  for (const auto& [key, text] : parts.chat.special_tokens)
+    if (key == name) return text;
+  return nullptr;
+}
+
+Json added_tokens(const std::vector<std::string>& tokens, const std::vector<int64_t>& kinds) {
+  Json out = Json::array();
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const bool is_special = kinds[i] == 2 || kinds[i] == 3;  // unknown, control
+    if (!is_special && kinds[i] != 4) continue;              // user-defined
+    out.push_back({{"id", i},
+                   {"content", tokens[i]},
+                   {"single_word", false},
+                   {"lstrip", false},
+                   {"rstrip", false},
+                   {"normalized", false},
+                   {"special", is_special}});
+  }
+  return out;
+}
+
+// Puts the begin token before texts, if the file says so.
+Json frame(const TokenizerParts& parts, const std::vector<std::string>& tokens) {
+  if (parts.before.empty() && parts.behind.empty()) return nullptr;
+  Json single = Json::array(), pair = Json::array(), special = Json::object();
+  const auto add = [&](Json& to, const std::vector<int32_t>& ids, int64_t type) {
+    for (const int32_t id : ids) {
+      const std::string& text = tokens[static_cast<size_t>(id)];
+      to.push_back({{"SpecialToken", {{"id", text}, {"type_id", type}}}});
+      special[text] = {{"id", text}, {"ids", {id}}, {"tokens", {text}}};
+    }
+  };
+  const auto add_text = [&](Json& to, const char* name, int64_t type) {
+    add(to, parts.before, type);
+    to.push_back({{"Sequence", {{"id", name}, {"type_id", type}}}});
+    add(to, parts.behind, type);
+  };
+  add_text(single, "A", 0);
+  add_text(pair, "A", 0);
+  add_text(pair, "B", 1);
+  return {{"type", "TemplateProcessing"},
+          {"single", single},
+          {"pair", pair},
+          {"special_tokens", special}};
+}
+
+Json byte_level(bool use_regex) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", false},
+          {"trim_offsets", true},
+          {"use_regex", use_regex}};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::path& file) {
+  const GgufMetadata metadata =
+      storage_error_as<DataError>([&] { return read_gguf_header(FileReader(file)).metadata; });
+  const TokenizerParts parts = parts_of_gguf(metadata, file.string());  // checks them
+  if (metadata.at("tokenizer.ggml.model").text() != "gpt2") return {};
+  const std::vector<std::string>& tokens = metadata.at("tokenizer.ggml.tokens").texts();
+  std::vector<int64_t> kinds;
+  if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
+  const auto pre = metadata.find("tokenizer.ggml.pre");
+  const GgufSplit& split = *find_gguf_split(pre ? pre->text() : "default");
+  Json cuts = Json::array();
+  for (const std::string_view pattern : split.patterns) {
+    cuts.push_back({{"type", "Split"},
+                    {"pattern", {{"Regex", pattern}}},
+                    {"behavior", "Isolated"},
+                    {"invert", false}});
+  }
+  cuts.push_back(byte_level(false));
+  Json vocab = Json::object();
+  for (size_t i = 0; i < tokens.size(); ++i) vocab[tokens[i]] = i;
+  const Json tokenizer{{"version", "1.0"},
+                       {"truncation", nullptr},
+                       {"padding", nullptr},
+                       {"added_tokens", added_tokens(tokens, kinds)},
+                       {"normalizer", nullptr},
+                       {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", cuts}}},
+                       {"post_processor", frame(parts, tokens)},
+                       {"decoder", byte_level(true)},
+                       {"model",
+                        {{"type", "BPE"},
+                         {"dropout", nullptr},
+                         {"unk_token", nullptr},
+                         {"continuing_subword_prefix", nullptr},
+                         {"end_of_word_suffix", nullptr},
+                         {"fuse_unk", false},
+                         {"byte_fallback", false},
+                         {"ignore_merges", split.ignore_merges},
+                         {"vocab", vocab},
+                         {"merges", metadata.at("tokenizer.ggml.merges").texts()}}}};
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+              {"clean_up_tokenization_spaces", false}};
+  for (const char* name : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
+    if (const Json text = special_token(parts, name); !text.is_null()) config[name] = text;
+  }
+  if (!parts.chat.chat_template.empty()) config["chat_template"] = parts.chat.chat_template;
+  return {{"tokenizer.json", tokenizer.dump(2) + "\n"},
+          {"tokenizer_config.json", config.dump(2) + "\n"}};
+}
+
+}  // namespace axle

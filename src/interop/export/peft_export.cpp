@@ -1,0 +1,252 @@
+#include "interop/export/peft_export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
+#include "base/error.h"
+#include "base/text/text_table.h"
+#include "base/text/units.h"
+#include "interop/new_folder.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "layers/products/lora_product.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char *kConfig = "adapter_config.json", *kTensors = "adapter_model.safetensors";
+
+// An adapter, by the weight that it belongs to.
+struct Adapter {
+  std::string down, up;
+  double scale = 1;
+};
+
+std::map<std::string, Adapter> adapters_of(const Model& model) {
+  std::map<std::string, Adapter> out;
+  const std::string root = "model/", product = "product/lora_down";
+  model.visit([&](const Layer& layer) {
+    const auto* const lora = dynamic_cast<const LoraProduct*>(&layer);
+    if (!lora) return;
+    const std::string down = lora->own_paths()[0].substr(root.size()),
+                      up = lora->own_paths()[1].substr(root.size());
+    out[down.substr(0, down.size() - product.size()) + "weight"] = {down, up, lora->scale()};
+  });
+  return out;
+}
+
+// A projection that is a part of a module there; without an adapter it has outputs alone.
+struct Part {
+  int64_t outputs = 0, rank = 0, slice = 0, count = 1;
+  const Adapter* adapter = nullptr;
+};
+
+class Adapters {
+ public:
+  Adapters(const std::map<std::string, Adapter>& adapters, const std::vector<WeightRow>& rows,
+           const Tree<HostTensor>& parameters, const std::string& where)
+      : parameters_(parameters) {
+    for (const WeightRow& row : rows) {
+      const auto weight = parameters.find(row.ours);
+      if (weight == parameters.end() || !row.theirs.ends_with(kWeight)) continue;
+      const auto found = adapters.find(row.ours);
+      const Adapter* const adapter = found == adapters.end() ? nullptr : &found->second;
+      if (adapter && row.theirs.find("{expert}") != row.theirs.npos) {
+        throw ConfigError(fmt::format(
+            "{}: expected adapters that peft knows, got some of experts; merge them (--format hf)",
+            where));
+      }
+      add(row, adapter);
+    }
+    std::erase_if(modules_, [](const auto& module) {
+      return std::ranges::none_of(module.second, [](const Part& part) { return part.adapter; });
+    });
+  }
+
+  const std::map<std::string, std::vector<Part>>& modules() const { return modules_; }
+  static int64_t rank(const std::vector<Part>& parts) {
+    int64_t out = 0;
+    for (const Part& part : parts) out += part.rank;
+    return out;
+  }
+  // One factor for all parts: those of another one go into B.
+  static double scale(const std::vector<Part>& parts) {
+    for (const Part& part : parts)
+      if (part.adapter) return part.adapter->scale;
+    return 1;
+  }
+
+  Tree<HostTensor> tensors() const {
+    Tree<HostTensor> out;
+    for (const auto& [name, parts] : modules_) {
+      out.emplace("base_model.model." + name + ".lora_A.weight", down(parts));
+      out.emplace("base_model.model." + name + ".lora_B.weight", up(parts));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::string_view kWeight = ".weight", kLayer = "{layer}";
+
+  void add(const WeightRow& row, const Adapter* adapter) {
+    std::string name = row.theirs.substr(0, row.theirs.size() - kWeight.size());
+    const size_t at = name.find(kLayer);
+    const Shape& shape = parameters_.at(row.ours).shape();
+    const int64_t count = at == name.npos ? 1 : shape.front();
+    for (int64_t layer = 0; layer < count; ++layer) {
+      std::string own = name;
+      if (at != name.npos) {
+        own.replace(at, kLayer.size(), std::to_string(row.first_layer + layer * row.layer_stride));
+      }
+      Part part{.slice = layer, .count = count, .adapter = adapter};
+      if (adapter) {
+        part.rank = parameters_.at(adapter->down).shape().back();
+        part.outputs = parameters_.at(adapter->up).size() / count / part.rank;
+      } else {  // counts only beside others, whose inputs are the first dim
+        const size_t first = at == name.npos ? 0 : 1;
+        part.outputs = parameters_.at(row.ours).size() / count / shape.at(first);
+      }
+      modules_[own].push_back(part);
+    }
+  }
+
+  std::span<const float> slice(const HostTensor& all, const Part& part) const {
+    const auto size = static_cast<size_t>(all.size() / part.count);
+    return all.values<float>().subspan(static_cast<size_t>(part.slice) * size, size);
+  }
+
+  // A: [ranks of all parts, inputs], from [inputs, rank] of each.
+  HostTensor down(const std::vector<Part>& parts) const {
+    std::vector<float> out;
+    for (const Part& part : parts) {
+      if (!part.adapter) continue;
+      const HostTensor all = parameters_.at(part.adapter->down).astype(DType::kF32);
+      const auto from = slice(all, part);
+      const auto rank = static_cast<size_t>(part.rank), inputs = from.size() / rank;
+      for (size_t r = 0; r < rank; ++r)
+        for (size_t i = 0; i < inputs; ++i) out.push_back(from[i * rank + r]);
+    }
+    const int64_t all_ranks = rank(parts);
+    return {{all_ranks, static_cast<int64_t>(out.size()) / all_ranks}, std::span<const float>(out)};
+  }
+  // B: [outputs of all parts, ranks of all parts], from [rank, outputs] of each.
+  HostTensor up(const std::vector<Part>& parts) const {
+    int64_t outputs = 0;
+    for (const Part& part : parts) outputs += part.outputs;
+    const int64_t all_ranks = rank(parts);
+    HostTensor out(Type{DType::kF32, {outputs, all_ranks}});
+    int64_t first_output = 0, first_rank = 0;
+    for (const Part& part : parts) {
+      if (part.adapter) {
+        const HostTensor all = parameters_.at(part.adapter->up).astype(DType::kF32);
+        const auto from = slice(all, part);
+        const double factor = part.adapter->scale / scale(parts);
+        for (int64_t r = 0; r < part.rank; ++r) {
+          for (int64_t o = 0; o < part.outputs; ++o) {
+            const float value = from[static_cast<size_t>(r * part.outputs + o)];
+            out.values<float>()[static_cast<size_t>((first_output + o) * all_ranks + first_rank +
+                                                    r)] = static_cast<float>(value * factor);
+          }
+        }
+        first_rank += part.rank;
+      }
+      first_output += part.outputs;
+    }
+    return out;
+  }
+
+  const Tree<HostTensor>& parameters_;
+  std::map<std::string, std::vector<Part>> modules_;
+};
+
+std::string last_name(const std::string& module) { return module.substr(module.rfind('.') + 1); }
+
+// Names that say which modules have adapters: their last parts, if all such modules have one.
+std::vector<std::string> target_modules(const std::map<std::string, std::vector<Part>>& modules,
+                                        const Tree<Type>& weights) {
+  std::set<std::string> ends;
+  for (const auto& [name, parts] : modules) ends.insert(last_name(name));
+  std::vector<std::string> whole;
+  for (const auto& [name, parts] : modules) whole.push_back(name);
+  for (const auto& [tensor, type] : weights) {
+    const std::string module = tensor.substr(0, tensor.rfind('.'));
+    if (type.rank() > 1 && ends.contains(last_name(module)) && !modules.contains(module))
+      return whole;
+  }
+  return {ends.begin(), ends.end()};
+}
+
+Json config_of(const Adapters& adapters, const ModelToExport& model) {
+  const auto& first = adapters.modules().begin()->second;
+  const int64_t rank = Adapters::rank(first);
+  const double alpha = Adapters::scale(first) * static_cast<double>(rank);
+  Json ranks = Json::object(), alphas = Json::object();
+  for (const auto& [name, parts] : adapters.modules()) {
+    const int64_t own_rank = Adapters::rank(parts);
+    const double own_alpha = Adapters::scale(parts) * static_cast<double>(own_rank);
+    if (own_rank != rank) ranks[name] = own_rank;
+    if (own_alpha != alpha) alphas[name] = own_alpha;
+  }
+  return {{"peft_type", "LORA"},
+          {"task_type", "CAUSAL_LM"},
+          {"base_model_name_or_path", nullptr},
+          {"r", rank},
+          {"lora_alpha", alpha},
+          {"lora_dropout", 0.0},
+          {"target_modules", target_modules(adapters.modules(), model.weights.types(model.dtype))},
+          {"rank_pattern", ranks},
+          {"alpha_pattern", alphas},
+          {"bias", "none"},
+          {"fan_in_fan_out", model.described.family->inputs_first},
+          {"use_rslora", false},
+          {"modules_to_save", nullptr},
+          {"inference_mode", true}};
+}
+
+}  // namespace
+
+std::string to_text(const PeftReport& r) {
+  return fmt::format("{}: adapters of {} of a {}, {} parameters\n", r.dir.string(),
+                     counted(r.num_modules, "module"), r.family, grouped_digits(r.num_parameters));
+}
+
+PeftReport export_peft(const PeftExport& request, const Report& report) {
+  const NewFolder folder{.dir = request.dir,
+                         .unfinished = "export.tmp",
+                         .lock = "export.lock",
+                         .last = kConfig,
+                         .others = {kTensors}};
+  check_new_folder(folder);
+  const ModelToExport model = model_to_export(request.options, Adapted::kKept, report);
+  const std::string where = request.options.run.string();
+  if (model.num_adapters == 0) {
+    throw ConfigError(
+        fmt::format("{}: expected a model with adapters (LoraProduct), got one without", where));
+  }
+  const std::map<std::string, Adapter> found =
+      adapters_of(*model.model.build({}, Scope{.path = "model"}));
+  const ForeignConfig fields(Json::parse(model.described.fields.dump()), where);
+  const Adapters adapters(found, model.described.family->weights(fields), model.parameters, where);
+  Tree<HostTensor> tensors = adapters.tensors();
+  PeftReport out{.dir = request.dir,
+                 .family = std::string(model.described.family->model_type),
+                 .num_modules = static_cast<int64_t>(adapters.modules().size())};
+  for (auto& [name, value] : tensors) {
+    out.num_parameters += value.size();
+    if (request.options.dtype) value = value.astype(*request.options.dtype);
+  }
+  write_new_folder(folder, [&](const fs::path& unfinished) {
+    save_safetensors(unfinished / kTensors, tensors, {{"format", "pt"}});
+    replace_file(unfinished / kConfig, config_of(adapters, model).dump(2) + "\n");
+  });
+  return out;
+}
+
+}  // namespace axle

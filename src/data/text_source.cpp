@@ -241,7 +241,8 @@ void TextSource::read(const std::string& path) {
            fmt::format("{}: expected plain UTF-8 text, got {}; {}", path, format,
                        known && known->name == format && !known->advice.empty()
                            ? known->advice
-                           : "only plain text is supported, so write the texts into *.txt files"));
+                           : "only plain text is supported here; axle data build makes a token "
+                             "file of JSON Lines"));
   } else {
     add_documents(path, text);
   }

@@ -214,6 +214,11 @@ Tree<Type> WeightMap::types(DType dtype) const {
 HostTensor WeightMap::tensor(const std::string& name, const Tree<HostTensor>& parameters,
                              DType dtype) const {
   const std::vector<Part>& parts = parts_.at(name);
+  // The largest tensors, an embedding and a head, are not copied twice.
+  const HostTensor& first = parameters.at(parts[0].path);
+  const bool is_transposed = parts[0].storage == Storage::kTransposed && !parts[0].is_vector;
+  if (parts.size() == 1 && first.shape() == shape_of(parts) && !is_transposed)
+    return first.astype(dtype);
   HostTensor out(Type{dtype, shape_of(parts)});
   const int64_t stride = out.shape().back();
   int64_t outputs = 0;

@@ -3,6 +3,7 @@
 
 #include "data/chat/chat_input.h"
 #include "data/chat/chat_source.h"
+#include "data/chat/preference_input.h"
 #include "data/input.h"
 #include "data/source.h"
 #include "data/synthetic_input.h"

@@ -34,6 +34,7 @@ PackedBatches::PackedBatches(Options options, TokenizedDocuments documents,
       fmt::format("{:x} {:x} {} {} {}", documents_.fingerprint(), tokenizer, options_.seq_len,
                   to_text(options_.shuffle), is_shuffled ? options_.seed : 0);
   if (options_.packing == Packing::kWhole) what += " whole";
+  if (options_.packing == Packing::kPairs) what += " pairs";
   fingerprint_ = xxh3_64(what);
 }
 
@@ -49,8 +50,9 @@ void PackedBatches::enter_epoch(int64_t epoch) {
   // The number of rows with gaps depends on the order of documents: one order for all epochs.
   if (!packer_ || options_.packing == Packing::kCut) {
     const int64_t count = documents_.num_documents();
+    const bool moves = shuffled && options_.packing != Packing::kPairs;
     packer_ = std::make_unique<RowPacker>(
-        documents_, shuffled ? permutation(count, mix_seed(seed, kDocumentOrder)) : in_order(count),
+        documents_, moves ? permutation(count, mix_seed(seed, kDocumentOrder)) : in_order(count),
         options_.seq_len, options_.streams, options_.packing);
   }
   row_order_ = shuffled ? permutation(packer_->num_rows(), mix_seed(seed, kRowOrder))

@@ -7,7 +7,7 @@
 namespace axle {
 namespace {
 
-PackedRows pack_in_order(std::span<const int64_t> num_positions, int64_t seq_len, bool keep_whole) {
+PackedRows pack_in_order(std::span<const int64_t> num_positions, int64_t seq_len, Packing packing) {
   PackedRows out;
   int64_t filled = 0;
   const auto end_row = [&] {
@@ -16,7 +16,10 @@ PackedRows pack_in_order(std::span<const int64_t> num_positions, int64_t seq_len
   };
   for (size_t i = 0; i < num_positions.size(); ++i) {
     const int64_t count = num_positions[i];
-    if (keep_whole && filled > 0 && filled + count > seq_len) end_row();
+    const bool begins_row = packing == Packing::kWhole   ? filled + count > seq_len
+                            : packing == Packing::kPairs ? i % 2 == 0
+                                                         : false;
+    if (begins_row && filled > 0) end_row();
     for (int64_t from = 0; from < count;) {
       const int64_t taken = std::min(count - from, seq_len - filled);
       out.add_to_row(
@@ -78,7 +81,7 @@ std::span<const RowPart> PackedRows::row(int64_t i) const {
 
 PackedRows pack_rows(std::span<const int64_t> num_positions, int64_t seq_len, Packing packing) {
   if (packing == Packing::kBestFit) return pack_best_fit(num_positions, seq_len);
-  return pack_in_order(num_positions, seq_len, packing == Packing::kWhole);
+  return pack_in_order(num_positions, seq_len, packing);
 }
 
 }  // namespace axle

@@ -47,7 +47,8 @@ GeneratedText ChatSession::answer(std::string_view message, GenerateOptions opti
 
 ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std::string>& file) {
   const nlohmann::ordered_json& input = loaded.input;
-  const bool is_chat = input.is_object() && input.value("class", "") == "ChatInput";
+  const std::string kind = input.is_object() ? input.value("class", "") : "";
+  const bool is_chat = kind == "ChatInput" || kind == "PreferenceInput";
   std::optional<std::string> named = file;
   if (!named && is_chat && input.contains("chat_template") && input["chat_template"].is_string())
     named = input["chat_template"].get<std::string>();

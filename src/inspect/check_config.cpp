@@ -7,6 +7,7 @@
 #include "config/mistakes.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "data/token_files/token_input.h"
@@ -37,6 +38,7 @@ void with_texts(const Child<Input>& input, const Fn& fn) {
   if (const auto* text = input.get_if<TextInput>()) fn(*text);
   if (const auto* chat = input.get_if<ChatInput>()) fn(*chat);
   if (const auto* tokens = input.get_if<TokenInput>()) fn(*tokens);
+  if (const auto* pairs = input.get_if<PreferenceInput>()) fn(*pairs);
 }
 
 // Replaces an input of texts by a synthetic one with batches of the same shapes, which ends if the

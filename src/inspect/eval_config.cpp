@@ -11,6 +11,7 @@
 #include "config/document/serialize.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
@@ -37,6 +38,7 @@ void take_whole_text(Trainer::Config& config) {
   for_each_config<TextInput>(config.input, take);
   for_each_config<ChatInput>(config.input, take);
   for_each_config<TokenInput>(config.input, take);
+  for_each_config<PreferenceInput>(config.input, take);
 }
 
 void complete_synthetic(Trainer::Config& config) {
@@ -101,6 +103,8 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
   for_each_config<ChatSource>(edited.input, check_path);
   if (const auto* const text = edited.input.get_if<TextInput>()) check_is_used(edits, *text);
   if (const auto* const chat = edited.input.get_if<ChatInput>()) check_is_used(edits, *chat);
+  if (const auto* const pairs = edited.input.get_if<PreferenceInput>())
+    check_is_used(edits, *pairs);
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ const std::map<std::string, Instead> kInstead = {
     {"AdaptiveLossScale",
      {"experts/adaptive_loss_scale_test.cpp",
       "TEST(AdaptiveLossScale, GrowsAboveTheRangeAndShrinksBelow)"}},
+    {"PreferenceLM",
+     {"models/preference_lm_test.cpp", "TEST(PreferenceLM, LossIsThatOfTheDefinition)"}},
     {"SwitchRouter",
      {"experts/router_test.cpp", "TEST(SwitchRouter, TheWeightIsTheScoreOfTheBestExpert)"}},
     {"Top2Router", {"experts/router_test.cpp", "TEST(Top2Router, WeightsOfTwoSumToOne)"}},

@@ -13,6 +13,7 @@
 #include "interop/model_folder.h"
 #include "ir/eval.h"
 #include "layers/experts/upcycle.h"
+#include "layers/products/lora_product.h"
 #include "nn/draw_parameter.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
@@ -97,6 +98,13 @@ Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::p
   return out;
 }
 
+// The specs of all parameters and of state, without adapters, which are new.
+Tree<ParamSpec> specs_to_load(const Model& model) {
+  Tree<ParamSpec> out = stored_specs(model);
+  for (const std::string& path : adapter_paths(model)) out.erase(path);
+  return out;
+}
+
 void check_frozen(const Model& model, const Tree<HostTensor>& given) {
   for (const Model* frozen : model.frozen_models()) {
     for (const auto& [path, spec] : frozen->param_specs()) {
@@ -116,9 +124,14 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
   Tree<HostTensor> out;
   if (from.upcycle && from.folder.empty())
     throw ConfigError("--upcycle: expected --init-from with the folder of a dense model, got none");
+  std::map<std::string, std::filesystem::path> parts = from.parts;
+  const bool by_parts = !from.folder.empty() && !model.starting_parts().empty();
+  if (by_parts) {
+    for (const std::string& part : model.starting_parts()) parts.emplace(part, from.folder);
+  }
   if (from.upcycle) {
     out = upcycled_state(from.folder, model, seed, progress);
-  } else if (!from.folder.empty()) {
+  } else if (!by_parts && !from.folder.empty()) {
     ModelParameters saved = load_initial_parameters(from.folder, model);
     const bool has_state =
         model.state_specs().empty() || !subtree(saved.by_path, kLayerStatePath).empty();
@@ -130,10 +143,10 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
         num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new)));
     out = std::move(saved.by_path);
   }
-  for (const auto& [part, folder] : from.parts) {
+  for (const auto& [part, folder] : parts) {
     std::string path = join_path(stored_prefix(Weights::kTrained), part);
     std::ranges::replace(path, '.', '/');
-    for (auto& [name, value] : state_of_part(path, folder, stored_specs(model), progress))
+    for (auto& [name, value] : state_of_part(path, folder, specs_to_load(model), progress))
       out.insert_or_assign(name, value);
   }
   check_frozen(model, out);

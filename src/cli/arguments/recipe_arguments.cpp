@@ -38,15 +38,15 @@ SetField parse_set(const std::string& text) {
 }
 
 // "rank=16,alpha=32" -> "Lora: {rank: 16, alpha: 32}".
-std::string lora_modifier(const std::string& text) {
+std::string modifier_text(const char* modifier, const char* flag, const std::string& text) {
   std::vector<std::string> fields;
   for (const std::string_view field : split(text, ',')) {
     const size_t equals = field.find('=');
     if (equals == field.npos || equals == 0)
-      throw CLI::ValidationError("--lora", fmt::format("expected FIELD=VALUE, got '{}'", field));
+      throw CLI::ValidationError(flag, fmt::format("expected FIELD=VALUE, got '{}'", field));
     fields.push_back(fmt::format("{}: {}", field.substr(0, equals), field.substr(equals + 1)));
   }
-  return fmt::format("Lora: {{{}}}", join(fields, ", "));
+  return fmt::format("{}: {{{}}}", modifier, join(fields, ", "));
 }
 
 // All texts are one edit, in the place of the last flag.
@@ -92,8 +92,13 @@ void RecipeArguments::add_to(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add("--lora", "FIELDS", "Train low-rank adapters alone: rank=16,alpha=32 (modifier Lora)",
       [&](const std::string& text) {
-        edits.push_back(UseModifier{lora_modifier(text)});
+        edits.push_back(UseModifier{modifier_text("Lora", "--lora", text)});
         has_adapters_ = true;
+      });
+  add("--dpo", "FIELDS",
+      "Learn to prefer one of two answers to the start: beta=0.1 (modifier PreferenceTuning)",
+      [this](const std::string& text) {
+        preference_ = UseModifier{modifier_text("PreferenceTuning", "--dpo", text)};
       });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
@@ -145,6 +150,7 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
     }
     out.start = fine_tune(out.recipe);
   }
+  if (preference_) out.edits.emplace_back(*preference_);  // around the model as the others leave it
   out.machine = machine(backend);
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   return out;

@@ -15,7 +15,8 @@ class App;
 namespace axle::cli {
 
 /// RECIPE, --config, --on, and the flags that change fields: --set, --modify, --mesh, --steps,
-/// --seed, --data. The flags that change fields apply in their order on the command line.
+/// --seed, --data. The flags that change fields apply in their order on the command line, but --dpo
+/// comes last.
 class RecipeArguments {
  public:
   void add_to(CLI::App& app);
@@ -39,6 +40,7 @@ class RecipeArguments {
   std::optional<Target> target_;
   std::vector<std::string> files_;
   bool has_adapters_ = false;
+  std::optional<UseModifier> preference_;
 };
 
 /// Prints the changes to stderr, for verbs whose stdout holds something else.

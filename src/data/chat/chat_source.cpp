@@ -25,21 +25,30 @@ bool has_records(const std::filesystem::path& path) {
   return std::ranges::count(kEndings, format_ending(path)) > 0;
 }
 
-// True if the first record of the file is a conversation.
-bool begins_with_conversation(const std::string& path) {
+DataKind kind_of_record(const nlohmann::ordered_json& record) {
+  return messages_of(record, ChatFormat::kAuto).contains("chosen") ? DataKind::kPreferences
+                                                                   : DataKind::kConversations;
+}
+
+// Tells by the first record of the file.
+DataKind kind_of_records(const std::string& path) {
   try {
     LineReader lines(path);
+    std::string list;
     while (const auto line = lines.next()) {
       const std::string_view text = trim(*line);
       if (text.empty()) continue;
-      if (text.starts_with('[')) return format_ending(path) == ".json";  // a list over many lines
-      messages_of(read_json(text), ChatFormat::kAuto);
-      return true;
+      if (list.empty() && !text.starts_with('[')) return kind_of_record(read_json(text));
+      list += *line;
+      list += '\n';
+      if (list.size() > kMaxJsonBytes) return DataKind::kUnknown;
     }
+    const nlohmann::ordered_json records = read_json(list);
+    if (!records.empty()) return kind_of_record(records.front());
   } catch (const JsonError&) {
   } catch (const StorageError&) {
   }
-  return false;
+  return DataKind::kUnknown;
 }
 
 // The file that says what a path holds: in a folder, a text before records. Empty if there is none.
@@ -61,7 +70,7 @@ DataKind data_kind_at(const std::string& path) {
     const std::string file = telling_file(name);
     if (file.empty()) continue;
     if (!has_records(file)) return DataKind::kText;
-    return begins_with_conversation(file) ? DataKind::kConversations : DataKind::kUnknown;
+    return kind_of_records(file);
   }
   return DataKind::kUnknown;
 }

@@ -57,8 +57,8 @@ class ChatSource final : public Source {
 };
 
 /// What a path names, as far as the names of files and the first record tell: text, records of
-/// conversations, or neither, also if nothing is there.
-enum class DataKind { kUnknown, kText, kConversations };
+/// conversations, pairs of answers, or none of these, also if nothing is there.
+enum class DataKind { kUnknown, kText, kConversations, kPreferences };
 /// Looks at a file, at the files in a folder, or at those that match a pattern.
 DataKind data_kind_at(const std::string& path);
 

@@ -53,6 +53,8 @@ TEST_F(ChatSourceTest, TheKindOfDataIsToldByNamesAndTheFirstRecord) {
   };
   EXPECT_EQ(kind("x.jsonl", std::string("\n") + kHi), DataKind::kConversations);
   EXPECT_EQ(kind("a.json", "[\n" + std::string(kHi) + "]"), DataKind::kConversations);
+  EXPECT_EQ(kind("p.json", R"([{"prompt": "q", "chosen": "y", "rejected": "n"}])"),
+            DataKind::kPreferences);
   EXPECT_EQ(kind("t.jsonl", R"({"text": "hi"})"), DataKind::kUnknown);
   EXPECT_EQ(kind("t.txt", kHi), DataKind::kText);
   EXPECT_EQ(data_kind_at(dir_ / "none"), DataKind::kUnknown);

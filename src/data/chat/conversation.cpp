@@ -72,6 +72,12 @@ Json said(std::string role, const std::string& text) {
   return {{"role", std::move(role)}, {"content", text}};
 }
 
+// One message of ShareGPT or of the other form.
+Json turn_of(const JsonView& turn) {
+  if (turn.find("role")) return message_of(turn);
+  return said(role_of_share_gpt(turn.at("from")), turn.at("value").text());
+}
+
 // "tools" may be the text of a list.
 void add_tools(const JsonView& record, Json& out) {
   if (!has(record, "tools")) return;
@@ -93,11 +99,7 @@ Json of_share_gpt(const JsonView& record) {
   if (has(record, "system") && !record.at("system").text().empty())
     messages.push_back(said("system", record.at("system").text()));
   for (const JsonView& turn : turns.elements()) {
-    // Some files have the names of the other form.
-    if (turn.find("role"))
-      messages.push_back(message_of(turn));
-    else
-      messages.push_back(said(role_of_share_gpt(turn.at("from")), turn.at("value").text()));
+    messages.push_back(turn_of(turn));  // some files have the names of the other form
   }
   if (messages.empty()) turns.fail("at least one message");
   return {{"messages", std::move(messages)}};
@@ -123,7 +125,41 @@ Json of_alpaca(const JsonView& record) {
   return {{"messages", std::move(messages)}};
 }
 
+// What comes before the answers of a preference.
+Json prompt_of(const JsonView& record) {
+  if (has(record, "prompt")) {
+    const JsonView prompt = record.at("prompt");
+    return prompt.json().is_string() ? Json::array({said("user", prompt.text())}) : list_of(prompt);
+  }
+  if (has(record, "messages")) return of_messages(record).at("messages");
+  if (has(record, "conversations")) return of_share_gpt(record).at("messages");
+  return Json::array();
+}
+
+// The conversation with one of the answers: a text, a message or messages.
+Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
+  const JsonView answer = record.at(name);
+  Json out = prompt;
+  if (answer.json().is_string()) {
+    if (prompt.empty()) record.at("prompt");  // throws: a text alone is no conversation
+    out.push_back(said("assistant", answer.text()));
+  } else if (answer.json().is_object()) {
+    out.push_back(turn_of(answer));
+  } else {
+    for (const JsonView& turn : answer.elements()) out.push_back(turn_of(turn));
+  }
+  if (out.size() == prompt.size()) answer.fail("an answer");
+  return out;
+}
+
+Json of_preference(const JsonView& record) {
+  const Json prompt = prompt_of(record);
+  return {{"chosen", with_answer(record, prompt, "chosen")},
+          {"rejected", with_answer(record, prompt, "rejected")}};
+}
+
 ChatFormat format_of(const JsonView& record) {
+  if (record.find("chosen") && record.find("rejected")) return ChatFormat::kPreference;
   if (record.find("messages")) return ChatFormat::kMessages;
   if (record.find("conversations")) return ChatFormat::kShareGPT;
   if (record.find("instruction")) return ChatFormat::kAlpaca;
@@ -140,18 +176,20 @@ ChatFormat format_of(const JsonView& record) {
 Json messages_of(const Json& json, ChatFormat format) {
   const JsonView record(json);
   if (format == ChatFormat::kAuto) format = format_of(record);
-  Json out = format == ChatFormat::kMessages   ? of_messages(record)
-             : format == ChatFormat::kShareGPT ? of_share_gpt(record)
-                                               : of_alpaca(record);
+  Json out = format == ChatFormat::kMessages     ? of_messages(record)
+             : format == ChatFormat::kShareGPT   ? of_share_gpt(record)
+             : format == ChatFormat::kPreference ? of_preference(record)
+                                                 : of_alpaca(record);
   add_tools(record, out);
   return out;
 }
 
-Conversation conversation_of(std::string_view text) {
+Conversation conversation_of(std::string_view text, const char* messages) {
   const Json json = read_json(text);
   Conversation out;
+  JsonView(json).at(messages);  // throws if it is not there
   try {
-    for (const Json& message : json.at("messages"))
+    for (const Json& message : json.at(messages))
       out.messages.push_back(jinja::Value::of_json(message));
     if (json.contains("tools")) out.tools = jinja::Value::of_json(json.at("tools"));
   } catch (const jinja::JinjaError& error) {

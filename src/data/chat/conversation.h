@@ -13,22 +13,30 @@ namespace axle {
 
 /// The layouts of conversations in files.
 enum class ChatFormat {
-  kAuto,      // told by the fields of each record
-  kMessages,  // {"messages": [{"role": "user", "content": "..."}, ...], "tools": [...]}
-  kShareGPT,  // {"conversations": [{"from": "human", "value": "..."}, ...], "system": "..."}
-  kAlpaca,    // {"instruction": "...", "input": "...", "output": "...", "system": "..."}
+  kAuto,        // told by the fields of each record
+  kMessages,    // {"messages": [{"role": "user", "content": "..."}, ...], "tools": [...]}
+  kShareGPT,    // {"conversations": [{"from": "human", "value": "..."}, ...], "system": "..."}
+  kAlpaca,      // {"instruction": "...", "input": "...", "output": "...", "system": "..."}
+  kPreference,  // {"prompt": ..., "chosen": ..., "rejected": ...}: texts or lists of messages
 };
 constexpr auto texts_of(ChatFormat) {
   return std::to_array<EnumText<ChatFormat>>({{ChatFormat::kAuto, "auto"},
                                               {ChatFormat::kMessages, "messages"},
                                               {ChatFormat::kShareGPT, "share_gpt"},
-                                              {ChatFormat::kAlpaca, "alpaca"}});
+                                              {ChatFormat::kAlpaca, "alpaca"},
+                                              {ChatFormat::kPreference, "preference"}});
 }
 
 /// Returns {"messages": [...], "tools": [...]} of a record. The roles of ShareGPT become system,
 /// user, assistant and tool. An Alpaca record is a question, which is its instruction and, on a
 /// line of its own, its input unless that is empty, and an answer. Fields that are null are left
-/// out, since templates take a null for a value. Throws JsonError for another record.
+/// out, since templates take a null for a value.
+///
+/// A record with two answers gives {"chosen": [...], "rejected": [...], "tools": [...]}, two whole
+/// conversations. What comes before the answers is its prompt, a text or messages, or a
+/// conversation in one of the other forms. Without that, both answers are whole conversations.
+///
+/// Throws JsonError for another record.
 nlohmann::ordered_json messages_of(const nlohmann::ordered_json& record, ChatFormat format);
 
 /// One conversation as values of templates.
@@ -37,8 +45,8 @@ struct Conversation {
   jinja::Value tools;                  // a list, or none
 };
 
-/// Reads what messages_of() returned, as text. Throws JsonError.
-Conversation conversation_of(std::string_view json);
+/// Reads what messages_of() returned, as text. `messages` names the list. Throws JsonError.
+Conversation conversation_of(std::string_view json, const char* messages = "messages");
 /// Returns the role of a message: "user".
 const std::string& role_of(const jinja::Value& message);
 /// Returns the content of a message if it is a text, else "".

@@ -3,32 +3,13 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
+#include "layers/models/frozen_call.h"
 #include "nn/key_sequence.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/reductions/softmax.h"
 
 namespace axle {
-namespace {
-
-// Calls fn() with the state of the current invocation as the parameters and the state of `model`,
-// as in a call without training.
-Tensor call_frozen(const Model& model, const std::function<Tensor()>& fn) {
-  const Invocation& outer = Invocation::current();
-  const auto stored = [&](const Tree<ParamSpec>& specs) {
-    Tree<Tensor> out;
-    for (const auto& [path, spec] : specs) out.emplace(path, outer.stored_state(path));
-    return out;
-  };
-  const Invocation alone(outer.path(), stored(model.param_specs()),
-                         {.state = stored(model.state_specs()),
-                          .summaries = false,
-                          .in_loop = outer.options().in_loop,
-                          .mesh = outer.options().mesh});
-  return fn();
-}
-
-}  // namespace
 
 Distillation::Distillation(const Config& cfg, const Dims&, const Scope& scope)
     : Model(scope),
@@ -47,9 +28,7 @@ Distillation::Distillation(const Config& cfg, const Dims&, const Scope& scope)
 }
 
 Tree<ParamSpec> Distillation::state_specs() const {
-  Tree<ParamSpec> out = Layer::state_specs();
-  out.merge(teacher_->param_specs());
-  return out;
+  return with_frozen(Layer::state_specs(), *teacher_);
 }
 
 Tree<Tensor> Distillation::initialize(const random::Key& key) const {

@@ -69,6 +69,9 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   /// parameters are state of this layer (state_specs). A new run loads them from folders of their
   /// own. Evaluation, decoding and export leave them out.
   virtual std::vector<const Model*> frozen_models() const { return {}; }
+  /// The parts that each begin with the parameters of the model that --init-from names; none: the
+  /// model itself begins with them.
+  virtual std::vector<std::string> starting_parts() const { return {}; }
   std::vector<Method> methods() override;
 
  protected:

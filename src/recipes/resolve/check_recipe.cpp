@@ -4,9 +4,31 @@
 
 #include "base/error.h"
 #include "config/missing.h"
+#include "data/chat/preference_input.h"
+#include "data/synthetic_input.h"
+#include "layers/models/preference_lm.h"
 #include "recipes/resolve/use_data.h"
 
 namespace axle {
+namespace {
+
+// A model that takes both answers of a pair for what it should say would learn the worse one too.
+void check_pairs(const Trainer::Config& config) {
+  const bool gives_pairs = config.input.get_if<PreferenceInput>() != nullptr,
+             takes_pairs = config.model.get_if<PreferenceLM>() != nullptr;
+  if (gives_pairs && !takes_pairs) {
+    throw ConfigError(
+        "model: expected a PreferenceLM for pairs of answers, got another; add --dpo beta=0.1");
+  }
+  const bool is_synthetic = config.input.get_if<SyntheticInput>() != nullptr;
+  if (takes_pairs && !gives_pairs && !is_synthetic) {
+    throw ConfigError(
+        "input: expected pairs of answers (PreferenceInput) for a PreferenceLM, got others; --data "
+        "takes JSON Lines with 'prompt', 'chosen' and 'rejected'");
+  }
+}
+
+}  // namespace
 
 void check_recipe(const Trainer::Config& config) {
   try {
@@ -22,6 +44,7 @@ void check_recipe(const Trainer::Config& config) {
     }
     throw ConfigError(error.what() + advice);
   }
+  check_pairs(config);
 }
 
 }  // namespace axle

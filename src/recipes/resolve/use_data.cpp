@@ -8,6 +8,7 @@
 #include "config/carry.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "recipes/resolve/token_data.h"
@@ -64,9 +65,13 @@ void suit_input(Child<Input>& input, const std::string& data) {
     return;
   }
   read_texts(input);
+  const bool is_text = input.get_if<TextInput>(), is_chat = input.get_if<ChatInput>(),
+             is_pairs = input.get_if<PreferenceInput>();
+  if (!is_text && !is_chat && !is_pairs) return;
   const DataKind kind = data_kind_at(data);
-  if (kind == DataKind::kConversations && input.get_if<TextInput>()) put_in_place<ChatInput>(input);
-  if (kind == DataKind::kText && input.get_if<ChatInput>()) put_in_place<TextInput>(input);
+  if (kind == DataKind::kText && !is_text) put_in_place<TextInput>(input);
+  if (kind == DataKind::kConversations && !is_chat) put_in_place<ChatInput>(input);
+  if (kind == DataKind::kPreferences && !is_pairs) put_in_place<PreferenceInput>(input);
 }
 
 std::set<std::string> text_paths(ConfigRef root) {

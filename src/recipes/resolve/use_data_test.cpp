@@ -6,11 +6,14 @@
 #include <fstream>
 
 #include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/token_files/token_input.h"
 #include "io/file.h"
+#include "modifiers/preference_tuning.h"
 #include "recipes/recipe.h"
+#include "recipes/resolve/check_recipe.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "train/evaluation/evaler_inputs.h"
@@ -75,6 +78,25 @@ TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
   UseData{dir / "text.txt"}.apply_to(config);
   EXPECT_EQ(path_of(config.input), dir / "text.txt");
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), dir / "text.txt");
+}
+
+TEST(UseData, PairsOfAnswersNeedAModelThatComparesThem) {
+  const TempDir dir;
+  replace_file(dir / "pairs.jsonl", R"({"prompt": "q", "chosen": "y", "rejected": "n"})");
+  replace_file(dir / "text.txt", "text");
+  Trainer::Config config = recipe("fuji-test-v1");
+  config.input.get_if<TextInput>()->tokenizer = ByteTokenizer::Config{};
+  config.max_steps = 1;
+  config.evalers.clear();
+  UseData{dir / "pairs.jsonl"}.apply_to(config);
+  ASSERT_NE(config.input.get_if<PreferenceInput>(), nullptr);
+  EXPECT_THAT(error_of([&] { check_recipe(config); }),
+              ::testing::HasSubstr("expected a PreferenceLM for pairs of answers"));
+  apply_modifier(PreferenceTuning::Config{}, "modify", config);
+  check_recipe(config);
+  UseData{dir / "text.txt"}.apply_to(config);
+  EXPECT_THAT(error_of([&] { check_recipe(config); }),
+              ::testing::HasSubstr("expected pairs of answers (PreferenceInput)"));
 }
 
 TEST(UseData, APathMayBeSpelledInSeveralWays) {

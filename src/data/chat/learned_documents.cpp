@@ -1,0 +1,64 @@
+#include "data/chat/learned_documents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text/units.h"
+
+namespace axle {
+
+LearnedDocuments::LearnedDocuments(const Tokenizer& tokenizer, int64_t model_vocab_size)
+    : tokenizer_(tokenizer), model_vocab_size_(model_vocab_size) {
+  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id)
+    piece_sizes_.push_back(static_cast<double>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+}
+
+std::string LearnedDocuments::problem_of(const LearnedTokens& tokens,
+                                         const std::string& where) const {
+  for (const int32_t id : tokens.ids) {
+    if (id < model_vocab_size_) continue;
+    return fmt::format("{}: expected tokens of the model's vocabulary of {}, got '{}' with id {}",
+                       where, model_vocab_size_, tokenizer_.token(id), id);
+  }
+  return {};
+}
+
+void LearnedDocuments::add(const LearnedTokens& tokens, std::string_view text, std::string where) {
+  documents.add_learned(tokens.ids, tokens.is_learned);
+  wheres.push_back(std::move(where));
+  bytes.add(text);
+  text_size_ += static_cast<double>(text.size());
+  for (const int32_t id : tokens.ids) {
+    const double size = piece_sizes_[static_cast<size_t>(id)];
+    pieces_size_ += size;
+    // The names of special tokens are no text.
+    if (size == 0) text_size_ -= static_cast<double>(tokenizer_.token(id).size());
+  }
+}
+
+std::vector<double> LearnedDocuments::text_bytes() const {
+  std::vector<double> out = piece_sizes_;
+  const double scale = pieces_size_ > 0 ? std::max(text_size_, 0.0) / pieces_size_ : 0;
+  for (double& size : out) size *= scale;
+  return out;
+}
+
+std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
+                                   double fraction, const std::string& path) {
+  std::set<std::pair<const char*, size_t>> whole;
+  for (const Document& one : documents) whole.emplace(one.text.data(), one.text.size());
+  std::vector<Document> out = select_split(documents, split, fraction);
+  for (const Document& one : out) {
+    if (whole.contains({one.text.data(), one.text.size()})) continue;
+    throw DataError(fmt::format(
+        "{}.held_out_fraction: expected enough conversations to hold out whole ones, got {} "
+        "for a share of {}",
+        path, counted(std::ssize(documents), "conversation"), fraction));
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,45 @@
+// The tokens of conversations, and what batches and facts need to know of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/chat/learned_text.h"
+#include "data/held_out.h"
+#include "data/packing.h"
+#include "data/tokenizers/byte_histogram.h"
+
+namespace axle {
+
+class LearnedDocuments {
+ public:
+  /// `tokenizer` must outlive this.
+  LearnedDocuments(const Tokenizer& tokenizer, int64_t model_vocab_size);
+
+  /// Returns what is wrong with tokens that the model has no row for, beginning with `where`; ""
+  /// if it has one for each.
+  std::string problem_of(const LearnedTokens& tokens, const std::string& where) const;
+  /// Adds the tokens of a conversation, its text and its place.
+  void add(const LearnedTokens& tokens, std::string_view text, std::string where);
+  /// Returns the average bytes of text for each id: pieces differ from the text where it is
+  /// normalized.
+  std::vector<double> text_bytes() const;
+
+  TokenizedDocuments documents;
+  std::vector<std::string> wheres;
+  ByteHistogram bytes;
+
+ private:
+  const Tokenizer& tokenizer_;
+  int64_t model_vocab_size_;
+  std::vector<double> piece_sizes_;
+  double text_size_ = 0, pieces_size_ = 0;
+};
+
+/// Returns the documents of a split, as select_split() does. `path` is that of the input. Throws
+/// DataError if the split would cut a conversation.
+std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
+                                   double fraction, const std::string& path);
+
+}  // namespace axle

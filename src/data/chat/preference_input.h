@@ -1,0 +1,70 @@
+// Batches of preferences: two answers to one conversation, of which one is better.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/fields/child.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
+#include "data/chat/chat_source.h"
+#include "data/held_out.h"
+#include "data/input.h"
+#include "data/packed_batches.h"
+#include "data/tokenizers/byte_tokenizer.h"
+
+namespace axle {
+
+/// Rows for a PreferenceLM: each holds the conversation with the chosen answer as segment 1, and
+/// the one with the rejected answer as segment 2. The targets are the tokens behind the messages
+/// that both have in common, which the assistant says. Pairs that do not fit into a row are left
+/// out and counted.
+///
+/// The template's strftime_now() writes 26 July 2024, as ChatInput does.
+class PreferenceInput final : public Input {
+ public:
+  struct Config {
+    /// Where the pairs come from: a ChatSource.
+    Child<Source> source = ChatSource::Config{};
+    /// How text becomes token ids. Special tokens in the template's text become their ids.
+    Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
+    /// The chat template, as ChatInput has it.
+    std::optional<std::string> chat_template = {};
+    /// Positions in a row, for both answers.
+    Required<Positive<int64_t>> seq_len = REQUIRED;
+    /// Rows in a batch, over all hosts: one pair each.
+    Required<Positive<int64_t>> batch_size = REQUIRED;
+    /// The order of pairs: `rows` shuffles them anew in each epoch, `none` keeps their order.
+    Shuffle shuffle = Shuffle::kRows;
+    /// Passes over the data; none: without end.
+    std::optional<NumEpochs> epochs = {};
+    /// The part of the pairs that this input reads.
+    Split split = Split::kAll;
+    /// Share of the bytes that the split held_out takes.
+    FractionBelowOne held_out_fraction = 0.05;
+    /// What a pair does that the template refuses: `fail` ends the program, `skip` leaves it out
+    /// and counts it.
+    OnError on_error = OnError::kFail;
+    AXLE_CONFIG(PreferenceInput, source, tokenizer, chat_template, seq_len, batch_size, shuffle,
+                epochs, split, held_out_fraction, on_error)
+  };
+  /// Reads, renders and encodes all pairs. Throws as ChatInput does.
+  PreferenceInput(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return batches_->element_spec(); }
+  std::optional<Batch> next() override { return batches_->next(); }
+  std::string state() const override { return batches_->state(); }
+  void restore(std::string_view state) override { batches_->restore(state); }
+  InputFacts facts() const override { return facts_; }
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return batches_->origins_of_batch(batch, wheres_);
+  }
+
+ private:
+  InputFacts facts_;
+  std::vector<std::string> wheres_;  // the place of each conversation
+  std::unique_ptr<PackedBatches> batches_;
+};
+
+}  // namespace axle

@@ -1,0 +1,28 @@
+// Direct preference optimization of any language model.
+#pragma once
+
+#include "modifiers/modifier.h"
+
+namespace axle {
+
+/// Puts a PreferenceLM in the place of the model: the policy is the old model, the reference is the
+/// old model without adapters. A reference of a model that is computed with in bf16 is stored so.
+/// Applied twice, the modifier changes nothing more.
+class PreferenceTuning final : public Modifier {
+ public:
+  struct Config {
+    /// How much of the reference the policy keeps (PreferenceLM).
+    Positive<double> beta = 0.1;
+    /// The share of pairs that are taken to be the wrong way round.
+    Ranged<double, Bounds{.min = 0, .max = 0.5}> label_smoothing = 0;
+    AXLE_CONFIG(PreferenceTuning, beta, label_smoothing)
+  };
+  PreferenceTuning(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  /// Throws NoMatch if the tree has no model.
+  std::vector<Rewrite> apply(ConfigRef root) const override;
+
+ private:
+  Config cfg_;
+};
+
+}  // namespace axle

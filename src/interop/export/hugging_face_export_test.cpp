@@ -174,7 +174,8 @@ TEST_F(HuggingFaceExporting, AllFormsOfALlamaComputeTheSameThere) {
 
 TEST_F(HuggingFaceExporting, RotationsKeepTheirFrequencies) {
   for (const FrequencyFn& frequencies : std::vector<FrequencyFn>{
-           DividedFrequencies{.divisors = std::vector<double>{1, 2.5}, .attention_factor = 1.25},
+           DividedFrequencies{.divisors = std::vector<Positive<double>>{1, 2.5},
+         .attention_factor = 1.25},
            LinearFrequencies{.factor = 4}, Llama3Frequencies{.factor = 8, .original_len = 16},
            YaRNFrequencies{.factor = 4, .original_len = 8, .whole_indices = false}}) {
     const RoPE::Config rope{

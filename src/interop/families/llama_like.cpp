@@ -35,8 +35,9 @@ FrequencyFn longrope_of(const ForeignConfig& config, const ForeignConfig& scalin
              longest = static_cast<double>(config.size("max_position_embeddings"));
   const double factor = scaling.number("factor", longest / original);
   if (original < 2) config.fail("original_max_position_embeddings", "at least 2");
+  const std::vector<double> divisors = scaling.numbers("short_factor");
   return DividedFrequencies{
-      .divisors = scaling.numbers("short_factor"),
+      .divisors = std::vector<Positive<double>>(divisors.begin(), divisors.end()),
       .attention_factor =
           scaling.number("attention_factor",
                          factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(original)) : 1)};

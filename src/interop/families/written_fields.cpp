@@ -89,7 +89,7 @@ Json scaling_of(const FrequencyFn& frequencies) {
     return out;
   }
   if (const auto* const divided = fn.get_if<DividedFrequencies>()) {
-    const std::vector<double>& divisors = divided->divisors;
+    const std::vector<double> divisors(divided->divisors->begin(), divided->divisors->end());
     return {{"rope_type", "longrope"},
             {"short_factor", divisors},
             {"long_factor", divisors},

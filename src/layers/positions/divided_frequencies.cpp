@@ -11,15 +11,16 @@ namespace axle {
 
 Frequencies DividedFrequencies::operator()(const FrequencySpec& spec) const {
   Frequencies out = PlainFrequencies{}(spec);
-  const std::vector<double>& own = divisors.get();
+  const std::vector<Positive<double>>& own = divisors.get();
   if (own.size() != out.radians.size()) {
     throw ConfigError(fmt::format("expected {} divisors, one for each pair, got {}",
                                   out.radians.size(), own.size()));
   }
   for (size_t i = 0; i < own.size(); ++i) {
-    if (!(own[i] > 0) || !std::isfinite(own[i]))
-      throw ConfigError(fmt::format("expected positive divisors, got {} for pair {}", own[i], i));
-    out.radians[i] /= own[i];
+    const double divisor = own[i];  // configs in code are not checked
+    if (!(divisor > 0) || !std::isfinite(divisor))
+      throw ConfigError(fmt::format("expected positive divisors, got {} for pair {}", divisor, i));
+    out.radians[i] /= divisor;
   }
   out.scale = attention_factor;
   return out;

@@ -17,7 +17,7 @@ namespace axle {
 /// Throws ConfigError in a call unless there is a positive divisor for each pair.
 struct DividedFrequencies {
   /// The divisors, that of the highest frequency first.
-  Required<std::vector<double>> divisors = REQUIRED;
+  Required<std::vector<Positive<double>>> divisors = REQUIRED;
   /// Factor of the turned elements, so that its square is a factor of the logits.
   Positive<double> attention_factor = 1;
   Frequencies operator()(const FrequencySpec& spec) const;

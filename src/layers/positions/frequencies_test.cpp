@@ -40,13 +40,13 @@ TEST(LinearFrequencies, AreNumbersOfTheOracle) {
 
 TEST(DividedFrequencies, DivideEachFrequencyByItsOwnNumber) {
   const FrequencySpec spec{.theta = 1e4, .dim = 8};
-  const Frequencies f = DividedFrequencies{.divisors = std::vector<double>{1, 2, 4, 0.5},
+  const Frequencies f = DividedFrequencies{.divisors = std::vector<Positive<double>>{1, 2, 4, 0.5},
                                            .attention_factor = 1.5}(spec);
   const Frequencies plain = PlainFrequencies{}(spec);
   EXPECT_EQ(f.radians, (std::vector<double>{plain.radians[0], plain.radians[1] / 2,
                                             plain.radians[2] / 4, plain.radians[3] / 0.5}));
   EXPECT_EQ(f.scale, 1.5);
-  const auto error = [&](std::vector<double> divisors) {
+  const auto error = [&](std::vector<Positive<double>> divisors) {
     return error_of<ConfigError>([&] { DividedFrequencies{.divisors = divisors}(spec); });
   };
   EXPECT_EQ(error({1, 2, 3}), "expected 4 divisors, one for each pair, got 3");

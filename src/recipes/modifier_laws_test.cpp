@@ -21,6 +21,7 @@
 #include "modifiers/chain.h"
 #include "modifiers/collect_stats.h"
 #include "modifiers/modifier.h"
+#include "modifiers/preference_tuning.h"
 #include "modifiers/products/lora.h"
 #include "modifiers/products/quantize_products.h"
 #include "modifiers/replace_class.h"
@@ -123,6 +124,7 @@ std::vector<ModifierLawsCase> cases() {
        SetWhere::Config{.select = "Norm", .set = {{"@compute", "f32"}}},
        {9, 0}},
       {"Lora", Lora::Config{.rank = 2, .also_train = {"**.norm.scale"}}, {23, 0, 1}},
+      {"PreferenceTuning", PreferenceTuning::Config{.beta = 0.2}, {1, 0}},
       {"QuantizeProducts", QuantizeProducts::Config{}, {22, 0, 1}},
       {"QuantizeProductsOfAttention",
        QuantizeProducts::Config{.at = "**.qkv.**", .with = DelayedFp8Product::Config{}},

@@ -50,8 +50,7 @@ void add(CLI::App& app, GenerateArguments& options, Output& out) {
 ExitCode run(const GenerateArguments& options, Output& out) {
   GenerateOptions generate = options.generate;
   options.sampling.apply_to(generate);
-  if (!options.prompt && !options.chat)
-    throw ConfigError("--prompt: expected the text to continue, got none");
+  if (!options.prompt && !options.chat) throw ConfigError("--prompt is required without --chat");
   if (!options.chat && (options.system || options.chat_template))
     throw ConfigError("--system, --chat-template: expected --chat beside them, got none");
   std::optional<std::string> message;

@@ -20,9 +20,9 @@ inline constexpr const char* kSyntheticData = "synthetic";
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
 /// Makes an input of text, conversations or pairs of answers the one that reads what `data` names
-/// (data_kind_at): a TextInput, a ChatInput or a PreferenceInput, also in the place of a TokenInput.
-/// Where it names a token file, puts a TokenInput without sources in the place of a TextInput.
-/// Fields of the same name stay.
+/// (data_kind_at): a TextInput, a ChatInput or a PreferenceInput, also in the place of a
+/// TokenInput. Where it names a token file, puts a TokenInput without sources in the place of a
+/// TextInput. Fields of the same name stay.
 void suit_input(Child<Input>& input, const std::string& data);
 
 /// Returns the paths of all texts, conversations and token files that an input reads.

@@ -21,7 +21,9 @@ jinja::Value message_of(std::string_view role, std::string_view content) {
 
 ChatSession::ChatSession(TextGenerator& generator, ChatTemplate chat,
                          std::optional<std::string> system)
-    : generator_(generator), chat_(std::move(chat)) {
+    : generator_(generator),
+      chat_(std::move(chat)),
+      end_(answer_end(chat_, generator.tokenizer())) {
   if (system) messages_.push_back(message_of("system", *system));
 }
 
@@ -34,9 +36,8 @@ GeneratedText ChatSession::answer(std::string_view message, GenerateOptions opti
   std::vector<jinja::Value> messages = messages_;
   messages.push_back(message_of("user", message));
   std::string prompt = chat_.render(messages, {}, {.add_generation_prompt = true}).text;
-  AnswerEnd end = answer_end(chat_, generator_.tokenizer());
-  std::ranges::copy(end.tokens, std::back_inserter(options.end_tokens));
-  std::ranges::copy(end.texts, std::back_inserter(options.end_texts));
+  std::ranges::copy(end_.tokens, std::back_inserter(options.end_tokens));
+  std::ranges::copy(end_.texts, std::back_inserter(options.end_texts));
   TokenIds ids = generator_.tokenizer().encode_with_special(prompt);
   GeneratedText out =
       generator_.generate(std::move(ids), std::move(prompt), std::move(options), on_text);

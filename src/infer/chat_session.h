@@ -10,6 +10,12 @@
 
 namespace axle {
 
+/// What ends an answer.
+struct AnswerEnd {
+  TokenIds tokens = {};
+  std::vector<std::string> texts = {};
+};
+
 /// Keeps the messages of one conversation. Each answer is generated from all of them.
 class ChatSession {
  public:
@@ -25,6 +31,7 @@ class ChatSession {
  private:
   TextGenerator& generator_;
   ChatTemplate chat_;
+  AnswerEnd end_;
   std::vector<jinja::Value> messages_;
 };
 
@@ -32,11 +39,6 @@ class ChatSession {
 /// tokenizer's files. Throws ConfigError if there is none, and as find_chat_template() does.
 ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std::string>& file);
 
-/// What ends an answer.
-struct AnswerEnd {
-  TokenIds tokens = {};
-  std::vector<std::string> texts = {};
-};
 /// Returns what the template puts behind an answer: a special token, or a text. Empty if it puts
 /// only white space there, or if the template refuses a conversation of one question and one
 /// answer.

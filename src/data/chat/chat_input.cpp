@@ -14,8 +14,6 @@
 namespace axle {
 namespace {
 
-constexpr int64_t kNoonOf26July2024 = 1721995200;
-
 // A conversation as it goes into a row, or why it does not.
 struct Prepared {
   LearnedTokens tokens = {};
@@ -51,9 +49,8 @@ class Preparer {
   }
 
   Prepared of_first(const Conversation& conversation, size_t count) const {
-    LearnedText text =
-        learned_text(chat_, std::span(conversation.messages).first(count), conversation.tools,
-                     cfg_.learned, {.now_secs = kNoonOf26July2024});
+    LearnedText text = learned_text(chat_, std::span(conversation.messages).first(count),
+                                    conversation.tools, cfg_.learned, {.now_secs = kNowOfTraining});
     Prepared out{.tokens = encode_learned(tokenizer_, text), .text = std::move(text.text)};
     if (!out.tokens.has_learned()) out.reason = "without an answer";
     return out;
@@ -126,30 +123,22 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
     check_host_allocation(scope.path, "the tokens of conversations",
                           5 * learned.documents.num_tokens());
   }
-  facts_ = {.num_files = source->num_files(),
-            .num_documents = learned.documents.num_documents(),
-            .num_bytes = learned.bytes.num_bytes(),
-            .num_tokens = learned.documents.num_tokens(),
-            .endless = !cfg.epochs,
-            .byte_entropy_bits = learned.bytes.entropy_bits(),
-            .num_cut = num_cut,
-            .skipped = skips.skipped()};
-  if (learned.documents.num_documents() == 0) {
+  facts_ = learned.facts(*source, skips.skipped());
+  facts_.endless = !cfg.epochs;
+  facts_.num_cut = num_cut;
+  if (facts_.num_documents == 0) {
     throw DataError(
         fmt::format("{}.source: expected conversations with answers of at most {}, got "
                     "none; {}",
                     scope.path, counted(cfg.seq_len.get(), "position"), to_text(skips.skipped())));
   }
   wheres_ = std::move(learned.wheres);
-  std::vector<double> text_bytes = learned.text_bytes();
-  batches_ = std::make_unique<PackedBatches>(PackedBatches::Options{.seq_len = cfg.seq_len,
-                                                                    .batch_size = cfg.batch_size,
-                                                                    .shuffle = cfg.shuffle,
-                                                                    .epochs = cfg.epochs,
-                                                                    .seed = dims.seed,
-                                                                    .packing = Packing::kWhole},
-                                             std::move(learned.documents), std::move(text_bytes),
-                                             tokenizer->fingerprint());
+  batches_ = learned.take_batches({.seq_len = cfg.seq_len,
+                                   .batch_size = cfg.batch_size,
+                                   .shuffle = cfg.shuffle,
+                                   .epochs = cfg.epochs,
+                                   .seed = dims.seed,
+                                   .packing = Packing::kWhole});
   facts_.num_rows = batches_->num_rows();
   facts_.num_batches = batches_->num_batches();
 }

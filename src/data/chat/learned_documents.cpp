@@ -46,6 +46,22 @@ std::vector<double> LearnedDocuments::text_bytes() const {
   return out;
 }
 
+InputFacts LearnedDocuments::facts(const Source& source, const Skipped& skipped) const {
+  return {.num_files = source.num_files(),
+          .num_documents = documents.num_documents(),
+          .num_bytes = bytes.num_bytes(),
+          .num_tokens = documents.num_tokens(),
+          .byte_entropy_bits = bytes.entropy_bits(),
+          .skipped = skipped};
+}
+
+std::unique_ptr<PackedBatches> LearnedDocuments::take_batches(
+    const PackedBatches::Options& options) {
+  std::vector<double> sizes = text_bytes();
+  return std::make_unique<PackedBatches>(options, std::move(documents), std::move(sizes),
+                                         tokenizer_.fingerprint());
+}
+
 std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
                                    double fraction, const std::string& path) {
   std::set<std::pair<const char*, size_t>> whole;

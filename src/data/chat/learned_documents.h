@@ -1,13 +1,15 @@
 // The tokens of conversations, and what batches and facts need to know of them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "data/chat/learned_text.h"
 #include "data/held_out.h"
-#include "data/packing.h"
+#include "data/input.h"
+#include "data/packed_batches.h"
 #include "data/tokenizers/byte_histogram.h"
 
 namespace axle {
@@ -25,6 +27,10 @@ class LearnedDocuments {
   /// Returns the average bytes of text for each id: pieces differ from the text where it is
   /// normalized.
   std::vector<double> text_bytes() const;
+  /// Returns what the documents from `source` are, without what depends on how they are used.
+  InputFacts facts(const Source& source, const Skipped& skipped) const;
+  /// Moves the documents into batches.
+  std::unique_ptr<PackedBatches> take_batches(const PackedBatches::Options& options);
 
   TokenizedDocuments documents;
   std::vector<std::string> wheres;

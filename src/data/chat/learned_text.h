@@ -22,6 +22,9 @@ constexpr auto texts_of(Learned) {
       {{Learned::kAssistant, "assistant"}, {Learned::kAll, "all"}});
 }
 
+/// What strftime_now() of templates writes in training, in Unix time: noon of 26 July 2024.
+inline constexpr int64_t kNowOfTraining = 1721995200;
+
 /// A rendered conversation, and the bytes of it that are learned.
 struct LearnedText {
   std::string text;

@@ -62,8 +62,7 @@ class PairMaker {
   // The tokens of a conversation, whose first messages are not learned.
   LearnedTokens answer_of(const Conversation& conversation, size_t num_shared,
                           std::string& text) const {
-    constexpr int64_t kNoonOf26July2024 = 1721995200;
-    const ChatTemplate::Options options{.now_secs = kNoonOf26July2024};
+    const ChatTemplate::Options options{.now_secs = kNowOfTraining};
     LearnedText learned = learned_text(chat_, conversation.messages, conversation.tools,
                                        Learned::kAssistant, options);
     const auto shared = std::span(conversation.messages).first(num_shared);
@@ -116,13 +115,9 @@ PreferenceInput::PreferenceInput(const Config& cfg, const Dims& dims, const Scop
     if (++num_read % kAtOnce == 0)
       check_host_allocation(scope.path, "the tokens of pairs", 5 * learned.documents.num_tokens());
   }
-  facts_ = {.num_files = source->num_files(),
-            .num_documents = learned.documents.num_documents() / 2,
-            .num_bytes = learned.bytes.num_bytes(),
-            .num_tokens = learned.documents.num_tokens(),
-            .endless = !cfg.epochs,
-            .byte_entropy_bits = learned.bytes.entropy_bits(),
-            .skipped = skips.skipped()};
+  facts_ = learned.facts(*source, skips.skipped());
+  facts_.endless = !cfg.epochs;
+  facts_.num_documents /= 2;
   if (facts_.num_documents == 0) {
     throw DataError(
         fmt::format("{}.source: expected pairs of answers that take at most {}, got "
@@ -130,15 +125,12 @@ PreferenceInput::PreferenceInput(const Config& cfg, const Dims& dims, const Scop
                     scope.path, counted(cfg.seq_len.get(), "position"), to_text(skips.skipped())));
   }
   wheres_ = std::move(learned.wheres);
-  std::vector<double> text_bytes = learned.text_bytes();
-  batches_ = std::make_unique<PackedBatches>(PackedBatches::Options{.seq_len = cfg.seq_len,
-                                                                    .batch_size = cfg.batch_size,
-                                                                    .shuffle = cfg.shuffle,
-                                                                    .epochs = cfg.epochs,
-                                                                    .seed = dims.seed,
-                                                                    .packing = Packing::kPairs},
-                                             std::move(learned.documents), std::move(text_bytes),
-                                             tokenizer->fingerprint());
+  batches_ = learned.take_batches({.seq_len = cfg.seq_len,
+                                   .batch_size = cfg.batch_size,
+                                   .shuffle = cfg.shuffle,
+                                   .epochs = cfg.epochs,
+                                   .seed = dims.seed,
+                                   .packing = Packing::kPairs});
   facts_.num_rows = batches_->num_rows();
   facts_.num_batches = batches_->num_batches();
 }

@@ -16,6 +16,7 @@ std::vector<Function> activation_rows() {
           function("quick_gelu(x)", quick_gelu),
           function("sigmoid(x)", sigmoid),
           function("log_sigmoid(x)", log_sigmoid),
+          function("soft_cap(x, cap)", soft_cap),
           function("soft_sign(x)", soft_sign),
           function("squareplus(x, b=4)", squareplus),
           function("mish(x)", mish),

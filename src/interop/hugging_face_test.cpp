@@ -169,7 +169,8 @@ TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
   EXPECT_THAT(error_with("hidden_size", 1e300), HasSubstr("hidden_size: expected an integer"));
   EXPECT_THAT(error_with("num_hidden_layers", nullptr), HasSubstr("expected an integer, got none"));
   EXPECT_THAT(error_with("hidden_act", "tanh"), HasSubstr("hidden_act: expected silu, gelu"));
-  EXPECT_THAT(error_with("model_type", "gpt_oss"), HasSubstr("model_type: expected one of gemma3"));
+  EXPECT_THAT(error_with("model_type", "gpt_oss"),
+              HasSubstr("model_type: expected one of gemma2, gemma3"));
   EXPECT_THAT(error_with("rope_parameters", {{"rope_type", "dynamic"}}),
               HasSubstr("rope_parameters.rope_type: expected default, linear, llama3, longrope or "
                         "yarn"));

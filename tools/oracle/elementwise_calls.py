@@ -93,6 +93,7 @@ CALLS = {
     "quick_gelu": unary(lambda x: x * jax.nn.sigmoid(1.702 * x)),
     "sigmoid": unary(jax.nn.sigmoid),
     "log_sigmoid": unary(jax.nn.log_sigmoid),
+    "soft_cap": unary(lambda x: 2 * jnp.tanh(x / 2), at={"cap": 2}),
     "soft_sign": unary(jax.nn.soft_sign),
     "squareplus": unary(jax.nn.squareplus) + unary(lambda x: jax.nn.squareplus(x, 2), at={"b": 2}),
     "mish": unary(jax.nn.mish),

@@ -23,8 +23,8 @@ REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "referenc
 OUT = REFERENCE / "gguf" / "models"
 ARCHITECTURES = {"mistral": "llama", "mixtral": "llama", "qwen3_moe": "qwen3moe", "gemma3_text": "gemma3"}
 # Qwen3 with experts whose weights do not sum to 1 has no form as GGUF, and neither has Gemma with any query_pre_attn_scalar.
-MODELS = ["gemma3_linear_rope", "gpt2", "llama", "llama3_rope", "llama_biased", "llama_linear_rope", "llama_tied", "llama_yarn",
-          "mistral", "mixtral", "phi3", "phi3_longrope", "qwen2", "qwen3", "qwen3_moe_normed"]
+MODELS = ["gemma2", "gemma3_linear_rope", "gpt2", "llama", "llama3_rope", "llama_biased", "llama_linear_rope", "llama_tied", "llama_yarn",
+          "mistral", "mixtral", "olmo2", "phi3", "phi3_longrope", "qwen2", "qwen3", "qwen3_moe_normed"]
 
 
 def add_keys(writer, config):
@@ -61,8 +61,11 @@ def add_keys(writer, config):
             math.sqrt(1 + math.log(ratio) / math.log(rope["original_max_position_embeddings"])))
     if config["model_type"] == "phi3":
         writer.add_sliding_window(config.get("sliding_window") or 0)
-    if config["model_type"] in ("gemma3_text", "mistral"):  # llama.cpp takes no notice of Mistral's
+    if config["model_type"] in ("gemma2", "gemma3_text", "mistral"):  # llama.cpp takes no notice of Mistral's
         writer.add_sliding_window(config["sliding_window"])
+    if config["model_type"] == "gemma2":
+        writer.add_attn_logit_softcapping(config["attn_logit_softcapping"])
+        writer.add_final_logit_softcapping(config["final_logit_softcapping"])
     if config["model_type"] == "gemma3_text":
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
     if "num_experts_per_tok" in config:
@@ -123,7 +126,7 @@ def make(name):
     for theirs, value in with_merged_experts(load_file(folder / "model.safetensors")).items():
         if arch == "llama" and any(part in theirs for part in ("q_proj", "k_proj")):
             value = neighbouring(value, head_dim)
-        if arch == "gemma3" and theirs.endswith("norm.weight"):
+        if arch in ("gemma2", "gemma3") and theirs.endswith("norm.weight"):
             value = value + np.float32(1)
         if arch == "gpt2" and theirs.endswith(".weight") and any(part in theirs for part in (".c_", "c_fc")):
             value = value.T

@@ -52,6 +52,9 @@ MODELS = {
         "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "max_position_embeddings": 96,
         "original_max_position_embeddings": 32, "rope_parameters": {
             "rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}}),
+    "gemma2": ("gemma2", {
+        "num_hidden_layers": 5, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 6,
+        "attn_logit_softcapping": 3.0, "final_logit_softcapping": 4.0}),
     "gemma3": ("gemma3_text", {
         "num_hidden_layers": 8, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 7,
         "layer_types": (["sliding_attention"] * 2 + ["full_attention"]) * 2 + ["sliding_attention"] * 2}),
@@ -61,6 +64,7 @@ MODELS = {
         "rope_parameters": {
             "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
             "sliding_attention": {"rope_type": "default", "rope_theta": 2e4}}}),
+    "olmo2": ("olmo2", {"rope_theta": 5e5}),
     "gpt2": ("gpt2", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32}),
 }
 # These have numbers as seeds, in this order.

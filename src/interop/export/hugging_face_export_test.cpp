@@ -15,6 +15,7 @@
 #include "layers/attention/qkv/normed_qkv.h"
 #include "layers/blocks/pattern.h"
 #include "layers/blocks/repeat.h"
+#include "layers/blocks/sandwich.h"
 #include "layers/pipeline/pipeline.h"
 #include "layers/positions/divided_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
@@ -186,18 +187,30 @@ TEST_F(HuggingFaceExporting, RotationsKeepTheirFrequencies) {
   }
 }
 
-// The scales of norms of heads turn with the heads.
+// The scales of norms of heads turn with the heads, also where each head has its own.
 TEST_F(HuggingFaceExporting, NormsOfHeadsGoWithTheirElements) {
-  const NormedQKV::Config normed{.inner = FusedGroupedQKV::Config{}};
-  TinyModel tiny =
-      byte_sized(Repeat::Config{.num_layers = 2, .layer = layer_of(RoPE::Config{.inner = normed})});
-  for (auto& [path, value] : tiny.parameters) {
-    if (!path.ends_with("_norm/scale")) continue;
-    for (size_t i = 0; i < static_cast<size_t>(value.size()); ++i)
-      value.values<float>()[i] = 0.5f + 0.2f * static_cast<float>(i % 4);
-  }
-  EXPECT_EQ(exported(tiny).family, "qwen3");
-  expect_same_logits(tiny);
+  const auto export_as = [&](NormOver over, const std::string& family) {
+    TransformerLayer::Config layer = layer_of(
+        RoPE::Config{.inner = NormedQKV::Config{.over = over, .inner = FusedGroupedQKV::Config{}}});
+    if (family == "olmo2") {
+      for (Child<Block>* const block : {&layer.attention, &layer.feed_forward}) {
+        *block = Sandwich::Config{.in_norm = {},
+                                  .body = block->get_if<PreNorm>()->body,
+                                  .body_norm = RMSNorm::Config{},
+                                  .out_norm = {}};
+      }
+    }
+    TinyModel tiny = byte_sized(Repeat::Config{.num_layers = 2, .layer = layer});
+    for (auto& [path, value] : tiny.parameters) {
+      if (!path.ends_with("_norm/scale")) continue;
+      for (size_t i = 0; i < static_cast<size_t>(value.size()); ++i)
+        value.values<float>()[i] = 0.5f + 0.1f * static_cast<float>(i % 16);
+    }
+    EXPECT_EQ(exported(tiny).family, family);
+    expect_same_logits(tiny);
+  };
+  export_as(NormOver::kHead, "qwen3");
+  export_as(NormOver::kAllHeads, "olmo2");
 }
 
 TEST_F(HuggingFaceExporting, AdaptersAreMerged) {
@@ -264,12 +277,13 @@ TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
   hybrid.attention.get_if<PreNorm>()->body = Mamba2::Config{.head_dim = 8};
   const TinyModel mixed =
       byte_sized(Stacked::Config{.num_layers = 2, .layers = {tiny_layer(), hybrid}});
-  EXPECT_THAT(error_of_export(mixed),
-              AllOf(HasSubstr("run: expected a model of one of the families gemma3_text, gpt2, "
-                              "llama"),
-                    HasSubstr("it comes nearest to llama, but for "
-                              "model.decoder.layers.layers[1].attention.body: expected Attention, "
-                              "got Mamba2")));
+  EXPECT_THAT(
+      error_of_export(mixed),
+      AllOf(HasSubstr("run: expected a model of one of the families gemma2, gemma3_text, gpt2, "
+                      "llama"),
+            HasSubstr("it comes nearest to llama, but for "
+                      "model.decoder.layers.layers[1].attention.body: expected Attention, "
+                      "got Mamba2")));
   TransformerLayer::Config capped = tiny_layer();
   capped.attention.get_if<PreNorm>()->body.get_if<Attention>()->core =
       SoftmaxAttention::Config{.logit_cap = 50};
@@ -279,7 +293,7 @@ TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
   EXPECT_THAT(error_of_export(plain, {.options = {.family = "gpt2"}}),
               HasSubstr("expected a model of the family gpt2, got another one"));
   EXPECT_THAT(error_of_export(plain, {.options = {.family = "rwkv"}}),
-              HasSubstr("expected a family of gemma3_text, gpt2"));
+              HasSubstr("expected a family of gemma2, gemma3_text, gpt2"));
   EXPECT_FALSE(path_exists(out_));
 }
 

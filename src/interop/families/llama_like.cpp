@@ -10,6 +10,7 @@
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"
+#include "layers/blocks/sandwich.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
@@ -80,8 +81,10 @@ Child<QKV> projections(const LlamaVariant& variant) {
   const HeadInputLinear::Config heads{.bias = variant.qkv_bias};
   Child<QKV> out = SeparateQKV::Config{.q_proj = heads, .k_proj = heads, .v_proj = heads};
   if (!variant.head_norm) return out;
-  return NormedQKV::Config{
-      .query_norm = variant.head_norm, .key_norm = variant.head_norm, .inner = std::move(out)};
+  return NormedQKV::Config{.query_norm = variant.head_norm,
+                           .key_norm = variant.head_norm,
+                           .over = variant.head_norm_over,
+                           .inner = std::move(out)};
 }
 
 Attention::Config attention_of(const ForeignConfig& config, const LlamaVariant& variant) {
@@ -158,8 +161,9 @@ Child<Norm> rms_norm_of(const ForeignConfig& config) {
   return RMSNorm::Config{.eps = static_cast<float>(config.number("rms_norm_eps", 1e-6))};
 }
 
-Activation activation_of(const ForeignConfig& config, std::string_view key) {
-  const std::string name = config.text(key, "silu");
+Activation activation_of(const ForeignConfig& config, std::string_view key,
+                         std::string_view fallback) {
+  const std::string name = config.text(key, fallback);
   if (name == "silu" || name == "swish") return {"silu", &silu};
   if (name == "gelu") return {"exact_gelu", &exact_gelu};
   if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast")
@@ -182,9 +186,13 @@ int64_t context_len_of(const ForeignConfig& config) {
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant) {
   ignore_common(config);
   const Child<Norm> norm = rms_norm_of(config);
-  TransformerLayer::Config layer{
-      .attention = PreNorm::Config{.norm = norm, .body = attention_of(config, variant)},
-      .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward_of(config, variant)}};
+  const auto residual = [&](Child<Mixer> body) -> Child<Block> {
+    if (!variant.norms_results) return PreNorm::Config{.norm = norm, .body = std::move(body)};
+    return Sandwich::Config{
+        .in_norm = {}, .body = std::move(body), .body_norm = norm, .out_norm = {}};
+  };
+  TransformerLayer::Config layer{.attention = residual(attention_of(config, variant)),
+                                 .feed_forward = residual(feed_forward_of(config, variant))};
   Decoder::Config decoder{.model_dim = config.size("hidden_size"),
                           .vocab_size = config.size("vocab_size"),
                           .max_seq_len = context_len_of(config),

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "interop/families/family.h"
+#include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/mixer.h"
 #include "layers/feed_forward/activation.h"
@@ -17,8 +18,11 @@ struct LlamaVariant {
   /// Biases of the projections of queries, keys and values; of the one behind attention; of those
   /// of the feed-forward network.
   bool qkv_bias = false, output_bias = false, feed_forward_bias = false;
-  /// Norms of queries and keys.
+  /// Norms of queries and keys, and whether each has a vector for a head or for all of them.
   std::optional<Child<Norm>> head_norm = {};
+  NormOver head_norm_over = NormOver::kHead;
+  /// True: the norms of a layer come behind attention and feed-forward network, and not before.
+  bool norms_results = false;
   /// The positions that a query sees, its own included; none: all before it.
   std::optional<int64_t> window = {};
   /// In place of the gated feed-forward network.
@@ -39,7 +43,8 @@ RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = 
 int64_t context_len_of(const ForeignConfig& config);
 /// Returns the norm with the config's epsilon.
 Child<Norm> rms_norm_of(const ForeignConfig& config);
-/// Returns the activation of the field.
-Activation activation_of(const ForeignConfig& config, std::string_view key);
+/// Returns the activation of the field, or the one called `fallback`.
+Activation activation_of(const ForeignConfig& config, std::string_view key,
+                         std::string_view fallback = "silu");
 
 }  // namespace axle

@@ -10,6 +10,7 @@
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/hybrid_norm.h"
 #include "layers/blocks/pre_norm.h"
+#include "layers/blocks/sandwich.h"
 #include "layers/blocks/transformer_layer.h"
 #include "layers/dense/linear.h"
 #include "layers/norms/layer_norm.h"
@@ -32,6 +33,7 @@ struct NormedBody {
 NormedBody body_of(const Child<Block>& block) {
   if (const auto* const pre = block.get_if<PreNorm>()) return {pre->norm, pre->body};
   if (const auto* const hybrid = block.get_if<HybridNorm>()) return {hybrid->norm, hybrid->body};
+  if (const auto* const sandwich = block.get_if<Sandwich>()) return {{}, sandwich->body};
   return {};
 }
 

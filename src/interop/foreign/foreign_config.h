@@ -23,6 +23,8 @@ class ForeignConfig {
   /// The file, for messages.
   const std::string& where() const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  /// True also if the field is null: "none", where a missing one has a default.
+  bool mentions(std::string_view key) const { return fields_->contains(key); }
   /// Returns an integer from 1 to 2^31 - 1.
   int64_t size(std::string_view key) const;
   int64_t size(std::string_view key, int64_t fallback) const;

@@ -11,6 +11,7 @@
 #include "config/walk.h"
 #include "interop/forms/layer_places.h"
 #include "layers/attention/attention.h"
+#include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/models/causal_lm.h"
 #include "nn/param.h"
@@ -70,7 +71,7 @@ class Form {
     Piece out = separate(place, rest);
     if (has_part(rest, "/qkv/") && !rest.ends_with("lora_down")) {
       for (const char* name : {"/q_proj/", "/k_proj/", "/query_norm/", "/key_norm/"})
-        if (has_part(rest, name)) turn(out, place);
+        if (has_part(rest, name)) turn(out, place, rest);
     }
     return out;
   }
@@ -117,9 +118,14 @@ class Form {
     });
     return out;
   }
-  void turn(Piece& piece, const LayerPlace& place) const {
+  void turn(Piece& piece, const LayerPlace& place, const std::string& rest) const {
     piece.head_dim = parameters_.at(piece.path).shape().back();
     Child<Block> layer = place.layer;
+    for_each_config<NormedQKV>(layer, [&](auto&, const NormedQKV::Config& normed) {
+      if (normed.over == NormOver::kHead) return;
+      if (has_part(rest, "/query_norm/")) piece.head_dim /= heads_of(place).queries;
+      if (has_part(rest, "/key_norm/")) piece.head_dim /= heads_of(place).keys;
+    });
     for_each_config<RoPE>(layer, [&](auto&, const RoPE::Config& rope) {
       if (rope.pairs == PairLayout::kNeighbours)
         piece.turned = std::llround(rope.fraction * static_cast<double>(piece.head_dim));

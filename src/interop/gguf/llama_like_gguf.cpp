@@ -29,7 +29,8 @@ int64_t num_layers_of(const GgufKeys& keys) {
   const int64_t out = keys.size("block_count");
   // Whatever has as many parts as layers is made after this.
   const std::string last = fmt::format("blk.{}.attn_norm.weight", out - 1);
-  if (!keys.has_tensor(last))
+  if (!keys.has_tensor(last) &&
+      !keys.has_tensor(fmt::format("blk.{}.post_attention_norm.weight", out - 1)))
     keys.at("block_count").fail(fmt::format("the number of layers, with a tensor {}", last));
   return out;
 }

@@ -123,6 +123,10 @@ TEST_F(WriteGguf, WhatHasNoKeyIsRefused) {
               HasSubstr("expected a model that GGUF has keys for, got "));
   EXPECT_THAT(error("gemma3", "query_pre_attn_scalar", 7), HasSubstr("core.scale"));
   EXPECT_THAT(error("llama", "hidden_act", "gelu"), HasSubstr("activation"));
+  EXPECT_THAT(error("gemma2", "final_logit_softcapping", nullptr),
+              HasSubstr("final_logit_softcapping: expected a number for GGUF, got none"));
+  EXPECT_THAT(error("gemma2", "layer_types", Json(std::vector<Json>(5, "sliding_attention"))),
+              HasSubstr("mask"));
   EXPECT_THAT(
       error("llama", "rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.5}}),
       HasSubstr("got a part of a head in llama"));
@@ -134,7 +138,7 @@ TEST_F(WriteGguf, WhatHasNoKeyIsRefused) {
                     {{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 16.0}}),
               HasSubstr("got YaRN with other bounds"));
   EXPECT_THAT(error("llama", "model_type", "mamba2"),
-              HasSubstr("expected a model of one of gemma3_text, gpt2, llama"));
+              HasSubstr("expected a model of one of gemma2, gemma3_text, gpt2, llama"));
   EXPECT_FALSE(path_exists(path_));
 }
 

@@ -9,7 +9,6 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -39,9 +38,7 @@ LinearRouter::LinearRouter(const Common& common, const Dims& dims, const Scope& 
 
 Tensor LinearRouter::logits(const Tensor& x_BTD) {
   const Tensor logits_BTE = dot(x_BTD, weight_(), {.result_dtype = DType::kF32});
-  if (!common_.logit_cap) return logits_BTE;
-  const double cap = *common_.logit_cap;
-  return cap * tanh(logits_BTE / cap);
+  return common_.logit_cap ? soft_cap(logits_BTE, *common_.logit_cap) : logits_BTE;
 }
 
 Routing LinearRouter::routing(const Tensor& logits_BTE, const Tensor& scores_BTE,

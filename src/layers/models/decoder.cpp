@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
+#include "ops/elementwise/activations.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 
@@ -13,6 +15,7 @@ Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
       model_dim_(cfg.model_dim),
       vocab_size_(cfg.vocab_size),
       max_seq_len_(cfg.max_seq_len),
+      logit_cap_(cfg.logit_cap),
       emb_(child("emb", cfg.emb, {.vocab_size = cfg.vocab_size, .model_dim = cfg.model_dim})),
       position_emb_(child("position_emb", cfg.position_emb,
                           {.model_dim = cfg.model_dim, .max_seq_len = cfg.max_seq_len})),
@@ -39,7 +42,11 @@ Tensor Decoder::compute_hidden(const Tensor& ids_BT, const MixerContext& context
   return constrain(output_norm_(x_BTD), kTokenAxes);
 }
 
-Tensor Decoder::head(const Tensor& x) { return lm_head_ ? (*lm_head_)(x) : emb_->attend(x); }
+Tensor Decoder::head(const Tensor& x) {
+  const Tensor logits = lm_head_ ? (*lm_head_)(x) : emb_->attend(x);
+  if (!logit_cap_) return logits;
+  return astype(soft_cap(astype(logits, wide_dtype(logits.dtype())), *logit_cap_), logits.dtype());
+}
 
 Tensor Decoder::forward(const Tensor& ids_BT, const MixerContext& context) {
   return constrain(head(compute_hidden(ids_BT, context)), kTokenPartsAxes);

@@ -14,7 +14,7 @@
 
 namespace axle {
 
-/// ids_BT -> head(output_norm(layers(position_emb(emb(ids))))).
+/// ids_BT -> cap(head(output_norm(layers(position_emb(emb(ids)))))).
 ///
 /// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
 /// Throws ShapeError if T > max_seq_len.
@@ -45,8 +45,10 @@ class Decoder final
     Child<Norm> output_norm = RMSNorm::Config{};
     /// Projects vectors to logits; none: the head shares the weight of the embedding.
     std::optional<Child<Projection>> lm_head = {};
+    /// Logits become logit_cap * tanh(logits / logit_cap), computed in f32; none: they stay.
+    std::optional<Positive<double>> logit_cap = {};
     AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, position_emb, dropout, layers,
-                output_norm, lm_head)
+                output_norm, lm_head, logit_cap)
   };
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -77,6 +79,7 @@ class Decoder final
 
   int64_t model_dim_, vocab_size_;
   std::optional<int64_t> max_seq_len_;
+  std::optional<double> logit_cap_;
   Handle<TokenEmbedding> emb_;
   std::optional<Handle<PositionEmbedding>> position_emb_;
   std::optional<Handle<Dropout>> dropout_;

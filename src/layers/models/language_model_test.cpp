@@ -41,7 +41,12 @@ TEST(Embedding, ScalesTheVectorsButNotTheLogits) {
   EXPECT_EQ(root.call({{"x", HostTensor::ones({1, 1, 4})}}, {.method = "attend"}).outputs[0],
             HostTensor({1, 1, 2}, {10.0f, 26.0f}));
 }
-AXLE_LAYER_LAWS(Decoder, {}, {{"tied", decoder()}, {"untied", untied()}})
+Decoder::Config capped(Decoder::Config cfg) {
+  cfg.logit_cap = 0.5;
+  return cfg;
+}
+AXLE_LAYER_LAWS(Decoder, {},
+                {{"tied", decoder()}, {"untied", untied()}, {"capped", capped(decoder())}})
 AXLE_LAYER_LAWS(CausalLM, {},
                 {{"tied", {.decoder = decoder()}},
                  {"z_loss", {.decoder = untied(), .z_loss_scale = 0.1}}})
@@ -72,6 +77,30 @@ TEST(Decoder, TiedLogitsUseTheEmbedding) {
   auto layer = build_for_test<Decoder>(decoder(), {});
   EXPECT_FALSE(layer.parameters().contains("decoder/lm_head/weight"));
   EXPECT_EQ(layer.run(testing::token_ids()).shape(), (Shape{2, 4, 5}));
+}
+
+// Whatever computes the logits: at once, by chunks of positions, or those of the next token.
+TEST(Decoder, ALogitCapHoldsForAllLogits) {
+  for (const bool tied : {false, true}) {
+    auto plain = build_for_test<CausalLM>({.decoder = tied ? decoder() : untied()}, {});
+    auto cap = build_for_test<CausalLM>({.decoder = capped(tied ? decoder() : untied())}, {});
+    for (const auto& [path, value] : plain.parameters()) {
+      const std::string name = path.substr(std::string("causal_lm/").size());
+      cap.set(name, value);
+    }
+    for (const char* method : {"logits", "next_logits"}) {
+      const Tree<HostTensor> batch = {{"batch/input_ids", testing::token_ids()}};
+      const HostTensor before = plain.call(batch, {.method = method}).outputs[0],
+                       after = cap.call(batch, {.method = method}).outputs[0];
+      ASSERT_EQ(after.shape(), before.shape());
+      double largest = 0;
+      for (int64_t i = 0; i < after.size(); ++i) {
+        EXPECT_NEAR(after.at(i), 0.5 * std::tanh(before.at(i) / 0.5), 1e-6);
+        largest = std::max(largest, std::abs(before.at(i)));
+      }
+      EXPECT_GT(largest, 0.5) << "the cap changes nothing";
+    }
+  }
 }
 
 Tree<HostTensor> language_model_batch(HostTensor labels) {
@@ -145,8 +174,8 @@ std::vector<HostTensor> loss_and_gradients(const CausalLM::Config& cfg) {
 }
 
 TEST(CausalLM, ChunksOfLogitsGiveTheSameLoss) {
-  for (const bool tied : {false, true}) {
-    CausalLM::Config cfg{.decoder = tied ? decoder() : untied(), .z_loss_scale = 0.1};
+  for (const Decoder::Config& of : {decoder(), untied(), capped(decoder()), capped(untied())}) {
+    CausalLM::Config cfg{.decoder = of, .z_loss_scale = 0.1};
     const std::vector<HostTensor> whole = loss_and_gradients(cfg);
     for (const int64_t chunk : {1, 3, 4, 100}) {
       cfg.loss_chunk_len = chunk;

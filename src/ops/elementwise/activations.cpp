@@ -109,6 +109,7 @@ Tensor exact_gelu(const Tensor& x) { return emit(exact_gelu_rules, {x}); }
 Tensor quick_gelu(const Tensor& x) { return emit(quick_gelu_rules, {x}); }
 Tensor sigmoid(const Tensor& x) { return logistic(x); }
 Tensor log_sigmoid(const Tensor& x) { return -softplus(-x); }
+Tensor soft_cap(const Tensor& x, double cap) { return cap * tanh(x / cap); }
 Tensor soft_sign(const Tensor& x) { return x / (abs(x) + 1); }
 Tensor squareplus(const Tensor& x, double b) { return (x + sqrt(square(x) + b)) / 2; }
 Tensor mish(const Tensor& x) { return x * tanh(softplus(x)); }

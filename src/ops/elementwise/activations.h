@@ -23,6 +23,8 @@ Tensor quick_gelu(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 /// log(logistic(x)), without overflow.
 Tensor log_sigmoid(const Tensor& x);
+/// cap * tanh(x / cap): close to x where |x| is much less than cap, and never beyond cap.
+Tensor soft_cap(const Tensor& x, double cap);
 /// x / (|x| + 1).
 Tensor soft_sign(const Tensor& x);
 /// (x + sqrt(x^2 + b)) / 2.

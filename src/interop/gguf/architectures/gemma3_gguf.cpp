@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "interop/families/llama_like.h"
-#include "interop/gguf/llama_like_gguf.h"
+#include "interop/gguf/gemma_like_gguf.h"
 
 namespace axle {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr int64_t kLayersOfLargest = 62;
 
 // Which layers see a window: a flag for each, or the distance of those that see everything.
 Json types_of_layers(const GgufKeys& keys, bool has_window) {
@@ -30,14 +32,6 @@ Json types_of_layers(const GgufKeys& keys, bool has_window) {
   return out;
 }
 
-// The factor of queries is that of the dim of a head, but in the largest model, with 62 layers.
-int64_t scaled_dim_of(const GgufKeys& keys, const Json& fields) {
-  constexpr int64_t kLayersOfLargest = 62;
-  return num_layers_of(keys) == kLayersOfLargest
-             ? keys.size("embedding_length") / keys.size("attention.head_count")
-             : fields["head_dim"].get<int64_t>();
-}
-
 Json gemma3_fields(const GgufKeys& keys) {
   Json out = llama_like_fields(keys, "gemma3_text");
   const auto window = keys.count("attention.sliding_window");
@@ -49,30 +43,17 @@ Json gemma3_fields(const GgufKeys& keys) {
     out["rope_parameters"]["sliding_attention"] = {{"rope_type", "default"},
                                                    {"rope_theta", local_theta}};
   }
-  out["query_pre_attn_scalar"] = scaled_dim_of(keys, out);
+  out["query_pre_attn_scalar"] = scaled_dim_of(keys, out, kLayersOfLargest);
   out["hidden_activation"] = "gelu_pytorch_tanh";
   if (const double cap = keys.number("final_logit_softcapping", 0); cap != 0)
     out["final_logit_softcapping"] = cap;
   return out;
 }
 
-// The scale of each norm is stored whole, and not less 1.
-std::vector<GgufName> gemma3_names() {
-  std::vector<GgufName> out = llama_like_names();
-  for (GgufName& row : out) {
-    if (row.gguf == "blk.{layer}.ffn_norm")
-      row.foreign = "model.layers.{layer}.pre_feedforward_layernorm";
-  }
-  out.insert(out.end(),
-             {{"blk.{layer}.post_attention_norm", "model.layers.{layer}.post_attention_layernorm"},
-              {"blk.{layer}.post_ffw_norm", "model.layers.{layer}.post_feedforward_layernorm"}});
-  for (GgufName& row : out)
-    if (row.gguf.ends_with("_norm")) row.change = TensorChange::kOneAdded;
-  return out;
-}
-
 void write_gemma3(const ForeignConfig& config, GgufKeyWriter& keys) {
   write_llama_like(config, {}, keys);
+  if (const auto cap = config.optional_number("final_logit_softcapping"))
+    keys.number("final_logit_softcapping", *cap);
   std::vector<bool> flags;
   for (const std::string& type : config.texts("layer_types"))
     flags.push_back(type == "sliding_attention");
@@ -86,7 +67,7 @@ void write_gemma3(const ForeignConfig& config, GgufKeyWriter& keys) {
 
 const GgufArchitectureRow gemma3_row({.name = "gemma3",
                                       .fields = gemma3_fields,
-                                      .names = gemma3_names,
+                                      .names = gemma_names,
                                       .families = {"gemma3_text"},
                                       .write = write_gemma3});
 

@@ -7,10 +7,10 @@
 #include "layers/mesh_axes.h"
 #include "nn/call_forms.h"
 #include "ops/create.h"
+#include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/broadcast.h"
 #include "ops/random/random_part.h"
 #include "ops/reductions/reduce.h"
@@ -49,7 +49,7 @@ Tensor ScoredCore::logits(const Tensor& q_BTNH, const HeadGroups& heads,
   Tensor out = heads.scores();
   if (const Tensor scores = position_scores(q_BTNH, visibility))
     out = out + heads.aligned(scores * scale_, true);
-  if (logit_cap_) out = *logit_cap_ * tanh(out / *logit_cap_);
+  if (logit_cap_) out = soft_cap(out, *logit_cap_);
   if (const Tensor bias = visibility.added())
     out = out + heads.aligned(astype(bias, out.dtype()), true);
   if (const Tensor visible = visibility.visible())

@@ -1,13 +1,42 @@
 #include "layers/attention/qkv/normed_qkv.h"
 
+#include "base/checked.h"
 #include "config/register.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
 
 namespace axle {
+namespace {
+
+int64_t width_of(NormOver over, int64_t num_heads, int64_t head_dim) {
+  return over == NormOver::kHead ? head_dim : saturating_product(num_heads, head_dim);
+}
+
+}  // namespace
+
+NormedQKV::NormedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
+    : WrappedQKV(cfg.inner, dims, scope),
+      over_(cfg.over),
+      num_heads_(dims.num_heads),
+      num_kv_heads_(dims.num_kv_heads),
+      query_norm_(child("query_norm", cfg.query_norm,
+                        {.input_dim = width_of(cfg.over, dims.num_heads, dims.head_dim)})),
+      key_norm_(child("key_norm", cfg.key_norm,
+                      {.input_dim = width_of(cfg.over, dims.num_kv_heads, dims.head_dim)})) {}
+
+Tensor NormedQKV::normed(Handle<Norm>& norm, const Tensor& x_BTNH, int64_t num_heads) const {
+  if (over_ == NormOver::kHead) return norm(x_BTNH);
+  // Heads that devices share are there several times, side by side.
+  const int64_t copies = x_BTNH.dim(2) / num_heads;
+  const auto once = [&] { return slice(x_BTNH, {0, 0, 0, 0}, x_BTNH.shape(), {1, 1, copies, 1}); };
+  const Tensor y_BTF = norm(flatten(copies == 1 ? x_BTNH : once(), 2, 3));
+  return repeat(unflatten(y_BTF, 2, {num_heads, -1}), copies, 2);
+}
 
 QKVTensors NormedQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) {
   QKVTensors x = inner_(x_BTD, positions_BT);
-  if (query_norm_) x.q_BTNH = (*query_norm_)(x.q_BTNH);
-  if (key_norm_ && x.k_BSKH) x.k_BSKH = (*key_norm_)(x.k_BSKH);
+  if (query_norm_) x.q_BTNH = normed(*query_norm_, x.q_BTNH, num_heads_);
+  if (key_norm_ && x.k_BSKH) x.k_BSKH = normed(*key_norm_, x.k_BSKH, num_kv_heads_);
   return x;
 }
 

@@ -1,8 +1,11 @@
 #include "layers/attention/qkv/normed_qkv.h"
 
+#include <cmath>
+
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/query_only.h"
 #include "layers/attention/qkv/rope.h"
+#include "layers/attention/qkv/separate_qkv.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -17,6 +20,7 @@ const Child<Norm> kAroundOne = RMSNorm::Config{.zero_centred = ZeroCentred::kSca
 constexpr QKV::Dims kNormedDims{.model_dim = 8, .num_heads = 2, .num_kv_heads = 2, .head_dim = 4};
 AXLE_LAYER_LAWS(NormedQKV, kNormedDims,
                 {{"default", {}},
+                 {"all_heads", {.over = NormOver::kAllHeads}},
                  {"queries_alone", {.inner = QueryOnly::Config{}}},
                  {"scales_around_one", {.query_norm = kAroundOne, .key_norm = kAroundOne}}})
 AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
@@ -35,6 +39,35 @@ TEST(NormedQKV, WithoutPositionsIsTheNormOfAttention) {
     outside.set(name, inside.parameter(std::string("qkv/") + name));
   const HostTensor x = normal_values({2, 3, 8}, 3);
   EXPECT_EQ(inside.run(x), outside.run(x));
+}
+
+// All heads of a position are one vector, whose elements have a scale each.
+TEST(NormedQKV, OverAllHeadsIsTheNormOfTheirVector) {
+  constexpr QKV::Dims dims{.model_dim = 8, .num_heads = 4, .num_kv_heads = 2, .head_dim = 2};
+  const Child<QKV> inner = SeparateQKV::Config{};
+  auto plain = build_for_test<SeparateQKV>({}, dims);
+  auto normed = build_for_test<NormedQKV>({.over = NormOver::kAllHeads, .inner = inner}, dims);
+  for (const char* name : {"q_proj/weight", "k_proj/weight", "v_proj/weight"})
+    normed.set(std::string("inner/") + name, plain.parameter(name));
+  normed.set("query_norm/scale", normal_values({8}, 4));
+  normed.set("key_norm/scale", normal_values({4}, 5));
+  const HostTensor x = normal_values({1, 3, 8}, 3);
+  const std::vector<HostTensor> before = plain.call({{"x", x}}).outputs,
+                                after = normed.call({{"x", x}}).outputs;
+  for (size_t i = 0; i < 2; ++i) {
+    const HostTensor scale = normed.parameter(i == 0 ? "query_norm/scale" : "key_norm/scale");
+    for (int64_t t = 0; t < 3; ++t) {
+      double squares = 0;
+      for (int64_t c = 0; c < scale.size(); ++c)
+        squares += std::pow(before[i].at(t * scale.size() + c), 2);
+      const double root = std::sqrt(squares / static_cast<double>(scale.size()) + 1e-6);
+      for (int64_t c = 0; c < scale.size(); ++c) {
+        const int64_t at = t * scale.size() + c;
+        EXPECT_NEAR(after[i].at(at), before[i].at(at) / root * scale.at(c), 1e-5) << i << " " << at;
+      }
+    }
+  }
+  EXPECT_EQ(after[2], before[2]);
 }
 
 TEST(NormedQKV, AScaleAroundOneAddsToOne) {

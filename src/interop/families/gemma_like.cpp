@@ -1,0 +1,187 @@
+#include "interop/families/gemma_like.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "interop/families/llama_like.h"
+#include "interop/families/written_fields.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/blocks/hybrid_norm.h"
+#include "layers/blocks/pattern.h"
+#include "layers/dense/linear.h"
+#include "layers/feed_forward/feed_forward.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "layers/norms/rms_norm.h"
+
+namespace axle {
+namespace {
+
+// The type of each layer; by default the last one of each period is global.
+std::vector<std::string> types_of_layers(const ForeignConfig& config, int64_t period) {
+  const int64_t num_layers = config.size("num_hidden_layers");
+  std::vector<std::string> out = config.texts("layer_types");
+  if (out.empty()) {
+    for (int64_t i = 1; i <= num_layers; ++i) out.emplace_back(i % period == 0 ? kGlobal : kLocal);
+  }
+  const auto is_known = [](const std::string& type) { return type == kLocal || type == kGlobal; };
+  if (static_cast<int64_t>(out.size()) != num_layers || !std::ranges::all_of(out, is_known))
+    config.fail("layer_types", fmt::format("{} of {} and {}", num_layers, kLocal, kGlobal));
+  return out;
+}
+
+// The number of layers after which their types repeat.
+size_t period_of(const std::vector<std::string>& types) {
+  for (size_t period = 1; period < types.size(); ++period) {
+    if (std::equal(types.begin() + static_cast<std::ptrdiff_t>(period), types.end(), types.begin()))
+      return period;
+  }
+  return types.size();
+}
+
+Child<Norm> norm_of(const ForeignConfig& config) {
+  return RMSNorm::Config{.eps = static_cast<float>(config.number("rms_norm_eps", 1e-6)),
+                         .zero_centred = ZeroCentred::kScale};
+}
+
+Attention::Config attention_of(const ForeignConfig& config, const GemmaVariant& variant,
+                               bool is_local) {
+  const int64_t head_dim = config.size("head_dim", 256);
+  const HeadInputLinear::Config heads{.bias = config.flag("attention_bias", false)};
+  RoPE::Config rope = is_local ? variant.local_rope : variant.global_rope;
+  rope.inner = SeparateQKV::Config{.q_proj = heads, .k_proj = heads, .v_proj = heads};
+  if (variant.has_head_norms) {
+    const Child<Norm> norm = norm_of(config);
+    rope.inner =
+        NormedQKV::Config{.query_norm = norm, .key_norm = norm, .inner = std::move(rope.inner)};
+  }
+  SoftmaxAttention::Config core{.scale =
+                                    1 / std::sqrt(config.number("query_pre_attn_scalar", 256))};
+  if (variant.attention_cap) core.logit_cap = *variant.attention_cap;
+  Attention::Config out{.num_heads = config.size("num_attention_heads"),
+                        .num_kv_heads = config.size("num_key_value_heads"),
+                        .head_dim = head_dim,
+                        .qkv = std::move(rope),
+                        .output = HeadOutputLinear::Config{.bias = heads.bias},
+                        .core = std::move(core)};
+  if (is_local) {
+    const int64_t window = config.size("sliding_window", 4096) - 1;
+    out.mask = SlidingWindowMask::Config{.window = window};
+    out.kv_cache = SlidingKVCache::Config{.window = window};
+  }
+  return out;
+}
+
+Child<Block> layer_of(const ForeignConfig& config, const GemmaVariant& variant, bool is_local) {
+  const Child<Norm> norm = norm_of(config);
+  const Linear::Config linear{.bias = false};
+  const FeedForward::Config feed_forward{
+      .hidden_dim = FixedDim{.dim = config.size("intermediate_size")},
+      .activation = activation_of(config, "hidden_activation", "gelu_pytorch_tanh"),
+      .gate = linear,
+      .up = linear,
+      .down = linear};
+  return TransformerLayer::Config{
+      .attention =
+          HybridNorm::Config{
+              .norm = norm, .body = attention_of(config, variant, is_local), .post_norm = norm},
+      .feed_forward = HybridNorm::Config{.norm = norm, .body = feed_forward, .post_norm = norm}};
+}
+
+// The rows of a layer, which the rows of Llama name but for the norms.
+std::vector<WeightRow> rows_of_layer(const ForeignConfig& config) {
+  const std::string ours = "decoder/layers/layer/", theirs = "model.layers.{layer}.";
+  std::vector<WeightRow> out = llama_weights(config);
+  std::erase_if(out, [&](const WeightRow& row) {
+    return !row.ours.starts_with(ours) || row.ours.find("/norm/") != row.ours.npos;
+  });
+  const WeightRows layer(out, ours, theirs);
+  layer.norm("attention/norm", "input_layernorm");
+  layer.norm("attention/post_norm", "post_attention_layernorm");
+  layer.norm("feed_forward/norm", "pre_feedforward_layernorm");
+  layer.norm("feed_forward/post_norm", "post_feedforward_layernorm");
+  for (WeightRow& row : out) row.ours.erase(0, ours.size());
+  return out;
+}
+
+// The number whose root divides queries: the whole number that gives the same factor, if one does.
+// transformers takes no other.
+nlohmann::ordered_json query_scalar(double factor) {
+  const double exact = 1 / (factor * factor), whole = std::round(exact);
+  if (1 / std::sqrt(whole) == factor) return static_cast<int64_t>(whole);
+  return exact;
+}
+
+}  // namespace
+
+Child<Model> gemma_like(const ForeignConfig& config, const GemmaVariant& variant) {
+  ignore_common(config);
+  config.ignore({"_sliding_window_pattern", "cache_implementation"});
+  config.expect("use_bidirectional_attention", false);
+  const std::vector<std::string> types = types_of_layers(config, variant.period);
+  Pattern::Config layers{.num_layers = static_cast<int64_t>(types.size())};
+  for (size_t i = 0; i < period_of(types); ++i)
+    layers.pattern.push_back(layer_of(config, variant, types[i] == kLocal));
+  Decoder::Config decoder{.model_dim = config.size("hidden_size"),
+                          .vocab_size = config.size("vocab_size"),
+                          .max_seq_len = config.size("max_position_embeddings"),
+                          .emb = Embedding::Config{.scale = RootOfDim{}},
+                          .layers = std::move(layers),
+                          .output_norm = norm_of(config)};
+  if (!config.flag("tie_word_embeddings", true)) decoder.lm_head = LmHead::Config{};
+  if (variant.logit_cap) decoder.logit_cap = *variant.logit_cap;
+  return CausalLM::Config{.decoder = std::move(decoder)};
+}
+
+std::vector<WeightRow> gemma_weights(const ForeignConfig& config, int64_t period_of_types) {
+  std::vector<WeightRow> out = llama_weights(config);
+  std::erase_if(out, [](const WeightRow& row) { return row.ours.starts_with("decoder/layers/"); });
+  const std::vector<std::string> types = types_of_layers(config, period_of_types);
+  const size_t period = period_of(types), num_grouped = types.size() / period * period;
+  for (const WeightRow& row : rows_of_layer(config)) {
+    for (size_t i = 0; i < period; ++i) {
+      WeightRow own = row;
+      own.first_layer = static_cast<int64_t>(i);
+      own.layer_stride = static_cast<int64_t>(period);
+      own.ours = fmt::format("decoder/layers/groups/layer/layer{}/{}", i, row.ours);
+      out.push_back(own);
+    }
+    for (size_t i = num_grouped; i < types.size(); ++i) {
+      WeightRow own = row;
+      own.ours = fmt::format("decoder/layers/rest/layer{}/{}", i - num_grouped, row.ours);
+      own.theirs.replace(own.theirs.find("{layer}"), 7, std::to_string(i));
+      out.push_back(own);
+    }
+  }
+  return out;
+}
+
+nlohmann::ordered_json gemma_fields(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model), types = nlohmann::ordered_json::array();
+  out.erase("hidden_act");
+  for (const Child<Block>& layer : model.layers) {
+    const LayerParts parts = parts_of(layer);
+    types.push_back(parts.window ? kLocal : kGlobal);
+    if (parts.window) out["sliding_window"] = *parts.window;
+  }
+  const LayerParts parts = parts_of(model.layers.front());
+  out["layer_types"] = std::move(types);
+  out["hidden_activation"] = activation_name(parts.feed_forward.activation);
+  out["attention_bias"] = parts.qkv_bias;
+  out["attn_logit_softcapping"] = nullptr;
+  if (const auto* const core = parts.attention.core.get_if<SoftmaxAttention>()) {
+    if (core->scale) out["query_pre_attn_scalar"] = query_scalar(*core->scale);
+    if (core->logit_cap) out["attn_logit_softcapping"] = double{*core->logit_cap};
+  }
+  out["final_logit_softcapping"] = nullptr;
+  if (model.decoder.logit_cap) out["final_logit_softcapping"] = double{*model.decoder.logit_cap};
+  return out;
+}
+
+}  // namespace axle

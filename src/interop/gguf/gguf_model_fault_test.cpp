@@ -53,8 +53,8 @@ TEST_F(GgufModelFault, WrongTensorsAreListedByTheirNamesInTheFile) {
 
 TEST_F(GgufModelFault, KeysOfOtherTypesAndValuesAreNamed) {
   EXPECT_THAT(error_with("general.architecture", "rwkv7"),
-              HasSubstr("key 'general.architecture': expected one of gemma3, gpt2, llama, phi3, "
-                        "qwen2, qwen3, qwen3moe, got text 'rwkv7'"));
+              HasSubstr("key 'general.architecture': expected one of gemma2, gemma3, gpt2, llama, "
+                        "olmo2, phi3, qwen2, qwen3, qwen3moe, got text 'rwkv7'"));
   EXPECT_THAT(error_with("general.architecture", uint32_t{1}), HasSubstr("expected a text"));
   EXPECT_THAT(error_with("general.type", "adapter"), HasSubstr("expected model, got"));
   EXPECT_THAT(error_with("split.count", uint16_t{3}),

@@ -7,11 +7,14 @@
 #
 # Tests have the same with GoogleTest and -O0: what they compute themselves is little beside what their compilation costs.
 #
-#   axle_compile_as_floor(TARGET FLOOR [TESTS])     FLOOR: the floor that the sources of the target belong to
+# A floor that is not hot may have hot folders (AXLE_HOT_FOLDERS), which are an object library of their own.
+#
+#   axle_compile_as_floor(TARGET FLOOR [TESTS | HOT])     FLOOR: the floor that the sources of the target belong to
 #
 # Headers are named as in an #include: CMake would write the path of a file into what the compiler cache hashes.
 
-set(AXLE_HOT_FLOORS base ir io ops data transform lower)
+set(AXLE_HOT_FLOORS base ir io ops transform lower)
+set(AXLE_HOT_FOLDERS data/tokenizers/parts)
 set(AXLE_PCH_HOT
   <algorithm> <array> <atomic> <chrono> <cmath> <concepts> <condition_variable> <cstddef> <cstdint> <cstring>
   <exception> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>
@@ -22,9 +25,9 @@ set(AXLE_PCH_HIGH ${AXLE_PCH_COLD} <config/register.h> <config/replace.h> <nn/la
 set(AXLE_PCH_TESTS <gmock/gmock.h> <gtest/gtest.h>)
 
 function(axle_compile_as_floor target floor)
-  cmake_parse_arguments(ARG "TESTS" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS;HOT" "" "" ${ARGN})
   get_property(below GLOBAL PROPERTY AXLE_BELOW_${floor})
-  if(floor IN_LIST AXLE_HOT_FLOORS)
+  if(ARG_HOT OR floor IN_LIST AXLE_HOT_FLOORS)
     set(kind hot)
   elseif(AXLE_BATCHES AND (floor STREQUAL "nn" OR "nn" IN_LIST below))
     set(kind high)

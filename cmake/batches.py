@@ -14,6 +14,10 @@ import re
 import sys
 from pathlib import Path
 
+# Types that convert to each other without a word: a call may mean another overload than the one of its own source.
+NUMBER = re.compile(r"\b(?:(?:unsigned|signed)(?: (?:int|long|char|short))*|bool|char|short|int|long(?: long)?|float|double"
+                    r"|(?:std::)?(?:size_t|ptrdiff_t|u?int\d+_t))\b")
+TEXT = re.compile(r"\bstd::string(?:_view)?\b|\bconst char\s*\*")
 ANONYMOUS = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.DOTALL | re.MULTILINE)
 # At the begin of a line: a type, a function with its first parameters, or a variable. `const Type kA = 1, kB(2);`
 # declares two variables.
@@ -30,6 +34,17 @@ SUITE = re.compile(r"^INSTANTIATE\w+\(\w+, \w+", re.MULTILINE)
 ALIAS = re.compile(r"^using\s+(\w+)\s*=([^;]*)", re.MULTILINE)
 
 
+def signature(function):
+    """A function with its first parameters, without their names: "run(const A& a, int b) {" is "run(A&,#". Types that
+    convert to each other are alike."""
+    name, parameters = function.split("(", 1)
+    parameters = re.sub(r"\)\s*(?:const|noexcept|override|->.*)?\s*\{.*|\)?;.*", "", parameters)
+    types = NUMBER.sub("#", TEXT.sub("$", parameters))
+    types = re.sub(r"\bconst\b|[&\s]+(?=[,)]|$)|=[^,]*", " ", types)
+    types = re.sub(r"(?<=[\w>#$&*])[\s&*]+\w+\s*(?=,|$)", "", types)  # their names
+    return name.rstrip() + "(" + re.sub(r"[\s&]", "", types).rstrip(",")
+
+
 def names_of(text, overloads):
     """What each file-level name of anonymous namespaces stands for; None: its own thing."""
     out = {}
@@ -37,7 +52,7 @@ def names_of(text, overloads):
         out.update(ALIAS.findall(part))
         functions = FUNCTION.findall(part)
         constants = CONSTANT.findall("\n".join(CONSTANTS.findall(part)))
-        own = functions if overloads else [function.split("(")[0].rstrip() for function in functions]
+        own = [signature(function) if overloads else function.split("(")[0].rstrip() for function in functions]
         own += TYPE.findall(part) + VARIABLE.findall(part) + LAWS.findall(part) + SUITE.findall(part) + constants
         out.update(dict.fromkeys(own))
     return out

@@ -2,20 +2,25 @@
 """Checks that no source file is empty or longer than 500 lines, no verb of the command line longer than 99,
 and no line of C++ wider than 100 columns. Raw strings may be wider: clang-format can't break them.
 
-`--self-test` shows that the check can fail.
+`--library FILE` checks instead that the library, stripped, has at most 10 MB. `--self-test` shows that the checks can fail.
 """
 
+import contextlib
+import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 FOLDERS = ("src", "examples", "bench", "fuzz", "tools", "cmake")
 SUFFIXES = (".h", ".cpp", ".py", ".sh", ".cmake", ".txt")
 MOST_LINES = 500
 MOST_LINES_OF_A_VERB = 99
 MOST_COLUMNS = 100
+MOST_LIBRARY_BYTES = 10_000_000
 RAW_STRING = re.compile(r'R"([^()\\\s]*)\(.*?\)\1"', re.DOTALL)
 
 
@@ -81,8 +86,30 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.check("src/ir/type.h", f'{wide}a = R"({wide})";\n{wide}')), 2)
         self.assertEqual(self.check("tools/a.py", wide), [])
 
+    def test_a_library_that_is_too_large(self):
+        program = pathlib.Path(sys.executable).resolve()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(list(library_faults(program)), [])
+            with unittest.mock.patch(f"{__name__}.MOST_LIBRARY_BYTES", 1000):
+                self.assertEqual(len(list(library_faults(program))), 1)
+
+
+def library_faults(library):
+    """One line if the library is too large without its symbols."""
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = pathlib.Path(folder, "stripped.so")
+        subprocess.run(["strip", "-o", stripped, library], check=True)
+        size = stripped.stat().st_size
+    print(f"size: {library} has {size / 1e6:.2f} MB, stripped")
+    if size > MOST_LIBRARY_BYTES:
+        yield f"{library}: expected at most {MOST_LIBRARY_BYTES / 1e6:.0f} MB, got {size / 1e6:.2f} MB"
+
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--library":
+        found = list(library_faults(sys.argv[2]))
+        print("".join(line + "\n" for line in found), end="")
+        return 1 if found else 0
     if sys.argv[1:] == ["--self-test"]:
         return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=0).result.wasSuccessful() else 1
     found = list(faults(pathlib.Path(__file__).resolve().parent.parent))

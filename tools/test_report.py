@@ -2,10 +2,10 @@
 """Counts the tests of a ctest run by label, tells why tests were skipped, one line a reason; fails if tests were
 skipped that had all they need.
 
-  test_report.py RESULTS.xml LIST.json [--required LABEL]... [--slowest N]
+  test_report.py RESULTS.xml... LIST.json [--required LABEL]... [--slowest N]
 
-RESULTS is ctest's --output-junit, LIST its --show-only=json-v1 (the labels); --required names a label whose tests may
-not be skipped here; --slowest names the N tests that took longest.
+RESULTS are ctest's --output-junit of one or more runs, LIST its --show-only=json-v1 (the labels); --required names a
+label whose tests may not be skipped here; --slowest names the N tests that took longest.
 """
 
 import argparse
@@ -25,6 +25,14 @@ def labels_of_tests(listing):
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
         labels[test["name"]] = properties.get("LABELS", ["unit"])
     return labels
+
+
+def all_cases(files):
+    """The test cases of all runs."""
+    cases = xml.Element("testsuite")
+    for file in files:
+        cases.extend(xml.parse(file).iter("testcase"))
+    return cases
 
 
 def reason(case):
@@ -72,14 +80,14 @@ def print_slowest(results, labels, count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results")
+    parser.add_argument("results", nargs="+")
     parser.add_argument("listing")
     parser.add_argument("--required", action="append", default=[])
     parser.add_argument("--slowest", type=int, default=0)
     arguments = parser.parse_args()
     with open(arguments.listing, encoding="utf-8") as file:
         listing = json.load(file)
-    results = xml.parse(arguments.results)
+    results = all_cases(arguments.results)
     print_slowest(results, labels_of_tests(listing), arguments.slowest)
     return 1 if report(results, listing, arguments.required) else 0
 

@@ -21,6 +21,7 @@ import zipfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cmake"))
 
 import batches
+import ci_part
 import config_docs
 import corpus
 import foreign
@@ -86,6 +87,13 @@ skipped: no plugin
         faults, text = self.report(SKIPPED, ["plugin"])
         self.assertEqual(faults, 1)
         self.assertIn("FAILED: P.reads", text)
+
+    def test_runs_are_counted_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, name) for name in ("short.xml", "long.xml")]
+            for file, name in zip(files, ("P.reads", "U.adds")):
+                file.write_text(f'<testsuite><testcase name="{name}" status="run"/></testsuite>', encoding="utf-8")
+            self.assertEqual([case.get("name") for case in test_report.all_cases(files)], ["P.reads", "U.adds"])
 
     def test_a_test_that_cannot_start_failed(self):
         cases = '<testcase name="U.adds" status="notrun"><skipped message="Unable to find executable"/></testcase>'
@@ -351,6 +359,10 @@ class Batches(unittest.TestCase):
             ("const Tensor kX = f(1), kRows = f(2);", "const Tensor kRows(f(1));"),
             ("class Run : public Base {\n};", "template <class T>\nstruct Run {};"),
             ("Tensor run(const Tensor& x) {\n}", "int run(const Tensor& x) {\n}"),
+            ("double half(int x) {\n}", "double half(double x) {\n}"),
+            ("double half(const A& a, bool x) {\n}", "double half(const A& b, int64_t y) {\n}"),
+            ("int length(const std::string& a) {\n}", "int length(std::string_view b) {\n}"),
+            ("int run(const A& a) {\n}", "int run(const A& other) {\n}"),
             ("using Number = double;", "using Number = float;"),
             ("using Number = double;", "struct Number {};"),
             ("AXLE_LAYER_LAWS(Block, {});", "AXLE_CALL_LAWS(Block,\n  {});"),
@@ -363,6 +375,8 @@ class Batches(unittest.TestCase):
             ("using Json = nlohmann::json;", "using Json = nlohmann::json;"),
             ("struct Graph;", "struct Graph;"),
             ("void run(const A& a) {\n}", "void run(const B& b) {\n}"),
+            ("void run(const A& a) {\n}", "void run(const A& a, const B& b) {\n}"),
+            ("void run(int a) {\n}", "void run(const std::string& a) {\n}"),
             ("void f() {\n  const int kRows = 3;\n}", "constexpr int kRows = 3;"),
             ("struct Mine : Base {\n};", "struct Yours : Base {\n};"),
             ("TEST(Ops, Adds) {\n}", "TEST(Ops, Multiplies) {\n}"),
@@ -380,6 +394,29 @@ class Batches(unittest.TestCase):
     def test_names_outside_of_anonymous_namespaces_do_not_count(self):
         sources = [(number, "namespace axle {\nvoid run() {\n}\n}  // namespace axle\n") for number in range(2)]
         self.assertEqual([batch.sources for batch in batches.batches_of(sources, 1000, True)], [[0, 1]])
+
+
+class PartsOfCI(unittest.TestCase):
+    HOUR = 3600
+
+    def taken(self, times, parts):
+        return {ci_part.part(time, parts) for time in times}
+
+    def test_a_run_in_each_half_of_a_day_takes_all_in_a_week(self):
+        for hour in range(12):
+            times = [(24 * day + half + hour) * self.HOUR for day in range(20000, 20007) for half in (0, 12)]
+            self.assertEqual(self.taken(times, 14), set(range(1, 15)), hour)
+
+    def test_a_run_a_day_takes_all_in_as_many_days_as_there_are_parts(self):
+        for parts in (14, 98):
+            for hour in range(24):
+                times = [(24 * day + hour) * self.HOUR for day in range(20000, 20000 + parts)]
+                self.assertEqual(self.taken(times, parts), set(range(1, parts + 1)), hour)
+
+    def test_ci_takes_them(self):
+        script = (pathlib.Path(__file__).parent.parent / ".ci" / "run").read_text(encoding="utf-8")
+        self.assertIn("part=$(python3 tools/ci_part.py 14)", script)
+        self.assertIn('--part "$part/14"', script)
 
 
 class TestsInCMake(unittest.TestCase):

@@ -27,12 +27,13 @@ FLOORS = {
     "checkpoint": 7, "pjrt": 7,
     "interop": 8, "fetch": 8,
     "infer": 9,
-    "train": 10,
-    "recipes": 11,
-    "plan": 12,
-    "inspect": 13,
-    "cli": 14, "testing": 14,
-    "axle": 15,
+    "evaluate": 10,
+    "train": 11,
+    "recipes": 12,
+    "plan": 13,
+    "inspect": 14,
+    "cli": 15, "testing": 15,
+    "axle": 16,
 }  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 

@@ -79,39 +79,53 @@ class Rows {
   size_t num_open_;
 };
 
+// Checks that the host has room for a copy of the parameters if the devices use the host's memory.
+// The host holds the parameters themselves already.
+void check_parameter_memory(std::span<const ProgramValue> parameters, const Mesh& mesh,
+                            const Runtime& runtime) {
+  HostNeed need{.what = "a copy of the parameters for the device"};
+  for (const ProgramValue& value : parameters)
+    need.bytes = saturating_sum(need.bytes, bytes_on_devices(value, mesh));
+  if (is_host(runtime.topology().platform)) check_host_memory(std::span(&need, 1), host_memory());
+}
+
 }  // namespace
 
-Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
-                     Options options)
-    : model_(model), runtime_(runtime), options_(std::move(options)) {
+Arrays decode_arrays(const Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
+                     std::optional<DType> compute_dtype, const Mesh& mesh) {
   const std::vector<ProgramValue> stored = stored_parameters(model),
-                                  computed = decode_parameters(
-                                      model, {.compute_dtype = options_.compute_dtype});
+                                  computed =
+                                      decode_parameters(model, {.compute_dtype = compute_dtype});
   Tree<Type> expected;
   for (const ProgramValue& value : stored) expected.emplace(value.name, value.type);
   if (const std::string text = type_differences(expected, types_of(parameters)); !text.empty()) {
     throw ConfigError(
         fmt::format("parameters: {}; were the weights made by another config?", text));
   }
-  check_mesh(options_.mesh, stored);
-  check_parameter_memory(computed);
+  check_mesh(mesh, stored);
+  check_parameter_memory(computed, mesh, runtime);
+  Arrays out;
   for (const ProgramValue& value : computed) {
-    check_partition(value.name, value.type.dims, value.sharding, options_.mesh);
+    check_partition(value.name, value.type.dims, value.sharding, mesh);
     const HostTensor& given = parameters.at(value.name);
-    parameters_.push_back(runtime.make_array(
+    out.push_back(runtime.make_array(
         value.type.dtype == given.dtype() ? given : given.astype(value.type.dtype), value.sharding,
-        options_.mesh));
+        mesh));
   }
+  return out;
 }
 
-// Checks that the host has room for a copy of the parameters if the devices use the host's memory.
-// The host holds the parameters themselves already.
-void Generator::check_parameter_memory(std::span<const ProgramValue> parameters) const {
-  HostNeed need{.what = "a copy of the parameters for the device"};
-  for (const ProgramValue& value : parameters)
-    need.bytes = saturating_sum(need.bytes, bytes_on_devices(value, options_.mesh));
-  if (is_host(runtime_.topology().platform)) check_host_memory(std::span(&need, 1), host_memory());
-}
+Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
+                     Options options)
+    : Generator(model,
+                decode_arrays(model, parameters, runtime, options.compute_dtype, options.mesh),
+                runtime, options) {}
+
+Generator::Generator(Model& model, Arrays parameters, Runtime& runtime, Options options)
+    : model_(model),
+      runtime_(runtime),
+      options_(std::move(options)),
+      parameters_(std::move(parameters)) {}
 
 // Compiles the program, and checks its needs against the free memory of the host.
 std::unique_ptr<Executable> Generator::compile(const Program& program) {

@@ -65,6 +65,11 @@ struct Generated {
   }
 };
 
+/// Copies the parameters, "model/..." and "state/...", to the devices of the mesh in the order and
+/// the types of decode_parameters(). Throws as Generator does.
+Arrays decode_arrays(const Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
+                     std::optional<DType> compute_dtype, const Mesh& mesh);
+
 /// A model's parameters on a device, and the programs that generate with them. Each program is
 /// compiled when its sizes are first needed. Lengths are rounded up to powers of two, so that few
 /// programs are needed.
@@ -88,6 +93,9 @@ class Generator {
   /// do not divide by the mesh, or if nothing is sharded over an axis of the mesh; Error with
   /// kDoesNotFit if the host has no room for them.
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);
+  /// Takes parameters that are on the devices already, in the order and the types of
+  /// decode_parameters().
+  Generator(Model& model, Arrays parameters, Runtime& runtime, Options options);
 
   /// Called with each new token of each row, as soon as it is drawn; not called with end tokens.
   /// Returns false to end the row.
@@ -104,7 +112,6 @@ class Generator {
     Program program;
     std::unique_ptr<Executable> executable;
   };
-  void check_parameter_memory(std::span<const ProgramValue> parameters) const;
   std::unique_ptr<Executable> compile(const Program& program);
   Prefill& prefill(const DecodeShape& shape, const Sampling& sampling);
   Executable& decode(const DecodeShape& shape, const Sampling& sampling);

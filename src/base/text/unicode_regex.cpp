@@ -16,7 +16,8 @@ constexpr uint32_t kMaxSteps = 50'000'000, kMaxHeapKib = 64 * 1024;
 constexpr size_t kStackBytes = size_t{32} << 10, kMaxStackBytes = size_t{16} << 20;
 // What \w stands for, inside of a class. In Rust, two characters that join others belong to it.
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})",
-                           kRustWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d})";
+                           kRustWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d})",
+                           kPythonWord = R"(\p{L}\p{N}_)";
 
 PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
@@ -51,10 +52,12 @@ class Translator {
     if (pattern_[at_] != '\\' || at_ + 1 == pattern_.size()) return std::string(1, pattern_[at_++]);
     const char letter = pattern_[at_ + 1];
     at_ += 2;
-    const bool is_oniguruma = syntax_ == RegexSyntax::kOniguruma;
+    const bool is_oniguruma = syntax_ == RegexSyntax::kOniguruma,
+               is_python = syntax_ == RegexSyntax::kPython;
+    if (is_python && letter == 'Z') return R"(\z)";
     if (letter == 's') return R"(\p{White_Space})";
     if (letter == 'S') return R"(\P{White_Space})";
-    const std::string_view word = is_oniguruma ? kWord : kRustWord;
+    const std::string_view word = is_oniguruma ? kWord : is_python ? kPythonWord : kRustWord;
     if (letter == 'w') return in_class ? std::string(word) : fmt::format("[{}]", word);
     if (letter == 'W' && !in_class) return fmt::format("[^{}]", word);
     if (letter == 'h' && is_oniguruma) return in_class ? "0-9a-fA-F" : "[0-9a-fA-F]";
@@ -78,7 +81,12 @@ class Translator {
       ++at_;
     }
     while (at_ < pattern_.size() && pattern_[at_] != ']') {
-      if (has("[:")) {
+      if (syntax_ == RegexSyntax::kPython && pattern_[at_] == '[') {
+        out += R"(\[)";  // stands for itself
+        ++at_;
+      } else if (syntax_ == RegexSyntax::kPython) {
+        out += item(true);
+      } else if (has("[:")) {
         const size_t end = pattern_.find(":]", at_);
         if (end == pattern_.npos) fail(pattern_, "missing :]");
         out += pattern_.substr(at_, end + 2 - at_);
@@ -112,7 +120,9 @@ std::string detail::to_pcre2(std::string_view pattern, RegexSyntax syntax) {
 UnicodeRegex::UnicodeRegex(std::string_view pattern, RegexSyntax syntax) : pattern_(pattern) {
   if (find_invalid_utf8(pattern)) fail(pattern, "not UTF-8");
   const std::string translated = detail::to_pcre2(pattern, syntax);
-  const uint32_t ends = syntax == RegexSyntax::kOniguruma ? PCRE2_MULTILINE : PCRE2_DOLLAR_ENDONLY;
+  const uint32_t ends = syntax == RegexSyntax::kOniguruma ? PCRE2_MULTILINE
+                        : syntax == RegexSyntax::kRust    ? PCRE2_DOLLAR_ENDONLY
+                                                          : 0;
   const std::unique_ptr<pcre2_compile_context, void (*)(pcre2_compile_context*)> context(
       pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
@@ -177,6 +187,17 @@ std::optional<UnicodeRegex::Match> UnicodeRegex::Finder::next() {
   }
   from_ = text_.size() + 1;
   return std::nullopt;
+}
+
+std::vector<std::string_view> UnicodeRegex::Finder::groups() const {
+  auto* data = static_cast<pcre2_match_data*>(data_.get());
+  const size_t* ends = pcre2_get_ovector_pointer(data);
+  std::vector<std::string_view> out(pcre2_get_ovector_count(data) - 1);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const size_t begin = ends[2 * i + 2], end = ends[2 * i + 3];
+    if (begin != PCRE2_UNSET) out[i] = text_.substr(begin, end - begin);
+  }
+  return out;
 }
 
 }  // namespace axle

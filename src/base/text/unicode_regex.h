@@ -7,14 +7,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace axle {
 
 /// Whose meaning a pattern has. \s is the property White_Space, \w letters, marks, digits and
-/// connectors in both.
+/// connectors in the first two.
 enum class RegexSyntax {
   kOniguruma,  // ^ and $ also match at line ends; \h is a hexadecimal digit; [a&&[^b]]
-  kRust        // ^ and $ match at the ends of the text
+  kRust,       // ^ and $ match at the ends of the text
+  kPython      // $ also matches before a last line end; \w is letters, numbers and _
 };
 
 class UnicodeRegex {
@@ -35,6 +37,9 @@ class UnicodeRegex {
     /// Returns the next match, perhaps an empty one, which is never at the end of the match before;
     /// none at the end. Throws DataError if the pattern needs too much time or memory.
     std::optional<Match> next();
+    /// Returns what the groups of the pattern matched; empty for those that took no part. Call it
+    /// after a match.
+    std::vector<std::string_view> groups() const;
 
    private:
     const UnicodeRegex* regex_;

@@ -57,6 +57,26 @@ TEST(UnicodeRegex, TheSyntaxOfOniguruma) {
   EXPECT_THAT(found(R"(\u732b)", "\xe7\x8c\xab"), ElementsAre("\xe7\x8c\xab"));
 }
 
+TEST(UnicodeRegex, OfPython) {
+  const auto python = [](const char* pattern, const char* text) {
+    return found(pattern, text, RegexSyntax::kPython);
+  };
+  EXPECT_THAT(python("a$", "a\n"), ElementsAre("a"));
+  EXPECT_THAT(python(R"(a\Z)", "a\n"), ElementsAre());
+  EXPECT_THAT(python(R"([\w]+)", "\xc3\xa9_1-x"), ElementsAre("\xc3\xa9_1", "x"));
+  EXPECT_THAT(python(R"([[a]+)", "[a"), ElementsAre("[a"));
+  EXPECT_THAT(python(R"((?P<n>a)(?P=n))", "aa"), ElementsAre("aa"));
+}
+
+TEST(UnicodeRegex, GroupsAreThoseOfTheLastMatch) {
+  const UnicodeRegex regex("(a)|(b)(c)?", RegexSyntax::kPython);
+  UnicodeRegex::Finder finder(regex, "abc");
+  ASSERT_TRUE(finder.next());
+  EXPECT_THAT(finder.groups(), ElementsAre("a", "", ""));
+  ASSERT_TRUE(finder.next());
+  EXPECT_THAT(finder.groups(), ElementsAre("", "b", "c"));
+}
+
 TEST(UnicodeRegex, EmptyMatchesAreNotAtTheEndOfTheLast) {
   EXPECT_THAT(found("a*", "aab"), ElementsAre("aa", ""));
   EXPECT_THAT(found("", "\xc3\xa9"), ElementsAre("", ""));

@@ -1,10 +1,12 @@
 // axle eval --from DIR --data PATH: the loss of a trained model on text.
+// axle eval --from DIR --task FILE: its answers to the questions of a task.
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
 #include "cli/arguments/model_arguments.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/runtime_arguments.h"
+#include "cli/arguments/task_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_run.h"
 #include "io/file.h"
@@ -18,6 +20,7 @@ struct EvalOptions {
   ModelArguments model;
   std::vector<std::string> data;
   std::vector<Edit> edits;
+  TaskArguments tasks;
   RuntimeArguments runtime;
 };
 
@@ -26,17 +29,37 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
   app.add_option("--data", options.data,
                  "A file or folder of UTF-8 text, or a pattern of them; again for more; or "
                  "'synthetic'")
-      ->required()
       ->type_name("PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  options.tasks.add_to(app);
   add_set_to(app, options.edits);
   options.runtime.add_to(app);
   options.runtime.add_mesh_to(app);
   out.add_json_flag(app);
 }
 
+ExitCode run_tasks(const EvalOptions& options, Output& out) {
+  options.tasks.check(options.model.dir);
+  if (!options.data.empty() || !options.edits.empty())
+    throw ConfigError("--task: expected no --data and no --set beside it, got one");
+  options.runtime.ensure_plugin();
+  EvalTasksOptions evaluated = options.tasks.options();
+  evaluated.dir = options.model.dir;
+  evaluated.weights = options.model.weights();
+  evaluated.backend = options.runtime.backend;
+  evaluated.num_devices = options.runtime.num_devices;
+  evaluated.mesh = options.runtime.mesh;
+  evaluated.compile_cache = options.runtime.compile_cache;
+  const TasksEvaluation evaluation = evaluate_tasks(evaluated);
+  out.report(evaluation);
+  check_finite(evaluation);
+  return ExitCode::kOk;
+}
+
 ExitCode run(const EvalOptions& options, Output& out) {
+  if (options.tasks.is_given()) return run_tasks(options, out);
+  if (options.data.empty()) throw ConfigError("--data is required without --task");
   options.runtime.ensure_plugin();
   std::vector<std::string> data;
   for (const std::string& path : options.data) data.push_back(text_of_path(path));
@@ -60,7 +83,7 @@ ExitCode run(const EvalOptions& options, Output& out) {
 
 const Verb<EvalOptions> eval_verb({
     .name = "eval",
-    .help = "Evaluate a trained model on text: loss and bits per byte",
+    .help = "Evaluate a trained model on text, or by the questions of tasks",
     .add = add,
     .run = run,
 });

@@ -24,8 +24,9 @@ using Document = nlohmann::ordered_json;
 
 constexpr size_t kDepthOfLines = 3;
 
-bool is_null_word(const std::string& s) {
-  return s.empty() || s == "none" || s == "null" || s == "~";
+bool is_null_word(const std::string& s, NullWords words) {
+  if (s == "none") return words == NullWords::kWithNone;
+  return s.empty() || s == "null" || s == "~";
 }
 
 [[noreturn]] void fail_at_line(std::string_view source, int line, std::string_view message) {
@@ -35,7 +36,8 @@ bool is_null_word(const std::string& s) {
 // Builds the document from the parser's events, without creating YAML nodes.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(std::string_view source, YamlLines* lines) : source_(source), lines_(lines) {}
+  Builder(std::string_view source, YamlLines* lines, NullWords nulls)
+      : source_(source), lines_(lines), nulls_(nulls) {}
 
   /// Returns the document once the parser is done. Throws ConfigError.
   Document take() {
@@ -53,9 +55,10 @@ class Builder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    check_tag(mark, tag);
     const bool plain = tag != "!";
     Node node{.mark = mark, .anchor = anchor, .bytes = text.size()};
-    if (!plain || !is_null_word(text) || wants_key()) node.value = text;
+    if (!plain || !is_null_word(text, nulls_) || wants_key()) node.value = text;
     add(std::move(node));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -69,13 +72,15 @@ class Builder final : public YAML::EventHandler {
     node.anchor = YAML::NullAnchor;
     add(std::move(node), /*counted=*/true);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     open({.value = Document::array(), .mark = mark, .anchor = anchor});
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     open({.value = Document::object(), .mark = mark, .anchor = anchor});
   }
   void OnMapEnd() override { close(); }
@@ -97,6 +102,13 @@ class Builder final : public YAML::EventHandler {
 
   [[noreturn]] void fail_at_mark(const YAML::Mark& mark, std::string_view message) const {
     fail_at_line(source_, mark.line + 1, message);
+  }
+
+  // A tag of another program changes what the value means: "!function f" is no text.
+  void check_tag(const YAML::Mark& mark, std::string_view tag) const {
+    if (tag.empty() || tag == "!" || tag == "?" || tag.starts_with("tag:yaml.org,2002:")) return;
+    fail_at_mark(mark,
+                 fmt::format("expected a value without a tag, got one with {}", printable(tag)));
   }
 
   bool wants_key() const {
@@ -195,6 +207,7 @@ class Builder final : public YAML::EventHandler {
 
   std::string_view source_;
   YamlLines* lines_;
+  NullWords nulls_;
   bool started_ = false;
   std::optional<YAML::Mark> list_as_key_;
   Node root_;
@@ -286,9 +299,10 @@ void emit(YAML::Emitter& out, const Document& d, const std::string& path) {
 
 }  // namespace
 
-Document parse_yaml(std::string_view text, std::string_view source, YamlLines* lines) {
+Document parse_yaml(std::string_view text, std::string_view source, YamlLines* lines,
+                    NullWords nulls) {
   check_characters(text, source);
-  Builder builder(source, lines);
+  Builder builder(source, lines, nulls);
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);

@@ -23,13 +23,17 @@ inline constexpr size_t kMaxConfigEntries = 2'000;
 /// key is a path of indices: {2, 0} is the first entry of the document's third entry.
 using YamlLines = std::map<std::vector<size_t>, int>;
 
+/// Which plain words stand for null: `none` does in configs, but is a text in files of others.
+enum class NullWords { kWithNone, kOfYaml };
+
 /// Parses one document for from_json. Scalars become strings; plain `none`, `null`, `~` and empty
 /// ones become null. Throws ConfigError "<source>:<line>: ..." for bad syntax, keys that repeat or
 /// are not scalars, more than one document, text that is not UTF-8 or has control characters,
 /// aliases inside the value that they name, and texts beyond the limits. `lines`, if given,
 /// receives the line numbers.
 nlohmann::ordered_json parse_yaml(std::string_view text, std::string_view source = "yaml",
-                                  YamlLines* lines = nullptr);
+                                  YamlLines* lines = nullptr,
+                                  NullWords nulls = NullWords::kWithNone);
 /// Returns a document as YAML text.
 std::string yaml_text(const nlohmann::ordered_json& document);
 

@@ -137,6 +137,19 @@ TEST(Yaml, ManyKeysAreRead) {
   EXPECT_EQ(parse_yaml(text).size(), 100'000u);
 }
 
+TEST(Yaml, OfOthersHasTheTextNone) {
+  EXPECT_EQ(parse_yaml("[none, null, ~]", "a", nullptr, NullWords::kOfYaml).dump(),
+            R"(["none",null,null])");
+}
+
+TEST(Yaml, TagsOfOthersAreRefused) {
+  EXPECT_EQ(parse_yaml("[!!str 1, ! 2, '3']").dump(), R"(["1","2","3"])");
+  for (const char* text : {"a: !function f", "a: !f [1]", "a: !f {b: 1}", "a: !<x> 1"})
+    EXPECT_THAT(error_of([&] { parse_yaml(text); }),
+                ::testing::HasSubstr("yaml:1: expected a value without a tag, got one with "))
+        << text;
+}
+
 TEST(Yaml, EveryControlCharacterComesBack) {
   std::string all;
   for (char c = 1; c < 0x20; ++c) all += c;

@@ -43,11 +43,11 @@ Value Interpreter::evaluate_kind(const Expression& node, const Scope::Ptr& scope
     case Kind::kTest:
       return evaluate_test(node, scope);
     case Kind::kNot:
-      return !evaluate(*node.children[0], scope).is_true();
+      return !is_true(evaluate(*node.children[0], scope));
     case Kind::kAnd:
     case Kind::kOr: {
       Value first = evaluate(*node.children[0], scope);
-      if (first.is_true() == (node.kind == Kind::kOr)) return first;
+      if (is_true(first) == (node.kind == Kind::kOr)) return first;
       return evaluate(*node.children[1], scope);
     }
     case Kind::kConditional:
@@ -123,7 +123,7 @@ Value Interpreter::evaluate_test(const Expression& node, const Scope::Ptr& scope
 }
 
 Value Interpreter::evaluate_conditional(const Expression& node, const Scope::Ptr& scope) {
-  if (evaluate(*node.children[1], scope).is_true()) return evaluate(*node.children[0], scope);
+  if (is_true(evaluate(*node.children[1], scope))) return evaluate(*node.children[0], scope);
   if (node.children[2]) return evaluate(*node.children[2], scope);
   return Value::undefined(fmt::format(
       "the inline if-expression on line {} evaluated to false and no else section was defined",

@@ -101,7 +101,7 @@ Interpreter::Flow Interpreter::run_statement(const Statement& node, const Scope:
 
 Interpreter::Flow Interpreter::run_if(const Statement& node, const Scope::Ptr& scope) {
   for (const auto& [condition, body] : node.branches) {
-    if (!condition || evaluate(*condition, scope).is_true()) return run_body(body, scope);
+    if (!condition || is_true(evaluate(*condition, scope))) return run_body(body, scope);
   }
   return Flow::kNext;
 }
@@ -117,7 +117,7 @@ void Interpreter::run_loop(const Statement& node, const Scope::Ptr& scope,
     std::erase_if(elements, [&](const Value& element) {
       const auto inner = std::make_shared<Scope>(scope);
       assign(node.target, element, inner);
-      return !evaluate(*node.condition, inner).is_true();
+      return !is_true(evaluate(*node.condition, inner));
     });
   }
   bool ends_a_round = false;

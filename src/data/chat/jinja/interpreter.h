@@ -20,7 +20,7 @@ struct Span {
 
 class Interpreter final : public Machine {
  public:
-  explicit Interpreter(const Limits& limits) : Machine(limits) {}
+  explicit Interpreter(const Limits& limits, bool is_strict = false) : Machine(limits, is_strict) {}
   ~Interpreter() override { clear_kept(); }
 
   /// Runs a template whose names are in `scope`, and returns its text.

@@ -14,15 +14,15 @@
 namespace axle::jinja {
 namespace {
 
-// Line ends of all systems become \n; one at the end of the template is dropped.
-std::string normalized(std::string_view source) {
+// Line ends of all systems become \n; one at the end of the template may be dropped.
+std::string normalized(std::string_view source, bool keeps_last) {
   std::string out;
   out.reserve(source.size());
   for (size_t i = 0; i < source.size(); ++i) {
     if (source[i] == '\r' && i + 1 < source.size() && source[i + 1] == '\n') continue;
     out += source[i] == '\r' ? '\n' : source[i];
   }
-  if (out.ends_with('\n')) out.pop_back();
+  if (!keeps_last && out.ends_with('\n')) out.pop_back();
   return out;
 }
 
@@ -34,8 +34,10 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Lexer {
  public:
-  Lexer(std::string_view source, const std::string& name)
-      : source_(normalized(source)), name_(name) {}
+  Lexer(std::string_view source, const std::string& name, const Dialect& dialect)
+      : source_(normalized(source, dialect.keeps_last_line_end)),
+        name_(name),
+        trims_blocks_(dialect.trims_blocks) {}
 
   std::vector<Token> run() {
     while (at_ < source_.size()) {
@@ -93,7 +95,8 @@ class Lexer {
     const size_t begin_of_line = text.rfind('\n') + 1;  // npos + 1 is 0
     if (sign == '-') {
       text = stripped(text, Sides::kRight);
-    } else if (sign != '+' && strips_line && (begin_of_line > 0 || at_line_begin_)) {
+    } else if (sign != '+' && strips_line && trims_blocks_ &&
+               (begin_of_line > 0 || at_line_begin_)) {
       if (stripped(text.substr(begin_of_line)).empty()) text = text.substr(0, begin_of_line);
     }
     add(TokenKind::kData, std::string(text));
@@ -107,7 +110,7 @@ class Lexer {
     at_ += end_size;
     if (sign == '-')
       at_ = skip_spaces(at_);
-    else if (sign != '+' && takes_line_end && starts(at_, "\n"))
+    else if (sign != '+' && takes_line_end && trims_blocks_ && starts(at_, "\n"))
       ++at_;
     line_ += count_lines(begin, at_);
     at_line_begin_ = source_[at_ - 1] == '\n';
@@ -296,6 +299,7 @@ class Lexer {
 
   std::string source_;
   std::string name_;
+  bool trims_blocks_;
   size_t at_ = 0;
   int line_ = 1;
   bool at_line_begin_ = true;
@@ -305,13 +309,14 @@ class Lexer {
 
 }  // namespace
 
-std::vector<Token> tokens_of(std::string_view source, const std::string& name) {
+std::vector<Token> tokens_of(std::string_view source, const std::string& name,
+                             const Dialect& dialect) {
   if (const auto bad = find_invalid_utf8(source)) {
     const auto line = std::ranges::count(source.substr(0, *bad), '\n') + 1;
     throw DataError(fmt::format("{}:{}: expected UTF-8, got the byte {:#x}", name, line,
                                 static_cast<unsigned char>(source[*bad])));
   }
-  return Lexer(source, name).run();
+  return Lexer(source, name, dialect).run();
 }
 
 }  // namespace axle::jinja

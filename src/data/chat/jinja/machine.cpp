@@ -122,6 +122,7 @@ std::vector<Value> Iterator::take_elements(Machine&) {
 
 std::vector<Value> elements_of(Machine& machine, const Value& value) {
   std::vector<Value> out;
+  machine.check_read(value);
   if (value.is_undefined()) return out;
   if (value.is_list()) {
     machine.budget.bytes(value.list().elements.size() * sizeof(Value));

@@ -11,7 +11,9 @@ namespace axle::jinja {
 
 class Machine {
  public:
-  explicit Machine(const Limits& limits) : budget(limits) {}
+  /// `is_strict`: see Dialect.
+  explicit Machine(const Limits& limits, bool is_strict = false)
+      : budget(limits), is_strict_(is_strict) {}
   virtual ~Machine() = default;
 
   /// Calls a macro, a function or a method.
@@ -19,6 +21,15 @@ class Machine {
   /// Throw JinjaError if there is no filter or test of this name.
   Value apply_filter(std::string_view name, const Value& input, const Arguments& arguments);
   bool apply_test(std::string_view name, const Value& input, const Arguments& arguments);
+  /// Throws JinjaError for an undefined value that is read, if that is an error.
+  void check_read(const Value& value) const {
+    if (is_strict_) require_defined(value);
+  }
+  /// The value as a condition.
+  bool is_true(const Value& value) const {
+    check_read(value);
+    return value.is_true();
+  }
   /// Makes a text of `size` bytes or fails; `size` is what will be needed.
   Value text(std::string out) {
     budget.bytes(out.size());
@@ -34,6 +45,7 @@ class Machine {
 
  private:
   std::vector<std::shared_ptr<Object>> kept_;
+  bool is_strict_;
 };
 
 /// Gives arguments to named parameters: `Parameters p(arguments, "indent", {"width", "first"})`.

@@ -264,8 +264,8 @@ class Parser {
 
 }  // namespace
 
-Body parse_template(std::string_view source, const std::string& name) {
-  return Parser(TokenStream(tokens_of(source, name), name)).parse();
+Body parse_template(std::string_view source, const std::string& name, const Dialect& dialect) {
+  return Parser(TokenStream(tokens_of(source, name, dialect), name)).parse();
 }
 
 }  // namespace axle::jinja

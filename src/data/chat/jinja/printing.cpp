@@ -206,6 +206,7 @@ std::string float_text(double number) {
 
 std::string to_text(Machine& machine, const Value& value) {
   if (value.is_text()) return value.text();
+  machine.check_read(value);
   if (value.is_undefined()) return {};
   if (value.is_none()) return "None";
   if (value.is_bool()) return value.boolean() ? "True" : "False";

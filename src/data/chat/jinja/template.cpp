@@ -16,8 +16,10 @@ constexpr size_t kMaxMessage = 400;
 
 }  // namespace
 
-Template::Template(std::string_view source, std::string name)
-    : name_(std::move(name)), body_(std::make_shared<const Body>(parse_template(source, name_))) {}
+Template::Template(std::string_view source, std::string name, const Dialect& dialect)
+    : name_(std::move(name)),
+      is_strict_(dialect.is_strict),
+      body_(std::make_shared<const Body>(parse_template(source, name_, dialect))) {}
 
 namespace {
 
@@ -35,7 +37,7 @@ bool Template::has_generation() const { return has_generation_in(*body_); }
 
 Rendering Template::render(const Variables& variables, const Limits& limits,
                            std::optional<int64_t> now_secs) const {
-  Interpreter interpreter(limits);
+  Interpreter interpreter(limits, is_strict_);
   const auto where = [&] { return fmt::format("{}:{}: ", name_, interpreter.line()); };
   try {
     const auto globals = std::make_shared<Scope>(nullptr);

@@ -1,6 +1,7 @@
 // Templates in the part of Jinja2 that chat templates are written in, as the library transformers
 // sets it up: trim_blocks, lstrip_blocks, break and continue, the immutable sandbox, `tojson` as
-// plain JSON, `raise_exception`, `strftime_now` and `generation` blocks.
+// plain JSON, `raise_exception`, `strftime_now` and `generation` blocks. A Dialect changes the
+// first two.
 //
 // Not there, and an error with the line: inheritance (extends, block), include, import, autoescape,
 // translations, and the filters that no chat template has (pprint, random, urlize, xmlattr ...).
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "data/chat/jinja/interpreter.h"
+#include "data/chat/jinja/lexer.h"
 
 namespace axle::jinja {
 
@@ -42,7 +44,7 @@ class Template {
  public:
   /// `name` stands for the template in messages. Throws DataError "<name>:<line>: ..." for what is
   /// no template.
-  Template(std::string_view source, std::string name);
+  Template(std::string_view source, std::string name, const Dialect& dialect = kChatDialect);
   /// `now_secs` is the time that strftime_now() writes, in Unix time; none: that of the clock.
   /// Throws TemplateRefusal, or DataError "<name>:<line>: ..." for a mistake, or if the limits are
   /// not enough.
@@ -54,6 +56,7 @@ class Template {
 
  private:
   std::string name_;
+  bool is_strict_;
   std::shared_ptr<const Body> body_;
 };
 

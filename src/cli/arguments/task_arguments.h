@@ -1,0 +1,31 @@
+// The arguments of `axle eval` that name tasks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/eval_tasks.h"
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+/// --task, --limit, --num-fewshot and --samples.
+struct TaskArguments {
+  std::vector<std::string> files;
+  std::optional<int64_t> limit, num_fewshot;
+  std::string samples;
+
+  void add_to(CLI::App& app);
+  /// True if any of the flags was given.
+  bool is_given() const { return !files.empty() || limit || num_fewshot || !samples.empty(); }
+  /// Throws ConfigError unless there is a task, and if --samples names a file that would be lost.
+  void check(const std::string& model) const;
+  /// Returns the options of the flags.
+  EvalTasksOptions options() const;
+};
+
+}  // namespace axle::cli

@@ -1,0 +1,113 @@
+// Tests `eval --task` through the command line, with a model whose likeliest tokens are known.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/run_test.h"
+#include "data/tokenizers/byte_tokenizer.h"
+#include "interop/tiny_model_test.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EvalTask : public ::testing::Test {
+ protected:
+  // A model that generates "bé" after 'a' and then ends.
+  void SetUp() override {
+    save_byte_model(
+        dir_ / "model",
+        chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}},
+                    260));
+    replace_file(dir_ / "docs.jsonl",
+                 "{\"q\": \"xa\", \"c\": [\"b\", \"c\"], \"l\": 0, \"answer\": \"BÉ\"}\n"
+                 "{\"q\": \"a\", \"c\": [\"c\", \"bé\"], \"l\": 0, \"answer\": \"b\"}\n");
+    write_task("choices",
+               "output_type: multiple_choice\ntarget_delimiter: ''\ndoc_to_text: q\n"
+               "doc_to_choice: c\ndoc_to_target: l\n");
+    write_task("answers",
+               "doc_to_text: q\ndoc_to_target: answer\n"
+               "generation_kwargs: {until: [], max_gen_toks: 8}\n"
+               "metric_list: [{metric: exact_match, ignore_case: true}]\n");
+  }
+  void write_task(const std::string& name, const std::string& text) {
+    replace_file(dir_ / (name + ".yaml"),
+                 "dataset_path: json\ndataset_kwargs: {data_files: {test: docs.jsonl}}\n"
+                 "test_split: test\n" +
+                     text);
+  }
+  std::string task(const std::string& name) { return dir_ / (name + ".yaml"); }
+  Ran run(const Arguments& more) {
+    return run_axle(joined({"eval", "--from", dir_ / "model", "--backend", "interpreter"}, more));
+  }
+  void expect_mistake(const Arguments& more, const std::string& message, int code = 2) {
+    const Ran ran = run(more);
+    EXPECT_EQ(ran.code, code) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr(message));
+  }
+  TempDir dir_;
+};
+
+TEST_F(EvalTask, PrintsATable) {
+  const Ran ran = run({"--task", task("choices"), "--task", task("answers")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "task     metric       filter  value   stderr  documents  shots\n"
+            "choices  acc          -       0.5000  0.5000  2          0\n"
+            "choices  acc_norm     -       0.5000  0.5000  2          0\n"
+            "answers  exact_match  none    0.5000  0.5000  2          0\n");
+}
+
+TEST_F(EvalTask, WritesJsonAndSamples) {
+  const std::string file = dir_ / "samples.jsonl";
+  const Ran ran = run({"--task", task("choices"), "--limit", "1", "--samples", file, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  const auto& metric = json["tasks"]["choices"]["metrics"][0];
+  EXPECT_EQ(json["tasks"]["choices"]["num_documents"], 1);
+  EXPECT_EQ(metric["metric"], "acc");
+  EXPECT_EQ(metric["value"], 1);
+  EXPECT_TRUE(metric["standard_error"].is_null());
+  const auto sample = nlohmann::json::parse(read_file(file));
+  EXPECT_THAT(sample["document"].get<std::string>(), ::testing::EndsWith("docs.jsonl:1"));
+  EXPECT_EQ(sample["requests"][0]["context"], "xa");
+  EXPECT_EQ(sample["requests"][0]["continuation"], "b");
+  EXPECT_TRUE(sample["requests"][0]["is_greedy"]);
+  // One logit is 1 (after a norm that makes it 16.1) and the others are 0.
+  const double top = std::sqrt(260.0);
+  EXPECT_NEAR(sample["requests"][0]["log_likelihood"].get<double>(),
+              top - std::log(std::exp(top) + 259), 1e-3);
+  EXPECT_FALSE(sample["requests"][1]["is_greedy"]);
+}
+
+TEST_F(EvalTask, MistakesAreOneLine) {
+  expect_mistake({}, "axle: --data is required without --task\n");
+  expect_mistake({"--limit", "1"},
+                 "axle: --limit, --num-fewshot, --samples: expected use with --task, got none\n");
+  expect_mistake({"--task", task("choices"), "--data", "synthetic"},
+                 "axle: --task: expected no --data and no --set beside it, got one\n");
+  expect_mistake({"--task", task("choices"), "--limit", "0"},
+                 "axle: --limit: expected at least 1, got 0\n");
+  expect_mistake({"--task", task("choices"), "--num-fewshot", "-1"},
+                 "axle: --num-fewshot: expected at least 0, got -1\n");
+  expect_mistake({"--task", task("choices"), "--task", task("choices")},
+                 "choices.yaml: task: expected a name of its own, got 'choices' twice\n");
+  expect_mistake({"--task", task("choices"), "--samples", task("choices")}, "axle: --samples: ");
+  write_task("long", "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: \"" +
+                         std::string(30, 'x') + "\"\n");
+  expect_mistake({"--task", task("long")},
+                 "docs.jsonl:1: expected a continuation of at most the model's 20 tokens, got 30\n",
+                 3);
+  write_task("much", "doc_to_text: q\ndoc_to_target: q\ngeneration_kwargs: {max_gen_toks: 20}\n");
+  expect_mistake({"--task", task("much")},
+                 "max_gen_toks: expected fewer than the model's 20 tokens, got 20");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,187 @@
+#include "evaluate/evaluate_task.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A row, and the document that it belongs to.
+struct RowsOfDocuments {
+  std::vector<ScoredRow> rows;
+  std::vector<size_t> documents;
+};
+
+// Calls fn() and names the document in its errors.
+template <class Fn>
+auto for_document(const TaskQuestion& question, Fn&& fn) {
+  try {
+    return fn();
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", question.where, error.what()));
+  }
+}
+
+RowsOfDocuments rows_of(std::span<const TaskQuestion> questions, const TaskConfig& config,
+                        const RowEncoder& encoder) {
+  RowsOfDocuments out;
+  for (size_t i = 0; i < questions.size(); ++i) {
+    const TaskQuestion& question = questions[i];
+    for_document(question, [&] {
+      for (const TextPair& pair : question.pairs)
+        out.rows.push_back(encoder.pair(pair.context, pair.continuation));
+      if (config.output_type == OutputType::kRolling) {
+        for (ScoredRow& row : encoder.windows(question.text, config.stride))
+          out.rows.push_back(std::move(row));
+      }
+    });
+    out.documents.resize(out.rows.size(), i);
+  }
+  return out;
+}
+
+AnswerFacts facts_of(const TaskQuestion& question) {
+  return {.choices = question.choices,
+          .gold = question.gold,
+          .text = question.text,
+          .targets = question.targets};
+}
+
+// Returns the likelihoods of each question; the windows of a text add up.
+std::optional<std::vector<AnswerFacts>> scored_facts(std::span<const TaskQuestion> questions,
+                                                     const TaskConfig& config, TaskModel& model,
+                                                     const OnShare& on_share) {
+  const RowsOfDocuments asked = rows_of(questions, config, model.encoder());
+  const auto scores = model.score(asked.rows, on_share);
+  if (!scores) return std::nullopt;
+  std::vector<AnswerFacts> out;
+  for (const TaskQuestion& question : questions) out.push_back(facts_of(question));
+  for (size_t i = 0; i < scores->size(); ++i) {
+    AnswerFacts& facts = out[asked.documents[i]];
+    facts.log_likelihoods.push_back((*scores)[i].log_likelihood);
+    facts.is_greedy.push_back((*scores)[i].is_greedy);
+  }
+  if (config.output_type != OutputType::kRolling) return out;
+  for (AnswerFacts& facts : out) {
+    double sum = 0;
+    for (const double one : facts.log_likelihoods) sum += one;
+    facts.log_likelihoods = {sum};
+  }
+  return out;
+}
+
+// What a model said, before a filter.
+Json sample_of(const TaskConfig& config, const TaskQuestion& question, const AnswerFacts& facts) {
+  Json out = {{"task", config.name}, {"document", question.where}};
+  switch (config.output_type) {
+    case OutputType::kMultipleChoice:
+    case OutputType::kLogLikelihood: {
+      Json requests = Json::array();
+      for (size_t i = 0; i < question.pairs.size(); ++i) {
+        requests.push_back({{"context", question.pairs[i].context},
+                            {"continuation", question.pairs[i].continuation},
+                            {"log_likelihood", facts.log_likelihoods[i]},
+                            {"is_greedy", static_cast<bool>(facts.is_greedy[i])}});
+      }
+      out["requests"] = std::move(requests);
+      if (config.output_type == OutputType::kMultipleChoice) out["gold"] = question.gold;
+      break;
+    }
+    case OutputType::kRolling:
+      out["text"] = question.text;
+      out["log_likelihood"] = facts.log_likelihoods[0];
+      break;
+    case OutputType::kGenerateUntil:
+      out["context"] = question.prompt;
+      out["answer"] = facts.answer;
+      out["targets"] = question.targets;
+      break;
+  }
+  return out;
+}
+
+// Scores of all documents by one metric.
+struct Column {
+  const MetricConfig* metric;
+  std::string filter;
+  std::vector<DocumentScore> scores = {};
+
+  MetricResult result() const {
+    MetricResult out{.metric = std::string(metric->row->name),
+                     .filter = filter,
+                     .value = metric->aggregation->value(scores),
+                     .higher_is_better = metric->higher_is_better};
+    if (scores.size() > 1 && metric->aggregation->standard_error)
+      out.standard_error = metric->aggregation->standard_error(scores);
+    return out;
+  }
+};
+
+}  // namespace
+
+std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model, std::optional<int64_t> limit,
+                                        const OnShare& on_share, const OnTaskSample& on_sample) {
+  const TaskConfig& config = task.config();
+  const std::vector<TaskQuestion> questions = task.questions(limit);
+  const bool is_generated = config.output_type == OutputType::kGenerateUntil;
+  std::optional<std::vector<AnswerFacts>> all;
+  if (is_generated) {
+    std::vector<std::string> prompts;
+    for (const TaskQuestion& question : questions) prompts.push_back(question.prompt);
+    const auto answers = model.generate(prompts, config.generation, on_share);
+    if (!answers) return std::nullopt;
+    all.emplace();
+    for (size_t i = 0; i < questions.size(); ++i) {
+      all->push_back(facts_of(questions[i]));
+      all->back().answer = (*answers)[i];
+    }
+  } else {
+    all = scored_facts(questions, config, model, on_share);
+    if (!all) return std::nullopt;
+  }
+
+  std::vector<FilterChain> chains = config.filters;
+  if (!is_generated) chains = {FilterChain{}};
+  std::vector<Column> columns;
+  for (const FilterChain& chain : chains) {
+    for (const MetricConfig& metric : config.metrics)
+      columns.push_back({.metric = &metric, .filter = is_generated ? chain.name : ""});
+  }
+  for (size_t i = 0; i < questions.size(); ++i) {
+    Json sample = sample_of(config, questions[i], (*all)[i]);
+    Json metrics = Json::array();
+    auto column = columns.begin();
+    for (const FilterChain& chain : chains) {
+      AnswerFacts facts = (*all)[i];
+      if (is_generated) {
+        facts.answer = for_document(questions[i], [&] { return chain.apply(facts.answer); });
+        sample["filtered"][chain.name] = facts.answer;
+      }
+      for (const MetricConfig& metric : config.metrics) {
+        const DocumentScore score = metric.row->score(facts, metric);
+        column->scores.push_back(score);
+        Json named = {{"metric", metric.row->name}, {"value", score.value}};
+        if (is_generated) named["filter"] = chain.name;
+        metrics.push_back(std::move(named));
+        ++column;
+      }
+    }
+    sample["metrics"] = std::move(metrics);
+    if (on_sample) on_sample(sample);
+  }
+
+  TaskResult out{.task = config.name,
+                 .output_type = config.output_type,
+                 .num_documents = std::ssize(questions),
+                 .num_fewshot = config.num_fewshot};
+  for (const Column& column : columns) out.metrics.push_back(column.result());
+  return out;
+}
+
+}  // namespace axle

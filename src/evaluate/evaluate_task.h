@@ -1,0 +1,51 @@
+// Puts a task to a model.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluate/task/task.h"
+#include "evaluate/task_model.h"
+
+namespace axle {
+
+struct MetricResult {
+  std::string metric;
+  std::string filter;  // of generated answers: the name of the chain
+  double value = 0;
+  /// None: there is no formula for it, or a single document.
+  std::optional<double> standard_error = {};
+  bool higher_is_better = true;
+};
+
+struct TaskResult {
+  std::string task;
+  OutputType output_type = OutputType::kMultipleChoice;
+  int64_t num_documents = 0, num_fewshot = 0;
+  std::vector<MetricResult> metrics = {};
+};
+
+/// Called with what the model said about each document, in their order: {"task", "document":
+/// "file:line", ...} with the texts, the log-likelihoods or the answer, what is right, and the
+/// metrics.
+using OnTaskSample = std::function<void(const nlohmann::ordered_json& sample)>;
+
+/// Asks about the first `limit` documents; none: all. Returns none if `on_share` ended the work.
+/// Throws as Task::questions() and TaskModel do; DataError naming the document for a text that the
+/// model can't take.
+std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model,
+                                        std::optional<int64_t> limit = {},
+                                        const OnShare& on_share = {},
+                                        const OnTaskSample& on_sample = {});
+
+/// A table with a line for each metric of each task.
+std::string to_text(std::span<const TaskResult> results);
+/// {"<task>": {"output_type", "num_documents", "num_fewshot", "metrics": [{"metric", "filter",
+/// "value", "standard_error", "higher_is_better"}]}}
+nlohmann::ordered_json to_json(std::span<const TaskResult> results);
+
+}  // namespace axle

@@ -1,0 +1,148 @@
+#include "evaluate/metrics/metric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "data/chat/jinja/unicode.h"
+
+namespace axle {
+namespace {
+
+using enum OutputType;
+
+size_t largest(const std::vector<double>& values) {
+  return static_cast<size_t>(std::ranges::max_element(values) - values.begin());
+}
+
+bool is_gold(const AnswerFacts& facts, size_t choice) {
+  return std::ranges::count(facts.gold, static_cast<int64_t>(choice)) > 0;
+}
+
+std::vector<double> choice_likelihoods(const AnswerFacts& facts) {
+  const auto n = static_cast<std::ptrdiff_t>(facts.choices.size());
+  return {facts.log_likelihoods.begin(), facts.log_likelihoods.begin() + n};
+}
+
+// Right if the likelihood, divided by the size of its choice, is the largest.
+template <size_t (*kSize)(std::string_view)>
+DocumentScore accuracy_by(const AnswerFacts& facts, const MetricConfig&) {
+  std::vector<double> values = choice_likelihoods(facts);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] /= static_cast<double>(kSize(facts.choices[i]));
+  return {is_gold(facts, largest(values)) ? 1.0 : 0.0};
+}
+size_t one(std::string_view) { return 1; }
+size_t bytes(std::string_view text) { return text.size(); }
+
+DocumentScore accuracy(const AnswerFacts& facts, const MetricConfig& config) {
+  if (!facts.choices.empty()) return accuracy_by<one>(facts, config);
+  return {facts.is_greedy[0] ? 1.0 : 0.0};
+}
+
+// Right if the context raises the likelihood of the right choice the most.
+DocumentScore mutual_information_accuracy(const AnswerFacts& facts, const MetricConfig&) {
+  std::vector<double> values = choice_likelihoods(facts);
+  const size_t n = values.size();
+  for (size_t i = 0; i < n; ++i) values[i] -= facts.log_likelihoods[n + i];
+  return {is_gold(facts, largest(values)) ? 1.0 : 0.0};
+}
+
+DocumentScore greedy_match(const AnswerFacts& facts, const MetricConfig&) {
+  const bool is_right = std::ranges::any_of(
+      facts.gold, [&](int64_t gold) { return facts.is_greedy[static_cast<size_t>(gold)]; });
+  return {is_right ? 1.0 : 0.0};
+}
+
+DocumentScore exact_match(const AnswerFacts& facts, const MetricConfig& config) {
+  if (!facts.choices.empty() && !facts.log_likelihoods.empty()) return greedy_match(facts, config);
+  const bool is_right = std::ranges::any_of(facts.targets, [&](const std::string& target) {
+    return is_exact_match(facts.answer, target, config.exact_match);
+  });
+  return {is_right ? 1.0 : 0.0};
+}
+
+DocumentScore brier_score(const AnswerFacts& facts, const MetricConfig&) {
+  std::vector<double> values = choice_likelihoods(facts);
+  const double most = values[largest(values)];
+  double sum = 0, out = 0;
+  for (double& value : values) sum += value = std::exp(value - most);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double error = values[i] / sum - (is_gold(facts, i) ? 1 : 0);
+    out += error * error;
+  }
+  return {out};
+}
+
+DocumentScore log_likelihood(const AnswerFacts& facts, const MetricConfig&) {
+  return {facts.log_likelihoods[0]};
+}
+DocumentScore per_byte(const AnswerFacts& facts, const MetricConfig&) {
+  return {facts.log_likelihoods[0], static_cast<double>(facts.text.size())};
+}
+// Words are what white space separates, also at the ends: re.split(r"\s+", text).
+DocumentScore per_word(const AnswerFacts& facts, const MetricConfig&) {
+  double words = 1;
+  bool was_space = false;
+  for (size_t at = 0; at < facts.text.size();) {
+    const bool is_space = jinja::is_space(jinja::next_character(facts.text, at));
+    if (is_space && !was_space) ++words;
+    was_space = is_space;
+  }
+  return {facts.log_likelihoods[0], words};
+}
+
+const std::vector<MetricRow>& rows() {
+  const auto by_characters = accuracy_by<jinja::count_characters>;
+  static const std::vector<MetricRow> all = {
+      {"acc", {kMultipleChoice, kLogLikelihood}, "mean", true, true, accuracy},
+      {"acc_norm", {kMultipleChoice}, "mean", true, true, by_characters},
+      {"acc_bytes", {kMultipleChoice}, "mean", false, true, accuracy_by<bytes>},
+      {"acc_mutual_info", {kMultipleChoice}, "mean", false, true, mutual_information_accuracy},
+      {"brier_score", {kMultipleChoice}, "brier_score", false, false, brier_score},
+      {"exact_match", {kMultipleChoice, kGenerateUntil}, "mean", true, true, exact_match},
+      {"perplexity", {kLogLikelihood}, "perplexity", true, false, log_likelihood},
+      {"word_perplexity", {kRolling}, "weighted_perplexity", true, false, per_word},
+      {"byte_perplexity", {kRolling}, "weighted_perplexity", true, false, per_byte},
+      {"bits_per_byte", {kRolling}, "bits_per_byte", true, false, per_byte}};
+  return all;
+}
+
+bool fits(const MetricRow& row, OutputType output_type) {
+  return std::ranges::count(row.output_types, output_type) > 0;
+}
+
+MetricConfig config_of(const MetricRow& row) {
+  return {.row = &row,
+          .aggregation = &aggregation_named(row.aggregation),
+          .higher_is_better = row.higher_is_better};
+}
+
+}  // namespace
+
+MetricConfig metric_named(std::string_view name, OutputType output_type) {
+  std::vector<std::string> names;
+  for (const MetricRow& row : rows()) {
+    if (!fits(row, output_type)) continue;
+    if (row.name == name) return config_of(row);
+    names.emplace_back(row.name);
+  }
+  throw ConfigError(fmt::format("expected a metric of {} ({}), got '{}'{}", to_text(output_type),
+                                join(names, ", "), name, suggest(name, names)));
+}
+
+std::vector<MetricConfig> default_metrics(OutputType output_type) {
+  std::vector<MetricConfig> out;
+  for (const MetricRow& row : rows()) {
+    // Greedy matches of choices are rarely meant.
+    const bool is_taken =
+        row.is_default && (row.name != "exact_match" || output_type == kGenerateUntil);
+    if (is_taken && fits(row, output_type)) out.push_back(config_of(row));
+  }
+  return out;
+}
+
+}  // namespace axle

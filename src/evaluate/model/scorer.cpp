@@ -1,0 +1,150 @@
+#include "evaluate/model/scorer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/packing.h"
+#include "layers/blocks/mixer.h"
+#include "runtime/host_needs.h"
+#include "runtime/named_arguments.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kLeastRowLen = 16, kLeastScored = 4;
+
+int64_t floor_of_power(int64_t n) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n)));
+}
+int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+// Two lengths for each power of two: few programs, and less than half of a row is padding.
+int64_t row_bucket(int64_t len) {
+  return std::max(kLeastRowLen, round_up(len, std::max<int64_t>(1, floor_of_power(len) / 2)));
+}
+// 4, 16, 64, ...: scored positions cost the head alone.
+int64_t scored_bucket(int64_t count) {
+  int64_t out = kLeastScored;
+  while (out < count) out *= 4;
+  return out;
+}
+
+void check_tokens(std::span<const ScoredRow> rows, int64_t vocab_size) {
+  for (const ScoredRow& row : rows) {
+    for (const auto* ids : {&row.inputs, &row.targets}) {
+      const int32_t most = std::ranges::max(*ids);
+      if (most < vocab_size) continue;
+      throw DataError(fmt::format("expected tokens of the model's vocabulary of {}, got id {}",
+                                  vocab_size, most));
+    }
+  }
+}
+
+}  // namespace
+
+Scorer::Scorer(ScoringParts parts, Runtime& runtime, Options options)
+    : parts_(std::move(parts)), runtime_(runtime), options_(std::move(options)) {
+  parts_.num_streams = std::ssize(options_.streams.streams);
+}
+
+ScoringShape Scorer::shape_for(const ScoredRow& longest, int64_t most_targets,
+                               int64_t num_rows) const {
+  const int64_t row_len = row_bucket(std::ssize(longest.inputs));
+  const int64_t num_scored = std::min(scored_bucket(most_targets), row_len);
+  const int64_t most = std::max<int64_t>(
+      1, std::min(options_.batch_tokens / row_len,
+                  options_.batch_logits / (num_scored * parts_.model.vocab_size())));
+  const int64_t shares =
+      parts_.batch_partition.dims.empty()
+          ? 1
+          : num_parts(restrict(parts_.batch_partition, parts_.mesh).dims[0], parts_.mesh);
+  const int64_t rows = std::min(
+      floor_of_power(most), static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(num_rows))));
+  return {round_up(rows, shares), row_len, num_scored};
+}
+
+Scorer::Compiled& Scorer::compiled(const ScoringShape& shape) {
+  Compiled& out = compiled_[shape];
+  if (!out.executable) {
+    out.program = scoring_program(parts_, shape);
+    out.executable = runtime_.compile(out.program, options_.compile);
+    check_program_memory({"the evaluation", out.executable.get()}, parts_.mesh.num_devices(),
+                         runtime_.topology().platform);
+  }
+  return out;
+}
+
+void Scorer::score_batch(std::span<const ScoredRow* const> rows, const ScoringShape& shape,
+                         const Arrays& parameters, std::span<RowScore> out) {
+  const auto [B, T, C] = shape;
+  const int64_t n = parts_.num_streams;
+  HostTensor tokens({DType::kI32, {B, T}}), targets({DType::kI32, {B, C}}),
+      lengths({DType::kI32, {B}}), starts({DType::kI32, {B}}), streams({DType::kI32, {B, T, n}});
+  std::ranges::fill(targets.values<int32_t>(), kIgnoredLabel);
+  std::ranges::fill(lengths.values<int32_t>(), 1);  // also of rows that are all padding
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto& [inputs, wanted] = *rows[i];
+    std::ranges::copy(inputs, tokens.values<int32_t>().subspan(i * static_cast<size_t>(T)).begin());
+    std::ranges::copy(wanted,
+                      targets.values<int32_t>().subspan(i * static_cast<size_t>(C)).begin());
+    lengths.values<int32_t>()[i] = static_cast<int32_t>(inputs.size());
+    starts.values<int32_t>()[i] = static_cast<int32_t>(inputs.size() - wanted.size());
+    if (n > 0) {
+      options_.streams.fill(
+          inputs, streams.values<int32_t>().subspan(i * static_cast<size_t>(T * n),
+                                                    inputs.size() * static_cast<size_t>(n)));
+    }
+  }
+  Tree<HostTensor> values{
+      {"lengths", lengths}, {"starts", starts}, {"targets", targets}, {"tokens", tokens}};
+  if (n > 0) values.emplace(kPositionStreams, streams);
+  Compiled& ready = compiled(shape);
+  Arrays arguments = parameters;
+  append_by_name(arguments, values, ready.program, runtime_);
+  const Arrays results = ready.executable->execute(arguments);
+  const HostTensor sums = results[0]->to_host(), greedy = results[1]->to_host();
+  for (size_t i = 0; i < rows.size(); ++i)
+    out[i] = {sums.values<float>()[i], greedy.values<int32_t>()[i] != 0};
+}
+
+std::optional<std::vector<RowScore>> Scorer::score(std::span<const ScoredRow> rows,
+                                                   const Arrays& parameters,
+                                                   const OnShare& on_share) {
+  check_tokens(rows, parts_.model.vocab_size());
+  // The longest rows first: what does not fit the memory fails at once. Rows of a document stay
+  // together.
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) {
+    return std::pair(row_bucket(std::ssize(rows[i].inputs)),
+                     scored_bucket(std::ssize(rows[i].targets)));
+  });
+  std::vector<RowScore> out(rows.size());
+  for (size_t done = 0; done < order.size();) {
+    const ScoredRow& first = rows[order[done]];
+    const auto is_like = [&](size_t i) {
+      return row_bucket(std::ssize(rows[i].inputs)) == row_bucket(std::ssize(first.inputs)) &&
+             scored_bucket(std::ssize(rows[i].targets)) == scored_bucket(std::ssize(first.targets));
+    };
+    const auto end = std::ranges::find_if_not(order.begin() + static_cast<std::ptrdiff_t>(done),
+                                              order.end(), is_like);
+    const int64_t num_like = end - order.begin() - static_cast<std::ptrdiff_t>(done);
+    const ScoringShape shape = shape_for(first, std::ssize(first.targets), num_like);
+    std::vector<const ScoredRow*> batch;
+    const auto size = static_cast<size_t>(std::min(num_like, shape.num_rows));
+    for (size_t i = 0; i < size; ++i) batch.push_back(&rows[order[done + i]]);
+    std::vector<RowScore> scores(size);
+    score_batch(batch, shape, parameters, scores);
+    for (size_t i = 0; i < size; ++i) out[order[done + i]] = scores[i];
+    done += size;
+    if (on_share && !on_share(static_cast<double>(done) / static_cast<double>(order.size())))
+      return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace axle

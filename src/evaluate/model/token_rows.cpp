@@ -1,0 +1,85 @@
+#include "evaluate/model/token_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/chat/jinja/unicode.h"
+
+namespace axle {
+namespace {
+
+int32_t first_token(const Tokenizer& tokenizer) {
+  const SpecialIds special = tokenizer.special_ids();
+  if (special.bos) return *special.bos;
+  if (special.eos) return *special.eos;
+  throw DataError(
+      "tokenizer: expected a begin or an end token to stand before the first token of a text, got "
+      "a vocabulary without either");
+}
+
+}  // namespace
+
+RowEncoder::RowEncoder(const Tokenizer& tokenizer, int64_t max_len)
+    : tokenizer_(tokenizer),
+      max_len_(max_len),
+      first_(first_token(tokenizer)),
+      first_text_(tokenizer.token(first_)) {}
+
+std::vector<int32_t> RowEncoder::encode(std::string_view text) const {
+  std::vector<int32_t> ids = tokenizer_.encode_with_special(text);
+  const bool has_first = !first_text_.empty() && text.starts_with(first_text_);
+  return has_first ? ids : tokenizer_.framed(std::move(ids));
+}
+
+std::vector<int32_t> RowEncoder::prompt(std::string_view text, int64_t most) const {
+  std::vector<int32_t> ids = encode(text);
+  if (ids.empty()) ids.push_back(first_);
+  if (std::ssize(ids) > most) ids.erase(ids.begin(), ids.end() - most);
+  return ids;
+}
+
+ScoredRow RowEncoder::pair(std::string_view context, std::string_view continuation) const {
+  std::vector<int32_t> all;
+  size_t num_context = 1;
+  if (context.empty()) {
+    all = tokenizer_.encode_with_special(continuation);
+    if (all.empty() || all[0] != first_) all.insert(all.begin(), first_);
+  } else {
+    const std::string_view kept = jinja::stripped(context, jinja::Sides::kRight);
+    all = encode(std::string(context) + std::string(continuation));
+    num_context = std::min(encode(kept).size(), all.size());
+    if (num_context == 0) {
+      all.insert(all.begin(), first_);
+      num_context = 1;
+    }
+  }
+  const auto num_targets = static_cast<int64_t>(all.size() - num_context);
+  if (num_targets == 0) throw DataError("expected a continuation with tokens of its own, got none");
+  if (num_targets > max_len_) {
+    throw DataError(fmt::format("expected a continuation of at most the model's {} tokens, got {}",
+                                max_len_, num_targets));
+  }
+  const int64_t num_dropped = std::max<int64_t>(0, std::ssize(all) - max_len_ - 1);
+  return {{all.begin() + num_dropped, all.end() - 1}, {all.end() - num_targets, all.end()}};
+}
+
+std::vector<ScoredRow> RowEncoder::windows(std::string_view text,
+                                           std::optional<int64_t> stride) const {
+  std::vector<int32_t> all = encode(text);
+  const int64_t n = std::ssize(all), advance = std::min(stride.value_or(max_len_), max_len_);
+  all.insert(all.begin(), first_);
+  std::vector<ScoredRow> out;
+  for (int64_t done = 0; done < n;) {
+    const int64_t end = std::min(n, done + (done == 0 ? max_len_ : advance));
+    // Token i is all[i + 1], and the inputs before it end with all[i].
+    const int64_t begin = std::max<int64_t>(0, end - max_len_);
+    out.push_back({{all.begin() + begin, all.begin() + end},
+                   {all.begin() + done + 1, all.begin() + end + 1}});
+    done = end;
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,77 @@
+// The description of a task: a YAML file in the form of lm-evaluation-harness.
+//
+// Source: https://github.com/EleutherAI/lm-evaluation-harness, docs/task_guide.md (version 0.4).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text/enum_text.h"
+#include "evaluate/metrics/filter.h"
+#include "evaluate/metrics/metric.h"
+
+namespace axle {
+
+/// How the documents that come before a question are chosen: drawn anew for each question, or the
+/// first ones.
+enum class FewShotSampler { kDefault, kFirstN };
+constexpr auto texts_of(FewShotSampler) {
+  return std::to_array<EnumText<FewShotSampler>>(
+      {{FewShotSampler::kDefault, "default"}, {FewShotSampler::kFirstN, "first_n"}});
+}
+
+/// A text of a task with its place, "task.yaml:7: doc_to_text".
+struct TaskText {
+  std::string text, where;
+};
+
+/// How a document becomes a text: each is the name of a field or a template.
+struct DocTexts {
+  TaskText text, target;
+  /// A name or a template of a list; empty: the choices are `choices`.
+  TaskText choice;
+  std::vector<std::string> choices = {};
+  bool has_choices() const { return !choices.empty() || !choice.text.empty(); }
+  /// The target is a list of answers, each of which is right.
+  std::vector<std::string> targets = {};
+  /// What is between a question and its answer, and between the answer and the next question.
+  std::string target_delimiter = " ", fewshot_delimiter = "\n\n";
+};
+
+/// How answers are generated.
+struct TaskGeneration {
+  std::vector<std::string> until = {};
+  int64_t max_tokens = 256;
+};
+
+struct TaskConfig {
+  std::string name;
+  std::string file;  // its path, for messages
+  OutputType output_type = OutputType::kGenerateUntil;
+  /// Paths of the files of each split.
+  std::map<std::string, std::vector<std::string>> data_files = {};
+  std::optional<std::string> training_split = {}, validation_split = {}, test_split = {},
+                             fewshot_split = {};
+  TaskText description = {};
+  DocTexts doc = {};
+  /// Of the documents that come before a question.
+  DocTexts fewshot_doc = {};
+  int64_t num_fewshot = 0;
+  FewShotSampler sampler = FewShotSampler::kDefault;
+  TaskGeneration generation = {};
+  std::vector<MetricConfig> metrics = {};
+  std::vector<FilterChain> filters = {};
+  /// Tokens by which windows of a text advance; none: each window predicts as many as it can, each
+  /// after at least one token (loglikelihood_rolling). A key of Axle.
+  std::optional<int64_t> stride = {};
+};
+
+/// Reads the file, and those that it includes. Throws ConfigError "<file>:<line>: <key>: ..." for
+/// keys and values that are not understood, and for a file that is no task; StorageError.
+TaskConfig read_task_config(const std::filesystem::path& file);
+
+}  // namespace axle

@@ -1,0 +1,28 @@
+// The documents of a task: records of a file with one JSON object a line.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/chat/jinja/value.h"
+
+namespace axle {
+
+struct TaskDocument {
+  jinja::Value fields;  // a mapping from names
+  std::string text;     // the record, with its fields in the order of the file
+  std::string where;    // "file:line"
+};
+
+/// The documents of a split.
+struct TaskSplit {
+  std::vector<TaskDocument> documents;
+  std::set<std::string> fields;  // the names in any of the documents
+};
+
+/// Reads files one after the other; empty lines do not count. Throws DataError "<file>:<line>: ..."
+/// for what is no JSON object, and for files without a document; StorageError.
+TaskSplit read_task_split(const std::vector<std::string>& files);
+
+}  // namespace axle

@@ -1,0 +1,106 @@
+#include "evaluate/task_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/tokenizers/stream_decoder.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kLenWithoutLimit = 2048;
+constexpr size_t kPromptsAtOnce = 8;
+
+// The text before the first of the ends.
+std::string cut(std::string text, const std::vector<std::string>& ends) {
+  for (const std::string& end : ends) {
+    if (!end.empty()) text = text.substr(0, text.find(end));
+  }
+  return text;
+}
+
+bool has_any(const std::string& text, const std::vector<std::string>& ends) {
+  return std::ranges::any_of(ends,
+                             [&](const std::string& end) { return text.find(end) != text.npos; });
+}
+
+}  // namespace
+
+TaskModel::TaskModel(Model& model, const Tokenizer& tokenizer, Runtime& runtime,
+                     TaskModelOptions options)
+    : model_(model),
+      tokenizer_(tokenizer),
+      runtime_(runtime),
+      options_(std::move(options)),
+      max_len_(options_.context_len.value_or(kLenWithoutLimit)),
+      encoder_(tokenizer, max_len_),
+      scorer_({.model = model,
+               .compute_dtype = options_.compute_dtype,
+               .mesh = options_.mesh,
+               .batch_partition = options_.batch_partition},
+              runtime, {.streams = options_.streams, .compile = options_.compile}) {}
+
+void TaskModel::set_parameters(Arrays parameters) {
+  parameters_ = std::move(parameters);
+  generator_.reset();
+}
+
+std::optional<std::vector<RowScore>> TaskModel::score(std::span<const ScoredRow> rows,
+                                                      const OnShare& on_share) {
+  return scorer_.score(rows, parameters_, on_share);
+}
+
+std::optional<std::vector<std::string>> TaskModel::generate(std::span<const std::string> prompts,
+                                                            const TaskGeneration& generation,
+                                                            const OnShare& on_share) {
+  const int64_t most_prompt = max_len_ - generation.max_tokens;
+  if (most_prompt < 1) {
+    throw ConfigError(fmt::format(
+        "generation_kwargs: max_gen_toks: expected fewer than the model's {} tokens, got {}",
+        max_len_, generation.max_tokens));
+  }
+  if (!generator_) {
+    generator_ =
+        std::make_unique<Generator>(model_, parameters_, runtime_,
+                                    Generator::Options{.context_len = options_.context_len,
+                                                       .compute_dtype = options_.compute_dtype,
+                                                       .mesh = options_.mesh,
+                                                       .streams = options_.streams,
+                                                       .compile = options_.compile});
+  }
+  std::vector<TokenIds> ids;
+  for (const std::string& prompt : prompts) ids.push_back(encoder_.prompt(prompt, most_prompt));
+  std::vector<size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return ids[i].size(); });
+
+  GenerateOptions options{.max_tokens = generation.max_tokens,
+                          .end_tokens = tokenizer_.chat_settings().end_ids};
+  if (const auto eos = tokenizer_.special_ids().eos) options.end_tokens.push_back(*eos);
+  const size_t at_once = std::min(kPromptsAtOnce, ids.size());
+  std::vector<std::string> out(ids.size());
+  for (size_t done = 0; done < order.size(); done += at_once) {
+    const size_t count = std::min(at_once, order.size() - done);
+    // Rows beyond the last prompt repeat it, so that all batches have one size, and end at once.
+    std::vector<TokenIds> batch;
+    for (size_t i = 0; i < at_once; ++i) batch.push_back(ids[order[done + std::min(i, count - 1)]]);
+    std::vector<StreamDecoder> decoders(at_once, StreamDecoder(tokenizer_));
+    std::vector<std::string> texts(at_once);
+    generator_->generate(batch, options, [&](size_t row, int32_t token) {
+      texts[row] += decoders[row].push(token);
+      return row < count && !has_any(texts[row], generation.until);
+    });
+    for (size_t i = 0; i < count; ++i) {
+      texts[i] += decoders[i].finish();
+      out[order[done + i]] = cut(std::move(texts[i]), generation.until);
+    }
+    const auto share = static_cast<double>(done + count) / static_cast<double>(order.size());
+    if (on_share && !on_share(share)) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -8,7 +8,10 @@
 #include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
 #include "interop/llama2c.h"
+#include "interop/peft_adapters.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
+#include "io/gguf/gguf_file.h"
 #include "io/user_path.h"
 
 namespace axle {
@@ -23,27 +26,46 @@ void check_vocab_size(const fs::path& tokenizer, int64_t size, int64_t rows, boo
                               tokenizer.string(), is_exact ? "" : "at most ", rows, size));
 }
 
+ImportedModel read(const fs::path& path, const ReadOptions& options) {
+  if (is_gguf(path)) return read_gguf(path, options);
+  if (!is_peft_folder(path)) return read_hugging_face(path, options);
+  const fs::path base = peft_base(path);
+  if (!is_foreign_model(base) || is_peft_folder(base)) {
+    throw ConfigError(
+        fmt::format("{}: expected a folder of Hugging Face or a GGUF file as the "
+                    "base of the adapters in {}, got another one",
+                    base.string(), path.string()));
+  }
+  ImportedModel out = with_peft_adapters(read(base, options), path, options);
+  if (const fs::path own = find_tokenizer(path); !own.empty()) out.tokenizer = own;
+  return out;
+}
+
 }  // namespace
 
 bool is_foreign_model(const fs::path& path) {
+  const bool is_own = path_exists(config_file_of(path)) || path_exists(checkpoints_of(path));
   return is_gguf(path) ||
-         (path_exists(path / kHuggingFaceConfig) && !path_exists(config_file_of(path)) &&
-          !path_exists(checkpoints_of(path)));
+         (!is_own && (path_exists(path / kHuggingFaceConfig) || is_peft_folder(path)));
+}
+
+fs::path foreign_config_file(const fs::path& path) {
+  return (is_peft_folder(path) ? peft_base(path) : path) / kHuggingFaceConfig;
 }
 
 ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& options) {
-  const bool is_folder = directory_exists(path), is_llama2c = !is_folder && !is_gguf(path);
+  const bool is_llama2c = !directory_exists(path) && !is_gguf(path);
   if (is_llama2c && options.tokenizer.empty()) {
     throw ConfigError(
         fmt::format("--tokenizer: expected the vocabulary of {}, got none", path.string()));
   }
-  ImportedModel model = is_folder ? read_hugging_face(path, options.ignored, options.with_weights)
-                        : is_llama2c ? read_llama2c(path)
-                                     : read_gguf(path, options.ignored, options.with_weights);
+  ImportedModel model = is_llama2c ? read_llama2c(path) : read(path, options.read);
   ModelToSave out{.model = std::move(model.model),
                   .tokenizer = {},
                   .parameters = std::move(model.parameters),
-                  .context_len = model.max_seq_len};
+                  .layer_state = std::move(model.layer_state),
+                  .context_len = model.max_seq_len,
+                  .num_left_out = model.num_left_out};
   const fs::path file = options.tokenizer.empty() ? model.tokenizer : options.tokenizer;
   if (file.empty()) return out;
   out.tokenizer_file = fs::absolute(file);

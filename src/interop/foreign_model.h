@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "interop/imported_model.h"
 #include "interop/save_model.h"
 
 namespace axle {
@@ -14,18 +15,20 @@ struct ForeignOptions {
   /// The tokenizer file, of any kind that tokenizer_in_file() tells. Empty: the one beside the
   /// weights; if there is none, the model has no tokenizer.
   std::filesystem::path tokenizer = {};
-  /// Fields of the model's config that are left out.
-  std::vector<std::string> ignored = {};
-  /// False: the parameters are not read.
-  bool with_weights = true;
+  ReadOptions read = {};
 };
 
-/// True for a path that holds a model of another program and says so: a folder of Hugging Face or a
-/// GGUF file. It can be read in place. False for the folder of a run or an import.
+/// True for a path that holds a model of another program and says so: a folder of Hugging Face, a
+/// folder of adapters, or a GGUF file. It can be read in place. False for the folder of a run or an
+/// import.
 bool is_foreign_model(const std::filesystem::path& path);
-/// Reads a folder of Hugging Face (hugging_face.h), a GGUF file (gguf_model.h), or weights of
-/// llama2.c (llama2c.h), which need a tokenizer. The tokenizer's config names its file by its full
-/// path. Throws as these do; DataError if the vocabulary of the tokenizer does not fit the weights.
+/// The config.json that describes the model at `path`, or the one that its adapters belong to.
+/// There may be none.
+std::filesystem::path foreign_config_file(const std::filesystem::path& path);
+/// Reads a folder of Hugging Face (hugging_face.h), adapters with their base (peft_adapters.h), a
+/// GGUF file (gguf_model.h), or weights of llama2.c (llama2c.h), which need a tokenizer. The
+/// tokenizer's config names its file by its full path. Throws as these do; DataError if the
+/// vocabulary of the tokenizer does not fit the weights.
 ModelToSave read_foreign_model(const std::filesystem::path& path,
                                const ForeignOptions& options = {});
 

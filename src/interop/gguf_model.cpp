@@ -36,8 +36,7 @@ bool has_tokenizer(const GgufMetadata& metadata) {
   return model && model->text() != "no_vocab";
 }
 
-ImportedModel read(const std::filesystem::path& path, const std::vector<std::string>& ignored,
-                   bool with_weights) {
+ImportedModel read(const std::filesystem::path& path, const ReadOptions& options) {
   const GgufFile file(path);
   const GgufKeys keys(file.header(), path.string(),
                       [&](const std::string& tensor) { return file.get(tensor); });
@@ -48,25 +47,15 @@ ImportedModel read(const std::filesystem::path& path, const std::vector<std::str
   keys.add_unread(fields);
   const ForeignConfig config(std::move(fields), path.string());
   const GgufTensors source(file, architecture.names(), head_dim, rope_tensors());
-  ImportedModel out = read_model(config, source, dtype_of(file), ignored, with_weights);
+  ImportedModel out = read_model(config, source, dtype_of(file), options);
   if (has_tokenizer(file.metadata())) out.tokenizer = path;
   return out;
 }
 
 }  // namespace
 
-bool is_gguf(const std::filesystem::path& path) {
-  std::error_code none;  // a path that can't be looked up names no file
-  if (!std::filesystem::is_regular_file(path, none)) return false;
-  if (path.extension() == ".gguf") return true;
-  std::string begin(kGgufMagic.size(), '\0');
-  begin.resize(FileReader(path).read_some(0, std::as_writable_bytes(std::span(begin))));
-  return begin == kGgufMagic;
-}
-
-ImportedModel read_gguf(const std::filesystem::path& path, const std::vector<std::string>& ignored,
-                        bool with_weights) {
-  return storage_error_as<DataError>([&] { return read(path, ignored, with_weights); });
+ImportedModel read_gguf(const std::filesystem::path& path, const ReadOptions& options) {
+  return storage_error_as<DataError>([&] { return read(path, options); });
 }
 
 }  // namespace axle

@@ -39,20 +39,18 @@ DType dtype_of(const TensorSource& source) {
   return dtypes.size() == 1 ? *dtypes.begin() : DType::kF32;
 }
 
-ImportedModel read_folder(const fs::path& folder, const std::vector<std::string>& ignored,
-                          bool with_weights) {
+ImportedModel read_folder(const fs::path& folder, const ReadOptions& options) {
   const ForeignConfig config = config_of(folder);
   const SafetensorsFolder source(folder);
-  ImportedModel out = read_model(config, source, dtype_of(source), ignored, with_weights);
+  ImportedModel out = read_model(config, source, dtype_of(source), options);
   out.tokenizer = find_tokenizer(folder);
   return out;
 }
 
 }  // namespace
 
-ImportedModel read_hugging_face(const fs::path& folder, const std::vector<std::string>& ignored,
-                                bool with_weights) {
-  return storage_error_as<DataError>([&] { return read_folder(folder, ignored, with_weights); });
+ImportedModel read_hugging_face(const fs::path& folder, const ReadOptions& options) {
+  return storage_error_as<DataError>([&] { return read_folder(folder, options); });
 }
 
 }  // namespace axle

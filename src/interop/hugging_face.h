@@ -12,15 +12,13 @@ namespace axle {
 
 inline constexpr std::string_view kHuggingFaceConfig = "config.json";
 
-/// Returns the model that the folder holds, with its parameters in the dtype in which the files
-/// hold them; in f32 if they hold f16 or several dtypes. `ignored` names fields of config.json that
-/// are left out. There are no parameters without `with_weights`.
+/// Returns the model that the folder holds, with its parameters, unless the options name another
+/// dtype, in the one in which the files hold them; in f32 if they hold f16 or several dtypes.
 ///
 /// Throws DataError for files that are missing or malformed, a family that is not known, and
 /// weights that are not those of the config (WeightMap::read); ConfigError for fields that Axle
 /// does not know.
 ImportedModel read_hugging_face(const std::filesystem::path& folder,
-                                const std::vector<std::string>& ignored = {},
-                                bool with_weights = true);
+                                const ReadOptions& options = {});
 
 }  // namespace axle

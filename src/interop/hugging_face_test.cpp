@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "interop/foreign/safetensors_folder.h"
 #include "interop/import_model.h"
 #include "interop/model_folder.h"
 #include "io/file.h"
@@ -14,6 +15,7 @@
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/layer_call.h"
+#include "testing/peak_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -80,6 +82,57 @@ TEST_F(HuggingFace, SeveralDtypesBecomeF32) {
   write();
   const ImportedModel model = read_hugging_face(folder_);
   EXPECT_EQ(model.parameters.at("decoder/output_norm/scale"), norm.astype(DType::kF32));
+}
+
+TEST_F(HuggingFace, ParametersMayHaveAnotherDtypeThanTheFiles) {
+  for (const auto& [stored, wanted] : {std::pair(DType::kF32, DType::kBF16),
+                                       {DType::kBF16, DType::kF32},
+                                       {DType::kF16, DType::kBF16}}) {
+    set_all_dtypes(stored);
+    write();
+    const ImportedModel model = read_hugging_face(folder_, {.dtypes = {.all = wanted}});
+    for (const auto& [path, value] : model.parameters) EXPECT_EQ(value.dtype(), wanted) << path;
+    EXPECT_EQ(model.parameters.at("decoder/emb/weight"),
+              tensors_.at("model.embed_tokens.weight").astype(wanted));
+    import_model({.source = folder_,
+                  .dir = dir_ / "imported",
+                  .options = {.read = {.dtypes = {.all = wanted}}}});
+    const LoadedModel imported = load_model(
+        dir_ / "imported", Weights::kTrained, [](const std::string&) {}, RunData::kAny);
+    EXPECT_EQ(imported.parameters.at("model/decoder/emb/weight").dtype(), wanted);
+    remove_tree(dir_ / "imported");
+  }
+}
+
+// Each tensor is brought into its dtype as it is read, and none is held twice for long.
+TEST_F(HuggingFace, ReadingTakesLittleMoreMemoryThanTheParametersInTheirDtype) {
+  config_.update({{"hidden_size", 512},
+                  {"intermediate_size", 1408},
+                  {"num_hidden_layers", 8},
+                  {"head_dim", 64},
+                  {"num_attention_heads", 8},
+                  {"num_key_value_heads", 8},
+                  {"vocab_size", 2048}});
+  write();
+  const ImportedModel shape = read_hugging_face(folder_, {.with_weights = false});
+  const auto model = shape.model.build({}, Scope{.path = "model"});
+  const Tree<Type> types =
+      WeightMap(shape.rows, subtree(model->param_specs(), "model")).types(DType::kF32);
+  save_safetensors_folder(
+      folder_, shards_of(types, int64_t{1} << 40),
+      [&](const std::string& name) { return HostTensor::full(types.at(name).dims, 0.5); });
+  for (const DType dtype : {DType::kBF16, DType::kF32}) {
+    read_hugging_face(reference(""), {.dtypes = {.all = dtype}});  // the code is in memory then
+    reset_peak_resident_bytes();
+    const int64_t before = peak_resident_bytes();
+    const ImportedModel read = read_hugging_face(folder_, {.dtypes = {.all = dtype}});
+    int64_t bytes = 0;
+    for (const auto& [path, value] : read.parameters)
+      bytes += static_cast<int64_t>(value.type().num_bytes());
+    EXPECT_GT(bytes, 50 << 20);
+    EXPECT_LT(static_cast<double>(peak_resident_bytes() - before), 1.2 * static_cast<double>(bytes))
+        << to_text(dtype);
+  }
 }
 
 TEST_F(HuggingFace, SeveralFilesAreOneModel) {
@@ -153,7 +206,7 @@ TEST_F(HuggingFace, UnknownFieldsAreNamed) {
               HasSubstr("expected fields that Axle knows, got rope_parameters.spin, use_magic; if "
                         "they do not change what the model computes: --ignore "
                         "rope_parameters.spin --ignore use_magic"));
-  read_hugging_face(folder_, {"rope_parameters.spin", "use_magic"});
+  read_hugging_face(folder_, {.ignored = {"rope_parameters.spin", "use_magic"}});
 }
 
 TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
@@ -170,7 +223,7 @@ TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
   EXPECT_THAT(error_with("num_hidden_layers", nullptr), HasSubstr("expected an integer, got none"));
   EXPECT_THAT(error_with("hidden_act", "tanh"), HasSubstr("hidden_act: expected silu, gelu"));
   EXPECT_THAT(error_with("model_type", "gpt_oss"),
-              HasSubstr("model_type: expected one of gemma2, gemma3"));
+              HasSubstr("model_type: expected one of deepseek_v3, gemma2, gemma3"));
   EXPECT_THAT(error_with("rope_parameters", {{"rope_type", "dynamic"}}),
               HasSubstr("rope_parameters.rope_type: expected default, linear, llama3, longrope or "
                         "yarn"));

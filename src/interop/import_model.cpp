@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/units.h"
 #include "config/document/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
+#include "io/gguf/gguf_file.h"
 #include "io/user_path.h"
 
 namespace axle {
@@ -50,9 +52,12 @@ void take_tokenizer(ModelToSave& model) {
 }  // namespace
 
 std::string to_text(const ImportReport& r) {
-  return fmt::format("{}: {} parameters, vocabulary of {}, texts of up to {} tokens{}\n",
-                     r.dir.string(), r.num_parameters, r.vocab_size, r.max_seq_len,
-                     r.has_tokenizer ? "" : "; no tokenizer");
+  std::string out = fmt::format("{}: {} parameters, vocabulary of {}, texts of up to {} tokens{}",
+                                r.dir.string(), r.num_parameters, r.vocab_size, r.max_seq_len,
+                                r.has_tokenizer ? "" : "; no tokenizer");
+  if (r.num_left_out > 0)
+    out += fmt::format("; {} for further tokens left out", counted(r.num_left_out, "tensor"));
+  return out + "\n";
 }
 
 ImportReport import_model(const ImportRequest& request) {
@@ -66,11 +71,12 @@ ImportReport import_model(const ImportRequest& request) {
   ImportReport report{.dir = request.dir,
                       .vocab_size = model.model.build({}, Scope{.path = "model"})->vocab_size(),
                       .max_seq_len = model.context_len,
+                      .num_left_out = model.num_left_out,
                       .has_tokenizer = static_cast<bool>(model.tokenizer)};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   if (!model.tokenizer_file.empty()) take_tokenizer(model);
   // An export asks for the family.
-  if (const auto config = request.source / kHuggingFaceConfig; path_exists(config))
+  if (const auto config = foreign_config_file(request.source); path_exists(config))
     model.files[std::string(kHuggingFaceConfig)] = read_file(config);
   save_model(request.dir, std::move(model));
   return report;

@@ -2,20 +2,49 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/tree.h"
+#include "interop/foreign/weight_map.h"
+#include "ir/dtype.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
 
 namespace axle {
 
+/// The dtypes of parameters that are read.
+struct ParameterDTypes {
+  /// Of all; none: that of the files, f32 if they have several or f16.
+  std::optional<DType> all = {};
+  /// Of single ones, by path: "decoder/emb/weight".
+  Tree<DType> by_path = {};
+};
+
+/// How to read a model of another program.
+struct ReadOptions {
+  /// Fields of the config that are left out.
+  std::vector<std::string> ignored = {};
+  /// False: there are no parameters.
+  bool with_weights = true;
+  /// Each tensor is brought into its dtype as it is read.
+  ParameterDTypes dtypes = {};
+};
+
 struct ImportedModel {
   Child<Model> model;
   /// By path, without the leading "model/": "decoder/emb/weight".
   Tree<HostTensor> parameters;
+  /// State of layers, by path: "model/decoder/layers/...".
+  Tree<HostTensor> layer_state = {};
   int64_t vocab_size = 0;
   /// The longest sequence.
   int64_t max_seq_len = 0;
+  /// The tensors of Hugging Face that hold its parameters; empty: no family describes the model.
+  std::vector<WeightRow> rows = {};
+  /// Tensors of parts that the model has not, such as heads for further tokens.
+  int64_t num_left_out = 0;
   /// The file of its tokenizer; empty: there is none beside the weights.
   std::filesystem::path tokenizer = {};
 };

@@ -240,17 +240,16 @@ ModelParameters load_foreign(const fs::path& path, const SpecsOfConfig& specs_of
         fmt::format("{}: expected a run with averaged parameters, got a model of another program",
                     path.string()));
   }
-  ModelToSave saved = read_foreign_model(path);
-  const Tree<Type> wanted = types_of(specs_of({config_document(saved), path.string()}));
+  const Tree<Type> wanted = types_of(specs_of(model_config(path)));
+  ForeignOptions options;
+  for (const auto& [name, type] : subtree(wanted, kModelPath))
+    options.read.dtypes.by_path.emplace(name, type.dtype);
+  ModelToSave saved = read_foreign_model(path, options);
   ModelParameters out;
   put_subtree(out.by_path, kModelPath, std::move(saved.parameters));
+  put_subtree(out.by_path, kLayerStatePath, std::move(saved.layer_state));
   Tree<Type> found;
-  for (auto& [name, value] : out.by_path) {
-    const auto type = wanted.find(name);
-    if (type != wanted.end() && value.dtype() != type->second.dtype)
-      value = value.astype(type->second.dtype);
-    found.emplace(name, value.type());
-  }
+  for (const auto& [name, value] : out.by_path) found.emplace(name, value.type());
   if (const std::string text = type_differences(wanted, found); !text.empty()) {
     throw ConfigError(fmt::format(
         "{}: expected the parameters of the config's model, got others: {}", path.string(), text));
@@ -296,6 +295,14 @@ void add_tokenizer(LoadedModel& out, const ModelConfig& config, const Json& inpu
         fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
                     source, out.model->vocab_size(), needed));
   }
+}
+
+// Leaves adapters out of what is loaded if none of them is stored.
+void drop_new_adapters(const Model& model, const std::function<bool(const std::string&)>& is_stored,
+                       Tree<ParamSpec>& specs) {
+  const std::vector<std::string> adapters = adapter_paths(model);
+  if (std::ranges::any_of(adapters, is_stored)) return;
+  for (const std::string& path : adapters) specs.erase(path);
 }
 
 bool is_synthetic(const Json& input) { return field(input, "class") == "SyntheticInput"; }
@@ -355,7 +362,8 @@ void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
 
 ModelConfig model_config(const fs::path& dir) {
   if (is_foreign_model(dir)) {
-    return {config_document(read_foreign_model(dir, {.with_weights = false})), dir.string()};
+    return {config_document(read_foreign_model(dir, {.read = {.with_weights = false}})),
+            dir.string()};
   }
   check_folder(dir);
   check_config_file(dir);
@@ -379,20 +387,22 @@ ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_
 ModelParameters load_initial_parameters(const fs::path& dir, const Model& model,
                                         const Report& report) {
   if (is_foreign_model(dir)) {
-    const auto specs_of = [&](const ModelConfig&) {
+    const auto specs_of = [&](const ModelConfig& config) {
+      const auto foreign = read_child<Model>(field(config.document, "model"), config.source);
+      const auto stored = stored_specs(*foreign.build({}, Scope{.path = std::string(kModelPath)}));
       Tree<ParamSpec> specs = model.param_specs();
-      for (const std::string& path : adapter_paths(model)) specs.erase(path);
+      drop_new_adapters(
+          model, [&](const std::string& path) { return stored.contains(path); }, specs);
+      for (const auto& [path, spec] : stored_specs(model))
+        if (stored.contains(path)) specs.emplace(path, spec);
       return specs;
     };
     return load_foreign(dir, specs_of, Weights::kTrained);
   }
   const SpecsFor specs_for = [&](const Manifest& manifest) {
     Tree<ParamSpec> specs = keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
-    const std::vector<std::string> adapters = adapter_paths(model);
-    const auto is_stored = [&](const auto& path) { return manifest.tensors.contains(path); };
-    if (std::ranges::none_of(adapters, is_stored)) {
-      for (const std::string& path : adapters) specs.erase(path);
-    }
+    drop_new_adapters(
+        model, [&](const std::string& path) { return manifest.tensors.contains(path); }, specs);
     return specs;
   };
   return load(dir, specs_for, Weights::kTrained, report);

@@ -39,6 +39,8 @@ struct ModelToSave {
   std::map<std::string, std::string> files = {};
   /// Where the tokenizer's file is now, if it is not among `files`.
   std::filesystem::path tokenizer_file = {};
+  /// Tensors that another program has and the model has not (ImportedModel), for reports.
+  int64_t num_left_out = 0;
 };
 /// Throws ConfigError unless save_model can create `dir` with these further `files`. `dir` must be
 /// new or empty, or hold only what a save_model that was killed left there.

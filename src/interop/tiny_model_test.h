@@ -75,11 +75,15 @@ inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& suc
   return out;
 }
 
-/// Saves the model with a tokenizer of bytes and a context of 20 tokens.
+/// Saves the model with a tokenizer of bytes, a context of 20 tokens and the first state of its
+/// layers.
 inline void save_byte_model(const std::filesystem::path& dir, const TinyModel& tiny) {
+  Tree<HostTensor> state;
+  testing::add_initial_state(*tiny.model, state);
   save_model(dir, {.model = tiny.config,
                    .tokenizer = ByteTokenizer::Config{},
                    .parameters = subtree(tiny.parameters, "model"),
+                   .layer_state = std::move(state),
                    .context_len = 20});
 }
 

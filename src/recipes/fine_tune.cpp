@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "config/document/serialize.h"
 #include "interop/model_folder.h"
+#include "layers/products/lora_product.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -22,14 +23,18 @@ Child<Role> child_of(const ModelConfig& config, const nlohmann::ordered_json& do
 
 }  // namespace
 
-Trainer::Config fine_tune(const std::filesystem::path& path, FineTuned trained) {
+Trainer::Config fine_tune(const std::filesystem::path& path, FineTuned trained,
+                          const std::optional<DType>& dtype) {
   const ModelConfig config = model_config(path);
   auto model = child_of<Model>(config, config.document.at("model"), "model");
   Child<Tokenizer> tokenizer;
   const nlohmann::ordered_json& input = config.document.at("input");
   if (input.contains("tokenizer") && input["tokenizer"].is_object())
     tokenizer = child_of<Tokenizer>(config, input["tokenizer"], "input.tokenizer");
-  const auto context = model.build({}, Scope{.path = "model"})->max_seq_len().value_or(kMaxSeqLen);
+  const auto built = model.build({}, Scope{.path = "model"});
+  const bool has_adapters = !adapter_paths(*built).empty();
+  if (has_adapters) trained = FineTuned::kAdapters;
+  const auto context = built->max_seq_len().value_or(kMaxSeqLen);
   const int64_t seq_len = std::min(context, kMaxSeqLen);
   Trainer::Config out = language_model({
       .learner = {.peak_lr = trained == FineTuned::kAll ? 2e-5 : 2e-4,
@@ -43,14 +48,21 @@ Trainer::Config fine_tune(const std::filesystem::path& path, FineTuned trained) 
       .mesh = one_axis("fsdp"),
       .mesh_rules = {cpu_rule()},
   });
+  if (dtype) model.options.dtype = *dtype;
   const auto stored = model.options.dtype;
   out.model = std::move(model);
+  if (has_adapters) {
+    auto& learner = *out.learner.get_if<Learner>();
+    learner.frozen = {"**"};
+    learner.trained = {"**.lora_down", "**.lora_up"};
+  }
   if (!stored || *stored == DType::kF32) {
     out.compute_dtype = {};
-  } else if (trained == FineTuned::kAll) {
+  } else if (trained == FineTuned::kAll && !dtype) {
     out.model.options.dtype = {};
-  } else {
-    out.model.options.dtypes.push_back({.pattern = "**.lora_*", .dtype = DType::kF32});
+  } else if (trained == FineTuned::kAdapters) {
+    auto& rules = out.model.options.dtypes;
+    rules.insert(rules.begin(), {.pattern = "**.lora_*", .dtype = DType::kF32});
   }
   out.evalers.at("held_out").every_steps = {};
   return out;

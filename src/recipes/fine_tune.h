@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "train/trainer.h"
 
@@ -13,9 +14,12 @@ enum class FineTuned { kAll, kAdapters };
 /// Returns a config that goes on training the model of a run, an import or another program, on text
 /// of its tokenizer. Rows have the model's context, at most 512 positions; 8 are a batch. AdamW
 /// without decay; the rate falls over 200 steps from 2e-5, for adapters from 2e-4. Parameters that
-/// are trained are f32, frozen ones as they are stored; products are bf16 if the weights are.
+/// are trained are f32, frozen ones as they are stored; products are bf16 if the weights are. Of a
+/// model that has adapters (LoraProduct), these alone are trained. With `dtype` all parameters but
+/// those of adapters have it, and so do products.
 ///
 /// Throws ConfigError or DataError for a path that holds no model.
-Trainer::Config fine_tune(const std::filesystem::path& model, FineTuned trained);
+Trainer::Config fine_tune(const std::filesystem::path& model, FineTuned trained,
+                          const std::optional<DType>& dtype = {});
 
 }  // namespace axle

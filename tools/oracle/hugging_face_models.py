@@ -64,7 +64,25 @@ MODELS = {
         "rope_parameters": {
             "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
             "sliding_attention": {"rope_type": "default", "rope_theta": 2e4}}}),
+    "deepseek_v3": ("deepseek_v3", {
+        "num_hidden_layers": 3, "first_k_dense_replace": 1, "num_key_value_heads": 4, "moe_intermediate_size": 12,
+        "n_shared_experts": 2, "n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2,
+        "routed_scaling_factor": 1.5, "kv_lora_rank": 8, "q_lora_rank": 10, "qk_rope_head_dim": 4, "v_head_dim": 6,
+        "qk_nope_head_dim": 5, "rope_parameters": {
+            "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 8, "mscale": 0.5,
+            "mscale_all_dim": 1.0}}),
+    "deepseek_v3_halves": ("deepseek_v3", {
+        "first_k_dense_replace": 0, "num_key_value_heads": 4, "moe_intermediate_size": 12, "n_shared_experts": 1,
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "kv_lora_rank": 8, "q_lora_rank": None,
+        "qk_rope_head_dim": 4, "v_head_dim": 6, "qk_nope_head_dim": 5, "rope_interleave": False, "attention_bias": True,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}),
     "olmo2": ("olmo2", {"rope_theta": 5e5}),
+    "mamba2": ("mamba2", {
+        "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "head_dim": 8, "num_heads": 4, "state_size": 6, "n_groups": 2,
+        "conv_kernel": 3, "chunk_size": 5}),
+    "mamba2_one_group": ("mamba2", {
+        "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "head_dim": 16, "num_heads": 2, "state_size": 8, "n_groups": 1,
+        "use_bias": True, "use_conv_bias": False, "tie_word_embeddings": True}),
     "gpt2": ("gpt2", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32}),
 }
 # These have numbers as seeds, in this order.
@@ -77,7 +95,7 @@ SEEDED = [
 def make(name):
     kind, fields = MODELS[name]
     torch.manual_seed(SEEDED.index(name) if name in SEEDED else zlib.crc32(name.encode()))
-    config = transformers.AutoConfig.for_model(kind, **(fields if kind == "gpt2" else {**SMALL, **fields}))
+    config = transformers.AutoConfig.for_model(kind, **(fields if kind in ("gpt2", "mamba2") else {**SMALL, **fields}))
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float32)
     model.get_input_embeddings().padding_idx = None  # or its row would have no gradient of lookups
     with torch.no_grad():  # nothing may be zero or one by its initialisation
@@ -85,6 +103,9 @@ def make(name):
             parameter.copy_(torch.randn_like(parameter) * (0.5 if parameter.dim() == 1 else 0.3))
             if "norm" in path:
                 parameter.add_(1)
+        for path, buffer in model.named_buffers():
+            if path.endswith("e_score_correction_bias"):
+                buffer.copy_(torch.randn_like(buffer) * 0.1)
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)

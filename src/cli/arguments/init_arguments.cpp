@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "cli/arguments/dtype_option.h"
 #include "io/user_path.h"
 
 namespace axle::cli {
@@ -15,6 +16,9 @@ void InitArguments::add_to(CLI::App& app) {
          "A run, an import or a model of another program whose parameters a new run starts with; "
          "without a recipe, it goes on training that model")
       ->type_name("PATH");
+  add_dtype(app, dtype_,
+            "Without a recipe: dtype of the parameters (default: f32 for what is trained, and as "
+            "stored for what is frozen)");
   app.add_option("--init-part", parts_,
                  "teacher=DIR: a run or an import whose parameters model.teacher of a new run "
                  "starts with; may be repeated")

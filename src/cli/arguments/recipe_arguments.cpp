@@ -126,16 +126,20 @@ std::string RecipeArguments::machine(std::string_view backend) const {
   return target_ ? target_->machine() : host_machine(backend);
 }
 
-Trainer::Config RecipeArguments::fine_tune(const std::filesystem::path& model) const {
-  return axle::fine_tune(model, has_adapters_ ? FineTuned::kAdapters : FineTuned::kAll);
+Trainer::Config RecipeArguments::fine_tune(const std::filesystem::path& model,
+                                           const std::optional<DType>& dtype) const {
+  return axle::fine_tune(model, has_adapters_ ? FineTuned::kAdapters : FineTuned::kAll, dtype);
 }
 
-Resolved RecipeArguments::resolve(std::string_view backend,
-                                  const std::filesystem::path& model) const {
+Resolved RecipeArguments::resolve(std::string_view backend, const std::filesystem::path& model,
+                                  const std::optional<DType>& dtype) const {
   ResolveRequest out = request(backend);
   if (out.recipe.empty() && out.files.empty() && !model.empty()) {
-    out.start = fine_tune(model);
+    out.start = fine_tune(model, dtype);
     out.recipe = "fine-tuned-" + std::filesystem::absolute(model).filename().string();
+  } else if (dtype) {
+    throw ConfigError(
+        "--dtype: expected --init-from and no recipe, whose model has a dtype; set model.@dtype");
   }
   return resolve_config(out);
 }

@@ -24,8 +24,10 @@ class RecipeArguments {
   /// ConfigError for files that can't be read or parsed.
   ResolveRequest request(std::string_view backend = "cpu") const;
   /// Resolves the config of request(). Without RECIPE and files it begins with the config that
-  /// fine-tunes `model`, if that names one. Throws ConfigError.
-  Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {}) const;
+  /// fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError, also
+  /// for a dtype where there is another config.
+  Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {},
+                   const std::optional<DType>& dtype = {}) const;
   /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.
   void check_data() const;
   /// The files that --config names.
@@ -35,7 +37,8 @@ class RecipeArguments {
 
  private:
   std::string machine(std::string_view backend) const;
-  Trainer::Config fine_tune(const std::filesystem::path& model) const;
+  Trainer::Config fine_tune(const std::filesystem::path& model,
+                            const std::optional<DType>& dtype = {}) const;
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_;

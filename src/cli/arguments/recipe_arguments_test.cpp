@@ -6,6 +6,8 @@
 #include "base/text/text.h"
 #include "cli/arguments/parse_test.h"
 #include "io/file.h"
+#include "learn/learner.h"
+#include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
@@ -90,6 +92,34 @@ TEST(RecipeArguments, VerbsThatReadNoDataCheckThatTheyAreThere) {
       error("none.txt"),
       "--data: none.txt: expected a text file or a folder of them, got nothing there; leave out "
       "--data, which this command does not read");
+}
+
+TEST(RecipeArguments, WithoutARecipeAModelIsTunedInADtypeOfItsParameters) {
+  const std::filesystem::path llama = reference_file("hugging_face/llama");
+  const auto tuned = [&](const std::filesystem::path& model, const std::optional<DType>& dtype) {
+    return Flags().arguments.resolve("cpu", model, dtype).config;
+  };
+  EXPECT_FALSE(tuned(llama, {}).model.options.dtype);
+  EXPECT_EQ(tuned(llama, DType::kBF16).model.options.dtype, DType::kBF16);
+  EXPECT_EQ(error_of([&] { Flags({"quickstart"}).arguments.resolve("cpu", llama, DType::kBF16); }),
+            "--dtype: expected --init-from and no recipe, whose model has a dtype; set "
+            "model.@dtype");
+}
+
+TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
+  const Trainer::Config config =
+      Flags().arguments.resolve("cpu", reference_file("peft/llama"), DType::kBF16).config;
+  const auto& learner = *config.learner.get_if<Learner>();
+  EXPECT_THAT(learner.frozen, ElementsAre("**"));
+  EXPECT_THAT(learner.trained, ElementsAre("**.lora_down", "**.lora_up"));
+  const auto model = config.model.build({}, Scope{.path = "model"});
+  int num_adapters = 0;
+  for (const auto& [path, spec] : model->param_specs()) {
+    const bool is_adapter = path.find("/lora_") != path.npos;
+    num_adapters += is_adapter;
+    EXPECT_EQ(spec.type().dtype, is_adapter ? DType::kF32 : DType::kBF16) << path;
+  }
+  EXPECT_EQ(num_adapters, 8);
 }
 
 TEST(ResolveNamed, TakesRecipesFilesAndFoldersOfRuns) {

@@ -58,7 +58,8 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 ExitCode run(const TrainOptions& options, Output& out) {
   out.make_optional();  // the result is the run's folder
   const InitFrom init = options.init.result();
-  const Resolved resolved = options.recipe.resolve(options.runtime.backend, init.folder);
+  const Resolved resolved =
+      options.recipe.resolve(options.runtime.backend, init.folder, options.init.dtype());
   const std::string dir = run_folder(options, resolved);
   // A resume has the config of the run, whose start has told the changes; with --force, it may not.
   const bool resumes = options.resume && !checkpoint_steps(checkpoints_of(dir)).empty();

@@ -11,7 +11,6 @@
 #include "data/data_file.h"
 #include "data/tokenizers/tokenizer.h"
 #include "io/file.h"
-#include "io/file_reader.h"
 #include "io/gguf/gguf_file.h"
 #include "io/user_path.h"
 
@@ -66,17 +65,6 @@ std::vector<std::pair<std::string, std::string>> special_tokens_of(const Tokeniz
   return out;
 }
 
-bool is_gguf(const std::string& path) {
-  const std::filesystem::path file = path_of_text(path);
-  if (!path_exists(file) || directory_exists(file)) return false;
-  return storage_error_as<DataError>([&] {
-    char head[4] = {};
-    const FileReader reader(file);
-    const size_t count = reader.read_some(0, std::as_writable_bytes(std::span(head)));
-    return std::string_view(head, count) == "GGUF";
-  });
-}
-
 }  // namespace
 
 std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
@@ -94,9 +82,9 @@ ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {
 }
 
 std::string read_chat_template(const std::string& path, std::string_view field) {
-  if (is_gguf(path)) {
-    const GgufFile file(path_of_text(path));
-    return file.metadata().at("tokenizer.chat_template").text();
+  const std::filesystem::path file = path_of_text(path);
+  if (storage_error_as<DataError>([&] { return is_gguf(file); })) {
+    return GgufFile(file).metadata().at("tokenizer.chat_template").text();
   }
   // A *.jinja file is of no format that is known by its beginning.
   std::string text = read_data_file(path, field, "a tokenizer_config.json of Hugging Face");

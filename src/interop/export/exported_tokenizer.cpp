@@ -6,6 +6,7 @@
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer_json.h"
+#include "data/tokenizers/hugging_face/byte_level_json.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "interop/tokenizer_files.h"
@@ -26,45 +27,18 @@ std::map<std::string, std::string> files_of_bytes() {
   Json vocab = Json::object();
   for (int byte = 0; byte < 256; ++byte)
     vocab[to_byte_level(std::string(1, static_cast<char>(byte)))] = byte;
-  const Json tokenizer{{"version", "1.0"},
-                       {"truncation", nullptr},
-                       {"padding", nullptr},
-                       {"added_tokens",
-                        {{{"id", ByteTokenizer::kBoundary},
-                          {"content", boundary},
-                          {"single_word", false},
-                          {"lstrip", false},
-                          {"rstrip", false},
-                          {"normalized", false},
-                          {"special", true}}}},
-                       {"normalizer", nullptr},
-                       {"pre_tokenizer",
-                        {{"type", "ByteLevel"},
-                         {"add_prefix_space", false},
-                         {"trim_offsets", true},
-                         {"use_regex", false}}},
-                       {"post_processor", nullptr},
-                       {"decoder",
-                        {{"type", "ByteLevel"},
-                         {"add_prefix_space", true},
-                         {"trim_offsets", true},
-                         {"use_regex", true}}},
-                       {"model",
-                        {{"type", "BPE"},
-                         {"dropout", nullptr},
-                         {"unk_token", nullptr},
-                         {"continuing_subword_prefix", nullptr},
-                         {"end_of_word_suffix", nullptr},
-                         {"fuse_unk", false},
-                         {"byte_fallback", false},
-                         {"ignore_merges", false},
-                         {"vocab", vocab},
-                         {"merges", Json::array()}}}};
+  const ByteLevelJson tokenizer{
+      .added_tokens = Json::array({added_token_entry(ByteTokenizer::kBoundary, boundary, true)}),
+      .pre_tokenizer = byte_level_step(false),
+      .post_processor = nullptr,
+      .vocab = std::move(vocab),
+      .merges = Json::array()};
   const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
                     {"bos_token", boundary},
                     {"eos_token", boundary},
                     {"clean_up_tokenization_spaces", false}};
-  return {{kJson, tokenizer.dump(2) + "\n"}, {"tokenizer_config.json", config.dump(2) + "\n"}};
+  return {{kJson, tokenizer.document().dump(2) + "\n"},
+          {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
 }  // namespace

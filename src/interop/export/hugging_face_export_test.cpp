@@ -16,6 +16,9 @@
 #include "layers/blocks/pattern.h"
 #include "layers/blocks/repeat.h"
 #include "layers/blocks/sandwich.h"
+#include "layers/models/distillation.h"
+#include "layers/models/multi_token_lm.h"
+#include "layers/models/preference_lm.h"
 #include "layers/pipeline/pipeline.h"
 #include "layers/positions/divided_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
@@ -98,7 +101,7 @@ class HuggingFaceExporting : public ::testing::Test {
     save_byte_model(dir_ / "run", tiny);
     request.options.run = dir_ / "run";
     request.dir = out_;
-    return export_hugging_face(request, kQuiet);
+    return export_hugging_face(request, [&](const std::string& line) { reports_.push_back(line); });
   }
   static HostTensor logits(Model& model, const Tree<HostTensor>& parameters) {
     const HostTensor ids({2, 6}, {1, 5, 9, 2, 30, 7, 3, 3, 0, 11, 8, 4});
@@ -121,6 +124,7 @@ class HuggingFaceExporting : public ::testing::Test {
 
   TempDir dir_;
   fs::path out_ = dir_ / "out";
+  std::vector<std::string> reports_;
 };
 
 // Rows of one byte model must have room for the bytes.
@@ -213,6 +217,31 @@ TEST_F(HuggingFaceExporting, NormsOfHeadsGoWithTheirElements) {
   export_as(NormOver::kAllHeads, "olmo2");
 }
 
+// What trains the model is no part of it.
+TEST_F(HuggingFaceExporting, OfAModelInTrainingThePartThatDecodesIsWritten) {
+  const TinyModel plain = byte_sized(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
+  const auto expect_exported = [&](Child<Model> whole, const std::string& part) {
+    SCOPED_TRACE(part);
+    TinyModel tiny(std::move(whole));
+    tiny.parameters = testing::initial_parameters(*tiny.model, 8);
+    const std::string root = "model/";
+    for (const auto& [path, value] : plain.parameters)
+      tiny.parameters.insert_or_assign(root + part + path.substr(root.size()), value);
+    EXPECT_EQ(exported(tiny).family, "llama");
+    expect_same_logits(plain);
+  };
+  expect_exported(PreferenceLM::Config{.policy = plain.config, .reference = plain.config},
+                  "policy/");
+  expect_exported(Distillation::Config{.student = plain.config, .teacher = plain.config},
+                  "student/");
+  const MultiTokenLM::Config heads{.decoder = plain.config.get_if<CausalLM>()->decoder,
+                                   .mtp_head = SequentialMtpHead::Config{.layer = tiny_layer()}};
+  expect_exported(heads, "");
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("the heads of MultiTokenLM for further tokens are "
+                                              "left out")));
+  expect_exported(PreferenceLM::Config{.policy = heads, .reference = plain.config}, "policy/");
+}
+
 TEST_F(HuggingFaceExporting, AdaptersAreMerged) {
   Child<Model> config = byte_sized(Stacked::Config{.num_layers = 2, .layer = tiny_layer()}).config;
   apply_modifier(Lora::Config{.at = "**.qkv.**", .rank = 2}, "lora", config);
@@ -279,8 +308,7 @@ TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
       byte_sized(Stacked::Config{.num_layers = 2, .layers = {tiny_layer(), hybrid}});
   EXPECT_THAT(
       error_of_export(mixed),
-      AllOf(HasSubstr("run: expected a model of one of the families gemma2, gemma3_text, gpt2, "
-                      "llama"),
+      AllOf(HasSubstr("run: expected a model of one of the families deepseek_v3, gemma2, gemma3"),
             HasSubstr("it comes nearest to llama, but for "
                       "model.decoder.layers.layers[1].attention.body: expected Attention, "
                       "got Mamba2")));
@@ -293,7 +321,7 @@ TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
   EXPECT_THAT(error_of_export(plain, {.options = {.family = "gpt2"}}),
               HasSubstr("expected a model of the family gpt2, got another one"));
   EXPECT_THAT(error_of_export(plain, {.options = {.family = "rwkv"}}),
-              HasSubstr("expected a family of gemma2, gemma3_text, gpt2"));
+              HasSubstr("expected a family of deepseek_v3, gemma2, gemma3_text, gpt2"));
   EXPECT_FALSE(path_exists(out_));
 }
 

@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "interop/export/decoding_part.h"
+#include "interop/families/stored_tensors.h"
+#include "interop/foreign_model.h"
 #include "interop/forms/adapted_form.h"
 #include "interop/forms/change_form.h"
 #include "interop/hugging_face.h"
@@ -24,7 +27,7 @@ using Json = nlohmann::ordered_json;
 // The config of the model of another program that RUN is, or was imported from; null if there is
 // none.
 Json original_config(const fs::path& run) {
-  const fs::path file = run / kHuggingFaceConfig;
+  const fs::path file = foreign_config_file(run);
   if (!path_exists(file)) return nullptr;
   return json_as<DataError>(file.string(), [&] { return read_json(read_file(file)); });
 }
@@ -36,9 +39,11 @@ std::string written_family(const Json& config) {
   return found != families().end() && found->second.fields ? name : "";
 }
 
-DType common_dtype(const Tree<HostTensor>& parameters) {
+// Of the parameters, and not of the state of layers.
+DType common_dtype(const Tree<HostTensor>& tensors) {
   std::set<DType> dtypes;
-  for (const auto& [path, value] : parameters) dtypes.insert(value.dtype());
+  for (const auto& [path, value] : tensors)
+    if (path.starts_with("model/")) dtypes.insert(value.dtype());
   return dtypes.size() == 1 ? *dtypes.begin() : DType::kF32;
 }
 
@@ -91,6 +96,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   if (family.empty() && original.is_object()) family = written_family(original);
   LoadedModel loaded = load_model(options.run, options.weights, report, RunData::kAny);
   const std::string where = options.run.string();
+  take_decoding_part(loaded, where, report);
   Child<Model> plain = loaded.config;
   const size_t num_adapters = remove_adapters(plain).size();
   set_max_seq_len(plain, loaded.context_len);
@@ -102,19 +108,21 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   } else if (num_adapters > 0) {
     loaded.parameters = merged_adapters(*loaded.model, std::move(loaded.parameters));
   }
+  const DType dtype = options.dtype.value_or(common_dtype(loaded.parameters));
   Tree<HostTensor> parameters;
-  for (auto& [path, value] : loaded.parameters) {
-    constexpr std::string_view kModel = "model/";
-    if (path.starts_with(kModel)) parameters.emplace(path.substr(kModel.size()), std::move(value));
-  }
+  for (const std::string& root : {std::string("model/"), std::string(kLayerStatePath) + "/model/"})
+    for (auto& [path, value] : loaded.parameters)
+      if (path.starts_with(root)) parameters.emplace(path.substr(root.size()), std::move(value));
   loaded.parameters.clear();
-  parameters = in_form(config, std::move(parameters), form);
-  const DType dtype = options.dtype.value_or(common_dtype(parameters));
+  const ForeignConfig fields(Json::parse(described.fields.dump()), where);
+  const std::vector<WeightRow> rows = described.family->weights(fields);
+  const auto stored = [&](const Child<Model>& model) {
+    return stored_tensors(*model.build({}, Scope{.path = "model"}), rows);
+  };
+  parameters = in_form(config, std::move(parameters), form, stored(form));
   described.fields["torch_dtype"] = torch_name(dtype);
   write_special_ids(described.fields, loaded.tokenizer.get(), original);
-  const std::unique_ptr<Model> model = described.model.build({}, Scope{.path = "model"});
-  const ForeignConfig fields(Json::parse(described.fields.dump()), where);
-  WeightMap weights(described.family->weights(fields), subtree(model->param_specs(), "model"));
+  WeightMap weights(rows, stored(described.model));
   return {.described = std::move(described),
           .model = std::move(form),
           .parameters = std::move(parameters),

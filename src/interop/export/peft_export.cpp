@@ -11,6 +11,7 @@
 #include "base/text/text_table.h"
 #include "base/text/units.h"
 #include "interop/new_folder.h"
+#include "interop/peft_adapters.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "layers/products/lora_product.h"
@@ -20,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr const char *kConfig = "adapter_config.json", *kTensors = "adapter_model.safetensors";
 
 // An adapter, by the weight that it belongs to.
 struct Adapter {
@@ -53,6 +52,7 @@ class Adapters {
   Adapters(const std::map<std::string, Adapter>& adapters, const std::vector<WeightRow>& rows,
            const Tree<HostTensor>& parameters, const std::string& where)
       : parameters_(parameters) {
+    std::set<std::string> written;
     for (const WeightRow& row : rows) {
       const auto weight = parameters.find(row.ours);
       if (weight == parameters.end() || !row.theirs.ends_with(kWeight)) continue;
@@ -64,6 +64,14 @@ class Adapters {
             where));
       }
       add(row, adapter);
+      if (adapter) written.insert(row.ours);
+    }
+    for (const auto& [weight, adapter] : adapters) {
+      if (written.contains(weight)) continue;
+      throw ConfigError(fmt::format(
+          "{}: expected adapters of modules that the family has, got one of {}; merge them "
+          "(--format hf)",
+          where, adapter.down));
     }
     std::erase_if(modules_, [](const auto& module) {
       return std::ranges::none_of(module.second, [](const Part& part) { return part.adapter; });
@@ -221,8 +229,8 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
   const NewFolder folder{.dir = request.dir,
                          .unfinished = "export.tmp",
                          .lock = "export.lock",
-                         .last = kConfig,
-                         .others = {kTensors}};
+                         .last = std::string(kPeftConfig),
+                         .others = {std::string(kPeftTensors)}};
   check_new_folder(folder);
   const ModelToExport model = model_to_export(request.options, Adapted::kKept, report);
   const std::string where = request.options.run.string();
@@ -243,8 +251,8 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
     if (request.options.dtype) value = value.astype(*request.options.dtype);
   }
   write_new_folder(folder, [&](const fs::path& unfinished) {
-    save_safetensors(unfinished / kTensors, tensors, {{"format", "pt"}});
-    replace_file(unfinished / kConfig, config_of(adapters, model).dump(2) + "\n");
+    save_safetensors(unfinished / kPeftTensors, tensors, {{"format", "pt"}});
+    replace_file(unfinished / kPeftConfig, config_of(adapters, model).dump(2) + "\n");
   });
   return out;
 }

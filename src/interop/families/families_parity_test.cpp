@@ -7,6 +7,7 @@
 
 #include "config/set.h"
 #include "interop/families/family.h"
+#include "interop/families/stored_tensors.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/hugging_face.h"
 #include "io/file.h"
@@ -50,7 +51,7 @@ class FamiliesParity : public ::testing::TestWithParam<std::string> {
   }
   HostTensor logits(const HostTensor& ids) {
     return testing::call_layer(*model_, parameters_, {{"batch/input_ids", ids}},
-                               {.method = "logits"})
+                               {.method = "logits", .state = imported_.layer_state})
         .outputs[0];
   }
 
@@ -74,7 +75,7 @@ TEST_P(FamiliesParity, LossAndAllGradients) {
   }
   const testing::LayerFunction function(*model_, parameters_,
                                         {{"batch/input_ids", ids}, {"batch/target_labels", labels}},
-                                        {.training = true});
+                                        {.training = true, .state = imported_.layer_state});
   const std::vector<HostTensor> out = eval(
       [&](const Values& x) {
         auto [outputs, gradients] =
@@ -87,9 +88,9 @@ TEST_P(FamiliesParity, LossAndAllGradients) {
   EXPECT_NEAR(out[0].at(0), numbers_.at("loss").at(0), 1e-4);
   const SafetensorsFolder gradients(folder_ / "gradients");
   ForeignConfig config(nlohmann::ordered_json::parse(read_file(folder_ / "config.json")), "config");
-  const Tree<HostTensor> expected =
-      WeightMap(family_of(config).weights(config), subtree(model_->param_specs(), "model"))
-          .read(gradients);
+  const std::vector<WeightRow> rows = family_of(config).weights(config);
+  Tree<HostTensor> expected = WeightMap(rows, stored_tensors(*model_, rows)).read(gradients);
+  take_layer_state(*model_, expected);
   ASSERT_EQ(expected.size(), parameters_.size());
   size_t i = 0;
   for (const auto& [path, value] : parameters_)

@@ -27,6 +27,8 @@ struct Family {
   /// Returns the fields of a config.json that describe the model as far as the family can, also
   /// those whose default there is another one. Null: models of the family are read alone.
   nlohmann::ordered_json (*fields)(const PlainModel& model) = nullptr;
+  /// Says which tensors belong to parts that Axle's model has not, and are left out. Null: none.
+  bool (*is_left_out)(const ForeignConfig& config, const std::string& tensor) = nullptr;
   /// True: its linear maps store [inputs, outputs], which programs must know to add to them.
   bool inputs_first = false;
 };

@@ -69,7 +69,11 @@ FrequencyFn frequencies_of(const ForeignConfig& config, const ForeignConfig& sca
                         .beta_fast = scaling.number("beta_fast", 32),
                         .beta_slow = scaling.number("beta_slow", 1),
                         .whole_indices = scaling.flag("truncate", true)};
-    if (const auto own = scaling.optional_number("attention_factor")) out.attention_factor = *own;
+    const double scale = scaling.number("mscale", 0), all = scaling.number("mscale_all_dim", 0);
+    if (const auto own = scaling.optional_number("attention_factor"))
+      out.attention_factor = *own;
+    else if (scale != 0 && all != 0)
+      out.attention_factor = yarn_scale(factor(), scale) / yarn_scale(factor(), all);
     return out;
   }
   if (type == "longrope") return longrope_of(config, scaling);
@@ -155,6 +159,10 @@ RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type) {
       out.fraction = *fraction;
   }
   return out;
+}
+
+double yarn_scale(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 Child<Norm> rms_norm_of(const ForeignConfig& config) {

@@ -39,6 +39,8 @@ void ignore_common(const ForeignConfig& config);
 /// Returns the rotation of queries and keys, without its inner projections: `rope_theta` with
 /// `rope_scaling`, or `rope_parameters`, which may have fields for each type of layer.
 RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = {});
+/// Returns the factor of turned elements that YaRN has for texts `factor` times longer.
+double yarn_scale(double factor, double mscale);
 /// Returns the longest text: the original length if the frequencies of longer ones are others.
 int64_t context_len_of(const ForeignConfig& config);
 /// Returns the norm with the config's epsilon.

@@ -2,19 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "interop/families/family.h"
+#include "interop/families/stored_tensors.h"
 
 namespace axle {
 namespace {
 
+// A text of a model without a limit may have any length; what is made for one needs a number.
+constexpr int64_t kLongestWithoutLimit = int64_t{1} << 20;
+
+// The tensor of a parameter that is stored alone.
+std::string tensor_of(const std::vector<WeightRow>& rows, std::string_view parameter) {
+  const auto row = std::ranges::find(rows, parameter, &WeightRow::ours);
+  return row == rows.end() ? "" : row->theirs;
+}
+
 // Tensors that a model may have beside its parameters: the frequencies of rotary positions, which
 // are computed, and a head that is the embedding again.
-std::vector<std::string> unused_tensors(const TensorSource& source, const Tree<ParamSpec>& specs) {
+std::vector<std::string> computed_tensors(const TensorSource& source,
+                                          const std::vector<WeightRow>& rows,
+                                          const Tree<ParamSpec>& specs) {
+  constexpr std::string_view kHead = "decoder/lm_head/weight";
   std::vector<std::string> out;
-  const std::string head = "lm_head.weight", embedding = "model.embed_tokens.weight";
+  const std::string head = tensor_of(rows, kHead),
+                    embedding = tensor_of(rows, "decoder/emb/weight");
   for (const std::string& name : source.names()) {
-    const bool is_tied = name == head && !specs.contains("decoder/lm_head/weight") &&
+    const bool is_tied = name == head && !specs.contains(kHead) &&
                          source.type(name) == source.type(embedding) &&
                          source.get(name) == source.get(embedding);
     if (is_tied || name.ends_with("rotary_emb.inv_freq")) out.push_back(name);
@@ -34,20 +50,32 @@ std::unique_ptr<Model> built(const Child<Model>& model, const std::string& where
 }  // namespace
 
 ImportedModel read_model(const ForeignConfig& config, const TensorSource& source, DType dtype,
-                         const std::vector<std::string>& ignored, bool with_weights) {
+                         const ReadOptions& options) {
   const Family& family = family_of(config);
   ImportedModel out{.model = family.model(config), .parameters = {}};
-  config.check_all_read(ignored);
+  config.check_all_read(options.ignored);
+  dtype = options.dtypes.all.value_or(dtype);
   // No model has parameters in f16, whose range is too small to train in.
   if (dtype != DType::kF32 && dtype != DType::kF16) out.model.options.dtype = dtype;
   const std::unique_ptr<Model> model = built(out.model, config.where());
-  if (with_weights) {
-    const Tree<ParamSpec> specs = subtree(model->param_specs(), "model");
-    out.parameters =
-        WeightMap(family.weights(config), specs).read(source, unused_tensors(source, specs));
+  out.rows = family.weights(config);
+  if (options.with_weights) {
+    Tree<ParamSpec> specs = stored_tensors(*model, out.rows);
+    for (auto& [path, spec] : specs) {
+      const auto own = options.dtypes.by_path.find(path);
+      if (own != options.dtypes.by_path.end()) spec.dtype = own->second;
+    }
+    std::vector<std::string> unused = computed_tensors(source, out.rows, specs);
+    for (const std::string& name : source.names()) {
+      if (!family.is_left_out || !family.is_left_out(config, name)) continue;
+      unused.push_back(name);
+      ++out.num_left_out;
+    }
+    out.parameters = WeightMap(out.rows, specs).read(source, unused);
+    out.layer_state = take_layer_state(*model, out.parameters);
   }
   out.vocab_size = model->vocab_size();
-  out.max_seq_len = model->max_seq_len().value_or(1);
+  out.max_seq_len = model->max_seq_len().value_or(kLongestWithoutLimit);
   return out;
 }
 

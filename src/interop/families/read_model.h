@@ -1,9 +1,6 @@
 // Models of other programs, read by the family that their config names.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "interop/foreign/foreign_config.h"
 #include "interop/foreign/tensor_source.h"
 #include "interop/imported_model.h"
@@ -11,13 +8,12 @@
 
 namespace axle {
 
-/// Returns the model of the config with the parameters of `source`, in `dtype`; in f32 for f16.
-/// `ignored` names fields of the config that are left out. There are no parameters without
-/// `with_weights`.
+/// Returns the model of the config with the parameters of `source`, which are of `dtype`, or f32
+/// for f16, unless the options name another one.
 ///
 /// Throws DataError for a family that is not known and weights that are not those of the config
 /// (WeightMap::read); ConfigError for fields that Axle does not know.
 ImportedModel read_model(const ForeignConfig& config, const TensorSource& source, DType dtype,
-                         const std::vector<std::string>& ignored, bool with_weights);
+                         const ReadOptions& options);
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -110,6 +111,7 @@ WeightMap::WeightMap(const std::vector<WeightRow>& rows, Tree<ParamSpec> specs)
     add(row, spec->second);
   }
   for (const auto& [path, spec] : specs_) AXLE_CHECK(times.contains(path), "no row for " + path);
+  for (auto& [name, parts] : parts_) std::ranges::stable_sort(parts, {}, &Part::group);
 }
 
 void WeightMap::add(const WeightRow& row, const ParamSpec& spec) {
@@ -127,16 +129,22 @@ void WeightMap::add(const WeightRow& row, const ParamSpec& spec) {
             .rows = shape.size() < 2 ? 1 : shape.front(),
             .is_vector = shape.size() < 2 || row.storage == Storage::kVector};
   if (part.is_vector) part.rows = 1;
-  part.columns = num_elements(shape) / std::max<int64_t>(part.rows, 1);
+  part.num_groups = row.num_groups;
+  part.columns = num_elements(shape) / std::max<int64_t>(part.rows * row.num_groups, 1);
   for (int64_t layer = 0; layer < num_layers; ++layer) {
     for (int64_t expert = 0; expert < num_experts; ++expert) {
       const std::string name =
           numbered(numbered(row.theirs, kLayer, row.first_layer + layer * row.layer_stride),
                    kExpert, expert);
       part.slice = layer * num_experts + expert;
-      parts_[name].push_back(part);
+      for (part.group = 0; part.group < part.num_groups; ++part.group) parts_[name].push_back(part);
     }
   }
+}
+
+bool WeightMap::transposes(const Part& part) {
+  return !part.is_vector &&
+         (part.storage == Storage::kTransposed || part.storage == Storage::kFilters);
 }
 
 // Parts lie side by side along the outputs: rows of [outputs, inputs], columns of [inputs,
@@ -145,6 +153,7 @@ Shape WeightMap::shape_of(const std::vector<Part>& parts) const {
   int64_t outputs = 0;
   for (const Part& part : parts) outputs += part.columns;
   if (parts[0].is_vector) return {outputs};
+  if (parts[0].storage == Storage::kFilters) return {outputs, 1, parts[0].rows};
   return parts[0].storage == Storage::kTransposed ? Shape{outputs, parts[0].rows}
                                                   : Shape{parts[0].rows, outputs};
 }
@@ -185,15 +194,14 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
     const DType dtype = first.dtype;
     if (whole.dtype() != dtype) whole = whole.astype(dtype);
     // The largest tensors, an embedding and a head, are not copied.
-    const bool is_transposed = parts[0].storage == Storage::kTransposed && !parts[0].is_vector;
-    if (parts.size() == 1 && whole.type() == first && !is_transposed) {
+    if (parts.size() == 1 && whole.type() == first && !transposes(parts[0])) {
       out.emplace(parts[0].path, std::move(whole));
       continue;
     }
     const int64_t stride = whole.shape().back();
     int64_t outputs = 0;
     for (const Part& part : parts) {
-      const bool transpose = part.storage == Storage::kTransposed && !part.is_vector;
+      const bool transpose = transposes(part);
       const auto [at, is_new] = out.try_emplace(part.path);
       if (is_new) at->second = HostTensor(specs_.at(part.path).type());
       copy_elements(whole, {outputs * (transpose ? stride : 1), stride}, transpose, part.rows,
@@ -216,15 +224,14 @@ HostTensor WeightMap::tensor(const std::string& name, const Tree<HostTensor>& pa
   const std::vector<Part>& parts = parts_.at(name);
   // The largest tensors, an embedding and a head, are not copied twice.
   const HostTensor& first = parameters.at(parts[0].path);
-  const bool is_transposed = parts[0].storage == Storage::kTransposed && !parts[0].is_vector;
-  if (parts.size() == 1 && first.shape() == shape_of(parts) && !is_transposed)
+  if (parts.size() == 1 && first.shape() == shape_of(parts) && !transposes(parts[0]))
     return first.astype(dtype);
   HostTensor out(Type{dtype, shape_of(parts)});
   const int64_t stride = out.shape().back();
   int64_t outputs = 0;
   for (const Part& part : parts) {
     const HostTensor& own = parameters.at(part.path);
-    const bool transpose = part.storage == Storage::kTransposed && !part.is_vector;
+    const bool transpose = transposes(part);
     const MatrixWindow to{outputs * (transpose ? stride : 1), stride};
     const int64_t rows = transpose ? part.columns : part.rows,
                   columns = transpose ? part.rows : part.columns;

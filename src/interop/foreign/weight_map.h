@@ -19,7 +19,9 @@ enum class Storage {
   /// As a matrix whose columns are the first dim of the parameter: [outputs, inputs].
   kTransposed,
   /// As one vector.
-  kVector
+  kVector,
+  /// As filters of a channel each, [channels, 1, width], of a parameter [width, channels].
+  kFilters
 };
 
 /// One parameter, or those of all layers that are stacked.
@@ -34,6 +36,9 @@ struct WeightRow {
   Storage storage = Storage::kSame;
   /// The number of the first stacked layer, and the distance to the next one.
   int64_t first_layer = 0, layer_stride = 1;
+  /// The outputs lie in so many groups, one a head, and the rows of one name take turns: the first
+  /// group of each, the second group of each, and so on.
+  int64_t num_groups = 1;
 };
 
 /// Appends rows whose paths and names begin alike.
@@ -84,13 +89,19 @@ class WeightMap {
     std::string path;
     int64_t slice = 0;  // number among the stacked ones
     Storage storage = Storage::kSame;
-    int64_t rows = 0, columns = 0;  // of the slice as a matrix; a vector has one row
+    int64_t rows = 0, columns = 0;  // as a matrix; a vector has one row
     bool is_vector = false;
+    int64_t group = 0, num_groups = 1;  // of the columns of the slice
 
-    MatrixWindow window() const { return {slice * rows * columns, columns}; }
+    MatrixWindow window() const {
+      const int64_t stride = columns * num_groups;
+      return {slice * rows * stride + group * columns, stride};
+    }
   };
   void add(const WeightRow& row, const ParamSpec& spec);
   Shape shape_of(const std::vector<Part>& parts) const;
+  /// Whether the rows of the stored matrix are columns of the parameter.
+  static bool transposes(const Part& part);
 
   Tree<ParamSpec> specs_;
   std::map<std::string, std::vector<Part>> parts_;  // by the name of the tensor

@@ -192,9 +192,7 @@ bool is_whole(const std::vector<Piece>& pieces) {
 }  // namespace
 
 Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
-                         const Child<Model>& to) {
-  const Tree<ParamSpec> specs =
-      subtree(to.build({}, Scope{.path = "model"})->param_specs(), "model");
+                         const Child<Model>& to, const Tree<ParamSpec>& specs) {
   Tree<std::vector<Piece>> plan;
   std::map<std::string, int64_t> uses;
   const Form form(from, parameters, to);
@@ -202,8 +200,10 @@ Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
     plan.emplace(path, form.pieces(path));
     for (const Piece& piece : plan.at(path)) ++uses[piece.path];
   }
+  const Tree<ParamSpec> state =
+      subtree(from.build({}, Scope{.path = "model"})->state_specs(), "model");
   for (const auto& [path, value] : parameters)
-    AXLE_CHECK(uses.contains(path), "nothing takes " + path);
+    AXLE_CHECK(uses.contains(path) || state.contains(path), "nothing takes " + path);
   Tree<HostTensor> out;
   for (const auto& [path, pieces] : plan) {
     HostTensor& first = parameters.at(pieces[0].path);

@@ -11,17 +11,20 @@
 #include "layers/attention/attention.h"
 #include "layers/attention/cores/softmax_attention.h"
 #include "layers/attention/head_sizes.h"
+#include "layers/attention/latent_attention.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/stacked.h"
+#include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
 #include "layers/experts/sorted_dispatch.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
 #include "layers/positions/learned_positions.h"
+#include "layers/state_space/mamba2.h"
 
 namespace axle {
 namespace {
@@ -83,7 +86,15 @@ void strip(ConfigRef root) {
     router.losses = {};
     router.noise = {};
   });
+  for_each_config<BalancedRouter>(root, [](auto&, auto& router) {
+    router.losses = {};
+    router.update_rate = BalancedRouter::Config{}.update_rate;
+  });
   for_each_config<Embedding>(root, [](auto&, auto& emb) { emb.init = Embedding::Config{}.init; });
+  for_each_config<Mamba2>(root, [](auto&, auto& mixer) {
+    mixer.decay_init = Mamba2::Config{}.decay_init;
+    mixer.step_bias_init = Mamba2::Config{}.step_bias_init;
+  });
   for_each_config<LearnedPositions>(
       root, [](auto&, auto& positions) { positions.init = LearnedPositions::Config{}.init; });
 }
@@ -124,6 +135,11 @@ PlainModel plain_model(const Child<Model>& model) {
     for_each_config<Attention>(layer, [&](auto&, Attention::Config& attention) {
       separate(attention.qkv);
       write_sizes(attention, model_dim);
+    });
+    for_each_config<LatentAttention>(layer, [](auto&, LatentAttention::Config& attention) {
+      auto* const core = attention.core.get_if<SoftmaxAttention>();
+      if (core && !core->scale)
+        core->scale = 1 / std::sqrt(static_cast<double>(attention.nope_dim + attention.rope_dim));
     });
     for_each_config<FeedForward>(
         layer, [&](auto&, auto& mixer) { write_width(mixer.hidden_dim, model_dim); });

@@ -10,6 +10,7 @@
 #include "interop/model_folder.h"
 #include "interop/save_model.h"
 #include "io/file.h"
+#include "io/gguf/gguf_file.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -82,7 +83,7 @@ TEST_F(GgufModel, UnknownKeysOfTheArchitectureAreNamed) {
               HasSubstr("model.gguf: expected fields that Axle knows, got llama.magic, "
                         "llama.rope.spin; if they do not change what the model computes: "
                         "--ignore llama.magic --ignore llama.rope.spin"));
-  read_gguf(path_, {"llama.magic", "llama.rope.spin"});
+  read_gguf(path_, {.ignored = {"llama.magic", "llama.rope.spin"}});
 }
 
 TEST_F(GgufModel, AHeadOfItsOwnIsNotTied) {
@@ -95,7 +96,7 @@ TEST_F(GgufModel, AHeadOfItsOwnIsNotTied) {
 
 TEST_F(GgufModel, WithoutWeightsOnlyTheConfigIsRead) {
   write();
-  const ImportedModel model = read_gguf(path_, {}, false);
+  const ImportedModel model = read_gguf(path_, {.with_weights = false});
   EXPECT_TRUE(model.parameters.empty());
   EXPECT_EQ(model.vocab_size, 40);
   EXPECT_EQ(model.max_seq_len, 32);
@@ -105,35 +106,36 @@ TEST_F(GgufModel, WithoutWeightsOnlyTheConfigIsRead) {
 TEST_F(GgufModel, AnOldNameOfTheFactorOfLinearScalingIsKnown) {
   open("llama_linear_rope");
   write();
-  const ImportedModel scaled = read_gguf(path_, {}, false);
+  const ImportedModel scaled = read_gguf(path_, {.with_weights = false});
   remove_key("llama.rope.scaling.type");
   remove_key("llama.rope.scaling.factor");
   metadata_.set("llama.rope.scale_linear", 2.0f);
   write();
-  EXPECT_EQ(config_text(read_gguf(path_, {}, false)), config_text(scaled));
+  EXPECT_EQ(config_text(read_gguf(path_, {.with_weights = false})), config_text(scaled));
   remove_key("llama.rope.scale_linear");
   write();
-  EXPECT_NE(config_text(read_gguf(path_, {}, false)), config_text(scaled));
+  EXPECT_NE(config_text(read_gguf(path_, {.with_weights = false})), config_text(scaled));
 }
 
 // Gemma's layers that see everything have a period of 6 unless the file says otherwise.
 TEST_F(GgufModel, LayersWithWindowsFollowThePattern) {
   open("gemma3_linear_rope");
   write();
-  const std::string period_3 = config_text(read_gguf(path_, {}, false));
+  const std::string period_3 = config_text(read_gguf(path_, {.with_weights = false}));
   metadata_.set("gemma3.attention.sliding_window_pattern", uint32_t{3});
   write();
-  EXPECT_EQ(config_text(read_gguf(path_, {}, false)), period_3);
+  EXPECT_EQ(config_text(read_gguf(path_, {.with_weights = false})), period_3);
   remove_key("gemma3.attention.sliding_window_pattern");
   write();
-  const std::string period_6 = config_text(read_gguf(path_, {}, false));
+  const std::string period_6 = config_text(read_gguf(path_, {.with_weights = false}));
   EXPECT_NE(period_6, period_3);
   metadata_.set("gemma3.attention.sliding_window_pattern", uint32_t{6});
   write();
-  EXPECT_EQ(config_text(read_gguf(path_, {}, false)), period_6);
+  EXPECT_EQ(config_text(read_gguf(path_, {.with_weights = false})), period_6);
   remove_key("gemma3.attention.sliding_window");
   write();
-  EXPECT_EQ(config_text(read_gguf(path_, {}, false)).find("SlidingWindowMask"), std::string::npos);
+  EXPECT_EQ(config_text(read_gguf(path_, {.with_weights = false})).find("SlidingWindowMask"),
+            std::string::npos);
 }
 
 // Whoever takes the folder of an import takes the file as well. The import needs it no more.

@@ -94,4 +94,13 @@ std::vector<std::byte> GgufFile::get_blocks(std::string_view name) const {
   return out;
 }
 
+bool is_gguf(const std::filesystem::path& path) {
+  std::error_code none;  // a path that can't be looked up names no file
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  if (path.extension() == ".gguf") return true;
+  std::string begin(kGgufMagic.size(), '\0');
+  begin.resize(FileReader(path).read_some(0, std::as_writable_bytes(std::span(begin))));
+  return begin == kGgufMagic;
+}
+
 }  // namespace axle

@@ -12,6 +12,9 @@
 
 namespace axle {
 
+/// True for a regular file that begins as GGUF files do, or whose name ends in ".gguf".
+bool is_gguf(const std::filesystem::path& path);
+
 /// An open file. Its whole header is checked at construction (read_gguf_header); tensors are read
 /// when requested. May be used from any thread.
 class GgufFile {

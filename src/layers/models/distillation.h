@@ -4,7 +4,7 @@
 // section 2.
 #pragma once
 
-#include "layers/models/default_model.h"
+#include "layers/models/beside_frozen.h"
 #include "layers/models/divergence.h"
 
 namespace axle {
@@ -23,7 +23,7 @@ namespace axle {
 /// Parameters: student/.... State: teacher/... and the state of the student.
 /// Metrics: those of the student; in training "distillation", the mean divergence.
 /// Throws ConfigError at construction if the vocabularies differ, or if both weights are 0.
-class Distillation final : public Model {
+class Distillation final : public BesideFrozen {
  public:
   struct Config {
     /// The model that is trained.
@@ -41,28 +41,13 @@ class Distillation final : public Model {
     AXLE_CONFIG(Distillation, student, teacher, divergence, temperature, hard_weight, soft_weight)
   };
   Distillation(const Config& cfg, const Dims&, const Scope& scope);
-  bool can_decode() const override { return true; }
-  int64_t vocab_size() const override { return student_->vocab_size(); }
-  std::optional<int64_t> max_seq_len() const override { return student_->max_seq_len(); }
-  std::vector<const Model*> frozen_models() const override { return {&*teacher_}; }
-  Tree<ParamSpec> param_specs() const override { return student_->param_specs(); }
-  Tree<ParamSpec> state_specs() const override;
-  Tree<Tensor> initialize(const random::Key& key) const override;
-  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
  protected:
-  ModelOutput forward(const Tree<Tensor>& batch) override;
-  Tensor hidden_forward(const Tree<Tensor>& batch) override { return student_->hidden(batch); }
-  Tensor head_forward(const Tensor& x_BTD) override { return student_->logits_of(x_BTD); }
-  Tensor logits_forward(const Tree<Tensor>& batch) override { return student_->logits(batch); }
-  Tensor next_logits_forward(const Tree<Tensor>& batch) override {
-    return student_->next_logits(batch);
-  }
+  ModelOutput train_forward(const Tree<Tensor>& batch) override;
 
  private:
   Divergence divergence_;
   double temperature_, hard_weight_, soft_weight_;
-  Handle<Model> student_, teacher_;
 };
 
 }  // namespace axle

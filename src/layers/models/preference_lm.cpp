@@ -1,12 +1,9 @@
 #include "layers/models/preference_lm.h"
 
-#include <fmt/format.h>
-
 #include "config/register.h"
 #include "layers/models/frozen_call.h"
 #include "layers/models/token_batch.h"
 #include "layers/models/token_losses.h"
-#include "nn/key_sequence.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -23,31 +20,11 @@ enum Segment { kChosen = 1, kRejected = 2 };
 }  // namespace
 
 PreferenceLM::PreferenceLM(const Config& cfg, const Dims&, const Scope& scope)
-    : Model(scope),
+    : BesideFrozen({"policy", cfg.policy}, {"reference", cfg.reference}, scope),
       beta_(cfg.beta),
-      label_smoothing_(cfg.label_smoothing),
-      policy_(child("policy", cfg.policy, {})),
-      reference_(child("reference", cfg.reference, {})) {
-  if (policy_->vocab_size() != reference_->vocab_size()) {
-    fail("reference", fmt::format("must have the vocabulary of the policy, got {} and {} token ids",
-                                  reference_->vocab_size(), policy_->vocab_size()));
-  }
-}
+      label_smoothing_(cfg.label_smoothing) {}
 
-Tree<ParamSpec> PreferenceLM::state_specs() const {
-  return with_frozen(Layer::state_specs(), *reference_);
-}
-
-Tree<Tensor> PreferenceLM::initialize(const random::Key& key) const {
-  return policy_->initialize(KeySequence(key).next());
-}
-
-Tree<StateSpec> PreferenceLM::decode_state_specs(const DecodeDims& dims) const {
-  return policy_->decode_state_specs(dims);
-}
-
-ModelOutput PreferenceLM::forward(const Tree<Tensor>& batch) {
-  if (!is_training()) return policy_(batch);
+ModelOutput PreferenceLM::train_forward(const Tree<Tensor>& batch) {
   const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
   const Tensor segments_BT = batch_tensor(batch, "input_segment_ids", *this);
   const auto is_answer_BT = [&](Segment segment) {
@@ -57,8 +34,8 @@ ModelOutput PreferenceLM::forward(const Tree<Tensor>& batch) {
   const auto losses_of = [&](Model& model) {
     return softmax_cross_entropy(model.logits(batch), labels_BT).loss;
   };
-  const Tensor policy_BT = losses_of(*policy_);
-  const Tensor reference_BT = call_frozen(*reference_, [&] { return losses_of(*reference_); });
+  const Tensor policy_BT = losses_of(*trained_);
+  const Tensor reference_BT = call_frozen(*frozen_, [&] { return losses_of(*frozen_); });
   const Tensor rewards_BT = beta_ * (astype(reference_BT, policy_BT.dtype()) - policy_BT);
   const auto reward_B = [&](Segment segment) {
     return reduce_sum(select(is_answer_BT(segment), rewards_BT, 0), {1});

@@ -5,7 +5,7 @@
 // noisy preferences", equation 3.
 #pragma once
 
-#include "layers/models/default_model.h"
+#include "layers/models/beside_frozen.h"
 
 namespace axle {
 
@@ -26,7 +26,7 @@ namespace axle {
 /// "rejected_reward". "num_targets" counts the pairs.
 /// Throws ConfigError at construction if the vocabularies differ; on a call in training if the
 /// batch has no segment ids.
-class PreferenceLM final : public Model {
+class PreferenceLM final : public BesideFrozen {
  public:
   struct Config {
     /// The model that is trained.
@@ -40,28 +40,13 @@ class PreferenceLM final : public Model {
     AXLE_CONFIG(PreferenceLM, policy, reference, beta, label_smoothing)
   };
   PreferenceLM(const Config& cfg, const Dims&, const Scope& scope);
-  bool can_decode() const override { return true; }
-  int64_t vocab_size() const override { return policy_->vocab_size(); }
-  std::optional<int64_t> max_seq_len() const override { return policy_->max_seq_len(); }
-  std::vector<const Model*> frozen_models() const override { return {&*reference_}; }
   std::vector<std::string> starting_parts() const override { return {"policy", "reference"}; }
-  Tree<ParamSpec> param_specs() const override { return policy_->param_specs(); }
-  Tree<ParamSpec> state_specs() const override;
-  Tree<Tensor> initialize(const random::Key& key) const override;
-  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
  protected:
-  ModelOutput forward(const Tree<Tensor>& batch) override;
-  Tensor hidden_forward(const Tree<Tensor>& batch) override { return policy_->hidden(batch); }
-  Tensor head_forward(const Tensor& x_BTD) override { return policy_->logits_of(x_BTD); }
-  Tensor logits_forward(const Tree<Tensor>& batch) override { return policy_->logits(batch); }
-  Tensor next_logits_forward(const Tree<Tensor>& batch) override {
-    return policy_->next_logits(batch);
-  }
+  ModelOutput train_forward(const Tree<Tensor>& batch) override;
 
  private:
   double beta_, label_smoothing_;
-  Handle<Model> policy_, reference_;
 };
 
 }  // namespace axle

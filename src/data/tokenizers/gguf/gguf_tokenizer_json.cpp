@@ -4,6 +4,7 @@
 
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/gguf/split_names.h"
+#include "data/tokenizers/hugging_face/byte_level_json.h"
 #include "io/file.h"
 #include "io/gguf/gguf_header.h"
 
@@ -24,13 +25,7 @@ Json added_tokens(const std::vector<std::string>& tokens, const std::vector<int6
   for (size_t i = 0; i < kinds.size(); ++i) {
     const bool is_special = kinds[i] == 2 || kinds[i] == 3;  // unknown, control
     if (!is_special && kinds[i] != 4) continue;              // user-defined
-    out.push_back({{"id", i},
-                   {"content", tokens[i]},
-                   {"single_word", false},
-                   {"lstrip", false},
-                   {"rstrip", false},
-                   {"normalized", false},
-                   {"special", is_special}});
+    out.push_back(added_token_entry(static_cast<int64_t>(i), tokens[i], is_special));
   }
   return out;
 }
@@ -60,13 +55,6 @@ Json frame(const TokenizerParts& parts, const std::vector<std::string>& tokens) 
           {"special_tokens", special}};
 }
 
-Json byte_level(bool use_regex) {
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", false},
-          {"trim_offsets", true},
-          {"use_regex", use_regex}};
-}
-
 }  // namespace
 
 std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::path& file) {
@@ -86,35 +74,22 @@ std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::pa
                     {"behavior", "Isolated"},
                     {"invert", false}});
   }
-  cuts.push_back(byte_level(false));
+  cuts.push_back(byte_level_step(false));
   Json vocab = Json::object();
   for (size_t i = 0; i < tokens.size(); ++i) vocab[tokens[i]] = i;
-  const Json tokenizer{{"version", "1.0"},
-                       {"truncation", nullptr},
-                       {"padding", nullptr},
-                       {"added_tokens", added_tokens(tokens, kinds)},
-                       {"normalizer", nullptr},
-                       {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", cuts}}},
-                       {"post_processor", frame(parts, tokens)},
-                       {"decoder", byte_level(true)},
-                       {"model",
-                        {{"type", "BPE"},
-                         {"dropout", nullptr},
-                         {"unk_token", nullptr},
-                         {"continuing_subword_prefix", nullptr},
-                         {"end_of_word_suffix", nullptr},
-                         {"fuse_unk", false},
-                         {"byte_fallback", false},
-                         {"ignore_merges", split.ignore_merges},
-                         {"vocab", vocab},
-                         {"merges", metadata.at("tokenizer.ggml.merges").texts()}}}};
+  const ByteLevelJson tokenizer{.added_tokens = added_tokens(tokens, kinds),
+                                .pre_tokenizer = {{"type", "Sequence"}, {"pretokenizers", cuts}},
+                                .post_processor = frame(parts, tokens),
+                                .vocab = std::move(vocab),
+                                .merges = metadata.at("tokenizer.ggml.merges").texts(),
+                                .ignore_merges = split.ignore_merges};
   Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
               {"clean_up_tokenization_spaces", false}};
   for (const char* name : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
     if (const Json text = special_token(parts, name); !text.is_null()) config[name] = text;
   }
   if (!parts.chat.chat_template.empty()) config["chat_template"] = parts.chat.chat_template;
-  return {{"tokenizer.json", tokenizer.dump(2) + "\n"},
+  return {{"tokenizer.json", tokenizer.document().dump(2) + "\n"},
           {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 

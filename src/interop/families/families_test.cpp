@@ -1,0 +1,90 @@
+// Fields and tensors of single families, beside those of the tiny models.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "interop/families/family.h"
+#include "interop/import_model.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "layers/models/causal_lm.h"
+#include "testing/checkout.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+Json fields_of(const std::string& name) {
+  return Json::parse(read_file(reference_file("hugging_face/" + name + "/config.json")));
+}
+Child<Model> model_of(const Json& fields) {
+  const ForeignConfig config(fields, "config.json");
+  Child<Model> out = family_of(config).model(config);
+  config.check_all_read({});
+  return out;
+}
+std::string error_with(const std::string& name, const std::string& key, const Json& value) {
+  Json fields = fields_of(name);
+  fields[key] = value;
+  return error_of<Error>([&] { model_of(fields); });
+}
+
+TEST(Gemma2, CapsHaveDefaultsButNullIsNone) {
+  const auto cap_of = [](const Json& fields) {
+    const Child<Model> model = model_of(fields);
+    return model.get_if<CausalLM>()->decoder.get_if<Decoder>()->logit_cap;
+  };
+  Json fields = fields_of("gemma2");
+  EXPECT_EQ(cap_of(fields), 4);
+  fields["final_logit_softcapping"] = nullptr;
+  EXPECT_FALSE(cap_of(fields));
+  fields.erase("final_logit_softcapping");
+  EXPECT_EQ(cap_of(fields), 30);
+}
+
+TEST(Mamba2Family, WhatTheLayerHasNotIsRefused) {
+  EXPECT_THAT(error_with("mamba2", "num_heads", 5),
+              HasSubstr("num_heads: expected 4 heads of 8 elements, expand * hidden_size in all"));
+  EXPECT_THAT(error_with("mamba2", "time_step_limit", {0.0, 1.0}), HasSubstr("time_step_limit"));
+  EXPECT_THAT(error_with("mamba2", "hidden_act", "gelu"), HasSubstr("expected \"silu\""));
+  EXPECT_THAT(error_with("mamba2", "norm_before_gate", true),
+              HasSubstr("expected fields that Axle knows, got norm_before_gate"));
+}
+
+TEST(DeepSeekV3Family, WhatTheLayersHaveNotIsRefused) {
+  EXPECT_THAT(error_with("deepseek_v3", "norm_topk_prob", false), HasSubstr("expected true"));
+  EXPECT_THAT(error_with("deepseek_v3", "scoring_func", "softmax"), HasSubstr("\"sigmoid\""));
+  EXPECT_THAT(error_with("deepseek_v3", "num_key_value_heads", 2),
+              HasSubstr("expected 4, the heads"));
+  EXPECT_THAT(error_with("deepseek_v3", "first_k_dense_replace", 0.5),
+              HasSubstr("expected a number of layers"));
+  EXPECT_THAT(error_with("deepseek_v3", "quantization_config", {{"quant_method", "fp8"}}),
+              HasSubstr("expected fields that Axle knows, got quantization_config"));
+}
+
+// The published model has a module behind its layers.
+TEST(DeepSeekV3Family, TheModuleForAFurtherTokenIsLeftOut) {
+  const TempDir dir;
+  const fs::path reference = reference_file("hugging_face/deepseek_v3"), folder = dir / "model";
+  fs::create_directory(folder);
+  fs::copy_file(reference / "config.json", folder / "config.json");
+  Tree<HostTensor> tensors = load_safetensors(reference / "model.safetensors");
+  tensors.emplace("model.layers.3.eh_proj.weight", HostTensor::ones({16, 32}));
+  tensors.emplace("model.layers.3.enorm.weight", HostTensor::ones({16}));
+  save_safetensors(folder / "model.safetensors", tensors);
+  const ImportReport report = import_model({.source = folder, .dir = dir / "imported"});
+  EXPECT_THAT(to_text(report), HasSubstr("; 2 tensors for further tokens left out\n"));
+  tensors.emplace("model.layers.2.eh_proj.weight", HostTensor::ones({16, 32}));
+  save_safetensors(folder / "model.safetensors", tensors);
+  EXPECT_THAT(error_of<DataError>([&] { read_foreign_model(folder); }),
+              HasSubstr("model.layers.2.eh_proj.weight: expected no tensor of this name"));
+}
+
+}  // namespace
+}  // namespace axle

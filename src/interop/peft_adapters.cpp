@@ -1,0 +1,361 @@
+#include "interop/peft_adapters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "base/text/regex.h"
+#include "base/text/text.h"
+#include "config/walk.h"
+#include "interop/foreign/foreign_config.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/user_path.h"
+#include "ir/finite.h"
+#include "layers/products/lora_product.h"
+#include "modifiers/products/product_slots.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}", kWeight = ".weight",
+                           kPrefix = "base_model.model.", kDown = ".lora_A.weight",
+                           kUp = ".lora_B.weight";
+
+Json peft_fields(const fs::path& folder) {
+  const fs::path file = folder / kPeftConfig;
+  return json_as<DataError>(file.string(), [&] { return read_json(read_file(file)); });
+}
+
+// How the adapters are applied, all or those of modules whose names match a pattern.
+struct Scaling {
+  std::optional<double> alpha;
+  std::vector<std::pair<Regex, double>> patterns = {};
+  bool by_root = false;  // alpha / sqrt(rank)
+  double dropout = 0;
+
+  // LoraProduct divides by the rank.
+  double alpha_of(const std::string& module, int64_t rank, const ForeignConfig& config) const {
+    std::optional<double> out = alpha;
+    for (const auto& [pattern, own] : patterns) {
+      if (!pattern.match(module)) continue;
+      out = own;
+      break;
+    }
+    if (!out || *out <= 0) config.fail("lora_alpha", "a number above 0");
+    return by_root ? *out * std::sqrt(static_cast<double>(rank)) : *out;
+  }
+};
+
+Scaling scaling_of(const ForeignConfig& config, const Json& fields,
+                   const std::vector<std::string>& ignored) {
+  // What the tensors say, and how they began.
+  config.ignore({"task_type", "base_model_name_or_path", "revision", "r", "rank_pattern",
+                 "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
+                 "fan_in_fan_out", "inference_mode", "auto_mapping", "peft_version",
+                 "alpha_pattern", "qalora_group_size", "runtime_config", "megatron_core"});
+  config.expect("peft_type", "LORA");
+  config.expect("bias", "none");
+  config.expect("modules_to_save", nullptr);
+  if (const auto init = fields.find("init_lora_weights");
+      init != fields.end() && !init->is_boolean() && *init != "gaussian")
+    config.fail("init_lora_weights", "true, false or gaussian, which leave the base as it is");
+  config.ignore({"init_lora_weights"});
+  Scaling out{.alpha = config.optional_number("lora_alpha"),
+              .by_root = config.flag("use_rslora", false),
+              .dropout = config.number("lora_dropout", 0)};
+  if (out.dropout < 0 || out.dropout >= 1)
+    config.fail("lora_dropout", "at least 0 and less than 1");
+  if (const auto patterns = fields.find("alpha_pattern");
+      patterns != fields.end() && patterns->is_object()) {
+    for (const auto& [pattern, alpha] : patterns->items()) {
+      if (!alpha.is_number()) config.fail("alpha_pattern", "numbers by patterns of modules");
+      out.patterns.emplace_back(Regex("(?:.*\\.)?(?:" + pattern + ")"), alpha.get<double>());
+    }
+  }
+  config.check_all_read(ignored);
+  return out;
+}
+
+// The two matrices of a module: [rank, inputs] and [outputs, rank].
+struct Adapter {
+  std::optional<HostTensor> down, up;
+};
+
+std::map<std::string, Adapter> adapters_in(const fs::path& file) {
+  std::map<std::string, Adapter> out;
+  for (auto& [name, value] : load_safetensors(file)) {
+    const bool is_down = name.ends_with(kDown), is_up = name.ends_with(kUp);
+    if (!name.starts_with(kPrefix) || (!is_down && !is_up) || value.shape().size() != 2 ||
+        !is_float(value.dtype())) {
+      throw DataError(fmt::format("{}: {}: expected matrices {}<module>{} and {}, got {}",
+                                  file.string(), name, kPrefix, kDown, kUp, to_text(value.type())));
+    }
+    if (!all_finite(value)) {
+      throw DataError(
+          fmt::format("{}: {}: expected finite numbers, got NaN or infinity", file.string(), name));
+    }
+    const size_t end = name.size() - (is_down ? kDown : kUp).size();
+    Adapter& adapter = out[name.substr(kPrefix.size(), end - kPrefix.size())];
+    (is_down ? adapter.down : adapter.up) = value.astype(DType::kF32);
+  }
+  for (const auto& [module, adapter] : out) {
+    if (!adapter.down || !adapter.up || adapter.down->shape()[0] != adapter.up->shape()[1] ||
+        adapter.down->shape()[0] == 0) {
+      throw DataError(
+          fmt::format("{}: {}: expected lora_A [rank, inputs] and lora_B [outputs, "
+                      "rank], got {} and {}",
+                      file.string(), module, adapter.down ? to_text(adapter.down->shape()) : "none",
+                      adapter.up ? to_text(adapter.up->shape()) : "none"));
+    }
+  }
+  return out;
+}
+
+// A projection of the model: the modules that hold it, one for each stacked layer, and which
+// outputs of them are its own.
+struct Projection {
+  std::string path;  // "decoder/layers/layer/attention/body/output"
+  std::vector<std::string> modules;
+  int64_t first_output = 0, num_outputs = 0;
+};
+
+// All projections that may have adapters.
+class Projections {
+ public:
+  Projections(const std::vector<WeightRow>& rows, const Tree<ParamSpec>& specs) {
+    for (const WeightRow& row : rows) {
+      const auto spec = specs.find(row.ours);
+      const std::string_view ours = row.ours;
+      if (spec == specs.end() || !row.theirs.ends_with(kWeight) || !ours.ends_with("/weight") ||
+          row.theirs.find(kExpert) != row.theirs.npos)
+        continue;
+      add(row, spec->second.shape);
+    }
+  }
+  const std::vector<Projection>& all() const { return all_; }
+  // Whether its module holds other projections as well.
+  bool is_shared(const Projection& projection) const {
+    return outputs_.at(projection.modules.front()) > projection.num_outputs;
+  }
+
+ private:
+  void add(const WeightRow& row, Shape shape) {
+    Projection out{.path = row.ours.substr(0, row.ours.rfind('/')), .modules = {}};
+    const std::string name = row.theirs.substr(0, row.theirs.size() - kWeight.size());
+    const size_t at = name.find(kLayer);
+    const int64_t count = at == name.npos ? 1 : shape.front();
+    if (at != name.npos) shape.erase(shape.begin());
+    for (int64_t layer = 0; layer < count; ++layer) {
+      std::string own = name;
+      if (at != name.npos)
+        own.replace(at, kLayer.size(), std::to_string(row.first_layer + layer * row.layer_stride));
+      out.modules.push_back(own);
+    }
+    if (shape.size() < 2) return;  // a scale
+    // Projections that share a module have [inputs, outputs...].
+    out.num_outputs = num_elements(shape) / std::max<int64_t>(shape.front(), 1);
+    out.first_output = outputs_[out.modules.front()];
+    outputs_[out.modules.front()] += out.num_outputs;
+    all_.push_back(std::move(out));
+  }
+
+  std::vector<Projection> all_;
+  std::map<std::string, int64_t> outputs_;  // of a module, by all projections in it
+};
+
+// The adapters of a projection, if all of its layers have them.
+std::vector<const Adapter*> adapters_of(const Projection& projection,
+                                        const std::map<std::string, Adapter>& adapters,
+                                        const std::string& where) {
+  std::vector<const Adapter*> out;
+  std::string without;
+  for (const std::string& module : projection.modules) {
+    const auto found = adapters.find(module);
+    if (found != adapters.end())
+      out.push_back(&found->second);
+    else
+      without = module;
+  }
+  const auto rank_of = [](const Adapter* adapter) { return adapter->down->shape()[0]; };
+  if (out.empty()) return out;
+  if (!without.empty()) {
+    throw DataError(
+        fmt::format("{}: expected adapters of all layers that are stacked, got none of "
+                    "{}",
+                    where, without));
+  }
+  for (const Adapter* adapter : out) {
+    if (rank_of(adapter) == rank_of(out.front())) continue;
+    throw DataError(fmt::format("{}: {}: expected one rank for all layers, got {} and {}", where,
+                                projection.modules.front(), rank_of(out.front()),
+                                rank_of(adapter)));
+  }
+  return out;
+}
+
+// Puts an adapter into the slot of a projection's product. Projections of one config share a slot.
+void put_adapter(Child<Model>& model, const std::string& slot_path,
+                 const LoraProduct::Config& adapter, const std::string& where) {
+  for (const ProductSlot& product : product_slots(model)) {
+    if (product.path != slot_path) continue;
+    AnyConfig& held = *held_config(product.slot);
+    if (const auto* const other = held.get_if<LoraProduct::Config>()) {
+      if (other->rank == adapter.rank && other->alpha == adapter.alpha) return;
+      throw DataError(fmt::format(
+          "{}: {}: expected one rank and one lora_alpha for all layers of a pattern, got others",
+          where, slot_path));
+    }
+    LoraProduct::Config own = adapter;
+    own.inner.put(held);
+    return put_config(product.slot, AnyConfig::of(std::move(own)));
+  }
+  throw DataError(
+      fmt::format("{}: {}: expected a projection that takes an adapter, got another "
+                  "one",
+                  where, slot_path));
+}
+
+// The config path of the product of each projection, below the model, by the path of the layer.
+std::map<std::string, std::string> product_paths(const Model& model) {
+  std::map<std::string, std::string> out;
+  const std::string root = "model/", config_root = "model.", product = "/product";
+  model.visit([&](const Layer& layer) {
+    if (!dynamic_cast<const Product*>(&layer) || !layer.path().ends_with(product)) return;
+    out[layer.path().substr(root.size(), layer.path().size() - root.size() - product.size())] =
+        layer.config_path().substr(config_root.size());
+  });
+  return out;
+}
+
+// Copies [rows, columns] transposed, from the first of them on.
+void copy_transposed(const HostTensor& from, int64_t first_row, int64_t num_rows, float* to) {
+  const int64_t columns = from.shape()[1];
+  for (int64_t r = 0; r < num_rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      to[c * num_rows + r] =
+          from.values<float>()[static_cast<size_t>((first_row + r) * columns + c)];
+}
+
+// Fills both parameters of a projection's adapter; the matrices of its layers lie one by one.
+void fill(const Projection& projection, const std::vector<const Adapter*>& adapters, bool is_shared,
+          const Tree<ParamSpec>& specs, Tree<HostTensor>& parameters, const std::string& where) {
+  HostTensor down(Type{DType::kF32, specs.at(projection.path + "/product/lora_down").shape}),
+      up(Type{DType::kF32, specs.at(projection.path + "/product/lora_up").shape});
+  const auto count = static_cast<int64_t>(adapters.size()),
+             rank = adapters.front()->down->shape()[0], inputs = down.size() / count / rank,
+             outputs = up.size() / count / rank;
+  const int64_t first = is_shared ? projection.first_output : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const Adapter& adapter = *adapters[static_cast<size_t>(i)];
+    const int64_t given_inputs = adapter.down->shape()[1], given = adapter.up->shape()[0];
+    if (given_inputs != inputs || (is_shared ? given < first + outputs : given != outputs)) {
+      throw DataError(
+          fmt::format("{}: {}: expected adapters of {} inputs and {} outputs, got {} "
+                      "and {}",
+                      where, projection.modules[static_cast<size_t>(i)], inputs, first + outputs,
+                      given_inputs, given));
+    }
+    copy_transposed(*adapter.down, 0, rank, down.values<float>().data() + i * rank * inputs);
+    copy_transposed(*adapter.up, first, outputs, up.values<float>().data() + i * rank * outputs);
+  }
+  parameters.emplace(projection.path + "/product/lora_down", std::move(down));
+  parameters.emplace(projection.path + "/product/lora_up", std::move(up));
+}
+
+LoraProduct::Config lora_of(const Projection& projection, const Adapter& adapter,
+                            const Scaling& scaling, const ForeignConfig& config) {
+  const int64_t rank = adapter.down->shape()[0];
+  const double alpha = scaling.alpha_of(projection.modules.front(), rank, config);
+  for (const std::string& module : projection.modules) {
+    if (scaling.alpha_of(module, rank, config) != alpha)
+      config.fail("alpha_pattern", "one lora_alpha for all layers that are stacked");
+  }
+  return {.rank = rank, .alpha = alpha, .dropout = Dropout::Config{.rate = scaling.dropout}};
+}
+
+// A projection with the adapters of its layers.
+struct Adapted {
+  const Projection* projection;
+  std::vector<const Adapter*> adapters;
+};
+
+void check_all_taken(const std::map<std::string, Adapter>& adapters,
+                     const std::vector<Adapted>& adapted, const std::string& where) {
+  std::set<std::string> taken;
+  for (const auto& [projection, own] : adapted)
+    taken.insert(projection->modules.begin(), projection->modules.end());
+  std::vector<std::string> unknown;
+  for (const auto& [module, adapter] : adapters)
+    if (!taken.contains(module)) unknown.push_back(module);
+  if (!unknown.empty()) {
+    throw DataError(fmt::format("{}: expected adapters of projections of the base, got some of {}",
+                                where, join(unknown, ", ")));
+  }
+  if (adapted.empty()) throw DataError(where + ": expected adapters, got none");
+}
+
+}  // namespace
+
+bool is_peft_folder(const fs::path& path) {
+  return path_exists(path / kPeftConfig) && !path_exists(path / "config.json");
+}
+
+fs::path peft_base(const fs::path& folder) {
+  if (path_exists(folder / "base")) return folder / "base";
+  const Json fields = peft_fields(folder);
+  const std::string name = fields.is_object() && fields.contains("base_model_name_or_path") &&
+                                   fields["base_model_name_or_path"].is_string()
+                               ? fields["base_model_name_or_path"].get<std::string>()
+                               : "";
+  if (!name.empty()) {
+    const fs::path path = path_of_text(name);
+    for (const fs::path& at : {folder / path, path})
+      if (path_exists(at)) return at;
+  }
+  throw ConfigError(fmt::format(
+      "{}: base_model_name_or_path: expected the path of the model that the adapters belong to, "
+      "got '{}'; link it to {}",
+      (folder / kPeftConfig).string(), name, (folder / "base").string()));
+}
+
+ImportedModel with_peft_adapters(ImportedModel base, const fs::path& folder,
+                                 const ReadOptions& options) {
+  const std::string where = (folder / kPeftTensors).string();
+  const Json fields = peft_fields(folder);
+  const ForeignConfig config(fields, (folder / kPeftConfig).string());
+  const Scaling scaling = scaling_of(config, fields, options.ignored);
+  const std::map<std::string, Adapter> adapters = adapters_in(folder / kPeftTensors);
+  const auto plain = base.model.build({}, Scope{.path = "model"});
+  const Projections projections(base.rows, subtree(plain->param_specs(), "model"));
+  const std::map<std::string, std::string> slots = product_paths(*plain);
+  std::vector<Adapted> adapted;
+  for (const Projection& projection : projections.all()) {
+    std::vector<const Adapter*> own = adapters_of(projection, adapters, where);
+    if (own.empty()) continue;
+    const auto slot = slots.find(projection.path);
+    put_adapter(base.model, slot == slots.end() ? projection.path : slot->second,
+                lora_of(projection, *own.front(), scaling, config), where);
+    adapted.push_back({&projection, std::move(own)});
+  }
+  check_all_taken(adapters, adapted, where);
+  if (base.model.options.dtype)
+    base.model.options.dtypes.push_back({.pattern = "**.lora_*", .dtype = DType::kF32});
+  if (!options.with_weights) return base;
+  const Tree<ParamSpec> specs =
+      subtree(base.model.build({}, Scope{.path = "model"})->param_specs(), "model");
+  for (const auto& [projection, own] : adapted)
+    fill(*projection, own, projections.is_shared(*projection), specs, base.parameters, where);
+  return base;
+}
+
+}  // namespace axle

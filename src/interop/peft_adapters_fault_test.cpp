@@ -1,0 +1,101 @@
+// Folders of adapters that are malformed, or not those of their base.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "interop/foreign_model.h"
+#include "interop/peft_adapters.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "testing/checkout.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+class PeftAdapters : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path reference = reference_file("peft/llama");
+    config_ = Json::parse(read_file(reference / kPeftConfig));
+    config_["base_model_name_or_path"] = reference_file("hugging_face/llama");
+    tensors_ = load_safetensors(reference / kPeftTensors);
+    fs::create_directory(folder_);
+  }
+  void write() const {
+    replace_file(folder_ / kPeftConfig, config_.dump());
+    save_safetensors(folder_ / kPeftTensors, tensors_);
+  }
+  template <class E>
+  std::string error_with(const char* key, const Json& value) const {
+    Json config = config_;
+    config[key] = value;
+    replace_file(folder_ / kPeftConfig, config.dump());
+    return error_of<E>([&] { read_foreign_model(folder_); });
+  }
+  std::string data_error() const {
+    write();
+    return error_of<DataError>([&] { read_foreign_model(folder_); });
+  }
+
+  static constexpr const char* kModule = "base_model.model.model.layers.1.self_attn.q_proj";
+  TempDir dir_;
+  fs::path folder_ = dir_ / "adapters";
+  Json config_;
+  Tree<HostTensor> tensors_;
+};
+
+TEST_F(PeftAdapters, WhatAxleHasNoAdapterForIsRefused) {
+  write();
+  EXPECT_TRUE(is_foreign_model(folder_));
+  EXPECT_FALSE(read_foreign_model(folder_).parameters.empty());
+  EXPECT_THAT(error_with<DataError>("modules_to_save", {"lm_head"}),
+              HasSubstr("modules_to_save: expected null, got [\"lm_head\"]"));
+  EXPECT_THAT(error_with<DataError>("bias", "all"), HasSubstr("bias: expected \"none\""));
+  EXPECT_THAT(error_with<DataError>("peft_type", "IA3"), HasSubstr("expected \"LORA\""));
+  EXPECT_THAT(error_with<DataError>("init_lora_weights", "pissa"), HasSubstr("init_lora_weights"));
+  EXPECT_THAT(error_with<DataError>("lora_alpha", 0), HasSubstr("a number above 0"));
+  EXPECT_THAT(error_with<ConfigError>("use_dora", true),
+              HasSubstr("expected fields that Axle knows, got use_dora"));
+}
+
+TEST_F(PeftAdapters, ABaseThatIsNotThereIsNamed) {
+  write();
+  EXPECT_THAT(error_with<ConfigError>("base_model_name_or_path", "meta-llama/Llama-3.2-1B"),
+              HasSubstr("expected the path of the model that the adapters belong to, got "
+                        "'meta-llama/Llama-3.2-1B'; link it to " +
+                        (folder_ / "base").string()));
+  fs::create_symlink(fs::path(reference_file("hugging_face/llama")), folder_ / "base");
+  read_foreign_model(folder_);
+}
+
+TEST_F(PeftAdapters, TensorsMustBeThoseOfTheBase) {
+  const Tree<HostTensor> good = tensors_;
+  const std::string down = std::string(kModule) + ".lora_A.weight";
+  tensors_.emplace("base_model.model.model.layers.7.self_attn.q_proj.lora_A.weight", good.at(down));
+  EXPECT_THAT(data_error(), HasSubstr("model.layers.7.self_attn.q_proj: expected lora_A [rank, "
+                                      "inputs] and lora_B [outputs, rank], got [3, 16] and none"));
+  tensors_.emplace("base_model.model.model.layers.7.self_attn.q_proj.lora_B.weight",
+                   good.at(std::string(kModule) + ".lora_B.weight"));
+  EXPECT_THAT(data_error(), HasSubstr("expected adapters of projections of the base, got some of "
+                                      "model.layers.7.self_attn.q_proj"));
+  tensors_ = good;
+  tensors_.emplace("base_model.model.model.embed_tokens.lora_embedding_A", good.at(down));
+  EXPECT_THAT(data_error(), HasSubstr("lora_embedding_A: expected matrices"));
+  tensors_ = good;
+  tensors_.insert_or_assign(down, HostTensor::ones({3, 15}));
+  EXPECT_THAT(data_error(), HasSubstr("expected adapters of 16 inputs and 16 outputs, got 15"));
+  tensors_ = good;
+  std::erase_if(tensors_, [&](const auto& tensor) { return tensor.first.starts_with(kModule); });
+  EXPECT_THAT(data_error(), HasSubstr("expected adapters of all layers that are stacked, got none "
+                                      "of model.layers.1.self_attn.q_proj"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,50 @@
+// Models that train one model beside another one, which never changes.
+#pragma once
+
+#include <string>
+
+#include "layers/models/default_model.h"
+
+namespace axle {
+
+/// A model whose parameters are those of the trained model below it, and whose state holds the
+/// parameters of the frozen one (Model::frozen_models). Whatever is no training is a call of the
+/// trained model alone: evaluation, decoding, the export of parameters.
+///
+/// Throws ConfigError at construction if the vocabularies differ.
+class BesideFrozen : public Model {
+ public:
+  bool can_decode() const override { return true; }
+  int64_t vocab_size() const override { return trained_->vocab_size(); }
+  std::optional<int64_t> max_seq_len() const override { return trained_->max_seq_len(); }
+  std::vector<const Model*> frozen_models() const override { return {&*frozen_}; }
+  Tree<ParamSpec> param_specs() const override { return trained_->param_specs(); }
+  Tree<ParamSpec> state_specs() const override;
+  Tree<Tensor> initialize(const random::Key& key) const override;
+  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
+  /// The field that holds the trained model.
+  const std::string& trained_part() const { return trained_part_; }
+
+ protected:
+  /// A field of the config, and the model in it.
+  struct Part {
+    std::string field;
+    const Child<Model>& config;
+  };
+  BesideFrozen(const Part& trained, const Part& frozen, const Scope& scope);
+
+  ModelOutput forward(const Tree<Tensor>& batch) final;
+  /// The loss of a call in training.
+  virtual ModelOutput train_forward(const Tree<Tensor>& batch) = 0;
+  Tensor hidden_forward(const Tree<Tensor>& batch) final { return trained_->hidden(batch); }
+  Tensor head_forward(const Tensor& x_BTD) final { return trained_->logits_of(x_BTD); }
+  Tensor logits_forward(const Tree<Tensor>& batch) final { return trained_->logits(batch); }
+  Tensor next_logits_forward(const Tree<Tensor>& batch) final {
+    return trained_->next_logits(batch);
+  }
+
+  std::string trained_part_;
+  Handle<Model> trained_, frozen_;
+};
+
+}  // namespace axle

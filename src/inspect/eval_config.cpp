@@ -117,6 +117,7 @@ Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
                             const std::vector<Edit>& edits) {
   Json document = config.document;
   document.erase("evalers");  // they would have to agree with the input
+  document.erase("task_evalers");
   document.erase("compiler_options");
   Resolved out;
   config_error_in(config.source, [&] { from_json(out.config, document); });

@@ -103,7 +103,7 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
 }
 
 void check_finite(const RunEvaluation& evaluation) {
-  const std::string name = first_non_finite(evaluation.result);
+  const std::string name = first_non_finite(evaluation.result.metrics);
   if (name.empty()) return;
   throw Error(
       fmt::format("{} after step {}: expected finite metrics, got {} = {}; "

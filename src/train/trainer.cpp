@@ -272,7 +272,7 @@ ExitCode Trainer::Run::loop() {
   initialise_or_restore();
   open_writers();
   if (first_step_ > 0 && first_step_ >= cfg_.max_steps) {
-    const bool has_due = !evaluations_.due_evalers(first_step_, /*at_end=*/true).empty();
+    const bool has_due = !evaluations_.due_evaluations(first_step_, /*at_end=*/true).empty();
     progress_->note(
         fmt::format("the run is at step {} of {}: {}; --steps counts from the beginning of the run",
                     first_step_, cfg_.max_steps,
@@ -406,21 +406,20 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
 // Runs the evaluations that are due; those of the last step run at the end, after its save.
 void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
   if (!at_end && (step_number_ == 0 || step_number_ >= cfg_.max_steps)) return;
-  for (Evaler* evaler : evaluations_.due_evalers(step_number_, at_end)) {
+  for (RepeatedEvaluation* evaler : evaluations_.due_evaluations(step_number_, at_end)) {
     finish_step();
     if (stop()) return;
     checkpointer_->wait();  // an evaluation that ends the process must not cost the earlier save
     const auto start = Clock::now();
-    const auto result = evaler->run(*runtime_, state_, stop, *progress_);
+    const auto result = evaler->evaluate(*runtime_, state_, stop, *progress_);
     if (!result) return;
     StepRecord record{.step = step_number_, .split = evaler->name(), .values = result->metrics};
     record.values["eval_secs"] = seconds_since(start);
     record.values["wall_secs"] = clock_.wall_secs();
     write(record);
-    progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
-                                step_number_, to_text(*result), result->num_targets,
-                                seconds_since(start)));
-    if (const std::string bad = first_non_finite(*result); !bad.empty()) {
+    progress_->note(fmt::format("eval {} at step {}: {} in {:.1f} s", evaler->name(), step_number_,
+                                result->text, seconds_since(start)));
+    if (const std::string bad = first_non_finite(result->metrics); !bad.empty()) {
       progress_->note(fmt::format("WARNING: eval {} at step {}: {} is not finite", evaler->name(),
                                   step_number_, bad));
     }

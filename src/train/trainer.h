@@ -24,6 +24,7 @@
 #include "modifiers/modifier.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaluation/evaler.h"
+#include "train/evaluation/task_evaler.h"
 #include "train/finite/on_non_finite.h"
 #include "train/init_from.h"
 #include "train/record/summary_writer.h"
@@ -82,6 +83,8 @@ class Trainer {
     Checkpointer::Config checkpointer = {};
     /// Evaluations during training, by name. The name is the `split` of their records.
     NamedMap<Evaler::Config> evalers = {};
+    /// Tasks put to the model during training, by names that no evaler has.
+    NamedMap<TaskEvaler::Config> task_evalers = {};
     /// Steps of the whole run, including those before a resume.
     Required<StepCount> max_steps = REQUIRED;
     /// Seed of initialisation, dropout and the order of data: any number.
@@ -107,9 +110,9 @@ class Trainer {
     bool layer_summaries = false;
     /// Writers of metrics besides metrics.jsonl, which is always written.
     NamedMap<Child<SummaryWriter>> writers = {};
-    AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh,
-                batch_partition, mesh_rules, compute_dtype, compiler_options, on_non_finite,
-                log_every_steps, layer_summaries, writers)
+    AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, task_evalers, max_steps,
+                seed, mesh, batch_partition, mesh_rules, compute_dtype, compiler_options,
+                on_non_finite, log_every_steps, layer_summaries, writers)
   };
 
   /// Throws ConfigError for an incomplete config or one that cannot be built.

@@ -99,8 +99,8 @@ TEST_F(EvalTask, MistakesAreOneLine) {
   expect_mistake({"--task", task("choices"), "--task", task("choices")},
                  "choices.yaml: task: expected a name of its own, got 'choices' twice\n");
   expect_mistake({"--task", task("choices"), "--samples", task("choices")}, "axle: --samples: ");
-  write_task("long", "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: \"" +
-                         std::string(30, 'x') + "\"\n");
+  write_task("long",
+             "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: \"{{ 'x' * 30 }}\"\n");
   expect_mistake({"--task", task("long")},
                  "docs.jsonl:1: expected a continuation of at most the model's 20 tokens, got 30\n",
                  3);

@@ -53,6 +53,8 @@ std::vector<const TaskDocument*> FewShot::chosen(const TaskDocument& document) {
   return out;
 }
 
+void FewShot::restart() { random_ = PythonRandom(kSeed); }
+
 std::string FewShot::before(const TaskDocument& document) {
   std::string out;
   if (count_ == 0) return out;

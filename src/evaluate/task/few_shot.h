@@ -23,6 +23,8 @@ class FewShot {
   /// it comes from the same split. Draws depend on the calls before. Throws DataError if there are
   /// too few documents.
   std::string before(const TaskDocument& document);
+  /// The next draws are as those of a new one.
+  void restart();
 
  private:
   std::vector<const TaskDocument*> chosen(const TaskDocument& document);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/document/codec.h"
@@ -10,8 +13,22 @@
 namespace axle {
 namespace {
 
+bool is_name(std::string_view text) {
+  return !text.empty() && !is_digits(text.substr(0, 1)) &&
+         std::ranges::all_of(text, [](char c) { return c == '_' || std::isalnum(c & 0x7f) != 0; });
+}
+
+// A name that no document has is taken for a mistake, though it could be a text.
 std::optional<DocField> field_of(const TaskText& text, const std::set<std::string>& fields) {
   if (text.where.empty()) return std::nullopt;
+  if (is_name(text.text) && !fields.contains(text.text)) {
+    const std::vector<std::string> names(fields.begin(), fields.end());
+    std::string hint = suggest(text.text, names);
+    if (hint.empty()) hint = fmt::format("; for a text, write {{{{ '{}' }}}}", text.text);
+    throw DataError(
+        fmt::format("{}: expected a field of the documents ({}) or a template, got '{}'{}",
+                    text.where, join(names, ", "), text.text, hint));
+  }
   return DocField(text.text, text.where, fields);
 }
 

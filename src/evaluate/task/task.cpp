@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text/text.h"
 
 namespace axle {
@@ -102,7 +103,14 @@ TaskQuestion Task::question(const TaskDocument& document) {
   return out;
 }
 
+uint64_t Task::fingerprint() const {
+  std::string all;
+  for (const TaskDocument& document : documents_.documents) all += document.text + "\n";
+  return xxh3_64(all);
+}
+
 std::vector<TaskQuestion> Task::questions(std::optional<int64_t> limit) {
+  few_shot_.restart();
   const int64_t count = std::min(limit.value_or(num_documents()), num_documents());
   std::vector<TaskQuestion> out;
   for (int64_t i = 0; i < count; ++i)

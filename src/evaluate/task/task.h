@@ -35,8 +35,11 @@ class Task {
   explicit Task(TaskConfig config);
 
   const TaskConfig& config() const { return config_; }
+  /// Returns a hash that is equal for tasks with the same documents.
+  uint64_t fingerprint() const;
   int64_t num_documents() const { return std::ssize(documents_.documents); }
-  /// Returns what is asked about the first `limit` documents, in their order; none: all. Throws
+  /// Returns what is asked about the first `limit` documents, in their order; none: all. Each call
+  /// returns the same. Throws
   /// DataError naming a document that lacks a field, has no choices, or names a right choice that
   /// is none.
   std::vector<TaskQuestion> questions(std::optional<int64_t> limit = {});

@@ -151,6 +151,28 @@ TEST_F(TaskFile, BadDocumentsAreNamed) {
   EXPECT_THAT(mistake(""), HasSubstr("docs.jsonl: expected documents, got none"));
 }
 
+TEST_F(TaskFile, NamesOfNoFieldAreRefused) {
+  const std::string texts = "doc_to_target: l\ndoc_to_text: ";
+  EXPECT_THAT(mistake("", texts + "question\n"),
+              HasSubstr("task.yaml: doc_to_text: expected a field of the documents (c, l, q) or a "
+                        "template, got 'question'; for a text, write {{ 'question' }}"));
+  EXPECT_EQ(mistake("", texts + "\"{{ 'question' }}\"\n"), "no error");
+}
+
+TEST_F(TaskFile, QuestionsAreTheSameEachTime) {
+  write_documents(
+      "{\"q\": \"1\", \"c\": [\"a\"], \"l\": 0}\n{\"q\": \"2\", \"c\": [\"b\"], \"l\": 0}\n"
+      "{\"q\": \"3\", \"c\": [\"c\"], \"l\": 0}");
+  Task made = task("num_fewshot: 1\nfewshot_split: test\n");
+  const auto contexts = [&] {
+    std::vector<std::string> out;
+    for (const TaskQuestion& question : made.questions()) out.push_back(question.pairs[0].context);
+    return out;
+  };
+  const auto first = contexts();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(contexts(), first);
+}
+
 TEST_F(TaskFile, BadTemplatesAreNamedWithTheirLine) {
   const auto expect = [&](const std::string& text, const std::string& message) {
     const std::string texts = "doc_to_target: l\ndoc_to_text: \"" + text + "\"\n";

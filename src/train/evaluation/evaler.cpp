@@ -41,18 +41,25 @@ Program build_program(const Input& input, const std::string& where, const Traini
 }  // namespace
 
 Evaler::Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh)
-    : name_(std::move(name)),
-      every_steps_(cfg.every_steps),
-      input_(build_input(cfg, "evalers." + name_, training)),
+    : RepeatedEvaluation(name, cfg.every_steps),
+      input_(build_input(cfg, "evalers." + name, training)),
       start_(input_->state()),
-      program_(build_program(*input_, "evalers." + name_, training, mesh, cfg.weights)) {}
+      program_(build_program(*input_, "evalers." + name, training, mesh, cfg.weights)) {}
 
 std::optional<EvalResult> Evaler::run(Runtime& runtime, const DeviceState& state,
                                       const StopCondition& stop, Progress& progress) {
   input_->restore(start_);
-  LongWait wait(progress, "eval " + name_);
+  LongWait wait(progress, "eval " + name());
   return evaluate_input(*input_, *executable_, program_, runtime, state.leading(program_), wait,
                         stop);
+}
+
+std::optional<Evaluated> Evaler::evaluate(Runtime& runtime, const DeviceState& state,
+                                          const StopCondition& stop, Progress& progress) {
+  const auto result = run(runtime, state, stop, progress);
+  if (!result) return std::nullopt;
+  return Evaluated{result->metrics,
+                   fmt::format("{}, {} targets", to_text(*result), result->num_targets)};
 }
 
 std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
@@ -99,8 +106,8 @@ std::string to_text(const EvalResult& result) {
   return out;
 }
 
-std::string first_non_finite(const EvalResult& result) {
-  for (const auto& [name, value] : result.metrics) {
+std::string first_non_finite(const Tree<double>& metrics) {
+  for (const auto& [name, value] : metrics) {
     if (!std::isfinite(value)) return name;
   }
   return {};

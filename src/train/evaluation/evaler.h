@@ -1,7 +1,6 @@
 // Evaluation of a model on held-out data.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,12 +13,11 @@
 #include "interop/weights.h"
 #include "lower/program.h"
 #include "runtime/runtime.h"
+#include "train/evaluation/repeated_evaluation.h"
 
 namespace axle {
 
 class LongWait;
-class Progress;
-struct DeviceState;
 struct TrainingParts;
 
 struct EvalResult {
@@ -35,17 +33,11 @@ struct EvalResult {
 /// Returns "loss 2.5012, 3.608 bits per byte (entropy of the text's own bytes: 4.810)".
 std::string to_text(const EvalResult& result);
 
-/// Returns the name of the first metric that is NaN or infinite; empty if all are finite.
-std::string first_non_finite(const EvalResult& result);
-
 /// Throws ConfigError if `input` reports that it is endless.
 void check_not_endless(const Input& input, std::string_view where);
 
-/// Returns true to end an evaluation before its last batch.
-using StopCondition = std::function<bool()>;
-
-/// An evaluation that a training run repeats every few steps.
-class Evaler {
+/// The loss on held-out data.
+class Evaler final : public RepeatedEvaluation {
  public:
   struct Config {
     /// Held-out data. The input must end by itself: set `epochs` or `num_batches`.
@@ -61,12 +53,10 @@ class Evaler {
   /// can't be read.
   Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
 
-  const std::string& name() const { return name_; }
   const Program& program() const { return program_; }
   InputFacts facts() const { return input_->facts(); }
-  /// Returns the state of the input at its beginning, which says which data it has.
-  const std::string& data_state() const { return start_; }
-  bool is_due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
+  /// Returns the state of the input at its beginning.
+  const std::string& data_state() const override { return start_; }
   /// Sets the executable that run() executes: the compiled `program`.
   void set_executable(std::shared_ptr<Executable> executable) {
     executable_ = std::move(executable);
@@ -78,10 +68,10 @@ class Evaler {
   /// Tells `progress` how long it takes.
   std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state,
                                 const StopCondition& stop, Progress& progress);
+  std::optional<Evaluated> evaluate(Runtime& runtime, const DeviceState& state,
+                                    const StopCondition& stop, Progress& progress) override;
 
  private:
-  std::string name_;
-  std::optional<int64_t> every_steps_;
   std::unique_ptr<Input> input_;
   std::string start_;  // state of the input at its beginning
   Program program_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "train/folder/run_notes.h"
 #include "train/training_parts.h"
 
@@ -10,10 +11,20 @@ namespace axle {
 Evaluations::Evaluations(const TrainingParts& training, const Mesh& mesh) {
   for (const auto& [name, evaler] : training.config.evalers)
     evalers_.emplace_back(evaler, name, training, mesh);
+  for (const auto& [name, evaler] : training.config.task_evalers) {
+    if (training.config.evalers.contains(name)) {
+      throw ConfigError(fmt::format(
+          "task_evalers.{}: expected a name that no evaler has, because it is that of the records, "
+          "got one of both",
+          name));
+    }
+    task_evalers_.emplace_back(evaler, name, training, mesh);
+  }
 }
 
 void Evaluations::compile(Runtime& runtime, const CompileOptions& options,
                           const StopCondition& stop) {
+  for (TaskEvaler& evaler : task_evalers_) evaler.set_compile_options(options);
   std::map<std::string_view, std::shared_ptr<Executable>> by_text;
   for (Evaler& evaler : evalers_) {
     if (stop()) return;
@@ -39,19 +50,25 @@ std::vector<std::string> Evaluations::data_notes(const InputFacts& training) con
 Tree<std::string> Evaluations::data_states() const {
   Tree<std::string> out;
   for (const Evaler& evaler : evalers_) out.emplace(evaler.name(), evaler.data_state());
+  for (const TaskEvaler& evaler : task_evalers_) out.emplace(evaler.name(), evaler.data_state());
   return out;
 }
 
 std::vector<std::string> Evaluations::changed_data(const Tree<std::string>& saved) const {
   std::vector<std::string> out;
-  for (const auto& [name, state] : data_states()) {
-    const auto found = saved.find(name);
-    if (found == saved.end() || found->second == state) continue;
+  const auto add = [&](const RepeatedEvaluation& evaler, std::string_view field,
+                       std::string_view results) {
+    const auto found = saved.find(evaler.name());
+    if (found == saved.end() || found->second == evaler.data_state()) return;
     out.push_back(
-        fmt::format("evalers.{}.input: expected the data of the earlier steps, got other data; its "
-                    "losses from here on do not compare with those before",
-                    name));
-  }
+        fmt::format("{}: expected the data of the earlier steps, got other data; its {} "
+                    "from here on do not compare with those before",
+                    field, results));
+  };
+  for (const Evaler& evaler : evalers_)
+    add(evaler, fmt::format("evalers.{}.input", evaler.name()), "losses");
+  for (const TaskEvaler& evaler : task_evalers_)
+    add(evaler, fmt::format("task_evalers.{}.tasks", evaler.name()), "metrics");
   return out;
 }
 
@@ -70,13 +87,15 @@ std::vector<NamedProgram> Evaluations::compiled() const {
   return out;
 }
 
-std::vector<Evaler*> Evaluations::due_evalers(int64_t step, bool at_end) {
-  std::vector<Evaler*> out;
-  for (Evaler& evaler : evalers_) {
+std::vector<RepeatedEvaluation*> Evaluations::due_evaluations(int64_t step, bool at_end) {
+  std::vector<RepeatedEvaluation*> out;
+  const auto add = [&](RepeatedEvaluation& evaler) {
     const auto done = done_at_.find(evaler.name());
     const bool is_done = done != done_at_.end() && done->second == step;
     if ((at_end || evaler.is_due(step)) && !is_done) out.push_back(&evaler);
-  }
+  };
+  for (Evaler& evaler : evalers_) add(evaler);
+  for (TaskEvaler& evaler : task_evalers_) add(evaler);
   return out;
 }
 

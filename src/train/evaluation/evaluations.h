@@ -7,12 +7,14 @@
 
 #include "runtime/host_needs.h"
 #include "train/evaluation/evaler.h"
+#include "train/evaluation/task_evaler.h"
 
 namespace axle {
 
 class Evaluations {
  public:
-  /// Builds every evaler of the config. Throws as Evaler does.
+  /// Builds every evaler of the config. Throws as Evaler and TaskEvaler do; ConfigError for a name
+  /// that both kinds have.
   Evaluations(const TrainingParts& training, const Mesh& mesh);
   /// Compiles all programs. Evalers with equal programs share one executable. Returns early if
   /// `stop` asks for it.
@@ -32,12 +34,13 @@ class Evaluations {
   std::vector<NamedProgram> compiled() const;
   /// Records that the state after `step` is evaluated.
   void mark_done(const std::string& evaler, int64_t step) { done_at_[evaler] = step; }
-  /// Returns the evalers that are due after `step` and not done yet; at the end of a run, all that
-  /// are not done after `step`.
-  std::vector<Evaler*> due_evalers(int64_t step, bool at_end);
+  /// Returns the evaluations that are due after `step` and not done yet; at the end of a run, all
+  /// that are not done after `step`.
+  std::vector<RepeatedEvaluation*> due_evaluations(int64_t step, bool at_end);
 
  private:
   std::vector<Evaler> evalers_;
+  std::vector<TaskEvaler> task_evalers_;
   std::map<std::string, int64_t> done_at_;  // newest evaluated step, by the evaler's name
 };
 

@@ -21,10 +21,10 @@ namespace axle {
 namespace {
 
 // Fields of the trainer that a resume may change, with everything below them.
-constexpr std::string_view kSafe[] = {
-    "max_steps",  "log_every_steps", "layer_summaries", "on_non_finite",
-    "writers",    "checkpointer",    "evalers",         "mesh",
-    "mesh_rules", "batch_partition"};
+constexpr std::string_view kSafe[] = {"max_steps",     "log_every_steps", "layer_summaries",
+                                      "on_non_finite", "writers",         "checkpointer",
+                                      "evalers",       "task_evalers",    "mesh",
+                                      "mesh_rules",    "batch_partition"};
 // Rules of machines set it.
 constexpr std::string_view kDeviceRows = "learner.device_rows";
 

@@ -1,0 +1,66 @@
+// Tasks that a training run puts to its model every few steps.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/axle_config.h"
+#include "config/fields/ranged.h"
+#include "evaluate/evaluate_task.h"
+#include "interop/weights.h"
+#include "train/evaluation/repeated_evaluation.h"
+
+namespace axle {
+
+struct TrainingParts;
+
+/// Asks the questions of tasks (docs/evaluation.md). Its records have "<task>/<metric>" and
+/// "<task>/<metric>_stderr"; metrics of generated answers also the name of their filter,
+/// "<task>/<metric>/<filter>".
+class TaskEvaler final : public RepeatedEvaluation {
+ public:
+  struct Config {
+    /// Files of tasks, in the form of lm-evaluation-harness (YAML).
+    std::vector<std::string> tasks = {};
+    /// The number of documents of each task, from its first one on; none: all.
+    std::optional<Positive<int64_t>> limit = {};
+    /// Solved documents before each question; none: as many as the task says.
+    std::optional<NonNegative<int64_t>> num_fewshot = {};
+    /// Steps between evaluations; there is also one at the end. None: only at the end.
+    std::optional<Positive<int64_t>> every_steps = {};
+    /// Which parameters are evaluated: the trained ones, or their average (learner.ema).
+    Weights weights = Weights::kTrained;
+    AXLE_CONFIG(TaskEvaler, tasks, limit, num_fewshot, every_steps, weights)
+  };
+  /// Reads the tasks and makes their questions. Throws ConfigError naming the evaler if the run has
+  /// no tokenizer, for a file that is no task, and if there is no average to evaluate; DataError
+  /// for bad documents.
+  TaskEvaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
+  ~TaskEvaler() override;
+  TaskEvaler(TaskEvaler&&) noexcept;
+
+  /// Sets how the programs are compiled. Each is, when it is first needed.
+  void set_compile_options(CompileOptions options);
+  std::optional<Evaluated> evaluate(Runtime& runtime, const DeviceState& state,
+                                    const StopCondition& stop, Progress& progress) override;
+  const std::string& data_state() const override { return data_state_; }
+
+ private:
+  Arrays parameters_of(const DeviceState& state, Runtime& runtime);
+
+  std::optional<int64_t> limit_;
+  std::vector<Task> tasks_;
+  std::string data_state_;
+  Model* model_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  TaskModelOptions options_;
+  std::string prefix_;  // of the parameters in the state
+  // Made in the first evaluation.
+  std::unique_ptr<TaskModel> task_model_;
+  Program cast_;
+  std::unique_ptr<Executable> cast_executable_;
+};
+
+}  // namespace axle

@@ -49,12 +49,15 @@ Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
           [&] { exempt_from_decay(trained_, cfg_.undecayed, field_path(scope, "undecayed")); });
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   optimizer_ = cfg_.optimizer.build_part({trained_}, part_scope(scope, kOptimizer));
+  Tree<ParamSpec> frozen;
+  for (const auto& [path, spec] : params_)
+    if (!trained_.contains(path)) frozen.emplace(path, spec);
   const auto build = [&](const std::vector<Child<GradientTransform>>& configs,
                          std::string_view list) {
     Transforms out;
     for (size_t i = 0; i < configs.size(); ++i) {
       const std::string field = fmt::format("{}[{}]", list, i);
-      out.push_back(configs[i].build_part({trained_}, part_scope(scope, field)));
+      out.push_back(configs[i].build_part({trained_, frozen}, part_scope(scope, field)));
     }
     return out;
   };
@@ -72,11 +75,14 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   Tree<ParamSpec> rest = params_;
   attempt(scope,
           [&] { kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained")); });
+  const auto first = [](const auto& param) -> const std::string& { return param.first; };
   attempt(scope, [&] {
     const auto matched = matching_paths(params_, cfg_.frozen, frozen);
     for (const std::string& pattern : cfg_.trained) {
       const auto excepts = [&](const std::string& path) { return matches_path(pattern, path); };
-      if (params_.empty() || std::ranges::any_of(matched, excepts)) continue;
+      // Patterns that match nothing at all are told above.
+      if (std::ranges::any_of(matched, excepts) || std::ranges::none_of(params_, excepts, first))
+        continue;
       throw ConfigError(
           fmt::format("{}: expected patterns of parameters that {} matches, got '{}', "
                       "which names none of them; take it out, or freeze more",

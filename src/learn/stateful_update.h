@@ -41,6 +41,8 @@ class StatefulUpdate {
  public:
   struct Dims {
     const Tree<ParamSpec>& params;
+    /// Parameters that are not trained: rules by path may name them, too.
+    Tree<ParamSpec> frozen = {};
   };
   virtual ~StatefulUpdate() = default;
 

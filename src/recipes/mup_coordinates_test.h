@@ -200,7 +200,10 @@ inline void expect_same_size(const Coordinates& wide, const Coordinates& base, d
     EXPECT_LE(a, b * high) << what;
     EXPECT_GE(a, b * low) << what;
   };
+  ASSERT_FALSE(base.blocks_before.empty());
+  ASSERT_EQ(base.blocks_after.size(), base.blocks_before.size());
   ASSERT_EQ(wide.blocks_before.size(), base.blocks_before.size());
+  ASSERT_EQ(wide.blocks_after.size(), base.blocks_before.size());
   for (size_t i = 0; i < base.blocks_before.size(); ++i) {
     within(wide.blocks_before[i], base.blocks_before[i], 1 / factor, factor, "mixer at the start");
     within(wide.blocks_after[i], base.blocks_after[i], 1 / factor, factor, "mixer after the steps");

@@ -98,6 +98,10 @@ TEST(TrainingParts, TrainedParametersAreExceptionsOfFrozenOnes) {
   EXPECT_EQ(mistakes_of(config).message, none_of_them);
   learner.frozen = {"**.emb.weight"};
   EXPECT_EQ(mistakes_of(config).message, none_of_them);
+  learner.trained = {"**.nope"};
+  EXPECT_EQ(mistakes_of(config).message, "learner.trained: '**.nope' matches no parameter")
+      << "told once";
+  learner.trained = {"**.norm.scale"};
   learner.frozen = {"**.scale"};
   EXPECT_EQ(mistakes_of(config).message, "no error");
 }

@@ -5,9 +5,18 @@
 #include "ops/elementwise/convert.h"
 
 namespace axle {
+namespace {
+
+Tree<ParamSpec> all_params(const StatefulUpdate::Dims& dims) {
+  Tree<ParamSpec> out = dims.frozen;
+  out.insert(dims.params.begin(), dims.params.end());
+  return out;
+}
+
+}  // namespace
 
 ScaleByPath::ScaleByPath(const Config& cfg, const Dims& dims, const Scope& scope)
-    : scales_(numbers_by_path(dims.params, cfg.scales, field_path(scope, "scales"))) {}
+    : scales_(numbers_by_path(all_params(dims), cfg.scales, field_path(scope, "scales"))) {}
 
 UpdateOutputs ScaleByPath::update(const UpdateInputs& in) const {
   UpdateOutputs out;

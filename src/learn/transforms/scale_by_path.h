@@ -10,7 +10,8 @@ namespace axle {
 /// one. After the optimizer (Learner::update_transforms) it scales the learning rate and the decay
 /// of these parameters.
 ///
-/// Throws ConfigError if a pattern matches no parameter, or if two with different scales match one.
+/// A pattern may name parameters that are not trained. Throws ConfigError if a pattern matches no
+/// parameter, or if two with different scales match one.
 class ScaleByPath final : public GradientTransform {
  public:
   struct Config {

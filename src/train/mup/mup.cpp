@@ -22,6 +22,9 @@ namespace {
 
 constexpr const char* kWhere = "MuP.base";
 constexpr const char* kRate = "what the scale of its rate follows from";
+constexpr const char* kOwnInit =
+    "MuP: {}: expected a weight that takes model.@init, got one with the initialiser of its layer "
+    "or of a nearer slot, {}; take that away, or leave the weight out, as Lora's 'except' does";
 
 bool has_slot(ConfigRef root, const std::string& path) {
   const auto slot = slot_at(root, path);
@@ -140,6 +143,36 @@ void list_groups(ConfigRef root, RewriteReport& report) {
   });
 }
 
+// Returns the field of a layer, or of the slot that it shares with others, that holds the
+// initialiser of its weights; "" if there is none.
+std::string own_init(ConfigRef root, const std::string& slot) {
+  for (const std::string& layer : {slot, path_of_shared_slot(slot)}) {
+    const auto own = slot_at(root, layer + ".init");
+    if (own && *own->ops->type == typeid(Init)) return layer + ".init";
+  }
+  return "";
+}
+
+void set_by_name(Child<Model>& model, InitByName by_name) {
+  if (const auto& before = model.options.init) by_name.otherwise = *before;
+  if (const auto* before = by_name.otherwise.functor().get_if<InitByName>()) {
+    by_name.rules.insert(by_name.rules.end(), before->rules.begin(), before->rules.end());
+    by_name.otherwise = Init(before->otherwise);
+  }
+  model.options.init = Init(by_name);
+}
+
+// Refuses weights that do not start as was set.
+void check_inits(const Tree<ParamSpec>& specs, const std::map<std::string, Init>& inits) {
+  for (const auto& [path, init] : inits) {
+    const ParamSpec& spec = specs.at(path);
+    const InitSpec of{.shape = spec.shape, .fan = spec.fan};
+    const std::string got = (*spec.init)(of).text;
+    if (got != init(of).text)
+      throw ConfigError(fmt::format(fmt::runtime(kOwnInit), dotted(path), got));
+  }
+}
+
 // Gives these weights their initialisers: in the slots of their layers, or by their names if the
 // layers have no slots of their own, as those of a Stacked. Returns the slots.
 std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
@@ -148,9 +181,9 @@ std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
   InitByName by_name;
   for (const auto& [path, init] : inits) {
     const std::string slot = dotted(path.substr(0, path.rfind('/')));
-    if (const auto own = slot_at(root, slot + ".init"); own && *own->ops->type == typeid(Init)) {
-      *static_cast<Init*>(own->at) = init;
-      slots.push_back(slot + ".init");
+    if (const std::string own = own_init(root, slot); !own.empty()) {
+      *static_cast<Init*>(slot_at(root, own)->at) = init;
+      if (std::ranges::count(slots, own) == 0) slots.push_back(own);
     } else if (has_slot(root, slot)) {
       const std::optional<Init> option = init;
       set_option(root, "@init", &option, slot, "MuP");
@@ -159,23 +192,11 @@ std::vector<std::string> set_inits(ConfigRef root, Child<Model>& model,
       by_name.rules.push_back({.pattern = dotted(path), .init = init});
     }
   }
-  if (by_name.rules.empty()) return slots;
-  if (const auto& before = model.options.init) by_name.otherwise = *before;
-  if (const auto* before = by_name.otherwise.functor().get_if<InitByName>()) {
-    by_name.rules.insert(by_name.rules.end(), before->rules.begin(), before->rules.end());
-    by_name.otherwise = Init(before->otherwise);
+  if (!by_name.rules.empty()) {
+    set_by_name(model, std::move(by_name));
+    slots.emplace_back("model");
   }
-  model.options.init = Init(by_name);
-  slots.emplace_back("model");
-  const Tree<ParamSpec> specs = specs_of(model);
-  for (const auto& [path, init] : inits) {
-    const auto* const got = specs.at(path).init->functor().get_if<VarianceScaling>();
-    if (got && double{got->scale} == double{init.functor().get_if<VarianceScaling>()->scale})
-      continue;
-    throw ConfigError(fmt::format(
-        "MuP: {}: expected the initialiser of model.@init, got one of a nearer slot; set it there",
-        path));
-  }
+  check_inits(specs_of(model), inits);
   return slots;
 }
 
@@ -197,19 +218,20 @@ bool same_scale(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(
 // Refuses later changes with which the scales would be others, or that have taken them away.
 void check_later(const MuPFindings& before, const std::map<std::string, std::string>& written,
                  const std::map<std::string, std::string>& fields, ConfigRef root) {
-  constexpr const char* kOrder =
-      "flags apply from left to right, and in a file 'set' comes after 'modify'";
+  if (!unset_parts(root).empty()) return;  // who builds them names them
   const MuPFindings now = find_mup(root, fields, kWhere);
+  check_hidden_inits(now.scales, now.specs);
   const auto expect = [&](bool holds, const std::string& path, const char* what) {
     if (holds) return;
     throw ConfigError(
         fmt::format("MuP: {}: expected no later change of {}, got one; make it before MuP: {}",
-                    path, what, kOrder));
+                    path, what, kMuPOrder));
   };
   const auto expect_same = [&](const Tree<double>& a, const Tree<double>& b, const char* what) {
     for (const auto* const tree : {&a, &b}) {
       for (const auto& [path, factor] : *tree) {
-        if (what == kRate && !now.updates.contains(path)) continue;  // it is not trained
+        const bool is_frozen = now.specs.contains(path) && !now.updates.contains(path);
+        if (what == kRate && is_frozen) continue;
         const auto old = a.find(path), changed = b.find(path);
         expect(
             same_scale(old == a.end() ? 1 : old->second, changed == b.end() ? 1 : changed->second),
@@ -225,13 +247,7 @@ void check_later(const MuPFindings& before, const std::map<std::string, std::str
     for (const MuPLogitScale& scale : scales) out.emplace(scale.layer, scale.growth());
     return out;
   };
-  const auto logits = [](const std::map<std::string, MuPTable>& tables) {
-    Tree<double> out;
-    for (const auto& [path, table] : tables) out.emplace(path, table.logits);
-    return out;
-  };
   expect_same(growths(before.logits), growths(now.logits), "the size of its heads");
-  expect_same(logits(before.tables), logits(now.tables), "what its logits follow from");
   expect(has_rates(learner_of(root), rates_of(before.scales)), "learner.update_transforms",
          "the rates that it has set");
   std::vector<std::string> slots;

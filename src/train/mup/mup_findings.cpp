@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/register.h"
 #include "config/replace.h"
@@ -50,6 +51,23 @@ Tree<ParamSpec> specs_of(const Child<Model>& model) {
   return model.build({}, Scope{.path = "model"})->param_specs();
 }
 
+std::vector<std::string> unset_parts(ConfigRef root) {
+  std::vector<std::string> out = missing(root);
+  std::erase_if(out, [](const std::string& path) {
+    return !path.starts_with("model") && !path.starts_with("learner");
+  });
+  return out;
+}
+
+std::string path_of_shared_slot(const std::string& path) {
+  std::vector<std::string> names;
+  for (const std::string_view name : split(path, '.')) {
+    const bool is_numbered = name.starts_with("layer") && is_digits(name.substr(5));
+    names.emplace_back(is_numbered ? "layer" : name);
+  }
+  return join(names, ".");
+}
+
 const std::optional<Positive<double>>* find_scale(ConfigRef root, const std::string& path) {
   const auto slot = slot_at(root, path);
   if (!slot || *slot->ops->type != typeid(std::optional<Positive<double>>)) return nullptr;
@@ -85,9 +103,17 @@ BaseModel base_of(const Child<Model>& model, const std::map<std::string, std::st
   }
 }
 
+void check_set(ConfigRef root) {
+  const std::vector<std::string> unset = unset_parts(root);
+  if (unset.empty()) return;
+  throw ConfigError(fmt::format("MuP: REQUIRED but not set: {}; set each before MuP: {}",
+                                join(unset, ", "), kMuPOrder));
+}
+
 // Returns how large the updates of all trained parameters are. Refuses optimizers that do not say
 // it, and what changes the size of gradients before an optimizer that follows them.
-Tree<UpdateSize> updates_of(const Learner::Config& config, const Tree<ParamSpec>& specs) {
+Tree<UpdateSize> updates_of(Learner::Config config, const Tree<ParamSpec>& specs) {
+  config.update_transforms.clear();  // of no importance here, and MuP's may name other parameters
   constexpr int64_t kRunSteps = 1 << 20;  // of no importance here
   const std::unique_ptr<Learner> learner = Child<Learner>(config).build(
       {.params = specs, .run_steps = kRunSteps}, Scope{.path = "learner"});
@@ -111,16 +137,6 @@ Tree<UpdateSize> updates_of(const Learner::Config& config, const Tree<ParamSpec>
                     i, transform.any().type().name));
   }
   return out;
-}
-
-// Returns the path with "layer" in place of the names of a Stacked's layers, "layer0", "layer1".
-std::string path_of_shared_slot(const std::string& path) {
-  std::vector<std::string> names;
-  for (const std::string_view name : split(path, '.')) {
-    const bool is_numbered = name.starts_with("layer") && is_digits(name.substr(5));
-    names.emplace_back(is_numbered ? "layer" : name);
-  }
-  return join(names, ".");
 }
 
 // The sizes of the heads of each Attention, by its path.
@@ -221,6 +237,7 @@ MuPFindings find_mup(ConfigRef root, const std::map<std::string, std::string>& f
                      const char* where) {
   auto& model = model_of(root);
   const Learner::Config& learner = learner_of(root);
+  check_set(root);
   MuPFindings out{.specs = specs_of(model)};  // first: its mistakes are not those of the base
   const BaseModel base = base_of(model, fields, where);
   out.updates = updates_of(learner, out.specs);
@@ -228,7 +245,9 @@ MuPFindings find_mup(ConfigRef root, const std::map<std::string, std::string>& f
       mup_scales({base.specs, updates_of(learner, base.specs)}, {out.specs, out.updates}, where);
   if (out.scales.inputs.empty()) {
     throw ConfigError(
-        fmt::format("{}: expected a model of another width, got one of the same", where));
+        fmt::format("{}: expected a model of another width, got one of the same; set the width "
+                    "before MuP: {}",
+                    where, kMuPOrder));
   }
   out.tables = tables_of(root, base.model, model, out.specs);
   scale_tables(out.tables, out.updates, out.scales);

@@ -13,6 +13,11 @@
 
 namespace axle {
 
+/// What a mistake of the order says.
+inline constexpr const char* kMuPOrder =
+    "flags apply from left to right, and in a file 'set' comes after 'modify', where SetFields can "
+    "stand before MuP";
+
 /// Returns the model of a trainer's config. Throws ConfigError if it is another config.
 Child<Model>& model_of(ConfigRef root);
 /// Returns the learner of a trainer's config. Throws NoMatch if it is none of class Learner.
@@ -23,6 +28,12 @@ std::optional<Slot> slot_at(ConfigRef root, const std::string& path);
 Tree<ParamSpec> specs_of(const Child<Model>& model);
 /// Returns the factor of the queries of a core; nullptr if the tree has no such slot.
 const std::optional<Positive<double>>* find_scale(ConfigRef root, const std::string& path);
+
+/// Returns the fields of the model and of the learner that must be set and are not.
+std::vector<std::string> unset_parts(ConfigRef root);
+/// Returns the path with "layer" in place of the names of a Stacked's layers, "layer0", "layer1":
+/// they share this slot.
+std::string path_of_shared_slot(const std::string& path);
 
 /// The factor of the queries of a core whose heads grow: q k / head dim in place of
 /// q k / sqrt(head dim).

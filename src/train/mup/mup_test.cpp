@@ -25,34 +25,12 @@
 #include "ops/movement/index.h"
 #include "ops/products/einsum.h"
 #include "testing/error_of.h"
-#include "train/tiny_config_test.h"
+#include "train/mup/wide_model_test.h"
 
 namespace axle {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A model of width 64, whose hyperparameters were found at width 16.
-Trainer::Config wide() {
-  Trainer::Config out = tiny_config();
-  auto* decoder = out.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  decoder->model_dim = 64;
-  decoder->lm_head = LmHead::Config{};
-  decoder->layers.get_if<Stacked>()
-      ->layer->get_if<TransformerLayer>()
-      ->feed_forward.get_if<PreNorm>()
-      ->body.get_if<FeedForward>()
-      ->hidden_dim = FixedDim{96};
-  return out;
-}
-MuP::Config mup() {
-  return {.base = {{"model.decoder.model_dim", "16"},
-                   {"model.decoder.layers.layer.feed_forward.body.hidden_dim", "32"}}};
-}
-Child<Modifier> mup_model_dim() { return MuP::Config{.base = {{"model.decoder.model_dim", "16"}}}; }
-void apply(const Child<Modifier>& modifier, Trainer::Config& config) {
-  modifier.build({}, Scope{})->apply(config);
-}
 
 // Returns the factor of the variance that each weight starts with.
 std::map<std::string, double> initial_scales(const Trainer::Config& config) {
@@ -72,10 +50,6 @@ std::map<std::string, double> variances(const Trainer::Config& config) {
       out[path] = init->scale / fan_size({.shape = spec.shape, .fan = spec.fan}, init->fan);
   }
   return out;
-}
-
-Decoder::Config& decoder_of(Trainer::Config& config) {
-  return *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
 }
 
 TEST(MuP, ScalesRatesByTheGrowthOfTheInputs) {
@@ -265,64 +239,16 @@ TEST(MuP, AppliedTwiceChangesNothingMore) {
   EXPECT_EQ(diff(once, twice), "");
 }
 
-// Returns the refusal of changes that come after MuP.
-std::string refusal_of_later(const std::vector<std::pair<std::string, std::string>>& changes,
-                             Trainer::Config config = wide()) {
-  const Rewrite rewrite = Child<Modifier>(mup()).build({}, Scope{})->apply(config)[0];
-  for (const auto& [path, text] : changes) set(config, path, text);
-  return error_of<ConfigError>([&] { rewrite.check(config); });
-}
-
-TEST(MuP, LaterChangesThatLeaveItsScalesAreGood) {
-  EXPECT_EQ(refusal_of_later({}), "no error");
-  EXPECT_EQ(refusal_of_later({{"model.decoder.dropout", "Dropout"},
-                              {"model.decoder.output_norm", "LayerNorm"},
-                              {"model.decoder.lm_head.product", "Fp8Product"},
-                              {"learner.optimizer.weight_decay", "0.5"},
-                              {"learner.optimizer", "Lion"},
-                              {"learner.optimizer.learning_rate", "0.1"},
-                              {"learner.frozen", "[\"**.output_norm.*\"]"}}),
-            "no error");
-}
-
-TEST(MuP, LaterChangesThatDoNotSuitItsScalesAreRefused) {
-  const auto refused = [](const std::string& path, const std::string& what) {
-    return "MuP: " + path + ": expected no later change of " + what +
-           ", got one; make it before MuP: flags apply from left to right, and in a file 'set' "
-           "comes after 'modify'";
-  };
-  const std::string rate = "what the scale of its rate follows from";
-  const std::string first = "model.decoder.layers.layer0.attention.body.output.weight";
-  EXPECT_EQ(refusal_of_later({{"model.decoder.model_dim", "32"}}), refused(first, rate));
-  EXPECT_EQ(refusal_of_later({{"model.decoder.layers.num_layers", "3"}}),
-            refused("model.decoder.layers.layer2.attention.body.output.weight", rate));
-  EXPECT_EQ(refusal_of_later({{"learner.optimizer", "{class: Sgd, learning_rate: 0.1}"},
-                              {"learner.transforms", "[]"}}),
-            refused(first, rate));
-  EXPECT_EQ(refusal_of_later({{"model.decoder.emb.scale", "RootOfDim"}}),
-            refused("model.decoder.emb.weight", rate));
-  EXPECT_EQ(refusal_of_later({{"learner.update_transforms", "[]"}}),
-            refused("learner.update_transforms", "the rates that it has set"));
-  EXPECT_EQ(refusal_of_later({{"model.@init", "VarianceScaling"}}),
-            refused("model", "what it has set there"));
-}
-
-// Of a table that is the head as well, MuP scales the logits.
-TEST(MuP, LaterChangesOfATiedTableAreRefused) {
-  Trainer::Config tied = wide();
-  decoder_of(tied).lm_head = {};
-  EXPECT_EQ(refusal_of_later({}, tied), "no error");
-  EXPECT_THAT(refusal_of_later({{"model.decoder.emb.attend_scale", "1"}}, tied),
-              HasSubstr("MuP: model.decoder.emb.attend_scale: expected no later change of what it "
-                        "has set there"));
-}
-
 TEST(MuP, RefusesOtherModels) {
   const auto refusal = [](MuP::Config modifier) {
     Trainer::Config config = wide();
     return error_of<ConfigError>([&] { apply(modifier, config); });
   };
-  EXPECT_EQ(refusal({}), "MuP.base: expected a model of another width, got one of the same");
+  EXPECT_EQ(
+      refusal({}),
+      "MuP.base: expected a model of another width, got one of the same; set the width before "
+      "MuP: flags apply from left to right, and in a file 'set' comes after 'modify', where "
+      "SetFields can stand before MuP");
   EXPECT_THAT(refusal({.base = {{"model.decoder.layers.num_layers", "1"}}}),
               HasSubstr("MuP.base: expected a model with the same parameters in other sizes, got "
                         "another model/decoder/layers/layer1/"));

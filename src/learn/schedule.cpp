@@ -164,6 +164,18 @@ std::map<std::string, double> schedule_values(ConfigRef root, int64_t step,
   return out;
 }
 
+std::set<int64_t> schedule_turns(ConfigRef root) {
+  std::set<int64_t> out;
+  StepsOfTheRun of_run;
+  walk(root, [&](const std::string& path, const Slot& slot) {
+    const Schedule* const schedule = StepsOfTheRun::schedule_in(slot);
+    if (!of_run.counts(path, slot) || !schedule || !*schedule) return;
+    const std::set<int32_t> steps = probing_steps(*schedule);
+    out.insert(steps.begin(), steps.end());
+  });
+  return out;
+}
+
 std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
                                            std::string_view root_name) {
   std::vector<std::string> out;

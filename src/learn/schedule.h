@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ void keep_schedule_ends(ConfigRef root, ConfigRef from);
 /// its path. Call it after set_schedule_ends. A schedule that throws is left out.
 std::map<std::string, double> schedule_values(ConfigRef root, int64_t step,
                                               std::string_view root_name = {});
+
+/// Returns the steps at which a schedule below `root` that counts the steps of the run may turn.
+std::set<int64_t> schedule_turns(ConfigRef root);
 
 /// Returns one line for each way in which a schedule below `root` does not fit its run of
 /// `run_steps`. Call it after set_schedule_ends. A schedule does not fit in each of these cases:

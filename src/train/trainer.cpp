@@ -56,6 +56,7 @@ struct Trainer::Run {
 
   std::future<std::unique_ptr<Input>> start_reading() const;
   void initialise_or_restore();
+  bool has_checkpoint() const { return !checkpoint_steps(folder_.checkpoints()).empty(); }
   void warn(bool at_start);
   void open_writers();
   CompileOptions compile_options() const;
@@ -142,13 +143,12 @@ std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
 }
 
 void Trainer::Run::initialise_or_restore() {
-  const bool has_checkpoint = !checkpoint_steps(folder_.checkpoints()).empty();
-  if (has_checkpoint && !options_.resume) {
+  if (has_checkpoint() && !options_.resume) {
     throw ConfigError(fmt::format(
         "{}: holds checkpoints of an earlier run; use another --dir, or leave out --no-resume",
         folder_.dir().string()));
   }
-  if (has_checkpoint) {
+  if (has_checkpoint()) {
     const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
       RunMetadata saved = run_metadata(info);
@@ -187,14 +187,14 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note("data: " + found);
   for (const std::string& line : evaluations_.data_notes(input_->facts())) progress_->note(line);
   folder_.set_config(cfg_, cfg_.seed);
-  if (!has_checkpoint) folder_.write_config();
+  if (!has_checkpoint()) folder_.write_config();
 }
 
 void Trainer::Run::warn(bool at_start) {
   const Skipped skipped = input_->facts().skipped;
   if (skipped.count > std::exchange(num_left_out_, skipped.count))
     progress_->note("WARNING: input: " + skipped_text(skipped));
-  if (!at_start || step_number_ > 0) return;
+  if (!at_start || (options_.keep_schedules && has_checkpoint())) return;
   for (const std::string& line : schedule_warnings(cfg_)) progress_->note("WARNING: " + line);
 }
 

@@ -153,6 +153,7 @@ TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
   const Ran kept = resumed("5", {"--schedule", "keep"});
   ASSERT_EQ(kept.code, 0) << kept.err;
   EXPECT_EQ(kept.err.find("where it was to be"), kept.err.npos) << kept.err;
+  EXPECT_EQ((kept.out + kept.err).find("WARNING: learner"), kept.err.npos) << "it was asked for";
   EXPECT_EQ(rates().back(), first.back()) << "it stays at its end";
   // The same flag again, with yet another number of steps; then without it.
   ASSERT_EQ(resumed("6", {"--schedule", "keep"}).code, 0);

@@ -18,8 +18,9 @@ Trainer::Config with_kept_schedules(Trainer::Config config, const std::filesyste
 /// with_kept_schedules() writes them; the text itself if it is no config.
 std::string with_written_ends(const std::string& config_text);
 
-/// Returns one line for each schedule of the learner that gives another value at step + 1, the next
-/// one, than it would have in the run that was saved at `step`: it names both steps and rates.
+/// Returns one line for each schedule of the learner that gives another value at a step of the run
+/// after `step` than it would have in the run that was saved there: it names the first such step
+/// and both rates.
 std::vector<std::string> schedule_jumps(const std::string& saved_config,
                                         const Trainer::Config& config, int64_t step);
 

@@ -176,6 +176,10 @@ std::set<std::string> begin_log(const SummaryWriter::Dims& dims) {
   } else if (dims.restored_step - left.last_step >= std::max(left.longest_gap, dims.log_every)) {
     warn(left.last_step == 0 ? "none" : fmt::format("the last of step {}", left.last_step));
   }
+  if (left.num_missing > left.num_torn) {
+    warn(fmt::format("none of {} of them, the first of which is step {}", left.num_missing,
+                     left.first_missing));
+  }
   return std::move(left.last_splits);
 }
 
@@ -247,11 +251,18 @@ RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t l
   std::vector<Extent> kept;
   std::vector<int64_t> torn;  // steps
   bool ends_a_line = true;
+  int64_t gap_before = 0;
   for_each_line(file, [&](std::string_view text, const Extent& extent) {
     const LoggedLine line = read_line(text);
     if (line.writer == Writer::kTorn) torn.push_back(line.record.step);
     if (line.writer == Writer::kRun && line.record.step <= last_step && line.record.split.empty()) {
-      out.longest_gap = std::max(out.longest_gap, line.record.step - out.last_step);
+      const int64_t gap = line.record.step - out.last_step;
+      if (gap > 1 && gap_before == 1) {
+        if (out.num_missing == 0) out.first_missing = out.last_step + 1;
+        out.num_missing += gap - 1;
+      }
+      gap_before = gap;
+      out.longest_gap = std::max(out.longest_gap, gap);
       out.last_step = line.record.step;
     }
     if (!stays(line, last_step)) return;

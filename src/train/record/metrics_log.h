@@ -48,6 +48,8 @@ struct RemainingLines {
   /// again.
   int64_t num_torn = 0;
   int64_t last_step = 0, longest_gap = 0;  // of the records of training, and between them
+  /// Steps without a record between others, where every step had one before.
+  int64_t num_missing = 0, first_missing = 0;
   std::set<std::string> last_splits = {};  // of the evaluations at the last step
 };
 /// Removes the run's lines of a log whose "step" is above `last_step`, and torn lines. A line of

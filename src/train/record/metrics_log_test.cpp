@@ -88,6 +88,13 @@ TEST_F(MetricsLogTest, ACutRecordOfAStepThatIsNotTakenAgainIsTold) {
   EXPECT_EQ(told("{\"step\":1,\"wall_se", 0), "") << "the run begins anew";
   EXPECT_EQ(told(first + second + "\n{\"step\":2,\"split\":\"a\",\"wa", 2), "")
       << "evaluated again";
+  // Of an earlier step, as a disk that was full for a while leaves.
+  EXPECT_THAT(told("{\"step\":1,\"wall_se\n" + second + "\n", 2), HasSubstr(warning));
+  EXPECT_EQ(text(), second + "\n");
+  const std::string fourth = "{\"step\":4,\"wall_secs\":1.0}\n";
+  const std::string of_third = told(first + second + "\n{\"step\":3,\"wa\n" + fourth, 4);
+  EXPECT_THAT(of_third, HasSubstr("up to 4, got one that a stop has cut"));
+  EXPECT_EQ(std::ranges::count(of_third, '\n'), 1) << "it is told once: " << of_third;
   EXPECT_EQ(told(first + second + "\n{\"step\":", 2), "") << "of step 3";
 }
 
@@ -106,6 +113,13 @@ TEST_F(MetricsLogTest, MissingRecordsAreTold) {
               HasSubstr("metrics.jsonl: expected the records of the steps up to 9, got the last of "
                         "step 3; the checkpoint is not affected"));
   EXPECT_THAT(told({}, 9, 1), HasSubstr("up to 9, got none"));
+  // Between others, too.
+  EXPECT_THAT(told({1, 2, 5, 6, 9}, 9, 1),
+              HasSubstr("metrics.jsonl: expected the records of the steps up to 9, got none of 4 "
+                        "of them, the first of which is step 3; the checkpoint is not affected"));
+  EXPECT_THAT(told({1, 4, 5, 6}, 6, 10),
+              HasSubstr("got none of 2 of them, the first of which is step 2"));
+  EXPECT_EQ(told({1, 2, 3, 4, 9}, 4, 1), "") << "those after the checkpoint are taken again";
   EXPECT_EQ(told({10, 20}, 29, 10), "");
   EXPECT_EQ(told({}, 9, 10), "") << "none is due";
   EXPECT_EQ(told({100, 200}, 250, 10), "") << "they were rarer before";

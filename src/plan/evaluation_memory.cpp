@@ -42,12 +42,17 @@ void read(const CompileReport& compiled, const MemoryEstimate& estimate, const C
   out.fits = out.fits != false && *out.bytes <= step.device_memory_bytes;
 }
 
-// Returns the flag with which an evaluation fits if its own memory follows its rows.
-std::string change_of(const Trainer::Config& config, const LoweredStep& step,
-                      const std::string& name, double own, double available) {
+// Returns the rows with which an evaluation fits if its own memory follows them.
+std::optional<SetField> change_of(const Trainer::Config& config, const LoweredStep& step,
+                                  const std::string& name, double own, double available) {
   const int64_t rows = evaluation_rows(evaluation_parts(config, name, step.program.mesh),
                                        [&](double share) { return share * own <= available; });
-  return rows == 0 ? "" : fmt::format("--set {}.input.batch_size={}", name, rows);
+  if (rows == 0) return {};
+  return SetField{name + ".input.batch_size", std::to_string(rows)};
+}
+
+std::string flag_of(const EvaluationMemory& one) {
+  return one.change ? fmt::format("--set {}={}", one.change->path, one.change->text) : "";
 }
 
 }  // namespace
@@ -96,7 +101,7 @@ std::string to_text(const std::vector<EvaluationMemory>& evaluations, int64_t de
     if (one.bytes)
       out += fmt::format(": {} of {} per device, with the training state", bytes_text(*one.bytes),
                          bytes_text(device_memory_bytes));
-    if (!one.change.empty()) out += fmt::format("; {} fits by proportion", one.change);
+    if (one.change) out += fmt::format("; {} fits by proportion", flag_of(one));
     out += '\n';
   }
   return out;
@@ -109,7 +114,7 @@ nlohmann::ordered_json to_json(const std::vector<EvaluationMemory>& evaluations)
     out.push_back({{"name", one.name},
                    {"fits", one.fits ? Json(*one.fits) : Json(nullptr)},
                    {"bytes", one.bytes ? Json(*one.bytes) : Json(nullptr)},
-                   {"change", one.change}});
+                   {"change", flag_of(one)}});
   }
   return out;
 }

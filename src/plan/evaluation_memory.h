@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/compile_report.h"
+#include "recipes/resolve/resolve.h"
 #include "train/evaluation/evaluations.h"
 #include "train/training_parts.h"
 
@@ -21,8 +22,8 @@ struct EvaluationMemory {
   std::optional<int64_t> bytes = {};
   /// True if the evaluation fits. None: not known.
   std::optional<bool> fits = {};
-  /// If it does not fit: the flag with which it fits by proportion; empty if there is none.
-  std::string change = {};
+  /// If it does not fit: the rows of a batch with which it fits by proportion; none: none do.
+  std::optional<SetField> change = {};
 };
 
 /// Compiles an evaluation: a program that takes the place of the step.

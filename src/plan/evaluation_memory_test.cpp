@@ -21,22 +21,35 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 struct Beside {
   std::vector<Edit> edits;
   CompileReport evaluation;
+  double device_bytes = 16 * kGiB;
+  int num_evalers = 1;
   int compiled = 0;
+  MemoryEstimate of_step = {}, of_evaluation = {};  // the latter of the last one compiled
 
   std::vector<EvaluationMemory> memory() {
     const Asked a = asked("quickstart", "cpu:1", edits);
-    const LoweredStep step = lower_step(a.resolved.config, "quickstart", a.target);
-    const TracedEvaluations evaluations(a.resolved.config, step.program.mesh);
-    CompileReport report = report_of(16 * kGiB, 2 * kGiB);
+    Trainer::Config config = a.resolved.config;
+    for (int i = 1; i < num_evalers; ++i)
+      config.evalers["also_" + std::to_string(i)] = config.evalers.at("held_out");
+    LoweredStep step = lower_step(config, "quickstart", a.target);
+    step.options = {{"an_option", "1"}};
+    of_step = estimate_memory(step.program);
+    const TracedEvaluations evaluations(config, step.program.mesh);
+    CompileReport report = report_of(device_bytes, 2 * kGiB);
     report.memory->argument_bytes = 4 * kGiB;
-    return evaluations.memory(step, report, [&](const LoweredStep&, const std::string& name) {
-      EXPECT_EQ(name, "evalers.held_out");
+    return evaluations.memory(step, report, [&](const LoweredStep& one, const std::string& name) {
+      EXPECT_THAT(name, ::testing::StartsWith("evalers."));
+      EXPECT_EQ(one.options, step.options);
+      of_evaluation = estimate_memory(one.program);
       ++compiled;
       return evaluation;
     });
   }
 };
 
+std::string change_of(const std::vector<EvaluationMemory>& found) {
+  return to_json(found)[0]["change"].get<std::string>();
+}
 std::vector<Edit> rows_of_evaluation(int64_t rows) {
   return {SetField{"evalers.held_out.input.batch_size", std::to_string(rows)}};
 }
@@ -49,6 +62,40 @@ TEST(EvaluationMemory, ProgramsOfLessThanTheStepAreNotCompiled) {
   EXPECT_EQ(found[0].bytes, std::nullopt);
   EXPECT_EQ(small.compiled, 0);
   EXPECT_EQ(to_text(found, 16 * kGiB), "");
+}
+
+// The first one that is compiled is not much larger than the step.
+TEST(EvaluationMemory, ProgramsOfMoreThanTheStepAreCompiled) {
+  Beside growing{.edits = {}, .evaluation = report_of(16 * kGiB, kGiB)};
+  for (int64_t rows = 1; growing.compiled == 0; rows *= 2) {
+    ASSERT_LE(rows, 1 << 20);
+    growing.edits = rows_of_evaluation(rows);
+    growing.memory();
+  }
+  EXPECT_GT(growing.of_evaluation.temporary_bytes, growing.of_step.temporary_bytes);
+  EXPECT_LT(growing.of_evaluation.temporary_bytes, 2.5 * growing.of_step.temporary_bytes);
+}
+
+TEST(EvaluationMemory, OneProgramOfSeveralEvaluationsIsCompiledOnce) {
+  Beside two{.edits = rows_of_evaluation(4096),
+             .evaluation = report_of(16 * kGiB, 11 * kGiB),
+             .num_evalers = 2};
+  const std::vector<EvaluationMemory> found = two.memory();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(two.compiled, 1);
+  EXPECT_NE(found[0].name, found[1].name);
+  EXPECT_EQ(found[0].bytes, found[1].bytes);
+  EXPECT_EQ(found[1].fits, true);
+}
+
+TEST(EvaluationMemory, IsNotKnownOfADeviceOfUnknownMemory) {
+  Beside unknown{
+      .edits = rows_of_evaluation(4096), .evaluation = report_of(0, 11 * kGiB), .device_bytes = 0};
+  const std::vector<EvaluationMemory> found = unknown.memory();
+  EXPECT_EQ(unknown.compiled, 1);
+  EXPECT_EQ(found[0].bytes, std::nullopt);
+  EXPECT_EQ(found[0].fits, std::nullopt);
+  EXPECT_EQ(to_json(found)[0]["change"], "");
 }
 
 // The state stays while an evaluation runs, though the program reads the parameters alone.
@@ -67,12 +114,12 @@ TEST(EvaluationMemory, CountsTheWholeState) {
   found = large.memory();
   EXPECT_EQ(found[0].fits, false);
   EXPECT_EQ(found[0].bytes, 24 * kGiB);
-  EXPECT_EQ(found[0].change, "--set evalers.held_out.input.batch_size=2048");
+  EXPECT_EQ(change_of(found), "--set evalers.held_out.input.batch_size=2048");
   EXPECT_EQ(to_json(found)[0]["fits"], false);
 
   // Rows beyond those that are computed at once take no memory.
   large.edits.push_back(SetField{"learner.device_rows", "1500"});
-  EXPECT_EQ(large.memory()[0].change, "--set evalers.held_out.input.batch_size=512");
+  EXPECT_EQ(change_of(large.memory()), "--set evalers.held_out.input.batch_size=512");
 }
 
 // A compiler that refuses a program tells what it lacks, in words.
@@ -80,11 +127,26 @@ TEST(EvaluationMemory, OfARefusalIsReadFromItsMessage) {
   Beside refused{.edits = rows_of_evaluation(4096), .evaluation = {}};
   refused.evaluation.device_memory_bytes = 16 * kGiB;
   refused.evaluation.too_large_message = "Used 40.00G of 16.00G hbm";
-  const std::vector<EvaluationMemory> found = refused.memory();
+  std::vector<EvaluationMemory> found = refused.memory();
   EXPECT_EQ(found[0].fits, false);
-  // 40 GiB and the state that the program does not read: its parameters take some MB.
-  EXPECT_NEAR(static_cast<double>(*found[0].bytes), 44.0 * kGiB, 0.05 * kGiB);
-  EXPECT_EQ(found[0].change, "--set evalers.held_out.input.batch_size=1024");
+  // 40 GiB, in which the parameters are that the program reads, and the state, which holds them.
+  const auto parameters = static_cast<int64_t>(refused.of_evaluation.argument_bytes);
+  EXPECT_GT(parameters, 0);
+  EXPECT_EQ(found[0].bytes, 44 * kGiB - parameters);
+  EXPECT_EQ(change_of(found), "--set evalers.held_out.input.batch_size=1024");
+
+  // Some count the temporaries alone.
+  refused.evaluation.too_large_message =
+      "the total memory required for HLO temporaries (40.00G) exceeds available HBM (16.00G)";
+  found = refused.memory();
+  EXPECT_EQ(found[0].bytes, 44 * kGiB);
+  EXPECT_EQ(found[0].fits, false);
+
+  // What the compiler refuses does not fit, whatever the bytes are.
+  refused.evaluation.too_large_message = "Used 10.00G of 9.00G hbm";
+  found = refused.memory();
+  EXPECT_EQ(found[0].bytes, 14 * kGiB - parameters);
+  EXPECT_EQ(found[0].fits, false);
 
   refused.evaluation.too_large_message = "too large";
   const std::vector<EvaluationMemory> unknown = refused.memory();

@@ -18,8 +18,9 @@ using Json = nlohmann::ordered_json;
 // Collects what is tried until something fits.
 class Attempts {
  public:
-  Attempts(const Trials& trials, const CompileStep& compile, Advice& out)
-      : trials_(trials), compile_(compile), out_(out) {}
+  Attempts(const Trials& trials, const CompileStep& compile,
+           const CompileEvaluation& compile_evaluation, Advice& out)
+      : trials_(trials), compile_(compile), compile_evaluation_(compile_evaluation), out_(out) {}
 
   void attempt(const ChangeFamily& family) {
     if (out_.too_large.size() >= Advice::kMostCompiled) return add_once(out_.untried, family.name);
@@ -32,14 +33,12 @@ class Attempts {
       trial->change.estimated_bytes = trial->bytes(scale);
       if (was_compiled(trial->change)) return;
       if (!trials_.may_fit(*trial, scale)) return note_least(trial->change);
+      if (!accepts_evaluations(*trial)) return;
       const CompileReport report = compile_(trial->step, trial->change);
       if (const auto headroom = report.headroom_bytes())
         trial->change.compiled_bytes = report.device_memory_bytes - *headroom;
       trial->change.fits = report.fits() == true;
-      if (trial->change.fits) {
-        out_.change = std::move(trial->change);
-        return;
-      }
+      if (trial->change.fits) return take(std::move(*trial), report);
       scale = next_scale(*trial, scale);
       if (trial->change.compiled_bytes) note_least(trial->change);
       out_.too_large.push_back(std::move(trial->change));
@@ -47,6 +46,41 @@ class Attempts {
   }
 
  private:
+  static bool accepts_evaluations(const Trial& trial) {
+    try {
+      TracedEvaluations(trial.config, trial.step.program.mesh);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  // Takes the change, with fewer rows for evaluations that do not fit beside it.
+  void take(Trial trial, const CompileReport& report) {
+    constexpr int kTries = 3;  // fewer rows need less by proportion, which is not exact
+    Edits rows;
+    for (int i = 0; i < kTries; ++i) {
+      const TracedEvaluations traced(trial.config, trial.step.program.mesh);
+      out_.evaluations = traced.memory(trial.step, report, compile_evaluation_);
+      Edits fewer;
+      for (const EvaluationMemory& one : out_.evaluations)
+        if (one.fits == false && one.change) fewer.emplace_back(*one.change);
+      if (fewer.empty()) break;
+      apply_edits(fewer, trial.config);
+      rows.insert(rows.end(), fewer.begin(), fewer.end());
+    }
+    for (const std::string& flag : flags_of(last_of_each(rows))) trial.change.flags.push_back(flag);
+    out_.change = std::move(trial.change);
+  }
+  // Leaves out fields that are set again.
+  static Edits last_of_each(const Edits& edits) {
+    Edits out;
+    const auto path = [](const Edit& edit) { return std::get<SetField>(edit).path; };
+    for (const Edit& edit : edits) {
+      std::erase_if(out, [&](const Edit& one) { return path(one) == path(edit); });
+      out.push_back(edit);
+    }
+    return out;
+  }
   static void add_once(std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::count(names, name) == 0) names.push_back(name);
   }
@@ -72,6 +106,7 @@ class Attempts {
 
   const Trials& trials_;
   const CompileStep& compile_;
+  const CompileEvaluation& compile_evaluation_;
   Advice& out_;
 };
 
@@ -86,12 +121,13 @@ Json change_json(const std::optional<Change>& change) {
 }  // namespace
 
 Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
-              const CompileReport& report, const CompileStep& compile) {
+              const CompileReport& report, const CompileStep& compile,
+              const CompileEvaluation& compile_evaluation) {
   Advice out{.device_memory_bytes = report.device_memory_bytes};
   if (report.device_memory_bytes == 0) return out;
   const Trials trials(resolved, target, report);
   out.state_bytes = trials.shared_state_bytes();
-  Attempts attempts(trials, compile, out);
+  Attempts attempts(trials, compile, compile_evaluation, out);
   for (const ChangeFamily& family : change_families(request, trials)) {
     attempts.attempt(family);
     if (out.change) {
@@ -110,9 +146,15 @@ std::string to_text(const Advice& a) {
     out +=
         fmt::format("does not fit either: {} (compiled)\n",
                     one.compiled_bytes ? need_text(one, a.device_memory_bytes) : flags_text(one));
-  if (a.change)
-    return out + fmt::format("what to change: {} (compiled)\n",
-                             need_text(*a.change, a.device_memory_bytes));
+  if (a.change) {
+    out +=
+        fmt::format("what to change: {} (compiled)\n", need_text(*a.change, a.device_memory_bytes));
+    for (const EvaluationMemory& one : a.evaluations) {
+      const std::string line = to_text({one}, a.device_memory_bytes);
+      if (!line.empty()) out += "with it, " + line;
+    }
+    return out;
+  }
   if (a.device_memory_bytes == 0) return out;
   if (a.tried.empty()) return out + "what to change: not known; no other setting was accepted\n";
   out += fmt::format("what to change: nothing was found that fits, of {}", join(a.tried, ", "));
@@ -134,11 +176,11 @@ AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
                              const Resolved& resolved, const AdviceOptions& options) {
   AdvisedReport out{.report = std::move(report)};
   const bool fits = out.report.fits() != false;
+  const auto compile_evaluation = [&](const LoweredStep& program, const std::string& name) {
+    options.say("compiling " + name);
+    return compile_step(program);
+  };
   if (fits) {
-    const auto compile_evaluation = [&](const LoweredStep& program, const std::string& name) {
-      options.say("compiling " + name);
-      return compile_step(program);
-    };
     out.evaluations = evaluations.memory(step, out.report, compile_evaluation);
   }
   if (!options.tries_changes) return out;
@@ -149,7 +191,7 @@ AdvisedReport advised_report(CompileReport report, const LoweredStep& step,
   out.mends = mends_of(out.report, resolved, step.target, compile);
   if (fits) return out;
   options.say("the step does not fit; trying what would make it fit");
-  out.advice = advise(request, resolved, step.target, out.report, compile);
+  out.advice = advise(request, resolved, step.target, out.report, compile, compile_evaluation);
   return out;
 }
 
@@ -177,6 +219,7 @@ Json to_json(const Advice& a) {
   Json too_large = Json::array();
   for (const Change& one : a.too_large) too_large.push_back(to_json(one));
   return {{"change", change_json(a.change)},
+          {"evaluations", to_json(a.evaluations)},
           {"too_large", std::move(too_large)},
           {"nearest", change_json(a.least)},
           {"tried", a.tried},

@@ -21,6 +21,8 @@ struct Advice {
 
   /// The smallest change that was found to fit, compiled; none: none of those that were compiled.
   std::optional<Change> change = {};
+  /// The evaluations of the changed config.
+  std::vector<EvaluationMemory> evaluations = {};
   /// Changes that were compiled and do not fit.
   std::vector<Change> too_large = {};
   /// What needs the least of all that was tried, compiled or by an estimate, if nothing fits.
@@ -34,9 +36,11 @@ struct Advice {
 
 /// Tries change_families() in order: compiles the smallest change of each that may fit by the
 /// estimate, and once more with what the compiler said if it does not fit. `report` is that of the
-/// step of `resolved`, which does not fit. `request` is what `resolved` came from.
+/// step of `resolved`, which does not fit. `request` is what `resolved` came from. Evaluations that
+/// do not fit beside the changed step get fewer rows, in the same change.
 Advice advise(const ResolveRequest& request, const Resolved& resolved, const Target& target,
-              const CompileReport& report, const CompileStep& compile);
+              const CompileReport& report, const CompileStep& compile,
+              const CompileEvaluation& compile_evaluation);
 
 /// A report with advice; none: the step fits, or that is not known.
 struct AdvisedReport {

@@ -34,6 +34,9 @@ class Believer {
   double memory_, factor_;
 };
 
+// Evaluations that need little.
+CompileReport small_evaluation(const LoweredStep&, const std::string&) { return report_of(2, 1); }
+
 Advice advice_for(const Asked& a, Believer& compiler) {
   const CompileReport before = compiler(lower_step(a.resolved.config, a.request.recipe, a.target));
   EXPECT_EQ(before.fits(), false);
@@ -41,7 +44,7 @@ Advice advice_for(const Asked& a, Believer& compiler) {
   const CompileStep compile = [&](const LoweredStep& step, const Change&) {
     return compiler(step);
   };
-  return advise(a.request, a.resolved, a.target, before, compile);
+  return advise(a.request, a.resolved, a.target, before, compile, small_evaluation);
 }
 
 double estimate_of(const Asked& a) {
@@ -105,6 +108,61 @@ TEST(Advice, FlagsGiveTheStepThatWasTried) {
   EXPECT_LE(*advice.change->compiled_bytes, memory);
 }
 
+// The step would fit with more parts, which leave the evaluation as it is: it gets fewer rows.
+TEST(Advice, CountsTheEvaluationsOfTheChangedStep) {
+  const std::string rows = "evalers.held_out.input.batch_size";
+  std::vector<Edit> edits = kManyRows;
+  edits.push_back(SetField{"learner.microbatches", "2"});
+  edits.push_back(SetField{rows, "4096"});
+  const Asked a = asked("quickstart", "cpu:1", edits);
+  const double whole = estimate_of(a), memory = 0.75 * whole;
+  Believer compiler(memory);
+  const CompileStep compile = [&](const LoweredStep& step, const Change&) {
+    return compiler(step);
+  };
+  std::vector<double> evaluated;
+  const CompileEvaluation evaluate = [&](const LoweredStep& step, const std::string& name) {
+    EXPECT_EQ(name, "evalers.held_out");
+    evaluated.push_back(estimate_memory(step.program).temporary_bytes);
+    // The first is too large, whatever it needs, and later ones by their own estimate.
+    return report_of(memory, evaluated.size() == 1 ? 1.5 * memory : evaluated.back());
+  };
+  const Advice advice =
+      advise(a.request, a.resolved, a.target, report_of(memory, whole), compile, evaluate);
+  ASSERT_TRUE(advice.change) << to_text(advice);
+  EXPECT_THAT(advice.change->flags,
+              ElementsAre("--set learner.microbatches=4", StartsWith("--set " + rows + "=")));
+  ASSERT_GE(evaluated.size(), 2u);
+  EXPECT_LT(evaluated.back(), evaluated.front()) << "it was compiled with fewer rows";
+  ASSERT_EQ(advice.evaluations.size(), 1u);
+  EXPECT_EQ(advice.evaluations[0].fits, true);
+  EXPECT_EQ(to_json(advice)["evaluations"][0]["fits"], true);
+  // Those that fit beside the step that was refused are no part of the change.
+  const Advice small =
+      advise(a.request, a.resolved, a.target, report_of(memory, whole), compile, small_evaluation);
+  ASSERT_TRUE(small.change);
+  EXPECT_THAT(small.change->flags, ElementsAre("--set learner.microbatches=4"));
+}
+
+// Where no fewer rows are enough, the text says that the evaluation does not fit.
+TEST(Advice, TellsOfEvaluationsThatNothingMakesFit) {
+  std::vector<Edit> edits = kManyRows;
+  edits.push_back(SetField{"evalers.held_out.input.batch_size", "4096"});
+  edits.push_back(SetField{"learner.microbatches", "2"});
+  const Asked a = asked("quickstart", "cpu:1", edits);
+  const double whole = estimate_of(a), memory = 0.75 * whole;
+  Believer compiler(memory);
+  const CompileStep compile = [&](const LoweredStep& step, const Change&) {
+    return compiler(step);
+  };
+  const CompileEvaluation refuses = [&](const LoweredStep&, const std::string&) {
+    return report_of(memory, 1e5 * memory);
+  };
+  const Advice advice =
+      advise(a.request, a.resolved, a.target, report_of(memory, whole), compile, refuses);
+  EXPECT_THAT(to_text(advice), HasSubstr("with it, evalers.held_out: does not fit: "));
+}
+
 // Compiled steps need more than was estimated from the graph of the changed one: the search goes on
 // with what the compiler said.
 TEST(Advice, GoesOnAfterAChangeThatDoesNotFit) {
@@ -119,7 +177,8 @@ TEST(Advice, GoesOnAfterAChangeThatDoesNotFit) {
       compiled.push_back(flags_text(change));
       return compiler(step);
     };
-    const Advice advice = advise(a.request, a.resolved, a.target, before, compile);
+    const Advice advice =
+        advise(a.request, a.resolved, a.target, before, compile, small_evaluation);
     ASSERT_TRUE(advice.change) << to_text(advice);
     EXPECT_EQ(advice.too_large.size() + 1, compiled.size());
     EXPECT_GE(compiled.size(), 2u) << "the first is too large";
@@ -139,7 +198,7 @@ TEST(Advice, SaysWhatWasTriedIfNothingFits) {
     needed.push_back((3 - 0.1 * static_cast<double>(needed.size())) * memory);
     return report_of(memory, needed.back());
   };
-  const Advice advice = advise(a.request, a.resolved, a.target, before, refuses);
+  const Advice advice = advise(a.request, a.resolved, a.target, before, refuses, small_evaluation);
   EXPECT_FALSE(advice.change);
   EXPECT_EQ(needed.size(), Advice::kMostCompiled);
   EXPECT_EQ(advice.too_large.size(), needed.size());

@@ -53,6 +53,7 @@ std::optional<Trial> Trials::trial(const Edits& edits, Trainer::Config config,
     out.estimate = estimate_memory(out.step.program);
     out.change.flags = flags_of(edits);
     out.change.estimated_bytes = out.bytes(scale_);
+    out.config = std::move(config);
     return out;
   } catch (const Error&) {
     return std::nullopt;

@@ -21,6 +21,7 @@ struct Trial {
   Edits edits;
   Change change;
   LoweredStep step;
+  Trainer::Config config = {};
   MemoryEstimate estimate = {};
   /// Bytes of a device if the temporaries are so many times what is estimated from the graph.
   double bytes(double scale) const {

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns the weight decay factors other than 1 that patterns in the learner's config give,
-// whatever the class of the learner.
+// Returns the weight decay factors that patterns in the learner's config give, whatever the class
+// of the learner: those that differ from what the specs say.
 Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& specs) {
   Tree<double> out;
   if (!learner) return out;
@@ -25,7 +25,7 @@ Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& sp
     if (*slot.ops->type != typeid(WeightDecayScales)) return;
     const auto& patterns = *static_cast<const WeightDecayScales*>(slot.at);
     for (const auto& [param, factor] : weight_decay_scales(specs, patterns, path)) {
-      if (factor != 1) out[param] = factor;
+      if (factor != specs.at(param).weight_decay_scale.value_or(1)) out[param] = factor;
     }
   };
   walk(learner, take, {}, "learner");

@@ -41,6 +41,21 @@ TEST(ParameterTable, WeightDecayOfTheOptimizersPatterns) {
   EXPECT_EQ(json["params"]["decoder/emb/weight"]["weight_decay_scale"], nullptr);
 }
 
+// What a layer says of its parameter stays, unless a pattern names it.
+TEST(ParameterTable, APatternWinsOverWhatALayerSays) {
+  Trainer::Config config = recipe("mamba2-test");
+  const auto factors = [&] {
+    std::map<std::string, Json> out;
+    for (const auto& [path, row] : to_json(parameter_table(config))["params"].items())
+      out[path.substr(path.rfind('/') + 1)] = row["weight_decay_scale"];
+    return out;
+  };
+  EXPECT_EQ(factors().at("decay"), 0);
+  set(config, "learner.optimizer.weight_decay_scales", "{\"**.decay\": 1}");
+  EXPECT_EQ(factors().at("decay"), 1);
+  EXPECT_EQ(factors().at("skip"), 0);
+}
+
 TEST(ParameterTable, OtherFactorsByPatternAreNoWeightDecay) {
   Trainer::Config config = recipe("quickstart");
   set(config, "learner.update_transforms", "[{class: ScaleByPath, scales: {\"**.scale\": 0.5}}]");

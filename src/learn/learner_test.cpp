@@ -244,12 +244,15 @@ TEST(Learner, TellsSchedulesTheLengthOfTheRun) {
                                  "last step of the schedule, got none, and no run sets it"));
 }
 
-TEST(WeightDecayScales, TheParametersOwnScaleGoesFirst) {
+// A layer may exempt its parameter; who names it in a pattern means it.
+TEST(WeightDecayScales, APatternGoesBeforeTheParametersOwnScale) {
   Tree<ParamSpec> specs = specs_of(example_params());
-  specs.at("b").weight_decay_scale = 0.5;
-  const Tree<double> scales = weight_decay_scales(specs, {{"**", 0.0}}, "x");
-  EXPECT_EQ(scales.at("b"), 0.5);
-  EXPECT_EQ(scales.at("a/weight"), 0);
+  for (const char* path : {"b", "a/weight"}) specs.at(path).weight_decay_scale = 0;
+  for (const double scale : {1.0, 0.5}) {
+    const Tree<double> scales = weight_decay_scales(specs, {{"b", scale}}, "x");
+    EXPECT_EQ(scales.at("b"), scale);
+    EXPECT_EQ(scales.at("a/weight"), 0);
+  }
 }
 
 TEST(Schedules, LinearWithWarmup) {

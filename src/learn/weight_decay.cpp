@@ -13,10 +13,7 @@ namespace axle {
 Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDecayScales& by_pattern,
                                  std::string_view where) {
   Tree<double> scales = numbers_by_path(params, by_pattern, where);
-  for (const auto& [path, spec] : params) {
-    scales.emplace(path, 1);
-    if (spec.weight_decay_scale) scales.at(path) = *spec.weight_decay_scale;
-  }
+  for (const auto& [path, spec] : params) scales.emplace(path, spec.weight_decay_scale.value_or(1));
   return scales;
 }
 

@@ -27,8 +27,8 @@ constexpr auto texts_of(DecayFactor) {
 /// Factors of the weight decay by pattern: {"**.norm.scale": 0}.
 using WeightDecayScales = NumbersByPath;
 
-/// Returns the factor of each parameter: its own weight_decay_scale, else the factor of the pattern
-/// that matches its path, else 1. Throws ConfigError as numbers_by_path does.
+/// Returns the factor of each parameter: that of the pattern that matches its path, else its own
+/// weight_decay_scale, else 1. Throws ConfigError as numbers_by_path does.
 Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDecayScales& by_pattern,
                                  std::string_view where);
 

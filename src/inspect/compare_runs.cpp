@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/text/units.h"
 #include "checkpoint/run_files.h"
@@ -86,12 +87,20 @@ std::optional<double> median(std::vector<double> values) {
 std::map<std::string, std::string> config_fields(const fs::path& dir, const Report& report) {
   std::map<std::string, std::string> out;
   const fs::path config = config_file_of(dir);
-  if (!path_exists(config)) return out;
+  std::string problem;
   try {
-    add_config_fields(parse_yaml(read_file(config, kMaxConfigBytes), config.string()), "", out);
+    if (path_exists(config)) {
+      const Json fields = parse_yaml(read_file(config, kMaxConfigBytes), config.string());
+      if (fields.is_object()) add_config_fields(fields, "", out);
+    }
+    if (out.empty())
+      problem = fmt::format("{}: expected the config of the run, got {}", config.string(),
+                            path_exists(config) ? "none" : nothing_at(config));
   } catch (const Error& error) {
-    report(fmt::format("WARNING: {}; the run is compared without its config", error.what()));
+    problem = error.what();
   }
+  if (!problem.empty())
+    report(fmt::format("WARNING: {}; compared without the config of {}", problem, dir.string()));
   return out;
 }
 
@@ -140,6 +149,23 @@ std::map<std::string, std::vector<std::string>> differences_of(
     if (known.size() > 1) out.emplace(path, std::move(values));
   }
   return out;
+}
+
+// The runs whose configs could not be compared.
+std::vector<std::string> runs_without_config(const std::vector<RunSummary>& runs) {
+  std::vector<std::string> out;
+  for (const RunSummary& run : runs)
+    if (run.config.empty()) out.push_back(run.dir.string());
+  return out;
+}
+
+std::string equal_text(const std::vector<RunSummary>& runs) {
+  const std::vector<std::string> without = runs_without_config(runs);
+  if (runs.size() - without.size() < 2)
+    return fmt::format("the configs are not compared: there is none of {}\n", join(without, ", "));
+  return without.empty() ? "the configs are equal\n"
+                         : fmt::format("the configs are equal, compared without that of {}\n",
+                                       join(without, ", "));
 }
 
 std::string loss_text(double loss) {
@@ -203,7 +229,7 @@ std::string to_text(const RunComparison& comparison) {
   }
   std::string out = table.text();
   if (comparison.runs.size() < 2) return out;
-  if (comparison.differences.empty()) return out + "\nthe configs are equal\n";
+  if (comparison.differences.empty()) return out + "\n" + equal_text(comparison.runs);
   std::vector<std::string> fields = {"field"};
   for (const RunSummary& run : comparison.runs) fields.push_back(run.dir.string());
   TextTable differences(fields);
@@ -232,7 +258,12 @@ Json to_json(const RunComparison& comparison) {
     row["wall_secs"] = run.wall_secs > 0 ? Json(run.wall_secs) : Json(nullptr);
     runs.push_back(std::move(row));
   }
-  return {{"runs", std::move(runs)}, {"differences", comparison.differences}};
+  const std::vector<std::string> without = runs_without_config(comparison.runs);
+  const bool are_compared =
+      comparison.runs.size() < 2 || comparison.runs.size() - without.size() >= 2;
+  return {{"runs", std::move(runs)},
+          {"differences", are_compared ? Json(comparison.differences) : Json(nullptr)},
+          {"without_config", without}};
 }
 
 }  // namespace axle

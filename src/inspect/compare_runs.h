@@ -41,15 +41,15 @@ struct RunComparison {
 };
 
 /// Reads the runs in the given folders. A folder that is no run stands for the runs in it, in the
-/// order of their names. Reports a config.yaml that is no YAML to `report`. Throws ConfigError for
-/// a folder that is no run and holds none.
+/// order of their names. Reports a config.yaml that is missing or no YAML to `report`. Throws
+/// ConfigError for a folder that is no run and holds none.
 RunComparison compare_runs(const std::vector<std::filesystem::path>& dirs,
                            const Report& report = report_to_stderr);
 
 std::string to_text(const RunComparison& comparison);
 /// {runs: [{dir, step, loss: {last, best, best_step}, evaluations: {name: the same},
-/// tokens_per_sec, wall_secs}], differences: {path: [value of each run]}}; null stands for what is
-/// not known.
+/// tokens_per_sec, wall_secs}], differences: {path: [value of each run]}, without_config: [dirs of
+/// runs whose config cannot be read]}; null stands for what is not known.
 nlohmann::ordered_json to_json(const RunComparison& comparison);
 
 }  // namespace axle

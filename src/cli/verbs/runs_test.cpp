@@ -88,13 +88,41 @@ TEST_F(Runs, AConfigThatCannotBeReadIsReported) {
   const Ran ran = run_axle({"runs", dir_ / "runs", "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, ::testing::MatchesRegex(
-                           "WARNING: .*/c/config.yaml:2: expected YAML.*; the run is compared "
-                           "without its config\n"));
+                           "WARNING: .*/c/config.yaml:2: expected YAML.*; compared without the "
+                           "config of .*/c\n"));
   const Json json = Json::parse(ran.out);
   EXPECT_EQ(json["runs"][2]["step"], 3);
   const Json expected = {{"learner.rate", {"0.500000", "0.250000", "?"}},
                          {"seed", {"(none)", "3", "?"}}};
   EXPECT_EQ(json["differences"], expected);
+  EXPECT_EQ(json["without_config"], Json({run("c")}));
+}
+
+// Configs that cannot be read are not equal to others.
+TEST_F(Runs, AConfigThatIsMissingIsNotEqual) {
+  for (const char* name : {"c", "d"})
+    std::filesystem::copy(run("a"), run(name), std::filesystem::copy_options::recursive);
+  const std::string config = run("c") + "/config.yaml";
+  for (const std::string problem : {"got nothing there", "expected YAML", "got none"}) {
+    SCOPED_TRACE(problem);
+    std::filesystem::remove(config);
+    if (problem == "expected YAML") replace_file(config, "model: [\n");
+    if (problem == "got none") replace_file(config, "");
+    const Ran two = run_axle({"runs", run("a"), run("c")});
+    EXPECT_EQ(two.code, 0);
+    EXPECT_THAT(two.err, HasSubstr(problem));
+    EXPECT_THAT(two.err, HasSubstr("; compared without the config of " + run("c") + "\n"));
+    EXPECT_THAT(two.out,
+                HasSubstr("the configs are not compared: there is none of " + run("c") + "\n"));
+    EXPECT_THAT(run_axle({"runs", run("a"), run("c"), run("d")}).out,
+                HasSubstr("the configs are equal, compared without that of " + run("c") + "\n"));
+    const Json json = Json::parse(run_axle({"runs", run("a"), run("c"), "--json"}).out);
+    EXPECT_EQ(json["differences"], nullptr);
+    EXPECT_EQ(json["without_config"], Json({run("c")}));
+  }
+  const Json good = Json::parse(run_axle({"runs", run("a"), run("d"), "--json"}).out);
+  EXPECT_EQ(good["differences"], Json::object());
+  EXPECT_EQ(good["without_config"], Json::array());
 }
 
 TEST_F(Runs, NamesWhatIsNoRun) {

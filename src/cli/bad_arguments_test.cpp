@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text/text.h"
+#include "cli/arguments/path_options.h"
 #include "cli/command_line.h"
 #include "cli/run_test.h"
 #include "cli/verb.h"
@@ -251,6 +252,34 @@ TEST_P(BadArguments, EveryWordItself) {
     std::vector<std::string> fewer = words;
     fewer.resize(i);
     expect_told(fewer, fmt::format("{}: only {} words", GetParam(), i));
+  }
+}
+
+// What is on other machines is no folder here: no argument makes one called "s3:".
+TEST_P(BadArguments, NoArgumentMakesAFolderOfAnUrl) {
+  const std::string url = "s3://b/x";
+  cli::Output out;
+  const cli::CommandLine program(out);
+  const auto expect_none = [&](const Arguments& arguments, const std::string& what) {
+    expect_told(arguments, what);
+    EXPECT_FALSE(path_exists("s3:")) << what;
+    remove_tree("s3:");
+  };
+  for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
+    const std::string name = option->get_name();
+    const bool is_number = option->get_type_name().size() == 1;
+    if (!name.starts_with("--") || option->get_items_expected_max() == 0 || is_number) continue;
+    const Arguments one = good_with(*option, url);
+    expect_none(one, GetParam() + " " + name);
+    if (!cli::is_path(*option)) continue;
+    EXPECT_THAT(run_axle(one).err, HasSubstr("s3:// is not supported")) << GetParam() << name;
+  }
+  const Arguments words = good(GetParam());
+  for (size_t i = split(GetParam(), ' ').size(); i < words.size(); ++i) {
+    if (words[i].starts_with("--")) continue;
+    Arguments one = words;
+    one[i] = url;
+    expect_none(one, fmt::format("{}: argument {}", GetParam(), i));
   }
 }
 

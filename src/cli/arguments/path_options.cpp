@@ -1,6 +1,8 @@
 #include "cli/arguments/path_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
 
 #include "io/user_path.h"
 
@@ -9,7 +11,8 @@ namespace axle::cli {
 bool is_path(const CLI::Option& option) {
   const std::string type =
       option.get_positional() ? option.get_single_name() : option.get_type_name();
-  return type == "DIR" || type == "FILE" || type == "PATH" || type.ends_with(".yaml") ||
+  constexpr std::string_view kNames[] = {"DIR", "FILE", "PATH", "PREFIX", "RUN", "SOURCES"};
+  return std::ranges::count(kNames, type) > 0 || type.ends_with(".yaml") ||
          type.ends_with(".safetensors");
 }
 

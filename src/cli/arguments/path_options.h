@@ -10,8 +10,8 @@ class Option;
 
 namespace axle::cli {
 
-/// True for options with values called DIR, FILE, PATH, *.yaml or *.safetensors, and for positional
-/// arguments with such a name.
+/// True for options with values called DIR, FILE, PATH, PREFIX, RUN, SOURCES, *.yaml or
+/// *.safetensors, and for positional arguments with such a name.
 bool is_path(const CLI::Option& option);
 
 /// Makes every path option refuse paths that have a path_problem.

@@ -15,11 +15,12 @@ TEST(PathOptions, AreKnownByTheNamesOfTheirValues) {
   const auto takes_path = [&](const char* type) {
     return is_path(*app.add_option("--option" + std::to_string(++count), text)->type_name(type));
   };
-  for (const char* type : {"DIR", "FILE", "PATH", "IN.safetensors", "moe.yaml"})
+  for (const char* type : {"DIR", "FILE", "PATH", "PREFIX", "RUN", "IN.safetensors", "moe.yaml"})
     EXPECT_TRUE(takes_path(type)) << type;
   for (const char* type : {"NAME", "N", "PATH=VALUE", "DIRECTION"})
     EXPECT_FALSE(takes_path(type)) << type;
-  EXPECT_TRUE(is_path(*app.add_option("DIR", text)));
+  for (const char* positional : {"DIR", "SOURCES"})
+    EXPECT_TRUE(is_path(*app.add_option(positional, text)));
   EXPECT_TRUE(is_path(*app.add_option("CASE.yaml", text)->type_name("")));
   EXPECT_FALSE(is_path(*app.add_option("RECIPE", text)));
 }

@@ -22,6 +22,7 @@
 #include "layers/models/default_model.h"
 #include "learn/learner.h"
 #include "modifiers/modifier.h"
+#include "nn/seed.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/task_evaler.h"
@@ -87,8 +88,8 @@ class Trainer {
     NamedMap<TaskEvaler::Config> task_evalers = {};
     /// Steps of the whole run, including those before a resume.
     Required<StepCount> max_steps = REQUIRED;
-    /// Seed of initialisation, dropout and the order of data: any number.
-    int64_t seed = 0;
+    /// Seed of initialisation, dropout and the order of data.
+    Seed seed = 0;
     /// Devices as named axes, "data=2,fsdp=-1"; no axes: one device.
     Mesh mesh = {};
     /// Mesh axes that each dim of a batch is sharded over.

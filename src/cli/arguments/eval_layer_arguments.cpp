@@ -5,12 +5,14 @@
 #include "base/error.h"
 #include "cli/arguments/number_options.h"
 #include "io/file.h"
+#include "nn/seed.h"
 
 namespace axle::cli {
 
 void EvalLayerArguments::add_to(CLI::App& app) {
-  const auto add_count = [&](const char* flag, std::optional<int64_t>& to, const char* help) {
-    add_number(app, flag, to, help)->type_name("N");
+  const auto add_count = [&](const char* flag, std::optional<int64_t>& to, const char* help,
+                             const Bounds& bounds = {}) {
+    add_number(app, flag, to, help, bounds)->type_name("N");
   };
   app.add_option("LAYER.yaml", subject,
                  "{class: Name, config: {...}, dims: {...}} of a layer; a schedule, activation, "
@@ -31,8 +33,9 @@ void EvalLayerArguments::add_to(CLI::App& app) {
   add_count(
       "--seed", eval.layer.init_seed,
       "Draw initial parameters (init_params/) with seed N; the call uses them unless --params "
-      "has some");
-  add_count("--key", eval.layer.call_key, "Seed of the call, for dropout");
+      "has some",
+      kSeedBounds);
+  add_count("--key", eval.layer.call_key, "Seed of the call, for dropout", kSeedBounds);
   app.add_flag("--grad", eval.layer.grad,
                "Also the vjp at cotangent/<output>; cotangents that are not given are zero");
   app.add_flag("--training", eval.layer.training, "Call as in training");

@@ -3,15 +3,14 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "config/document/codec.h"
 
 namespace axle::cli {
 namespace {
 
 template <class T>
-T number_of(const std::string& flag, const std::string& text) {
+T number_of(const std::string& flag, const std::string& text, const Bounds& bounds) {
   try {
-    return Codec<T>::parse(text);
+    return Codec<T>::parse(text, bounds);
   } catch (const ConfigError& error) {
     throw CLI::ValidationError(flag, error.what());
   }
@@ -21,14 +20,16 @@ T number_of(const std::string& flag, const std::string& text) {
 
 template <class T>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, std::function<void(T)> take,
-                        const std::string& help) {
+                        const std::string& help, const Bounds& bounds) {
   return app.add_option_function<std::string>(
-      flag, [flag, take](const std::string& text) { take(number_of<T>(flag, text)); }, help);
+      flag,
+      [flag, take, bounds](const std::string& text) { take(number_of<T>(flag, text, bounds)); },
+      help);
 }
 
 template CLI::Option* add_number(CLI::App&, const std::string&, std::function<void(int64_t)>,
-                                 const std::string&);
+                                 const std::string&, const Bounds&);
 template CLI::Option* add_number(CLI::App&, const std::string&, std::function<void(double)>,
-                                 const std::string&);
+                                 const std::string&, const Bounds&);
 
 }  // namespace axle::cli

@@ -41,6 +41,18 @@ TEST(NumberOptions, RefuseWhatIsNoNumberOfTheirKind) {
   EXPECT_EQ(x.error("nan"), "--n: expected a finite number, got 'nan'");
 }
 
+TEST(NumberOptions, RefuseANumberOutOfRange) {
+  std::optional<int64_t> n;
+  const auto add = [&](CLI::App& app) {
+    add_number(app, "--n", n, "A number", Bounds{.min = 0, .max = 9});
+  };
+  EXPECT_EQ(parse_error(add, {"--n", "10"}), "--n: expected an integer from 0 to 9, got '10'");
+  EXPECT_EQ(parse_error(add, {"--n=-1"}), "--n: expected an integer from 0 to 9, got '-1'");
+  EXPECT_FALSE(n);
+  parse(add, {"--n", "9"});
+  EXPECT_EQ(n, 9);
+}
+
 TEST(NumberOptions, PassTheirNumberOn) {
   int64_t taken = 0;
   const auto add = [&](CLI::App& app) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/arguments/number_options.h"
+#include "nn/seed.h"
 
 namespace axle::cli {
 
@@ -15,7 +16,8 @@ void SamplingArguments::add_to(CLI::App& app) {
   add_number(app, "--top-p", top_p_,
              "Draw only from the smallest set of tokens whose probabilities sum to P")
       ->type_name("P");
-  add_number(app, "--seed", seed_, "Seed of the random draws (default: 0)")->type_name("N");
+  add_number(app, "--seed", seed_, "Seed of the random draws (default: 0)", kSeedBounds)
+      ->type_name("N");
 }
 
 void SamplingArguments::apply_to(GenerateOptions& options) const {

@@ -39,6 +39,15 @@ bool is_whole_config(const Json& document) {
          std::none_of(items.begin(), items.end(), is_section);
 }
 
+// True for what axle config show prints to be read: a line for each field, by its path.
+bool is_shown_config(const Json& document) {
+  const auto items = document.items();
+  return document.is_object() && std::any_of(items.begin(), items.end(), [&](const auto& item) {
+           const size_t dot = item.key().find('.');
+           return dot != std::string::npos && document.contains(item.key().substr(0, dot));
+         });
+}
+
 class SectionReader {
  public:
   SectionReader(Json document, YamlLines lines, const std::string& source)
@@ -51,6 +60,11 @@ class SectionReader {
     if (!document_.is_object())
       fail({}, "expected the sections recipe, replace, modify, set; got something else");
     if (is_whole_config(document_)) {
+      if (is_shown_config(document_)) {
+        fail({},
+             "expected a config file, got the text of axle config show; its --yaml prints such "
+             "a file");
+      }
       out.config = std::move(document_);
       return out;
     }

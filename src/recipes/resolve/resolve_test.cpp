@@ -292,6 +292,48 @@ TEST(Resolve, LaterChangesThatDoNotSuitARewriteAreMistakes) {
       << "other mistakes come first";
 }
 
+// Weights that MuP scales may be frozen, and adapters come before it; the learner is built then.
+TEST(Resolve, MuPBesideWeightsThatAreNotTrained) {
+  const Edit width = SetField{"model.decoder.model_dim", "256"},
+             mup = UseModifier{"MuP: {base: {model.decoder.model_dim: 64}}"},
+             lora = UseModifier{"Lora: {rank: 4}"},
+             frozen = SetField{"learner.frozen", "[\"**.attention.**\"]"};
+  const auto refusal = [&](const std::vector<Edit>& edits) {
+    return error_of<ConfigError>([&] {
+      const Trainer::Config config =
+          resolve_config({.recipe = "quickstart", .edits = edits, .machine = "cpu-1"}).config;
+      const auto model = config.model.build({}, Scope{.path = "model"});
+      config.learner.build({.params = model->param_specs(), .run_steps = 10},
+                           Scope{.path = "learner"});
+    });
+  };
+  EXPECT_EQ(refusal({width, mup, frozen}), "no error");
+  EXPECT_EQ(refusal({width, frozen, mup}), "no error");
+  EXPECT_EQ(refusal({width, lora, mup}), "no error");
+  EXPECT_THAT(refusal({width, mup, lora}),
+              ::testing::AllOf(::testing::StartsWith("MuP: model.decoder."),
+                               HasSubstr(".lora_down: expected no later change of ")));
+}
+
+// A field that must be set is named once, whoever needs it first.
+TEST(Resolve, UnsetFieldsBesideMuPAreNamedOnce) {
+  const Edit width = SetField{"model.decoder.model_dim", "256"},
+             mup = UseModifier{"MuP: {base: {model.decoder.model_dim: 64}}"},
+             unset = SetField{"model.decoder.layers.layer.feed_forward.body.up.@init", "Gaussian"};
+  const auto told = [&](const std::vector<Edit>& edits) {
+    Mistakes mistakes;
+    const Trainer::Config config =
+        resolve_config({.recipe = "quickstart", .edits = edits, .machine = "cpu-1"}, mistakes)
+            .config;
+    return mistakes.lines();
+  };
+  EXPECT_THAT(told({width, mup, unset}), ::testing::IsEmpty()) << "check_recipe() names it";
+  EXPECT_THAT(told({width, unset, mup}),
+              ::testing::ElementsAre(
+                  HasSubstr("MuP: REQUIRED but not set: "
+                            "model.decoder.layers.layer.feed_forward.body.up.@init.std; set")));
+}
+
 // Of a layer whose initialiser MuP sets, other fields may change.
 TEST(Resolve, LaterChangesBesideWhatARewriteHasSetAreGood) {
   const std::string router = "model.decoder.layers.layer.feed_forward.body.router";
@@ -306,6 +348,19 @@ TEST(Resolve, LaterChangesBesideWhatARewriteHasSetAreGood) {
   EXPECT_EQ(refusal(".top_k", "1"), "no error");
   EXPECT_THAT(refusal(".@init", "{class: VarianceScaling, scale: 3}"),
               ::testing::StartsWith("MuP: " + router));
+}
+
+// Seeds that differ by 2^32 would draw the same weights.
+TEST(Resolve, SeedsAreThoseThatAKeyKeeps) {
+  const auto error = [](const std::string& seed) {
+    return error_of<ConfigError>([&] {
+      resolve_config(
+          {.recipe = "quickstart", .edits = {SetField{"seed", seed}}, .machine = "cpu-1"});
+    });
+  };
+  EXPECT_EQ(error("4294967295"), "no error");
+  for (const std::string seed : {"4294967296", "-1"})
+    EXPECT_EQ(error(seed), "seed: expected an integer from 0 to 4294967295, got '" + seed + "'");
 }
 
 TEST(Resolve, LongNamesOfMachines) {

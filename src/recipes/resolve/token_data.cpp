@@ -21,6 +21,18 @@ bool is_there(const std::string& path) {
   return path_exists(path_of_text(path)) || is_token_file(path);
 }
 
+// The same file under two names would count twice.
+void check_is_new(const std::string& path, const NamedMap<TokenSource>& others) {
+  const auto index = [](const std::string& of) { return token_file_prefix(of) + ".idx"; };
+  for (const auto& [name, other] : others) {
+    if (!is_same_file(index(*other.path), index(path))) continue;
+    throw ConfigError(
+        fmt::format("--data {}: expected each token file once, got {} before; PREFIX.idx=WEIGHT "
+                    "says how much of a file is read",
+                    path, *other.path));
+  }
+}
+
 // A name for a source, which may stand in a config path: of "data/web-2024.v2.idx", "web-2024_v2".
 std::string name_of_source(const std::string& path, const NamedMap<TokenSource>& others) {
   constexpr size_t kLongest = 90;
@@ -63,6 +75,7 @@ std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string
     }
     if (weight && !(*weight > 0 && std::isfinite(*weight)))
       throw ConfigError(fmt::format("--data {}: expected a weight above 0, got {}", text, *weight));
+    check_is_new(path, out);
     TokenSource source{.path = path};
     if (weight) source.weight = *weight;
     out.emplace(name_of_source(path, out), std::move(source));

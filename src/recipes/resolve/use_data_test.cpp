@@ -173,6 +173,15 @@ TEST(UseData, MistakesWithTokenFilesAreNamed) {
   EXPECT_THAT(error({web, {dir / "a.txt"}}),
               ::testing::HasSubstr("a.txt: expected a token file, as the other --data name"));
   EXPECT_THAT(error({web + "=0"}), ::testing::HasSubstr("expected a weight above 0, got 0"));
+  for (const char* suffix : {".idx", ".bin"})
+    std::filesystem::create_symlink(web + suffix, (dir / "link") + suffix);
+  for (const std::string& again : {web, web + ".idx", web + ".bin", web + ".idx=0.5", dir / "link",
+                                   (dir.path() / "." / "web.idx").string()}) {
+    const std::string path = again.substr(0, again.find('='));
+    EXPECT_EQ(error({web + ".idx", {again}}),
+              "--data " + path + ": expected each token file once, got " + web +
+                  ".idx before; PREFIX.idx=WEIGHT says how much of a file is read");
+  }
   Trainer::Config config = recipe("quickstart");
   config.input = ChatInput::Config{};
   EXPECT_THAT(error_of([&] { UseData{web}.apply_to(config); }),

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/walk.h"
 
@@ -28,8 +29,10 @@ std::string slot_name(const Slot& parent, const std::string& name) {
                                   join_config_path(path, name), path));
   }
   if (parent.ops->kind == FieldKind::kList) {
-    throw ConfigError(fmt::format("{}: no such element; the list has {}",
-                                  join_config_path(path, name), children_of(parent).size()));
+    const std::string brackets = is_digits(name) ? fmt::format(" (write [{}])", name) : "";
+    throw ConfigError(fmt::format("{}: no such element{}; the list has {}",
+                                  join_config_path(path, name), brackets,
+                                  children_of(parent).size()));
   }
   const bool is_option = name.starts_with('@');
   std::vector<std::string> names;

@@ -188,9 +188,9 @@ void fail_no_class(const RoleInfo& role, std::string_view name) {
 
 void fail_no_function(const std::type_info& signature, std::string_view name) {
   const std::vector<std::string> names = names_of(signature);
-  throw ConfigError(fmt::format("no function of signature {} is called '{}'{} (functions: {}{})",
-                                short_type_name(signature), printable(name), suggest(name, names),
-                                listed(names), or_number(signature)));
+  throw ConfigError(fmt::format("no function that fits here is called '{}'{} (functions: {}{})",
+                                printable(name), suggest(name, names), listed(names),
+                                or_number(signature)));
 }
 
 std::vector<RoleListing> list_roles() {

@@ -131,6 +131,8 @@ TEST(Set, ElementsOfListsAndMaps) {
   EXPECT_NE(cfg.heads["fresh"].get_if<Shift>(), nullptr);
   EXPECT_EQ(error_of(cfg, "layers[2].factor", "1"),
             "model.layers[2]: no such element; the list has 2");
+  EXPECT_EQ(error_of(cfg, "layers.0.factor", "1"),
+            "model.layers.0: no such element (write [0]); the list has 2");
   EXPECT_THAT(error_of(cfg, "heads.b.eps", "1"), HasSubstr("model.heads.b: no such key"));
 }
 
@@ -324,7 +326,7 @@ TEST(Set, FunctionsByName) {
   set(cfg, "extra_dim", "Scaled");
   EXPECT_EQ((*cfg.extra_dim)(2), 8);
   EXPECT_EQ(error_of(cfg, "hidden_dim", "thirce"),
-            "model.hidden_dim: no function of signature long (long) is called 'thirce'; did you "
+            "model.hidden_dim: no function that fits here is called 'thirce'; did you "
             "mean 'thrice'? "
             "(functions: Fixed, Scaled, thrice, twice; a number is a Fixed)");
 }

@@ -107,8 +107,9 @@ Values custom_vjp_by_formula(const Values& arguments, const TensorFunction& forw
     const auto end_of_outputs = all.begin() + num_outputs;
     return WithResiduals{{all.begin(), end_of_outputs}, {end_of_outputs, all.end()}};
   };
-  rule.backward = [backward, without_gradient, name](const Values& residuals,
-                                                     const Values& cotangents) {
+  const auto num_gradients = std::ssize(arguments) - std::ssize(without_gradient);
+  rule.backward = [backward, without_gradient, name, num_gradients](const Values& residuals,
+                                                                    const Values& cotangents) {
     Values inputs = residuals;
     std::ranges::copy_if(cotangents, std::back_inserter(inputs),
                          [](const Tensor& g) { return static_cast<bool>(g); });
@@ -117,6 +118,12 @@ Values custom_vjp_by_formula(const Values& arguments, const TensorFunction& forw
       out = backward(inputs);
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("custom_vjp {}: {}", name, error.what()));
+    }
+    if (std::ssize(out) != num_gradients) {
+      throw ConfigError(fmt::format(
+          "custom_vjp {}: expected a backward function with a result for each of the {} arguments "
+          "that have a gradient, got {}",
+          name, num_gradients, out.size()));
     }
     // In ascending order, so that each position is that among all arguments.
     for (const int64_t i : without_gradient)

@@ -241,8 +241,15 @@ TEST(Formula, MistakesInCustomVjpSayWhatIsExpected) {
             "steps.y: without_gradient: expected ascending numbers of the 2 arguments, got [2]");
   EXPECT_EQ(error("without_gradient: [1]", "without_gradient: [1, 0]"),
             "steps.y: without_gradient: expected ascending numbers of the 2 arguments, got [1, 0]");
-  EXPECT_THAT(error("without_gradient: [1]", "without_gradient: []"),
-              HasSubstr("expected a cotangent for each of the 2 arguments of tripled"));
+  EXPECT_THAT(
+      error("without_gradient: [1]", "without_gradient: []"),
+      HasSubstr("custom_vjp tripled: expected a backward function with a result for each of "
+                "the 2 arguments that have a gradient, got 1"));
+  EXPECT_THAT(error("without_gradient: [1]", "without_gradient: [0, 1]"),
+              HasSubstr("for each of the 0 arguments that have a gradient, got 1"));
+  const std::string f = "          f: {function: mul, operands: [e], attributes: {b: 3}}\n";
+  EXPECT_THAT(error(f, f + "        results: [f, f]\n"),
+              HasSubstr("for each of the 1 arguments that have a gradient, got 2"));
 }
 
 TEST(Formula, TangentsAreThoseOfNumbersWithDerivatives) {

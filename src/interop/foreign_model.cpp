@@ -56,6 +56,7 @@ fs::path foreign_config_file(const fs::path& path) {
 ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& options) {
   const bool is_llama2c = !directory_exists(path) && !is_gguf(path);
   if (is_llama2c && options.tokenizer.empty()) {
+    check_llama2c_header(path);  // another file is no matter of a tokenizer
     throw ConfigError(
         fmt::format("--tokenizer: expected the vocabulary of {}, got none", path.string()));
   }

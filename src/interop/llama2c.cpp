@@ -227,6 +227,13 @@ ImportedModel read_model(const std::filesystem::path& path) {
 
 }  // namespace
 
+void check_llama2c_header(const std::filesystem::path& path) {
+  storage_error_as<DataError>([&] {
+    const FileReader file = open_data(path);
+    return Cursor(file).header();
+  });
+}
+
 ImportedModel read_llama2c(const std::filesystem::path& path) {
   return storage_error_as<DataError>([&] { return read_model(path); });
 }

@@ -19,4 +19,7 @@ namespace axle {
 /// impossible header.
 ImportedModel read_llama2c(const std::filesystem::path& path);
 
+/// Does the same for what the file begins with, and reads no more.
+void check_llama2c_header(const std::filesystem::path& path);
+
 }  // namespace axle

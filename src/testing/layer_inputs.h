@@ -32,6 +32,7 @@ inline HostTensor token_ids(int32_t n = 5) {
 /// T, ..], kPositions the input with the positions of new tokens, kLastIndex the input with the
 /// index of the last token that counts (where the role has such inputs), and kMethod the method to
 /// call. A role without kTokens takes AXLE_CALL_LAWS. kMovesTokens: results have other positions.
+/// kMayMoveTokens: those of some classes have.
 /// kResult is the dtype of the results of a role that has the same one whatever the dtype of the
 /// parameters.
 template <class Role>
@@ -81,6 +82,7 @@ struct LawInputs<MultiProjection> : TokensInX {
 template <>
 struct LawInputs<ConvolutionLayer> : TokensInX {
   static constexpr const char* kLastIndex = "last_index";
+  static constexpr bool kMayMoveTokens = true;
   static Tree<HostTensor> make(const ConvolutionLayer::Dims& d) {
     Shape shape(static_cast<size_t>(d.num_spatial_dims.value_or(1)) + 1, 5);
     shape[0] = 2;

@@ -379,7 +379,7 @@ TEST(ConfigSet, NumbersMakeConstants) {
   EXPECT_THAT(refusal, HasSubstr("a number is a ConstantRate"));
   EXPECT_THAT(refusal, Not(HasSubstr("silu"))) << "what fits a schedule";
   EXPECT_THAT(check({"model.decoder.layers.layer.feed_forward.body.activation=0.5"}).err,
-              HasSubstr("no function of signature Tensor (Tensor const&) is called '0.5'"));
+              HasSubstr("no function that fits here is called '0.5'"));
 }
 
 TEST(ConfigSet, AMappingWithAClassStartsFromItsDefaults) {

@@ -267,6 +267,10 @@ TEST_F(ConfigFile, SaysWhatElseAFileIs) {
               HasSubstr("FILE:1: expected YAML, got an HTML"));
   EXPECT_THAT(error_of("\x1f\x8b\x08"), HasSubstr("FILE:1: expected YAML, got gzip"));
   EXPECT_THAT(error_of("GGUF\3"), HasSubstr("FILE:1: expected YAML, got a GGUF file"));
+  const std::string shown = run_axle({"config", "show", "quickstart", "--data", "synthetic"}).out;
+  EXPECT_EQ(error_of(shown),
+            "axle: FILE:1: expected a config file, got the text of axle config show; its --yaml "
+            "prints such a file\n");
 }
 
 // Each optimizer of docs/learner.md takes the place of another one by its name alone.

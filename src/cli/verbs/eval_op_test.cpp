@@ -109,6 +109,19 @@ TEST_F(EvalOpVerb, EveryFailureIsReportedAndTheOthersRun) {
   EXPECT_EQ(load_safetensors(file).size(), 1u);
 }
 
+// The name of a function whose op has the same name is said once.
+TEST_F(EvalOpVerb, AMessageNamesTheFunctionOnce) {
+  const std::string cases = dir_ / "case.yaml";
+  const auto error = [&](const std::string& text) {
+    replace_file(cases, text);
+    return run_axle({"eval-op", cases, "--backend", "interpreter"}).err;
+  };
+  EXPECT_THAT(error("function: einsum\nattributes: {spec: 'ij->ii'}\ninputs: {a: [[1, 2]]}\n"),
+              StartsWith("axle: " + cases + ":1: einsum \"ij->ii\": 'i' occurs twice"));
+  EXPECT_THAT(error("function: add\ninputs: {a: [1, 2], b: [1, 2, 3]}\n"),
+              StartsWith("axle: " + cases + ":1: add: shapes [2] and [3] do not broadcast"));
+}
+
 TEST_F(EvalOpVerb, ACaseThatFailsDoesNotHideThatOthersDiffer) {
   replace_file(dir_ / "case.yaml",
                "cases:\n"

@@ -340,13 +340,19 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
   EXPECT_FALSE(path_exists(dir_ / "new"));
   EXPECT_EQ(run_axle({"import", dir_ / "none.bin", "--tokenizer", "t", "--out", dir_ / "new"}).code,
             3);
-  EXPECT_EQ(run_axle({"import", dir_ / "short.bin", "--out", dir_ / "new"}).code, 2);
+  EXPECT_EQ(run_axle({"import", dir_ / "short.bin", "--out", dir_ / "new"}).code, 3);
+  replace_file(dir_ / "lfs.safetensors",
+               "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  EXPECT_THAT(run_axle({"import", dir_ / "lfs.safetensors", "--out", dir_ / "new"}).err,
+              HasSubstr("lfs.safetensors: expected a llama2.c weight file, got a git-LFS pointer"));
 
   const TinyLlama llama;
   const std::string model = trained_bpe(), weights = dir_ / "llama.bin",
                     tokenizer = dir_ / "tok.bin";
   replace_file(weights, llama.file());
   replace_file(tokenizer, llama2c_vocabulary(model));
+  EXPECT_EQ(run_axle({"import", weights, "--out", dir_ / "new"}).err,
+            "axle: --tokenizer: expected the vocabulary of " + weights + ", got none\n");
   // The target folder is checked before any file is read.
   EXPECT_THAT(run_axle({"import", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin", "--out",
                         dir_ / "model"})

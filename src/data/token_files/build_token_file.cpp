@@ -112,7 +112,20 @@ class TokenBuilder {
       return result;
     }
     check_host_allocation(build_.prefix, "text and ids of a batch", batch_memory());
+    const bool is_new = !path_exists(folder_);
     make_directories(folder_);
+    try {
+      return build();
+    } catch (...) {
+      // Of what took nothing yet, nothing stays.
+      if (is_new && !path_exists(progress_path())) remove_tree(folder_);
+      throw;
+    }
+  }
+
+ private:
+  TokenBuildResult build() {
+    TokenBuildResult result;
     const FileLock lock(folder_ + "/lock");
     continue_progress();
     result.num_continued = progress_.counts.num_documents;
@@ -134,7 +147,6 @@ class TokenBuilder {
     return result;
   }
 
- private:
   std::string parts() const { return folder_ + "/tokens"; }
   std::string progress_path() const { return folder_ + "/progress.json"; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -247,6 +248,22 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
                 build_token_file(one);
               }),
               HasSubstr("expected texts, got no document; 6 skipped"));
+}
+
+// A build that took nothing leaves nothing.
+TEST_F(BuildTokenFile, ARefusedSourceLeavesNoFolder) {
+  TokenBuild one = build();
+  one.sources = {dir_ / "pipe"};
+  ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(error_of<Error>([&] { build_token_file(one); }),
+              HasSubstr("pipe: expected a regular file, got a FIFO"));
+  EXPECT_FALSE(path_exists(one.prefix + ".part"));
+  one.sources = {dir_ / "nothing*.txt"};
+  EXPECT_EQ(error_of<DataError>([&] { build_token_file(one); }),
+            (dir_ / "nothing*.txt") +
+                ": expected a text file or a folder of them, got a pattern that matches no file; "
+                "correct SOURCES");
+  EXPECT_FALSE(path_exists(one.prefix + ".part"));
 }
 
 // The memory that a build takes does not grow with its files.

@@ -221,9 +221,11 @@ std::string case_message(std::string_view what) {
   constexpr std::string_view kTopLevel = "the top level: ";
   if (what.starts_with(kTopLevel)) what.remove_prefix(kTopLevel.size());
   const size_t end = what.find(": ");
-  if (end != what.npos && what.substr(end + 2).starts_with(what.substr(0, end + 2)))
-    what.remove_prefix(end + 2);
-  return std::string(what);
+  if (end == what.npos) return std::string(what);
+  const std::string_view rest = what.substr(end + 2);
+  const bool is_again = rest.size() > end && rest.starts_with(what.substr(0, end)) &&
+                        (rest[end] == ':' || rest[end] == ' ');
+  return std::string(is_again ? rest : what);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ir/op_rules.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/rules.h"
 
 namespace axle {
 namespace {
@@ -62,7 +63,7 @@ Values combined(const AssociativeCombine& combine, const Values& earlier, const 
 Values associative_scan(const AssociativeCombine& combine, const Values& x, int64_t axis) {
   Values leading;
   for (const Tensor& t : x) {
-    leading.push_back(move_axis(t, axis, 0));
+    leading.push_back(move_axis(t, normalized_axis("associative_scan", t, axis), 0));
     if (leading.back().dim(0) != leading[0].dim(0)) {
       shape_error("associative_scan",
                   fmt::format("expected one size along axis {}, got {} and {}", axis,

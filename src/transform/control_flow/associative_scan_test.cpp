@@ -46,5 +46,14 @@ TEST(AssociativeScan, NeedsOneLength) {
               ::testing::HasSubstr("expected one size along axis 1, got 3 and 4"));
 }
 
+TEST(AssociativeScan, NamesItselfForAnAxisThatIsNotThere) {
+  EXPECT_THAT(error_of<ShapeError>([] {
+                eval(affine, {HostTensor::zeros({2}), HostTensor::zeros({2})});
+              }),
+              ::testing::AllOf(::testing::HasSubstr("associative_scan"),
+                               ::testing::HasSubstr(": expected an axis of 1 dims, got 1"),
+                               ::testing::Not(::testing::HasSubstr("move_axis"))));
+}
+
 }  // namespace
 }  // namespace axle

@@ -185,7 +185,8 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
   };
   const std::string huge = "99999999999999999999",
                     range =
-                        "expected an integer from -9223372036854775808 to 9223372036854775807, ";
+                        "expected an integer from -9223372036854775808 to 9223372036854775807, ",
+                    seeds = "expected an integer from 0 to 4294967295, ";
   for (const std::string count : {"0", "-3", "1025", "1000000"}) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "quickstart"},
                                                   {"eval", "--from", "a", "--data", "b"}}) {
@@ -199,7 +200,7 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
   expect({"train", "quickstart", "--devices", "all"}, "--devices: expected an integer, got 'all'");
   for (const std::string flag : {"--max-tokens", "--top-k", "--seed"}) {
     expect({"generate", "--from", "a", "--prompt", "b", flag, huge},
-           flag + ": " + range + "got '" + huge + "'");
+           flag + ": " + (flag == "--seed" ? seeds : range) + "got '" + huge + "'");
     expect({"generate", "--from", "a", "--prompt", "b", flag, "1.5"},
            flag + ": expected an integer, got '1.5'");
   }
@@ -208,8 +209,10 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
            flag + ": expected a number, got 'warm'");
   }
   for (const std::string flag : {"--seed", "--key"}) {
-    expect({"eval-layer", "a.yaml", "--inputs", "b", "--output", "c", flag, huge},
-           flag + ": " + range + "got '" + huge + "'");
+    for (const std::string seed : {huge, std::string("4294967296"), std::string("-1")}) {
+      expect({"eval-layer", "a.yaml", "--inputs", "b", "--output", "c", flag + "=" + seed},
+             flag + ": " + seeds + "got '" + seed + "'");
+    }
   }
 }
 

@@ -46,7 +46,8 @@ TEST(ParameterTable, APatternWinsOverWhatALayerSays) {
   Trainer::Config config = recipe("mamba2-test");
   const auto factors = [&] {
     std::map<std::string, Json> out;
-    for (const auto& [path, row] : to_json(parameter_table(config))["params"].items())
+    const Json table = to_json(parameter_table(config));
+    for (const auto& [path, row] : table["params"].items())
       out[path.substr(path.rfind('/') + 1)] = row["weight_decay_scale"];
     return out;
   };

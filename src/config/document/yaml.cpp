@@ -23,6 +23,7 @@ namespace {
 using Document = nlohmann::ordered_json;
 
 constexpr size_t kDepthOfLines = 3;
+constexpr std::string_view kYamlTags = "tag:yaml.org,2002:", kTextTag = "tag:yaml.org,2002:str";
 
 bool is_null_word(const std::string& s, NullWords words) {
   if (s == "none") return words == NullWords::kWithNone;
@@ -56,7 +57,7 @@ class Builder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     check_tag(mark, tag);
-    const bool plain = tag != "!";
+    const bool plain = tag != "!" && tag != kTextTag;
     Node node{.mark = mark, .anchor = anchor, .bytes = text.size()};
     if (!plain || !is_null_word(text, nulls_) || wants_key()) node.value = text;
     add(std::move(node));
@@ -106,7 +107,10 @@ class Builder final : public YAML::EventHandler {
 
   // A tag of another program changes what the value means: "!function f" is no text.
   void check_tag(const YAML::Mark& mark, std::string_view tag) const {
-    if (tag.empty() || tag == "!" || tag == "?" || tag.starts_with("tag:yaml.org,2002:")) return;
+    if (tag.empty() || tag == "!" || tag == "?") return;
+    constexpr std::string_view kPlain[] = {"str", "int", "float", "bool", "null", "seq", "map"};
+    const std::string_view name = tag.starts_with(kYamlTags) ? tag.substr(kYamlTags.size()) : "";
+    if (std::ranges::count(kPlain, name) > 0) return;
     fail_at_mark(mark,
                  fmt::format("expected a value without a tag, got one with {}", printable(tag)));
   }

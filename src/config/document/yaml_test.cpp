@@ -144,7 +144,10 @@ TEST(Yaml, OfOthersHasTheTextNone) {
 
 TEST(Yaml, TagsOfOthersAreRefused) {
   EXPECT_EQ(parse_yaml("[!!str 1, ! 2, '3']").dump(), R"(["1","2","3"])");
-  for (const char* text : {"a: !function f", "a: !f [1]", "a: !f {b: 1}", "a: !<x> 1"})
+  EXPECT_EQ(parse_yaml("!!map {a: !!seq [!!int 1, !!str none, !!float 0.5, !!null none]}").dump(),
+            R"({"a":["1","none","0.5",null]})");
+  for (const char* text : {"a: !function f", "a: !f [1]", "a: !f {b: 1}", "a: !<x> 1",
+                           "b: !!python/object 3", "a: !!set [1]", "!!binary aGk=", "!key a: 1"})
     EXPECT_THAT(error_of([&] { parse_yaml(text); }),
                 ::testing::HasSubstr("yaml:1: expected a value without a tag, got one with "))
         << text;

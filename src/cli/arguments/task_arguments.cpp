@@ -43,8 +43,11 @@ void TaskArguments::check(const std::string& model) const {
 }
 
 EvalTasksOptions TaskArguments::options() const {
-  EvalTasksOptions out{.limit = limit, .num_fewshot = num_fewshot, .samples = samples};
+  EvalTasksOptions out;
   out.tasks.assign(files.begin(), files.end());
+  out.limit = limit;
+  out.num_fewshot = num_fewshot;
+  out.samples = samples;
   return out;
 }
 

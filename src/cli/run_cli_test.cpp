@@ -209,7 +209,7 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
            flag + ": expected a number, got 'warm'");
   }
   for (const std::string flag : {"--seed", "--key"}) {
-    for (const std::string seed : {huge, std::string("4294967296"), std::string("-1")}) {
+    for (const std::string& seed : {huge, std::string("4294967296"), std::string("-1")}) {
       expect({"eval-layer", "a.yaml", "--inputs", "b", "--output", "c", flag + "=" + seed},
              flag + ": " + seeds + "got '" + seed + "'");
     }

@@ -1,4 +1,5 @@
 // Changes that come after MuP: those that leave its scales as they are, and the others.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/set.h"

@@ -30,6 +30,9 @@ struct ReadOptions {
   bool with_weights = true;
   /// Each tensor is brought into its dtype as it is read.
   ParameterDTypes dtypes = {};
+  /// A model at "model" whose products hold weights as codes (QuantizedProduct): those are read as
+  /// codes. nullptr: none are.
+  const Layer* codes_of = nullptr;
 };
 
 struct ImportedModel {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text/units.h"
 #include "config/document/serialize.h"
+#include "interop/coded_weights.h"
 #include "interop/save_model.h"
 #include "io/file.h"
 #include "layers/products/lora_product.h"
@@ -23,6 +24,7 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
   check_new_model(to, {});
   LoadedModel model = load_model(from, weights, report, RunData::kAny);
   MergeReport out{.dir = to, .step = model.step};
+  decode_weights(model);
   Child<Model> config = model.config;
   out.num_adapters = static_cast<int64_t>(remove_adapters(config).size());
   if (out.num_adapters == 0) {

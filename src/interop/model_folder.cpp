@@ -17,6 +17,7 @@
 #include "checkpoint/run_files.h"
 #include "config/document/codec.h"
 #include "config/document/serialize.h"
+#include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
 #include "io/file.h"
 #include "io/file_kind.h"
@@ -25,6 +26,7 @@
 #include "ir/type_differences.h"
 #include "layers/models/model.h"
 #include "layers/products/lora_product.h"
+#include "layers/products/quantized_product.h"
 
 namespace axle {
 namespace fs = std::filesystem;
@@ -234,7 +236,8 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
 }
 
 // The parameters of a model of another program, in the dtypes that the caller wants.
-ModelParameters load_foreign(const fs::path& path, const SpecsOfConfig& specs_of, Weights weights) {
+ModelParameters load_foreign(const fs::path& path, const SpecsOfConfig& specs_of, Weights weights,
+                             const Layer* codes_of = nullptr) {
   if (weights == Weights::kAverage) {
     throw ConfigError(
         fmt::format("{}: expected a run with averaged parameters, got a model of another program",
@@ -244,6 +247,7 @@ ModelParameters load_foreign(const fs::path& path, const SpecsOfConfig& specs_of
   ForeignOptions options;
   for (const auto& [name, type] : subtree(wanted, kModelPath))
     options.read.dtypes.by_path.emplace(name, type.dtype);
+  options.read.codes_of = codes_of;
   ModelToSave saved = read_foreign_model(path, options);
   ModelParameters out;
   put_subtree(out.by_path, kModelPath, std::move(saved.parameters));
@@ -335,6 +339,37 @@ LoadedModel build_model(const ModelConfig& config, RunData data) {
   return out;
 }
 
+// Weights that the model keeps as codes are read as numbers if `dir` is a run that does.
+ModelParameters initial_parameters(const fs::path& dir, const Model& model, const Report& report) {
+  if (is_foreign_model(dir)) {
+    const auto specs_of = [&](const ModelConfig& config) {
+      const auto foreign = read_child<Model>(field(config.document, "model"), config.source);
+      const auto stored = stored_specs(*foreign.build({}, Scope{.path = std::string(kModelPath)}));
+      Tree<ParamSpec> specs = model.param_specs();
+      drop_new_adapters(
+          model, [&](const std::string& path) { return stored.contains(path); }, specs);
+      for (const auto& [path, spec] : stored_specs(model))
+        if (stored.contains(path)) specs.emplace(path, spec);
+      return specs;
+    };
+    ModelParameters out = load_foreign(dir, specs_of, Weights::kTrained, &model);
+    out.num_coded = std::ssize(quantized_products(model));
+    return out;
+  }
+  const SpecsFor specs_for = [&](const Manifest& manifest) {
+    Tree<ParamSpec> specs = keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
+    const StoredDType stored = [&](const std::string& path) {
+      const auto found = manifest.tensors.find(path);
+      return found == manifest.tensors.end() ? std::nullopt
+                                             : std::optional(found->second.type.dtype);
+    };
+    drop_new_adapters(
+        model, [&](const std::string& path) { return stored(path).has_value(); }, specs);
+    return with_plain_weights(model, std::move(specs), stored);
+  };
+  return load(dir, specs_for, Weights::kTrained, report);
+}
+
 }  // namespace
 
 LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report, RunData data) {
@@ -386,26 +421,9 @@ ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_
 
 ModelParameters load_initial_parameters(const fs::path& dir, const Model& model,
                                         const Report& report) {
-  if (is_foreign_model(dir)) {
-    const auto specs_of = [&](const ModelConfig& config) {
-      const auto foreign = read_child<Model>(field(config.document, "model"), config.source);
-      const auto stored = stored_specs(*foreign.build({}, Scope{.path = std::string(kModelPath)}));
-      Tree<ParamSpec> specs = model.param_specs();
-      drop_new_adapters(
-          model, [&](const std::string& path) { return stored.contains(path); }, specs);
-      for (const auto& [path, spec] : stored_specs(model))
-        if (stored.contains(path)) specs.emplace(path, spec);
-      return specs;
-    };
-    return load_foreign(dir, specs_of, Weights::kTrained);
-  }
-  const SpecsFor specs_for = [&](const Manifest& manifest) {
-    Tree<ParamSpec> specs = keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
-    drop_new_adapters(
-        model, [&](const std::string& path) { return manifest.tensors.contains(path); }, specs);
-    return specs;
-  };
-  return load(dir, specs_for, Weights::kTrained, report);
+  ModelParameters out = initial_parameters(dir, model, report);
+  out.num_coded += encode_weights(model, out.by_path);
+  return out;
 }
 
 Tree<ParamSpec> stored_specs(const Model& model) {

@@ -81,6 +81,7 @@ std::string_view stored_prefix(Weights weights);
 struct ModelParameters {
   Tree<HostTensor> by_path;  // "model/...", "state/..."
   int64_t step = 0;
+  int64_t num_coded = 0;  // weights that became codes (load_initial_parameters)
 };
 /// Returns the specs of every parameter of the model by its path, and of the state of its layers
 /// below "state/".
@@ -97,7 +98,8 @@ ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfC
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
 /// checkpoint holds any. Parameters of adapters (LoraProduct) are left out if the checkpoint holds
-/// none of them. Throws as load_parameters does.
+/// none of them. Weights that `model` keeps as codes (QuantizedProduct) become codes if the
+/// checkpoint holds them as numbers. Throws as load_parameters does.
 ModelParameters load_initial_parameters(const std::filesystem::path& dir, const Model& model,
                                         const Report& report = report_to_stderr);
 

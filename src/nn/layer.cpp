@@ -131,7 +131,7 @@ Param Layer::param(std::string_view name, ParamSpec spec) {
     const std::optional<DType> by_name = named_dtype(options_.dtypes, path);
     spec.dtype = by_name ? *by_name : DType{options_.dtype.value_or(DType::kF32)};
   }
-  if (options_.compute) spec.compute = DType{*options_.compute};
+  if (options_.compute && !spec.compute) spec.compute = DType{*options_.compute};
   if (!is_countable(spec.shape))
     throw InheritedError(located(name, too_large_text(spec.type()) + "; lower its dims"));
   spec.mesh_axes.resize(spec.shape.size());
@@ -141,13 +141,28 @@ Param Layer::param(std::string_view name, ParamSpec spec) {
     throw InheritedError(located(name, error.what()));
   }
   const std::optional<DType> compute = spec.compute;
-  params_.emplace_back(path, std::move(spec));
-  return {std::move(path), compute};
+  const auto held = std::make_shared<Param::HeldType>();
+  params_.push_back({path, std::move(spec), held});
+  return {std::move(path), compute, held};
+}
+
+void Layer::adopt(Layer* child) {
+  children_.push_back(child);
+  if (!child) return;
+  for (const std::string& path : child->held_) {
+    const auto own = std::ranges::find(params_, path, &OwnParam::path);
+    if (own != params_.end())
+      *own->held = own->spec.type();
+    else
+      held_.push_back(path);
+  }
 }
 
 Tree<ParamSpec> Layer::param_specs() const {
   Tree<ParamSpec> out;
-  for (const auto& [path, spec] : params_) out.emplace(path, spec);
+  for (const auto& [path, spec, held] : params_) {
+    if (!*held) out.emplace(path, spec);
+  }
   for (const Layer* c : children()) out.merge(c->param_specs());
   return out;
 }
@@ -174,7 +189,10 @@ Tree<Tensor> Layer::initialize_state(const random::Key& key) const {
 Tree<Tensor> Layer::initialize(const random::Key& key) const {
   Tree<Tensor> out;
   KeySequence keys(key);
-  for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(keys.next()));
+  for (const auto& [path, spec, held] : params_) {
+    const random::Key own = keys.next();  // also of values that are held below: the others stay
+    if (!*held) out.emplace(path, spec.initialiser().draw(own));
+  }
   for (const Layer* c : children()) out.merge(c->initialize(keys.next()));
   return out;
 }

@@ -175,7 +175,7 @@ class Layer {
                   std::string_view field = {}) {
     claim(name, field, taken_names_);
     auto layer = config.build_part(dims, inner(name, field));
-    children_.push_back(layer.get());
+    adopt(layer.get());
     return Handle<R>(std::move(layer));
   }
   template <class R>
@@ -204,6 +204,10 @@ class Layer {
   /// Declares a parameter of this layer. Throws ConfigError if the shape is not positive or has too
   /// many elements.
   Param param(std::string_view name, ParamSpec spec);
+  /// Says in a constructor that this layer holds the values of a parameter of a layer above in
+  /// parameters of its own, in another form. The model is then without that parameter: whoever
+  /// reads it gets zeros of its type, which this layer does not use.
+  void hold(const std::string& path) { held_.push_back(path); }
 
   /// Declares state that training keeps beside the parameters. state() reads it, set_state()
   /// changes it in training; evaluation and decoding only read it. `spec` gives its shape, mesh
@@ -284,13 +288,20 @@ class Layer {
   void claim(std::string_view name, std::string_view field, Names& names) const;
   // Throws UnbuiltPart if one of them could not be built.
   const std::vector<Layer*>& children() const;
+  void adopt(Layer* child);
   void check_shape(std::string_view name, const Shape& shape) const;
   std::string path_, config_path_;
   std::vector<std::pair<std::string, std::string>> spellings_;  // with those of the layers above
-  LayerOptions options_;                                   // includes what layers above pass down
-  Construction* construction_;                             // valid only during construction
-  std::vector<Layer*> children_;                           // null: could not be built
-  std::vector<std::pair<std::string, ParamSpec>> params_;  // in declaration order
+  LayerOptions options_;          // includes what layers above pass down
+  Construction* construction_;    // valid only during construction
+  std::vector<Layer*> children_;  // null: could not be built
+  struct OwnParam {
+    std::string path;
+    ParamSpec spec;
+    std::shared_ptr<Param::HeldType> held;  // with a value: a layer below has the values
+  };
+  std::vector<OwnParam> params_;   // in declaration order
+  std::vector<std::string> held_;  // parameters of layers above
   Tree<ParamSpec> state_;
   Names taken_names_, taken_states_;  // of parameters and children; of state
 };

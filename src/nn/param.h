@@ -2,6 +2,7 @@
 // values.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,17 +58,21 @@ inline constexpr std::string_view kLayerStatePath = "state";
 /// Reads one parameter of the current invocation.
 class Param {
  public:
-  /// Returns the parameter in the dtype of ParamSpec::compute, if that is set. Throws ConfigError
-  /// if the caller of the invocation did not give the parameter.
+  /// Returns the parameter in the dtype of ParamSpec::compute, if that is set. Zeros of its type if
+  /// a layer below holds its values (Layer::hold). Throws ConfigError if the caller of the
+  /// invocation did not give the parameter.
   Tensor operator()() const;
   const std::string& path() const { return path_; }
 
  private:
   friend class Layer;
-  Param(std::string path, std::optional<DType> compute)
-      : path_(std::move(path)), compute_(compute) {}
+  // The type of a parameter whose values are held elsewhere; none: the parameter has them itself.
+  using HeldType = std::optional<Type>;
+  Param(std::string path, std::optional<DType> compute, std::shared_ptr<const HeldType> held)
+      : path_(std::move(path)), compute_(compute), held_(std::move(held)) {}
   std::string path_;
   std::optional<DType> compute_;
+  std::shared_ptr<const HeldType> held_;
 };
 
 }  // namespace axle

@@ -30,6 +30,7 @@ inline Tree<HostTensor> jittered_parameters(const Layer& layer) {
   Tree<HostTensor> all = initial_parameters(layer, 0);
   uint64_t seed = 7;
   for (auto& [path, value] : all) {
+    if (!is_float(value.dtype())) continue;  // codes: any whole number means something else
     const HostTensor noise = random_tensor(value.type(), ++seed, 0.3);
     HostTensor moved = value.astype(DType::kF64);
     for (size_t i = 0; i < noise.values<double>().size(); ++i)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/units.h"
 #include "base/tree.h"
 #include "config/document/serialize.h"
 #include "config/mistakes.h"
@@ -138,9 +139,12 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
     const auto num_new = std::ranges::count_if(
         model.param_specs(), [&](const auto& spec) { return !saved.by_path.contains(spec.first); });
     progress.note(fmt::format(
-        "starts with the parameters of {} after step {}{}{}", from.folder.string(), saved.step,
+        "starts with the parameters of {} after step {}{}{}{}", from.folder.string(), saved.step,
         has_state ? "" : "; it holds no state of layers, which start with their initial values",
-        num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new)));
+        num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new),
+        saved.num_coded == 0
+            ? ""
+            : fmt::format("; {} became codes", counted(saved.num_coded, "weight"))));
     out = std::move(saved.by_path);
   }
   for (const auto& [part, folder] : parts) {

@@ -37,16 +37,40 @@ SetField parse_set(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// "rank=16,alpha=32" -> "Lora: {rank: 16, alpha: 32}".
-std::string modifier_text(const char* modifier, const char* flag, const std::string& text) {
-  std::vector<std::string> fields;
+struct FlagField {
+  std::string_view name, value;
+};
+// "rank=16,alpha=32".
+std::vector<FlagField> fields_of(const char* flag, const std::string& text) {
+  std::vector<FlagField> out;
   for (const std::string_view field : split(text, ',')) {
     const size_t equals = field.find('=');
     if (equals == field.npos || equals == 0)
       throw CLI::ValidationError(flag, fmt::format("expected FIELD=VALUE, got '{}'", field));
-    fields.push_back(fmt::format("{}: {}", field.substr(0, equals), field.substr(equals + 1)));
+    out.push_back({field.substr(0, equals), field.substr(equals + 1)});
   }
-  return fmt::format("{}: {{{}}}", modifier, join(fields, ", "));
+  return out;
+}
+// "{rank: 16, alpha: 32}".
+std::string flow_text(const std::vector<FlagField>& fields) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : fields) out.push_back(fmt::format("{}: {}", name, value));
+  return fmt::format("{{{}}}", join(out, ", "));
+}
+std::string modifier_text(const char* modifier, const char* flag, const std::string& text) {
+  return fmt::format("{}: {}", modifier, flow_text(fields_of(flag, text)));
+}
+
+// Adapters, and weights as codes below them: "rank=16,bits=8".
+std::vector<UseModifier> qlora(const std::string& text) {
+  std::vector<FlagField> lora, product = {{"class", "QuantizedProduct"}};
+  for (const FlagField& field : fields_of("--qlora", text)) {
+    const bool is_of_product =
+        field.name == "bits" || field.name == "group" || field.name == "scales";
+    (is_of_product ? product : lora).push_back(field);
+  }
+  return {{fmt::format("QuantizeProducts: {{with: {}}}", flow_text(product))},
+          {fmt::format("Lora: {}", flow_text(lora))}};
 }
 
 // All texts are one edit, in the place of the last flag.
@@ -93,6 +117,13 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--lora", "FIELDS", "Train low-rank adapters alone: rank=16,alpha=32 (modifier Lora)",
       [&](const std::string& text) {
         edits.push_back(UseModifier{modifier_text("Lora", "--lora", text)});
+        has_adapters_ = true;
+      });
+  add("--qlora", "FIELDS",
+      "Train adapters alone, beside weights that are kept as codes: rank=16,bits=8 (modifiers "
+      "QuantizeProducts and Lora)",
+      [&](const std::string& text) {
+        for (UseModifier& use : qlora(text)) edits.push_back(std::move(use));
         has_adapters_ = true;
       });
   add("--dpo", "FIELDS",

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "interop/coded_weights.h"
 #include "interop/export/decoding_part.h"
 #include "interop/families/stored_tensors.h"
 #include "interop/foreign_model.h"
@@ -95,6 +96,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   std::string family = options.family;
   if (family.empty() && original.is_object()) family = written_family(original);
   LoadedModel loaded = load_model(options.run, options.weights, report, RunData::kAny);
+  decode_weights(loaded);
   const std::string where = options.run.string();
   take_decoding_part(loaded, where, report);
   Child<Model> plain = loaded.config;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "interop/families/family.h"
 #include "interop/families/stored_tensors.h"
+#include "interop/foreign/coded_parameters.h"
 
 namespace axle {
 namespace {
@@ -34,6 +35,23 @@ std::vector<std::string> computed_tensors(const TensorSource& source,
                          source.type(name) == source.type(embedding) &&
                          source.get(name) == source.get(embedding);
     if (is_tied || name.ends_with("rotary_emb.inv_freq")) out.push_back(name);
+  }
+  return out;
+}
+
+// Reads the weights that `model` keeps as codes. Takes them out of `specs` and adds their tensors
+// to `read`.
+Tree<HostTensor> read_all_codes(const Layer& model, const std::vector<WeightRow>& rows,
+                                const TensorSource& source, Tree<ParamSpec>& specs,
+                                std::vector<std::string>& read) {
+  Tree<HostTensor> out;
+  for (const QuantizedProduct* product : quantized_products(model)) {
+    const auto weight = specs.find(product->weight_path().substr(std::string("model/").size()));
+    if (weight == specs.end()) continue;  // the caller sees that the codes are missing
+    CodesRead codes = read_codes(*product, weight->second, rows, source);
+    out.merge(codes.parameters);
+    std::ranges::move(codes.names, std::back_inserter(read));
+    specs.erase(weight);
   }
   return out;
 }
@@ -71,7 +89,9 @@ ImportedModel read_model(const ForeignConfig& config, const TensorSource& source
       unused.push_back(name);
       ++out.num_left_out;
     }
-    out.parameters = WeightMap(out.rows, specs).read(source, unused);
+    if (options.codes_of)
+      out.parameters = read_all_codes(*options.codes_of, out.rows, source, specs, unused);
+    out.parameters.merge(WeightMap(out.rows, specs).read(source, unused));
     out.layer_state = take_layer_state(*model, out.parameters);
   }
   out.vocab_size = model->vocab_size();

@@ -16,6 +16,16 @@
 
 namespace axle {
 
+/// The numbers of a block as value = scale * code + offset, exactly: products and sums in f32.
+struct BlockGroups {
+  int64_t size = 0;  // neighbours in a row that share a scale and an offset; 0: not of this form
+  int64_t bits = 0;  // of a code, which is not negative
+  DType scale_dtype = DType::kF32;  // holds every scale and offset of its range exactly
+  /// Computes the scales and the offsets of the groups of whole blocks.
+  void (*read)(const std::byte* blocks, int64_t num_blocks, float* scales,
+               float* offsets) = nullptr;
+};
+
 struct BlockType {
   uint32_t id;                      // in the file
   std::string_view name;            // "Q4_K"
@@ -25,6 +35,7 @@ struct BlockType {
   void (*dequantize)(const std::byte* blocks, int64_t num_blocks, float* values) = nullptr;
   /// Stores finite values in whole blocks; nullptr: Axle does not write the type.
   void (*quantize)(const float* values, int64_t num_blocks, std::byte* blocks) = nullptr;
+  BlockGroups groups = {};
 };
 
 /// Returns the types of the format, including those that Axle lacks.

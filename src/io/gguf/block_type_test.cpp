@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "io/gguf/small_blocks.h"
 #include "io/safetensors.h"
+#include "ir/small_float.h"
 #include "testing/checkout.h"
 
 namespace axle {
@@ -26,6 +28,7 @@ class BlockNumbers : public ::testing::TestWithParam<const char*> {
 
 class Dequantize : public BlockNumbers {};
 class Quantize : public BlockNumbers {};
+class Groups : public BlockNumbers {};
 
 TEST_P(Dequantize, GivesTheValuesOfThePackage) {
   const HostTensor blocks = stored("blocks"), expected = stored("values");
@@ -47,6 +50,38 @@ TEST_P(Quantize, GivesTheBlocksOfThePackage) {
   EXPECT_EQ(blocks, expected);
 }
 
+// Each value of a group is scale * code + offset, bit for bit, with a code of the stated bits.
+TEST_P(Groups, AreTheValues) {
+  const BlockGroups& groups = type().groups;
+  const HostTensor blocks = stored("blocks"), values = stored("values");
+  const int64_t n = blocks.size() / type().num_bytes;
+  const auto count = static_cast<size_t>(values.size() / groups.size);
+  std::vector<float> scales(count), offsets(count);
+  groups.read(blocks.bytes().data(), n, scales.data(), offsets.data());
+  int64_t largest = 0;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const auto group = static_cast<size_t>(i / groups.size);
+    const float scale = scales[group], offset = offsets[group],
+                value = values.values<float>()[static_cast<size_t>(i)];
+    const float code = scale == 0 ? 0 : std::nearbyint((value - offset) / scale);
+    ASSERT_GE(code, 0) << i;
+    ASSERT_EQ(scale * code + offset, value) << i;
+    largest = std::max(largest, static_cast<int64_t>(code));
+    if (groups.scale_dtype == DType::kF16) {
+      ASSERT_EQ(static_cast<float>(F16(scale)), scale);
+      if (std::abs(offset) <= 65504) {
+        ASSERT_EQ(static_cast<float>(F16(offset)), offset);
+      }
+    }
+  }
+  EXPECT_LT(largest, int64_t{1} << groups.bits);
+  EXPECT_GE(largest, int64_t{1} << (groups.bits - 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Groups,
+                         ::testing::Values("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K",
+                                           "Q6_K"),
+                         [](const auto& at) { return std::string(at.param); });
 INSTANTIATE_TEST_SUITE_P(Types, Dequantize,
                          ::testing::Values("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1",
                                            "Q8_0", "Q4_K", "Q5_K", "Q6_K"),

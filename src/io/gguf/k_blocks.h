@@ -17,4 +17,9 @@ void q4_k_values(const std::byte* blocks, int64_t num_blocks, float* values);
 void q5_k_values(const std::byte* blocks, int64_t num_blocks, float* values);
 void q6_k_values(const std::byte* blocks, int64_t num_blocks, float* values);
 
+/// Compute the scales and the offsets of blocks (BlockGroups).
+void q4_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
+void q5_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
+void q6_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
+
 }  // namespace axle

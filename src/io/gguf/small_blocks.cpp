@@ -58,7 +58,39 @@ void scaled_and_shifted(const std::byte* block, float* values) {
                        [d, m](int q) { return d * static_cast<float>(q) + m; });
 }
 
+// The scale and the offset of each block: of values (q - zero) d, or of values q d + m.
+template <int kBlockBytes, int kZero>
+void scales_of_blocks(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  for (int64_t i = 0; i < num_blocks; ++i, blocks += kBlockBytes) {
+    scales[i] = scale_at(blocks);
+    offsets[i] = -kZero * scales[i];
+  }
+}
+template <int kBlockBytes>
+void scales_and_shifts(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  for (int64_t i = 0; i < num_blocks; ++i, blocks += kBlockBytes) {
+    scales[i] = scale_at(blocks);
+    offsets[i] = scale_at(blocks + kScaleBytes);
+  }
+}
+
 }  // namespace
+
+void q4_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  scales_of_blocks<18, 8>(blocks, num_blocks, scales, offsets);
+}
+void q4_1_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  scales_and_shifts<20>(blocks, num_blocks, scales, offsets);
+}
+void q5_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  scales_of_blocks<22, 16>(blocks, num_blocks, scales, offsets);
+}
+void q5_1_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  scales_and_shifts<24>(blocks, num_blocks, scales, offsets);
+}
+void q8_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+  scales_of_blocks<34, 128>(blocks, num_blocks, scales, offsets);
+}
 
 void q4_0_values(const std::byte* blocks, int64_t num_blocks, float* values) {
   for_each_block<18>(blocks, num_blocks, values, scaled<false, 8>);

@@ -6,6 +6,7 @@
 #include "layers/dense/unit_norm_linear.h"
 #include "layers/models/lm_head.h"
 #include "layers/products/lora_product.h"
+#include "layers/products/quantized_product.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
 
@@ -15,21 +16,34 @@ namespace {
 using testing::build_for_test;
 
 const LoraProduct::Config kLora{.rank = 2};
+const QuantizedProduct::Config kCoded{.group = 2, .scales = ScaleDType::kF32};
 
 AXLE_LAYER_LAWS(Linear,
                 {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},
-                {{"bias", {}}, {"no_bias", {.bias = false}}, {"lora", {.product = kLora}}})
+                {{"bias", {}},
+                 {"no_bias", {.bias = false}},
+                 {"lora", {.product = kLora}},
+                 {"coded", {.product = kCoded}}})
 AXLE_LAYER_LAWS(UnitNormLinear, {.input_dim = 4, .output_dim = 3},
                 {{"bias", {}}, {"no_bias", {.bias = false}}})
 AXLE_LAYER_LAWS(MultiLinear,
                 {.input_dim = 4, .num_outputs = 2, .output_dim = 3, .output_axes = "model"},
-                {{"bias", {}}, {"no_bias", {.bias = false}}, {"lora", {.product = kLora}}})
+                {{"bias", {}},
+                 {"no_bias", {.bias = false}},
+                 {"lora", {.product = kLora}},
+                 {"coded", {.product = kCoded}}})
 AXLE_LAYER_LAWS(LmHead, {.input_dim = 4, .output_dim = 6, .input_axes = "model"},
-                {{"default", {}}, {"lora", {.product = kLora}}})
+                {{"default", {}}, {"lora", {.product = kLora}}, {"coded", {.product = kCoded}}})
 AXLE_LAYER_LAWS(HeadInputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
-                {{"bias", {.bias = true}}, {"no_bias", {}}, {"lora", {.product = kLora}}})
+                {{"bias", {.bias = true}},
+                 {"no_bias", {}},
+                 {"lora", {.product = kLora}},
+                 {"coded", {.product = kCoded}}})
 AXLE_LAYER_LAWS(HeadOutputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
-                {{"bias", {.bias = true}}, {"no_bias", {}}, {"lora", {.product = kLora}}})
+                {{"bias", {.bias = true}},
+                 {"no_bias", {}},
+                 {"lora", {.product = kLora}},
+                 {"coded", {.product = kCoded}}})
 
 TEST(Linear, MultipliesAndAdds) {
   auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});

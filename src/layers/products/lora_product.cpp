@@ -35,16 +35,6 @@ int64_t size_of(const std::string& letters, const ProductLetters& all, const Pro
   return out;
 }
 
-// Returns the dims of `letters` that are among `some`, counted from the end.
-std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some) {
-  std::vector<int64_t> out;
-  for (size_t i = 0; i < letters.size(); ++i) {
-    if (some.find(letters[i]) != std::string::npos)
-      out.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(letters.size()));
-  }
-  return out;
-}
-
 ParamSpec down_spec(const std::string& letters, const ProductLetters& all,
                     const Product::Dims& dims, const LoraProduct::Config& cfg) {
   ParamSpec out = spec_of(letters, all, dims, cfg.rank);

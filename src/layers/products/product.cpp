@@ -47,6 +47,15 @@ ProductLetters letters_of(const Product::Dims& dims) {
   return out;
 }
 
+std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some) {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (some.find(letters[i]) != std::string::npos)
+      out.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(letters.size()));
+  }
+  return out;
+}
+
 AXLE_REGISTER(Product::Dims)
 
 template class LayerRole<Product, Product::Signature>;

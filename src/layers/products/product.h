@@ -52,6 +52,10 @@ struct ProductLetters {
 /// Throws InternalError for a spec without ',' and "->".
 ProductLetters letters_of(const Product::Dims& dims);
 
+/// Returns the dims of `letters` that are among `some`, counted from the end: "dnh" and "nh" give
+/// -2 and -1.
+std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some);
+
 extern template class LayerRole<Product, Product::Signature>;
 
 }  // namespace axle

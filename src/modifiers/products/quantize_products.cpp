@@ -56,8 +56,11 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
   const std::string wanted = to_string(ConfigView(with));
   Rewrite out{.what = fmt::format("Product -> {}", with.type().name), .report = {}};
   RewriteReport& report = out.report;
+  std::string refusal;  // of the last product that cannot be so
   const std::vector<ProductSlot> products = product_slots(root);
   if (!allow_none_) check_patterns("QuantizeProducts.except", cfg_.except, products);
+  const Child<Model>* const model = find_model(root);
+  const std::vector<std::string> before = model ? mistakes_of(*model) : std::vector<std::string>();
   for (const ProductSlot& product : products) {
     if (holds_a_product(products, product)) continue;
     const AnyConfig& held = *held_config(product.slot);
@@ -69,14 +72,24 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
     } else if (is_wanted) {
       report.unchanged.push_back(product.path);
     } else {
+      const AnyConfig plain = held;
       put_config(product.slot, with);
-      report.matched.push_back(product.path);
+      const std::vector<std::string> refusals = model ? new_mistakes(*model, before) : before;
+      if (refusals.empty()) {
+        report.matched.push_back(product.path);
+      } else {
+        put_config(product.slot, plain);
+        refusal = join(refusals, "; ");
+        report.skipped.push_back({product.path, refusal});
+      }
     }
   }
-  if (report.matched.empty() && report.unchanged.empty())
+  if (report.matched.empty() && report.unchanged.empty()) {
+    if (!refusal.empty())
+      throw ConfigError("QuantizeProducts.with: no product takes it: " + refusal);
     fail_no_product("QuantizeProducts", cfg_.at, cfg_.except, products);
-  if (const Child<Model>* const model = find_model(root))
-    std::ranges::move(multiplied_elsewhere(*model), std::back_inserter(report.skipped));
+  }
+  if (model) std::ranges::move(multiplied_elsewhere(*model), std::back_inserter(report.skipped));
   return {std::move(out)};
 }
 

@@ -32,15 +32,18 @@ FusedQKV::FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
 
 Tree<Tensor> FusedQKV::initialize(const random::Key& key) const {
   KeySequence thirds(key);
+  const Tree<ParamSpec> specs = param_specs();
   Tree<Values> parts;
   for (int i = 0; i < 3; ++i) {
     KeySequence own(thirds.next());
     for (const Param* p : {&weight_, bias_ ? &*bias_ : nullptr}) {
       if (!p) continue;
-      ParamSpec third = param_specs().at(p->path());
+      const random::Key key_of_part = own.next();
+      if (!specs.contains(p->path())) continue;  // the product holds its values
+      ParamSpec third = specs.at(p->path());
       third.shape.erase(third.shape.begin());
       third.fan.batch.clear();
-      parts[p->path()].push_back(third.initialiser().draw(own.next()));
+      parts[p->path()].push_back(third.initialiser().draw(key_of_part));
     }
   }
   Tree<Tensor> out;

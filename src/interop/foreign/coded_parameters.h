@@ -1,0 +1,23 @@
+// Weights of another program that a model keeps as codes (QuantizedProduct).
+#pragma once
+
+#include "interop/foreign/tensor_source.h"
+#include "interop/foreign/weight_map.h"
+#include "layers/products/quantized_product.h"
+
+namespace axle {
+
+/// The codes, scales and offsets of a weight by their paths below the model, and the names of the
+/// tensors that they are from.
+struct CodesRead {
+  Tree<HostTensor> parameters;
+  std::vector<std::string> names;
+};
+/// Reads the weight of a product of a model at "model", one tensor at a time. The codes are the
+/// numbers of the file if its groups fit the product: at most as many bits, of whole groups of the
+/// product, in a dtype of scales that holds them. Otherwise the weight is rounded anew. `weight` is
+/// the spec of the weight, `rows` say where it is. Throws as WeightMap::read does.
+CodesRead read_codes(const QuantizedProduct& product, const ParamSpec& weight,
+                     const std::vector<WeightRow>& rows, const TensorSource& source);
+
+}  // namespace axle

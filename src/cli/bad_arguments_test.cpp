@@ -295,6 +295,7 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
                                                     "--only of eval-layer",
                                                     "--tolerance of eval-layer",
                                                     "--ignore of import",
+                                                    "--task of eval",
                                                     "--function"};
   cli::Output out;
   const cli::CommandLine program(out);

@@ -108,7 +108,7 @@ TEST_F(HuggingFace, ParametersMayHaveAnotherDtypeThanTheFiles) {
 TEST_F(HuggingFace, ReadingTakesLittleMoreMemoryThanTheParametersInTheirDtype) {
   config_.update({{"hidden_size", 512},
                   {"intermediate_size", 1408},
-                  {"num_hidden_layers", 8},
+                  {"num_hidden_layers", 20},
                   {"head_dim", 64},
                   {"num_attention_heads", 8},
                   {"num_key_value_heads", 8},

@@ -73,6 +73,9 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
   const std::string frozen = field_path(scope, "frozen");
   std::set<std::string, std::less<>> kept;
   Tree<ParamSpec> rest = params_;
+  // Whole numbers, such as the codes of weights, have no gradient.
+  std::erase_if(rest,
+                [](const auto& param) { return !is_differentiable(param.second.type().dtype); });
   attempt(scope,
           [&] { kept = matching_paths(params_, cfg_.trained, field_path(scope, "trained")); });
   const auto first = [](const auto& param) -> const std::string& { return param.first; };

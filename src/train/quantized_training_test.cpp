@@ -7,6 +7,7 @@
 #include "layers/experts/moe.h"
 #include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
+#include "layers/products/quantized_product.h"
 #include "modifiers/products/quantize_products.h"
 #include "nn/remat_policies.h"
 #include "pjrt/make_runtime.h"
@@ -166,6 +167,13 @@ TEST_F(QuantizedTraining, EachMicrobatchIsOneEntryOfTheHistories) {
     EXPECT_EQ(at(twice, "_history", 1), at(once, "_amax", 0)) << of;
     EXPECT_EQ(at(twice, "_history", 2), at(once, "_history", 0)) << of;
   }
+}
+
+// Nothing freezes them, and there is no gradient of whole numbers.
+TEST_F(QuantizedTraining, CodesAreNotTrained) {
+  const std::vector<double> losses =
+      losses_of(quantized_training_model_of(QuantizedProduct::Config{.group = 4}, true), 12);
+  EXPECT_LT(losses.back(), losses.front() - 0.05);  // norms and embeddings are
 }
 
 }  // namespace

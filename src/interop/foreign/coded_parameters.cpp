@@ -1,5 +1,6 @@
 #include "interop/foreign/coded_parameters.h"
 
+#include <algorithm>
 #include <map>
 
 #include "ir/finite.h"

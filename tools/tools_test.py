@@ -18,7 +18,8 @@ import unittest
 import xml.etree.ElementTree as xml
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cmake"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "cmake"))
 
 import batches
 import ci_part
@@ -77,11 +78,10 @@ skipped: no plugin
         self.assertIn("skipped: 1 test: no reason given", text)
 
     def test_scripts_give_the_reason_of_the_tests(self):
-        root = pathlib.Path(__file__).parent.parent
         advice = "run `axle plugin fetch cpu`"
-        self.assertIn(f'.install_hint = "{advice}"', (root / "src/pjrt/plugin/plugin_policy.cpp").read_text(encoding="utf-8"))
+        self.assertIn(f'.install_hint = "{advice}"', (ROOT / "src/pjrt/plugin/plugin_policy.cpp").read_text(encoding="utf-8"))
         for script in ("check_example.sh", "check_docs.py"):
-            self.assertIn(f"skipped: no cpu plugin: {advice}", (root / "tools" / script).read_text(encoding="utf-8"))
+            self.assertIn(f"skipped: no cpu plugin: {advice}", (ROOT / "tools" / script).read_text(encoding="utf-8"))
 
     def test_a_required_label_may_not_skip(self):
         faults, text = self.report(SKIPPED, ["plugin"])
@@ -103,7 +103,6 @@ skipped: no plugin
 class ReferenceNumbers(unittest.TestCase):
     """testdata/reference/README.md against the files and the tables that it speaks of."""
 
-    ROOT = pathlib.Path(__file__).parent.parent
     PAGE = (ROOT / "testdata/reference/README.md").read_text(encoding="utf-8")
 
     def cell(self, heading):
@@ -113,30 +112,30 @@ class ReferenceNumbers(unittest.TestCase):
         return {name for row in rows for name in re.findall("`([^`]+)`", row)}
 
     def test_cases_that_no_test_reads_are_listed(self):
-        numeric = self.ROOT / "testdata/reference/axlearn/numeric"
+        numeric = ROOT / "testdata/reference/axlearn/numeric"
         cases = {str(path.relative_to(numeric).with_suffix("")) for path in numeric.glob("*/*.safetensors")}
         # eval_layer has a file for every case that is read; "<case>_logits" is another method of <case>.
         read = {
             case
             for case in cases
-            if (self.ROOT / "testdata/eval_layer" / f"{case.removesuffix('_logits')}.yaml").exists()
+            if (ROOT / "testdata/eval_layer" / f"{case.removesuffix('_logits')}.yaml").exists()
         }
         listed = {name for name in self.cell("What no test reads yet") if (numeric / f"{name}.safetensors").exists()}
         self.assertGreater(len(read), 20)
         self.assertEqual(listed, cases - read)
 
     def test_the_oracle_makes_every_stored_op(self):
-        script = (self.ROOT / "tools/oracle/jax_numbers.py").read_text(encoding="utf-8")
-        stored = json.loads((self.ROOT / "testdata/reference/jax/ops.json").read_text(encoding="utf-8"))["ops"]
+        script = (ROOT / "tools/oracle/jax_numbers.py").read_text(encoding="utf-8")
+        stored = json.loads((ROOT / "testdata/reference/jax/ops.json").read_text(encoding="utf-8"))["ops"]
         for op in stored:
             self.assertIn(f'"{op}": ', script)
 
     def test_the_live_oracle_knows_every_function(self):
         rows = set()
-        for path in self.ROOT.glob("src/functions/*_functions.cpp"):
+        for path in ROOT.glob("src/functions/*_functions.cpp"):
             rows |= set(re.findall(r'function\(\s*"([\w:]+?)(?:: [^(]+)?\(', path.read_text(encoding="utf-8")))
         listed = []
-        for path in [*self.ROOT.glob("tools/oracle/*_calls.py"), self.ROOT / "tools/oracle/functions.py"]:
+        for path in [*ROOT.glob("tools/oracle/*_calls.py"), ROOT / "tools/oracle/functions.py"]:
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 is_table = isinstance(node, ast.Assign) and node.targets[0].id in ("CALLS", "WITHOUT_CALL")
                 if is_table and isinstance(node.value, ast.Dict):
@@ -146,7 +145,7 @@ class ReferenceNumbers(unittest.TestCase):
 
     def test_foreign_files_are_those_that_tests_read(self):
         read = set()
-        for path in self.ROOT.glob("src/**/*_foreign_test.cpp"):
+        for path in ROOT.glob("src/**/*_foreign_test.cpp"):
             names = re.findall(r'(?<!reference_file\()"(?:stories260K|tokenizers|text|gguf)/([\w.-]+)"', path.read_text(encoding="utf-8"))
             read |= set(names)
         listed = {name.split("/")[-1] for name in self.cell("Files of others")}
@@ -332,12 +331,12 @@ class [[nodiscard]] Gate {
             source, out = pathlib.Path(folder) / "gate.cpp", pathlib.Path(folder) / "docs.cpp"
             source.write_text(text, encoding="utf-8")
             subprocess.run([sys.executable, config_docs.__file__, out, source], check=True)
-            headers = pathlib.Path(__file__).parent.parent / "src"
+            headers = ROOT / "src"
             subprocess.run(["c++", "-std=c++20", "-fsyntax-only", f"-I{headers}", out], check=True)
             return out.read_text(encoding="utf-8")
 
     def test_the_class_of_the_readme(self):
-        readme = (pathlib.Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
         first_class = re.search(r"^```cpp\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
         self.assertIn("struct Config { ", first_class)
         self.assertIn('{"ChannelGate", "initial", "", "x -> sigmoid(x * w) * x, with one learned w per channel."}', self.compiled(first_class))
@@ -414,14 +413,47 @@ class PartsOfCI(unittest.TestCase):
                 self.assertEqual(self.taken(times, parts), set(range(1, parts + 1)), hour)
 
     def test_ci_takes_them(self):
-        script = (pathlib.Path(__file__).parent.parent / ".ci" / "run").read_text(encoding="utf-8")
+        script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
         self.assertIn("part=$(python3 tools/ci_part.py 14)", script)
         self.assertIn('--part "$part/14"', script)
 
 
+@unittest.skipUnless(shutil.which("ccache"), "no ccache")
+class CompilerCache(unittest.TestCase):
+    """Two checkouts that differ in a comment of a header that is precompiled."""
+
+    CMAKE = """cmake_minimum_required(VERSION 3.25)
+project(clone LANGUAGES CXX)
+include(${AXLE}/cmake/axle_ccache.cmake)
+add_library(clone OBJECT clone.cpp)
+target_include_directories(clone PRIVATE .)
+target_precompile_headers(clone PRIVATE <clone.h>)
+"""
+
+    def build(self, folder, comment):
+        """Builds a checkout and returns the cache's hits until then."""
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(self.CMAKE)
+        (folder / "clone.h").write_text(f"#pragma once\n// {comment}\nstruct Clone {{}};\n")
+        os.utime(folder / "clone.h", (0, 0))  # ccache passes by headers that are new
+        (folder / "clone.cpp").write_text("#include \"clone.h\"\nClone clone;\n")
+        for command in (["cmake", "-G", "Ninja", f"-DAXLE={ROOT}", "-S", folder, "-B", folder / "build"], ["cmake", "--build", folder / "build"],
+                        ["ccache", "--print-stats"]):
+            done = subprocess.run(command, env={**os.environ, "CCACHE_DIR": str(folder.parent / "cache")}, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        return sum(map(int, re.findall(r"^(?:direct|preprocessed)_cache_hit\t(\d+)", done.stdout, re.M)))
+
+    def test_headers_count_as_they_stand(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertEqual(self.build(root / "first", "One."), 0)
+            self.assertEqual(self.build(root / "comment", "Two."), 0)
+            self.assertEqual(self.build(root / "same", "One."), 2)
+
+
 class TestsInCMake(unittest.TestCase):
     def test_none_of_them_uses_the_users_caches(self):
-        for path in sorted((pathlib.Path(__file__).parent.parent / "cmake").glob("*.cmake")):
+        for path in sorted((ROOT / "cmake").glob("*.cmake")):
             text = path.read_text(encoding="utf-8")
             for made in re.findall(r"^ *set_tests_properties\([^)]*\)", text, re.MULTILINE):
                 self.assertRegex(made, r'ENVIRONMENT "\$\{AXLE_TEST_ENVIRONMENT\}"|ENVIRONMENT \\"\$\{ARGN\}', path.name)
@@ -436,7 +468,7 @@ class Dev(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             scratch = pathlib.Path(scratch)
             (scratch / "tools/plugins").mkdir(parents=True)
-            shutil.copy(pathlib.Path(__file__).parent.parent / "dev", scratch)
+            shutil.copy(ROOT / "dev", scratch)
             environment = {"PATH": f"{scratch}:{os.environ['PATH']}"}
             for platform in ("cpu", "cuda", "tpu"):
                 (scratch / f"tools/plugins/{platform}.txt").touch()

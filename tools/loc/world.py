@@ -14,6 +14,7 @@ import variants
 from features import feature_files
 
 TEMPLATE = pathlib.Path(__file__).parent / "world"
+CCACHE = pathlib.Path(__file__).parents[2] / "cmake/axle_ccache.cmake"
 AUTHOR = ["-c", "user.name=world", "-c", "user.email=world@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
 
 
@@ -106,6 +107,11 @@ class Repository:
         return out
 
 
+def ccache_settings():
+    """What Axle's own build tells ccache, by name of the variable."""
+    return dict(re.findall(r"^ *(CCACHE_\w+)=(\S+)", CCACHE.read_text(encoding="utf-8"), re.M))
+
+
 class Program:
     """The program of a project that holds the classes of the largest world and all features."""
 
@@ -132,7 +138,7 @@ class Program:
         launcher = []
         if shutil.which("ccache"):
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
-            environment |= {"CCACHE_BASEDIR": str(self.folder.parent), "CCACHE_NOHASHDIR": "1", "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+            environment |= ccache_settings() | {"CCACHE_BASEDIR": str(self.folder.parent)}
         self.run(["cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
                   f"-DCMAKE_CXX_FLAGS_DEBUG=-O{self.optimize}", f"-DCMAKE_PREFIX_PATH={self.prefix}",
                   f"-DWORLD_UNITY={self.unity}", *launcher], env=environment)

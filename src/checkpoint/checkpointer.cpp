@@ -11,12 +11,17 @@
 #include "base/while_memory_lasts.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
-#include "checkpoint/write.h"
 #include "config/register.h"
 #include "io/file.h"
 #include "ir/finite.h"
 
 namespace axle {
+namespace {
+
+constexpr std::string_view kNoMemory = "the host has no memory for a copy of the state";
+
+}  // namespace
+
 Checkpointer::Checkpointer(const Config& config, std::filesystem::path root, Report report)
     : config_(config), root_(std::move(root)), report_(std::move(report)) {
   make_directories(root_);
@@ -45,19 +50,28 @@ bool Checkpointer::is_saved(int64_t step) const {
 }
 
 void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
-                        std::span<const ArrayPtr> arrays, Tree<std::string> metadata) {
+                        std::span<const ArrayPtr> arrays, Tree<std::string> metadata,
+                        SaveMode mode) {
   AXLE_CHECK(state.size() == arrays.size(), "one array for each value of the state");
   wait();  // before the copy, so that the host never holds two copies of the state
   if (is_saved(step)) return;
   for (const ArrayPtr& array : arrays) array->wait();  // throws if a step failed: no failed save
+  Tree<ArrayPtr> by_path;
+  for (size_t i = 0; i < state.size(); ++i) by_path.emplace(state[i].name, arrays[i]);
+  if (mode == SaveMode::kBlocking) {
+    const auto read_each = [&](const TensorVisitor& visit) {
+      for (const auto& [path, array] : by_path) visit(path, array->to_host());
+    };
+    return write(step, read_each, metadata);
+  }
   Tree<HostTensor> tensors;
   try {
-    for (size_t i = 0; i < state.size(); ++i) tensors.emplace(state[i].name, arrays[i]->to_host());
+    for (const auto& [path, array] : by_path) tensors.emplace(path, array->to_host());
   } catch (const Error& error) {
     if (error.code() != ExitCode::kDoesNotFit) throw;
     return count_failure(step, error.what());
   } catch (const std::bad_alloc&) {
-    return count_failure(step, "the host has no memory for a copy of the state");
+    return count_failure(step, kNoMemory);
   }
   save(step, std::move(tensors), std::move(metadata));
 }
@@ -65,11 +79,11 @@ void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
 void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata) {
   wait();
   if (is_saved(step)) return;
-  if (config_.mode == SaveMode::kBlocking) return write(step, tensors, metadata);
+  if (config_.mode == SaveMode::kBlocking) return write(step, each_of(tensors), metadata);
   const auto saved = std::make_shared<const Tree<HostTensor>>(std::move(tensors));
   const auto work = [this, step, saved, metadata] {
     // A failure is counted; without memory it is not told.
-    while_memory_lasts([&] { write(step, *saved, metadata); });
+    while_memory_lasts([&] { write(step, each_of(*saved), metadata); });
   };
   if (!try_start(thread_, work)) work();
 }
@@ -82,16 +96,26 @@ void Checkpointer::count_failure(int64_t step, std::string_view why) {
       step, why, num_failures_.load()));
 }
 
-void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
+void Checkpointer::write(int64_t step, const ForEachTensor& tensors,
                          const Tree<std::string>& metadata) {
+  // The last of several checks: a run falls back to the state that was saved.
+  const ForEachTensor finite = [&](const TensorVisitor& visit) {
+    tensors([&](const std::string& path, const HostTensor& tensor) {
+      if (!all_finite(tensor))
+        throw StorageError(fmt::format("expected finite numbers, got NaN or infinity in {}", path));
+      visit(path, tensor);
+    });
+  };
   try {
-    // The last of several checks: a run falls back to the state that was saved.
-    if (const auto bad = first_non_finite(tensors))
-      throw StorageError(fmt::format("expected finite numbers, got NaN or infinity in {}", *bad));
-    write_checkpoint(root_, step, tensors, metadata);
+    write_checkpoint(root_, step, finite, metadata);
     // Older checkpoints are removed only after the new one was read back and verified.
     StoredCheckpoint(root_, step).verify();
     last_saved_ = step;
+  } catch (const std::bad_alloc&) {
+    return count_failure(step, kNoMemory);
+  } catch (const DeviceError& error) {  // of a tensor that is read now
+    if (error.code() != ExitCode::kDoesNotFit) throw;
+    return count_failure(step, error.what());
   } catch (const std::exception& error) {
     return count_failure(step, error.what());
   }

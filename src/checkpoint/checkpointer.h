@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/report.h"
 #include "base/text/enum_text.h"
 #include "base/tree.h"
+#include "checkpoint/write.h"
 #include "config/axle_config.h"
 #include "config/fields/ranged.h"
 #include "runtime/runtime.h"
@@ -63,11 +65,17 @@ class Checkpointer {
   /// Waits for the previous save, then writes the checkpoint. Does nothing if `step` was saved
   /// last. Never throws StorageError: a failed save is counted and reported.
   void save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata = {});
-  /// Like save() above, for arrays on devices. Copies the arrays to the host before it returns, so
-  /// the caller may donate them afterwards. If the host has no room for the copy, the save counts
-  /// as failed. Throws DeviceError if the computation of an array failed.
+  /// Like save() above, for arrays on devices. The caller may donate them afterwards: a blocking
+  /// save has written them by then, one tensor at a time, and a save in the background has copied
+  /// all of them to the host. If the host has no room, the save counts as failed. Throws
+  /// DeviceError if the computation of an array failed.
   void save(int64_t step, std::span<const ProgramValue> state, std::span<const ArrayPtr> arrays,
-            Tree<std::string> metadata = {});
+            Tree<std::string> metadata = {}) {
+    save(step, state, arrays, std::move(metadata), config_.mode);
+  }
+  /// The same in another mode than the configured one.
+  void save(int64_t step, std::span<const ProgramValue> state, std::span<const ArrayPtr> arrays,
+            Tree<std::string> metadata, SaveMode mode);
 
   /// Waits until nothing is being written.
   void wait();
@@ -81,7 +89,7 @@ class Checkpointer {
  private:
   bool is_saved(int64_t step) const;
   void count_failure(int64_t step, std::string_view why);
-  void write(int64_t step, const Tree<HostTensor>& tensors, const Tree<std::string>& metadata);
+  void write(int64_t step, const ForEachTensor& tensors, const Tree<std::string>& metadata);
 
   Config config_;
   std::filesystem::path root_;

@@ -52,7 +52,7 @@ TEST(Checkpoint, EqualStatesGiveEqualFiles) {
 
 TEST(Checkpoint, AnEmptyStateIsAState) {
   const TempDir dir;
-  write_checkpoint(dir.path(), 0, {}, {});
+  write_checkpoint(dir.path(), 0, Tree<HostTensor>{}, {});
   const auto back = restore_tensors(dir.path());
   ASSERT_TRUE(back);
   EXPECT_THAT(back->tensors, IsEmpty());
@@ -340,10 +340,10 @@ class FailingArray final : public Array {
   std::function<void()> failure_, computation_;
 };
 
-TEST(Checkpointer, WithoutRoomForACopyTheSaveFailsAndNotTheRun) {
+TEST_P(CheckpointerModes, WithoutRoomForACopyTheSaveFailsAndNotTheRun) {
   const TempDir dir;
   Lines said;
-  Checkpointer checkpointer({.mode = SaveMode::kBlocking}, dir.path(), std::ref(said));
+  Checkpointer checkpointer({.mode = GetParam()}, dir.path(), std::ref(said));
   const std::vector<ProgramValue> values = {{"a", {DType::kF32, {2}}}};
   const auto save = [&](int64_t step, std::function<void()> failure,
                         std::function<void()> computation = {}) {
@@ -363,6 +363,49 @@ TEST(Checkpointer, WithoutRoomForACopyTheSaveFailsAndNotTheRun) {
   EXPECT_EQ(checkpointer.num_failures(), 2);
   save(5, {});
   EXPECT_EQ(checkpointer.last_saved(), 5);
+}
+
+// An array that calls a function when it is copied to the host.
+class WatchedArray final : public Array {
+ public:
+  WatchedArray(int64_t size, std::function<void()> on_copy)
+      : Array({DType::kF32, {size}}, {}), on_copy_(std::move(on_copy)) {}
+  HostTensor to_host() const override {
+    on_copy_();
+    return HostTensor::ones(type().dims);
+  }
+  void wait() const override {}
+
+ private:
+  std::function<void()> on_copy_;
+};
+
+TEST(Checkpointer, ABlockingSaveHoldsOneTensorAtATime) {
+  const TempDir dir;
+  constexpr int64_t kSize = 1 << 18;
+  const auto written = [&] {
+    uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir.path())) {
+      if (entry.is_regular_file()) bytes += entry.file_size();
+    }
+    return bytes;
+  };
+  std::vector<uintmax_t> before_copy;
+  std::vector<ProgramValue> values;
+  Arrays arrays;
+  for (const char* path : {"c", "a", "b"}) {
+    values.push_back({path, {DType::kF32, {kSize}}});
+    arrays.push_back(
+        std::make_shared<WatchedArray>(kSize, [&] { before_copy.push_back(written()); }));
+  }
+  Checkpointer checkpointer({.mode = SaveMode::kBackground}, dir.path());
+  checkpointer.save(1, values, arrays, {}, SaveMode::kBlocking);
+  EXPECT_THAT(before_copy, ElementsAre(0, kSize * 4, kSize * 8));
+  before_copy.clear();
+  checkpointer.save(2, values, arrays, {});
+  ASSERT_EQ(before_copy.size(), 3u);
+  EXPECT_EQ(before_copy[0], before_copy[2]) << "copied before anything is written";
+  EXPECT_EQ(checkpointer.last_saved(), 2);
 }
 
 TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {

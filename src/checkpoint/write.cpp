@@ -58,10 +58,10 @@ class ChunkedFile {
   int64_t chunk_bytes_;
 };
 
-void write_tensors(const fs::path& folder, const Tree<HostTensor>& tensors,
+void write_tensors(const fs::path& folder, const ForEachTensor& tensors,
                    const WriteOptions& options, Manifest& manifest) {
   std::optional<ChunkedFile> file;
-  for (const auto& [path, tensor] : tensors) {
+  tensors([&](const std::string& path, const HostTensor& tensor) {
     if (file && file->size() >= options.file_bytes) {
       manifest.files.push_back(file->finish());
       file.reset();
@@ -75,7 +75,7 @@ void write_tensors(const fs::path& folder, const Tree<HostTensor>& tensors,
         path,
         StoredTensor{.type = tensor.type(), .file = manifest.files.size(), .offset = file->size()});
     file->write(tensor.bytes());
-  }
+  });
   if (file) manifest.files.push_back(file->finish());
 }
 
@@ -114,7 +114,13 @@ void commit(const fs::path& root, int64_t step) {
 
 }  // namespace
 
-void write_checkpoint(const fs::path& root, int64_t step, const Tree<HostTensor>& tensors,
+ForEachTensor each_of(const Tree<HostTensor>& tensors) {
+  return [&tensors](const TensorVisitor& visit) {
+    for (const auto& [path, tensor] : tensors) visit(path, tensor);
+  };
+}
+
+void write_checkpoint(const fs::path& root, int64_t step, const ForEachTensor& tensors,
                       const Tree<std::string>& metadata, const WriteOptions& options) {
   const fs::path temporary = temporary_folder(root, step);
   try {

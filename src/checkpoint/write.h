@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
 
 #include "base/tree.h"
 #include "checkpoint/manifest.h"
@@ -16,13 +18,24 @@ struct WriteOptions {
   int64_t chunk_bytes = kChunkBytes;
 };
 
+using TensorVisitor = std::function<void(const std::string& path, const HostTensor& tensor)>;
+/// Calls a visitor with each tensor of a checkpoint, in the order of their paths. A tensor need not
+/// exist before its call or after it.
+using ForEachTensor = std::function<void(const TensorVisitor& visit)>;
+/// Returns what visits the tensors of a tree, which must live as long.
+ForEachTensor each_of(const Tree<HostTensor>& tensors);
+
 /// Writes ROOT/step_<step>: into a temporary folder, which is flushed to the disk and then renamed.
 /// After a crash the checkpoint is there as a whole or not at all. An older checkpoint of the same
 /// step is replaced atomically if the file system supports that. If not (NFS), a crash in the
 /// middle leaves the older one aside, and remove_stale_checkpoints moves it back. Throws
 /// StorageError and leaves no temporary folder, as far as it can be removed.
-void write_checkpoint(const std::filesystem::path& root, int64_t step,
-                      const Tree<HostTensor>& tensors, const Tree<std::string>& metadata,
-                      const WriteOptions& options = {});
+void write_checkpoint(const std::filesystem::path& root, int64_t step, const ForEachTensor& tensors,
+                      const Tree<std::string>& metadata, const WriteOptions& options = {});
+inline void write_checkpoint(const std::filesystem::path& root, int64_t step,
+                             const Tree<HostTensor>& tensors, const Tree<std::string>& metadata,
+                             const WriteOptions& options = {}) {
+  write_checkpoint(root, step, each_of(tensors), metadata, options);
+}
 
 }  // namespace axle

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory.h"
@@ -57,6 +60,21 @@ RowView row_of(Batch& batch, int64_t i) {
   };
   return {row("input_ids"),       row("target_labels"),  row("input_segment_ids"),
           row("input_positions"), row("prefix_lengths"), row("position_streams")};
+}
+
+void count_targets(Batch& batch, const RowView& row, std::span<const double> text_bytes) {
+  for (const int32_t label : row.target_labels) {
+    if (label == kIgnoredLabel) continue;
+    ++batch.num_targets;
+    batch.num_target_bytes += text_bytes[static_cast<size_t>(label)];
+  }
+}
+
+int64_t num_real_positions(const Batch& batch) {
+  const auto segments = batch.tensors.find("input_segment_ids");
+  if (segments == batch.tensors.end()) return batch.num_targets;
+  const std::span<const int32_t> ids = segments->second.values<int32_t>();
+  return std::ssize(ids) - std::ranges::count(ids, 0);
 }
 
 }  // namespace axle

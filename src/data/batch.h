@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/tree.h"
 #include "config/scope.h"
@@ -45,5 +46,10 @@ Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len, const BatchFields& fi
 Batch make_batch(int64_t batch_size, int64_t seq_len, const BatchFields& fields = {});
 /// Returns row i of the batch, for writing.
 RowView row_of(Batch& batch, int64_t i);
+/// Counts the labels of a filled row. `text_bytes` has the average bytes of text for each token id.
+void count_targets(Batch& batch, const RowView& row, std::span<const double> text_bytes);
+/// Returns the number of positions outside of padding, or of labels that count if the batch has no
+/// segments.
+int64_t num_real_positions(const Batch& batch);
 
 }  // namespace axle

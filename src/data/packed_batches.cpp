@@ -88,11 +88,7 @@ std::optional<Batch> PackedBatches::next() {
     enter_epoch(next_row_ / num_rows_);
     const RowView row = row_of(batch, i);
     packer_->fill(row_order_[static_cast<size_t>(next_row_ % num_rows_)], row);
-    for (const int32_t label : row.target_labels) {
-      if (label == kIgnoredLabel) continue;
-      ++batch.num_targets;
-      batch.num_target_bytes += text_bytes_[static_cast<size_t>(label)];
-    }
+    count_targets(batch, row, text_bytes_);
   }
   return batch;
 }

@@ -173,7 +173,7 @@ class Reader {
     if (instruction.operands.size() < 2 && !out.empty()) return out;
     for (const size_t operand : instruction.operands) {
       if (origins_.argument(c, operand)) continue;
-      for (OpLocation& location : op_locations(origins_.op_name(c, operand))) {
+      for (OpLocation& location : op_locations(origins_.op_name({c, operand}))) {
         if (!location.layer.empty() && std::ranges::find(out, location) == out.end())
           out.push_back(std::move(location));
       }

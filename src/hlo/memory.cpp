@@ -30,6 +30,8 @@ struct Buffer {
   int64_t bytes;
   size_t first, last;  // lifetime, as positions in the computation's sequence
   bool is_counted = true;
+  std::vector<HloResult> carried = {};  // the elements of loops that it is
+  std::vector<size_t> users = {};       // instructions that read it
 };
 
 // True if the result shares the memory of the first operand, perhaps under another shape.
@@ -67,9 +69,13 @@ class Lifetimes {
       const size_t i = computation_.sequence[place];
       if (!is_name_alone(computation_.instructions[i].opcode)) {
         for (const size_t operand : computation_.instructions[i].operands)
-          for_each_buffer(held_[operand], [&](size_t b) { buffers_[b].last = place; });
+          for_each_buffer(held_[operand], [&](size_t b) {
+            buffers_[b].last = place;
+            buffers_[b].users.push_back(i);
+          });
       }
       held_[i] = hold(i, place);
+      if (computation_.instructions[i].opcode == "while") note_carried(i);
     }
     // The results of a computation (the carry of a loop, the results of the program) lie in memory
     // that its caller has counted.
@@ -90,6 +96,14 @@ class Lifetimes {
     out.buffer = buffers_.size();
     buffers_.push_back({index_, i, &shape, bytes, place, place});
     return out;
+  }
+
+  void note_carried(size_t loop) {
+    const std::vector<Held>& elements = held_[loop].elements;
+    for (size_t n = 0; n < elements.size(); ++n) {
+      if (elements[n].buffer != kNone)
+        buffers_[elements[n].buffer].carried.push_back({index_, loop, {static_cast<int64_t>(n)}});
+    }
   }
 
   Held operand(const HloInstruction& instruction, size_t n) const {
@@ -209,6 +223,30 @@ Peak peak_of(const HloModule& module, size_t computation, const std::vector<Peak
   return out;
 }
 
+bool names_a_layer(const std::vector<OpLocation>& locations) {
+  return std::ranges::any_of(locations, [](const OpLocation& location) {
+    return !location.layer.empty() && !is_loop_or_barrier(location);
+  });
+}
+
+// Returns where a buffer comes from. The compiler fills a stack with zeros under no name, or that
+// of the loop: then the origin is what the loop writes into it, or else what reads the buffer.
+std::vector<OpLocation> origin_of(const Buffer& buffer, const HloModule& module,
+                                  const HloValueOrigins& values) {
+  const std::vector<OpLocation> own =
+      op_locations(values.op_name({buffer.computation, buffer.instruction}));
+  if (names_a_layer(own)) return own;
+  for (const HloResult& carried : buffer.carried) {
+    if (auto written = op_locations(values.op_name(carried)); names_a_layer(written))
+      return written;
+  }
+  for (const size_t user : buffer.users) {
+    auto read = op_locations(module.computations[buffer.computation].instructions[user].op_name);
+    if (names_a_layer(read)) return read;
+  }
+  return own;
+}
+
 }  // namespace
 
 PeakMemory peak_memory(const HloModule& module) {
@@ -223,8 +261,7 @@ PeakMemory peak_memory(const HloModule& module) {
   for (const Buffer& buffer : whole.alive) {
     const HloInstruction& instruction =
         module.computations[buffer.computation].instructions[buffer.instruction];
-    const std::vector<OpLocation> locations =
-        op_locations(values.op_name(buffer.computation, buffer.instruction));
+    const std::vector<OpLocation> locations = origin_of(buffer, module, values);
     TemporaryBuffer one{.layer = layer_text(locations),
                         .op = op_text(locations),
                         .backward = std::ranges::any_of(locations, &OpLocation::backward),

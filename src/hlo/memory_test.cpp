@@ -70,9 +70,23 @@ TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   EXPECT_EQ(peak.bytes, 8 * kKiB + 2 * kKiB);
   ASSERT_THAT(peak.temporaries, SizeIs(2));
   EXPECT_EQ(peak.temporaries[0].bytes, 8 * kKiB);
-  EXPECT_EQ(peak.temporaries[0].layer, "model/layers");
+  EXPECT_EQ(peak.temporaries[0].layer, "model/layers/layer") << "that of what the loop writes";
+  EXPECT_EQ(peak.temporaries[0].op, "sin");
   EXPECT_EQ(peak.temporaries[1].bytes, 2 * kKiB);
   EXPECT_EQ(peak.temporaries[1].count, 2);
+}
+
+TEST(PeakMemory, WhatHasNoNameHasThatOfItsReader) {
+  HloWriter w;
+  const int64_t x = w.parameter(kArray);
+  const int64_t cast = w.add("convert", array_shape({256}, fields::kBF16), {x});
+  const int64_t y = w.add("sine", kArray, {cast}, op_name("model/up/sin"));
+  w.add("negate", kArray, {y}, op_name("model/neg"));
+  w.end("main");
+  const PeakMemory peak = peak_of(w);
+  ASSERT_THAT(peak.temporaries, SizeIs(2));
+  EXPECT_EQ(peak.temporaries[1].shape, "bf16[256]");
+  EXPECT_EQ(peak.temporaries[1].layer, "model/up");
 }
 
 // XLA gives a copy behind a barrier the name of the barrier, whose operands belong to many layers.

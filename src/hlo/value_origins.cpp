@@ -373,11 +373,11 @@ const std::string* HloValueOrigins::nearest_name(Value v, int& steps_left,
   return nullptr;
 }
 
-const std::string& HloValueOrigins::op_name(size_t computation, size_t instruction) const {
+const std::string& HloValueOrigins::op_name(const HloResult& result) const {
   static const std::string kNone;
   const std::string* of_loop_or_barrier = nullptr;
   int steps_left = kMaxNameSteps;
-  const std::string* own = nearest_name({computation, instruction}, steps_left, of_loop_or_barrier);
+  const std::string* own = nearest_name(result, steps_left, of_loop_or_barrier);
   return own ? *own : of_loop_or_barrier ? *of_loop_or_barrier : kNone;
 }
 

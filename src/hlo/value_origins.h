@@ -31,10 +31,10 @@ class HloValueOrigins {
   /// the result is computed. The result may be a part, a cast, a gathered copy or another layout of
   /// the argument, joined from parts, or the argument written into zeros.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
-  /// Returns the op_name of the instruction or, if it has none, that of the nearest instruction
-  /// that its result comes from. Names of a loop or barrier (is_loop_or_barrier) count only if
+  /// Returns the op_name of the instruction or, if it has none or an element of its tuple is meant,
+  /// that of the nearest instruction that the result comes from. Names of a loop or barrier (is_loop_or_barrier) count only if
   /// there is no other name. Empty if there is no name at all.
-  const std::string& op_name(size_t computation, size_t instruction) const;
+  const std::string& op_name(const HloResult& result) const;
   /// An argument whose parts devices pass to each other by collective-permutes: its number and the
   /// elements of its shard on one device.
   struct PermutedArgument {

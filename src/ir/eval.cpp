@@ -12,14 +12,22 @@ namespace axle {
 namespace {
 
 using Uses = std::vector<int>;  // by id of the op
+using TakeResult = std::function<void(size_t, HostTensor)>;
 
 Uses count_uses(const Region& region) {
   Uses uses(region.num_nodes() + 1, 0);
   for (const OpNode* op : region.ops()) {
     for (const Tensor& t : op->inputs) ++uses[t.node()->id];
   }
-  for (const Tensor& t : region.results()) ++uses[t.node()->id];
   return uses;
+}
+
+// The numbers of the region's results that each op has, by its id.
+std::vector<std::vector<size_t>> results_by_op(const Region& region) {
+  std::vector<std::vector<size_t>> out(region.num_nodes() + 1);
+  for (size_t i = 0; i < region.results().size(); ++i)
+    out[region.results()[i].node()->id].push_back(i);
+  return out;
 }
 
 // The results of an op, or the argument for a parameter.
@@ -36,9 +44,29 @@ Results owned(HostTensor value) {
 }
 
 // `values` has the arguments, by id of their parameters.
-std::vector<HostTensor> run(const Region& region, std::vector<Results> values,
-                            const EvalOptions& options) {
+void run(const Region& region, std::vector<Results> values, const TakeResult& take,
+         const EvalOptions& options) {
   Uses uses = count_uses(region);
+  const std::vector<std::vector<size_t>> results = results_by_op(region);
+  // Gives the results of an op that no other op reads any more, and frees it.
+  const auto finish = [&](const OpNode* op) {
+    const std::vector<size_t>& numbers = results[op->id];
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const uint32_t index = region.results()[numbers[i]].index();
+      const auto is_same = [&](size_t other) { return region.results()[other].index() == index; };
+      const bool again =
+          std::any_of(numbers.begin() + static_cast<std::ptrdiff_t>(i) + 1, numbers.end(), is_same);
+      Results& of_op = values[op->id];
+      if (of_op.borrowed || again)
+        take(numbers[i], of_op.at(index));
+      else
+        take(numbers[i], std::move(of_op.own.at(index)));
+    }
+    values[op->id] = {};
+  };
+  for (const Tensor& p : region.parameters()) {
+    if (uses[p.node()->id] == 0) finish(p.node());
+  }
   std::vector<const HostTensor*> x;
   for (const OpNode* op : region.ops()) {
     x.clear();
@@ -52,24 +80,15 @@ std::vector<HostTensor> run(const Region& region, std::vector<Results> values,
                  fmt::format("{} gave {}", op->rules->name(), to_text(y[i].type())));
     }
     for (const Tensor& t : op->inputs) {
-      if (--uses[t.node()->id] == 0) values[t.node()->id] = {};
+      if (--uses[t.node()->id] == 0) finish(t.node());
     }
+    if (uses[op->id] == 0) finish(op);
   }
-  std::vector<HostTensor> results;
-  for (const Tensor& t : region.results()) {
-    Results& of_op = values[t.node()->id];
-    // One use is left: nobody reads this value, or another one of its op, afterwards.
-    if (--uses[t.node()->id] == 0 && !of_op.borrowed)
-      results.push_back(std::move(of_op.own.at(t.index())));
-    else
-      results.push_back(of_op.at(t.index()));
-  }
-  return results;
 }
 
 // Runs the region on one value for each of its parameters, in their order.
-std::vector<HostTensor> run_on(const Region& region, std::vector<Results> arguments,
-                               const EvalOptions& options) {
+void run_on(const Region& region, std::vector<Results> arguments, const TakeResult& take,
+            const EvalOptions& options) {
   AXLE_CHECK(
       arguments.size() == region.parameters().size(),
       fmt::format("{} arguments for {} parameters", arguments.size(), region.parameters().size()));
@@ -83,16 +102,29 @@ std::vector<HostTensor> run_on(const Region& region, std::vector<Results> argume
     AXLE_CHECK(value.at(0).type() == stored, fmt::format("argument {} is {}, its parameter {}", i,
                                                          to_text(value.at(0).type()), describe(p)));
   }
-  return run(region, std::move(values), options);
+  run(region, std::move(values), take, options);
+}
+
+// Returns the results in their order.
+std::vector<HostTensor> all_results(const Region& region, std::vector<Results> arguments,
+                                    const EvalOptions& options) {
+  std::vector<HostTensor> out(region.results().size());
+  const auto put = [&](size_t i, HostTensor value) { out[i] = std::move(value); };
+  run_on(region, std::move(arguments), put, options);
+  return out;
+}
+
+std::vector<Results> all_owned(std::vector<HostTensor> arguments) {
+  std::vector<Results> out;
+  for (HostTensor& argument : arguments) out.push_back(owned(std::move(argument)));
+  return out;
 }
 
 }  // namespace
 
 std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
                                  const EvalOptions& options) {
-  std::vector<Results> values;
-  for (HostTensor& argument : arguments) values.push_back(owned(std::move(argument)));
-  return run_on(region, std::move(values), options);
+  return all_results(region, all_owned(std::move(arguments)), options);
 }
 
 std::vector<HostTensor> evaluate_borrowing(const Region& region,
@@ -100,7 +132,12 @@ std::vector<HostTensor> evaluate_borrowing(const Region& region,
                                            const EvalOptions& options) {
   std::vector<Results> values;
   for (const HostTensor* argument : arguments) values.push_back({.own = {}, .borrowed = argument});
-  return run_on(region, std::move(values), options);
+  return all_results(region, std::move(values), options);
+}
+
+void evaluate_each(const Region& region, std::vector<HostTensor> arguments, const TakeResult& take,
+                   const EvalOptions& options) {
+  run_on(region, all_owned(std::move(arguments)), take, options);
 }
 
 int64_t eval_peak_bytes(const Region& region) {
@@ -111,6 +148,7 @@ int64_t eval_peak_bytes(const Region& region) {
     return bytes;
   };
   Uses uses = count_uses(region);
+  for (const Tensor& t : region.results()) ++uses[t.node()->id];
   int64_t held = 0;
   for (const Tensor& p : region.parameters()) held = saturating_sum(held, bytes_of({p.type()}));
   int64_t most = held;

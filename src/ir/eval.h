@@ -2,6 +2,7 @@
 // execution with it.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ir/op_rules.h"
@@ -16,6 +17,11 @@ std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> a
 std::vector<HostTensor> evaluate_borrowing(const Region& region,
                                            std::span<const HostTensor* const> arguments,
                                            const EvalOptions& options = {});
+
+/// The same; takes each result, by its number, as soon as no op needs it any more, in any order.
+void evaluate_each(const Region& region, std::vector<HostTensor> arguments,
+                   const std::function<void(size_t, HostTensor)>& take,
+                   const EvalOptions& options = {});
 
 /// Returns the most bytes that evaluate() holds at once, including its arguments and results.
 int64_t eval_peak_bytes(const Region& region);

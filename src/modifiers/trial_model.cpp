@@ -39,10 +39,19 @@ std::vector<std::string> mistakes_of(const Child<Model>& model) {
   }
 }
 
-std::vector<std::string> new_mistakes(const Child<Model>& model,
-                                      const std::vector<std::string>& before) {
-  std::vector<std::string> out = mistakes_of(model);
-  std::erase_if(out, [&](const std::string& line) { return std::ranges::count(before, line) > 0; });
+ModelTrial::ModelTrial(const Child<Model>* model) : model_(model) {
+  if (model_) before_ = mistakes_of(*model_);
+}
+
+std::vector<std::string> ModelTrial::refusals(const Slot& slot,
+                                              const std::function<void()>& change) const {
+  const AnyConfig old = *held_config(slot);
+  change();
+  if (!model_) return {};
+  std::vector<std::string> out = mistakes_of(*model_);
+  std::erase_if(out,
+                [&](const std::string& line) { return std::ranges::count(before_, line) > 0; });
+  if (!out.empty()) put_config(slot, old);
   return out;
 }
 

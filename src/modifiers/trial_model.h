@@ -1,6 +1,10 @@
 // Builds and traces the model of a config tree, without values, to learn what a change does to it.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "config/config_ref.h"
 #include "layers/models/model.h"
 #include "layers/products/outside_products.h"
@@ -13,9 +17,20 @@ const Child<Model>* find_model(ConfigView root);
 
 /// Returns the lines with which the model's construction refuses; none if it can be built.
 std::vector<std::string> mistakes_of(const Child<Model>& model);
-/// Returns those that are not among `before`.
-std::vector<std::string> new_mistakes(const Child<Model>& model,
-                                      const std::vector<std::string>& before);
+
+/// Tries changes of a config tree: one stays only if the tree's model can be built with it.
+class ModelTrial {
+ public:
+  /// Without a model, every change stays.
+  explicit ModelTrial(const Child<Model>* model);
+  /// Calls `change`, which puts another class into the slot. Returns the lines with which the model
+  /// refuses it, after which the slot has its old class again; none: the change stays.
+  std::vector<std::string> refusals(const Slot& slot, const std::function<void()>& change) const;
+
+ private:
+  const Child<Model>* model_;
+  std::vector<std::string> before_;  // mistakes that no change made
+};
 
 /// Traces a training call of the model for a small batch and returns its weights outside of
 /// products, by their paths, which begin with "model". Throws Error if the model cannot be built or

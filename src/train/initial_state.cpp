@@ -159,7 +159,7 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
 
 // Compiling the init program takes longer than interpreting it, unless the model is large.
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
-                     int64_t seed, const Tree<HostTensor>& given, Runtime& runtime,
+                     int64_t seed, Tree<HostTensor> given, Runtime& runtime,
                      const CompileOptions& options) {
   constexpr int64_t kLarge = 1'000'000'000;
   int64_t num_elements = 0;
@@ -169,19 +169,20 @@ Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>&
   const Program init = init_program(parts, names);
   std::vector<HostTensor> arguments = {random::key_words(seed)};
   for (size_t i = 1; i < init.inputs.size(); ++i)
-    arguments.push_back(given.at(init.inputs[i].name));
+    arguments.push_back(std::move(given.at(init.inputs[i].name)));
+  // Each value is freed when it is on the devices, which may have the host's memory.
   if (num_elements >= kLarge) {
     Arrays arrays;
-    for (size_t i = 0; i < arguments.size(); ++i)
-      arrays.push_back(runtime.make_array(arguments[i], init.inputs[i].sharding, parts.mesh));
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const HostTensor value = std::move(arguments[i]);
+      arrays.push_back(runtime.make_array(value, init.inputs[i].sharding, parts.mesh));
+    }
     return runtime.compile(init, options)->execute(arrays);
   }
-  std::vector<HostTensor> values = evaluate(*init.graph, arguments);
-  Arrays out;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const HostTensor value = std::move(values[i]);  // freed early, to hold it twice only briefly
-    out.push_back(runtime.make_array(value, leaves[i].sharding, parts.mesh));
-  }
+  Arrays out(leaves.size());
+  evaluate_each(*init.graph, std::move(arguments), [&](size_t i, const HostTensor& value) {
+    out[i] = runtime.make_array(value, leaves[i].sharding, parts.mesh);
+  });
   return out;
 }
 

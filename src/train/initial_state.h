@@ -22,7 +22,7 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
 /// Returns the arrays of `leaves` (train_state). The seed initialises all values that `given` does
 /// not hold: parameters ("model/...") and layer state ("state/model/...").
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
-                     int64_t seed, const Tree<HostTensor>& given, Runtime& runtime,
+                     int64_t seed, Tree<HostTensor> given, Runtime& runtime,
                      const CompileOptions& options);
 
 }  // namespace axle

@@ -49,7 +49,7 @@ struct Trainer::Run {
   struct Pending {
     int64_t step = 0;
     Arrays metrics, prints;
-    int64_t num_tokens = 0;
+    int64_t num_tokens = 0, num_targets = 0;
     double num_bytes = 0;
     std::future<Clock::time_point> done_at;
   };
@@ -178,8 +178,9 @@ void Trainer::Run::initialise_or_restore() {
     data_restarted_ = options_.restart_data;
     measure_peak();
     auto given = initial_values(options_.init, *training_.model, cfg_.seed, *progress_);
-    drawn_ = start_or_defer([this, given = std::move(given)] {
-      return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
+    drawn_ = start_or_defer([this, given = std::move(given)]() mutable {
+      return initial_state(parts_, state_.leaves, cfg_.seed, std::move(given), *runtime_,
+                           compile_options());
     });
   }
   data_state_ = input_->state();
@@ -344,7 +345,8 @@ void Trainer::Run::take_step(const Batch& batch) {
   Pending started{.step = step_number_,
                   .metrics = Arrays(metrics.begin(), metrics.end()),
                   .prints = Arrays(prints.begin(), prints.end()),
-                  .num_tokens = batch.num_targets,
+                  .num_tokens = num_real_positions(batch),
+                  .num_targets = batch.num_targets,
                   .num_bytes = batch.num_target_bytes,
                   .done_at = completion_of(outputs.back())};
   std::optional<Pending> before = std::exchange(pending_, std::move(started));
@@ -363,7 +365,7 @@ void Trainer::Run::report(Pending done) {
   const Throughput speed = throughput_of(clock_.lap(done.done_at.get(), done.num_tokens), cost_);
   first_step_wait_.reset();
   const int64_t not_finite = static_cast<int64_t>(record.values.extract("not_finite").mapped());
-  add_text_metrics(record.values, done.num_tokens, done.num_bytes);
+  add_text_metrics(record.values, done.num_targets, done.num_bytes);
   add_throughput(record.values, speed);
   record.values["wall_secs"] = clock_.wall_secs();
   if (num_left_out_ > 0) record.values["skipped_documents"] = static_cast<double>(num_left_out_);
@@ -441,7 +443,8 @@ bool Trainer::Run::save(bool wait) {
                                .data_restarted = data_restarted_,
                                .skipped_steps = skipped_,
                                .wall_secs = clock_.wall_secs(),
-                               .stopped = stopped_}));
+                               .stopped = stopped_}),
+                      wait ? SaveMode::kBlocking : cfg_.checkpointer.mode);
   clock_.skip();
   return wait && checkpointer_->last_saved() == step_number_;
 }

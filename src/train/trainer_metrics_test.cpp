@@ -194,7 +194,7 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
     EXPECT_EQ(train(config, name).code, ExitCode::kOk);
     const TrainingParts training(config);
     const auto input = training.make_input();
-    const auto num_tokens = static_cast<double>(input->next()->num_targets);
+    const auto num_tokens = static_cast<double>(num_real_positions(*input->next()));
     const ProgramParts parts = training.program_parts({}, input->element_spec());
     const StepFlops expected{.model = model_flops(parts).count,
                              .program = region_flops(*step_program(parts).graph)};

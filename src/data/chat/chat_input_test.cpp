@@ -95,6 +95,8 @@ TEST_F(ChatInputTest, OnlyAnswersAreTargetsAndConversationsAreSegments) {
   EXPECT_EQ(inputs(second), "u:eee;a:fff_____________");
   EXPECT_EQ(targets(second), ".......fff;.............");
   EXPECT_EQ(segments(second), "111111111110000000000000");
+  EXPECT_EQ(num_real_positions(first), 24);
+  EXPECT_EQ(num_real_positions(second), 11);
   EXPECT_FALSE(input->next().has_value());
   const InputFacts facts = input->facts();
   EXPECT_EQ(facts.num_documents, 3);

@@ -166,11 +166,7 @@ std::optional<Batch> TokenInput::next() {
     const Source& source = sources_[place.source];
     const RowView row = row_of(batch, i);
     source.rows->fill(place.row, row);
-    for (const int32_t label : row.target_labels) {
-      if (label == kIgnoredLabel) continue;
-      ++batch.num_targets;
-      batch.num_target_bytes += source.text_bytes[static_cast<size_t>(label)];
-    }
+    count_targets(batch, row, source.text_bytes);
   }
   return batch;
 }

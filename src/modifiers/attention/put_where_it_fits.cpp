@@ -37,24 +37,21 @@ Rewrite put_where_it_fits(ConfigRef root, const AnyConfig& with, const std::stri
                           const std::function<std::string(const AnyConfig& old)>& refuses) {
   const RoleInfo& role = *with.type().role;
   Selector select{.type = role.type, .derived = true, .at = at};
-  const Child<Model>& model = model_of(root);
-  const std::vector<std::string> before = mistakes_of(model);
+  const ModelTrial trial(&model_of(root));
   Rewrite out{.what = fmt::format("{} -> {}", role.name, with.type().name), .report = {}};
   RewriteReport& report = out.report;
   const std::vector<std::string> paths = innermost(root, role, at);
   if (paths.empty()) fail_no_match(root, select);
   for (const std::string& path : paths) {
     const Slot slot = find_slot(root, path);
-    const AnyConfig old = *held_config(slot);
-    if (const std::string why = refuses ? refuses(old) : ""; !why.empty()) {
+    if (const std::string why = refuses ? refuses(*held_config(slot)) : ""; !why.empty()) {
       report.skipped.push_back({path, why});
       continue;
     }
     select.where = [&](const std::string& p, const AnyConfig&) { return p == path; };
-    const RewriteReport done = replace_config(root, {.select = select, .with = with});
-    const std::vector<std::string> reasons = new_mistakes(model, before);
-    if (!reasons.empty()) {
-      put_config(slot, old);
+    RewriteReport done;
+    const auto replace = [&] { done = replace_config(root, {.select = select, .with = with}); };
+    if (const auto reasons = trial.refusals(slot, replace); !reasons.empty()) {
       report.skipped.push_back({path, join(reasons, "; ")});
       continue;
     }

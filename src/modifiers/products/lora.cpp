@@ -45,8 +45,7 @@ void add_to_list(ConfigRef root, std::string_view path, const std::vector<std::s
 std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   Rewrite adapted{.what = "Product inside LoraProduct", .report = {}};
   RewriteReport& report = adapted.report;
-  const Child<Model>* const model = find_model(root);
-  const std::vector<std::string> before = model ? mistakes_of(*model) : std::vector<std::string>();
+  const ModelTrial trial(find_model(root));
   const std::vector<ProductSlot> products = product_slots(root);
   if (!allow_none_) check_patterns("Lora.except", cfg_.except, products);
   // Inner products come first, since their slots move with the config that holds them.
@@ -57,15 +56,15 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
       report.unchanged.push_back(product.path);
       continue;
     }
-    const AnyConfig plain = *held_config(product.slot);
-    put_adapter(
-        product,
-        {.rank = cfg_.rank, .alpha = cfg_.alpha, .dropout = Dropout::Config{.rate = cfg_.dropout}});
-    const std::vector<std::string> refusals = model ? new_mistakes(*model, before) : before;
+    const auto adapt = [&] {
+      put_adapter(product, {.rank = cfg_.rank,
+                            .alpha = cfg_.alpha,
+                            .dropout = Dropout::Config{.rate = cfg_.dropout}});
+    };
+    const std::vector<std::string> refusals = trial.refusals(product.slot, adapt);
     if (refusals.empty()) {
       report.matched.push_back(product.path);
     } else {
-      put_config(product.slot, plain);
       report.skipped.push_back({product.path, join(refusals, "; ")});
     }
   }

@@ -60,7 +60,7 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
   const std::vector<ProductSlot> products = product_slots(root);
   if (!allow_none_) check_patterns("QuantizeProducts.except", cfg_.except, products);
   const Child<Model>* const model = find_model(root);
-  const std::vector<std::string> before = model ? mistakes_of(*model) : std::vector<std::string>();
+  const ModelTrial trial(model);
   for (const ProductSlot& product : products) {
     if (holds_a_product(products, product)) continue;
     const AnyConfig& held = *held_config(product.slot);
@@ -72,13 +72,11 @@ std::vector<Rewrite> QuantizeProducts::apply(ConfigRef root) const {
     } else if (is_wanted) {
       report.unchanged.push_back(product.path);
     } else {
-      const AnyConfig plain = held;
-      put_config(product.slot, with);
-      const std::vector<std::string> refusals = model ? new_mistakes(*model, before) : before;
+      const std::vector<std::string> refusals =
+          trial.refusals(product.slot, [&] { put_config(product.slot, with); });
       if (refusals.empty()) {
         report.matched.push_back(product.path);
       } else {
-        put_config(product.slot, plain);
         refusal = join(refusals, "; ");
         report.skipped.push_back({product.path, refusal});
       }

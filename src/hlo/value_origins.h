@@ -32,8 +32,8 @@ class HloValueOrigins {
   /// the argument, joined from parts, or the argument written into zeros.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
   /// Returns the op_name of the instruction or, if it has none or an element of its tuple is meant,
-  /// that of the nearest instruction that the result comes from. Names of a loop or barrier (is_loop_or_barrier) count only if
-  /// there is no other name. Empty if there is no name at all.
+  /// that of the nearest instruction that the result comes from. Names of a loop or barrier
+  /// (is_loop_or_barrier) count only if there is no other name. Empty if there is no name at all.
   const std::string& op_name(const HloResult& result) const;
   /// An argument whose parts devices pass to each other by collective-permutes: its number and the
   /// elements of its shard on one device.

@@ -47,9 +47,8 @@ struct Trainer::Run {
   // A step whose metrics have not been read yet. The host reads metrics one step late, so that the
   // device never waits.
   struct Pending {
-    int64_t step = 0;
+    int64_t step = 0, num_tokens = 0, num_targets = 0;
     Arrays metrics, prints;
-    int64_t num_tokens = 0, num_targets = 0;
     double num_bytes = 0;
     std::future<Clock::time_point> done_at;
   };
@@ -178,9 +177,8 @@ void Trainer::Run::initialise_or_restore() {
     data_restarted_ = options_.restart_data;
     measure_peak();
     auto given = initial_values(options_.init, *training_.model, cfg_.seed, *progress_);
-    drawn_ = start_or_defer([this, given = std::move(given)]() mutable {
-      return initial_state(parts_, state_.leaves, cfg_.seed, std::move(given), *runtime_,
-                           compile_options());
+    drawn_ = start_or_defer([this, given = std::move(given), how = compile_options()]() mutable {
+      return initial_state(parts_, state_.leaves, cfg_.seed, std::move(given), *runtime_, how);
     });
   }
   data_state_ = input_->state();
@@ -343,10 +341,10 @@ void Trainer::Run::take_step(const Batch& batch) {
   data_state_ = input_->state();
   ++step_number_;
   Pending started{.step = step_number_,
-                  .metrics = Arrays(metrics.begin(), metrics.end()),
-                  .prints = Arrays(prints.begin(), prints.end()),
                   .num_tokens = num_real_positions(batch),
                   .num_targets = batch.num_targets,
+                  .metrics = Arrays(metrics.begin(), metrics.end()),
+                  .prints = Arrays(prints.begin(), prints.end()),
                   .num_bytes = batch.num_target_bytes,
                   .done_at = completion_of(outputs.back())};
   std::optional<Pending> before = std::exchange(pending_, std::move(started));

@@ -76,6 +76,34 @@ TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   EXPECT_EQ(peak.temporaries[1].count, 2);
 }
 
+// A stack of what enters each layer: it holds values of the carry, which the layer before has made.
+// The compiler names its zeros after themselves.
+TEST(PeakMemory, AStackOfTheCarryHasTheLayerThatMakesTheCarry) {
+  HloWriter w;
+  const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, fields::kS32),
+                    state = tuple_shape({index, kArray, stack});
+  const int64_t p = w.parameter(state), i = w.element(p, 0, index), x = w.element(p, 1, kArray),
+                all = w.element(p, 2, stack);
+  const int64_t put = w.add("dynamic-update-slice", stack, {all, x, i, i}, op_name("model/scan"));
+  const int64_t y = w.add("sine", kArray, {x}, op_name("model/layers/layer/sin"));
+  w.add("tuple", state, {i, y, put});
+  const int64_t body = w.end("body");
+  w.parameter(state);
+  w.add("constant", array_shape({}, fields::kPred));
+  const int64_t condition = w.end("condition");
+  const int64_t start = w.parameter(index), first = w.parameter(kArray),
+                zero = w.add("constant", array_shape({}));
+  const int64_t empty = w.add("broadcast", stack, {zero}, op_name("broadcast.142"));
+  const int64_t init = w.add("tuple", state, {start, first, empty});
+  const int64_t loop = w.add("while", state, {init}, calls({body, condition}));
+  w.add("sine", stack, {w.element(loop, 2, stack)});
+  w.end("main");
+  const PeakMemory peak = peak_of(w);
+  ASSERT_FALSE(peak.temporaries.empty());
+  EXPECT_EQ(peak.temporaries[0].shape, "f32[8,256]");
+  EXPECT_EQ(peak.temporaries[0].layer, "model/layers/layer");
+}
+
 TEST(PeakMemory, WhatHasNoNameHasThatOfItsReader) {
   HloWriter w;
   const int64_t x = w.parameter(kArray);

@@ -38,6 +38,11 @@ bool is_elementwise(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
+// True if a location says little about where a value comes from: XLA made it up, or it is a loop.
+bool is_vague(const OpLocation& location) {
+  return location.layer.empty() || is_loop_or_barrier(location);
+}
+
 bool is_permute(std::string_view opcode) { return opcode.starts_with("collective-permute"); }
 
 // Names are found after few steps. The bound ends the search through sums of sums of unnamed
@@ -351,34 +356,48 @@ std::optional<HloValueOrigins::Value> HloValueOrigins::producer(const Value& v) 
   return step(v, true);
 }
 
-const std::string* HloValueOrigins::nearest_name(Value v, int& steps_left,
-                                                 const std::string*& of_loop_or_barrier) const {
-  while (steps_left-- > 0) {
+// Returns what the iteration before made, for a value that enters an iteration of a loop.
+std::optional<HloValueOrigins::Value> HloValueOrigins::from_last_iteration(const Value& v) const {
+  if (at(v).opcode != "parameter" || v.elements.empty()) return std::nullopt;
+  const auto& call = callers_[v.computation];
+  if (!call || at(*call).opcode != "while" || at(*call).called[0] != v.computation)
+    return std::nullopt;
+  return Value{v.computation, module_.computations[v.computation].root, v.elements};
+}
+
+struct HloValueOrigins::NameSearch {
+  int steps_left = kMaxNameSteps;
+  const std::string* vague = nullptr;  // the first name that says little
+  std::set<Value> carries = {};        // of loops, followed back once
+};
+
+const std::string* HloValueOrigins::nearest_name(Value v, NameSearch& search) const {
+  while (search.steps_left-- > 0) {
     const std::string& name = at(v).op_name;
     if (!name.empty()) {
-      if (!std::ranges::all_of(op_locations(name), is_loop_or_barrier)) return &name;
-      if (!of_loop_or_barrier) of_loop_or_barrier = &name;
+      if (!std::ranges::all_of(op_locations(name), is_vague)) return &name;
+      if (!search.vague) search.vague = &name;
     }
     auto next = producer(v);
+    if (!next && search.carries.insert(v).second) next = from_last_iteration(v);
     if (!next) break;
     v = std::move(*next);
   }
-  if (steps_left <= 0 || !v.elements.empty()) return nullptr;
+  if (search.steps_left <= 0 || !v.elements.empty()) return nullptr;
   // The value is computed, for example a sum over the loop's iterations: an operand gives the name.
   for (const size_t operand : at(v).operands) {
     const Value from{v.computation, operand};
     if (at(from).opcode == "constant") continue;
-    if (const std::string* name = nearest_name(from, steps_left, of_loop_or_barrier)) return name;
+    if (const std::string* name = nearest_name(from, search)) return name;
   }
   return nullptr;
 }
 
 const std::string& HloValueOrigins::op_name(const HloResult& result) const {
   static const std::string kNone;
-  const std::string* of_loop_or_barrier = nullptr;
-  int steps_left = kMaxNameSteps;
-  const std::string* own = nearest_name(result, steps_left, of_loop_or_barrier);
-  return own ? *own : of_loop_or_barrier ? *of_loop_or_barrier : kNone;
+  NameSearch search;
+  const std::string* own = nearest_name(result, search);
+  return own ? *own : search.vague ? *search.vague : kNone;
 }
 
 }  // namespace axle

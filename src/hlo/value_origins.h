@@ -32,8 +32,9 @@ class HloValueOrigins {
   /// the argument, joined from parts, or the argument written into zeros.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
   /// Returns the op_name of the instruction or, if it has none or an element of its tuple is meant,
-  /// that of the nearest instruction that the result comes from. Names of a loop or barrier
-  /// (is_loop_or_barrier) count only if there is no other name. Empty if there is no name at all.
+  /// that of the nearest instruction that the result comes from. Names without a layer, and those
+  /// of a loop or barrier (is_loop_or_barrier), count only if there is no other name. Empty if
+  /// there is no name at all.
   const std::string& op_name(const HloResult& result) const;
   /// An argument whose parts devices pass to each other by collective-permutes: its number and the
   /// elements of its shard on one device.
@@ -66,8 +67,9 @@ class HloValueOrigins {
   const HloInstruction& at(const Value& v) const;
   Value origin(Value v, bool through_unions = true) const;
   std::optional<Value> producer(const Value& v) const;
-  const std::string* nearest_name(Value v, int& steps_left,
-                                  const std::string*& of_loop_or_barrier) const;
+  std::optional<Value> from_last_iteration(const Value& v) const;
+  struct NameSearch;
+  const std::string* nearest_name(Value v, NameSearch& search) const;
   std::optional<Value> before_permute(const Value& v) const;
   bool is_zeros(const Value& v) const;
   std::optional<Value> step(const Value& v, bool through_unions) const;

@@ -13,7 +13,7 @@
 #
 # Headers are named as in an #include: CMake would write the path of a file into what the compiler cache hashes.
 
-set(AXLE_HOT_FLOORS base ir io ops transform lower)
+set(AXLE_HOT_FLOORS base ir io ops lower)
 set(AXLE_HOT_FOLDERS data/tokenizers/parts)
 set(AXLE_PCH_HOT
   <algorithm> <array> <atomic> <chrono> <cmath> <concepts> <condition_variable> <cstddef> <cstdint> <cstring>

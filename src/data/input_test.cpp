@@ -252,8 +252,10 @@ TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
   text = {};
   const LittleMemory little(int64_t{250} << 20);
   const Thrown error = thrown_by([&] {
-    build(TextInput::Config{
-        .source = TextSource::Config{.path = dir / "x.txt"}, .seq_len = 8, .batch_size = 2});
+    build(TextInput::Config{.source = TextSource::Config{.path = dir / "x.txt"},
+                            .seq_len = 8,
+                            .batch_size = 2,
+                            .memory_bytes = int64_t{64} << 20});
   });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
   EXPECT_THAT(error.message, StartsWith("input: expected 320.0 MiB of host memory for the "
@@ -266,8 +268,10 @@ TEST(InputSizes, ACorpusTakesWhatItIsPricedAt) {
   for (int i = 0; i < 5; ++i)
     replace_file(dir / (std::to_string(i) + ".txt"), std::string(8 << 20, 'x'));
   const int64_t before = peak_resident_bytes();
-  build(TextInput::Config{
-      .source = TextSource::Config{.path = dir.path().string()}, .seq_len = 64, .batch_size = 2});
+  build(TextInput::Config{.source = TextSource::Config{.path = dir.path().string()},
+                          .seq_len = 64,
+                          .batch_size = 2,
+                          .memory_bytes = int64_t{64} << 20});
   EXPECT_LT(peak_resident_bytes() - before, (40 + 4 * 40 + 4 * 8 + 30) << 20);
 }
 

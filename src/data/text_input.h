@@ -1,11 +1,12 @@
 // Language-model batches from documents: source -> tokenizer -> split -> packing -> shuffled rows.
 //
-// All tokens are held in memory, four bytes each. TokenInput reads corpora that do not fit.
+// The tokens of a small text are held in memory, four bytes each; those of a larger one lie in a
+// token file, which is made once (token_files/streamed_text.h).
 #pragma once
 
-#include <functional>
 #include <memory>
 
+#include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/held_out.h"
 #include "data/input.h"
@@ -49,34 +50,31 @@ class TextInput final : public Input {
     /// Numbers for the place of each token, for RoPE with streams: batches then have
     /// position_streams. Empty: no streams.
     std::vector<PositionStream> position_streams = {};
+    /// Texts of more bytes are encoded once into a token file in the user's cache folder and read
+    /// from there, with the order and the split of a TokenInput. Text with prompts or streams of
+    /// positions is always held in memory.
+    Positive<int64_t> memory_bytes = 32 << 20;
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
-                held_out_fraction, prompt, position_streams)
+                held_out_fraction, prompt, position_streams, memory_bytes)
   };
-  /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger
-  /// than the model's, or if `prompt.until` is empty. Throws DataError as the source does, if the
-  /// text gives no position with a label, or if no document has the end of a prompt.
+  /// Reads and encodes all of the text, unless its tokens are there already. Throws ConfigError if
+  /// the tokenizer's vocabulary is larger than the model's, or if `prompt.until` is empty. Throws
+  /// DataError as the source does, if the text gives no position with a label, or if no document
+  /// has the end of a prompt.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
-  Tree<Type> element_spec() const override { return batches_->element_spec(); }
-  std::optional<Batch> next() override { return batches_->next(); }
-  std::string state() const override { return batches_->state(); }
-  void restore(std::string_view state) override { batches_->restore(state); }
-  InputFacts facts() const override { return facts_; }
-  /// Reads the text once more.
-  std::vector<RowOrigin> origins_of_batch(int64_t batch) override;
+  Tree<Type> element_spec() const override { return rows_->element_spec(); }
+  std::optional<Batch> next() override { return rows_->next(); }
+  std::string state() const override { return rows_->state(); }
+  void restore(std::string_view state) override { rows_->restore(state); }
+  InputFacts facts() const override { return rows_->facts(); }
+  /// Reads text in memory once more.
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return rows_->origins_of_batch(batch);
+  }
 
  private:
-  // Reads the text and returns its tokens; sets text_bytes_ and facts_.
-  TokenizedDocuments read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope);
-  // Returns the ids of the document's text.
-  std::vector<int32_t> add(TokenizedDocuments& documents, const Document& document,
-                           const Tokenizer& tokenizer, const Config& cfg);
-
-  std::function<std::vector<std::string>()> read_wheres_;  // the place of each document
-  std::vector<double> text_bytes_;                         // average bytes of text per token id
-  InputFacts facts_;
-  int64_t num_learned_ = 0;  // tokens of text behind the prompts
-  std::unique_ptr<PackedBatches> batches_;
+  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <filesystem>
-#include <set>
 
 #include "base/text/enum_text.h"
 #include "config/axle_config.h"
@@ -28,6 +26,10 @@ bool is_same_file(const std::string& a, const std::string& b);
 /// is a pattern such as "corpus/*.txt", in the order of their names. Throws DataError, with `field`
 /// to set, if there is nothing.
 std::vector<std::string> named_texts(const std::string& path, std::string_view field);
+/// The same of the fields `path` and `more_paths` of a source, whose config path is `source`.
+std::vector<std::string> named_texts(const std::string& path,
+                                     const std::vector<std::string>& more_paths,
+                                     std::string_view source);
 /// Returns what is there in place of texts: "nothing there", "a pattern that matches no file", or
 /// the system's reason not to let this user look. Empty if named_texts(path) finds something.
 std::string no_texts_at(const std::string& path);
@@ -61,9 +63,6 @@ class TextSource final : public Source {
   int64_t num_files() const override { return static_cast<int64_t>(files_.size()); }
 
  private:
-  void add_named(const std::string& path);
-  void add_folder(const std::filesystem::path& folder, const std::filesystem::path& canonical);
-  void add_entry(const std::filesystem::path& path, const std::filesystem::path& canonical);
   std::string bytes_of(const std::string& path) const;
   void read(const std::string& path);
   void add_documents(const std::string& path, std::string_view text);
@@ -73,10 +72,8 @@ class TextSource final : public Source {
   DocumentUnit unit_;
   OnError on_error_;
   SkipLog skips_;
-  bool is_only_document_ = false;         // one file is one document: skipping it leaves none
-  std::set<std::filesystem::path> seen_;  // canonical paths found so far; detects repeats by links
-  std::vector<std::string> paths_;        // the files to read, in order
-  std::deque<std::string> files_;         // contents of the files; documents point into them
+  bool is_only_document_ = false;  // one file is one document: skipping it leaves none
+  std::deque<std::string> files_;  // contents of the files; documents point into them
   std::vector<Document> documents_;
 };
 

@@ -140,7 +140,8 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   std::filesystem::remove(dir_ / "pointer.txt");
   std::filesystem::remove(dir_ / "a.gguf");
   EXPECT_THAT(message("a.gz", "\x1f\x8b\x08 and so on"), got("gzip", "decompress it first"));
-  EXPECT_THAT(message("a.parquet", "PAR1..."), got("Parquet"));
+  EXPECT_THAT(message("a.parquet", "PAR1..."),
+              got("Parquet", "axle data build reads files named *.parquet"));
   EXPECT_THAT(message("a.zip", "PK\x03\x04..."), got("a zip archive, as of PyTorch or NumPy"));
   EXPECT_THAT(message("wide.txt", std::string("\xff\xfe"
                                               "a\0b\0",

@@ -27,7 +27,7 @@ constexpr FormatRow kByBeginning[] = {
     {"BZh9", {"bzip2", kDecompress, false}},
     {"\xfd\x37zXZ", {"xz", kDecompress, false}},
     {"PK\x03\x04", {"a zip archive, as of PyTorch or NumPy", "", false}},
-    {"PAR1", {"Parquet", "", false}},
+    {"PAR1", {"Parquet", "axle data build reads files named *.parquet", false}},
     {"ARROW1", {"Arrow", "", false}},
     {"%PDF-", {"PDF", "", false}},
     {"\x7f\x45LF", {"a program", "", false}},

@@ -19,7 +19,7 @@ struct BuildOptions {
 
 void add_build(CLI::App& app, BuildOptions& options, Output& out) {
   app.add_option("SOURCES", options.build.sources,
-                 "Text files, JSON Lines (also .gz, .zst), folders of them, patterns")
+                 "Text files, JSON Lines (also .gz, .zst), Parquet, folders of them, patterns")
       ->required()
       ->type_name("");
   app.add_option("--tokenizer", options.tokenizer,
@@ -30,7 +30,8 @@ void add_build(CLI::App& app, BuildOptions& options, Output& out) {
       ->required()
       ->type_name("PREFIX");
   app.add_option("--field", options.build.field,
-                 "The field of a JSON object that holds the text (default: text)")
+                 "The field of a JSON object, or the column of Parquet, that holds the text "
+                 "(default: text)")
       ->type_name("NAME");
   app.add_option("--unit", options.unit,
                  "What a document of a text file is: file, paragraph or line (default: file)")

@@ -77,12 +77,7 @@ DataKind data_kind_at(const std::string& path) {
 
 ChatSource::ChatSource(const Config& cfg, const Dims&, const Scope& scope)
     : format_(cfg.format), skips_(cfg.on_error, fmt::format("{}.on_error", scope.path)) {
-  std::vector<std::string> named = named_texts(cfg.path.get(), fmt::format("{}.path", scope.path));
-  for (size_t i = 0; i < cfg.more_paths.size(); ++i) {
-    for (std::string& path :
-         named_texts(cfg.more_paths[i], fmt::format("{}.more_paths[{}]", scope.path, i)))
-      named.push_back(std::move(path));
-  }
+  const std::vector<std::string> named = named_texts(cfg.path.get(), cfg.more_paths, scope.path);
   for (const std::string& path : source_files(named, kEndings, skips_)) read(path);
   if (documents_.empty()) {
     throw DataError(fmt::format("{}: expected conversations, got none{}{}", join(named, ", "),

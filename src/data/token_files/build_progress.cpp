@@ -1,6 +1,7 @@
 #include "data/token_files/build_progress.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,13 @@
 #include "io/file.h"
 
 namespace axle {
+
+std::string state_of_file(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return "missing";
+  return fmt::format("{} bytes, changed at {}.{:09}", info.st_size, info.st_mtim.tv_sec,
+                     info.st_mtim.tv_nsec);
+}
 
 std::string text_of_progress(const BuildProgress& progress) {
   auto sources = nlohmann::ordered_json::array();

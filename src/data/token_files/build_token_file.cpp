@@ -1,7 +1,6 @@
 #include "data/token_files/build_token_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -31,7 +30,8 @@
 namespace axle {
 namespace {
 
-constexpr auto kCorpusEndings = std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson"});
+constexpr auto kCorpusEndings =
+    std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".parquet"});
 
 // The ids of a document, or why it has none.
 struct EncodedDocument {
@@ -40,14 +40,6 @@ struct EncodedDocument {
   std::string reason = {}, where = {};
   std::string message = {};  // of a refusal; else what is left out is only counted
 };
-
-// Size and time of the last change: what tells that a file is the one that was begun.
-std::string state_of_file(const std::string& path) {
-  struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return "missing";
-  return fmt::format("{} bytes, changed at {}.{:09}", info.st_size, info.st_mtim.tv_sec,
-                     info.st_mtim.tv_nsec);
-}
 
 // The SHA-256 of a file, computed in a thread of its own, which ends early if nobody wants it.
 class FileHash {
@@ -82,13 +74,13 @@ class TokenBuilder {
         hooks_(hooks),
         tokenizer_(build.tokenizer.build({}, {.path = "tokenizer"})),
         special_(tokenizer_->special_ids()),
-        skips_(build.on_error, "--on-error"),
+        skips_(build.on_error, build.on_error_field),
         folder_(build.prefix + ".part") {
     if (!build.begins) special_.bos.reset();
     if (!build.ends) special_.eos.reset();
     for (int64_t id = 0; id < tokenizer_->vocab_size(); ++id)
       piece_sizes_.push_back(std::ssize(tokenizer_->piece(static_cast<int32_t>(id))));
-    SkipLog listed(build.on_error, "--on-error");
+    SkipLog listed(build.on_error, build.on_error_field);
     std::vector<std::string> named;
     for (const std::string& source : build.sources) {
       for (std::string& path : named_texts(source, "SOURCES")) named.push_back(std::move(path));
@@ -161,9 +153,14 @@ class TokenBuilder {
       return false;
     }
     if (progress_.counts.num_documents > 0) return true;
-    throw DataError(fmt::format("{}: expected texts, got no document{}{}",
-                                join(build_.sources, ", "), skips_.skipped().count > 0 ? "; " : "",
-                                to_text(skips_.skipped())));
+    throw DataError(fmt::format("{}: expected texts, got no document{}{}", sources_text(),
+                                skips_.skipped().count > 0 ? "; " : "", to_text(skips_.skipped())));
+  }
+
+  std::string sources_text() const {
+    constexpr size_t kMost = 3;
+    if (build_.sources.size() <= kMost) return join(build_.sources, ", ");
+    return fmt::format("{} and {} others", build_.sources[0], build_.sources.size() - 1);
   }
 
   int64_t batch_memory() const { return build_.batch_bytes * (1 + tokenizer_->encode_bytes()); }
@@ -173,6 +170,7 @@ class TokenBuilder {
   uint64_t job() const {
     std::string what = fmt::format("{:x} {} {} {} {}", tokenizer_->fingerprint(),
                                    to_text(build_.unit), build_.begins, build_.ends, build_.field);
+    if (build_.part_bytes) what += fmt::format(" parts of {}", *build_.part_bytes);
     for (size_t i = 0; i < files_.size(); ++i) what += fmt::format("\n{} {}", sizes_[i], files_[i]);
     return xxh3_64(what);
   }
@@ -239,7 +237,8 @@ class TokenBuilder {
     std::unique_ptr<CorpusReader> reader;
     HashedFile done{.path = text_of_path(path), .num_bytes = sizes_[progress_.sources.size()]};
     const bool is_read = read_from(path, [&] {
-      reader = std::make_unique<CorpusReader>(path, build_.unit);
+      reader = std::make_unique<CorpusReader>(
+          path, CorpusFormat{build_.field, build_.unit, build_.only_plain_text, build_.part_bytes});
       for (int64_t i = 0; i < progress_.num_taken; ++i) reader->next();
     });
     std::vector<RawDocument> batch;
@@ -275,7 +274,7 @@ class TokenBuilder {
       reason = "not readable";
       message = error.what();
     } catch (const NotText& error) {
-      reason = "no text";
+      reason = error.reason;
       message = error.what();
     }
     skips_.refuse(reason, path, message);
@@ -325,13 +324,18 @@ class TokenBuilder {
       out.message = std::move(message);
       return out;
     };
+    if (raw.is_missing) {
+      return refuse(
+          "without a text",
+          fmt::format("{}: expected a text in the column '{}', got none", out.where, build_.field));
+    }
     std::string text;
     try {
       text = text_of_document(raw, is_json, build_.field);
     } catch (const JsonError& error) {
       return refuse("without a text", fmt::format("{}: {}", out.where, error.what()));
     }
-    if (trim(text).empty()) {
+    if (raw.begins && raw.ends && trim(text).empty()) {
       out.reason = "empty";
       return out;
     }
@@ -340,10 +344,10 @@ class TokenBuilder {
       return refuse(bad->reason == "not UTF-8" ? "not UTF-8" : "with NUL bytes",
                     std::move(bad->message));
     }
-    if (special_.bos) out.ids.push_back(*special_.bos);
+    if (special_.bos && raw.begins) out.ids.push_back(*special_.bos);
     const std::vector<int32_t> ids = tokenizer_->encode(text);
     out.ids.insert(out.ids.end(), ids.begin(), ids.end());
-    if (special_.eos) out.ids.push_back(*special_.eos);
+    if (special_.eos && raw.ends) out.ids.push_back(*special_.eos);
     out.text_bytes = std::ssize(text);
     for (const int32_t id : ids) out.piece_bytes += piece_sizes_[static_cast<size_t>(id)];
     return out;

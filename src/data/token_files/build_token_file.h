@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +17,21 @@ namespace axle {
 
 /// What to make.
 struct TokenBuild {
-  /// Files, folders and patterns: plain text, or JSON Lines (*.jsonl, *.ndjson, *.json), perhaps
-  /// compressed (.gz, .zst).
+  /// Files, folders and patterns: plain text, or JSON Lines (*.jsonl, *.ndjson, *.json), either
+  /// perhaps compressed (.gz, .zst), or Parquet.
   std::vector<std::string> sources;
   Child<Tokenizer> tokenizer;
   std::string tokenizer_path = {};          // "": the tokenizer has no file
   std::string prefix;                       // of the token file
-  std::string field = "text";               // of a JSON object, which holds the text
+  std::string field = "text";               // of a JSON object or a table, which holds the text
   DocumentUnit unit = DocumentUnit::kFile;  // of plain text
   /// The special ids that begin and end a document stand around it, as far as there are such.
   bool begins = true, ends = true;
   OnError on_error = OnError::kFail;
+  std::string on_error_field = "--on-error";  // what messages call it
+  /// Reads and parts files as CorpusFormat says.
+  bool only_plain_text = false;
+  std::optional<int64_t> part_bytes = {};
   /// Text that is read before it is encoded together.
   int64_t batch_bytes = int64_t{4} << 20;
   /// Seconds between two saves.

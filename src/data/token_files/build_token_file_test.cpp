@@ -75,7 +75,7 @@ TEST_F(BuildTokenFile, DocumentsOfAllKindsOfFiles) {
                                                 : "A text.\n\nIts second\nparagraph.\n");
   }
   EXPECT_EQ(to_text(result.card.skipped),
-            "1 skipped (1 not *.txt or *.jsonl or *.ndjson: notes.md)");
+            "1 skipped (1 not *.txt or *.jsonl or *.ndjson or *.parquet: notes.md)");
   EXPECT_EQ(result.card.sources.size(), 4u);
   EXPECT_EQ(result.card.sources[1].sha256, sha256_of_file(dir_ / "in/b.jsonl.gz"));
   EXPECT_EQ(result.card.ids.sha256, sha256_of_file(dir_ / "out.bin"));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,7 +11,9 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "data/source_files.h"
+#include "data/text_files.h"
 #include "io/byte_stream.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -20,44 +23,95 @@ bool names_json(const std::string& path) {
   return ending == ".jsonl" || ending == ".ndjson" || ending == ".json";
 }
 
+constexpr size_t kHeadBytes = 64 << 10, kPieceBytes = 256 << 10;
+
+void check_plain_text(const std::string& path) {
+  const FileReader file(path);
+  std::string head(kHeadBytes, '\0');
+  head.resize(file.read_some(0, std::as_writable_bytes(std::span(head))));
+  std::string_view text = head;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const bool is_all = file.size() <= std::ssize(head);
+  if (const auto why = why_no_plain_text(path, text, is_all))
+    throw NotText(why->message, why->reason);
+}
+
 // Throws for a file whose content, decompressed, is of a format of bytes.
-const std::string& checked_text(const std::string& path) {
+void check_text(const std::string& path, const CorpusFormat& format) {
+  if (format.only_plain_text) return check_plain_text(path);
   std::string head(kFormatHeadBytes, '\0');
   head.resize(open_stream(path)->read(head));
-  const FileFormat* const format = recognized_format(head);
-  if (format && !format->is_text)
-    throw NotText(fmt::format("{}: expected text or JSON Lines, got {}", path, to_text(*format)));
-  return path;
+  const FileFormat* const found = recognized_format(head);
+  if (found && !found->is_text)
+    throw NotText(fmt::format("{}: expected text or JSON Lines, got {}", path, to_text(*found)));
+}
+
+// Returns how many bytes of a text are a part of at most `limit` of them, which it is longer than.
+size_t size_of_part(std::string_view text, size_t limit) {
+  const size_t line_end = text.rfind('\n', limit - 1);
+  if (line_end != text.npos) return line_end + 1;
+  constexpr size_t kLongestCharacter = 4;
+  const auto continues = [&](size_t at) { return (text[at] & 0xc0) == 0x80; };
+  size_t size = limit;
+  while (size + kLongestCharacter > limit && size > 1 && continues(size)) --size;
+  return size;
 }
 
 }  // namespace
 
-CorpusReader::CorpusReader(const std::string& path, DocumentUnit unit)
-    : path_(path),
-      unit_(unit),
-      is_json_(names_json(path)),
-      lines_(checked_text(path), kMaxDocumentBytes) {}
+CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
+    : path_(path), format_(format), is_json_(!format.only_plain_text && names_json(path)) {
+  if (!format.only_plain_text && format_ending(path) == ".parquet") {
+    try {
+      rows_ = std::make_unique<ParquetTexts>(path, format.field);
+    } catch (const NoTextColumn& error) {
+      throw NotText(error.what(), "without a text");
+    }
+    return;
+  }
+  check_text(path, format);
+  if (is_read_in_parts())
+    stream_ = open_stream(path);
+  else
+    lines_.emplace(path, kMaxDocumentBytes);
+}
 
 std::optional<RawDocument> CorpusReader::next() {
-  if (is_json_ || unit_ == DocumentUnit::kLine) return next_line();
-  return unit_ == DocumentUnit::kParagraph ? next_paragraph() : whole_file();
+  if (rows_) return next_row();
+  if (is_json_ || format_.unit == DocumentUnit::kLine) return next_line();
+  if (format_.unit == DocumentUnit::kParagraph) return next_paragraph();
+  return stream_ ? next_part() : whole_file();
+}
+
+bool CorpusReader::is_read_in_parts() const {
+  return format_.part_bytes && !is_json_ && format_.unit == DocumentUnit::kFile;
+}
+
+std::optional<RawDocument> CorpusReader::next_row() {
+  const auto row = rows_->next();
+  if (!row) return std::nullopt;
+  RawDocument out{.is_missing = !row->text, .line = rows_->number()};
+  if (row->text) out.bytes = *row->text;
+  check_size(out);
+  return out;
 }
 
 std::optional<RawDocument> CorpusReader::next_line() {
-  while (const auto line = lines_.next()) {
-    if (!trim(*line).empty()) return RawDocument{std::string(*line), lines_.number()};
+  while (const auto line = lines_->next()) {
+    if (!trim(*line).empty())
+      return RawDocument{.bytes = std::string(*line), .line = lines_->number()};
   }
   return std::nullopt;
 }
 
 std::optional<RawDocument> CorpusReader::next_paragraph() {
   RawDocument out;
-  while (const auto line = lines_.next_with_end()) {
+  while (const auto line = lines_->next_with_end()) {
     if (trim(*line).empty()) {
       if (!out.bytes.empty()) break;
       continue;
     }
-    if (out.bytes.empty()) out.line = lines_.number();
+    if (out.bytes.empty()) out.line = lines_->number();
     out.bytes += *line;
     check_size(out);
   }
@@ -67,10 +121,30 @@ std::optional<RawDocument> CorpusReader::next_paragraph() {
 std::optional<RawDocument> CorpusReader::whole_file() {
   if (std::exchange(is_read_, true)) return std::nullopt;
   RawDocument out;
-  while (const auto line = lines_.next_with_end()) {
+  while (const auto line = lines_->next_with_end()) {
     out.bytes += *line;
     check_size(out);
   }
+  return out;
+}
+
+std::optional<RawDocument> CorpusReader::next_part() {
+  const auto limit = static_cast<size_t>(*format_.part_bytes);
+  while (!is_read_ && rest_.size() <= limit) {
+    const size_t before = rest_.size();
+    rest_.resize(before + kPieceBytes);
+    const size_t count = stream_->read(std::span(rest_).subspan(before));
+    rest_.resize(before + count);
+    is_read_ = count == 0;
+  }
+  if (!has_begun_ && rest_.starts_with(kByteOrderMark)) rest_.erase(0, kByteOrderMark.size());
+  if (rest_.empty() && has_begun_) return std::nullopt;
+  const size_t size = rest_.size() <= limit ? rest_.size() : size_of_part(rest_, limit);
+  RawDocument out{.bytes = rest_.substr(0, size), .line = rest_line_, .begins = !has_begun_};
+  has_begun_ = true;
+  rest_.erase(0, size);
+  out.ends = rest_.empty();
+  rest_line_ += std::ranges::count(out.bytes, '\n');
   return out;
 }
 

@@ -9,47 +9,74 @@
 
 #include "base/error.h"
 #include "data/text_source.h"
+#include "io/byte_stream.h"
 #include "io/line_reader.h"
+#include "io/parquet/parquet_texts.h"
 
 namespace axle {
 
 /// A document as it stands in its file: text, or a JSON object with a text in it.
 struct RawDocument {
   std::string bytes;
-  int64_t line = 1;  // at which it begins
+  bool is_missing = false;          // a row of a table has no text
+  int64_t line = 1;                 // at which it begins, or the row
+  bool begins = true, ends = true;  // false: it is a part behind another one, or before
+};
+
+/// How a file is read.
+struct CorpusFormat {
+  std::string field = "text";               // of a table, the column that holds the text
+  DocumentUnit unit = DocumentUnit::kFile;  // of plain text
+  /// Refuses what a TextSource refuses: JSON Lines, compressed files, files of blanks.
+  bool only_plain_text = false;
+  /// A text file that is one document is read in parts of at most so many bytes. They end at a line
+  /// end, or at a character in lines that are longer. None: as a whole.
+  std::optional<int64_t> part_bytes = {};
 };
 
 /// A file of another format, perhaps one that others read.
 struct NotText : DataError {
-  using DataError::DataError;
+  explicit NotText(const std::string& message, std::string why = "no text")
+      : DataError(message), reason(std::move(why)) {}
+  std::string reason;  // as a SkipLog counts it
 };
 
 /// Reads plain text, or JSON Lines if the path ends in .jsonl, .ndjson or .json; either may be
-/// compressed by gzip or zstd. Lines and paragraphs of blanks are no documents; a blank file is
-/// one. Memory: one document, of at most kMaxDocumentBytes.
+/// compressed by gzip or zstd. Reads a table if the path ends in .parquet. Lines and paragraphs of
+/// blanks are no documents; a blank file is one. Memory: one document, of at most
+/// kMaxDocumentBytes, or a part; for a table also what ParquetTexts takes.
 class CorpusReader {
  public:
   static constexpr size_t kMaxDocumentBytes = size_t{256} << 20;
 
-  /// Throws StorageError if the file can't be read, NotText if it is of a known format of
-  /// bytes.
-  CorpusReader(const std::string& path, DocumentUnit unit);
+  /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
+  /// a table without the field. Throws DataError if nothing here reads tables.
+  CorpusReader(const std::string& path, const CorpusFormat& format);
   bool is_json() const { return is_json_; }
   /// Returns the next document; none at the end. Throws StorageError for a damaged file and for a
   /// document that is too large.
   std::optional<RawDocument> next();
 
  private:
+  bool is_read_in_parts() const;
+  std::optional<RawDocument> next_row();
   std::optional<RawDocument> next_line();
   std::optional<RawDocument> next_paragraph();
   std::optional<RawDocument> whole_file();
+  std::optional<RawDocument> next_part();
   void check_size(const RawDocument& document) const;
 
   std::string path_;
-  DocumentUnit unit_;
+  CorpusFormat format_;
   bool is_json_;
-  bool is_read_ = false;  // the file as a whole
-  LineReader lines_;
+  bool is_read_ = false;                // the file as a whole, to its end
+  std::unique_ptr<ParquetTexts> rows_;  // of a table
+  std::optional<LineReader> lines_;     // of other files, unless they are read in parts
+  // Of a file that is read in parts: text behind those taken, and the line at which it begins.
+  std::unique_ptr<ByteStream> stream_;
+  std::string rest_ = {};
+  int64_t rest_line_ = 1;
+  bool has_begun_ = false;
 };
 
 /// Returns the text of a document: of a JSON object, the field. Throws JsonError.

@@ -1,6 +1,5 @@
 #include "pjrt/plugin/find_plugin.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/own_folders.h"
 #include "pjrt/plugin/plugin_pins.h"
 
 namespace axle {
@@ -64,26 +64,7 @@ fs::path toolkit_of_flags() {
 
 }  // namespace
 
-std::vector<fs::path> plugin_folders() {
-  std::vector<fs::path> out;
-  std::error_code ignored;
-  out.push_back(fs::current_path(ignored) / ".axle/plugins");
-  const auto program = fs::read_symlink("/proc/self/exe", ignored);
-  for (auto folder = program.parent_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    out.push_back(folder / ".axle/plugins");
-  }
-  // `./dev install` puts plugins beside libaxle.so. The running program may be the user's own, so
-  // the folder of the library is searched as well.
-  Dl_info library = {};
-  if (::dladdr(reinterpret_cast<const void*>(&plugin_folders), &library) != 0) {
-    const auto file = fs::weakly_canonical(library.dli_fname, ignored);
-    out.push_back(file.parent_path() / "axle/plugins");
-  }
-  if (const std::string home = environment_variable("HOME"); !home.empty())
-    out.push_back(fs::path(home) / ".axle/plugins");
-  return out;
-}
+std::vector<fs::path> plugin_folders() { return own_folders("plugins"); }
 
 fs::path named_plugin_file(std::string_view platform) {
   const fs::path named = environment_variable(plugin_variable(platform));

@@ -11,11 +11,7 @@
 
 namespace axle {
 
-/// Returns the folders in which plugins are searched, in this order. Not all of them exist.
-///   `.axle/plugins` in the current directory
-///   `.axle/plugins` in the folder of the running program and in each of its parents
-///   `axle/plugins` beside the installed library
-///   `.axle/plugins` in the home directory
+/// Returns the folders in which plugins are searched: own_folders("plugins").
 std::vector<std::filesystem::path> plugin_folders();
 /// Returns the value of AXLE_PLUGIN_<NAME> as a full path, whether that file exists or not. Empty
 /// if the variable is not set.

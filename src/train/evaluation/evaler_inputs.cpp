@@ -124,6 +124,16 @@ void check_held_out(const std::string& evaler_path, const AnyConfig& run_input,
         "{}.held_out_fraction: expected {}, the value of the run's input for the same text, got {}",
         evaler_path, run->held_out_fraction, evaler->held_out_fraction));
   }
+  // Text in memory and text in a token file are not split alike.
+  using Bytes = Positive<int64_t>;
+  const auto *const run_memory = value_of<Bytes>(run_input, "memory_bytes"),
+                    *const evaler_memory = value_of<Bytes>(evaler_input, "memory_bytes");
+  if (run_memory && evaler_memory && *run_memory != *evaler_memory) {
+    throw ConfigError(
+        fmt::format("{}.memory_bytes: expected {}, the value of the run's input for the same text, "
+                    "got {}; leave the field out",
+                    evaler_path, *run_memory, *evaler_memory));
+  }
   const auto run_source = field_of(run_input, "source"),
              evaler_source = field_of(evaler_input, "source");
   if (!run_source || !evaler_source) return;
@@ -161,7 +171,7 @@ void complete_evaler_inputs(Trainer::Config& config) {
     check_tokenizer(where, run, own);
     auto* const tokens = evaler.input.get_if<TokenInput>();
     if (shares_source(run, own) || shares_tokens(config.input.get_if<TokenInput>(), tokens)) {
-      fill_open_fields(run, own, std::vector<std::string>{"held_out_fraction"});
+      fill_open_fields(run, own, std::vector<std::string>{"held_out_fraction", "memory_bytes"});
       check_held_out(where, run, own);
     }
     check_holds_out(where, own);

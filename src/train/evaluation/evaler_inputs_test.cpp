@@ -128,6 +128,18 @@ TEST(EvalerInputs, HeldOutTextThatTheRunTrainsOnIsRefused) {
             "evalers.held_out.input.source.unit: expected 'line', the value of the run's input for "
             "the same text, got 'paragraph'; leave the field out");
 
+  TextInput::Config streamed = kInput;
+  streamed.memory_bytes = 7;
+  config = config_with_inputs(streamed, held_out);
+  complete_evaler_inputs(config);
+  EXPECT_EQ(evaler_of(config).memory_bytes, 7);
+  TextInput::Config other_memory = held_out;
+  other_memory.memory_bytes = 8;
+  config = config_with_inputs(streamed, other_memory);
+  EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
+            "evalers.held_out.input.memory_bytes: expected 7, the value of the run's input for the "
+            "same text, got 8; leave the field out");
+
   // Another text, or all of the text on purpose, is allowed.
   config = config_with_inputs(
       all,

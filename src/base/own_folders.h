@@ -1,0 +1,18 @@
+// Where what is fetched for the program lies.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace axle {
+
+/// Returns the folders in which things of one kind ("plugins") are searched, in this order. Not all
+/// of them exist.
+///   `.axle/<kind>` in the current directory
+///   `.axle/<kind>` in the folder of the running program and in each of its parents
+///   `axle/<kind>` beside the installed library
+///   `.axle/<kind>` in the home directory
+std::vector<std::filesystem::path> own_folders(const std::string& kind);
+
+}  // namespace axle

@@ -1,0 +1,141 @@
+#include "data/text_files.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/text/file_format.h"
+#include "base/text/json.h"
+#include "base/text/text.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+bool is_json_object(std::string_view line) {
+  if (!line.starts_with('{')) return false;
+  try {
+    return !read_json(line).empty();
+  } catch (const JsonError&) {
+    return false;
+  }
+}
+
+// Returns the format of a file that is not text for people; "" if it may be such text.
+std::string_view other_format(const std::string& path, std::string_view bytes) {
+  const FileFormat* const format = recognized_format(bytes.substr(0, kFormatHeadBytes));
+  // People also learn from the texts of pages and tables. A pointer is no such text.
+  if (format && (!format->is_text || format->name.find("pointer") != format->name.npos))
+    return format->name;
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return "JSON";
+  // One line of JSON may begin a text. Two of them, or a file with nothing else, are a data set.
+  std::string_view rest = bytes;
+  const auto next_line = [&] {
+    std::string_view line;
+    while (!rest.empty() && line.empty()) line = trim(take_line(rest));
+    return line;
+  };
+  if (!is_json_object(next_line())) return {};
+  const std::string_view second = next_line();
+  return second.empty() || is_json_object(second) ? "JSON" : "";
+}
+
+}  // namespace
+
+std::string_view take_line(std::string_view& rest) {
+  const size_t end = rest.find('\n');
+  const std::string_view line = rest.substr(0, end == rest.npos ? end : end + 1);
+  rest.remove_prefix(line.size());
+  return line;
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == text.npos; }
+
+std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::string_view begin,
+                                             bool is_all) {
+  if (is_all && is_blank(begin)) {
+    return NoPlainText{"empty", fmt::format("{}: expected text, got {}", path,
+                                            begin.empty() ? "an empty file" : "a file of blanks")};
+  }
+  const std::string_view format = other_format(path, begin);
+  if (format.empty()) return std::nullopt;
+  const FileFormat* const known = recognized_format(begin.substr(0, kFormatHeadBytes));
+  return NoPlainText{std::string(format),
+                     fmt::format("{}: expected plain UTF-8 text, got {}; {}", path, format,
+                                 known && known->name == format && !known->advice.empty()
+                                     ? known->advice
+                                     : "only plain text is supported here; axle data build makes a "
+                                       "token file of JSON Lines")};
+}
+
+TextFiles::TextFiles(std::span<const std::string> named, SkipLog& skips) : skips_(skips) {
+  for (const std::string& path : named) add_named(path);
+}
+
+int64_t TextFiles::num_bytes() const {
+  int64_t sum = 0;
+  for (const std::string& path : paths_) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(path, error);
+    if (!error) sum = saturating_sum(sum, static_cast<int64_t>(bytes));
+  }
+  return sum;
+}
+
+void TextFiles::add_named(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
+  if (!error && !seen_.insert(canonical).second) return skips_.skip("named or linked before", path);
+  if (directory_exists(path))
+    add_folder(path, canonical);
+  else
+    paths_.push_back(path);
+}
+
+void TextFiles::add_folder(const std::filesystem::path& folder,
+                           const std::filesystem::path& canonical) {
+  std::vector<std::filesystem::path> entries;
+  try {
+    entries = list_directory(folder);
+  } catch (const StorageError& error) {
+    return skips_.refuse("not readable", folder.string(), error.what());
+  }
+  for (const auto& entry : entries) {
+    // What editors and version control keep beside texts.
+    if (entry.filename().string().starts_with('.')) {
+      skips_.skip("hidden", entry.string());
+      continue;
+    }
+    std::error_code error;
+    const bool is_link = std::filesystem::is_symlink(entry, error);
+    const auto end =
+        is_link ? std::filesystem::canonical(entry, error) : canonical / entry.filename();
+    if (error == std::errc::permission_denied)
+      skips_.refuse("not readable", entry.string(),
+                    fmt::format("{}: cannot read: {}", entry.string(), error.message()));
+    else if (error && entry.has_extension() && entry.extension() != ".txt")
+      skips_.skip("not *.txt", entry.string());
+    else if (error)  // without an extension it may have been a folder of texts
+      skips_.refuse("links to nothing", entry.string(),
+                    fmt::format("{}: expected a file, got a link to nothing ({})", entry.string(),
+                                error.message()));
+    else
+      add_entry(entry, end);
+  }
+}
+
+void TextFiles::add_entry(const std::filesystem::path& path,
+                          const std::filesystem::path& canonical) {
+  const bool is_folder = directory_exists(path);
+  if (!is_folder && path.extension() != ".txt") return skips_.skip("not *.txt", path.string());
+  if (!seen_.insert(canonical).second) return skips_.skip("named or linked before", path.string());
+  if (is_folder)
+    add_folder(path, canonical);
+  else
+    paths_.push_back(path.string());
+}
+
+}  // namespace axle

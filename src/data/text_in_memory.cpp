@@ -1,0 +1,173 @@
+#include "data/text_in_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/host_memory_check.h"
+#include "base/text/units.h"
+#include "base/text/utf8.h"
+#include "data/tokenizers/byte_histogram.h"
+
+namespace axle {
+namespace {
+
+// The memory that a corpus takes once it is tokenized.
+struct TokenCost {
+  int64_t text_bytes = 0;
+  int64_t num_tokens = 0;
+  int64_t encode_bytes = 0;  // while the largest document is encoded
+  int64_t bytes() const {
+    return num_tokens * static_cast<int64_t>(sizeof(int32_t)) + encode_bytes;
+  }
+};
+
+// Estimates the tokens per byte from a sample at the beginning of the text.
+TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& tokenizer) {
+  constexpr size_t kSampleBytes = 64 << 10;
+  TokenCost out;
+  int64_t sampled_bytes = 0, sampled_tokens = 0, largest = 0;
+  for (const Document& document : documents) {
+    const auto size = static_cast<int64_t>(document.text.size());
+    out.text_bytes += size;
+    largest = std::max(largest, size);
+    if (sampled_bytes >= static_cast<int64_t>(kSampleBytes)) continue;
+    // The sample may end inside a character.
+    const std::string_view sample = document.text.substr(0, kSampleBytes);
+    sampled_bytes += static_cast<int64_t>(sample.size());
+    sampled_tokens += static_cast<int64_t>(tokenizer.encode(sample).size());
+  }
+  if (sampled_bytes == 0) return out;
+  const double ratio = static_cast<double>(sampled_tokens) / static_cast<double>(sampled_bytes);
+  // Adds the tokens that begin and end each document.
+  out.num_tokens = static_cast<int64_t>(ratio * static_cast<double>(out.text_bytes)) +
+                   2 * static_cast<int64_t>(documents.size());
+  out.encode_bytes = largest * tokenizer.encode_bytes();
+  return out;
+}
+
+bool has_prompt(const Prompt& prompt, const Document& document) {
+  const std::optional<size_t> bytes = prompt.bytes_of(document.text);
+  return !bytes || *bytes > 0;
+}
+
+// Throws unless the prompt may end somewhere in the documents.
+void check_prompt(const Prompt& prompt, const std::vector<Document>& documents,
+                  const std::string& where) {
+  if (!prompt.until) return;
+  if (prompt.until->empty()) {
+    throw ConfigError(fmt::format(
+        "{}.until: expected the text that ends a prompt, got an empty one; leave it out to take a "
+        "share of each document",
+        where));
+  }
+  const auto has_one = [&](const Document& document) { return has_prompt(prompt, document); };
+  if (std::ranges::none_of(documents, has_one)) {
+    throw DataError(
+        fmt::format("{}.until: expected a text that ends the prompts, got '{}', which is "
+                    "in none of {}",
+                    where, printable(*prompt.until), counted(std::ssize(documents), "document")));
+  }
+}
+
+}  // namespace
+
+TextInMemory::TextInMemory(const TextInput::Config& cfg, const Dims& dims, const Scope& scope) {
+  const BatchFields fields{.prefix_lengths = cfg.prompt.has_value(),
+                           .num_streams = std::ssize(cfg.position_streams)};
+  check_batch_size(cfg.batch_size, cfg.seq_len, scope, fields);
+  const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
+  check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
+  StreamRule streams = stream_rule(cfg.position_streams, *tokenizer);
+  TokenizedDocuments documents = read(cfg, *tokenizer, scope);
+  read_wheres_ = [source = cfg.source, split = cfg.split, fraction = cfg.held_out_fraction,
+                  path = scope.path + ".source"] {
+    const auto built = source.build({}, {.path = path});
+    std::vector<std::string> out;
+    for (const Document& one : select_split(built->documents(), split, fraction))
+      out.push_back(one.where);
+    return out;
+  };
+  batches_ = std::make_unique<PackedBatches>(PackedBatches::Options{.seq_len = cfg.seq_len,
+                                                                    .batch_size = cfg.batch_size,
+                                                                    .fields = fields,
+                                                                    .streams = std::move(streams),
+                                                                    .shuffle = cfg.shuffle,
+                                                                    .epochs = cfg.epochs,
+                                                                    .seed = dims.seed},
+                                             std::move(documents), std::move(text_bytes_),
+                                             tokenizer->fingerprint());
+  facts_.num_rows = batches_->num_rows();
+  facts_.num_batches = batches_->num_batches();
+  if (facts_.num_rows == 0)
+    throw DataError(
+        fmt::format("{}.source: expected text, got documents of one token", scope.path));
+}
+
+std::vector<RowOrigin> TextInMemory::origins_of_batch(int64_t batch) {
+  return batches_->origins_of_batch(batch, read_wheres_());
+}
+
+TokenizedDocuments TextInMemory::read(const TextInput::Config& cfg, const Tokenizer& tokenizer,
+                                      const Scope& scope) {
+  const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
+  if (cfg.prompt) check_prompt(*cfg.prompt, source->documents(), scope.path + ".prompt");
+  const auto documents = select_split(source->documents(), cfg.split, cfg.held_out_fraction);
+  std::vector<int64_t> piece_sizes;
+  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    piece_sizes.push_back(static_cast<int64_t>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+  }
+  const TokenCost cost = token_cost(documents, tokenizer);
+  check_host_allocation(scope.path,
+                        fmt::format("the tokens of {} of text", counted(cost.text_bytes, "byte")),
+                        cost.bytes());
+  TokenizedDocuments tokens;
+  tokens.reserve(cost.num_tokens);
+  ByteHistogram bytes;
+  int64_t pieces_size = 0, num_without_prompt = 0;
+  for (const Document& document : documents) {
+    for (const int32_t id : add(tokens, document, tokenizer, cfg))
+      pieces_size += piece_sizes[static_cast<size_t>(id)];
+    bytes.add(document.text);
+    if (cfg.prompt && !has_prompt(*cfg.prompt, document)) ++num_without_prompt;
+  }
+  if (cfg.prompt && num_learned_ == 0 && bytes.num_bytes() > 0) {
+    throw DataError(
+        fmt::format("{}.prompt: expected text behind the prompts, got none: each of {} "
+                    "is all prompt",
+                    scope.path, counted(std::ssize(documents), "document")));
+  }
+  // The pieces differ from the text: tokenizers put a space before it, normalize it, and show
+  // unknown parts as something else. The ratio corrects for this on average.
+  const double text_per_piece =
+      pieces_size > 0 ? static_cast<double>(bytes.num_bytes()) / static_cast<double>(pieces_size)
+                      : 0;
+  for (const int64_t size : piece_sizes)
+    text_bytes_.push_back(static_cast<double>(size) * text_per_piece);
+  facts_ = {.num_files = source->num_files(),
+            .num_documents = tokens.num_documents(),
+            .num_bytes = bytes.num_bytes(),
+            .num_tokens = tokens.num_tokens(),
+            .endless = !cfg.epochs,
+            .byte_entropy_bits = bytes.entropy_bits(),
+            .num_without_prompt = num_without_prompt,
+            .skipped = source->skipped()};
+  return tokens;
+}
+
+// A prompt that ends at a text is encoded by itself, as generation encodes prompts.
+std::vector<int32_t> TextInMemory::add(TokenizedDocuments& documents, const Document& document,
+                                       const Tokenizer& tokenizer, const TextInput::Config& cfg) {
+  const auto bytes = cfg.prompt ? cfg.prompt->bytes_of(document.text) : std::optional<size_t>(0);
+  std::vector<int32_t> ids = tokenizer.encode(document.text.substr(0, bytes.value_or(0)));
+  auto prompt_len = static_cast<int64_t>(ids.size());
+  const std::vector<int32_t> rest = tokenizer.encode(document.text.substr(bytes.value_or(0)));
+  ids.insert(ids.end(), rest.begin(), rest.end());
+  if (!bytes) prompt_len = cfg.prompt->share_of(static_cast<int64_t>(ids.size()));
+  num_learned_ += static_cast<int64_t>(ids.size()) - prompt_len;
+  documents.add(ids, tokenizer.special_ids(), prompt_len);
+  return ids;
+}
+
+}  // namespace axle

@@ -1,0 +1,50 @@
+// Text that is too large for the memory: its tokens lie in a token file that is made once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/text_input.h"
+#include "data/token_files/token_input.h"
+
+namespace axle {
+
+/// True if the text of an input is larger than its memory_bytes and can be read from a token file:
+/// plain text files, without prompts and streams of positions. False too if it is not there.
+bool is_streamed(const TextInput::Config& cfg);
+
+/// The rows of a TextInput of much text: those of a TokenInput, whose file build_token_file makes
+/// in user_cache_folder()/tokens at the first start. Later starts find it there, as long as no file
+/// of the text has changed. A process that ends early has done a part of it; one that wants the
+/// same text waits for the other.
+///
+/// A document of more than kPartBytes is several ones there, cut at line ends. Only the first has
+/// the token that begins a document, only the last the one that ends it.
+///
+/// Memory: that of build_token_file, then that of TokenInput.
+class StreamedText final : public Input {
+ public:
+  static constexpr int64_t kPartBytes = int64_t{256} << 10;
+
+  /// Throws as TextInput does; StorageError if the cache folder can't be written.
+  StreamedText(const TextInput::Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return rows_->element_spec(); }
+  std::optional<Batch> next() override { return rows_->next(); }
+  std::string state() const override { return rows_->state(); }
+  void restore(std::string_view state) override { rows_->restore(state); }
+  InputFacts facts() const override { return facts_; }
+  /// Documents count within their file.
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return rows_->origins_of_batch(batch);
+  }
+
+ private:
+  std::unique_ptr<TokenInput> rows_;
+  InputFacts facts_;
+};
+
+}  // namespace axle

@@ -1,0 +1,52 @@
+// The texts of a column of a Parquet file, one row at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "io/parquet/adapter.h"
+
+namespace axle {
+
+/// A Parquet file without the column that is asked for, or with other values in it.
+struct NoTextColumn : DataError {
+  using DataError::DataError;
+};
+
+/// Memory: a page of the column and its dictionary, at most kMaxPageBytes whatever the file says.
+class ParquetTexts {
+ public:
+  static constexpr int64_t kMaxPageBytes = int64_t{512} << 20;
+
+  /// `column` is the name of a column, or the dotted path to one in a struct. Throws DataError as
+  /// parquet_adapter() does, StorageError for a file that can't be read or is damaged, NoTextColumn
+  /// with the columns that are there.
+  ParquetTexts(const std::string& path, const std::string& column);
+  ~ParquetTexts();
+  ParquetTexts(const ParquetTexts&) = delete;
+  ParquetTexts& operator=(const ParquetTexts&) = delete;
+
+  /// A row without a text (null) has none. The text is valid until the next call.
+  struct Row {
+    std::optional<std::string_view> text;
+  };
+  /// Returns the next row; none behind the last one. Throws StorageError for a damaged file.
+  std::optional<Row> next();
+  /// Returns the number of the row returned last, from 1.
+  int64_t number() const { return number_; }
+
+ private:
+  [[noreturn]] void fail(const AxleParquetProblem& problem) const;
+
+  std::string path_;
+  const AxleParquetAdapter& adapter_;
+  void* file_ = nullptr;
+  std::span<const AxleParquetText> rows_ = {};  // that are not returned yet
+  int64_t number_ = 0;
+};
+
+}  // namespace axle

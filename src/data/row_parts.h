@@ -33,6 +33,10 @@ class PackedRows {
  public:
   int64_t num_rows() const { return static_cast<int64_t>(begins_.size()) - 1; }
   std::span<const RowPart> row(int64_t i) const;
+  int64_t num_bytes() const {
+    return static_cast<int64_t>(parts_.capacity() * sizeof(RowPart) +
+                                begins_.capacity() * sizeof(int64_t));
+  }
   void add_to_row(const RowPart& part) { parts_.push_back(part); }
   void end_row() { begins_.push_back(static_cast<int64_t>(parts_.size())); }
 

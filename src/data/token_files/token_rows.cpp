@@ -16,6 +16,7 @@ namespace axle {
 namespace {
 
 constexpr int64_t kRowsOfAWindow = 128;
+constexpr int64_t kPackedBytes = int64_t{16} << 20;
 constexpr int64_t kLeastDocuments = 64, kMostDocuments = 65536;
 
 // Seed part of the order of documents.
@@ -66,11 +67,13 @@ TokenRows::Window TokenRows::window_of(int64_t window) const {
   const int64_t end = std::min(begin + window_documents_, num_documents_);
   Window out;
   for (int64_t place = begin; place < end; ++place) {
-    const int64_t length = file_.length(document_at(place));
+    const int64_t document = document_at(place);
+    const int64_t length = file_.length(document);
     int64_t count = std::max<int64_t>(length - 1, 0);
     if (count > options_.seq_len && options_.long_documents == LongDocuments::kTruncate)
       count = options_.seq_len;
     if (count > options_.seq_len && options_.long_documents == LongDocuments::kSkip) count = 0;
+    out.documents.push_back(document);
     out.lengths.push_back(length);
     out.positions.push_back(count);
   }
@@ -97,20 +100,33 @@ void TokenRows::count_rows() {
   num_long_ = num_long;
 }
 
-const PackedRows& TokenRows::packed(int64_t window) {
-  if (window != packed_window_) {
-    packed_ = pack_rows(window_of(window).positions, options_.seq_len, options_.packing);
-    packed_window_ = window;
+// Shuffled rows come from any window: the windows packed last are kept, so that those of a corpus
+// that is not large are packed once.
+const TokenRows::Packed& TokenRows::packed(int64_t window) {
+  if (const auto found = packed_.find(window); found != packed_.end()) return found->second;
+  Window opened = window_of(window);
+  Packed made{.rows = pack_rows(opened.positions, options_.seq_len, options_.packing),
+              .documents = std::move(opened.documents)};
+  made.num_bytes =
+      made.rows.num_bytes() + std::ssize(made.documents) * static_cast<int64_t>(sizeof(int64_t));
+  while (!packed_order_.empty() && packed_bytes_ + made.num_bytes > kPackedBytes) {
+    const auto oldest = packed_.find(packed_order_.front());
+    packed_bytes_ -= oldest->second.num_bytes;
+    packed_.erase(oldest);
+    packed_order_.pop_front();
   }
-  return packed_;
+  packed_bytes_ += made.num_bytes;
+  packed_order_.push_back(window);
+  return packed_.emplace(window, std::move(made)).first->second;
 }
 
 std::vector<RowPart> TokenRows::parts(int64_t row) {
   const auto behind = std::ranges::upper_bound(rows_before_, row);
   const int64_t window = behind - rows_before_.begin() - 1;
+  const Packed& one = packed(window);
   std::vector<RowPart> out;
-  for (RowPart part : packed(window).row(row - rows_before_[static_cast<size_t>(window)])) {
-    part.document = document_at(window * window_documents_ + part.document);
+  for (RowPart part : one.rows.row(row - rows_before_[static_cast<size_t>(window)])) {
+    part.document = one.documents[static_cast<size_t>(part.document)];
     out.push_back(part);
   }
   return out;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +34,8 @@ constexpr auto texts_of(LongDocuments) {
 ///
 /// The documents of the split, in a seeded order or in that of the file, are cut into windows of
 /// equal numbers of documents, and each window is packed by itself: a row never holds documents of
-/// two windows. Memory: eight bytes for each window, one packed window, and what TokenFile takes of
-/// its index. A window gives about 128 rows, so that the gap at its end is small.
+/// two windows. Memory: eight bytes for each window, 16 MiB of packed windows, and what TokenFile
+/// takes of its index. A window gives about 128 rows, so that the gap at its end is small.
 class TokenRows {
  public:
   struct Options {
@@ -70,10 +72,16 @@ class TokenRows {
   int64_t document_at(int64_t place) const;
   // Lengths of the documents of a window, and how many positions of each are used.
   struct Window {
-    std::vector<int64_t> lengths, positions;
+    std::vector<int64_t> documents, lengths, positions;
   };
   Window window_of(int64_t window) const;
-  const PackedRows& packed(int64_t window);
+  // The rows of a window, and its documents by their numbers in the file.
+  struct Packed {
+    PackedRows rows;
+    std::vector<int64_t> documents;
+    int64_t num_bytes = 0;
+  };
+  const Packed& packed(int64_t window);
   void count_rows();
 
   TokenFile file_;
@@ -85,8 +93,9 @@ class TokenRows {
   int64_t window_documents_ = 1;
   std::vector<int64_t> rows_before_ = {0};  // of each window, then all
   int64_t num_tokens_ = 0, num_long_ = 0;
-  int64_t packed_window_ = -1;
-  PackedRows packed_;
+  std::map<int64_t, Packed> packed_;  // by window
+  std::deque<int64_t> packed_order_;  // of the windows in it, the oldest first
+  int64_t packed_bytes_ = 0;
 };
 
 }  // namespace axle

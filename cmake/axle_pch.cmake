@@ -14,7 +14,7 @@
 # Headers are named as in an #include: CMake would write the path of a file into what the compiler cache hashes.
 
 set(AXLE_HOT_FLOORS base ir io ops lower)
-set(AXLE_HOT_FOLDERS data/tokenizers/parts)
+set(AXLE_HOT_FOLDERS data/tokenizers/parts data/tokenizers/training/merges)
 set(AXLE_PCH_HOT
   <algorithm> <array> <atomic> <chrono> <cmath> <concepts> <condition_variable> <cstddef> <cstdint> <cstring>
   <exception> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>

@@ -68,6 +68,8 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         joined(recipe, {"--on", "neuron-trn2.48xlarge-16", "--mesh", "data=16", "--set",
                         "input.batch_size=16", "--save", dir_ / "saved"});
     const std::string model = dir_ / "model";
+    static int num_calls = 0;
+    const std::string new_folder = dir_ / fmt::format("new{}", num_calls++);
     const std::map<std::string, Arguments> commands = {
         {"checkpoint export", {model, dir_ / "out.safetensors"}},
         {"checkpoint ls", {model}},
@@ -105,6 +107,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"tokenize decode", {dir_ / "tokens.json", "--ids", "1 2"}},
         {"tokenize encode", {dir_ / "tokens.json", "--text", "a"}},
         {"tokenize inspect", {dir_ / "tokens.json"}},
+        {"tokenizer train", {dir_ / "text.txt", "--out", new_folder, "--vocab-size", "270"}},
         {"train", training},
     };
     const auto it = commands.find(verb);
@@ -296,6 +299,7 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
                                                     "--tolerance of eval-layer",
                                                     "--ignore of import",
                                                     "--task of eval",
+                                                    "--special of tokenizer train",
                                                     "--function"};
   cli::Output out;
   const cli::CommandLine program(out);
@@ -308,8 +312,8 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
     if (may_repeat(*option)) continue;
     // One of these is a value of the flag.
     bool is_told = false;
-    for (const char* value :
-         {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum", "line", "skip", "hf"}) {
+    for (const char* value : {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum", "line",
+                              "skip", "hf", "bytes", "gpt2"}) {
       const Ran ran = run_axle(joined(good_with(*option, value), {name + "=" + value}));
       EXPECT_NE(ran.code, 0) << GetParam() << " " << name;
       is_told |= ran.code == 2 && ran.err.find("expected " + name + " once") != ran.err.npos;

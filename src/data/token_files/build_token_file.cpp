@@ -3,25 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/host_memory_check.h"
 #include "base/parallel.h"
-#include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/threads.h"
-#include "data/bad_text.h"
-#include "data/source_files.h"
 #include "data/token_files/build_progress.h"
 #include "data/token_files/corpus_reader.h"
+#include "data/token_files/corpus_text.h"
 #include "io/file.h"
 #include "io/file_lock.h"
 #include "io/token_file.h"
@@ -30,15 +29,11 @@
 namespace axle {
 namespace {
 
-constexpr auto kCorpusEndings =
-    std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".parquet"});
-
 // The ids of a document, or why it has none.
 struct EncodedDocument {
   std::vector<int32_t> ids = {};
   int64_t text_bytes = 0, piece_bytes = 0;
-  std::string reason = {}, where = {};
-  std::string message = {};  // of a refusal; else what is left out is only counted
+  CorpusText left_out = {};  // without its text; with a reason if there are no ids
 };
 
 // The SHA-256 of a file, computed in a thread of its own, which ends early if nobody wants it.
@@ -81,18 +76,10 @@ class TokenBuilder {
     for (int64_t id = 0; id < tokenizer_->vocab_size(); ++id)
       piece_sizes_.push_back(std::ssize(tokenizer_->piece(static_cast<int32_t>(id))));
     SkipLog listed(build.on_error, build.on_error_field);
-    std::vector<std::string> named;
-    for (const std::string& source : build.sources) {
-      for (std::string& path : named_texts(source, "SOURCES")) named.push_back(std::move(path));
-    }
-    files_ = source_files(named, kCorpusEndings, listed);
+    files_ = corpus_files(build.sources, "SOURCES", listed);
     progress_.skipped = listed.skipped();
-    for (const std::string& file : files_) {
-      std::error_code error;
-      const auto bytes = std::filesystem::file_size(file, error);
-      sizes_.push_back(error ? 0 : static_cast<int64_t>(bytes));
-      all_bytes_ += sizes_.back();
-    }
+    sizes_ = sizes_of_files(files_);
+    for (const int64_t bytes : sizes_) all_bytes_ += bytes;
     progress_.job = job();
   }
 
@@ -263,22 +250,9 @@ class TokenBuilder {
     bytes_of_done_ += file.num_bytes;
   }
 
-  // Calls read(). Returns false if the file can't be read, or not on.
   template <class Fn>
   bool read_from(const std::string& path, const Fn& read) {
-    std::string reason, message;
-    try {
-      read();
-      return true;
-    } catch (const StorageError& error) {
-      reason = "not readable";
-      message = error.what();
-    } catch (const NotText& error) {
-      reason = error.reason;
-      message = error.what();
-    }
-    skips_.refuse(reason, path, message);
-    return false;
+    return read_or_leave_out(path, skips_, read);
   }
 
   std::vector<RawDocument> next_batch(CorpusReader& reader) const {
@@ -293,20 +267,18 @@ class TokenBuilder {
     return out;
   }
 
-  void take_batch(const std::string& path, const std::vector<RawDocument>& batch, bool is_json) {
+  void take_batch(const std::string& path, std::vector<RawDocument>& batch, bool is_json) {
     std::vector<EncodedDocument> encoded(batch.size());
     parallel_for(std::ssize(batch), 1, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-        encoded[i] = encode(path, batch[i], is_json);
+        encoded[i] = encode(corpus_text(path, std::move(batch[i]), is_json, build_.field));
     });
     for (const EncodedDocument& one : encoded) {
       ++progress_.num_taken;
-      if (!one.message.empty())
-        skips_.refuse(one.reason, one.where, one.message);
-      else if (!one.reason.empty())
-        skips_.skip(one.reason, one.where);
-      else
+      if (one.left_out.reason.empty())
         add(one);
+      else
+        leave_out(one.left_out, skips_);
     }
   }
 
@@ -317,37 +289,17 @@ class TokenBuilder {
     progress_.counts = writer_->counts();
   }
 
-  EncodedDocument encode(const std::string& path, const RawDocument& raw, bool is_json) const {
-    EncodedDocument out{.where = fmt::format("{}:{}", path, raw.line)};
-    const auto refuse = [&](const char* reason, std::string message) {
-      out.reason = reason;
-      out.message = std::move(message);
-      return out;
-    };
-    if (raw.is_missing) {
-      return refuse(
-          "without a text",
-          fmt::format("{}: expected a text in the column '{}', got none", out.where, build_.field));
-    }
-    std::string text;
-    try {
-      text = text_of_document(raw, is_json, build_.field);
-    } catch (const JsonError& error) {
-      return refuse("without a text", fmt::format("{}: {}", out.where, error.what()));
-    }
-    if (raw.begins && raw.ends && trim(text).empty()) {
-      out.reason = "empty";
+  EncodedDocument encode(CorpusText document) const {
+    EncodedDocument out;
+    const std::string text = std::exchange(document.text, {});
+    if (!document.reason.empty()) {
+      out.left_out = std::move(document);
       return out;
     }
-    if (auto bad = bad_text(path, raw.line, text)) {
-      out.where = std::move(bad->where);
-      return refuse(bad->reason == "not UTF-8" ? "not UTF-8" : "with NUL bytes",
-                    std::move(bad->message));
-    }
-    if (special_.bos && raw.begins) out.ids.push_back(*special_.bos);
+    if (special_.bos && document.begins) out.ids.push_back(*special_.bos);
     const std::vector<int32_t> ids = tokenizer_->encode(text);
     out.ids.insert(out.ids.end(), ids.begin(), ids.end());
-    if (special_.eos && raw.ends) out.ids.push_back(*special_.eos);
+    if (special_.eos && document.ends) out.ids.push_back(*special_.eos);
     out.text_bytes = std::ssize(text);
     for (const int32_t id : ids) out.piece_bytes += piece_sizes_[static_cast<size_t>(id)];
     return out;

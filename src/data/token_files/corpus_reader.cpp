@@ -57,6 +57,21 @@ size_t size_of_part(std::string_view text, size_t limit) {
   return size;
 }
 
+// True if the bytes of UTF-8 end with white space, or with what may be some.
+bool may_end_with_space(std::string_view text) {
+  constexpr std::string_view kAscii = " \t\n\v\f\r";
+  if (text.empty() || kAscii.find(text.back()) != kAscii.npos) return true;
+  const std::string_view two = text.substr(text.size() - std::min<size_t>(text.size(), 2));
+  const std::string_view three = text.substr(text.size() - std::min<size_t>(text.size(), 3));
+  return two[0] == '\xc2' || three.starts_with("\xe1\x9a") || three.starts_with("\xe2\x80") ||
+         three.starts_with("\xe2\x81") || three == "\xe3\x80\x80";
+}
+
+bool may_begin_with_space(std::string_view text) {
+  constexpr std::string_view kFirst = " \t\n\v\f\r\xc2\xe1\xe2";
+  return text.empty() || kFirst.find(text[0]) != kFirst.npos || text.starts_with("\xe3\x80\x80");
+}
+
 }  // namespace
 
 CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
@@ -146,6 +161,25 @@ std::optional<RawDocument> CorpusReader::next_part() {
   out.ends = rest_.empty();
   rest_line_ += std::ranges::count(out.bytes, '\n');
   return out;
+}
+
+std::optional<RawDocument> CorpusReader::next_block(size_t block_bytes) {
+  constexpr size_t kLongBlock = size_t{1} << 20;
+  if (rows_ || is_json_ || format_.unit != DocumentUnit::kFile) return next();
+  const bool is_first = !std::exchange(is_read_, true);
+  RawDocument out{.bytes = std::exchange(first_line_, {}),
+                  .line = std::max<int64_t>(lines_->number(), 1)};
+  while (const auto line = lines_->next_with_end()) {
+    std::string_view before = out.bytes;
+    if (before.ends_with('\n')) before.remove_suffix(1);
+    const bool is_cut = !may_end_with_space(before) && !may_begin_with_space(*line);
+    if (out.bytes.size() >= block_bytes && (is_cut || out.bytes.size() >= kLongBlock)) {
+      first_line_ = *line;
+      return out;
+    }
+    out.bytes += *line;
+  }
+  return out.bytes.empty() && !is_first ? std::nullopt : std::optional(std::move(out));
 }
 
 void CorpusReader::check_size(const RawDocument& document) const {

@@ -56,6 +56,11 @@ class CorpusReader {
   /// Returns the next document; none at the end. Throws StorageError for a damaged file and for a
   /// document that is too large.
   std::optional<RawDocument> next();
+  /// As next(), but of a text file that is one document it returns blocks, of `block_bytes` and
+  /// the lines up to the next place where a pattern that cuts text into pieces has a cut in any case:
+  /// between two lines, with no white space on either side of the line end. Where there is no such
+  /// place in a megabyte, a block ends with any line. Not for a format with `part_bytes`.
+  std::optional<RawDocument> next_block(size_t block_bytes);
 
  private:
   bool is_read_in_parts() const;
@@ -77,6 +82,7 @@ class CorpusReader {
   std::string rest_ = {};
   int64_t rest_line_ = 1;
   bool has_begun_ = false;
+  std::string first_line_ = {};  // of the next block
 };
 
 /// Returns the text of a document: of a JSON object, the field. Throws JsonError.

@@ -30,29 +30,11 @@ Json added_tokens(const std::vector<std::string>& tokens, const std::vector<int6
   return out;
 }
 
-// Puts the begin token before texts, if the file says so.
-Json frame(const TokenizerParts& parts, const std::vector<std::string>& tokens) {
-  if (parts.before.empty() && parts.behind.empty()) return nullptr;
-  Json single = Json::array(), pair = Json::array(), special = Json::object();
-  const auto add = [&](Json& to, const std::vector<int32_t>& ids, int64_t type) {
-    for (const int32_t id : ids) {
-      const std::string& text = tokens[static_cast<size_t>(id)];
-      to.push_back({{"SpecialToken", {{"id", text}, {"type_id", type}}}});
-      special[text] = {{"id", text}, {"ids", {id}}, {"tokens", {text}}};
-    }
-  };
-  const auto add_text = [&](Json& to, const char* name, int64_t type) {
-    add(to, parts.before, type);
-    to.push_back({{"Sequence", {{"id", name}, {"type_id", type}}}});
-    add(to, parts.behind, type);
-  };
-  add_text(single, "A", 0);
-  add_text(pair, "A", 0);
-  add_text(pair, "B", 1);
-  return {{"type", "TemplateProcessing"},
-          {"single", single},
-          {"pair", pair},
-          {"special_tokens", special}};
+std::vector<FrameToken> frame_tokens(const std::vector<int32_t>& ids,
+                                     const std::vector<std::string>& tokens) {
+  std::vector<FrameToken> out;
+  for (const int32_t id : ids) out.push_back({id, tokens[static_cast<size_t>(id)]});
+  return out;
 }
 
 }  // namespace
@@ -67,20 +49,11 @@ std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::pa
   if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
   const auto pre = metadata.find("tokenizer.ggml.pre");
   const GgufSplit& split = *find_gguf_split(pre ? pre->text() : "default");
-  Json cuts = Json::array();
-  for (const std::string_view pattern : split.patterns) {
-    cuts.push_back({{"type", "Split"},
-                    {"pattern", {{"Regex", pattern}}},
-                    {"behavior", "Isolated"},
-                    {"invert", false}});
-  }
-  cuts.push_back(byte_level_step(false));
-  Json vocab = Json::object();
-  for (size_t i = 0; i < tokens.size(); ++i) vocab[tokens[i]] = i;
   const ByteLevelJson tokenizer{.added_tokens = added_tokens(tokens, kinds),
-                                .pre_tokenizer = {{"type", "Sequence"}, {"pretokenizers", cuts}},
-                                .post_processor = frame(parts, tokens),
-                                .vocab = std::move(vocab),
+                                .pre_tokenizer = split_steps(split.patterns),
+                                .post_processor = frame_step(frame_tokens(parts.before, tokens),
+                                                             frame_tokens(parts.behind, tokens)),
+                                .vocab = vocabulary_object(tokens),
                                 .merges = metadata.at("tokenizer.ggml.merges").texts(),
                                 .ignore_merges = split.ignore_merges};
   Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},

@@ -1,0 +1,278 @@
+#include "data/tokenizers/training/train_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/host_memory_check.h"
+#include "base/parallel.h"
+#include "base/text/text.h"
+#include "base/text/unicode.h"
+#include "base/text/units.h"
+#include "base/text/utf8.h"
+#include "data/token_files/corpus_text.h"
+#include "data/tokenizers/parts/pre_tokenizers.h"
+#include "data/tokenizers/parts/token_model.h"
+#include "data/tokenizers/training/alphabet.h"
+#include "data/tokenizers/training/merges/merge_learner.h"
+#include "data/tokenizers/training/merges/piece_counts.h"
+#include "data/tokenizers/training/split_families.h"
+#include "data/tokenizers/training/trained_files.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kNumBytes = 256;
+
+int64_t batch_bytes() {
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return std::clamp<int64_t>(cores << 21, int64_t{8} << 20, int64_t{128} << 20);
+}
+
+// Returns the special tokens in the order of their ids.
+std::vector<std::string> special_tokens(const TokenizerTraining& training) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* flag, const std::string& text) {
+    // A single character may be one of the alphabet, as may the name of a byte.
+    if (text.empty() || find_invalid_utf8(text) || text.find('\0') != text.npos ||
+        first_code_point(text).size == text.size() || byte_of_token(text)) {
+      throw ConfigError(fmt::format("{}: expected a text such as <|endoftext|>, got '{}'", flag,
+                                    printable(text)));
+    }
+    if (std::ranges::find(out, text) == out.end()) out.push_back(text);
+  };
+  for (const std::string& text : training.special) add("--special", text);
+  if (!training.bos.empty()) add("--bos", training.bos);
+  if (!training.eos.empty()) add("--eos", training.eos);
+  if (!training.pad.empty()) add("--pad", training.pad);
+  return out;
+}
+
+// Returns what cuts text into the pieces that merges do not leave.
+std::vector<PreTokenizer> pieces_of(const TokenizerTraining& training) {
+  std::vector<PreTokenizer> out;
+  const auto add = [&](std::string_view pattern) {
+    out.push_back(
+        split_at_pattern(UnicodeRegex(pattern, RegexSyntax::kOniguruma), SplitBehavior::kIsolated));
+  };
+  if (training.alphabet == Alphabet::kCharacters) {
+    if (!training.pattern.empty())
+      throw ConfigError("--pattern: expected --alphabet bytes, got characters");
+    out.push_back(metaspace(std::string(kMetaSpace), PrependScheme::kNever, true));
+    add(kLineEnds);
+    return out;
+  }
+  for (const std::string_view pattern : split_patterns_of(training.pattern, "--pattern"))
+    add(pattern);
+  return out;
+}
+
+class Training {
+ public:
+  Training(const TokenizerTraining& training,
+           const std::function<void(const TokenizerTrainingProgress&)>& report)
+      : training_(training),
+        report_(report),
+        special_(special_tokens(training)),
+        skips_(training.on_error, "--on-error") {
+    check_vocab_size(0);
+    cuts_ = pieces_of(training);
+    files_ = corpus_files(training.sources, "SOURCES", skips_);
+    progress_.num_files = std::ssize(files_);
+    progress_.vocab_size = training.vocab_size;
+  }
+
+  TrainedTokenizer run() {
+    const std::vector<int64_t> shares = shares_of_files();
+    for (size_t i = 0; i < files_.size(); ++i) read_file(files_[i], shares[i]);
+    if (text_bytes_ == 0) {
+      throw DataError(
+          fmt::format("{}: expected texts, got no document{}{}", join(training_.sources, ", "),
+                      skips_.skipped().count > 0 ? "; " : "", to_text(skips_.skipped())));
+    }
+    return learn();
+  }
+
+ private:
+  void report() const {
+    if (report_) report_(progress_);
+  }
+
+  void check_vocab_size(int64_t num_characters) const {
+    const int64_t fewest = kNumBytes + num_characters + std::ssize(special_);
+    if (training_.vocab_size >= fewest) return;
+    const std::string characters =
+        num_characters > 0 ? fmt::format(", {}", counted(num_characters, "character")) : "";
+    throw ConfigError(fmt::format(
+        "--vocab-size: expected at least {} ({} bytes{} and {}), got {}", fewest, kNumBytes,
+        characters, counted(std::ssize(special_), "special token"), training_.vocab_size));
+  }
+
+  std::vector<int64_t> shares_of_files() const {
+    std::vector<int64_t> out = sizes_of_files(files_);
+    double all = 0;
+    for (const int64_t bytes : out) all += static_cast<double>(bytes);
+    const double share = static_cast<double>(training_.max_text_bytes) / std::max(all, 1.0);
+    // At least a little of each, so that none is left out without a word.
+    for (int64_t& bytes : out)
+      bytes = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(bytes) * share), 1);
+    return out;
+  }
+
+  // Counts the pieces of so many bytes of a file.
+  void read_file(const std::string& path, int64_t share) {
+    std::unique_ptr<CorpusReader> reader;
+    std::vector<RawDocument> batch;
+    bool is_read = read_or_leave_out(path, skips_, [&] {
+      reader = std::make_unique<CorpusReader>(path, CorpusFormat{.field = training_.field});
+    });
+    while (is_read && share > 0) {
+      is_read = read_or_leave_out(
+          path, skips_, [&] { batch = next_batch(*reader, std::min(share, batch_bytes())); });
+      if (!is_read || batch.empty()) break;
+      for (const RawDocument& document : batch) share -= std::ssize(document.bytes);
+      count(path, batch, reader->is_json());
+      check_memory();
+      report();
+    }
+    if (is_read && share <= 0)
+      read_or_leave_out(path, skips_, [&] { num_files_cut_ += reader->next_block(1).has_value(); });
+    ++progress_.num_files_done;
+  }
+
+  static std::vector<RawDocument> next_batch(CorpusReader& reader, int64_t most_bytes) {
+    constexpr int64_t kPartBytes = 64 << 10;
+    constexpr size_t kMostDocuments = 65536;
+    std::vector<RawDocument> out;
+    for (int64_t bytes = 0; bytes < most_bytes && out.size() < kMostDocuments;) {
+      const int64_t rest = std::min<int64_t>(most_bytes - bytes, kPartBytes);
+      auto document = reader.next_block(static_cast<size_t>(rest));
+      if (!document) break;
+      bytes += std::ssize(document->bytes);
+      out.push_back(std::move(*document));
+    }
+    return out;
+  }
+
+  void count(const std::string& path, std::vector<RawDocument>& batch, bool is_json) {
+    std::vector<CorpusText> texts(batch.size());
+    std::vector<std::unique_ptr<PieceCounts>> tables;
+    std::mutex mutex;
+    parallel_for(std::ssize(batch), 1, [&](int64_t begin, int64_t end) {
+      auto table = std::make_unique<PieceCounts>();
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        texts[i] = corpus_text(path, std::move(batch[i]), is_json, training_.field);
+        if (texts[i].reason.empty()) count_pieces(texts[i], *table);
+      }
+      const std::lock_guard lock(mutex);
+      tables.push_back(std::move(table));
+    });
+    for (const CorpusText& text : texts)
+      if (!text.reason.empty()) leave_out(text, skips_);
+    parallel_for(PieceCounts::kParts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part)
+        for (const auto& table : tables) counts_.add_part(*table, static_cast<size_t>(part));
+    });
+    progress_.text_bytes = text_bytes_;
+  }
+
+  void count_pieces(CorpusText& document, PieceCounts& table) {
+    text_bytes_ += std::ssize(document.text);
+    Pieces pieces = one_piece(std::exchange(document.text, {}), true);
+    for (const PreTokenizer& cut : cuts_) cut(pieces);
+    for (const PieceRange& range : pieces.ranges) table.add(pieces.view(range));
+  }
+
+  // Learning takes more than the tables that are there: ask before the machine has too little.
+  void check_memory() {
+    constexpr int64_t kPerPiece = 64, kPerByte = 24, kStep = int64_t{256} << 20;
+    const int64_t need = kPerPiece * counts_.num_pieces() + kPerByte * counts_.num_bytes();
+    if (need < checked_bytes_ + kStep) return;
+    checked_bytes_ = need;
+    const auto needs =
+        std::to_array<HostNeed>({{.what = "the different pieces of the text", .bytes = need}});
+    check_host_memory(needs, host_memory(), "read less text (--max-text)");
+  }
+
+  // Merges end where a character is none of the alphabet.
+  static void add_words(std::span<const int32_t> symbols, int64_t count, MergeLearner& learner) {
+    while (!symbols.empty()) {
+      const auto end =
+          static_cast<size_t>(std::find(symbols.begin(), symbols.end(), -1) - symbols.begin());
+      if (end > 0) learner.add(symbols.first(end), count);
+      symbols = symbols.subspan(std::min(end + 1, symbols.size()));
+    }
+  }
+
+  TrainedTokenizer learn() {
+    const auto first_id = static_cast<int32_t>(special_.size());
+    const auto symbols = training_.alphabet == Alphabet::kBytes
+                             ? byte_symbols(first_id)
+                             : character_symbols(first_id, counts_, training_.character_coverage);
+    std::vector<std::string> tokens = special_;
+    for (std::string& name : symbols->names()) tokens.push_back(std::move(name));
+    const int64_t num_characters = std::ssize(tokens) - std::ssize(special_) - kNumBytes;
+    check_vocab_size(num_characters);
+    // No text is a special token or, where characters merge, the name of a byte.
+    std::set<std::string> excluded(special_.begin(), special_.end());
+    for (int byte = 0; byte < kNumBytes && num_characters > 0; ++byte)
+      excluded.insert(byte_token(static_cast<uint8_t>(byte)));
+    MergeLearner learner(std::move(tokens), {.vocab_size = training_.vocab_size,
+                                             .min_count = training_.min_frequency,
+                                             .excluded = std::move(excluded)});
+    TrainedTokenizer out{.num_special = std::ssize(special_),
+                         .num_characters = num_characters,
+                         .num_files = progress_.num_files,
+                         .text_bytes = progress_.text_bytes,
+                         .num_pieces = counts_.num_pieces(),
+                         .num_files_cut = num_files_cut_,
+                         .skipped = skips_.skipped()};
+    std::vector<int32_t> ids;
+    counts_.for_each([&](std::string_view piece, int64_t count) {
+      ids.clear();
+      symbols->append_ids(piece, ids);
+      add_words(ids, count, learner);
+    });
+    counts_ = {};
+    learner.learn([&](int64_t num_tokens) {
+      progress_.num_tokens = num_tokens;
+      report();
+    });
+    out.vocab_size = std::ssize(learner.tokens());
+    out.num_merges = std::ssize(learner.merges());
+    out.num_tokens = learner.num_symbols();
+    out.files = trained_files(training_, out.num_special, learner);
+    return out;
+  }
+
+  const TokenizerTraining& training_;
+  const std::function<void(const TokenizerTrainingProgress&)>& report_;
+  std::vector<std::string> special_;
+  SkipLog skips_;
+  std::vector<PreTokenizer> cuts_;
+  std::vector<std::string> files_;
+  TokenizerTrainingProgress progress_;
+  PieceCounts counts_;
+  std::atomic<int64_t> text_bytes_ = 0;
+  int64_t num_files_cut_ = 0;
+  int64_t checked_bytes_ = 0;
+};
+
+}  // namespace
+
+TrainedTokenizer train_tokenizer(
+    const TokenizerTraining& training,
+    const std::function<void(const TokenizerTrainingProgress&)>& report) {
+  return Training(training, report).run();
+}
+
+}  // namespace axle

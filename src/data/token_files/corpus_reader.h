@@ -56,8 +56,8 @@ class CorpusReader {
   /// Returns the next document; none at the end. Throws StorageError for a damaged file and for a
   /// document that is too large.
   std::optional<RawDocument> next();
-  /// As next(), but of a text file that is one document it returns blocks, of `block_bytes` and
-  /// the lines up to the next place where a pattern that cuts text into pieces has a cut in any case:
+  /// As next(), but of a text file that is one document it returns blocks, of `block_bytes` and the
+  /// lines up to the next place where a pattern that cuts text into pieces has a cut in any case:
   /// between two lines, with no white space on either side of the line end. Where there is no such
   /// place in a megabyte, a block ends with any line. Not for a format with `part_bytes`.
   std::optional<RawDocument> next_block(size_t block_bytes);

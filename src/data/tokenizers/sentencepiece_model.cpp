@@ -47,30 +47,34 @@ void check_piece(std::string_view message, const std::string& path, int64_t id) 
     fail(path, fmt::format("'{}' as the name of a byte, piece {}", printable(text), id));
 }
 
-void check_normalizer(std::string_view message, const std::string& path) {
+std::optional<CharsMap> read_characters(std::string_view message, const std::string& path) {
+  std::optional<CharsMap> out;
   ProtoReader reader(message, path);
   while (const auto field = reader.next()) {
     if (field->number == kCharsMap && !field->bytes().empty())
-      CharsMap(field->bytes(), path + ": expected a SentencePiece model");
+      out.emplace(field->bytes(), path + ": expected a SentencePiece model");
   }
+  return out;
 }
 
 }  // namespace
 
-void check_sentencepiece_model(std::string_view model, const std::string& path) {
+std::optional<CharsMap> check_sentencepiece_model(std::string_view model, const std::string& path) {
   const std::string_view head = model.substr(0, 512);
   const auto is_text = [](unsigned char c) {
     return c >= ' ' || c == '\n' || c == '\t' || c == '\r';
   };
   if (!head.empty() && std::ranges::all_of(head, is_text)) fail(path, "text");
+  std::optional<CharsMap> out;
   int64_t num_pieces = 0;
   const std::string where = path + ": expected a SentencePiece model";
   ProtoReader reader(model, where);
   while (const auto field = reader.next()) {
     if (field->number == kPieces) check_piece(field->bytes(), path, num_pieces++);
-    if (field->number == kNormalizer || field->number == kDenormalizer)
-      check_normalizer(field->bytes(), path);
+    if (field->number == kNormalizer) out = read_characters(field->bytes(), path);
+    if (field->number == kDenormalizer) read_characters(field->bytes(), path);
   }
+  return out;
 }
 
 }  // namespace axle

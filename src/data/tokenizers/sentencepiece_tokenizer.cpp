@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/host_memory_check.h"
+#include "base/text/utf8.h"
 #include "config/register.h"
 #include "data/data_file.h"
 #include "data/tokenizers/sentencepiece_model.h"
+#include "data/tokenizers/sentencepiece_parts.h"
 
 namespace axle {
 namespace {
@@ -67,7 +69,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
       read_data_file(path_, fmt::format("{}.path", scope.path), "a SentencePiece model");
   constexpr int64_t kMemoryPerByte = 48;  // for pieces of one byte, in the library and here
   check_host_allocation(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
-  check_sentencepiece_model(model, path_);
+  std::optional<CharsMap> characters = check_sentencepiece_model(model, path_);
   if (!loads(*processor_, model)) {
     throw DataError(fmt::format("{}: expected a SentencePiece model, got another file", path_));
   }
@@ -75,6 +77,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
     pieces_.push_back(piece_text(*processor_, id));
   leading_space_ = find_leading_space(*processor_);
   fingerprint_ = xxh3_64(model);
+  parts_ = SentencePieceParts::of_model(model, std::move(characters), path_);
 }
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
@@ -87,6 +90,7 @@ SpecialIds SentencePieceTokenizer::special_ids() const {
 
 std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
   check_text_size(path_, text);
+  if (parts_ && !find_invalid_utf8(text)) return parts_->encode(text);
   std::vector<int> ids;
   const auto status = processor_->Encode({text.data(), text.size()}, &ids);
   if (!status.ok())

@@ -13,6 +13,8 @@ class SentencePieceProcessor;
 
 namespace axle {
 
+class SentencePieceParts;
+
 /// Encodes and decodes as the library does, with the normalization that the model asks for. Text
 /// that the vocabulary can't express is decoded as the model's symbol for unknown text.
 class SentencePieceTokenizer final : public Tokenizer {
@@ -37,6 +39,7 @@ class SentencePieceTokenizer final : public Tokenizer {
  private:
   std::string path_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+  std::unique_ptr<SentencePieceParts> parts_;  // none: the library encodes
   std::vector<std::string> pieces_;
   // For pieces that begin with the model's own space symbol.
   LeadingSpace leading_space_ = LeadingSpace::kKeep;

@@ -1,6 +1,8 @@
 // Compares tokenizers of every kind that the SentencePiece library trains with the library itself.
 // Sends text through a vocabulary into batches and back.
 #include "data/text_input.h"
+#include "data/tokenizers/sentencepiece_model.h"
+#include "data/tokenizers/sentencepiece_parts.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
@@ -22,6 +24,9 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"bpe_bytes",
              "--model_type=bpe --vocab_size=512 --byte_fallback=true "
              "--normalization_rule_name=identity"},
+        Kind{"bpe_of_llama",
+             "--model_type=bpe --vocab_size=512 --byte_fallback=true --split_digits=true "
+             "--normalization_rule_name=identity --remove_extra_whitespaces=false"},
         Kind{"unigram", "--model_type=unigram --vocab_size=300"},
         Kind{"unigram_bytes", "--model_type=unigram --vocab_size=500 --byte_fallback=true"},
         Kind{"no_space_in_front", "--model_type=bpe --vocab_size=400 --add_dummy_prefix=false"},
@@ -44,6 +49,34 @@ TEST_P(TokenizerModels, DecodeAsTheLibraryDoes) {
   const TempDir dir;
   replace_file(dir / "m.model", trained_tokenizer(GetParam().options));
   expect_decodes_as_the_library(dir / "m.model", made_up_lines(200, 8));
+}
+
+// Others are left to the library.
+TEST(SentencePieceParts, TakeMostModels) {
+  const auto takes = [](const std::string& options) {
+    const std::string model = trained_tokenizer(options);
+    return SentencePieceParts::of_model(model, check_sentencepiece_model(model, "m.model"),
+                                        "m.model") != nullptr;
+  };
+  EXPECT_TRUE(takes("--model_type=bpe --vocab_size=400"));
+  EXPECT_TRUE(takes("--model_type=unigram --vocab_size=300 --byte_fallback=true"));
+  EXPECT_FALSE(takes("--model_type=word --vocab_size=150"));
+  EXPECT_FALSE(takes("--model_type=bpe --vocab_size=400 --treat_whitespace_as_suffix=true"));
+  EXPECT_FALSE(takes("--model_type=bpe --vocab_size=400 --user_defined_symbols=<sep>"));
+}
+
+// Long texts, whose sums of scores are rounded many times, and what is no UTF-8.
+TEST_P(TokenizerModels, LongTextsHaveTheIdsOfTheLibrary) {
+  const TempDir dir;
+  replace_file(dir / "m.model", trained_tokenizer(GetParam().options));
+  const auto ours = sentencepiece_tokenizer(dir / "m.model");
+  sentencepiece::SentencePieceProcessor library;
+  ASSERT_TRUE(library.Load(dir / "m.model").ok());
+  std::string text;
+  for (const std::string& line : odd_texts(made_up_lines(2000, 8))) text += line + "\n";
+  EXPECT_EQ(ours->encode(text), library.EncodeAsIds(text));
+  for (const char* bad : {"\xff", "ba\xe7\x8c ke", "\xed\xa0\x80 ti", "\xf4\x90\x80\x80"})
+    EXPECT_EQ(ours->encode(bad), library.EncodeAsIds(bad)) << bad;
 }
 
 TEST(Llama2cVocabulary, EncodesAsTheModelThatItCameFrom) {

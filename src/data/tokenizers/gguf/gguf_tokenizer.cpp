@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -157,23 +156,6 @@ TokenizerParts read_byte_level(const GgufMetadata& metadata, const std::string& 
   return out;
 }
 
-// The order of the scores of normal tokens, the best first; equal scores have equal ranks.
-std::vector<int32_t> ranks_of_scores(const std::vector<float>& scores,
-                                     const std::vector<TokenKind>& kinds) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-  std::vector<int32_t> out(scores.size(), -1);
-  int32_t rank = -1;
-  std::optional<float> last;
-  for (const size_t id : order) {
-    if (last != scores[id]) ++rank;
-    last = scores[id];
-    if (kinds[id] == TokenKind::kNormal || kinds[id] == TokenKind::kUserDefined) out[id] = rank;
-  }
-  return out;
-}
-
 // SentencePiece's merges by score.
 TokenizerParts read_scored(const GgufMetadata& metadata, const std::string& path) {
   Tokens tokens = read_tokens(metadata);
@@ -196,8 +178,10 @@ TokenizerParts read_scored(const GgufMetadata& metadata, const std::string& path
   set_special_ids(metadata, tokens.vocabulary, true, out);
   out.fingerprint = xxh3_64(tokens.hashed + (has_prefix ? "prefix" : ""));
   const auto unknown = id_at(metadata, "tokenizer.ggml.unknown_token_id", tokens.vocabulary);
-  MergeTable merges =
-      merges_of_unions(tokens.vocabulary, ranks_of_scores(scores, tokens.kinds), path);
+  const std::vector<int32_t> ranks = ranks_of_scores(scores, [&](size_t id) {
+    return tokens.kinds[id] == TokenKind::kNormal || tokens.kinds[id] == TokenKind::kUserDefined;
+  });
+  MergeTable merges = merges_of_unions(tokens.vocabulary, ranks, path);
   out.model = std::make_unique<BytePairModel>(
       std::move(tokens.vocabulary), std::move(merges),
       BytePairModel::Options{.byte_fallback = true, .unknown = unknown, .fuse_unknown = true});

@@ -44,13 +44,16 @@ size_t space_at_start(std::string_view text) {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers)
     : tokens_(std::move(tokens)) {
+  std::vector<ByteTrie::Entry> raw, normalized;
   for (size_t i = 0; i < tokens_.size(); ++i) {
     AddedToken& token = tokens_[i];
     token.shown = token.text;
     if (token.normalized) normalize(token.shown, normalizers);
     if (!token.shown.empty())
-      (token.normalized ? normalized_ : raw_).add(token.shown, static_cast<int32_t>(i));
+      (token.normalized ? normalized : raw).push_back({token.shown, static_cast<int32_t>(i)});
   }
+  raw_ = ByteTrie(std::move(raw));
+  normalized_ = ByteTrie(std::move(normalized));
 }
 
 const AddedToken* AddedTokens::find(int32_t id) const {

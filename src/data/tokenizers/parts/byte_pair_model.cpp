@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -16,45 +17,18 @@
 namespace axle {
 namespace {
 
-constexpr size_t kMaxTokenBytes = 1024;
 // Pieces of up to so many symbols are merged without a queue.
 constexpr size_t kFewSymbols = 32;
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 
-// The ids of pieces that came before in the same text. A piece replaces another one of its slot.
-class PieceCache final : public TokenModel::Scratch {
- public:
-  static constexpr size_t kMaxBytes = 48;  // longer pieces rarely come again
+constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in tokens
 
-  explicit PieceCache(size_t text_bytes)
-      : entries_(std::bit_floor(std::clamp<size_t>(text_bytes / 8, 16, 1 << 13))) {}
-
-  std::span<const int32_t> find(std::string_view piece, uint64_t hash) const {
-    const Entry& entry = entries_[hash % entries_.size()];
-    return entry.hash == hash && entry.size == piece.size() &&
-                   std::string_view(entry.text, entry.size) == piece
-               ? std::span<const int32_t>(entry.ids, entry.num_ids)
-               : std::span<const int32_t>();
-  }
-  void add(std::string_view piece, uint64_t hash, std::span<const int32_t> ids) {
-    Entry& entry = entries_[hash % entries_.size()];
-    if (ids.empty() || ids.size() > std::size(entry.ids)) return;
-    entry.hash = hash;
-    entry.size = static_cast<uint8_t>(piece.size());
-    entry.num_ids = static_cast<uint8_t>(ids.size());
-    std::ranges::copy(piece, entry.text);
-    std::ranges::copy(ids, entry.ids);
-  }
-
- private:
-  struct Entry {
-    uint64_t hash = 0;
-    uint8_t size = 0, num_ids = 0;
-    char text[kMaxBytes];
-    int32_t ids[10];
-  };
-  std::vector<Entry> entries_;
-};
+// True if the text has the symbol of a space behind another character.
+bool has_inner_space(std::string_view text) {
+  size_t at = 0;
+  while (text.substr(at).starts_with(kMetaSpace)) at += kMetaSpace.size();
+  return text.find(kMetaSpace, at) != text.npos;
+}
 
 // A symbol of a long piece. Those that were merged into others are unlinked from the list.
 struct Symbol {
@@ -123,6 +97,22 @@ MergeTable merges_of_unions(const Vocabulary& vocabulary, std::span<const int32_
   return out;
 }
 
+std::vector<int32_t> ranks_of_scores(std::span<const float> scores,
+                                     const std::function<bool(size_t)>& takes_part) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  std::vector<int32_t> out(scores.size(), -1);
+  int32_t rank = -1;
+  std::optional<float> last;
+  for (const size_t id : order) {
+    if (last != scores[id]) ++rank;
+    last = scores[id];
+    if (takes_part(id)) out[id] = rank;
+  }
+  return out;
+}
+
 BytePairModel::BytePairModel(Vocabulary vocabulary, MergeTable merges, Options options)
     : TokenModel(std::move(vocabulary)), merges_(std::move(merges)), options_(std::move(options)) {
   if (options_.symbols == Symbols::kByteLevel) {
@@ -132,6 +122,13 @@ BytePairModel::BytePairModel(Vocabulary vocabulary, MergeTable merges, Options o
       if (bytes) bytes_.add(*std::move(bytes), static_cast<int32_t>(id));
     }
   }
+  words_are_apart_ = options_.symbols == Symbols::kCharacters && !options_.ignore_merges &&
+                     options_.continuing_prefix.empty() && options_.end_suffix.empty() &&
+                     vocabulary_.find(kMetaSpace);
+  for (int64_t id = 0; words_are_apart_ && id < vocabulary_.end_id(); ++id) {
+    const std::string* const token = vocabulary_.token(id);
+    words_are_apart_ = !token || !has_inner_space(*token);
+  }
   for (int b = 0; b < 256; ++b) {
     const auto byte = static_cast<char>(b);
     byte_ids_.push_back(lookup().find({&byte, 1}).value_or(-1));
@@ -139,22 +136,21 @@ BytePairModel::BytePairModel(Vocabulary vocabulary, MergeTable merges, Options o
   }
 }
 
-std::unique_ptr<TokenModel::Scratch> BytePairModel::make_scratch(size_t text_bytes) const {
-  return std::make_unique<PieceCache>(text_bytes);
-}
-
 void BytePairModel::encode(std::string_view piece, Scratch* scratch,
                            std::vector<int32_t>& ids) const {
-  auto* const cache = static_cast<PieceCache*>(scratch);
-  if (!cache || piece.size() > PieceCache::kMaxBytes) return encode_anew(piece, ids);
-  const uint64_t hash = xxh3_64(piece);
-  if (const auto known = cache->find(piece, hash); !known.empty()) {
-    ids.insert(ids.end(), known.begin(), known.end());
-    return;
+  const auto anew = [this](std::string_view text, std::vector<int32_t>& out) {
+    encode_anew(text, out);
+  };
+  // A word at a time: the same words come again.
+  while (words_are_apart_) {
+    size_t end = 0;
+    while (piece.substr(end).starts_with(kMetaSpace)) end += kMetaSpace.size();
+    end = piece.find(kMetaSpace, end);
+    if (end == piece.npos) break;
+    encode_cached(scratch, piece.substr(0, end), ids, anew);
+    piece.remove_prefix(end);
   }
-  const size_t first = ids.size();
-  encode_anew(piece, ids);
-  cache->add(piece, hash, std::span<const int32_t>(ids).subspan(first));
+  encode_cached(scratch, piece, ids, anew);
 }
 
 void BytePairModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {

@@ -3,10 +3,12 @@
 // Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include "data/tokenizers/parts/piece_cache.h"
 #include "data/tokenizers/parts/token_model.h"
 
 namespace axle {
@@ -57,11 +59,20 @@ class MergeTable {
 /// Returns the tokens of a merge in text form, "a b"; none if there is not one space.
 std::optional<std::pair<std::string_view, std::string_view>> two_tokens(std::string_view merge);
 
+/// Longer tokens can't be unions.
+inline constexpr size_t kMaxTokenBytes = 1024;
+
 /// Returns the merges of a vocabulary without a list of them: any two tokens may be merged whose
 /// union is a token, by the rank of that token. `ranks` are by id; tokens without a rank (-1) take
-/// no part. Throws DataError "<path>: ..." for tokens of more than 1024 bytes.
+/// no part. Throws DataError "<path>: ..." for tokens of more than
+/// kMaxTokenBytes.
 MergeTable merges_of_unions(const Vocabulary& vocabulary, std::span<const int32_t> ranks,
                             std::string_view path);
+
+/// Returns the ranks of tokens whose scores order them, the best first, by id: equal scores have
+/// equal ranks. -1 for tokens of which takes_part(id) is false.
+std::vector<int32_t> ranks_of_scores(std::span<const float> scores,
+                                     const std::function<bool(size_t)>& takes_part);
 
 class BytePairModel final : public TokenModel {
  public:
@@ -88,7 +99,9 @@ class BytePairModel final : public TokenModel {
   };
   BytePairModel(Vocabulary vocabulary, MergeTable merges, Options options);
 
-  std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override;
+  std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
+    return caches_.lend(text_bytes);
+  }
   void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override;
 
  private:
@@ -100,6 +113,9 @@ class BytePairModel final : public TokenModel {
 
   MergeTable merges_;
   Options options_;
+  PieceCaches caches_;
+  // No token has the symbol of a space behind another character, so that no merge leaves a word.
+  bool words_are_apart_ = false;
   const Vocabulary& lookup() const {
     return options_.symbols == Symbols::kByteLevel ? bytes_ : vocabulary_;
   }

@@ -1,30 +1,39 @@
-// A trie over bytes: finds all texts of a set that a string begins with.
+// A trie over bytes: finds all texts of a set that a string begins with. A double array: the child
+// of a node for a byte has its place at the node's base plus the byte, and knows its parent.
+//
+// Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure".
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace axle {
 
 class ByteTrie {
  public:
-  ByteTrie() { roots_.fill(-1); }
-  /// Adds a text, which must not be empty, with its value. A text that was added before gets the
-  /// new value.
-  void add(std::string_view text, int32_t value);
+  struct Entry {
+    std::string_view text;  // not empty
+    int32_t value;
+  };
+
+  ByteTrie() = default;
+  /// Of entries with one text, the last counts.
+  explicit ByteTrie(std::vector<Entry> entries);
 
   /// Calls found(bytes, value) for each text that `text` begins with, the shortest first.
   template <class Found>
   void prefixes(std::string_view text, Found&& found) const {
-    int32_t node = -1;
+    uint32_t node = 0;
     for (size_t i = 0; i < text.size(); ++i) {
-      node = child(node, static_cast<uint8_t>(text[i]));
-      if (node < 0) return;
-      const int32_t value = values_[static_cast<size_t>(node)];
-      if (value >= 0) found(i + 1, value);
+      const uint32_t at = units_[node].base + static_cast<uint8_t>(text[i]);
+      const Unit& unit = units_[at];
+      if (unit.parent != node + 1) return;
+      if (unit.value >= 0) found(i + 1, unit.value);
+      node = at;
     }
   }
 
@@ -37,31 +46,18 @@ class ByteTrie {
   std::optional<Found> find(std::string_view text, size_t from) const;
 
  private:
-  int32_t child(int32_t node, uint8_t byte) const {
-    if (node < 0) return roots_[byte];
-    const uint64_t key = key_of(node, byte);
-    for (size_t at = slot_of(key); !slots_.empty(); at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].key == key) return slots_[at].node;
-      if (slots_[at].node < 0) break;
-    }
-    return -1;
-  }
-  static uint64_t key_of(int32_t node, uint8_t byte) {
-    return static_cast<uint64_t>(node) << 8 | byte;
-  }
-  size_t slot_of(uint64_t key) const {
-    return static_cast<size_t>(key * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1);
-  }
-  void insert(uint64_t key, int32_t node);
-
-  struct Slot {
-    uint64_t key = 0;
-    int32_t node = -1;
+  static constexpr uint32_t kNumBytes = 256;
+  struct Unit {
+    uint32_t base = 0;
+    uint32_t parent = 0;  // its place plus one; 0: free
+    int32_t value = -1;
   };
-  std::array<int32_t, 256> roots_;
-  std::vector<Slot> slots_;      // a hash table of a power of two, at most half full
-  size_t num_children_ = 0;      // in it
-  std::vector<int32_t> values_;  // of the nodes; -1 where no text ends
+  struct Builder;
+
+  bool begins_with(uint8_t byte) const { return units_[units_[0].base + byte].parent == 1; }
+
+  // There are always units for all bytes behind a base. The first one is the root.
+  std::vector<Unit> units_ = std::vector<Unit>(kNumBytes + 1);
 };
 
 }  // namespace axle

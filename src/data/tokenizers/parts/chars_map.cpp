@@ -80,6 +80,20 @@ std::optional<std::string_view> CharsMap::find(std::string_view text) const {
   return std::nullopt;
 }
 
+std::optional<CharsMap::Found> CharsMap::find_longest(std::string_view text) const {
+  std::optional<Found> out;
+  size_t base = base_of(units_[0], 0);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t label = static_cast<uint8_t>(text[i]), at = base ^ label;
+    const uint32_t unit = units_[at];
+    if ((unit & (kIsLeaf | 0xff)) != label) break;
+    base = base_of(unit, at);
+    if (unit & kHasLeaf)
+      out = Found{std::string_view(texts_.c_str() + (units_[base] & ~kIsLeaf)), i + 1};
+  }
+  return out;
+}
+
 void CharsMap::normalize(std::string& text) const {
   std::string out;
   out.reserve(text.size());

@@ -23,6 +23,13 @@ class CharsMap {
   /// Returns what stands in the table for the shortest beginning of `text` that it has; none if it
   /// has none.
   std::optional<std::string_view> find(std::string_view text) const;
+  /// Returns what stands for the longest beginning of `text` that the table has, and the bytes of
+  /// that beginning; none if it has none.
+  struct Found {
+    std::string_view text;
+    size_t size;
+  };
+  std::optional<Found> find_longest(std::string_view text) const;
   /// Replaces grapheme clusters of fewer than 6 bytes and characters that begin with an entry of
   /// the table, as the fast tokenizers do.
   void normalize(std::string& text) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -33,22 +34,28 @@ struct Part {
 
 UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options)
     : TokenModel(std::move(vocabulary)), scores_(std::move(scores)), options_(options) {
+  std::optional<double> least;
+  std::vector<ByteTrie::Entry> entries;
   for (int64_t id = 0; id < vocabulary_.end_id(); ++id) {
     const std::string* const token = vocabulary_.token(id);
-    if (token && !token->empty()) trie_.add(*token, static_cast<int32_t>(id));
+    const double score = scores_[static_cast<size_t>(id)];
+    if (std::isnan(score)) continue;
+    if (token && !token->empty()) entries.push_back({*token, static_cast<int32_t>(id)});
+    least = std::min(score, least.value_or(score));
   }
-  unknown_score_ = (scores_.empty() ? 0 : *std::ranges::min_element(scores_)) - kUnknownPenalty;
+  trie_ = ByteTrie(std::move(entries));
+  unknown_score_ = least.value_or(0) - kUnknownPenalty;
   for (int byte = 0; byte < 256; ++byte)
     fallback_.push_back(vocabulary_.find(byte_token(static_cast<uint8_t>(byte))).value_or(-1));
 }
 
-void UnigramModel::encode(std::string_view piece, Scratch*, std::vector<int32_t>& ids) const {
+void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
   std::vector<Node> nodes(piece.size() + 1);
   const auto reach = [&](size_t begin, size_t end, int32_t id, double score) {
     Node& node = nodes[end];
     const double total = nodes[begin].score + score;
     if (node.is_reached && total <= node.score) return;
-    node = {total, begin, id, true};
+    node = {options_.rounds_sums ? static_cast<float>(total) : total, begin, id, true};
   };
   for (size_t at = 0; at < piece.size();) {
     const size_t size = first_code_point(piece.substr(at)).size;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/tokenizers/parts/byte_trie.h"
+#include "data/tokenizers/parts/piece_cache.h"
 #include "data/tokenizers/parts/token_model.h"
 
 namespace axle {
@@ -16,19 +17,30 @@ class UnigramModel final : public TokenModel {
     std::optional<int32_t> unknown = {};
     /// Such text becomes the tokens of its bytes ("<0x0A>") if all of them are there.
     bool byte_fallback = false;
+    /// Sums of scores are rounded to f32, as in the SentencePiece library. Else they are f64.
+    bool rounds_sums = false;
   };
-  /// `scores` are logarithms of probabilities, by id.
+  /// `scores` are logarithms of probabilities, by id. A token with NaN is only the token of a byte.
   UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options);
 
   /// Throws DataError for text that no token covers if there is no unknown token.
-  void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override;
+  void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override {
+    encode_cached(scratch, piece, ids, [this](std::string_view text, std::vector<int32_t>& out) {
+      encode_anew(text, out);
+    });
+  }
+  std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
+    return caches_.lend(text_bytes);
+  }
 
  private:
+  void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
   void add_text(std::string_view text, std::vector<int32_t>& ids) const;
 
   std::vector<double> scores_;
   Options options_;
   ByteTrie trie_;
+  PieceCaches caches_;
   double unknown_score_ = 0;
   std::vector<int32_t> fallback_;
 };

@@ -4,7 +4,7 @@
 
 namespace axle {
 
-void WordPieceModel::encode(std::string_view piece, Scratch*, std::vector<int32_t>& ids) const {
+void WordPieceModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
   int64_t num_characters = 0;
   for_each_code_point(piece, [&](char32_t) { ++num_characters; });
   if (num_characters > options_.max_characters) return ids.push_back(options_.unknown);

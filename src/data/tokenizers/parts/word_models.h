@@ -1,6 +1,7 @@
 // Models that look up words: whole, or in the longest parts that are tokens.
 #pragma once
 
+#include "data/tokenizers/parts/piece_cache.h"
 #include "data/tokenizers/parts/token_model.h"
 
 namespace axle {
@@ -19,10 +20,20 @@ class WordPieceModel final : public TokenModel {
   };
   WordPieceModel(Vocabulary vocabulary, Options options)
       : TokenModel(std::move(vocabulary)), options_(std::move(options)) {}
-  void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override;
+  void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override {
+    encode_cached(scratch, piece, ids, [this](std::string_view text, std::vector<int32_t>& out) {
+      encode_anew(text, out);
+    });
+  }
+  std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
+    return caches_.lend(text_bytes);
+  }
 
  private:
+  void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
+
   Options options_;
+  PieceCaches caches_;
 };
 
 /// A word is a token or unknown; unknown words are dropped if there is no token for them.

@@ -393,7 +393,7 @@ TEST_F(TokenInputTest, MemoryDoesNotGrowWithTheData) {
   const int64_t before = peak_resident_bytes();
   const auto input = build(cfg);
   for (int i = 0; i < 50; ++i) input->next();
-  EXPECT_LT(peak_resident_bytes() - before, int64_t{32} << 20);
+  EXPECT_LT(peak_resident_bytes() - before, int64_t{48} << 20);  // 16 MiB are packed windows
 }
 
 }  // namespace

@@ -38,9 +38,11 @@ bool is_elementwise(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
-// True if a location says little about where a value comes from: XLA made it up, or it is a loop.
-bool is_vague(const OpLocation& location) {
-  return location.layer.empty() || is_loop_or_barrier(location);
+// True if the name of an instruction says little about where its value comes from: XLA made it up
+// from the opcode ("broadcast.142"), or it is a loop or barrier.
+bool is_vague(const HloInstruction& instruction) {
+  return instruction.op_name.starts_with(instruction.opcode + ".") ||
+         std::ranges::all_of(op_locations(instruction.op_name), is_loop_or_barrier);
 }
 
 bool is_permute(std::string_view opcode) { return opcode.starts_with("collective-permute"); }
@@ -375,7 +377,7 @@ const std::string* HloValueOrigins::nearest_name(Value v, NameSearch& search) co
   while (search.steps_left-- > 0) {
     const std::string& name = at(v).op_name;
     if (!name.empty()) {
-      if (!std::ranges::all_of(op_locations(name), is_vague)) return &name;
+      if (!is_vague(at(v))) return &name;
       if (!search.vague) search.vague = &name;
     }
     auto next = producer(v);

@@ -32,7 +32,7 @@ class HloValueOrigins {
   /// the argument, joined from parts, or the argument written into zeros.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
   /// Returns the op_name of the instruction or, if it has none or an element of its tuple is meant,
-  /// that of the nearest instruction that the result comes from. Names without a layer, and those
+  /// that of the nearest instruction that the result comes from. Names that XLA made up, and those
   /// of a loop or barrier (is_loop_or_barrier), count only if there is no other name. Empty if
   /// there is no name at all.
   const std::string& op_name(const HloResult& result) const;

@@ -22,8 +22,10 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   using LayerRole::LayerRole;
   /// Biases look at the positions that they are given.
   bool can_decode() const override { return true; }
-  /// False if the bias must be computed for all places at once.
-  virtual bool is_computed_by_blocks() const { return true; }
+  /// True if the bias of a block of queries and keys follows from their places alone: it neither
+  /// draws random numbers nor adds losses, and looks at no other place. False: attention by blocks
+  /// computes it for all places at once.
+  virtual bool is_computed_by_blocks() const { return false; }
 
  protected:
   friend LayerRole;

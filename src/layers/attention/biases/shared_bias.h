@@ -22,7 +22,6 @@ class SharedBias final : public LogitBias {
       : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
 
   /// The whole bias is shared.
-  bool is_computed_by_blocks() const override { return false; }
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
@@ -46,7 +45,6 @@ class BorrowedBias final : public LogitBias {
       : LogitBias(scope), name_(cfg.name) {}
 
   /// The whole bias is shared.
-  bool is_computed_by_blocks() const override { return false; }
 
  protected:
   Tensor forward(const TokenPlaces&) override { return published(name_); }

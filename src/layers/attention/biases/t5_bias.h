@@ -31,6 +31,7 @@ class T5Bias final : public LogitBias {
     AXLE_CONFIG(T5Bias, num_buckets, max_distance, bidirectional)
   };
   T5Bias(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool is_computed_by_blocks() const override { return true; }
 
  protected:
   Tensor forward(const TokenPlaces& places) override;

@@ -10,7 +10,11 @@ namespace axle {
 Tensor AttentionCore::operator()(const Tensor& q_BTNH, const KeyValues& keys,
                                  const Visibility& visibility) {
   const Tensor y_BTNH = LayerRole::operator()(q_BTNH, keys, visibility);
-  if (zeroes_unseen(keys, visibility)) return y_BTNH;
+  return zeroes_unseen() ? y_BTNH : without_unseen(y_BTNH, keys, visibility);
+}
+
+Tensor AttentionCore::without_unseen(const Tensor& y_BTNH, const KeyValues& keys,
+                                     const Visibility& visibility) {
   const Tensor sees_BT1 = visibility.sees_some(keys.k_BSKH.dim(1));
   if (sees_BT1) return select(broadcast_to(expand_dims(sees_BT1, -1), y_BTNH.shape()), y_BTNH, 0);
   return y_BTNH;

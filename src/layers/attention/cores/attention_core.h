@@ -36,7 +36,10 @@ class AttentionCore
  protected:
   /// True if the core itself gives zeros to queries that see no key. Otherwise what each query sees
   /// is computed once more, for all keys at once.
-  virtual bool zeroes_unseen(const KeyValues&, const Visibility&) const { return false; }
+  virtual bool zeroes_unseen() const { return false; }
+  /// Returns the result with zeros for queries that see no key.
+  static Tensor without_unseen(const Tensor& y_BTNH, const KeyValues& keys,
+                               const Visibility& visibility);
   friend LayerRole;
   void check_result(const Tensor& y_BTNH, const Tensor& q_BTNH, const KeyValues& keys,
                     const Visibility&) const {

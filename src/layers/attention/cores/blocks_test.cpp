@@ -10,6 +10,7 @@
 #include "layers/attention/biases/shared_bias.h"
 #include "layers/attention/biases/sum_of_biases.h"
 #include "layers/attention/biases/t5_bias.h"
+#include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/attention/cores/sigmoid_attention.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/masks/combined_masks.h"
@@ -260,13 +261,168 @@ TEST(AttentionBlocks, InBf16AreNoFartherFromF64) {
   EXPECT_LE(errors[1], errors[0]);
 }
 
+// To 1e-6 beside what the plain form itself rounds.
+TEST(AttentionBlocks, InF32AreAsExact) {
+  for (const auto& [core_name, core] : cores()) {
+    SCOPED_TRACE(core_name);
+    std::vector<HostTensor> exact, results[2];
+    for (const bool by_blocks : {false, true}) {
+      Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .qkv = SeparateQKV::Config{}};
+      cfg.mask = CausalMask::Config{};
+      cfg.core = core;
+      set(cfg, "core.blocks", by_blocks ? "{from: 1, queries: 64, keys: 48}" : "{from: none}");
+      auto layer = build_for_test<Attention>(cfg, kModel);
+      const Shape shape = {1, 300, 8};
+      const testing::LayerFunction fn = layer.function({{"x", normal_values(shape, 3)}}, {});
+      const TensorFunction gradient = testing::gradient_function(fn, {normal_values(shape, 9)});
+      const auto all = [&](const EvalOptions& how) {
+        std::vector<HostTensor> out = eval(fn, fn.arguments(), how);
+        for (HostTensor& g : eval(gradient, fn.arguments(), how)) out.push_back(std::move(g));
+        return out;
+      };
+      results[by_blocks] = all({});
+      if (!by_blocks) exact = all({.f64 = true});
+    }
+    for (size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_LT(testing::largest_difference(results[1][i], exact[i]),
+                testing::largest_difference(results[0][i], exact[i]) +
+                    1e-6 * std::max(1.0, testing::largest_element(exact[i])))
+          << "result " << i;
+    }
+  }
+}
+
+// Chunks of 7 and 4 tokens: what a mask hides depends on places that no block of queries knows.
+TEST(AttentionBlocks, DecodingIsTheSame) {
+  const AnyOf::Config prefix_lm{.masks = {PrefixMask::Config{}, CausalMask::Config{}}};
+  for (const Child<AttentionMask>& mask : std::vector<Child<AttentionMask>>{
+           CausalMask::Config{}, prefix_lm, SlidingWindowMask::Config{.window = 3}}) {
+    for (const Child<KVCache>& cache : std::vector<Child<KVCache>>{
+             DenseKVCache::Config{}, PagedKVCache::Config{.page_size = 4}}) {
+      std::vector<HostTensor> results[2];
+      for (const bool by_blocks : {false, true}) {
+        Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .qkv = SeparateQKV::Config{}};
+        cfg.mask = mask;
+        cfg.kv_cache = cache;
+        set(cfg, "core.blocks", by_blocks ? kBlocks[0] : "{from: none}");
+        auto layer = build_for_test<Attention>(cfg, kModel);
+        testing::CallOptions call{.decoding = true};
+        for (const auto& [path, spec] :
+             layer.layer().decode_state_specs({.batch_size = kRows, .max_len = 13}))
+          call.state.emplace(path, HostTensor(spec.type));
+        for (const auto& [begin, end] : {std::pair<int32_t, int32_t>(0, 7), {7, kTokens}}) {
+          HostTensor positions(Type{DType::kI32, {kRows, end - begin}});
+          for (int64_t i = 0; i < positions.size(); ++i) {
+            positions.values<int32_t>()[static_cast<size_t>(i)] =
+                begin + static_cast<int32_t>(i) % (end - begin);
+          }
+          const CallForms forms;
+          auto result = layer.call({{"x", normal_values({kRows, end - begin, 8}, end)},
+                                    {"context/positions", positions},
+                                    {"context/prefix_lengths", HostTensor({2}, {9, 0})}},
+                                   call);
+          EXPECT_THAT(forms.notes().at("attention/core"),
+                      ::testing::StartsWith(by_blocks ? "by blocks: " : "at once: "));
+          results[by_blocks].push_back(std::move(result.outputs[0]));
+          for (auto& [path, value] : result.state) call.state.at(path) = std::move(value);
+        }
+      }
+      for (size_t i = 0; i < 2; ++i) {
+        EXPECT_LT(testing::largest_difference(results[0][i], results[1][i]), 1e-6);
+      }
+    }
+  }
+}
+
+// A bias with a loss of its own, which draws random numbers and depends on how many places there
+// are.
+class WholeBias : public LogitBias {
+ public:
+  struct Config {
+    AXLE_CONFIG(WholeBias)
+  };
+  WholeBias(const Config&, const Dims&, const Scope& scope) : LogitBias(scope) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override {
+    const int64_t num_queries = places.query_positions.dim(-2),
+                  num_keys = places.key_positions.dim(-1);
+    const Shape shape = {4, num_queries, num_keys};
+    add_aux_loss("loss", full({}, static_cast<double>(num_queries)));
+    return random::normal(Invocation::current().key(), shape, DType::kF32) *
+           static_cast<double>(num_keys);
+  }
+};
+AXLE_REGISTER(WholeBias)
+
+// The same, but it says that it follows from the places alone.
+class FalseBias final : public WholeBias {
+ public:
+  struct Config {
+    AXLE_CONFIG(FalseBias)
+  };
+  FalseBias(const Config&, const Dims& dims, const Scope& scope) : WholeBias({}, dims, scope) {}
+  bool is_computed_by_blocks() const override { return true; }
+};
+AXLE_REGISTER(FalseBias)
+
+TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
+  const auto run = [](const Child<LogitBias>& bias, const std::string& blocks) {
+    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
+    cfg.mask = CausalMask::Config{};
+    set(cfg, "core.blocks", blocks);
+    auto layer = build_for_test<Attention>(cfg, kModel);
+    const CallForms forms;
+    auto result = layer.call({{"x", normal_values({1, kTokens, 8}, 3)}}, {.seed = 5});
+    return std::tuple(std::move(result.outputs[0]), std::move(result.aux_losses),
+                      forms.notes().at("attention/core"));
+  };
+  const auto [y, losses, form] = run(WholeBias::Config{}, "{from: none}");
+  EXPECT_EQ(losses.at("attention/bias/loss"), HostTensor::scalar(11.0f));
+  const auto [y_blocks, losses_blocks, form_blocks] = run(WholeBias::Config{}, kBlocks[0]);
+  EXPECT_THAT(form_blocks, ::testing::StartsWith("by blocks: "));
+  EXPECT_THAT(form_blocks, ::testing::EndsWith("; the bias is computed for all at once"));
+  EXPECT_LT(testing::largest_difference(y, y_blocks), 1e-5);
+  EXPECT_EQ(losses_blocks, losses);
+  const auto [y_false, losses_false, form_false] = run(FalseBias::Config{}, kBlocks[0]);
+  EXPECT_EQ(form_false,
+            "at once: a layer inside of the core has losses, statistics or values to keep");
+  EXPECT_EQ(y_false, y);
+  EXPECT_EQ(losses_false, losses);
+}
+
+// All logits are negative: what fills up the last blocks, with logits of 0, must not count.
+TEST(AttentionBlocks, TheLargestLogitIsTheSame) {
+  for (const auto& [core_name, core] : cores()) {
+    SCOPED_TRACE(core_name);
+    double largest[2];
+    for (const bool by_blocks : {false, true}) {
+      Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .core = core};
+      set(cfg, "core.blocks", by_blocks ? kBlocks[0] : "{from: none}");
+      auto layer = build_for_test<Attention>(cfg, kModel);
+      Tree<HostTensor> parameters = layer.parameters();
+      HostTensor& keys = parameters.at("attention/qkv/k_proj/weight");
+      keys = parameters.at("attention/qkv/q_proj/weight");
+      for (float& k : keys.values<float>()) k = -k;
+      layer.set_all(parameters);
+      const auto summaries = layer.call({{"x", HostTensor::ones({1, kTokens, 8})}}).summaries;
+      largest[by_blocks] = summaries.at("attention/core/max_logit").at(0);
+    }
+    if (core_name != "transformer_xl") {
+      EXPECT_LT(largest[0], -1e-3);
+    }
+    EXPECT_NEAR(largest[1], largest[0], 1e-6);
+  }
+}
+
 TEST(AttentionBlocks, TheCoreDecidesByCost) {
-  const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks) {
+  const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks,
+                       bool training = true) {
     Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
     set(cfg, "core.blocks", blocks);
     auto layer = build_for_test<Attention>(cfg, kModel);
     const CallForms forms;
-    layer.run(normal_values({1, 64, 8}, 3));
+    layer.call({{"x", normal_values({1, 64, 8}, 3)}}, {.training = training});
     return forms.notes().at("attention/core");
   };
   const TwoSidedWindowMask::Config all{.before = 99, .after = 99};
@@ -276,10 +432,14 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
   EXPECT_EQ(form(all, "{from: 17, queries: 16, keys: 16}"),
             "at once: 64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 are not "
             "hidden");
+  EXPECT_THAT(form(all, "{from: 17, queries: 16, keys: 16}", false),
+              ::testing::StartsWith("by blocks: "));
   EXPECT_THAT(form(all, "{from: 16, queries: 16, keys: 16}"), ::testing::StartsWith("by blocks: "));
   EXPECT_EQ(form(CausalMask::Config{}, "{from: 65}"),
             "at once: 64 queries and 64 keys, fewer pairs than of 65 each (core.blocks.from)");
   EXPECT_EQ(form(CausalMask::Config{}, "{from: none}"), "at once: core.blocks.from is none");
+  EXPECT_THAT(form(CausalMask::Config{}, "{from: 9223372036854775807}"),
+              ::testing::StartsWith("at once: 64 queries and 64 keys, fewer pairs"));
   const CallForms plain(CallForms::Allowed::kPlain);
   EXPECT_TRUE(CallForms::only_plain());
 }

@@ -85,7 +85,7 @@ class Blockwise {
         dropped_(std::move(dropped)) {}
 
   // Arguments: q, k and v in whole blocks, the logit of the sink if there is one, and what the
-  // functions of a block captured. Outputs: y_BTNV and the largest score.
+  // functions of a block captured. Outputs: y_BTNV and the largest logit.
   WithResiduals forward(const Values& arguments) const;
   // Residuals: the arguments, the logarithms of the sums of exponentials by block, y, and what its
   // rounding took from it.
@@ -153,24 +153,25 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
   Values init{zero, full({}, kLeastLogit)};
   if (are_logits_) init.insert(init.end(), {largest, total});
   const auto body = [&](const Values& carry, const Pair& p) {
-    const Tensor s = block_.function()(score_arguments(arguments, p))[0];
+    const Values scores = block_.function()(score_arguments(arguments, p));
+    const Tensor& s = scores[0];
     const Tensor sums = dynamic_index_in_dim(carry[0], p.i);
     // The softmax of the block alone, which compilers know; then what it weighs beside the others.
-    const Tensor own_max = are_logits_ ? reduce_max(s, {-1}, true) : reduce_max(s, all_axes(s));
-    const Tensor max_score = maximum(carry[1], reduce_max(own_max, all_axes(own_max)));
+    const Tensor own_max = are_logits_ ? reduce_max(s, {-1}, true) : scores[1];
+    const Tensor max_logit = maximum(carry[1], reduce_max(own_max, all_axes(own_max)));
     const auto updated = [&](size_t c, const Tensor& x) {
       return dynamic_update_index_in_dim(carry[c], x, p.i);
     };
     const auto with_values = [&](const Tensor& weights) {
       return p.heads.block_sums(astype(kept(weights, arguments, p), v.dtype()));
     };
-    if (!are_logits_) return Values{updated(0, sums + with_values(s)), max_score};
+    if (!are_logits_) return Values{updated(0, sums + with_values(s)), max_logit};
     const Tensor before = dynamic_index_in_dim(carry[2], p.i);
     const Tensor now = maximum(before, own_max);
     const Tensor weights = exp(s - own_max), shrink = exp(before - now), part = exp(own_max - now);
     const Tensor totals =
         dynamic_index_in_dim(carry[3], p.i) * shrink + sums_over_keys(weights) * part;
-    return Values{updated(0, sums * shrink + with_values(weights) * part), max_score,
+    return Values{updated(0, sums * shrink + with_values(weights) * part), max_logit,
                   updated(2, now), updated(3, totals)};
   };
   const Values last = over_pairs(body, arguments, init).carry;
@@ -234,7 +235,9 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
       weights = exp(s - dynamic_index_in_dim(residuals[num_arguments], p.i));
       of_scores = weights * (of_weights - dynamic_index_in_dim(lost, p.i));
     }
-    const Values of_arguments = found.pullback({of_scores});
+    Values cotangents_of_block{of_scores};
+    if (!are_logits_) cotangents_of_block.push_back(zeros({}));  // of the largest logit
+    const Values of_arguments = found.pullback(cotangents_of_block);
     const auto or_zeros = [](const Tensor& gradient, const Tensor& like) {
       return gradient ? astype(gradient, DType::kF32) : zeros(like.shape());
     };
@@ -290,7 +293,7 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
         const Visibility seen =
             visibility.of_block(begin_of(x[2], plan.query_size), plan.query_size,
                                 begin_of(x[3], plan.key_size), plan.key_size, num_keys);
-        return Values{scores.of_block(x[0], x[1], seen)};
+        return scores.of_block(x[0], x[1], seen);
       },
       {block_type(q, plan.query_size), block_type(k, plan.key_size), scalar, scalar});
   Values arguments{q, k, v};

@@ -15,9 +15,9 @@ namespace axle {
 /// What a core computes for a block of queries and keys.
 struct BlockScores {
   /// Returns f32 scores in the layout of HeadGroups: logits, whose hidden keys are far below
-  /// kLeastLogit, or the weights themselves. Called once, in a trace of its own. It may use outer
-  /// tensors, which get gradients.
-  std::function<Tensor(const Tensor& q_BTNH, const Tensor& k_BSKH, const Visibility&)> of_block;
+  /// kLeastLogit, or the weights themselves and their largest logit, a scalar. Called once, in a
+  /// trace of its own. It may use outer tensors, which get gradients.
+  std::function<Values(const Tensor& q_BTNH, const Tensor& k_BSKH, const Visibility&)> of_block;
   /// True: the weights are the softmax of the scores. False: they are the scores.
   bool are_logits = true;
   /// Drops some of the weights of the block whose queries and keys begin at the i32 scalars, and
@@ -34,8 +34,8 @@ inline constexpr double kLeastLogit = -1e14;
 
 struct BlockwiseResult {
   Tensor y_BTNH;
-  /// The largest score of all blocks, f32; no gradient goes through it.
-  Tensor max_score;
+  /// The largest logit of all blocks, f32; no gradient goes through it.
+  Tensor max_logit;
 };
 
 /// Returns the sum of the values by their weights, zeros for a query that sees no key. The backward

@@ -6,6 +6,8 @@
 #include "layers/attention/cores/blockwise.h"
 #include "layers/mesh_axes.h"
 #include "nn/call_forms.h"
+#include "nn/tensor_tree.h"
+#include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
@@ -18,11 +20,18 @@
 namespace axle {
 namespace {
 
-// What a pair of blocks costs beside its part of a call that is computed at once: the backward pass
-// computes the scores again, which is a seventh product beside six.
+// What a pair of blocks costs in training beside its part of a call that is computed at once: the
+// backward pass computes the scores again, which is a seventh product beside six.
 constexpr double kBlockCost = 1.25;
+// Blocks are made larger until there are at most so many pairs, whose numbers the program holds.
+constexpr size_t kMaxPairs = size_t{1} << 17;
 // Calls of so many times the pairs of blocks.from are computed by blocks for their memory alone.
-constexpr int64_t kAlwaysFrom = 16;
+constexpr double kAlwaysFrom = 16;
+
+// A layer inside of the core does what is one thing for all queries and keys.
+struct NeedsWholeRows {
+  const char* why;
+};
 
 }  // namespace
 
@@ -30,14 +39,23 @@ Tensor ScoredCore::forward(const Tensor& q_BTNH, const KeyValues& keys,
                            const Visibility& visibility) {
   const Tensor q = per_dim_scale_ ? (*per_dim_scale_)(q_BTNH) : q_BTNH;
   const Form form = this->form(q.dim(1), keys.k_BSKH.dim(1), visibility);
-  CallForms::note(path(), (form.plan ? "by blocks: " : "at once: ") + form.why);
-  if (form.plan) return by_blocks(*form.plan, q, keys, visibility);
+  std::string why = form.why;
+  if (form.plan) {
+    try {
+      const Tensor y = by_blocks(*form.plan, q, keys, visibility);
+      CallForms::note(path(), "by blocks: " + why);
+      return y;
+    } catch (const NeedsWholeRows& inner) {
+      why = inner.why;
+    }
+  }
+  CallForms::note(path(), "at once: " + why);
   const HeadGroups heads = head_groups(q, keys);
   const Tensor own = logits(q, heads, visibility);
   add_summary("max_logit", reduce_max(own, all_axes(own)));
   Tensor probs = weights(own, heads, keys.v_BSKH.dtype());
   if (dropout_) probs = (*dropout_)(probs);
-  return heads.weighted(probs);
+  return without_unseen(heads.weighted(probs), keys, visibility);
 }
 
 HeadGroups ScoredCore::head_groups(const Tensor& q_BTNH, const KeyValues& keys) {
@@ -61,27 +79,33 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
                                   const Visibility& visibility) const {
   if (!blocks_.from) return {.why = "core.blocks.from is none"};
   if (CallForms::only_plain()) return {.why = "only plain forms are computed"};
-  const int64_t from = *blocks_.from;
+  const auto squared = [](int64_t x) { return static_cast<double>(x) * static_cast<double>(x); };
+  const double pairs_of_tokens = static_cast<double>(num_queries) * static_cast<double>(num_keys);
+  const double pairs_from = squared(*blocks_.from);
   const std::string size = fmt::format("{} queries and {} keys", num_queries, num_keys);
-  if (num_queries * num_keys < from * from)
-    return {.why = fmt::format("{}, fewer pairs than of {} each (core.blocks.from)", size, from)};
+  if (pairs_of_tokens < pairs_from) {
+    return {.why = fmt::format("{}, fewer pairs than of {} each (core.blocks.from)", size,
+                               int64_t{*blocks_.from})};
+  }
   const Invocation& call = Invocation::current();
   if (dropout_ && (*dropout_)->drops() && !random::draws_parts(call.options().key))
     return {.why = "the generator of the keys of dropout draws no parts"};
-  if (visibility.has_empty_places && !(visibility.mask && visibility.mask->is_causal()))
-    return {.why = "the mask is not causal: what it hides depends on the last of all queries"};
   // Where devices share the queries of a row, a slice of them would be collected from all.
   const bool is_shared = call.options().mesh.size(kSequenceAxes[0]) > 1;
-  BlockPlan plan =
-      plan_blocks(num_queries, num_keys, is_shared ? num_queries : int64_t{blocks_.queries},
-                  blocks_.keys, visibility);
+  BlockPlan plan;
+  for (int64_t scale = 1; plan.pairs.empty() || plan.pairs.size() > kMaxPairs; scale *= 2) {
+    plan = plan_blocks(num_queries, num_keys, is_shared ? num_queries : blocks_.queries * scale,
+                       blocks_.keys * scale, visibility);
+  }
   const auto num_pairs = static_cast<int64_t>(plan.pairs.size()),
              num_all = plan.num_query_blocks * plan.num_key_blocks;
   std::string why = fmt::format("{}, {} of {} pairs of blocks of {} and {} are not hidden", size,
                                 num_pairs, num_all, plan.query_size, plan.key_size);
-  const bool is_slower = static_cast<double>(num_pairs) * kBlockCost > static_cast<double>(num_all);
-  if (is_slower && num_queries * num_keys < kAlwaysFrom * from * from)
-    return {.why = std::move(why)};
+  if (visibility.bias && !(*visibility.bias)->is_computed_by_blocks())
+    why += "; the bias is computed for all at once";
+  const double cost = call.options().training ? kBlockCost : 1;
+  const bool is_slower = static_cast<double>(num_pairs) * cost > static_cast<double>(num_all);
+  if (is_slower && pairs_of_tokens < kAlwaysFrom * pairs_from) return {.why = std::move(why)};
   return {.plan = std::move(plan), .why = std::move(why)};
 }
 
@@ -92,31 +116,43 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
     whole.given_bias = visibility.added();
     whole.bias = nullptr;
   }
+  if (whole.has_empty_places) whole.last_of_row = visibility.last_position();
   Invocation& outer = Invocation::current();
-  InvocationOptions options = outer.nested_options();
-  options.summaries = false;  // they would be those of a block alone
+  const InvocationOptions options = outer.nested_options();
+  // Losses, statistics and random numbers of a block would not be those of the row.
+  const auto check = [](Invocation& inner) {
+    if (!tensors_of(inner.collection()).empty())
+      throw NeedsWholeRows("a layer inside of the core has losses, statistics or values to keep");
+  };
   const auto scores = [&](const Tensor& q, const Tensor& k, const Visibility& seen) {
-    const Invocation inner(outer.path(), outer.parameters(), options);
+    Invocation inner(outer.path(), outer.parameters(), options);
     const HeadGroups heads = head_groups(q, {.k_BSKH = k});
     const Tensor own = logits(q, heads, seen);
-    return normalises() ? own : weights(own, heads, DType::kF32);
+    Values out{own};
+    if (!normalises()) {
+      out = {weights(own, heads, DType::kF32), stop_gradient(reduce_max(own, all_axes(own)))};
+    }
+    check(inner);
+    return out;
   };
   BlockScores of_blocks{.of_block = scores, .are_logits = normalises(), .sink_N = sink()};
   if (dropout_ && (*dropout_)->drops()) {
     of_blocks.dropped = [&](const Tensor& weights, const Tensor& query_begin,
                             const Tensor& key_begin) {
-      const Invocation inner(outer.path(), outer.parameters(), options);
+      Invocation inner(outer.path(), outer.parameters(), options);
       Shape all = weights.shape();  // [B, .., T, .., S], as HeadGroups says
       all[2] = q_BTNH.dim(1);
       all.back() = keys.k_BSKH.dim(1);
       Values begin(all.size(), scalar(0, DType::kI32));
       begin[2] = query_begin;
       begin.back() = key_begin;
-      return (*dropout_)->of_parts(all)(weights, begin);
+      const Tensor kept = (*dropout_)->of_parts(all)(weights, begin);
+      check(inner);
+      return kept;
     };
   }
   const BlockwiseResult result = attend_by_blocks(of_blocks, plan, q_BTNH, keys, whole);
-  if (normalises()) add_summary("max_logit", result.max_score);
+  add_summary("max_logit", result.max_logit);
   return result.y_BTNH;
 }
 

@@ -42,10 +42,7 @@ class ScoredCore : public AttentionCore {
   }
 
   Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
-  bool zeroes_unseen(const KeyValues& keys, const Visibility& visibility) const final {
-    return form(visibility.places.query_positions.dim(-2), keys.k_BSKH.dim(1), visibility)
-        .plan.has_value();
-  }
+  bool zeroes_unseen() const final { return true; }
   /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
   /// that the query does not see are hidden by kHiddenLogit.
   virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;

@@ -56,20 +56,27 @@ Tensor TransformerXLAttention::content_queries(const Tensor& q_BTNH) {
 Tensor TransformerXLAttention::position_scores(const Tensor& q_BTNH, const Visibility& visibility) {
   const Tensor biased_BTNH = q_BTNH + position_bias_();
   const TokenPlaces& places = visibility.places;
-  if (!places.in_order) return scores_at(biased_BTNH, places);
-  return scores_in_order(biased_BTNH, places.key_positions.dim(-1),
-                         visibility.mask && visibility.mask->is_causal());
+  if (!places.are_consecutive) return scores_at(biased_BTNH, places);
+  return scores_in_order(biased_BTNH, places, visibility.mask && visibility.mask->is_causal());
 }
 
 // Computes the products with the embeddings of the distances T - 1, T - 2, ... once for each query,
 // then moves row t by T - 1 - t places, so that column s holds the distance t - s. One slice does
 // it: rows of the result begin one element earlier than rows of the products. If the mask is
-// causal, the elements of later keys are those of other queries; the mask hides them.
-Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, int64_t num_keys,
+// causal, the elements of later keys are those of other queries; the mask hides them. Queries of a
+// block begin at another position than its keys, which all distances are larger by.
+Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const TokenPlaces& places,
                                                bool causal) {
-  const int64_t B = q_BTNH.dim(0), T = q_BTNH.dim(1), N = q_BTNH.dim(2), S = num_keys;
-  const int64_t M = causal ? std::max(T, S + 1) : T + S;
-  const Tensor distance_M = (T - 1) - iota({M}, 0);
+  const int64_t B = q_BTNH.dim(0), T = q_BTNH.dim(1), N = q_BTNH.dim(2),
+                S = places.key_positions.dim(-1);
+  const int64_t M = causal && places.in_order ? std::max(T, S + 1) : T + S;
+  Tensor distance_M = (T - 1) - iota({M}, 0);
+  if (!places.in_order) {
+    const auto first = [](const Tensor& x) {
+      return reshape(slice_in_dim(flatten(x), 0, 0, 1), {});
+    };
+    distance_M = distance_M + (first(places.query_positions) - first(places.key_positions));
+  }
   const Tensor embedding_MP = sinusoids(distance_M, frequencies_, PairLayout::kHalves);
   const Tensor r_MNH =
       einsum("mp,pnh->mnh", astype(embedding_MP, q_BTNH.dtype()), position_weight_());

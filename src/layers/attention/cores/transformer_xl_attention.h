@@ -48,7 +48,7 @@ class TransformerXLAttention final : public ScoredCore {
 
  private:
   Frequencies frequencies(const Config& cfg, const Dims& dims) const;
-  Tensor scores_in_order(const Tensor& q_BTNH, int64_t num_keys, bool causal);
+  Tensor scores_in_order(const Tensor& q_BTNH, const TokenPlaces& places, bool causal);
   Tensor scores_at(const Tensor& q_BTNH, const TokenPlaces& places);
 
   Frequencies frequencies_;

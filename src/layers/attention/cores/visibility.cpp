@@ -25,7 +25,7 @@ Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const Mixe
   const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
   Visibility out;
   TokenPlaces& at = out.places;
-  at.in_order = !decoding && !keys.positions_BS;
+  at.in_order = at.are_consecutive = !decoding && !keys.positions_BS;
   at.query_positions = decoding ? column(*context.positions) : iota({num_queries, 1}, 0);
   at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
   if (context.segment_ids) at.query_segments = column(*context.segment_ids);
@@ -40,7 +40,7 @@ Tensor Visibility::visible() const {
   const auto require = [&](const Tensor& sees) { all = all ? all & sees : sees; };
   // No causal query reaches an empty place.
   if (has_empty_places && !(mask && mask->is_causal()))
-    require(places.key_positions <= reduce_max(places.query_positions, {-2}, true));
+    require(places.key_positions <= last_position());
   if (places.query_segments && places.key_segments) {
     require(places.same_segment());
   } else if (const auto& ids =
@@ -50,6 +50,10 @@ Tensor Visibility::visible() const {
   if (mask) require((*mask)(places));
   if (given_visible) require(*given_visible);
   return all;
+}
+
+Tensor Visibility::last_position() const {
+  return last_of_row ? *last_of_row : reduce_max(places.query_positions, {-2}, true);
 }
 
 Tensor Visibility::sees_some(int64_t num_keys) const {
@@ -88,12 +92,19 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
                 .key_positions = of_keys(places.key_positions),
                 .query_segments = attempt(places.query_segments, of_queries),
                 .key_segments = attempt(places.key_segments, of_whole_keys),
-                .prefix_lengths = attempt(places.prefix_lengths, of_queries)};
+                .prefix_lengths = attempt(places.prefix_lengths, of_queries),
+                .are_consecutive = places.are_consecutive};
   out.given_visible = attempt(given_visible, of_both);
   out.given_bias = attempt(given_bias, of_both);
-  if (num_keys % num_block_keys != 0) {
-    const Tensor is_key = iota({1, num_block_keys}, 1) + key_begin < static_cast<double>(num_keys);
-    out.given_visible = out.given_visible ? *out.given_visible & is_key : is_key;
+  // What fills up the last blocks sees nothing and is not seen.
+  const auto require = [&](const Tensor& is_real) {
+    out.given_visible = out.given_visible ? *out.given_visible & is_real : is_real;
+  };
+  if (num_keys % num_block_keys != 0)
+    require(iota({1, num_block_keys}, 1) + key_begin < static_cast<double>(num_keys));
+  if (const int64_t num_queries = places.query_positions.dim(-2);
+      num_queries % num_block_queries != 0) {
+    require(iota({num_block_queries, 1}, 0) + query_begin < static_cast<double>(num_queries));
   }
   return out;
 }

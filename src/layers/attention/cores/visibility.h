@@ -18,6 +18,8 @@ struct Visibility {
   const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
   const Handle<LogitBias>* bias = nullptr;  // nullptr: nothing is added
   bool has_empty_places = false;            // true: no key is written after the queries
+  /// The position of a row's last query, where these queries are a block of the row.
+  std::optional<Tensor> last_of_row = {};
   /// pred [T, S] or [B, T, S], and f32 [N, T, S] or [B, N, T, S], that hold beside mask and bias.
   std::optional<Tensor> given_visible = {}, given_bias = {};
 
@@ -25,6 +27,8 @@ struct Visibility {
   /// beginning of the row, but while decoding those of queries are context.positions.
   static Visibility of(int64_t num_queries, const KeyValues& keys, const MixerContext& context,
                        bool decoding);
+  /// Returns the position of the last query, [1, 1] or [B, 1, 1].
+  Tensor last_position() const;
   /// Returns a predicate [T, S] or [B, T, S]; an empty tensor if every query sees every key.
   Tensor visible() const;
   /// Returns a predicate [T, 1] or [B, T, 1], true for queries that see one of the keys; an empty

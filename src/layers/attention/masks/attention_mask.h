@@ -28,6 +28,9 @@ struct TokenPlaces {
   std::optional<Tensor> prefix_lengths = {};
   /// True: query t has position t, and key s position s.
   bool in_order = false;
+  /// True: the positions of queries follow one another, and so do those of keys; all rows have the
+  /// same.
+  bool are_consecutive = false;
 
   /// Returns where query and key, which have segments, belong to the same one: pred [B, T, S].
   /// Padding, the segment 0, belongs to none.

@@ -40,6 +40,20 @@ class Mistakes {
     add(kRest);
     throw_any();
   }
+  /// Calls fn(). Adds the message of a mistake of the user that it throws, of any kind, and returns
+  /// false if there is one. Rethrows internal errors.
+  template <class F>
+  bool passes(F fn) {
+    try {
+      fn();
+      return true;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error& error) {
+      add(error.what(), error.code());
+      return false;
+    }
+  }
   size_t size() const { return lines_.size(); }
   const std::vector<std::string>& lines() const { return lines_; }
   /// Adds all of the others.

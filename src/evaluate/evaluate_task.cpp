@@ -46,6 +46,20 @@ RowsOfDocuments rows_of(std::span<const TaskQuestion> questions, const TaskConfi
   return out;
 }
 
+// The prompts of the questions, of a task whose answers are generated.
+std::vector<TokenIds> prompts_of(std::span<const TaskQuestion> questions, const TaskConfig& config,
+                                 const RowEncoder& encoder) {
+  std::vector<TokenIds> out;
+  for (const TaskQuestion& question : questions) {
+    try {
+      out.push_back(encoder.prompt(question.prompt, config.generation.max_tokens));
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}: {}", config.file, error.what()));
+    }
+  }
+  return out;
+}
+
 AnswerFacts facts_of(const TaskQuestion& question) {
   return {.choices = question.choices,
           .gold = question.gold,
@@ -125,6 +139,15 @@ struct Column {
 
 }  // namespace
 
+void check_questions(Task& task, const RowEncoder& encoder, std::optional<int64_t> limit) {
+  const std::vector<TaskQuestion> questions = task.questions(limit);
+  if (task.config().output_type == OutputType::kGenerateUntil) {
+    prompts_of(questions, task.config(), encoder);
+  } else {
+    rows_of(questions, task.config(), encoder);
+  }
+}
+
 std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model, std::optional<int64_t> limit,
                                         const OnShare& on_share, const OnTaskSample& on_sample) {
   const TaskConfig& config = task.config();
@@ -132,8 +155,7 @@ std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model, std::optio
   const bool is_generated = config.output_type == OutputType::kGenerateUntil;
   std::optional<std::vector<AnswerFacts>> all;
   if (is_generated) {
-    std::vector<std::string> prompts;
-    for (const TaskQuestion& question : questions) prompts.push_back(question.prompt);
+    const std::vector<TokenIds> prompts = prompts_of(questions, config, model.encoder());
     const auto answers = model.generate(prompts, config.generation, on_share);
     if (!answers) return std::nullopt;
     all.emplace();

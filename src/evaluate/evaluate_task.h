@@ -42,6 +42,10 @@ std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model,
                                         const OnShare& on_share = {},
                                         const OnTaskSample& on_sample = {});
 
+/// Makes the rows of tokens of the same documents. Throws what evaluate_task() throws for texts
+/// that the model can't take.
+void check_questions(Task& task, const RowEncoder& encoder, std::optional<int64_t> limit = {});
+
 /// A table with a line for each metric of each task.
 std::string to_text(std::span<const TaskResult> results);
 /// {"<task>": {"output_type", "num_documents", "num_fewshot", "metrics": [{"metric", "filter",

@@ -1,11 +1,8 @@
 #include "evaluate/task_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
-#include "base/error.h"
 #include "data/tokenizers/stream_decoder.h"
 
 namespace axle {
@@ -29,19 +26,25 @@ bool has_any(const std::string& text, const std::vector<std::string>& ends) {
 
 }  // namespace
 
+RowEncoder row_encoder(const Tokenizer& tokenizer, const TaskModelOptions& options) {
+  return {tokenizer, options.context_len.value_or(kLenWithoutLimit)};
+}
+
 TaskModel::TaskModel(Model& model, const Tokenizer& tokenizer, Runtime& runtime,
                      TaskModelOptions options)
     : model_(model),
       tokenizer_(tokenizer),
       runtime_(runtime),
       options_(std::move(options)),
-      max_len_(options_.context_len.value_or(kLenWithoutLimit)),
-      encoder_(tokenizer, max_len_),
+      encoder_(row_encoder(tokenizer, options_)),
       scorer_({.model = model,
                .compute_dtype = options_.compute_dtype,
                .mesh = options_.mesh,
                .batch_partition = options_.batch_partition},
-              runtime, {.streams = options_.streams, .compile = options_.compile}) {}
+              runtime,
+              {.streams = options_.streams,
+               .compile = options_.compile,
+               .batch_tokens = options_.batch_tokens}) {}
 
 void TaskModel::set_parameters(Arrays parameters) {
   parameters_ = std::move(parameters);
@@ -53,15 +56,9 @@ std::optional<std::vector<RowScore>> TaskModel::score(std::span<const ScoredRow>
   return scorer_.score(rows, parameters_, on_share);
 }
 
-std::optional<std::vector<std::string>> TaskModel::generate(std::span<const std::string> prompts,
+std::optional<std::vector<std::string>> TaskModel::generate(std::span<const TokenIds> prompts,
                                                             const TaskGeneration& generation,
                                                             const OnShare& on_share) {
-  const int64_t most_prompt = max_len_ - generation.max_tokens;
-  if (most_prompt < 1) {
-    throw ConfigError(fmt::format(
-        "generation_kwargs: max_gen_toks: expected fewer than the model's {} tokens, got {}",
-        max_len_, generation.max_tokens));
-  }
   if (!generator_) {
     generator_ =
         std::make_unique<Generator>(model_, parameters_, runtime_,
@@ -71,22 +68,21 @@ std::optional<std::vector<std::string>> TaskModel::generate(std::span<const std:
                                                        .streams = options_.streams,
                                                        .compile = options_.compile});
   }
-  std::vector<TokenIds> ids;
-  for (const std::string& prompt : prompts) ids.push_back(encoder_.prompt(prompt, most_prompt));
-  std::vector<size_t> order(ids.size());
+  std::vector<size_t> order(prompts.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return ids[i].size(); });
+  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return prompts[i].size(); });
 
   GenerateOptions options{.max_tokens = generation.max_tokens,
                           .end_tokens = tokenizer_.chat_settings().end_ids};
   if (const auto eos = tokenizer_.special_ids().eos) options.end_tokens.push_back(*eos);
-  const size_t at_once = std::min(kPromptsAtOnce, ids.size());
-  std::vector<std::string> out(ids.size());
+  const size_t at_once = std::min(kPromptsAtOnce, prompts.size());
+  std::vector<std::string> out(prompts.size());
   for (size_t done = 0; done < order.size(); done += at_once) {
     const size_t count = std::min(at_once, order.size() - done);
     // Rows beyond the last prompt repeat it, so that all batches have one size, and end at once.
     std::vector<TokenIds> batch;
-    for (size_t i = 0; i < at_once; ++i) batch.push_back(ids[order[done + std::min(i, count - 1)]]);
+    for (size_t i = 0; i < at_once; ++i)
+      batch.push_back(prompts[order[done + std::min(i, count - 1)]]);
     std::vector<StreamDecoder> decoders(at_once, StreamDecoder(tokenizer_));
     std::vector<std::string> texts(at_once);
     generator_->generate(batch, options, [&](size_t row, int32_t token) {

@@ -20,8 +20,13 @@ struct TaskModelOptions {
   Mesh mesh = {};
   PartitionSpec batch_partition = {};
   StreamRule streams = {};
+  /// Tokens that are scored at once, about.
+  int64_t batch_tokens = kBatchTokens;
   CompileOptions compile = {};
 };
+
+/// Returns what makes the rows of a model with these options.
+RowEncoder row_encoder(const Tokenizer& tokenizer, const TaskModelOptions& options);
 
 class TaskModel {
  public:
@@ -36,9 +41,8 @@ class TaskModel {
   std::optional<std::vector<RowScore>> score(std::span<const ScoredRow> rows,
                                              const OnShare& on_share = {});
   /// Continues each prompt greedily, and returns the texts up to the first of the texts that end
-  /// one. A prompt that is too long loses its beginning. Returns none if `on_share` ended the work.
-  /// Throws ConfigError if the model has no room for so many tokens.
-  std::optional<std::vector<std::string>> generate(std::span<const std::string> prompts,
+  /// one. Returns none if `on_share` ended the work.
+  std::optional<std::vector<std::string>> generate(std::span<const TokenIds> prompts,
                                                    const TaskGeneration& generation,
                                                    const OnShare& on_share = {});
 
@@ -47,7 +51,6 @@ class TaskModel {
   const Tokenizer& tokenizer_;
   Runtime& runtime_;
   TaskModelOptions options_;
-  int64_t max_len_;
   RowEncoder encoder_;
   Scorer scorer_;
   Arrays parameters_;

@@ -20,6 +20,7 @@
 #include "runtime/mesh_devices.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/evaler_inputs.h"
+#include "train/evaluation/task_setup.h"
 #include "train/folder/run_notes.h"
 #include "train/run_memory.h"
 #include "train/training_parts.h"
@@ -69,6 +70,7 @@ class Check {
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
     const bool rest_is_good = is_sound(config_);
     if (inputs_are_good && tokenizers_fit && rest_is_good) check_data();
+    check_tasks(tokenizers_fit && rest_is_good);
     const bool parts_are_good = model_ && learner_is_good && rest_is_good;
     if (inputs_are_good && tokenizers_fit && parts_are_good && mesh_is_good) {
       check_programs();
@@ -79,19 +81,10 @@ class Check {
   }
 
  private:
-  // Runs fn(). Records a mistake of the user and returns false if there is one. Rethrows internal
-  // errors.
+  // Runs fn(). Records a mistake of the user and returns false if there is one.
   template <class F>
   bool attempt(F fn) {
-    try {
-      fn();
-      return true;
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error& error) {
-      mistakes_.add(error.what(), error.code());
-      return false;
-    }
+    return mistakes_.passes(fn);
   }
 
   int64_t devices() const {
@@ -177,6 +170,19 @@ class Check {
     open("input", complete.input);
     for (const auto& [name, evaler] : complete.evalers)
       open(fmt::format("evalers.{}.input", name), evaler.input);
+  }
+
+  // Makes the questions of all tasks; `for_model`: as a run does, in the tokens of its model.
+  void check_tasks(bool for_model) {
+    for (const auto& [name, evaler] : config_.task_evalers) {
+      attempt([&] {
+        if (for_model) {
+          set_up_tasks(evaler, name, config_, *model_);
+        } else {
+          read_tasks(evaler, name);
+        }
+      });
+    }
   }
 
   // A run on the host's own devices, which is the default, holds its state there.

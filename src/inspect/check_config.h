@@ -15,6 +15,7 @@ namespace axle {
 ///   fields that are missing or out of range
 ///   what the model, learner, tokenizers, mesh and writers throw when they are built
 ///   what the inputs throw when they read their data
+///   what the tasks of the run's evaluations throw when their questions are made
 ///   what the host lacks for a run on its own processors, as a run finds before it compiles
 ///     (RunMemory); not without `host`
 ///   what the programs of the step and of each evaluation throw when they are traced and lowered

@@ -4,9 +4,9 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
+#include "evaluate/task/task_files.h"
 #include "infer/generator.h"
 #include "interop/model_folder.h"
 #include "io/file.h"
@@ -20,29 +20,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Reads all tasks before the model: their mistakes are told at once.
-std::vector<Task> read_tasks(const EvalTasksOptions& options) {
-  std::vector<Task> out;
-  std::set<std::string> names;
-  for (const auto& file : options.tasks) {
-    TaskConfig config = read_task_config(file);
-    if (options.num_fewshot && config.output_type != OutputType::kRolling)
-      config.num_fewshot = *options.num_fewshot;
-    if (!names.insert(config.name).second) {
-      throw ConfigError(fmt::format("{}: task: expected a name of its own, got '{}' twice",
-                                    file.string(), config.name));
-    }
-    out.emplace_back(std::move(config));
-  }
-  return out;
-}
-
 }  // namespace
 
 TasksEvaluation evaluate_tasks(const EvalTasksOptions& options) {
   Progress progress(0, 1, STDERR_FILENO);  // the result is on standard output
   constexpr double kFirstLineSecs = 5;
-  std::vector<Task> tasks = read_tasks(options);
+  // Before the model: their mistakes are told at once.
+  std::vector<Task> tasks =
+      read_task_files(options.tasks, {.limit = options.limit, .num_fewshot = options.num_fewshot});
   if (!options.samples.empty()) check_replaceable(options.samples);
   std::optional<LongWait> wait;
   wait.emplace(progress, "reading the model", 0, kFirstLineSecs);
@@ -57,6 +42,7 @@ TasksEvaluation evaluate_tasks(const EvalTasksOptions& options) {
                    .mesh = mesh,
                    .batch_partition = Trainer::Config{}.batch_partition,
                    .streams = loaded.streams,
+                   .batch_tokens = options.batch_tokens,
                    .compile = {.cache_dir = options.compile_cache}});
   model.set_parameters(
       decode_arrays(*loaded.model, loaded.parameters, *runtime, loaded.compute_dtype, mesh));

@@ -22,6 +22,8 @@ struct EvalTasksOptions {
   std::optional<int64_t> limit = {};
   /// In place of those of the tasks; none: theirs.
   std::optional<int64_t> num_fewshot = {};
+  /// Tokens that are scored at once, about.
+  int64_t batch_tokens = kBatchTokens;
   /// Receives one line for each document; empty: none is written.
   std::filesystem::path samples = {};
   std::string backend = "cpu";

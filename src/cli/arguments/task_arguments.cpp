@@ -25,14 +25,20 @@ void TaskArguments::add_to(CLI::App& app) {
       app, "--num-fewshot", [this](int64_t count) { num_fewshot = count; },
       "Solved documents before each question, in place of the task's own number")
       ->type_name("N");
+  add_number(app, "--batch-tokens", batch_tokens,
+             "Score about N tokens at once, in place of 4096; a row with more is scored alone",
+             {.min = 1})
+      ->type_name("N");
   app.add_option("--samples", samples,
                  "Write what the model says about each document, as JSON lines")
       ->type_name("FILE");
 }
 
 void TaskArguments::check(const std::string& model) const {
-  if (files.empty())
-    throw ConfigError("--limit, --num-fewshot, --samples: expected use with --task, got none");
+  if (files.empty()) {
+    throw ConfigError(
+        "--batch-tokens, --limit, --num-fewshot, --samples: expected use with --task, got none");
+  }
   if (limit && *limit < 1)
     throw ConfigError(fmt::format("--limit: expected at least 1, got {}", *limit));
   if (num_fewshot && *num_fewshot < 0)
@@ -47,6 +53,7 @@ EvalTasksOptions TaskArguments::options() const {
   out.tasks.assign(files.begin(), files.end());
   out.limit = limit;
   out.num_fewshot = num_fewshot;
+  if (batch_tokens) out.batch_tokens = *batch_tokens;
   out.samples = samples;
   return out;
 }

@@ -13,15 +13,17 @@ class App;
 
 namespace axle::cli {
 
-/// --task, --limit, --num-fewshot and --samples.
+/// --task, --limit, --num-fewshot, --batch-tokens and --samples.
 struct TaskArguments {
   std::vector<std::string> files;
-  std::optional<int64_t> limit, num_fewshot;
+  std::optional<int64_t> limit, num_fewshot, batch_tokens;
   std::string samples;
 
   void add_to(CLI::App& app);
   /// True if any of the flags was given.
-  bool is_given() const { return !files.empty() || limit || num_fewshot || !samples.empty(); }
+  bool is_given() const {
+    return !files.empty() || limit || num_fewshot || batch_tokens || !samples.empty();
+  }
   /// Throws ConfigError unless there is a task, and if --samples names a file that would be lost.
   void check(const std::string& model) const;
   /// Returns the options of the flags.

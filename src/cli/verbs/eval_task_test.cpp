@@ -1,14 +1,19 @@
 // Tests `eval --task` through the command line, with a model whose likeliest tokens are known.
 #include <gmock/gmock.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/arguments/task_arguments.h"
 #include "cli/run_test.h"
 #include "data/tokenizers/byte_tokenizer.h"
+#include "infer/generator.h"
+#include "interop/model_folder.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
+#include "pjrt/make_runtime.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -64,6 +69,28 @@ TEST_F(EvalTask, PrintsATable) {
             "answers  exact_match  none    0.5000  0.5000  2          0\n");
 }
 
+// Each of the four choices is a row of 16 positions.
+TEST_F(EvalTask, ScoresAsManyTokensAtOnceAsItIsTold) {
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  LoadedModel loaded = load_model(dir_ / "model");
+  Task task(read_task_config(dir_ / "choices.yaml"));
+  const auto num_batches = [&](const std::string& tokens) {
+    cli::TaskArguments given;
+    CLI::App app;
+    given.add_to(app);
+    app.parse("--batch-tokens " + tokens);
+    TaskModel model(*loaded.model, *loaded.tokenizer, *runtime,
+                    {.batch_tokens = given.options().batch_tokens});
+    model.set_parameters(decode_arrays(*loaded.model, loaded.parameters, *runtime, {}, {}));
+    int64_t out = 0;
+    evaluate_task(task, model, {}, [&](double) { return ++out > 0; });
+    return out;
+  };
+  EXPECT_EQ(num_batches("64"), 1);
+  EXPECT_EQ(num_batches("32"), 2);
+  EXPECT_EQ(num_batches("1"), 4);
+}
+
 TEST_F(EvalTask, WritesJsonAndSamples) {
   const std::string file = dir_ / "samples.jsonl";
   const Ran ran = run({"--task", task("choices"), "--limit", "1", "--samples", file, "--json"});
@@ -89,13 +116,16 @@ TEST_F(EvalTask, WritesJsonAndSamples) {
 TEST_F(EvalTask, MistakesAreOneLine) {
   expect_mistake({}, "axle: --data is required without --task\n");
   expect_mistake({"--limit", "1"},
-                 "axle: --limit, --num-fewshot, --samples: expected use with --task, got none\n");
+                 "axle: --batch-tokens, --limit, --num-fewshot, --samples: expected use with "
+                 "--task, got none\n");
   expect_mistake({"--task", task("choices"), "--data", "synthetic"},
                  "axle: --task: expected no --data and no --set beside it, got one\n");
   expect_mistake({"--task", task("choices"), "--limit", "0"},
                  "axle: --limit: expected at least 1, got 0\n");
   expect_mistake({"--task", task("choices"), "--num-fewshot", "-1"},
                  "axle: --num-fewshot: expected at least 0, got -1\n");
+  expect_mistake({"--task", task("choices"), "--batch-tokens", "0"},
+                 "axle eval: --batch-tokens: expected an integer of at least 1, got '0'; see ");
   expect_mistake({"--task", task("choices"), "--task", task("choices")},
                  "choices.yaml: task: expected a name of its own, got 'choices' twice\n");
   expect_mistake({"--task", task("choices"), "--samples", task("choices")}, "axle: --samples: ");

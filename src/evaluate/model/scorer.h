@@ -20,6 +20,9 @@ struct RowScore {
   bool is_greedy = false;
 };
 
+/// Tokens of a batch, where nobody says how many.
+inline constexpr int64_t kBatchTokens = 4096;
+
 /// Called with the share that is done. Returns false to end the work.
 using OnShare = std::function<bool(double share)>;
 
@@ -31,7 +34,7 @@ class Scorer {
     StreamRule streams = {};
     CompileOptions compile = {};
     /// Tokens of a batch, about, and logits at the most, unless one row has more.
-    int64_t batch_tokens = 4096, batch_logits = int64_t{1} << 26;
+    int64_t batch_tokens = kBatchTokens, batch_logits = int64_t{1} << 26;
   };
   /// The model and the runtime must outlive the scorer.
   Scorer(ScoringParts parts, Runtime& runtime, Options options);

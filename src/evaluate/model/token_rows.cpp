@@ -33,7 +33,13 @@ std::vector<int32_t> RowEncoder::encode(std::string_view text) const {
   return has_first ? ids : tokenizer_.framed(std::move(ids));
 }
 
-std::vector<int32_t> RowEncoder::prompt(std::string_view text, int64_t most) const {
+std::vector<int32_t> RowEncoder::prompt(std::string_view text, int64_t num_generated) const {
+  const int64_t most = max_len_ - num_generated;
+  if (most < 1) {
+    throw ConfigError(fmt::format(
+        "generation_kwargs: max_gen_toks: expected fewer than the model's {} tokens, got {}",
+        max_len_, num_generated));
+  }
   std::vector<int32_t> ids = encode(text);
   if (ids.empty()) ids.push_back(first_);
   if (std::ssize(ids) > most) ids.erase(ids.begin(), ids.end() - most);

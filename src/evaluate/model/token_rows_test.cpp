@@ -43,6 +43,8 @@ TEST_F(TokenRows, LongOnesLoseTheirBeginning) {
   EXPECT_THAT(error_of<Error>([&] { encoder.pair("a", ""); }), HasSubstr("got none"));
   EXPECT_THAT(encoder.prompt("abcdef", 2), ElementsAre('e', 'f'));
   EXPECT_THAT(encoder.prompt("", 2), ElementsAre(kFirst));
+  EXPECT_THAT(error_of<ConfigError>([&] { encoder.prompt("a", 4); }),
+              HasSubstr("expected fewer than the model's 4 tokens, got 4"));
 }
 
 TEST_F(TokenRows, WindowsPredictEachTokenOnce) {

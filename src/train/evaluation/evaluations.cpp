@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "train/folder/run_notes.h"
 #include "train/training_parts.h"
 
@@ -11,15 +10,8 @@ namespace axle {
 Evaluations::Evaluations(const TrainingParts& training, const Mesh& mesh) {
   for (const auto& [name, evaler] : training.config.evalers)
     evalers_.emplace_back(evaler, name, training, mesh);
-  for (const auto& [name, evaler] : training.config.task_evalers) {
-    if (training.config.evalers.contains(name)) {
-      throw ConfigError(fmt::format(
-          "task_evalers.{}: expected a name that no evaler has, because it is that of the records, "
-          "got one of both",
-          name));
-    }
+  for (const auto& [name, evaler] : training.config.task_evalers)
     task_evalers_.emplace_back(evaler, name, training, mesh);
-  }
 }
 
 void Evaluations::compile(Runtime& runtime, const CompileOptions& options,

@@ -13,8 +13,7 @@ namespace axle {
 
 class Evaluations {
  public:
-  /// Builds every evaler of the config. Throws as Evaler and TaskEvaler do; ConfigError for a name
-  /// that both kinds have.
+  /// Builds every evaler of the config. Throws as Evaler and TaskEvaler do.
   Evaluations(const TrainingParts& training, const Mesh& mesh);
   /// Compiles all programs. Evalers with equal programs share one executable. Returns early if
   /// `stop` asks for it.

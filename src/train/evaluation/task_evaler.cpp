@@ -3,83 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "config/register.h"
-#include "config/walk.h"
 #include "infer/decode_programs.h"
-#include "io/user_path.h"
 #include "lower/trace_program.h"
 #include "ops/elementwise/convert.h"
 #include "train/device_state.h"
+#include "train/evaluation/task_setup.h"
 #include "train/record/progress.h"
 #include "train/training_parts.h"
 
 namespace axle {
 namespace {
-
-std::optional<Slot> input_field(const Trainer::Config& config, std::string_view name) {
-  for (const Slot& slot : children_of(ConfigView(config.input.any()).slot())) {
-    if (slot.name == name) return unwrap(slot);
-  }
-  return std::nullopt;
-}
-
-std::unique_ptr<Tokenizer> tokenizer_of(const Trainer::Config& config, const std::string& where) {
-  const auto slot = input_field(config, "tokenizer");
-  const AnyConfig* const held = slot ? held_config(*slot) : nullptr;
-  if (!held) {
-    throw ConfigError(where +
-                      ": expected a run whose input has a tokenizer, got one without; the "
-                      "questions of tasks are texts");
-  }
-  Child<Tokenizer> tokenizer;
-  tokenizer.put(*held);
-  return tokenizer.build({}, Scope{.path = "input.tokenizer"});
-}
-
-std::vector<PositionStream> streams_of(const Trainer::Config& config) {
-  const auto slot = input_field(config, "position_streams");
-  using Streams = std::vector<PositionStream>;
-  return slot && *slot->ops->type == typeid(Streams) ? *static_cast<const Streams*>(slot->at)
-                                                     : Streams();
-}
-
-std::optional<int64_t> context_len(const Trainer::Config& config, const Model& model) {
-  if (const auto most = model.max_seq_len()) return most;
-  const auto slot = input_field(config, "seq_len");
-  if (!slot) return std::nullopt;
-  return static_cast<int64_t>(slot->ops->number(slot->at));
-}
-
-void check_average(const TaskEvaler::Config& cfg, const std::string& where,
-                   const TrainingParts& training) {
-  const auto* const learner = training.config.learner.get_if<Learner>();
-  if (cfg.weights == Weights::kTrained || !learner || learner->ema) return;
-  throw ConfigError(fmt::format(
-      "{}.weights: expected a learner that keeps an average, got none; set learner.ema", where));
-}
-
-std::vector<Task> read_tasks(const TaskEvaler::Config& cfg, const std::string& where) {
-  if (cfg.tasks.empty()) throw ConfigError(where + ".tasks: expected files of tasks, got none");
-  std::vector<Task> out;
-  std::set<std::string> names;
-  for (const std::string& file : cfg.tasks) {
-    try {
-      TaskConfig config = read_task_config(path_of_text(file));
-      if (cfg.num_fewshot && config.output_type != OutputType::kRolling)
-        config.num_fewshot = *cfg.num_fewshot;
-      if (!names.insert(config.name).second)
-        throw ConfigError(
-            fmt::format("{}: expected a task of its own name, got '{}' twice", file, config.name));
-      out.emplace_back(std::move(config));
-    } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("{}.tasks: {}", where, error.what()));
-    }
-  }
-  return out;
-}
 
 std::string state_of(std::span<const Task> tasks) {
   std::string out;
@@ -102,20 +38,14 @@ void add_metrics(const TaskResult& result, Evaluated& out) {
 
 TaskEvaler::TaskEvaler(const Config& cfg, std::string name, const TrainingParts& training,
                        const Mesh& mesh)
-    : RepeatedEvaluation(name, cfg.every_steps),
-      limit_(cfg.limit),
-      tasks_(read_tasks(cfg, "task_evalers." + name)),
-      data_state_(state_of(tasks_)),
-      model_(training.model.get()),
-      tokenizer_(tokenizer_of(training.config, "task_evalers." + name)) {
-  check_average(cfg, "task_evalers." + name, training);
-  options_ = {.context_len = context_len(training.config, *model_),
-              .compute_dtype = training.config.compute_dtype,
-              .mesh = mesh,
-              .batch_partition = training.config.batch_partition,
-              .streams = stream_rule(streams_of(training.config), *tokenizer_)};
+    : RepeatedEvaluation(name, cfg.every_steps), limit_(cfg.limit), model_(training.model.get()) {
+  TaskSetup setup = set_up_tasks(cfg, name, training.config, *model_);
+  tasks_ = std::move(setup.tasks);
+  tokenizer_ = std::move(setup.tokenizer);
+  options_ = std::move(setup.options);
+  options_.mesh = mesh;
+  data_state_ = state_of(tasks_);
   if (cfg.weights == Weights::kAverage) prefix_ = "learner/ema/";
-  for (Task& task : tasks_) task.questions(limit_);  // tells mistakes before the first step
 }
 
 TaskEvaler::~TaskEvaler() = default;

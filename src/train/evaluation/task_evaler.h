@@ -28,15 +28,15 @@ class TaskEvaler final : public RepeatedEvaluation {
     std::optional<Positive<int64_t>> limit = {};
     /// Solved documents before each question; none: as many as the task says.
     std::optional<NonNegative<int64_t>> num_fewshot = {};
+    /// Tokens that are scored at once, about; a row with more is scored alone.
+    Positive<int64_t> batch_tokens = kBatchTokens;
     /// Steps between evaluations; there is also one at the end. None: only at the end.
     std::optional<Positive<int64_t>> every_steps = {};
     /// Which parameters are evaluated: the trained ones, or their average (learner.ema).
     Weights weights = Weights::kTrained;
-    AXLE_CONFIG(TaskEvaler, tasks, limit, num_fewshot, every_steps, weights)
+    AXLE_CONFIG(TaskEvaler, tasks, limit, num_fewshot, batch_tokens, every_steps, weights)
   };
-  /// Reads the tasks and makes their questions. Throws ConfigError naming the evaler if the run has
-  /// no tokenizer, for a file that is no task, and if there is no average to evaluate; DataError
-  /// for bad documents.
+  /// Reads the tasks and makes their questions. Throws as set_up_tasks() does.
   TaskEvaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
   ~TaskEvaler() override;
   TaskEvaler(TaskEvaler&&) noexcept;

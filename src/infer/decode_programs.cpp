@@ -42,17 +42,10 @@ Tree<Tensor> take(const std::vector<ProgramValue>& leaves, Values::const_iterato
 // the batch.
 std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters,
                                             Tree<Tensor> caches, const Tree<Tensor>& batch) {
-  Tree<Tensor> state = subtree(parameters, kLayerStatePath);
-  state.insert(caches.begin(), caches.end());
-  InvocationOptions options{.state = std::move(state), .decoding = true, .summaries = false};
-  const auto [logits_BV, collected] = functional(model, std::move(parameters), std::move(options),
-                                                 [&] { return model.next_logits(batch); });
-  // Caches that no layer has set stay as they are. The state that layers kept in training is only
-  // read.
-  for (auto& [path, cache] : caches) {
-    if (const auto it = collected.state.find(path); it != collected.state.end()) cache = it->second;
-  }
-  return {astype(logits_BV, DType::kF32), std::move(caches)};
+  auto out = while_decoding(model, std::move(parameters), std::move(caches),
+                            [&] { return model.next_logits(batch); });
+  out.first = astype(out.first, DType::kF32);
+  return out;
 }
 
 // Draws a token for each row, or kNonFiniteToken if no logit is the maximum: reduce_max passes a
@@ -154,10 +147,30 @@ int64_t length_bucket(int64_t len, std::optional<int64_t> most) {
   return std::min(power, std::max(longest, len));
 }
 
-std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape) {
+std::vector<ProgramValue> decode_caches(const Model& model, const DecodeShape& shape) {
   std::vector<ProgramValue> out;
   for (const auto& [path, spec] : cache_specs(model, shape))
     out.push_back({path, spec.type, restrict(spec.mesh_axes, spec.type.dims, shape.mesh)});
+  return out;
+}
+
+std::pair<Tensor, Tree<Tensor>> while_decoding(const Model& model, Tree<Tensor> parameters,
+                                               Tree<Tensor> caches,
+                                               const std::function<Tensor()>& fn) {
+  Tree<Tensor> state = subtree(parameters, kLayerStatePath);
+  state.insert(caches.begin(), caches.end());
+  InvocationOptions options{.state = std::move(state), .decoding = true, .summaries = false};
+  const auto [result, collected] = functional(model, std::move(parameters), std::move(options), fn);
+  // Caches that no layer has set stay as they are. The state that layers kept in training is only
+  // read.
+  for (auto& [path, cache] : caches) {
+    if (const auto it = collected.state.find(path); it != collected.state.end()) cache = it->second;
+  }
+  return {result, std::move(caches)};
+}
+
+std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape) {
+  std::vector<ProgramValue> out = decode_caches(model, shape);
   const Type rows{DType::kI32, {shape.num_rows}};
   out.push_back({"prompt_lengths", rows});
   if (!shape.streams.streams.empty()) {
@@ -202,11 +215,9 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
 
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling) {
   const std::vector<ProgramValue> parameters = decode_parameters(model, shape),
-                                  outputs = decode_state(model, shape);
+                                  outputs = decode_state(model, shape),
+                                  cache_leaves = decode_caches(model, shape);
   const bool has_streams = !shape.streams.streams.empty();
-  const size_t num_caches = outputs.size() - (has_streams ? 6 : 4);
-  const std::span cache_values(outputs.data(), num_caches);
-  const std::vector<ProgramValue> cache_leaves(cache_values.begin(), cache_values.end());
   std::vector<ProgramValue> inputs = parameters;
   for (size_t i = 0; i < outputs.size(); ++i) {
     inputs.push_back(outputs[i]);

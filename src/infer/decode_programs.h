@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "data/position_streams.h"
@@ -56,6 +58,14 @@ std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShap
 /// token in its row) and "tokens" i32[B] (the newest token, or kNonFiniteToken). A cache dim that
 /// its mesh axes do not divide is not sharded.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
+
+/// Returns the caches of that state.
+std::vector<ProgramValue> decode_caches(const Model& model, const DecodeShape& shape);
+/// Calls fn() while the model decodes. Returns its result, and the caches including the tokens of
+/// the call.
+std::pair<Tensor, Tree<Tensor>> while_decoding(const Model& model, Tree<Tensor> parameters,
+                                               Tree<Tensor> caches,
+                                               const std::function<Tensor()>& fn);
 
 /// The prompt of a row is its prefix (PrefixMask).
 /// (decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T], padded with any tokens) ->

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "base/error.h"
@@ -14,24 +13,6 @@
 
 namespace axle {
 namespace {
-
-constexpr int64_t kLeastRowLen = 16, kLeastScored = 4;
-
-int64_t floor_of_power(int64_t n) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n)));
-}
-int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
-// Two lengths for each power of two: few programs, and less than half of a row is padding.
-int64_t row_bucket(int64_t len) {
-  return std::max(kLeastRowLen, round_up(len, std::max<int64_t>(1, floor_of_power(len) / 2)));
-}
-// 4, 16, 64, ...: scored positions cost the head alone.
-int64_t scored_bucket(int64_t count) {
-  int64_t out = kLeastScored;
-  while (out < count) out *= 4;
-  return out;
-}
 
 void check_tokens(std::span<const ScoredRow> rows, int64_t vocab_size) {
   for (const ScoredRow& row : rows) {
@@ -44,28 +25,18 @@ void check_tokens(std::span<const ScoredRow> rows, int64_t vocab_size) {
   }
 }
 
+ScoringParts with_streams(ScoringParts parts, const ScorerOptions& options) {
+  parts.num_streams = std::ssize(options.streams.streams);
+  return parts;
+}
+
 }  // namespace
 
 Scorer::Scorer(ScoringParts parts, Runtime& runtime, Options options)
-    : parts_(std::move(parts)), runtime_(runtime), options_(std::move(options)) {
-  parts_.num_streams = std::ssize(options_.streams.streams);
-}
-
-ScoringShape Scorer::shape_for(const ScoredRow& longest, int64_t most_targets,
-                               int64_t num_rows) const {
-  const int64_t row_len = row_bucket(std::ssize(longest.inputs));
-  const int64_t num_scored = std::min(scored_bucket(most_targets), row_len);
-  const int64_t most = std::max<int64_t>(
-      1, std::min(options_.batch_tokens / row_len,
-                  options_.batch_logits / (num_scored * parts_.model.vocab_size())));
-  const int64_t shares =
-      parts_.batch_partition.dims.empty()
-          ? 1
-          : num_parts(restrict(parts_.batch_partition, parts_.mesh).dims[0], parts_.mesh);
-  const int64_t rows = std::min(
-      floor_of_power(most), static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(num_rows))));
-  return {round_up(rows, shares), row_len, num_scored};
-}
+    : parts_(with_streams(std::move(parts), options)),
+      runtime_(runtime),
+      options_(std::move(options)),
+      choices_(parts_, runtime, options_) {}
 
 Scorer::Compiled& Scorer::compiled(const ScoringShape& shape) {
   Compiled& out = compiled_[shape];
@@ -106,6 +77,7 @@ void Scorer::score_batch(std::span<const ScoredRow* const> rows, const ScoringSh
   Arrays arguments = parameters;
   append_by_name(arguments, values, ready.program, runtime_);
   const Arrays results = ready.executable->execute(arguments);
+  num_computed_ += B * T;
   const HostTensor sums = results[0]->to_host(), greedy = results[1]->to_host();
   for (size_t i = 0; i < rows.size(); ++i)
     out[i] = {sums.values<float>()[i], greedy.values<int32_t>()[i] != 0};
@@ -117,8 +89,14 @@ std::optional<std::vector<RowScore>> Scorer::score(std::span<const ScoredRow> ro
   check_tokens(rows, parts_.model.vocab_size());
   // The longest rows first: what does not fit the memory fails at once. Rows of a document stay
   // together.
-  std::vector<size_t> order(rows.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  SharedContexts split = shared_contexts(rows);
+  if (!options_.shares_contexts || !choices_.can_decode()) {
+    split = {};
+    split.alone.resize(rows.size());
+    std::iota(split.alone.begin(), split.alone.end(), size_t{0});
+  }
+  std::vector<size_t>& order = split.alone;
+  const auto num_rows = static_cast<double>(rows.size());
   std::ranges::stable_sort(order, std::greater{}, [&](size_t i) {
     return std::pair(row_bucket(std::ssize(rows[i].inputs)),
                      scored_bucket(std::ssize(rows[i].targets)));
@@ -133,7 +111,10 @@ std::optional<std::vector<RowScore>> Scorer::score(std::span<const ScoredRow> ro
     const auto end = std::ranges::find_if_not(order.begin() + static_cast<std::ptrdiff_t>(done),
                                               order.end(), is_like);
     const int64_t num_like = end - order.begin() - static_cast<std::ptrdiff_t>(done);
-    const ScoringShape shape = shape_for(first, std::ssize(first.targets), num_like);
+    const int64_t row_len = row_bucket(std::ssize(first.inputs)),
+                  num_scored = std::min(scored_bucket(std::ssize(first.targets)), row_len);
+    const ScoringShape shape{batch_rows(parts_, options_, row_len, num_scored, num_like), row_len,
+                             num_scored};
     std::vector<const ScoredRow*> batch;
     const auto size = static_cast<size_t>(std::min(num_like, shape.num_rows));
     for (size_t i = 0; i < size; ++i) batch.push_back(&rows[order[done + i]]);
@@ -141,9 +122,14 @@ std::optional<std::vector<RowScore>> Scorer::score(std::span<const ScoredRow> ro
     score_batch(batch, shape, parameters, scores);
     for (size_t i = 0; i < size; ++i) out[order[done + i]] = scores[i];
     done += size;
-    if (on_share && !on_share(static_cast<double>(done) / static_cast<double>(order.size())))
-      return std::nullopt;
+    if (on_share && !on_share(static_cast<double>(done) / num_rows)) return std::nullopt;
   }
+  auto done = static_cast<double>(order.size());
+  const auto on_rows = [&](size_t count) {
+    done += static_cast<double>(count);
+    return !on_share || on_share(done / num_rows);
+  };
+  if (!choices_.score(rows, std::move(split.groups), parameters, out, on_rows)) return std::nullopt;
   return out;
 }
 

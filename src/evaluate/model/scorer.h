@@ -1,41 +1,22 @@
 // Likelihoods of many rows of tokens: rows of like length share a batch.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 
-#include "data/position_streams.h"
-#include "evaluate/model/scoring_program.h"
-#include "evaluate/model/token_rows.h"
-#include "runtime/runtime.h"
+#include "evaluate/model/batch_sizes.h"
+#include "evaluate/model/choice_scorer.h"
 
 namespace axle {
 
-struct RowScore {
-  /// Of all targets together, in nats.
-  double log_likelihood = 0;
-  /// Each target has the largest logit.
-  bool is_greedy = false;
-};
-
-/// Tokens of a batch, where nobody says how many.
-inline constexpr int64_t kBatchTokens = 4096;
-
-/// Called with the share that is done. Returns false to end the work.
-using OnShare = std::function<bool(double share)>;
-
 /// Compiles a program for each size of batch when it is first needed. Padding changes no result.
+/// Rows beside each other that have a long context in common, such as the choices of a question,
+/// continue from its caches (ChoiceScorer).
 class Scorer {
  public:
-  struct Options {
-    /// The streams of positions that the model was trained with; empty: none.
-    StreamRule streams = {};
-    CompileOptions compile = {};
-    /// Tokens of a batch, about, and logits at the most, unless one row has more.
-    int64_t batch_tokens = kBatchTokens, batch_logits = int64_t{1} << 26;
-  };
+  using Options = ScorerOptions;
   /// The model and the runtime must outlive the scorer.
   Scorer(ScoringParts parts, Runtime& runtime, Options options);
 
@@ -45,13 +26,14 @@ class Scorer {
   std::optional<std::vector<RowScore>> score(std::span<const ScoredRow> rows,
                                              const Arrays& parameters,
                                              const OnShare& on_share = {});
+  /// Returns the positions that all calls together have computed, with padding.
+  int64_t num_computed() const { return num_computed_ + choices_.num_computed(); }
 
  private:
   struct Compiled {
     Program program;
     std::unique_ptr<Executable> executable;
   };
-  ScoringShape shape_for(const ScoredRow& longest, int64_t most_targets, int64_t num_rows) const;
   Compiled& compiled(const ScoringShape& shape);
   void score_batch(std::span<const ScoredRow* const> rows, const ScoringShape& shape,
                    const Arrays& parameters, std::span<RowScore> out);
@@ -60,6 +42,8 @@ class Scorer {
   Runtime& runtime_;
   Options options_;
   std::map<ScoringShape, Compiled> compiled_;
+  ChoiceScorer choices_;
+  int64_t num_computed_ = 0;
 };
 
 }  // namespace axle

@@ -6,6 +6,11 @@
 
 #include "infer/generator.h"
 #include "interop/tiny_model_test.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/attention/masks/combined_masks.h"
+#include "layers/attention/masks/prefix_mask.h"
+#include "layers/attention/masks/sliding_window_mask.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 
@@ -47,6 +52,74 @@ TEST_F(Scores, DoNotDependOnTheBatch) {
     }
     EXPECT_LT(alone.log_likelihood, 0);
   }
+}
+
+// Four questions with two to five choices, some of them of one token.
+std::vector<ScoredRow> rows_of_questions() {
+  std::vector<ScoredRow> out;
+  for (int32_t q = 0; q < 4; ++q) {
+    std::vector<int32_t> context;
+    for (int32_t i = 0; i < 20 + 9 * q; ++i) context.push_back((5 * i * i + q) % 31);
+    for (int32_t k = 0; k < 2 + q; ++k) {
+      std::vector<int32_t> targets, inputs = context;
+      for (int32_t i = 0; i < (q == 1 ? 1 : 1 + k * 2); ++i)
+        targets.push_back((3 * i + k + q) % 31);
+      inputs.insert(inputs.end(), targets.begin(), targets.end() - 1);
+      out.push_back({std::move(inputs), std::move(targets)});
+    }
+  }
+  return out;
+}
+
+// Each context is computed once, whatever the caches of the layers.
+TEST_F(Scores, OfChoicesContinueFromTheirContext) {
+  const std::vector<ScoredRow> rows = rows_of_questions();
+  TransformerLayer::Config local = tiny_layer();
+  Attention::Config& attention = *local.attention.get_if<PreNorm>()->body.get_if<Attention>();
+  attention.mask = SlidingWindowMask::Config{.window = 6};
+  attention.kv_cache = SlidingKVCache::Config{.window = 6};
+  TransformerLayer::Config placed = tiny_layer();
+  Attention::Config& of_prefix = *placed.attention.get_if<PreNorm>()->body.get_if<Attention>();
+  of_prefix.mask = AnyOf::Config{.masks = {CausalMask::Config{}, PrefixMask::Config{}}};
+  of_prefix.qkv.get_if<RoPE>()->streams = PositionStreams{.sections = {1, 1}};
+  const StreamRule lines{{PositionStream::kToken, PositionStream::kLine}, {0, 0, 0, 1}};
+  const std::pair<TransformerLayer::Config, StreamRule> kCases[] = {
+      {tiny_layer(), {}}, {local, {}}, {placed, lines}};
+  for (const auto& [layer, streams] : kCases) {
+    tiny_ = random_model(Stacked::Config{.num_layers = 2, .layer = layer});
+    const Arrays parameters = decode_arrays(*tiny_.model, tiny_.parameters, *runtime_, {}, {});
+    Scorer shared({.model = *tiny_.model}, *runtime_, {.streams = streams}),
+        apart({.model = *tiny_.model}, *runtime_, {.streams = streams, .shares_contexts = false});
+    const auto some = shared.score(rows, parameters).value(),
+               all = apart.score(rows, parameters).value();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_NEAR(some[i].log_likelihood, all[i].log_likelihood, 1e-5) << i;
+      EXPECT_EQ(some[i].is_greedy, all[i].is_greedy) << i;
+    }
+    EXPECT_LT(2 * shared.num_computed(), apart.num_computed());
+  }
+}
+
+TEST_F(Scores, ContextsOfModelsThatCannotDecodeAreComputedAgain) {
+  TransformerLayer::Config layer = tiny_layer();
+  layer.attention.get_if<PreNorm>()->body.get_if<Attention>()->mask =
+      TwoSidedWindowMask::Config{.before = 3, .after = 3};
+  tiny_ = random_model(Stacked::Config{.num_layers = 1, .layer = layer});
+  const Arrays parameters = decode_arrays(*tiny_.model, tiny_.parameters, *runtime_, {}, {});
+  Scorer either({.model = *tiny_.model}, *runtime_, {}),
+      apart({.model = *tiny_.model}, *runtime_, {.shares_contexts = false});
+  const std::vector<ScoredRow> rows = rows_of_questions();
+  EXPECT_TRUE(either.score(rows, parameters) && apart.score(rows, parameters));
+  EXPECT_EQ(either.num_computed(), apart.num_computed());
+}
+
+TEST(SharedContexts, AreThoseOfRowsBesideEachOther) {
+  const ScoredRow ab{{1, 2, 3, 4, 5}, {6}}, ac{{1, 2, 3, 4, 5}, {7}}, other{{1, 2, 3, 4, 6}, {7}},
+      brief{{1}, {2}};
+  const std::vector<ScoredRow> rows = {ab, ac, other, ab, brief, brief};
+  const SharedContexts found = shared_contexts(rows);
+  EXPECT_EQ(found.groups, (std::vector<std::vector<size_t>>{{0, 1}}));
+  EXPECT_EQ(found.alone, (std::vector<size_t>{2, 3, 4, 5}));
 }
 
 // The likelihood of several tokens is that of each after those before it.

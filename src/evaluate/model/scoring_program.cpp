@@ -1,19 +1,16 @@
 #include "evaluate/model/scoring_program.h"
 
+#include "evaluate/model/scored_targets.h"
 #include "infer/decode_programs.h"
 #include "layers/blocks/mixer.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
-#include "ops/reductions/argmax.h"
-#include "ops/reductions/cross_entropy.h"
-#include "ops/reductions/reduce.h"
 
 namespace axle {
 namespace {
@@ -33,12 +30,6 @@ std::vector<ProgramValue> row_inputs(const ScoringParts& parts, const ScoringSha
   out.push_back({"starts", {DType::kI32, {B}}, sharded(1)});
   out.push_back({"targets", {DType::kI32, {B, C}}, sharded(1)});
   out.push_back({"tokens", {DType::kI32, {B, T}}, sharded(2)});
-  return out;
-}
-
-Tree<Tensor> named(const std::vector<ProgramValue>& values, const Tensor* tensors) {
-  Tree<Tensor> out;
-  for (size_t i = 0; i < values.size(); ++i) out.emplace(values[i].name, tensors[i]);
   return out;
 }
 
@@ -72,19 +63,13 @@ Program scoring_program(const ScoringParts& parts, const ScoringShape& shape) {
   const std::vector<ProgramValue> rows = row_inputs(parts, shape);
   std::vector<ProgramValue> inputs = parameters;
   inputs.insert(inputs.end(), rows.begin(), rows.end());
-  const std::vector<ProgramValue> outputs = {{"log_likelihoods", {DType::kF32, {shape.num_rows}}},
-                                             {"are_greedy", {DType::kI32, {shape.num_rows}}}};
   const TensorFunction fn = [&](const Values& x) {
-    const Tree<Tensor> of_rows = named(rows, x.data() + parameters.size());
-    const Tensor targets_BC = of_rows.at("targets"), is_target_BC = targets_BC >= 0;
+    const Tree<Tensor> of_rows = named_values(rows, x.data() + parameters.size());
     const Tensor logits_BCV =
-        scored_logits(parts.model, named(parameters, x.data()), of_rows, shape.num_scored);
-    const Tensor losses_BC = softmax_cross_entropy(logits_BCV, targets_BC).loss;
-    const Tensor is_hit_BC = equal(argmax(logits_BCV), targets_BC) | logical_not(is_target_BC);
-    return Values{-reduce_sum(select(is_target_BC, losses_BC, 0), {1}),
-                  reduce_min(astype(is_hit_BC, DType::kI32), {1})};
+        scored_logits(parts.model, named_values(parameters, x.data()), of_rows, shape.num_scored);
+    return scored_targets(logits_BCV, of_rows.at("targets"));
   };
-  return trace_program("score", fn, std::move(inputs), outputs, parts.mesh);
+  return trace_program("score", fn, std::move(inputs), score_results(shape.num_rows), parts.mesh);
 }
 
 }  // namespace axle

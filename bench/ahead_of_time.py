@@ -34,8 +34,16 @@ def run(command):
     return out, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
 
 
+def compile_command(args):
+    command = [args.axle, "compile", "--config", str(HERE / "llama_peer.yaml"), "--on", args.target, "--json"]
+    if args.blocks:
+        blocks = f"{{from: 1, queries: {args.blocks}, keys: {args.blocks}}}"
+        command += ["--set", f"model.decoder.layers.layer.attention.body.core.blocks={blocks}"]
+    return command
+
+
 def axle(args):
-    out, _ = run([args.axle, "compile", "--config", str(HERE / "llama_peer.yaml"), "--on", args.target, "--json"])
+    out, _ = run(compile_command(args))
     report = json.loads(out)
     return {
         "lower s": report["lower_seconds"],
@@ -84,6 +92,7 @@ def main():
     parser.add_argument("--jax", help="command of the JAX peer")
     parser.add_argument("--jax-text", help="JAX's StableHLO text of the step")
     parser.add_argument("--mesh", default="", help="of that text")
+    parser.add_argument("--blocks", type=int, help="attention by blocks of so many queries and keys, as the peer's --blocks")
     parser.add_argument("--pairs", type=int, default=3)
     args = parser.parse_args()
     rounds = {"axle": [], "jax": []}
@@ -102,7 +111,7 @@ def main():
         print(f"| {name} | {ours:.3f} | {theirs:.3f} | {ratio} |")
     if "host GB" in rounds["jax"][0]:
         print(f"\nhost memory of JAX: {rounds['jax'][0]['host GB']:.2f} GB; of axle, GB: ", end="", flush=True)
-        host_memory([args.axle, "compile", "--config", str(HERE / "llama_peer.yaml"), "--on", args.target, "--json"])
+        host_memory(compile_command(args))
 
 
 if __name__ == "__main__":

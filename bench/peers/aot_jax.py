@@ -1,12 +1,14 @@
 """Compiles a Llama's train step by JAX for devices that are not here: peer of `axle compile`.
 
   aot_jax.py v5p:4x8x8 b7 --remat          a TPU topology (pip install -r jax_tpu.txt)
+  aot_jax.py v5p:4x8x8 b7 --remat --blocks 1024     attention by blocks
   aot_jax.py 128 b7 --remat --text FILE    so many devices of any kind: only the StableHLO text is written
 
 Parameters and batch are sharded over all devices. The compiler's flops count the body of a loop once.
 """
 
 import argparse
+import functools
 import os
 import resource
 import time
@@ -17,6 +19,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("topology")
 parser.add_argument("size", choices=["s", "b7", "b70"])
 parser.add_argument("--remat", action="store_true", help="compute each layer again in the backward pass")
+parser.add_argument("--blocks", type=int, help="compute attention by blocks of so many queries and keys")
 parser.add_argument("--batch", type=int, default=1024)
 parser.add_argument("--text", help="write the StableHLO text here")
 args = parser.parse_args()
@@ -26,10 +29,11 @@ if args.topology.isdigit():
 import jax
 import jax.numpy as jnp
 import numpy as np
+from attention_jax import by_blocks
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from job import Size
-from llama import adamw, cross_entropy, layer, shapes
+from llama import adamw, at_once, cross_entropy, layer, shapes
 
 SIZES = {
     "s": Size(288, 6, 6, 768, 512, 256, args.batch),
@@ -47,7 +51,8 @@ def sharded(*axes):
 
 def one_layer(x, w):
     x = jax.lax.with_sharding_constraint(x, sharded("fsdp"))
-    return layer(x, jax.tree.map(lambda a: a.astype(jnp.bfloat16), w))
+    attend = functools.partial(by_blocks, window=0, size=args.blocks) if args.blocks else at_once
+    return layer(x, jax.tree.map(lambda a: a.astype(jnp.bfloat16), w), attend)
 
 
 def loss_of(params, tokens):

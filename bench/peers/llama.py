@@ -20,14 +20,19 @@ def rope(x):
     return jnp.stack([even * cos - odd * sin, even * sin + odd * cos], -1).reshape(x.shape)
 
 
-def layer(x, w):
-    seq_len, head_dim = x.shape[1], w["q"].shape[-1]
+def at_once(q, k, v):
+    """Causal attention with the scores of all positions."""
+    seq_len, head_dim = q.shape[1], q.shape[-1]
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k).astype(jnp.float32) / head_dim**0.5
+    causal = jnp.tril(jnp.ones((seq_len, seq_len), bool))
+    weights = jax.nn.softmax(jnp.where(causal, scores, -1e9), -1).astype(q.dtype)
+    return jnp.einsum("bnts,bsnh->btnh", weights, v)
+
+
+def layer(x, w, attend=at_once):
     h = rms_norm(x, w["attention_norm"])
     q, k, v = (jnp.einsum("btd,dnh->btnh", h, w[name]) for name in "qkv")
-    scores = jnp.einsum("btnh,bsnh->bnts", rope(q), rope(k)).astype(jnp.float32) / head_dim**0.5
-    causal = jnp.tril(jnp.ones((seq_len, seq_len), bool))
-    weights = jax.nn.softmax(jnp.where(causal, scores, -1e9), -1).astype(x.dtype)
-    x = x + jnp.einsum("btnh,nhd->btd", jnp.einsum("bnts,bsnh->btnh", weights, v), w["o"])
+    x = x + jnp.einsum("btnh,nhd->btd", attend(rope(q), rope(k), v), w["o"])
     h = rms_norm(x, w["ffn_norm"])
     return x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
 

@@ -188,6 +188,16 @@ struct Widened {
 using WidenRule = Widened (*)(const OpNode& op, const Values& inputs,
                               std::span<const std::shared_ptr<const Region>> regions,
                               int64_t max_runs);
+/// Numbers between two bounds, which are part of it; predicates are 0 and 1.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool is_one() const { return low == high; }
+  bool operator==(const ValueRange&) const = default;
+};
+/// For ops of one result: returns numbers that hold every element of the result if the elements of
+/// each operand lie in `x`. Operands have no NaN. The default knows nothing.
+using RangeRule = ValueRange (*)(const OpNode& op, std::span<const ValueRange> x);
 /// Computes the results from the inputs. The results arrive zero-filled in their stored types.
 using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,
                                     std::span<const HostTensor* const> x, std::span<HostTensor> y)>;
@@ -264,6 +274,7 @@ struct OpRow {
   RegionsRule regions = nullptr;
   SourceRule source = nullptr;
   WidenRule widen = nullptr;  // nullptr: no region is open
+  RangeRule range = nullptr;
   EvalRule eval;
   HloRule hlo;
   CostRule cost;  // no default: a row says what it costs, kNoFlops or kView if nothing

@@ -175,7 +175,10 @@ template <class L>
 class DecodingSession {
  public:
   using Names = LawInputs<typename L::Role>;
-  DecodingSession(TestLayer<L>& layer, int64_t batch_size, int64_t max_len) : layer_(layer) {
+  /// `places_prompts`: false gives no positions in calls that begin their rows.
+  DecodingSession(TestLayer<L>& layer, int64_t batch_size, int64_t max_len,
+                  bool places_prompts = true)
+      : layer_(layer), places_prompts_(places_prompts) {
     for (const auto& [path, spec] :
          layer.layer().decode_state_specs({.batch_size = batch_size, .max_len = max_len}))
       state_.emplace(path, HostTensor(spec.type));
@@ -194,7 +197,9 @@ class DecodingSession {
       last.values<int32_t>()[row] = static_cast<int32_t>(lengths[row] - 1);
     }
     if constexpr (requires { Names::kPositions; }) {
-      inputs.emplace(Names::kPositions, positions);
+      const auto is_begun = [](int64_t start) { return start > 0; };
+      if (places_prompts_ || std::ranges::any_of(starts, is_begun))
+        inputs.emplace(Names::kPositions, positions);
     }
     if constexpr (requires { Names::kLastIndex; }) {
       inputs.emplace(Names::kLastIndex, last);
@@ -207,11 +212,12 @@ class DecodingSession {
 
  private:
   TestLayer<L>& layer_;
+  bool places_prompts_;
   Tree<HostTensor> state_;
 };
 
 /// Prefills a prompt of two rows with different lengths, then decodes token by token, each row at
-/// its own position.
+/// its own position. The prompt has positions, or none.
 template <class L>
 void law_decoding_tokens(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
   using Names = LawInputs<typename L::Role>;
@@ -221,9 +227,9 @@ void law_decoding_tokens(const typename L::Role::Dims& dims, const std::vector<L
     const std::string input(Names::kTokens);
     const HostTensor tokens = Names::make(dims).at(input);
     const int64_t length = tokens.shape()[1];
-    DecodingSession<L> decoding(layer, 2, length + 1);
     const std::vector<int64_t> all{length - 1, length - 1};
     if (!layer.layer().can_decode()) {
+      DecodingSession<L> decoding(layer, 2, length + 1);
       EXPECT_THROW(decoding.extend(tokens, {0, 0}, length - 1, all), ConfigError);
       continue;
     }
@@ -247,16 +253,20 @@ void law_decoding_tokens(const typename L::Role::Dims& dims, const std::vector<L
     // The second row's prompt is shorter if the layer takes last_index; padding follows it.
     std::vector<int64_t> lengths = all;
     if constexpr (requires { Names::kLastIndex; }) --lengths[1];
-    const auto prefilled = decoding.extend(tokens, {0, 0}, length - 1, lengths);
-    for (int64_t b = 0; b < 2; ++b) {
-      for (int64_t t = 0; t < lengths[static_cast<size_t>(b)]; ++t)
-        expect_token(prefilled, b, t, t);
+    for (const bool places_prompts : {true, false}) {
+      DecodingSession<L> decoding(layer, 2, length + 1, places_prompts);
+      const auto prefilled = decoding.extend(tokens, {0, 0}, length - 1, lengths);
+      for (int64_t b = 0; b < 2; ++b) {
+        for (int64_t t = 0; t < lengths[static_cast<size_t>(b)]; ++t)
+          expect_token(prefilled, b, t, t);
+      }
+      const auto stepped = decoding.extend(tokens, lengths, 1, {1, 1});
+      expect_token(stepped, 0, 0, length - 1);
+      expect_token(stepped, 1, 0, lengths[1]);
+      if (lengths[1] + 1 < length)
+        expect_token(decoding.extend(tokens, {length - 1, length - 1}, 1, {1, 1}), 1, 0,
+                     length - 1);
     }
-    const auto stepped = decoding.extend(tokens, lengths, 1, {1, 1});
-    expect_token(stepped, 0, 0, length - 1);
-    expect_token(stepped, 1, 0, lengths[1]);
-    if (lengths[1] + 1 < length)
-      expect_token(decoding.extend(tokens, {length - 1, length - 1}, 1, {1, 1}), 1, 0, length - 1);
   }
 }
 

@@ -83,11 +83,10 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   if (qkv_->has_source()) {
     keys.segments_BS = heads.source_segments_BS;
   } else {
-    if (decoding()) keys.positions_BS = live_positions(placed);
-    keys.segments_BS = placed.segment_ids;
-    keys = (*kv_cache_)(keys);
+    keys = append_and_look(*kv_cache_, keys, placed, !context.positions, mask_.get());
   }
-  Visibility visibility = Visibility::of(x_BTD.dim(1), keys, placed, decoding());
+  Visibility visibility =
+      Visibility::of(x_BTD.dim(1), keys, placed, decoding() && context.positions);
   visibility.mask = mask_.get();
   visibility.bias = bias_ ? &*bias_ : nullptr;
   visibility.has_empty_places = decoding() && !qkv_->has_source();

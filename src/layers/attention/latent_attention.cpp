@@ -92,16 +92,14 @@ Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context
   const Tensor q_BTNH = name(concatenate({query[0], turn(query[1])}, 3), "q_proj");
   const Values down = split(name(kv_down_(x_BTD), "kv_down"), {kv_rank_, rope_dim_}, 2);
   const auto one_head = [](const Tensor& x) { return expand_dims(x, 2); };
-  KeyValues latent{.k_BSKH = turn(one_head(down[1])),
-                   .v_BSKH = one_head(kv_norm_(down[0])),
-                   .segments_BS = placed.segment_ids};
-  if (decoding()) latent.positions_BS = live_positions(placed);
-  latent = kv_cache_(latent);
-  Visibility visibility = Visibility::of(x_BTD.dim(1), latent, placed, decoding());
+  KeyValues latent{.k_BSKH = turn(one_head(down[1])), .v_BSKH = one_head(kv_norm_(down[0]))};
+  latent = append_and_look(kv_cache_, latent, placed, !context.positions, mask_.get());
+  const bool goes_on = decoding() && context.positions;
+  Visibility visibility = Visibility::of(x_BTD.dim(1), latent, placed, goes_on);
   visibility.mask = mask_.get();
   visibility.has_empty_places = decoding();
-  const Tensor y_BTNV = constrain(decoding() && absorbs_ ? absorbed(q_BTNH, latent, visibility)
-                                                         : expanded(q_BTNH, latent, visibility),
+  const Tensor y_BTNV = constrain(goes_on && absorbs_ ? absorbed(q_BTNH, latent, visibility)
+                                                      : expanded(q_BTNH, latent, visibility),
                                   kTokenPartsAxes);
   return name(output_(name(y_BTNV, "attention_context")), "attention_output");
 }

@@ -1,9 +1,11 @@
 #include "layers/attention/latent_attention.h"
 
+#include "config/set.h"
 #include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/attention/caches/sliding_kv_cache.h"
 #include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/products/int8_product.h"
+#include "nn/call_forms.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -36,10 +38,17 @@ LatentAttention::Config with_pages() {
   return cfg;
 }
 
+LatentAttention::Config by_blocks() {
+  LatentAttention::Config cfg = small();
+  set(cfg, "core.blocks", "{from: 1, queries: 2, keys: 3}");
+  return cfg;
+}
+
 // Decoding, in the absorbed form, gives what the expanded form gives.
 AXLE_LAYER_LAWS(LatentAttention, kLatentDims,
                 {{"small", small()},
                  {"query_rank", with_query_rank()},
+                 {"blocks", by_blocks()},
                  {"window", with_window()},
                  {"pages", with_pages()}})
 
@@ -47,6 +56,23 @@ double at(const HostTensor& x, std::initializer_list<int64_t> index) {
   int64_t flat = 0, d = 0;
   for (const int64_t i : index) flat = flat * x.shape()[static_cast<size_t>(d++)] + i;
   return x.at(flat);
+}
+
+TEST(LatentAttention, ByBlocksIsTheSame) {
+  const auto values = [](const LatentAttention::Config& cfg) {
+    auto layer = build_for_test<LatentAttention>(cfg, kLatentDims);
+    const CallForms forms;
+    const auto fn = layer.function({{"x", normal_values({2, 7, 8}, 3)}}, {});
+    std::vector<HostTensor> out = eval(fn, fn.arguments());
+    const auto gradient = testing::gradient_function(fn, {normal_values({2, 7, 8}, 9)});
+    for (HostTensor& g : eval(gradient, fn.arguments())) out.push_back(std::move(g));
+    return std::pair(forms.notes().at("latent_attention/core"), std::move(out));
+  };
+  const auto [plain, expected] = values(small());
+  const auto [form, actual] = values(by_blocks());
+  EXPECT_THAT(plain, ::testing::StartsWith("at once"));
+  EXPECT_THAT(form, ::testing::StartsWith("by blocks"));
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_ALLCLOSE(actual[i], expected[i], 1e-5) << i;
 }
 
 // The published formulas, one number after another.

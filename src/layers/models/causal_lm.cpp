@@ -16,7 +16,7 @@ ModelOutput CausalLM::losses(const Tree<Tensor>& batch, const TokenLoss* further
   const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
   const Tensor ids_BT = batch_tensor(batch, "input_ids", *this);
   const MixerContext context = context_of(batch);
-  const auto chunks = chunks_of_losses(*decoder_, ids_BT.shape(), loss_chunk_len_);
+  const auto chunks = chunks_of_losses(*this, *decoder_, ids_BT.shape(), loss_chunk_len_);
   const LossSums sums = chunks ? head_loss_sums(*decoder_, decoder_->hidden(ids_BT, context),
                                                 labels_BT, chunks, further)
                                : loss_sums(decoder_(ids_BT, context), labels_BT, further);
@@ -36,6 +36,12 @@ Tensor CausalLM::hidden_forward(const Tree<Tensor>& batch) {
 }
 
 Tensor CausalLM::head_forward(const Tensor& x_BTD) { return decoder_->logits_of(x_BTD); }
+
+Tensor CausalLM::cross_entropy_forward(const Tree<Tensor>& batch) {
+  return cross_entropy_of_labels(*this, *decoder_, batch_tensor(batch, "input_ids", *this),
+                                 context_of(batch), batch_tensor(batch, "target_labels", *this),
+                                 loss_chunk_len_);
+}
 
 Tensor CausalLM::logits_forward(const Tree<Tensor>& batch) {
   return decoder_(batch_tensor(batch, "input_ids", *this), context_of(batch));

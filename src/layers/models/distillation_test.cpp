@@ -1,9 +1,9 @@
 // Students and teachers.
 #include "layers/models/distillation.h"
 
+#include "layers/models/chunked_losses_test.h"
 #include "layers/models/lm_head.h"
 #include "layers/models/multi_token_lm.h"
-#include "layers/models/whole_logits_test.h"
 #include "ops/create.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
@@ -96,14 +96,10 @@ TEST(Distillation, LossIsThatOfTheDefinition) {
 }
 
 TEST(Distillation, ChunksOfLogitsGiveTheSameLosses) {
-  auto whole = build_for_test<Distillation>(distilled(ForwardKL{}), {});
-  const auto expected = whole.call(batch(), {.training = true}).outputs;
   for (const int64_t chunk : {1, 3}) {
-    auto chunked = build_for_test<Distillation>(distilled(ForwardKL{}, chunk), {});
-    const auto actual = chunked.call(batch(), {.training = true}).outputs;
-    ASSERT_EQ(actual.size(), expected.size());
-    for (size_t i = 0; i < actual.size(); ++i)
-      EXPECT_ALLCLOSE(actual[i], expected[i], 1e-5) << chunk << ", value " << i;
+    SCOPED_TRACE(chunk);
+    testing::expect_same_loss_and_gradients<Distillation>(distilled(ForwardKL{}, chunk),
+                                                          distilled(ForwardKL{}), batch());
   }
 }
 

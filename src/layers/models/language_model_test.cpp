@@ -2,8 +2,8 @@
 #include "config/register.h"
 #include "config/set.h"
 #include "layers/models/causal_lm.h"
+#include "layers/models/chunked_losses_test.h"
 #include "layers/models/lm_head.h"
-#include "layers/models/whole_logits_test.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
@@ -160,29 +160,15 @@ TEST(CausalLM, TargetsThatShareTheLargestLogitShareTheHit) {
   }
 }
 
-// Returns the loss, the metrics, and the gradients of the loss by all parameters.
-std::vector<HostTensor> loss_and_gradients(const CausalLM::Config& cfg) {
-  auto layer = build_for_test<CausalLM>(cfg, {});
-  const testing::LayerFunction fn = layer.function(
-      language_model_batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1})), {.training = true});
-  std::vector<HostTensor> all = eval(fn, fn.arguments());
-  std::vector<HostTensor> cotangents(all.size(), HostTensor::scalar(0.0f));
-  cotangents[0] = HostTensor::scalar(1.0f);
-  for (HostTensor& g : eval(testing::gradient_function(fn, cotangents), fn.arguments()))
-    all.push_back(std::move(g));
-  return all;
-}
-
 TEST(CausalLM, ChunksOfLogitsGiveTheSameLoss) {
   for (const Decoder::Config& of : {decoder(), untied(), capped(decoder()), capped(untied())}) {
     CausalLM::Config cfg{.decoder = of, .z_loss_scale = 0.1};
-    const std::vector<HostTensor> whole = loss_and_gradients(cfg);
+    const CausalLM::Config whole = cfg;
     for (const int64_t chunk : {1, 3, 4, 100}) {
+      SCOPED_TRACE(chunk);
       cfg.loss_chunk_len = chunk;
-      const std::vector<HostTensor> chunked = loss_and_gradients(cfg);
-      ASSERT_EQ(chunked.size(), whole.size());
-      for (size_t i = 0; i < whole.size(); ++i)
-        EXPECT_ALLCLOSE(chunked[i], whole[i], 1e-5) << chunk << ", value " << i;
+      testing::expect_same_loss_and_gradients<CausalLM>(
+          cfg, whole, language_model_batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1})));
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "layers/models/loss_chunks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "layers/mesh_axes.h"
 
@@ -61,12 +62,13 @@ std::optional<LossChunks> fitting_loss_chunks(const Shape& btv, const Mesh& mesh
   return out;
 }
 
-LossChunks loss_chunks_of_len(int64_t chunk_len, const Shape& btv, const Mesh& mesh) {
+LossChunks loss_chunks_of_len(int64_t chunk_len, const Shape& btv, const Mesh& mesh,
+                              std::string asked_by) {
   const Shares all = shares_of(btv, mesh);
   const int64_t shares = chunk_len < all.positions ? 1 : all.positions;
   LossChunks out = divided(ceil_div(btv[1] / shares, chunk_len / shares), btv[1], shares,
                            btv[0] / all.rows * (btv[2] / all.classes));
-  out.are_asked = true;
+  out.asked_by = std::move(asked_by);
   return out;
 }
 

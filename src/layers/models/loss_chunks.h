@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "ir/devices/mesh.h"
 
@@ -17,8 +18,8 @@ struct LossChunks {
   int64_t num_shares = 1, len_of_share = 0;
   /// Logits of a chunk on each device.
   int64_t num_logits = 0;
-  /// The config states them; or else they are the ones that fit.
-  bool are_asked = false;
+  /// The field of the config that asks for them; empty: they are the ones that fit.
+  std::string asked_by = {};
 };
 
 /// A device holds at most this many logits of a chunk, if a position has no more; in f32 they take
@@ -32,7 +33,8 @@ int64_t logits_of_device(const Shape& btv, const Mesh& mesh);
 /// `mesh`. Returns nothing if those of all positions fit.
 std::optional<LossChunks> fitting_loss_chunks(const Shape& btv, const Mesh& mesh);
 
-/// Divides rows into chunks of at most `chunk_len` positions.
-LossChunks loss_chunks_of_len(int64_t chunk_len, const Shape& btv, const Mesh& mesh);
+/// Divides rows into chunks of at most `chunk_len` positions, as the field `asked_by` says.
+LossChunks loss_chunks_of_len(int64_t chunk_len, const Shape& btv, const Mesh& mesh,
+                              std::string asked_by);
 
 }  // namespace axle

@@ -10,8 +10,10 @@
 #include "layers/models/loss_sums.h"
 #include "nn/call_forms.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
 #include "ops/products/einsum.h"
 #include "ops/random/random.h"
+#include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
 #include "testing/test_layer.h"
 #include "transform/trace.h"
@@ -61,7 +63,7 @@ TEST(LossChunks, FitWhatADeviceHolds) {
 
 TEST(LossChunks, OfALengthHaveAtMostThat) {
   const auto chunks = [](int64_t len, const Shape& btv, std::string_view mesh) {
-    return text_of(loss_chunks_of_len(len, btv, mesh_of(mesh)));
+    return text_of(loss_chunks_of_len(len, btv, mesh_of(mesh), "model.loss_chunk_len"));
   };
   EXPECT_EQ(chunks(4, {1, 8, 5}, ""), "2 x 1 x 4");
   EXPECT_EQ(chunks(3, {1, 8, 5}, ""), "3 x 1 x 3");
@@ -81,14 +83,16 @@ TEST(LossChunks, OfSharedRowsHaveTheSameSums) {
   const auto results = [&](const std::optional<LossChunks>& chunks) {
     return eval(
         [&](const Values& v) {
-          LossSums sums = !chunks ? loss_sums(v[0], v[1])
-                                  : chunked_loss_sums(
-                                        [](const Tensor& x, const std::optional<Tensor>& ids_Bt) {
-                                          return Values{x, *ids_Bt};
-                                        },
-                                        v[0], v[2], v[1], *chunks)
-                                        .sums;
-          return Values{sums.cross_entropy, sums.squared_log_z, sums.hits};
+          const auto head = [](const Tensor& x, const std::optional<Tensor>& ids_Bt) {
+            return Values{x, *ids_Bt};
+          };
+          const LossSums sums = !chunks ? loss_sums(v[0], v[1])
+                                        : chunked_loss_sums(head, v[0], v[2], v[1], *chunks).sums;
+          const Tensor losses =
+              !chunks ? softmax_cross_entropy(v[0], v[1]).loss
+                      : chunked_cross_entropy(head, v[0], v[2], v[1], *chunks).losses_BT;
+          return Values{sums.cross_entropy, sums.squared_log_z, sums.hits,
+                        select(v[1] >= 0, losses, 0)};
         },
         {logits, labels, ids}, {.f64 = true});
   };
@@ -194,9 +198,21 @@ TEST(LossChunks, AreNotMadeWhereTheHeadNeedsAllPositions) {
     EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"), "the loss at once: " + why);
     cfg.loss_chunk_len = 4;
     EXPECT_EQ(error_of([&] { forms_of(cfg, 6); }),
-              "causal_lm.decoder: expected no loss_chunk_len that divides the rows, since " + why +
+              "causal_lm.loss_chunk_len: expected no length that divides the rows, since " + why +
                   "; leave it out");
   }
+}
+
+// The key is an argument of what is computed again, whether its body reads it or not.
+TEST(LossChunks, AreMadeWhereTheHeadIsComputedAgain) {
+  CausalLM::Config cfg = model_of(1 << 17);
+  set(cfg, "decoder.lm_head.@remat", "SaveNothing");
+  EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"),
+            "the loss by 2 chunks: of 1 x 4096 x 131072 logits, 268435456 on a device at a time");
+  cfg.decoder.get_if<Decoder>()->lm_head = {OwnHead::Config{.draws = true},
+                                            {.remat = SaveNothing{}}};
+  EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"),
+            "the loss at once: the head draws random numbers");
 }
 
 TEST(LossChunks, AreNotMadeWhereTheDecoderIsAskedForItsResult) {
@@ -206,7 +222,7 @@ TEST(LossChunks, AreNotMadeWhereTheDecoderIsAskedForItsResult) {
   EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"), "the loss at once: " + why);
   cfg.loss_chunk_len = 1024;
   EXPECT_EQ(error_of([&] { forms_of(cfg, 4096); }),
-            "causal_lm.decoder: expected no loss_chunk_len that divides the rows, since " + why +
+            "causal_lm.loss_chunk_len: expected no length that divides the rows, since " + why +
                 "; leave it out");
 }
 

@@ -30,6 +30,25 @@ Tensor chunks_of(const Tensor& x, const LossChunks& chunks, double fill) {
   return flatten(move_axis(parts, 2, 0), 2, 3);
 }
 
+// x[C, B, t, ..] -> [B, T, ..]: takes chunks_of() back.
+Tensor joined(const Tensor& x, const LossChunks& chunks, int64_t num_positions) {
+  const Tensor parts = move_axis(unflatten(x, 2, {chunks.num_shares, chunks.len_of_share}), 0, 2);
+  const Tensor padded = flatten(parts, 2, 3);
+  const int64_t of_row = num_positions * chunks.rows_joined;
+  const Tensor rows = flatten(slice_in_dim(padded, 2, 0, of_row / chunks.num_shares), 1, 2);
+  return chunks.rows_joined > 1
+             ? flatten(unflatten(rows, 1, {chunks.rows_joined, num_positions}), 0, 1)
+             : rows;
+}
+
+// What a chunk is computed from, along the leading dim of each value.
+Values chunked_values(const Tensor& x_BTD, const Tensor& labels_BT,
+                      const std::optional<Tensor>& segment_ids_BT, const LossChunks& chunks) {
+  Values out = {chunks_of(x_BTD, chunks, 0), chunks_of(labels_BT, chunks, -1)};
+  if (segment_ids_BT) out.push_back(chunks_of(*segment_ids_BT, chunks, 0));
+  return out;
+}
+
 // Returns 1 / n for labels that are one of the n largest logits, else 0. An argmax would need the
 // index of every logit.
 Tensor hits_of(const Tensor& logits, const Tensor& labels_BT) {
@@ -61,8 +80,7 @@ ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
                                   const std::optional<Tensor>& segment_ids_BT,
                                   const Tensor& labels_BT, const LossChunks& chunks,
                                   const TokenLoss* further) {
-  Values chunked = {chunks_of(x_BTD, chunks, 0), chunks_of(labels_BT, chunks, -1)};
-  if (segment_ids_BT) chunked.push_back(chunks_of(*segment_ids_BT, chunks, 0));
+  Values chunked = chunked_values(x_BTD, labels_BT, segment_ids_BT, chunks);
   const auto first_input = static_cast<int64_t>(chunked.size());
   if (further) {
     for (const Tensor& x : further->inputs) chunked.push_back(chunks_of(x, chunks, 0));
@@ -97,6 +115,25 @@ ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
   auto at = all.carry.begin();
   replace_tensors(sums, at);
   return {std::move(sums), all.ys};
+}
+
+ChunkedCrossEntropy chunked_cross_entropy(const ChunkHead& head, const Tensor& x_BTD,
+                                          const std::optional<Tensor>& segment_ids_BT,
+                                          const Tensor& labels_BT, const LossChunks& chunks) {
+  const auto of_chunk = [&](const Values& v) {
+    Values out = head(v[0], segment_ids_BT ? std::optional(v[2]) : std::nullopt);
+    out[0] = softmax_cross_entropy(out[0], v[1]).loss;
+    return out;
+  };
+  const auto next_chunk = [&](const Values&, const Values& chunk) {
+    return ScanResult{.carry = {}, .ys = remat(of_chunk, chunk, save_nothing(), false)};
+  };
+  Values all = scan(next_chunk, {}, chunked_values(x_BTD, labels_BT, segment_ids_BT, chunks),
+                    chunks.num_chunks)
+                   .ys;
+  const Tensor losses_BT = joined(all[0], chunks, labels_BT.dim(1));
+  all.erase(all.begin());
+  return {losses_BT, std::move(all)};
 }
 
 }  // namespace axle

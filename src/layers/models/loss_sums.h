@@ -64,4 +64,14 @@ ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
                                   const Tensor& labels_BT, const LossChunks& chunks,
                                   const TokenLoss* further = nullptr);
 
+struct ChunkedCrossEntropy {
+  Tensor losses_BT;
+  Values kept;  // of each chunk, along a leading dim
+};
+
+/// The cross entropy of each label, computed chunk by chunk in the same way.
+ChunkedCrossEntropy chunked_cross_entropy(const ChunkHead& head, const Tensor& x_BTD,
+                                          const std::optional<Tensor>& segment_ids_BT,
+                                          const Tensor& labels_BT, const LossChunks& chunks);
+
 }  // namespace axle

@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "layers/models/token_batch.h"
 #include "nn/role_methods.h"
+#include "ops/reductions/cross_entropy.h"
 
 namespace axle {
 
@@ -16,6 +18,16 @@ Tensor Model::logits(const Tree<Tensor>& batch) {
 Tensor Model::next_logits(const Tree<Tensor>& batch) {
   const Invocation::Frame frame(*this);
   return next_logits_forward(batch);
+}
+
+Tensor Model::cross_entropy(const Tree<Tensor>& batch) {
+  const Invocation::Frame frame(*this);
+  return cross_entropy_forward(batch);
+}
+
+Tensor Model::cross_entropy_forward(const Tree<Tensor>& batch) {
+  return softmax_cross_entropy(logits_forward(batch), batch_tensor(batch, "target_labels", *this))
+      .loss;
 }
 
 ModelOutput Model::with_token_loss(const Tree<Tensor>& batch, const TokenLoss& further) {

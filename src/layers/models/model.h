@@ -53,6 +53,9 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   /// Returns logits_BV of one position of each row, for decoding. The position is last_index
   /// (i32[B]) of the batch; without last_index it is the last position.
   Tensor next_logits(const Tree<Tensor>& batch);
+  /// Returns the cross entropy of each of the target_labels, f32[B, T]. That of a negative label
+  /// has no meaning.
+  Tensor cross_entropy(const Tree<Tensor>& batch);
   /// Number of token ids: valid ids are in [0, vocab_size).
   virtual int64_t vocab_size() const = 0;
   /// The longest sequence; none: the model sets no limit.
@@ -77,6 +80,8 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
  protected:
   virtual Tensor logits_forward(const Tree<Tensor>& batch) = 0;
   virtual Tensor next_logits_forward(const Tree<Tensor>& batch) = 0;
+  /// The default computes it from all logits.
+  virtual Tensor cross_entropy_forward(const Tree<Tensor>& batch);
   virtual ModelOutput forward_with(const Tree<Tensor>& batch, const TokenLoss& further);
   /// The defaults: the logits themselves, and the identity.
   virtual Tensor hidden_forward(const Tree<Tensor>& batch);

@@ -56,7 +56,7 @@ ModelOutput MultiTokenLM::losses(const Tree<Tensor>& batch, const TokenLoss* fur
   const Tensor ids_BT = batch_tensor(batch, "input_ids", *this);
   const MixerContext context = context_of(batch);
   const Tensor trunk_BTD = decoder_->hidden(ids_BT, context);
-  const auto chunks = chunks_of_losses(*decoder_, ids_BT.shape(), loss_chunk_len_);
+  const auto chunks = chunks_of_losses(*this, *decoder_, ids_BT.shape(), loss_chunk_len_);
   const auto sums_of = [&](const Tensor& x_BTD, const Tensor& labels, const TokenLoss* more) {
     return head_loss_sums(*decoder_, x_BTD, labels, chunks, more);
   };
@@ -92,6 +92,12 @@ Tensor MultiTokenLM::hidden_forward(const Tree<Tensor>& batch) {
 }
 
 Tensor MultiTokenLM::head_forward(const Tensor& x_BTD) { return decoder_->logits_of(x_BTD); }
+
+Tensor MultiTokenLM::cross_entropy_forward(const Tree<Tensor>& batch) {
+  return cross_entropy_of_labels(*this, *decoder_, batch_tensor(batch, "input_ids", *this),
+                                 context_of(batch), batch_tensor(batch, "target_labels", *this),
+                                 loss_chunk_len_);
+}
 
 Tensor MultiTokenLM::logits_forward(const Tree<Tensor>& batch) {
   return decoder_(batch_tensor(batch, "input_ids", *this), context_of(batch));

@@ -61,6 +61,7 @@ class MultiTokenLM final : public Model {
   ModelOutput forward_with(const Tree<Tensor>& batch, const TokenLoss& further) override;
   Tensor hidden_forward(const Tree<Tensor>& batch) override;
   Tensor head_forward(const Tensor& x_BTD) override;
+  Tensor cross_entropy_forward(const Tree<Tensor>& batch) override;
   Tensor logits_forward(const Tree<Tensor>& batch) override;
   Tensor next_logits_forward(const Tree<Tensor>& batch) override;
 

@@ -9,7 +9,6 @@
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
@@ -31,11 +30,8 @@ ModelOutput PreferenceLM::train_forward(const Tree<Tensor>& batch) {
     return (labels_BT >= 0) & equal(segments_BT, static_cast<double>(segment));
   };
   // -log p of each label.
-  const auto losses_of = [&](Model& model) {
-    return softmax_cross_entropy(model.logits(batch), labels_BT).loss;
-  };
-  const Tensor policy_BT = losses_of(*trained_);
-  const Tensor reference_BT = call_frozen(*frozen_, [&] { return losses_of(*frozen_); });
+  const Tensor policy_BT = trained_->cross_entropy(batch);
+  const Tensor reference_BT = call_frozen(*frozen_, [&] { return frozen_->cross_entropy(batch); });
   const Tensor rewards_BT = beta_ * (astype(reference_BT, policy_BT.dtype()) - policy_BT);
   const auto reward_B = [&](Segment segment) {
     return reduce_sum(select(is_answer_BT(segment), rewards_BT, 0), {1});

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "layers/models/causal_lm.h"
+#include "layers/models/chunked_losses_test.h"
 #include "layers/models/lm_head.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
@@ -91,6 +92,27 @@ TEST(PreferenceLM, GradientsAreThoseOfTheLoss) {
   auto layer = build_for_test<PreferenceLM>(preference(0.1), {});
   const auto fn = layer.function(batch(), {.training = true});
   testing::check_gradients(fn, fn.arguments(), 1);
+}
+
+// The loss and the gradients, with the logits of some positions of either model at once.
+TEST(PreferenceLM, ChunksOfLogitsGiveTheSameLossAndNeverHoldAll) {
+  const auto chunked = [](std::optional<int64_t> policy, std::optional<int64_t> reference) {
+    PreferenceLM::Config out = preference(0.1);
+    if (policy) out.policy.get_if<CausalLM>()->loss_chunk_len = *policy;
+    if (reference) out.reference.get_if<CausalLM>()->loss_chunk_len = *reference;
+    return out;
+  };
+  for (const auto& [policy, reference] : {std::pair(1, 1), {3, 2}, {2, 100}}) {
+    SCOPED_TRACE(policy);
+    testing::expect_same_loss_and_gradients<PreferenceLM>(chunked(policy, reference),
+                                                          chunked({}, {}), batch());
+  }
+  const auto has_all = [](const PreferenceLM::Config& cfg) {
+    return testing::step_has_whole_logits<PreferenceLM>(cfg, batch(), 5);
+  };
+  EXPECT_TRUE(has_all(chunked(1, {})));
+  EXPECT_TRUE(has_all(chunked({}, 1)));
+  EXPECT_FALSE(has_all(chunked(1, 1)));
 }
 
 TEST(PreferenceLM, RowsOfPaddingHoldNoPair) {

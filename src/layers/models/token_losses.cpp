@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "nn/call_forms.h"
@@ -11,6 +12,7 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/random/random.h"
+#include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
@@ -21,41 +23,59 @@ struct NeedsAllPositions {
   const char* why;
 };
 
-bool is_used(const Tensor& value, const Region& region) {
-  return std::ranges::any_of(region.ops(), [&](const OpNode* op) {
-    return std::ranges::any_of(op->inputs,
-                               [&](const Tensor& x) { return x.node() == value.node(); });
-  });
+// Returns the inputs that the results of the op need: a body may be handed values that it does not
+// read.
+Values needed_inputs(const OpNode& op) {
+  if (op.regions.empty() || !op.rules->row().prune) return op.inputs;
+  const Pruned pruned = op.rules->row().prune(op, std::vector<bool>(op.outputs.size(), true));
+  Values out;
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    if (pruned.inputs[i]) out.push_back(op.inputs[i]);
+  return out;
 }
 
-LossSums chunked_head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
-                                const LossChunks& chunks, const TokenLoss* further) {
+bool depend_on(const Values& results, const Tensor& value) {
+  std::set<const OpNode*> seen;
+  Values waiting = results;
+  while (!waiting.empty()) {
+    const OpNode* const op = waiting.back().node();
+    waiting.pop_back();
+    if (op == value.node()) return true;
+    const bool is_parameter = !op->rules;
+    if (is_parameter || !seen.insert(op).second) continue;
+    for (const Tensor& x : needed_inputs(*op)) waiting.push_back(x);
+  }
+  return false;
+}
+
+// Returns what `compute` makes of the head and of the segment ids of the rows. What layers of the
+// head report of each chunk is stacked.
+template <class Compute>
+auto by_chunks(Decoder& decoder, const Compute& compute) {
   Invocation& outer = Invocation::current();
   InvocationOptions options = outer.nested_options();
   const std::optional<Tensor> ids_BT = std::exchange(options.segment_ids, std::nullopt);
   options.in_loop = true;
   OutputCollection collected;
-  ChunkedLossSums out = chunked_loss_sums(
-      [&](const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt) {
-        InvocationOptions of_chunk = options;
-        of_chunk.segment_ids = ids_Bt;
-        // A value of this chunk, so that its uses can be seen.
-        if (options.key) of_chunk.key = random::fold_in(options.key, 0);
-        Invocation inner(outer.path(), outer.parameters(), of_chunk);
-        Values results = {decoder.logits_of(x_BtD)};
-        collected = std::move(inner.collection());
-        if (!collected.aux_losses.empty())
-          throw NeedsAllPositions("the head adds a loss of its own");
-        if (of_chunk.key && is_used(of_chunk.key.data(), TraceScope::current()))
-          throw NeedsAllPositions("the head draws random numbers");
-        for (const Tensor& value : tensors_of(collected)) results.push_back(value);
-        return results;
-      },
-      x_BTD, ids_BT, labels_BT, chunks, further);
+  const auto head = [&](const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt) {
+    InvocationOptions of_chunk = options;
+    of_chunk.segment_ids = ids_Bt;
+    // A value of this chunk, so that its uses can be seen.
+    if (options.key) of_chunk.key = random::fold_in(options.key, 0);
+    Invocation inner(outer.path(), outer.parameters(), of_chunk);
+    Values results = {decoder.logits_of(x_BtD)};
+    collected = std::move(inner.collection());
+    if (!collected.aux_losses.empty()) throw NeedsAllPositions("the head adds a loss of its own");
+    for (const Tensor& value : tensors_of(collected)) results.push_back(value);
+    if (of_chunk.key && depend_on(results, of_chunk.key.data()))
+      throw NeedsAllPositions("the head draws random numbers");
+    return results;
+  };
+  auto out = compute(head, ids_BT);
   auto kept = out.kept.cbegin();
   replace_tensors(collected, kept);
   outer.merge(std::move(collected));
-  return std::move(out.sums);
+  return out;
 }
 
 void note(const Decoder& decoder, const std::string& form) {
@@ -64,18 +84,33 @@ void note(const Decoder& decoder, const std::string& form) {
 
 // Notes that the loss is computed at once; throws ConfigError if the config asks for chunks.
 void give_up(const Decoder& decoder, const LossChunks& chunks, std::string_view why) {
-  if (chunks.are_asked) {
+  if (!chunks.asked_by.empty()) {
     throw ConfigError(
-        fmt::format("{}: expected no loss_chunk_len that divides the rows, since {}; leave it out",
-                    decoder.config_path(), why));
+        fmt::format("{}: expected no length that divides the rows, since {}; leave it out",
+                    chunks.asked_by, why));
   }
   note(decoder, fmt::format("at once: {}", why));
 }
 
+// Returns the result of by_chunks(); nothing if there are no chunks, or if the head needs all
+// positions at once.
+template <class Compute>
+auto by_chunks_if_possible(Decoder& decoder, const std::optional<LossChunks>& chunks,
+                           const Compute& compute) {
+  std::optional<decltype(by_chunks(decoder, compute))> out;
+  if (!chunks) return out;
+  try {
+    out = by_chunks(decoder, compute);
+  } catch (const NeedsAllPositions& head) {
+    give_up(decoder, *chunks, head.why);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& bt,
-                                           std::optional<int64_t> chunk_len) {
+std::optional<LossChunks> chunks_of_losses(const Model& model, const Decoder& decoder,
+                                           const Shape& bt, std::optional<int64_t> chunk_len) {
   if (CallForms::only_plain() || bt.size() != 2)
     return std::nullopt;  // the decoder tells of others
   const Shape btv = {bt[0], bt[1], decoder.vocab_size()};
@@ -84,7 +119,7 @@ std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& 
   if (!chunk_len)
     chunks = fitting_loss_chunks(btv, mesh);
   else if (*chunk_len < bt[1])
-    chunks = loss_chunks_of_len(*chunk_len, btv, mesh);
+    chunks = loss_chunks_of_len(*chunk_len, btv, mesh, model.config_path() + ".loss_chunk_len");
   const std::string all = fmt::format("of {} x {} x {} logits", btv[0], btv[1], btv[2]);
   if (!chunks) {
     note(decoder, fmt::format("at once: {}, {} on a device", all, logits_of_device(btv, mesh)));
@@ -101,14 +136,25 @@ std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& 
 
 LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
                         const std::optional<LossChunks>& chunks, const TokenLoss* further) {
-  if (chunks) {
-    try {
-      return chunked_head_loss_sums(decoder, x_BTD, labels_BT, *chunks, further);
-    } catch (const NeedsAllPositions& head) {
-      give_up(decoder, *chunks, head.why);
-    }
-  }
+  const auto of_chunks = [&](const ChunkHead& head, const std::optional<Tensor>& ids_BT) {
+    return chunked_loss_sums(head, x_BTD, ids_BT, labels_BT, *chunks, further);
+  };
+  if (const auto chunked = by_chunks_if_possible(decoder, chunks, of_chunks)) return chunked->sums;
   return loss_sums(decoder.logits_of(x_BTD), labels_BT, further);
+}
+
+Tensor cross_entropy_of_labels(const Model& model, Decoder& decoder, const Tensor& ids_BT,
+                               const MixerContext& context, const Tensor& labels_BT,
+                               std::optional<int64_t> chunk_len) {
+  const auto chunks = chunks_of_losses(model, decoder, ids_BT.shape(), chunk_len);
+  if (!chunks) return softmax_cross_entropy(decoder(ids_BT, context), labels_BT).loss;
+  const Tensor x_BTD = decoder.hidden(ids_BT, context);
+  const auto of_chunks = [&](const ChunkHead& head, const std::optional<Tensor>& segments_BT) {
+    return chunked_cross_entropy(head, x_BTD, segments_BT, labels_BT, *chunks);
+  };
+  if (const auto chunked = by_chunks_if_possible(decoder, chunks, of_chunks))
+    return chunked->losses_BT;
+  return softmax_cross_entropy(decoder.logits_of(x_BTD), labels_BT).loss;
 }
 
 Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums) {

@@ -10,14 +10,21 @@
 namespace axle {
 
 /// Returns the chunks in which the losses of the rows ids_BT are computed; none: all at once.
-/// `chunk_len`: positions of a row in a chunk; none: see fitting_loss_chunks.
-std::optional<LossChunks> chunks_of_losses(const Decoder& decoder, const Shape& bt,
-                                           std::optional<int64_t> chunk_len);
+/// `chunk_len`: positions of a row in a chunk, the field loss_chunk_len of `model`; none: see
+/// fitting_loss_chunks.
+std::optional<LossChunks> chunks_of_losses(const Model& model, const Decoder& decoder,
+                                           const Shape& bt, std::optional<int64_t> chunk_len);
 
 /// Returns the sums of the losses of the decoder's head at x_BTD, the result of Decoder::hidden.
 LossSums head_loss_sums(Decoder& decoder, const Tensor& x_BTD, const Tensor& labels_BT,
                         const std::optional<LossChunks>& chunks,
                         const TokenLoss* further = nullptr);
+
+/// Returns the cross entropy of each label, f32[B, T], with the logits of a chunk in memory at once
+/// where chunks_of_losses says so. The loss of a negative label has no meaning.
+Tensor cross_entropy_of_labels(const Model& model, Decoder& decoder, const Tensor& ids_BT,
+                               const MixerContext& context, const Tensor& labels_BT,
+                               std::optional<int64_t> chunk_len);
 
 /// Returns the number of labels that count, in the dtype of the sums.
 Tensor num_targets_of(const Tensor& labels_BT, const LossSums& sums);

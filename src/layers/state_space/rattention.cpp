@@ -52,18 +52,16 @@ RecurrentMixer::StateDims RAttention::state_dims() const {
 Tensor RAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
   const MixerContext placed = decoding() ? with_positions(x_BTD, context) : context;
   const QKVTensors heads = qkv_(x_BTD, placed.positions);
-  const Tensor local_BTNH = local_norm_(local(heads, placed));
+  const Tensor local_BTNH = local_norm_(local(heads, placed, decoding() && context.positions));
   const Tensor memory_BTNH = memory_norm_(memory(heads, placed));
   const Tensor y_BTNH = constrain(local_BTNH + memory_BTNH, kTokenPartsAxes);
   return name(output_(name(y_BTNH, "attention_context")), "attention_output");
 }
 
-Tensor RAttention::local(const QKVTensors& heads, const MixerContext& context) {
-  KeyValues keys{
-      .k_BSKH = heads.k_BSKH, .v_BSKH = heads.v_BSKH, .segments_BS = context.segment_ids};
-  if (decoding()) keys.positions_BS = live_positions(context);
-  keys = kv_cache_(keys);
-  Visibility visibility = Visibility::of(heads.q_BTNH.dim(1), keys, context, decoding());
+Tensor RAttention::local(const QKVTensors& heads, const MixerContext& context, bool goes_on) {
+  const KeyValues fresh{.k_BSKH = heads.k_BSKH, .v_BSKH = heads.v_BSKH};
+  const KeyValues keys = append_and_look(kv_cache_, fresh, context, !goes_on, &mask_);
+  Visibility visibility = Visibility::of(heads.q_BTNH.dim(1), keys, context, goes_on);
   visibility.mask = &mask_;
   visibility.has_empty_places = decoding();
   return core_(heads.q_BTNH, keys, visibility);

@@ -59,7 +59,8 @@ class RAttention final : public RecurrentMixer {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
-  Tensor local(const QKVTensors& heads, const MixerContext& context);
+  // `goes_on`: the rows have tokens before those of the call.
+  Tensor local(const QKVTensors& heads, const MixerContext& context, bool goes_on);
   Tensor memory(const QKVTensors& heads, const MixerContext& context);
 
   HeadSizes sizes_;

@@ -8,6 +8,7 @@
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/movement/broadcast.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -34,6 +35,7 @@ const OpRules neg_rules({.name = "neg",
                          .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp = [](X, Y, Ct g) { return Values{-g[0]}; },
+                         .range = range_at_bounds,
                          .eval = unary([](RealOrComplex auto x) {
                            return static_cast<decltype(x)>(-x);
                          }),
@@ -47,6 +49,7 @@ const OpRules add_rules({.name = "add",
                              [](X, Y, Ct g) {
                                return Values{g[0], g[0]};
                              },
+                         .range = range_at_bounds,
                          .eval = binary([]<RealOrComplex T>(T a, T b) {
                            return wrapping(a, b, [](auto p, auto q) { return p + q; });
                          }),
@@ -60,6 +63,7 @@ const OpRules sub_rules({.name = "sub",
                              [](X, Y, Ct g) {
                                return Values{g[0], -g[0]};
                              },
+                         .range = range_at_bounds,
                          .eval = binary([]<RealOrComplex T>(T a, T b) {
                            return wrapping(a, b, [](auto p, auto q) { return p - q; });
                          }),
@@ -73,6 +77,7 @@ const OpRules mul_rules({.name = "mul",
                              [](X x, Y, Ct g) {
                                return Values{g[0] * x[1], x[0] * g[0]};
                              },
+                         .range = range_at_bounds,
                          .eval = binary([]<RealOrComplex T>(T a, T b) {
                            return wrapping(a, b, [](auto p, auto q) { return p * q; });
                          }),
@@ -87,6 +92,7 @@ const OpRules div_rules({.name = "div",
                                return Values{g[0] / x[1], ((-g[0]) * x[0]) / (x[1] * x[1])};
                              },
                          // Integers follow XLA: x / 0 = -1, min / -1 = min.
+                         .range = range_of_quotient,
                          .eval = binary([]<RealOrComplex T>(T a, T b) -> T {
                            if constexpr (Integer<T>) {
                              if (b == 0) return static_cast<T>(-1);
@@ -106,6 +112,7 @@ const OpRules rem_rules({.name = "rem",
                                const Tensor ratio = x[0] / x[1];
                                return Values{g[0], -g[0] * (sign(ratio) * floor(abs(ratio)))};
                              },
+                         .range = range_of_remainder,
                          .eval = binary([]<Number T>(T a, T b) -> T {
                            if constexpr (Float<T>)
                              return std::fmod(a, b);
@@ -123,6 +130,7 @@ const OpRules max_rules({.name = "max",
                          .infer = same_ordered_type,
                          .batch = elementwise,
                          .vjp = extremum_vjp,
+                         .range = range_at_bounds,
                          .eval = binary([]<detail::Ordered T>(T a, T b) {
                            return detail::larger(a, b);
                          }),
@@ -133,6 +141,7 @@ const OpRules min_rules({.name = "min",
                          .infer = same_ordered_type,
                          .batch = elementwise,
                          .vjp = extremum_vjp,
+                         .range = range_at_bounds,
                          .eval = binary([]<detail::Ordered T>(T a, T b) {
                            return detail::smaller(a, b);
                          }),

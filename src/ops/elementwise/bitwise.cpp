@@ -5,6 +5,7 @@
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/movement/broadcast.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
 
@@ -15,11 +16,13 @@ template <class T>
 concept Bits = std::is_integral_v<T>;
 using detail::Integer;
 
-OpRow bits_row(std::string_view name, InferRule infer, EvalRule eval, HloRule hlo) {
+OpRow bits_row(std::string_view name, InferRule infer, EvalRule eval, HloRule hlo,
+               RangeRule range = nullptr) {
   return {.name = name,
           .infer = infer,
           .batch = elementwise,
           .vjp = no_gradient,
+          .range = range,
           .eval = std::move(eval),
           .hlo = hlo,
           .cost = kElementwise};
@@ -27,10 +30,10 @@ OpRow bits_row(std::string_view name, InferRule infer, EvalRule eval, HloRule hl
 
 const OpRules and_rules(bits_row("and", same_integer_or_pred_type,
                                  binary([]<Bits T>(T a, T b) { return static_cast<T>(a & b); }),
-                                 "stablehlo.and"));
+                                 "stablehlo.and", range_of_predicates));
 const OpRules or_rules(bits_row("or", same_integer_or_pred_type,
                                 binary([]<Bits T>(T a, T b) { return static_cast<T>(a | b); }),
-                                "stablehlo.or"));
+                                "stablehlo.or", range_of_predicates));
 const OpRules xor_rules(bits_row("xor", same_integer_or_pred_type,
                                  binary([]<Bits T>(T a, T b) { return static_cast<T>(a ^ b); }),
                                  "stablehlo.xor"));
@@ -40,7 +43,7 @@ const OpRules not_rules(bits_row("not", same_integer_or_pred_type, unary([]<Bits
                                    else
                                      return static_cast<T>(~a);
                                  }),
-                                 "stablehlo.not"));
+                                 "stablehlo.not", range_of_predicates));
 
 // An integer of `width` bits, the low ones of a word.
 struct Word {

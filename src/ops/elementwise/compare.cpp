@@ -11,6 +11,7 @@
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/movement/broadcast.h"
+#include "ops/ranges.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
@@ -31,6 +32,7 @@ const OpRules eq_rules({.name = "eq",
                         .infer = pred_of_same_shape,
                         .batch = elementwise,
                         .vjp = no_gradient,
+                        .range = range_of_equal,
                         .eval = binary([](auto a, auto b) { return a == b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
@@ -38,6 +40,7 @@ const OpRules ne_rules({.name = "ne",
                         .infer = pred_of_same_shape,
                         .batch = elementwise,
                         .vjp = no_gradient,
+                        .range = range_of_unequal,
                         .eval = binary([](auto a, auto b) { return a != b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
@@ -45,6 +48,7 @@ const OpRules lt_rules({.name = "lt",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
+                        .range = range_at_bounds,
                         .eval = binary([]<Ordered T>(T a, T b) { return a < b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
@@ -52,6 +56,7 @@ const OpRules le_rules({.name = "le",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
+                        .range = range_at_bounds,
                         .eval = binary([]<Ordered T>(T a, T b) { return a <= b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
@@ -59,6 +64,7 @@ const OpRules gt_rules({.name = "gt",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
+                        .range = range_at_bounds,
                         .eval = binary([]<Ordered T>(T a, T b) { return a > b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
@@ -66,6 +72,7 @@ const OpRules ge_rules({.name = "ge",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
+                        .range = range_at_bounds,
                         .eval = binary([]<Ordered T>(T a, T b) { return a >= b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
@@ -106,6 +113,7 @@ const OpRules select_rules(
            const Tensor zero = zeros_like(g[0]);
            return Values{{}, select(x[0], g[0], zero), select(x[0], zero, g[0])};
          },
+     .range = range_of_choice,
      .eval = eval_select,
      .hlo = "stablehlo.select",
      .cost = kElementwise});

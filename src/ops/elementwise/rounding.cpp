@@ -7,6 +7,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/complex.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
 
@@ -46,6 +47,7 @@ const OpRules abs_rules({.name = "abs",
                          .infer = infer_abs,
                          .batch = elementwise,
                          .vjp = abs_vjp,
+                         .range = range_of_magnitude,
                          .eval = unary([]<detail::RealOrComplex T>(T x) {
                            if constexpr (detail::Integer<T>)
                              return x < 0 ? detail::wrapping(T(0), x,

@@ -46,7 +46,13 @@ class Caches : public ::testing::TestWithParam<Case> {
   void expect_decoding(testing::TestLayer<L>& layer, const std::vector<int64_t>& chunks) {
     const HostTensor x = normal_values({2, kLength, 8}, 3);
     const HostTensor whole = layer.run(x);
-    DecodingSession<L> decoding(layer, 2, kLength + 1);
+    for (const bool places_prompts : {true, false})
+      expect_session(layer, chunks, x, whole, places_prompts);
+  }
+  template <class L>
+  void expect_session(testing::TestLayer<L>& layer, const std::vector<int64_t>& chunks,
+                      const HostTensor& x, const HostTensor& whole, bool places_prompts) {
+    DecodingSession<L> decoding(layer, 2, kLength + 1, places_prompts);
     std::vector<int64_t> at{0, 0};
     for (const int64_t n : chunks) {
       // The second row has one token less in the first chunk; padding follows.
@@ -81,6 +87,30 @@ TEST_P(Caches, DecodeInsideALoop) {
        .layer = PreNorm::Config{.body = attention(GetParam().mask, GetParam().cache)}},
       kCachesDims);
   expect_decoding(layer, {4, 1, 3, 1, 1});
+}
+
+// A prompt sees its own tokens alone, however many places the cache has.
+TEST_P(Caches, APromptIsReadWithoutTheCache) {
+  const auto flops = [](bool places_prompts, int64_t max_len) {
+    auto layer =
+        build_for_test<Attention>(attention(GetParam().mask, GetParam().cache), kCachesDims);
+    Tree<HostTensor> inputs{{"x", normal_values({2, 6, 8}, 3)}};
+    if (places_prompts) inputs.emplace("context/positions", HostTensor(Type{DType::kI32, {2, 6}}));
+    testing::CallOptions call{.decoding = true};
+    for (const auto& [path, spec] :
+         layer.layer().decode_state_specs({.batch_size = 2, .max_len = max_len}))
+      call.state.emplace(path, HostTensor(spec.type));
+    const testing::LayerFunction fn = layer.function(inputs, call);
+    std::vector<Type> types;
+    for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
+    const auto region = trace(fn, types);
+    double of_products = 0;
+    for (const OpNode* op : region->ops())
+      if (op->rules->row().is_product) of_products += op->rules->row().cost.flops(*op);
+    return of_products;
+  };
+  EXPECT_EQ(flops(false, 12), flops(false, 64));
+  EXPECT_LT(flops(false, 12), flops(true, 12));
 }
 
 INSTANTIATE_TEST_SUITE_P(

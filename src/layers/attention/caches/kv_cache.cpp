@@ -19,6 +19,17 @@ Tensor live_positions(const MixerContext& context) {
   return select(is_live, positions_BT, kNoPosition);
 }
 
+KeyValues append_and_look(Handle<KVCache>& cache, KeyValues fresh_BTKH, const MixerContext& placed,
+                          bool begins_rows, const AttentionMask* mask) {
+  fresh_BTKH.segments_BS = placed.segment_ids;
+  const KeyValues own = fresh_BTKH;
+  const bool is_decoding = Invocation::current().options().decoding;
+  if (is_decoding) fresh_BTKH.positions_BS = live_positions(placed);
+  KeyValues all = cache(fresh_BTKH);
+  const bool sees_own_alone = is_decoding && begins_rows && own.k_BSKH && mask && mask->is_causal();
+  return sees_own_alone ? own : all;
+}
+
 void KVCache::check_result(const KeyValues& all_BSKH, const KeyValues& fresh_BTKH) const {
   // Another layer's keys may be the result where attention computes none.
   if (!fresh_BTKH.k_BSKH) return;

@@ -16,6 +16,10 @@ struct BlockPlan {
   /// The numbers of the query block and the key block, for each pair of which some query may see
   /// some key; by query block, then by key block.
   std::vector<std::pair<int32_t, int32_t>> pairs = {};
+  /// The scores that are computed, of one head.
+  double num_scores() const {
+    return static_cast<double>(pairs.size()) * static_cast<double>(query_size * key_size);
+  }
 };
 
 /// Leaves out the pairs that the mask hides from all queries. Nothing is left out where places are

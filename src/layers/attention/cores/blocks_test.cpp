@@ -415,15 +415,25 @@ TEST(AttentionBlocks, TheLargestLogitIsTheSame) {
   }
 }
 
+// How a call for rows of this many tokens is computed, and why.
+std::string form_of(const Child<AttentionMask>& mask, const std::string& blocks, int64_t num_tokens,
+                    const testing::CallOptions& call) {
+  Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
+  set(cfg, "core.blocks", blocks);
+  auto layer = build_for_test<Attention>(cfg, kModel);
+  const testing::LayerFunction fn =
+      layer.function({{"x", normal_values({1, num_tokens, 8}, 3)}}, call);
+  std::vector<Type> types;
+  for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
+  const CallForms forms;
+  trace(fn, types);
+  return forms.notes().at("attention/core");
+}
+
 TEST(AttentionBlocks, TheCoreDecidesByCost) {
   const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks,
                        bool training = true) {
-    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
-    set(cfg, "core.blocks", blocks);
-    auto layer = build_for_test<Attention>(cfg, kModel);
-    const CallForms forms;
-    layer.call({{"x", normal_values({1, 64, 8}, 3)}}, {.training = training});
-    return forms.notes().at("attention/core");
+    return form_of(mask, blocks, 64, {.training = training});
   };
   const TwoSidedWindowMask::Config all{.before = 99, .after = 99};
   EXPECT_EQ(form(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}"),
@@ -442,6 +452,35 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
               ::testing::StartsWith("at once: 64 queries and 64 keys, fewer pairs"));
   const CallForms plain(CallForms::Allowed::kPlain);
   EXPECT_TRUE(CallForms::only_plain());
+}
+
+TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
+  const auto form = [](int64_t window) {
+    return form_of(SlidingWindowMask::Config{.window = window}, "{from: 1024}", 4096,
+                   {.training = true});
+  };
+  const auto by = [](int pairs, int all, int size) {
+    return fmt::format(
+        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} are "
+        "not hidden",
+        pairs, all, size, size);
+  };
+  EXPECT_EQ(form(4095), by(10, 16, 1024));
+  EXPECT_EQ(form(511), by(45, 256, 256));  // 3 of 16 in all rows of blocks but for two
+  EXPECT_EQ(form(1), by(63, 1024, 128));
+}
+
+// The first tokens of a row stand at known places, whatever the cache holds.
+TEST(AttentionBlocks, APromptIsReadByTheBlocksThatItSees) {
+  auto layer = build_for_test<Attention>(
+      {.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = CausalMask::Config{}}, kModel);
+  testing::CallOptions call{.decoding = true};
+  for (const auto& [path, spec] :
+       layer.layer().decode_state_specs({.batch_size = 1, .max_len = 100}))
+    call.state.emplace(path, HostTensor(spec.type));
+  EXPECT_EQ(form_of(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}", 64, call),
+            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 are not "
+            "hidden");
 }
 
 TEST(AttentionBlocks, HiddenBlocksAreNotComputed) {

@@ -25,6 +25,10 @@ namespace {
 constexpr double kBlockCost = 1.25;
 // Blocks are made larger until there are at most so many pairs, whose numbers the program holds.
 constexpr size_t kMaxPairs = size_t{1} << 17;
+// Blocks are halved while this leaves so large a part of the scores or less, and no further than to
+// blocks of kLeastBlock queries or keys: products of small blocks are slower.
+constexpr double kFinerPays = 0.8;
+constexpr int64_t kLeastBlock = 128;
 // Calls of so many times the pairs of blocks.from are computed by blocks for their memory alone.
 constexpr double kAlwaysFrom = 16;
 
@@ -92,11 +96,7 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
     return {.why = "the generator of the keys of dropout draws no parts"};
   // Where devices share the queries of a row, a slice of them would be collected from all.
   const bool is_shared = call.options().mesh.size(kSequenceAxes[0]) > 1;
-  BlockPlan plan;
-  for (int64_t scale = 1; plan.pairs.empty() || plan.pairs.size() > kMaxPairs; scale *= 2) {
-    plan = plan_blocks(num_queries, num_keys, is_shared ? num_queries : blocks_.queries * scale,
-                       blocks_.keys * scale, visibility);
-  }
+  BlockPlan plan = this->plan(num_queries, num_keys, is_shared, visibility);
   const auto num_pairs = static_cast<int64_t>(plan.pairs.size()),
              num_all = plan.num_query_blocks * plan.num_key_blocks;
   std::string why = fmt::format("{}, {} of {} pairs of blocks of {} and {} are not hidden", size,
@@ -107,6 +107,23 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
   const bool is_slower = static_cast<double>(num_pairs) * cost > static_cast<double>(num_all);
   if (is_slower && pairs_of_tokens < kAlwaysFrom * pairs_from) return {.why = std::move(why)};
   return {.plan = std::move(plan), .why = std::move(why)};
+}
+
+BlockPlan ScoredCore::plan(int64_t num_queries, int64_t num_keys, bool whole_queries,
+                           const Visibility& visibility) const {
+  const auto of_size = [&](int64_t queries, int64_t keys) {
+    return plan_blocks(num_queries, num_keys, whole_queries ? num_queries : queries, keys,
+                       visibility);
+  };
+  int64_t queries = blocks_.queries, keys = blocks_.keys;
+  BlockPlan out = of_size(queries, keys);
+  while (out.pairs.size() > kMaxPairs) out = of_size(queries *= 2, keys *= 2);
+  while (std::min(queries, keys) >= 2 * kLeastBlock) {
+    BlockPlan finer = of_size(queries /= 2, keys /= 2);
+    if (finer.pairs.size() > kMaxPairs || finer.num_scores() > kFinerPays * out.num_scores()) break;
+    out = std::move(finer);
+  }
+  return out;
 }
 
 Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const KeyValues& keys,

@@ -20,13 +20,13 @@ Visibility Visibility::read(InputReader& inputs, const std::string& prefix) {
 }
 
 Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const MixerContext& context,
-                          bool decoding) {
+                          bool goes_on) {
   const auto column = [](const Tensor& x_BT) { return expand_dims(x_BT, -1); };
   const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
   Visibility out;
   TokenPlaces& at = out.places;
-  at.in_order = at.are_consecutive = !decoding && !keys.positions_BS;
-  at.query_positions = decoding ? column(*context.positions) : iota({num_queries, 1}, 0);
+  at.in_order = at.are_consecutive = !goes_on && !keys.positions_BS;
+  at.query_positions = goes_on ? column(*context.positions) : iota({num_queries, 1}, 0);
   at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
   if (context.segment_ids) at.query_segments = column(*context.segment_ids);
   if (keys.segments_BS) at.key_segments = row(*keys.segments_BS);

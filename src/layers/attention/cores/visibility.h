@@ -24,9 +24,10 @@ struct Visibility {
   std::optional<Tensor> given_visible = {}, given_bias = {};
 
   /// Returns the places of T queries, given in `context`, and of keys. Places count from the
-  /// beginning of the row, but while decoding those of queries are context.positions.
+  /// beginning of the row, but where a call goes on with rows those of queries are
+  /// context.positions.
   static Visibility of(int64_t num_queries, const KeyValues& keys, const MixerContext& context,
-                       bool decoding);
+                       bool goes_on);
   /// Returns the position of the last query, [1, 1] or [B, 1, 1].
   Tensor last_position() const;
   /// Returns a predicate [T, S] or [B, T, S]; an empty tensor if every query sees every key.

@@ -1,4 +1,5 @@
 #include "config/register.h"
+#include "config/set.h"
 #include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/masks/combined_masks.h"
 #include "layers/attention/masks/position_mask.h"
@@ -9,6 +10,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/rounding.h"
 #include "ops/movement/broadcast.h"
 #include "testing/error_of.h"
 #include "testing/test_layer.h"
@@ -67,6 +69,16 @@ Sight seen_in(const AttentionMask& mask, const PlaceBlock& block) {
   return all ? Sight::kAll : some ? Sight::kSome : Sight::kNone;
 }
 
+// q >= k, written so that ranges of positions do not show it.
+Tensor not_later_twice(const Tensor& q, const Tensor& k) { return q * 2 - (q + k) >= 0; }
+AXLE_REGISTER(not_later_twice, "not_later_twice")
+Tensor in_same_chunk(const Tensor& q, const Tensor& k) {
+  return equal(q / (1 << 21), k / (1 << 21));
+}
+AXLE_REGISTER(in_same_chunk, "in_same_chunk")
+Tensor is_near(const Tensor& q, const Tensor& k) { return abs(q - k) < 100; }
+AXLE_REGISTER(is_near, "is_near")
+
 // The sight of every block of rows of eight is exact, but where masks are combined: there it may
 // know less, and never says what is not so.
 TEST(Masks, KnowWhatBlocksSee) {
@@ -101,8 +113,27 @@ TEST(Masks, KnowWhatBlocksSee) {
   // What depends on the batch is not known, and what is slow to know is not asked for.
   EXPECT_EQ(built(PrefixMask::Config{})->sight({0, 1, 5, 6}), Sight::kSome);
   EXPECT_EQ(built(SegmentMask::Config{})->sight({0, 1, 5, 6}), Sight::kSome);
-  EXPECT_EQ(built(parity)->sight({0, 1, 1, 2, false}), Sight::kSome);
-  EXPECT_EQ(built(causal_parity)->sight({0, 1, 1, 2, false}), Sight::kNone);
+  const PositionMask::Config twice{.sees = {{"not_later_twice", &not_later_twice}}};
+  check(twice, true);
+  EXPECT_EQ(built(twice)->sight({0, 2, 2, 4, false}), Sight::kSome);
+  EXPECT_EQ(built(causal_parity)->sight({0, 2, 2, 4, false}), Sight::kNone);
+}
+
+// Rows too long to evaluate the mask for.
+TEST(Masks, OfPositionsKnowWhatBlocksOfLongRowsSee) {
+  const auto sight = [](std::string_view name, int64_t query, int64_t key) {
+    PositionMask::Config cfg;
+    set(cfg, "sees", name);
+    const auto mask = built(cfg);
+    return mask->sight({query << 20, (query + 1) << 20, key << 20, (key + 1) << 20, false});
+  };
+  EXPECT_EQ(sight("in_same_chunk", 0, 1), Sight::kAll);
+  EXPECT_EQ(sight("in_same_chunk", 1, 2), Sight::kNone);
+  EXPECT_EQ(sight("is_near", 3, 3), Sight::kSome);
+  EXPECT_EQ(sight("is_near", 3, 2), Sight::kSome);
+  EXPECT_EQ(sight("is_near", 3, 1), Sight::kNone);
+  EXPECT_EQ(sight("is_near", 3, 5), Sight::kNone);
+  EXPECT_EQ(sight("same_parity", 3, 1), Sight::kSome);
 }
 
 TEST(Masks, ShowTheirKeys) {

@@ -1,6 +1,9 @@
 // A mask given by a function of positions.
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "config/fields/fn.h"
 #include "config/fields/required.h"
 #include "layers/attention/masks/attention_mask.h"
@@ -23,12 +26,19 @@ class PositionMask final : public AttentionMask {
       : sees_(*cfg.sees), causal_(cfg.causal) {}
   Tensor operator()(const TokenPlaces& at) const override;
   bool is_causal() const override { return causal_; }
-  /// Evaluates the function for the positions of the block.
+  /// Follows from the ranges of the positions of the block. Where these leave it open, evaluates
+  /// the function for all of them.
   Sight sight(const PlaceBlock& block) const override;
 
  private:
+  Sight sight_by_ranges(const PlaceBlock& block) const;
+  Sight sight_by_values(const PlaceBlock& block) const;
+
   Fn<Tensor(const Tensor&, const Tensor&)> sees_;
   bool causal_;
+  // The mask of one query and one key, traced for the first sight.
+  mutable std::once_flag is_traced_;
+  mutable std::shared_ptr<const Region> traced_;
 };
 
 }  // namespace axle

@@ -1,11 +1,37 @@
-// Looks for the logits of all tokens in the graph of a training step.
+// Chunks of logits against all logits at once, for every model with a loss.
 #pragma once
+
+#include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "testing/test_layer.h"
 
 namespace axle::testing {
+
+/// Returns what a training call returns, then the gradients of the loss by all parameters.
+template <class L>
+std::vector<HostTensor> loss_and_gradients(const typename L::Config& cfg,
+                                           const Tree<HostTensor>& batch) {
+  TestLayer<L> layer(cfg, {});
+  const LayerFunction fn = layer.function(batch, {.training = true});
+  std::vector<HostTensor> out = eval(fn, fn.arguments());
+  std::vector<HostTensor> cotangents(out.size(), HostTensor::scalar(0.0f));
+  cotangents[0] = HostTensor::scalar(1.0f);
+  for (HostTensor& g : eval(gradient_function(fn, cotangents), fn.arguments()))
+    out.push_back(std::move(g));
+  return out;
+}
+
+/// Expects the same of two models that differ in how their losses are computed.
+template <class L>
+void expect_same_loss_and_gradients(const typename L::Config& actual,
+                                    const typename L::Config& expected,
+                                    const Tree<HostTensor>& batch) {
+  const auto a = loss_and_gradients<L>(actual, batch), e = loss_and_gradients<L>(expected, batch);
+  ASSERT_EQ(a.size(), e.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_ALLCLOSE(a[i], e[i], 1e-5) << "value " << i;
+}
 
 /// True if some value of the region, or of a body in it, has a dim of `vocab_size` and at least one
 /// logit for each of `num_tokens` tokens.

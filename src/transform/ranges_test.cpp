@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "ir/eval.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"

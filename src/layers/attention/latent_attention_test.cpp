@@ -1,5 +1,7 @@
 #include "layers/attention/latent_attention.h"
 
+#include <gmock/gmock.h>
+
 #include "config/set.h"
 #include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/attention/caches/sliding_kv_cache.h"

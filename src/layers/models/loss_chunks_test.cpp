@@ -1,6 +1,7 @@
 // How the logits of rows are divided, and what the loss of their parts is.
 #include "layers/models/loss_chunks.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/register.h"
@@ -9,6 +10,7 @@
 #include "layers/models/lm_head.h"
 #include "layers/models/loss_sums.h"
 #include "nn/call_forms.h"
+#include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/products/einsum.h"

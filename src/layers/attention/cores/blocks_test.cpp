@@ -1,5 +1,6 @@
 // Attention by blocks computes what attention at once does: values, gradients, and the same for
 // every core, mask, bias and grouping of heads.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/register.h"

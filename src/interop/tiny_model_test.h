@@ -87,4 +87,11 @@ inline void save_byte_model(const std::filesystem::path& dir, const TinyModel& t
                    .context_len = 20});
 }
 
+/// Saves a model of bytes that generates "bé" after 'a' and then ends.
+inline void save_short_talker(const std::filesystem::path& dir) {
+  save_byte_model(
+      dir,
+      chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}}, 260));
+}
+
 }  // namespace axle

@@ -8,7 +8,6 @@
 
 #include "cli/arguments/task_arguments.h"
 #include "cli/run_test.h"
-#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/generator.h"
 #include "interop/model_folder.h"
 #include "interop/tiny_model_test.h"
@@ -23,12 +22,8 @@ using ::testing::HasSubstr;
 
 class EvalTask : public ::testing::Test {
  protected:
-  // A model that generates "bé" after 'a' and then ends.
   void SetUp() override {
-    save_byte_model(
-        dir_ / "model",
-        chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}},
-                    260));
+    save_short_talker(dir_ / "model");
     replace_file(dir_ / "docs.jsonl",
                  "{\"q\": \"xa\", \"c\": [\"b\", \"c\"], \"l\": 0, \"answer\": \"BÉ\"}\n"
                  "{\"q\": \"a\", \"c\": [\"c\", \"bé\"], \"l\": 0, \"answer\": \"b\"}\n");
@@ -69,11 +64,12 @@ TEST_F(EvalTask, PrintsATable) {
             "answers  exact_match  none    0.5000  0.5000  2          0\n");
 }
 
-// Each of the four choices is a row of 16 positions.
+// Each of the two answers is a row of 16 positions.
 TEST_F(EvalTask, ScoresAsManyTokensAtOnceAsItIsTold) {
+  write_task("likely", "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: answer\n");
   const auto runtime = make_runtime({.backend = "interpreter"});
   LoadedModel loaded = load_model(dir_ / "model");
-  Task task(read_task_config(dir_ / "choices.yaml"));
+  Task task(read_task_config(dir_ / "likely.yaml"));
   const auto num_batches = [&](const std::string& tokens) {
     cli::TaskArguments given;
     CLI::App app;
@@ -86,9 +82,9 @@ TEST_F(EvalTask, ScoresAsManyTokensAtOnceAsItIsTold) {
     evaluate_task(task, model, {}, [&](double) { return ++out > 0; });
     return out;
   };
-  EXPECT_EQ(num_batches("64"), 1);
-  EXPECT_EQ(num_batches("32"), 2);
-  EXPECT_EQ(num_batches("1"), 4);
+  EXPECT_EQ(num_batches("32"), 1);
+  EXPECT_EQ(num_batches("31"), 2);
+  EXPECT_EQ(num_batches("1"), 2);
 }
 
 TEST_F(EvalTask, WritesJsonAndSamples) {

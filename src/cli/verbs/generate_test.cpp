@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "cli/run_test.h"
-#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/tiny_llama_test.h"
 #include "interop/model_folder.h"
 #include "interop/tiny_model_test.h"
@@ -25,13 +24,7 @@ using ::testing::Not;
 
 class GenerateVerb : public ::testing::Test {
  protected:
-  // A model that generates "bé" after 'a' and then ends.
-  void SetUp() override {
-    save_byte_model(
-        dir_ / "model",
-        chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}},
-                    260));
-  }
+  void SetUp() override { save_short_talker(dir_ / "model"); }
   Ran run(const Arguments& more) {
     return run_axle(joined({"generate", "--backend", "interpreter"}, more));
   }

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "interop/families/family.h"
+#include "interop/families/reference_fields_test.h"
 #include "interop/import_model.h"
-#include "io/file.h"
 #include "io/safetensors.h"
 #include "layers/models/causal_lm.h"
 #include "testing/checkout.h"
@@ -20,9 +20,6 @@ using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-Json fields_of(const std::string& name) {
-  return Json::parse(read_file(reference_file("hugging_face/" + name + "/config.json")));
-}
 Child<Model> model_of(const Json& fields) {
   const ForeignConfig config(fields, "config.json");
   Child<Model> out = family_of(config).model(config);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "interop/families/reference_fields_test.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
@@ -22,10 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
-
-Json fields_of(const std::string& name) {
-  return Json::parse(read_file(reference_file("hugging_face/" + name + "/config.json")));
-}
 
 class WriteGguf : public ::testing::Test {
  protected:

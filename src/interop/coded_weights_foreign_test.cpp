@@ -21,6 +21,7 @@ class CodedForeign : public ForeignDataTest {
     const auto model = config.build({}, Scope{.path = "model"});
     ModelParameters coded = load_initial_parameters(path, *model, [](const std::string&) {});
     EXPECT_GE(coded.num_coded, 7);
+    EXPECT_EQ(coded.num_rounded, 0);
     for (const QuantizedProduct* own : quantized_products(*model)) {
       own->decode_in(coded.by_path);
       const std::string name = own->weight_path();

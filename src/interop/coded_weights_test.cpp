@@ -54,11 +54,13 @@ class CodedGguf : public TinyGguf {
     }
     write(types);
   }
-  Tree<HostTensor> coded_parameters(const QuantizedProduct::Config& product) const {
+  Tree<HostTensor> coded_parameters(const QuantizedProduct::Config& product,
+                                    int64_t num_kept) const {
     const CodedModel coded = coded_model(read_gguf(path_, {.with_weights = false}).model, product);
     ModelParameters read = load_initial_parameters(path_, *coded.model, kNoReport);
     EXPECT_EQ(read.num_coded, std::ssize(quantized_products(*coded.model)));
     EXPECT_GE(read.num_coded, 1);
+    EXPECT_EQ(read.num_rounded, read.num_coded - num_kept);
     return decoded(coded, std::move(read.by_path));
   }
 };
@@ -68,7 +70,7 @@ TEST_F(CodedGguf, KeepsTheNumbersOfBlocksThatFit) {
   const std::string down = "decoder/layers/layer/feed_forward/body/down/weight";
   const HostTensor plain = read_gguf(path_).parameters.at(down);
   for (const int64_t group : {32, 16}) {
-    const auto coded = coded_parameters({.bits = CodeBits::kEight, .group = group});
+    const auto coded = coded_parameters({.bits = CodeBits::kEight, .group = group}, 1);
     EXPECT_EQ(largest_difference(coded.at(down), plain), 0) << group;
   }
 }
@@ -76,7 +78,7 @@ TEST_F(CodedGguf, KeepsTheNumbersOfBlocksThatFit) {
 TEST_F(CodedGguf, RoundsWhatDoesNotFit) {
   write_wide();
   const Tree<HostTensor> plain = read_gguf(path_).parameters;
-  const auto coded = coded_parameters({.bits = CodeBits::kFour, .group = 16});
+  const auto coded = coded_parameters({.bits = CodeBits::kFour, .group = 16}, 0);
   for (const std::string name : {"up", "down"}) {
     const std::string path = "decoder/layers/layer/feed_forward/body/" + name + "/weight";
     const double difference = largest_difference(coded.at(path), plain.at(path));

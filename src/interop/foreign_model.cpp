@@ -66,7 +66,8 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
                   .parameters = std::move(model.parameters),
                   .layer_state = std::move(model.layer_state),
                   .context_len = model.max_seq_len,
-                  .num_left_out = model.num_left_out};
+                  .num_left_out = model.num_left_out,
+                  .num_rounded = model.num_rounded};
   const fs::path file = options.tokenizer.empty() ? model.tokenizer : options.tokenizer;
   if (file.empty()) return out;
   out.tokenizer_file = fs::absolute(file);

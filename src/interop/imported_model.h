@@ -48,6 +48,8 @@ struct ImportedModel {
   std::vector<WeightRow> rows = {};
   /// Tensors of parts that the model has not, such as heads for further tokens.
   int64_t num_left_out = 0;
+  /// Weights whose codes (ReadOptions::codes_of) stand for other numbers than those of the files.
+  int64_t num_rounded = 0;
   /// The file of its tokenizer; empty: there is none beside the weights.
   std::filesystem::path tokenizer = {};
 };

@@ -252,6 +252,7 @@ ModelParameters load_foreign(const fs::path& path, const SpecsOfConfig& specs_of
   ModelParameters out;
   put_subtree(out.by_path, kModelPath, std::move(saved.parameters));
   put_subtree(out.by_path, kLayerStatePath, std::move(saved.layer_state));
+  out.num_rounded = saved.num_rounded;
   Tree<Type> found;
   for (const auto& [name, value] : out.by_path) found.emplace(name, value.type());
   if (const std::string text = type_differences(wanted, found); !text.empty()) {
@@ -422,7 +423,9 @@ ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_
 ModelParameters load_initial_parameters(const fs::path& dir, const Model& model,
                                         const Report& report) {
   ModelParameters out = initial_parameters(dir, model, report);
-  out.num_coded += encode_weights(model, out.by_path);
+  const int64_t num_rounded = encode_weights(model, out.by_path);
+  out.num_coded += num_rounded;
+  out.num_rounded += num_rounded;
   return out;
 }
 

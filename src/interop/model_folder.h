@@ -81,7 +81,8 @@ std::string_view stored_prefix(Weights weights);
 struct ModelParameters {
   Tree<HostTensor> by_path;  // "model/...", "state/..."
   int64_t step = 0;
-  int64_t num_coded = 0;  // weights that became codes (load_initial_parameters)
+  // Weights that became codes, and those of them that were rounded (load_initial_parameters).
+  int64_t num_coded = 0, num_rounded = 0;
 };
 /// Returns the specs of every parameter of the model by its path, and of the state of its layers
 /// below "state/".

@@ -41,6 +41,8 @@ struct ModelToSave {
   std::filesystem::path tokenizer_file = {};
   /// Tensors that another program has and the model has not (ImportedModel), for reports.
   int64_t num_left_out = 0;
+  /// Weights whose codes were rounded (ImportedModel), for reports.
+  int64_t num_rounded = 0;
 };
 /// Throws ConfigError unless save_model can create `dir` with these further `files`. `dir` must be
 /// new or empty, or hold only what a save_model that was killed left there.

@@ -3,7 +3,13 @@
 
 #include "base/tree.h"
 #include "checkpoint/restore.h"
+#include "interop/hugging_face.h"
 #include "layers/models/causal_lm.h"
+#include "layers/products/quantized_product.h"
+#include "modifiers/products/quantize_products.h"
+#include "testing/checkout.h"
+#include "train/initial_state.h"
+#include "train/record/progress.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {
@@ -84,6 +90,20 @@ TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
   EXPECT_THAT(ended_.error,
               HasSubstr("expected the folder of a run or of an import, got a regular file"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
+}
+
+TEST_F(InitFrom, TellsHowManyWeightsWereRounded) {
+  const std::string folder = reference_file("hugging_face/llama");
+  Child<Model> config = read_hugging_face(folder).model;
+  const QuantizedProduct::Config product{.bits = CodeBits::kEight, .group = 8};
+  apply_modifier(QuantizeProducts::Config{.with = product}, "modify[0]", config);
+  const auto model = config.build({}, Scope{.path = "model"});
+  const auto count = std::to_string(quantized_products(*model).size());
+  ::testing::internal::CaptureStdout();
+  Progress progress(1, 1);
+  initial_values({.folder = folder}, *model, 1, progress);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+              HasSubstr("; " + count + " weights became codes, " + count + " of them rounded\n"));
 }
 
 }  // namespace

@@ -144,7 +144,9 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
         num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new),
         saved.num_coded == 0
             ? ""
-            : fmt::format("; {} became codes", counted(saved.num_coded, "weight"))));
+            : fmt::format("; {} became codes, {} of them rounded",
+                          counted(saved.num_coded, "weight"),
+                          saved.num_rounded == 0 ? "none" : std::to_string(saved.num_rounded))));
     out = std::move(saved.by_path);
   }
   for (const auto& [part, folder] : parts) {

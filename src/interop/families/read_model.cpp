@@ -39,21 +39,19 @@ std::vector<std::string> computed_tensors(const TensorSource& source,
   return out;
 }
 
-// Reads the weights that `model` keeps as codes. Takes them out of `specs` and adds their tensors
-// to `read`.
-Tree<HostTensor> read_all_codes(const Layer& model, const std::vector<WeightRow>& rows,
-                                const TensorSource& source, Tree<ParamSpec>& specs,
-                                std::vector<std::string>& read) {
-  Tree<HostTensor> out;
+// Reads the weights that `model` keeps as codes into `out`. Takes them out of `specs` and adds
+// their tensors to `read`.
+void read_all_codes(const Layer& model, const TensorSource& source, Tree<ParamSpec>& specs,
+                    std::vector<std::string>& read, ImportedModel& out) {
   for (const QuantizedProduct* product : quantized_products(model)) {
     const auto weight = specs.find(product->weight_path().substr(std::string("model/").size()));
     if (weight == specs.end()) continue;  // the caller sees that the codes are missing
-    CodesRead codes = read_codes(*product, weight->second, rows, source);
-    out.merge(codes.parameters);
+    CodesRead codes = read_codes(*product, weight->first, weight->second, out.rows, source);
+    out.parameters.merge(codes.parameters);
+    out.num_rounded += codes.is_rounded;
     std::ranges::move(codes.names, std::back_inserter(read));
     specs.erase(weight);
   }
-  return out;
 }
 
 // Sizes that do not go together are a mistake of the file, and not of the user.
@@ -89,8 +87,7 @@ ImportedModel read_model(const ForeignConfig& config, const TensorSource& source
       unused.push_back(name);
       ++out.num_left_out;
     }
-    if (options.codes_of)
-      out.parameters = read_all_codes(*options.codes_of, out.rows, source, specs, unused);
+    if (options.codes_of) read_all_codes(*options.codes_of, source, specs, unused, out);
     out.parameters.merge(WeightMap(out.rows, specs).read(source, unused));
     out.layer_state = take_layer_state(*model, out.parameters);
   }

@@ -83,9 +83,9 @@ ParamSpec spec_of_scales(const CodeForm& form, const ParamSpec& weight) {
 
 }  // namespace
 
-CodesRead read_codes(const QuantizedProduct& product, const ParamSpec& weight,
-                     const std::vector<WeightRow>& rows, const TensorSource& source) {
-  const std::string path = product.weight_path().substr(std::string("model/").size());
+CodesRead read_codes(const QuantizedProduct& product, const std::string& path,
+                     const ParamSpec& weight, const std::vector<WeightRow>& rows,
+                     const TensorSource& source) {
   ParamSpec wide = weight;
   wide.dtype = DType::kF32;
   const WeightMap map(rows, {{path, wide}});
@@ -108,7 +108,8 @@ CodesRead read_codes(const QuantizedProduct& product, const ParamSpec& weight,
     product.encode_in(out, numbers, read(of_scales, Shown::kScales),
                       read(of_scales, Shown::kOffsets));
   }
-  return {.parameters = subtree(out, "model"), .names = std::move(names)};
+  return {
+      .parameters = subtree(out, "model"), .names = std::move(names), .is_rounded = groups.empty()};
 }
 
 }  // namespace axle

@@ -86,24 +86,14 @@ LoraProduct::LoraProduct(const Config& cfg, const Dims& dims, const Scope& scope
   hidden_ += kRank;
 }
 
-// The weight's dims may be repeated in this call.
-Tensor LoraProduct::up_for(const Tensor& weight) const {
-  Tensor up = up_();
-  for (size_t i = 0; i < letters_.weight.size(); ++i) {
-    const int64_t copies = weight.dim(static_cast<int64_t>(i)) / weight_dims_[i];
-    const size_t at = up_letters_.find(letters_.weight[i]);
-    if (copies > 1 && at != std::string::npos) up = repeat(up, copies, static_cast<int64_t>(at));
-  }
-  return up;
-}
-
 Tensor LoraProduct::forward(const Tensor& x, const Tensor& weight) {
   const Tensor y = inner_(x, weight);
   const Tensor dropped = dropout_(x);
+  const Tensor up = repeated_as_called(up_(), up_letters_, weight, letters_.weight, weight_dims_);
   const Tensor hidden =
       einsum(fmt::format("{},{}->{}", letters_.x, down_letters_, hidden_), dropped, down_());
   const Tensor adapted =
-      einsum(fmt::format("{},{}->{}", hidden_, up_letters_, letters_.y), hidden, up_for(weight));
+      einsum(fmt::format("{},{}->{}", hidden_, up_letters_, letters_.y), hidden, up);
   return y + adapted * scale_;
 }
 

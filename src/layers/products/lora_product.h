@@ -50,8 +50,6 @@ class LoraProduct final : public Product {
   Tensor forward(const Tensor& x, const Tensor& weight) override;
 
  private:
-  Tensor up_for(const Tensor& weight) const;
-
   ProductLetters letters_;
   std::string hidden_;  // letters of dropout(x) * lora_down
   std::string down_letters_, up_letters_;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "ops/movement/slice.h"
 #include "ops/products/einsum.h"
 
 namespace axle {
@@ -45,6 +46,17 @@ ProductLetters letters_of(const Product::Dims& dims) {
       out.out += c;
   }
   return out;
+}
+
+Tensor repeated_as_called(Tensor part, const std::string& letters, const Tensor& called,
+                          const std::string& weight_letters, std::span<const int64_t> declared) {
+  for (size_t i = 0; i < weight_letters.size(); ++i) {
+    const int64_t copies = called.dim(static_cast<int64_t>(i)) / declared[i];
+    const size_t at = letters.find(weight_letters[i]);
+    if (copies > 1 && at != std::string::npos)
+      part = repeat(part, copies, static_cast<int64_t>(at));
+  }
+  return part;
 }
 
 std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some) {

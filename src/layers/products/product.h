@@ -52,6 +52,11 @@ struct ProductLetters {
 /// Throws InternalError for a spec without ',' and "->".
 ProductLetters letters_of(const Product::Dims& dims);
 
+/// Returns a part of a product, whose dims have these letters, with the dims of a weight repeated
+/// that `called`, the weight of a call, has more of than `declared`: heads that devices share.
+Tensor repeated_as_called(Tensor part, const std::string& letters, const Tensor& called,
+                          const std::string& weight_letters, std::span<const int64_t> declared);
+
 /// Returns the dims of `letters` that are among `some`, counted from the end: "dnh" and "nh" give
 /// -2 and -1.
 std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some);

@@ -57,6 +57,7 @@ QuantizedProduct::QuantizedProduct(const Config& cfg, const Dims& dims, const Sc
     : Product(scope),
       form_(checked_form(cfg, dims)),
       spec_(dims.spec),
+      weight_letters_(letters_of(dims).weight),
       weight_path_(dims.weight),
       scale_dtype_(dtype_of(cfg.scales)),
       fan_(fan_of(letters_of(dims))),
@@ -90,18 +91,13 @@ CodeForm QuantizedProduct::checked_form(const Config& cfg, const Dims& dims) con
   return out;
 }
 
-Tensor QuantizedProduct::weight_like(const Tensor& called) const {
-  Tensor out = form_.decode({codes_(), scales_(), offsets_()});
-  for (size_t i = 0; i < form_.weight_dims.size(); ++i) {
-    const auto axis = static_cast<int64_t>(i);
-    const int64_t copies = called.dim(axis) / form_.weight_dims[i];
-    if (copies > 1) out = repeat(out, copies, axis);
-  }
-  return out;
-}
-
 Tensor QuantizedProduct::forward(const Tensor& x, const Tensor& weight) {
-  const auto product = [&] { return einsum(spec_, x, astype(weight_like(weight), x.dtype())); };
+  const auto product = [&] {
+    const Tensor own =
+        repeated_as_called(form_.decode({codes_(), scales_(), offsets_()}), weight_letters_, weight,
+                           weight_letters_, form_.weight_dims);
+    return einsum(spec_, x, astype(own, x.dtype()));
+  };
   // The decoded weight is not kept for the backward pass.
   return is_training() ? rematerialize<Tensor>(SaveNothing{}(), product) : product();
 }

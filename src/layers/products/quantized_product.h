@@ -72,10 +72,9 @@ class QuantizedProduct final : public Product {
 
  private:
   CodeForm checked_form(const Config& cfg, const Dims& dims) const;
-  Tensor weight_like(const Tensor& called) const;
 
   CodeForm form_;
-  std::string spec_, weight_path_;
+  std::string spec_, weight_letters_, weight_path_;
   DType scale_dtype_;
   FanAxes fan_;
   Param codes_, scales_, offsets_;

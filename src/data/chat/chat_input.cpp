@@ -1,14 +1,10 @@
 #include "data/chat/chat_input.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/parallel.h"
 #include "base/text/json.h"
-#include "base/text/units.h"
 #include "config/register.h"
-#include "data/chat/learned_documents.h"
 #include "data/text_input.h"
 
 namespace axle {
@@ -123,24 +119,16 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
     check_host_allocation(scope.path, "the tokens of conversations",
                           5 * learned.documents.num_tokens());
   }
-  facts_ = learned.facts(*source, skips.skipped());
-  facts_.endless = !cfg.epochs;
-  facts_.num_cut = num_cut;
-  if (facts_.num_documents == 0) {
-    throw DataError(
-        fmt::format("{}.source: expected conversations with answers of at most {}, got "
-                    "none; {}",
-                    scope.path, counted(cfg.seq_len.get(), "position"), to_text(skips.skipped())));
-  }
-  wheres_ = std::move(learned.wheres);
-  batches_ = learned.take_batches({.seq_len = cfg.seq_len,
-                                   .batch_size = cfg.batch_size,
-                                   .shuffle = cfg.shuffle,
-                                   .epochs = cfg.epochs,
-                                   .seed = dims.seed,
-                                   .packing = Packing::kWhole});
-  facts_.num_rows = batches_->num_rows();
-  facts_.num_batches = batches_->num_batches();
+  InputFacts facts = learned.facts(*source, skips.skipped());
+  facts.num_cut = num_cut;
+  take(learned, facts,
+       {.seq_len = cfg.seq_len,
+        .batch_size = cfg.batch_size,
+        .shuffle = cfg.shuffle,
+        .epochs = cfg.epochs,
+        .seed = dims.seed,
+        .packing = Packing::kWhole},
+       "conversations with answers of at most", scope.path);
 }
 
 AXLE_REGISTER(ChatInput)

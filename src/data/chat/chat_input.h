@@ -1,19 +1,16 @@
 // Language-model batches from conversations: source -> chat template -> tokenizer -> packing.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
+#include "data/chat/learned_input.h"
 #include "data/chat/learned_text.h"
 #include "data/held_out.h"
-#include "data/input.h"
-#include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
@@ -34,7 +31,7 @@ constexpr auto texts_of(LongConversations) {
 ///
 /// The template's strftime_now() writes 26 July 2024, whatever the day: a run that is continued on
 /// another day has the same rows.
-class ChatInput final : public Input {
+class ChatInput final : public LearnedInput {
  public:
   struct Config {
     /// Where the conversations come from: a ChatSource.
@@ -72,20 +69,6 @@ class ChatInput final : public Input {
   /// is larger than the model's. Throws DataError as the source and the template do, or if there is
   /// nothing to learn.
   ChatInput(const Config& cfg, const Dims& dims, const Scope& scope);
-
-  Tree<Type> element_spec() const override { return batches_->element_spec(); }
-  std::optional<Batch> next() override { return batches_->next(); }
-  std::string state() const override { return batches_->state(); }
-  void restore(std::string_view state) override { batches_->restore(state); }
-  InputFacts facts() const override { return facts_; }
-  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
-    return batches_->origins_of_batch(batch, wheres_);
-  }
-
- private:
-  InputFacts facts_;
-  std::vector<std::string> wheres_;  // the place of each conversation
-  std::unique_ptr<PackedBatches> batches_;
 };
 
 }  // namespace axle

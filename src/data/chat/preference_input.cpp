@@ -1,16 +1,12 @@
 #include "data/chat/preference_input.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/text/json.h"
-#include "base/text/units.h"
 #include "config/register.h"
-#include "data/chat/learned_documents.h"
 #include "data/text_input.h"
 
 namespace axle {
@@ -115,24 +111,16 @@ PreferenceInput::PreferenceInput(const Config& cfg, const Dims& dims, const Scop
     if (++num_read % kAtOnce == 0)
       check_host_allocation(scope.path, "the tokens of pairs", 5 * learned.documents.num_tokens());
   }
-  facts_ = learned.facts(*source, skips.skipped());
-  facts_.endless = !cfg.epochs;
-  facts_.num_documents /= 2;
-  if (facts_.num_documents == 0) {
-    throw DataError(
-        fmt::format("{}.source: expected pairs of answers that take at most {}, got "
-                    "none; {}",
-                    scope.path, counted(cfg.seq_len.get(), "position"), to_text(skips.skipped())));
-  }
-  wheres_ = std::move(learned.wheres);
-  batches_ = learned.take_batches({.seq_len = cfg.seq_len,
-                                   .batch_size = cfg.batch_size,
-                                   .shuffle = cfg.shuffle,
-                                   .epochs = cfg.epochs,
-                                   .seed = dims.seed,
-                                   .packing = Packing::kPairs});
-  facts_.num_rows = batches_->num_rows();
-  facts_.num_batches = batches_->num_batches();
+  InputFacts facts = learned.facts(*source, skips.skipped());
+  facts.num_documents /= 2;
+  take(learned, facts,
+       {.seq_len = cfg.seq_len,
+        .batch_size = cfg.batch_size,
+        .shuffle = cfg.shuffle,
+        .epochs = cfg.epochs,
+        .seed = dims.seed,
+        .packing = Packing::kPairs},
+       "pairs of answers that take at most", scope.path);
 }
 
 AXLE_REGISTER(PreferenceInput)

@@ -1,7 +1,6 @@
 // Batches of preferences: two answers to one conversation, of which one is better.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,9 +8,8 @@
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
+#include "data/chat/learned_input.h"
 #include "data/held_out.h"
-#include "data/input.h"
-#include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
@@ -22,7 +20,7 @@ namespace axle {
 /// out and counted.
 ///
 /// The template's strftime_now() writes 26 July 2024, as ChatInput does.
-class PreferenceInput final : public Input {
+class PreferenceInput final : public LearnedInput {
  public:
   struct Config {
     /// Where the pairs come from: a ChatSource.
@@ -51,20 +49,6 @@ class PreferenceInput final : public Input {
   };
   /// Reads, renders and encodes all pairs. Throws as ChatInput does.
   PreferenceInput(const Config& cfg, const Dims& dims, const Scope& scope);
-
-  Tree<Type> element_spec() const override { return batches_->element_spec(); }
-  std::optional<Batch> next() override { return batches_->next(); }
-  std::string state() const override { return batches_->state(); }
-  void restore(std::string_view state) override { batches_->restore(state); }
-  InputFacts facts() const override { return facts_; }
-  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
-    return batches_->origins_of_batch(batch, wheres_);
-  }
-
- private:
-  InputFacts facts_;
-  std::vector<std::string> wheres_;  // the place of each conversation
-  std::unique_ptr<PackedBatches> batches_;
 };
 
 }  // namespace axle

@@ -1,0 +1,25 @@
+#include "data/chat/learned_input.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text/units.h"
+
+namespace axle {
+
+void LearnedInput::take(LearnedDocuments& learned, const InputFacts& facts,
+                        const PackedBatches::Options& options, std::string_view what,
+                        const std::string& path) {
+  facts_ = facts;
+  facts_.endless = !options.epochs;
+  if (facts_.num_documents == 0) {
+    throw DataError(fmt::format("{}.source: expected {} {}, got none; {}", path, what,
+                                counted(options.seq_len, "position"), to_text(facts_.skipped)));
+  }
+  wheres_ = std::move(learned.wheres);
+  batches_ = learned.take_batches(options);
+  facts_.num_rows = batches_->num_rows();
+  facts_.num_batches = batches_->num_batches();
+}
+
+}  // namespace axle

@@ -9,10 +9,10 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "config/carry.h"
 #include "data/text_input.h"
 #include "io/file.h"
 #include "io/user_path.h"
+#include "recipes/resolve/put_input.h"
 
 namespace axle {
 namespace {
@@ -103,16 +103,11 @@ void read_tokens(Child<Input>& input, const NamedMap<TokenSource>& sources,
         "files, got {}",
         field, !text ? (input ? input.any().type().name : "none") : "one with them"));
   }
-  AnyConfig tokens = AnyConfig::of(TokenInput::Config{.sources = sources});
-  carry_over(input.any(), tokens, std::vector<std::string>{"sources"});
-  input.put(std::move(tokens));
+  put_input(input, TokenInput::Config{.sources = sources}, {"sources"});
 }
 
 void read_texts(Child<Input>& input) {
-  if (!input.get_if<TokenInput>()) return;
-  AnyConfig text = AnyConfig::of(TextInput::Config{});
-  carry_over(input.any(), text, {});
-  input.put(std::move(text));
+  if (input.get_if<TokenInput>()) put_input(input, TextInput::Config{}, {});
 }
 
 }  // namespace axle

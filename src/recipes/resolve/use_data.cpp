@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "config/carry.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
 #include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "recipes/resolve/put_input.h"
 #include "recipes/resolve/token_data.h"
 
 namespace axle {
@@ -48,15 +48,6 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
                              [&](const std::string& path) { return !is_of(path, moving); });
 }
 
-// Puts an input of another class in the place of `input`, with a source of its own.
-template <class NewInput>
-void put_in_place(Child<Input>& input) {
-  AnyConfig fresh = AnyConfig::of(typename NewInput::Config{});
-  const std::vector<std::string> set_fields = {"source"};
-  carry_over(input.any(), fresh, set_fields);
-  input.put(std::move(fresh));
-}
-
 }  // namespace
 
 void suit_input(Child<Input>& input, const std::string& data) {
@@ -69,9 +60,11 @@ void suit_input(Child<Input>& input, const std::string& data) {
              is_pairs = input.get_if<PreferenceInput>();
   if (!is_text && !is_chat && !is_pairs) return;
   const DataKind kind = data_kind_at(data);
-  if (kind == DataKind::kText && !is_text) put_in_place<TextInput>(input);
-  if (kind == DataKind::kConversations && !is_chat) put_in_place<ChatInput>(input);
-  if (kind == DataKind::kPreferences && !is_pairs) put_in_place<PreferenceInput>(input);
+  if (kind == DataKind::kText && !is_text) put_input(input, TextInput::Config{}, {"source"});
+  if (kind == DataKind::kConversations && !is_chat)
+    put_input(input, ChatInput::Config{}, {"source"});
+  if (kind == DataKind::kPreferences && !is_pairs)
+    put_input(input, PreferenceInput::Config{}, {"source"});
 }
 
 std::set<std::string> text_paths(ConfigRef root) {
@@ -89,10 +82,7 @@ std::set<std::string> text_paths(ConfigRef root) {
 }
 
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
-  AnyConfig synthetic = AnyConfig::of(SyntheticInput::Config{.num_batches = num_batches});
-  const std::vector<std::string> set_fields = {"num_batches"};
-  if (input) carry_over(input.any(), synthetic, set_fields);
-  input.put(std::move(synthetic));
+  put_input(input, SyntheticInput::Config{.num_batches = num_batches}, {"num_batches"});
 }
 
 std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {

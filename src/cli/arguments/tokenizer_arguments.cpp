@@ -16,14 +16,15 @@ void TokenizerArguments::add_to(CLI::App& app) {
 
 void TokenizerArguments::add_texts(CLI::App& app) {
   app.add_option("SOURCES", training.sources,
-                 "Text files, JSON Lines (also .gz, .zst), folders of them, patterns")
+                 "Text files, JSON Lines (also .gz, .zst), Parquet, folders of them, patterns")
       ->required()
       ->type_name("");
   app.add_option("--out", dir, "The folder for tokenizer.json and tokenizer_config.json")
       ->required()
       ->type_name("DIR");
   app.add_option("--field", training.field,
-                 "The field of a JSON object that holds the text (default: text)")
+                 "The field of a JSON object, or the column of a Parquet file, that holds the text "
+                 "(default: text)")
       ->type_name("NAME");
   app.add_option("--on-error", on_error,
                  "What a document that is no text does: fail ends the training, skip counts it "

@@ -15,6 +15,8 @@
 #include "data/tokenizers/training/split_families.h"
 #include "io/file.h"
 #include "testing/compressed.h"
+#include "testing/environment_change.h"
+#include "testing/error_of.h"
 #include "testing/peak_memory.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"
@@ -44,6 +46,15 @@ class TrainTokenizer : public ::testing::Test {
   }
   TempDir dir_;
 };
+
+TEST_F(TrainTokenizer, TablesNeedALibrary) {
+  replace_file(dir_ / "a.parquet", "PAR1");
+  const EnvironmentChange none("AXLE_ARROW", dir_.path().string());
+  const std::string error =
+      error_of<DataError>([&] { train_tokenizer(training({dir_ / "a.parquet"})); });
+  EXPECT_THAT(error, HasSubstr("expected a folder with libaxle_parquet.so, got "));
+  EXPECT_EQ(error.find('\n'), error.npos) << error;
+}
 
 TEST_F(TrainTokenizer, WhatIsWrittenIsATokenizer) {
   TokenizerTraining t = training();

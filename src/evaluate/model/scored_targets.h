@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/tree.h"
 #include "lower/program.h"
 #include "transform/trace.h"
 

@@ -1,4 +1,6 @@
 // Whole layers give the same results and gradients on the CPU plugin as on the interpreter.
+#include "config/set.h"
+#include "hlo/work.h"
 #include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
@@ -205,6 +207,26 @@ TEST_F(LayersOnPlugin, DecodingStep) {
         return out;
       },
       fn.arguments());
+}
+
+// The products of 64 tokens by blocks of 8, forward and backward: all 64 pairs of blocks, the 36 on
+// and below the diagonal, and the 15 of a window of a block.
+TEST_F(LayersOnPlugin, HiddenBlocksOfAttentionAreNotInTheProgram) {
+  const auto flops = [&](int64_t before, int64_t after) {
+    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}};
+    cfg.mask = TwoSidedWindowMask::Config{.before = before, .after = after};
+    set(cfg, "core.blocks", "{from: 1, queries: 8, keys: 8}");
+    auto attention = build_for_test<Attention>(cfg, {.model_dim = 8});
+    const HostTensor x = testing::normal_values({1, 64, 8}, 3);
+    const LayerFunction fn = attention.function({{"x", x}}, {});
+    const auto compiled = compile(testing::gradient_function(fn, {x}), fn.arguments());
+    const DeviceWork work = device_work(read_hlo_module(compiled->optimized_program()), {});
+    EXPECT_FALSE(work.is_lower_bound);
+    return work.product_flops;
+  };
+  const double all = flops(99, 99), causal = flops(99, 0), window = flops(8, 0);
+  EXPECT_NEAR((all - causal) / (causal - window), (64.0 - 36) / (36 - 15), 1e-9);
+  EXPECT_LT(window, all / 2);
 }
 
 }  // namespace

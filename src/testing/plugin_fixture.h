@@ -29,23 +29,25 @@ class PluginTest : public ::testing::Test {
   }
   ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, mesh_); }
 
-  /// Runs fn(inputs) on the plugin.
-  std::vector<HostTensor> run(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
+  /// Compiles fn for inputs of these types.
+  std::unique_ptr<Executable> compile(const TensorFunction& fn,
+                                      const std::vector<HostTensor>& inputs) {
     std::vector<ProgramValue> parameters, results;
-    Arrays arguments;
-    for (const HostTensor& x : inputs) {
+    for (const HostTensor& x : inputs)
       parameters.push_back({"x" + std::to_string(parameters.size()), x.type()});
-      arguments.push_back(put(x));
-    }
     const TensorFunction named = [&](const Values& x) {
       Values y = fn(x);
       for (const Tensor& t : y) results.push_back({"y" + std::to_string(results.size()), t.type()});
       return y;
     };
-    const auto program =
-        runtime_->compile(trace_program("test", named, parameters, results, mesh_));
+    return runtime_->compile(trace_program("test", named, parameters, results, mesh_));
+  }
+  /// Runs fn(inputs) on the plugin.
+  std::vector<HostTensor> run(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
+    Arrays arguments;
+    for (const HostTensor& x : inputs) arguments.push_back(put(x));
     std::vector<HostTensor> out;
-    for (const ArrayPtr& y : program->execute(arguments)) out.push_back(y->to_host());
+    for (const ArrayPtr& y : compile(fn, inputs)->execute(arguments)) out.push_back(y->to_host());
     return out;
   }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "config/walk.h"
 #include "nn/call_forms.h"
 #include "nn/tensor_tree.h"
 #include "ops/elementwise/arithmetic.h"
@@ -119,7 +120,8 @@ std::optional<LossChunks> chunks_of_losses(const Model& model, const Decoder& de
   if (!chunk_len)
     chunks = fitting_loss_chunks(btv, mesh);
   else if (*chunk_len < bt[1])
-    chunks = loss_chunks_of_len(*chunk_len, btv, mesh, model.config_path() + ".loss_chunk_len");
+    chunks = loss_chunks_of_len(*chunk_len, btv, mesh,
+                                join_config_path(model.config_path(), "loss_chunk_len"));
   const std::string all = fmt::format("of {} x {} x {} logits", btv[0], btv[1], btv[2]);
   if (!chunks) {
     note(decoder, fmt::format("at once: {}, {} on a device", all, logits_of_device(btv, mesh)));

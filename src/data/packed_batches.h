@@ -39,6 +39,17 @@ class PackedBatches {
     std::optional<int64_t> epochs = {};  // none: without end
     uint64_t seed = 0;
     Packing packing = Packing::kCut;
+
+    /// The options that the fields of an input state.
+    template <class Config>
+    static Options of(const Config& cfg, uint64_t seed, Packing packing) {
+      return {.seq_len = cfg.seq_len,
+              .batch_size = cfg.batch_size,
+              .shuffle = cfg.shuffle,
+              .epochs = cfg.epochs,
+              .seed = seed,
+              .packing = packing};
+    }
   };
   /// `text_bytes` has the average bytes of text for each token id. `tokenizer` is the fingerprint
   /// of the tokenizer.

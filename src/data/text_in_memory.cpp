@@ -89,15 +89,11 @@ TextInMemory::TextInMemory(const TextInput::Config& cfg, const Dims& dims, const
       out.push_back(one.where);
     return out;
   };
-  batches_ = std::make_unique<PackedBatches>(PackedBatches::Options{.seq_len = cfg.seq_len,
-                                                                    .batch_size = cfg.batch_size,
-                                                                    .fields = fields,
-                                                                    .streams = std::move(streams),
-                                                                    .shuffle = cfg.shuffle,
-                                                                    .epochs = cfg.epochs,
-                                                                    .seed = dims.seed},
-                                             std::move(documents), std::move(text_bytes_),
-                                             tokenizer->fingerprint());
+  auto options = PackedBatches::Options::of(cfg, dims.seed, Packing::kCut);
+  options.fields = fields;
+  options.streams = std::move(streams);
+  batches_ = std::make_unique<PackedBatches>(std::move(options), std::move(documents),
+                                             std::move(text_bytes_), tokenizer->fingerprint());
   facts_.num_rows = batches_->num_rows();
   facts_.num_batches = batches_->num_batches();
   if (facts_.num_rows == 0)

@@ -121,13 +121,7 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
   }
   InputFacts facts = learned.facts(*source, skips.skipped());
   facts.num_cut = num_cut;
-  take(learned, facts,
-       {.seq_len = cfg.seq_len,
-        .batch_size = cfg.batch_size,
-        .shuffle = cfg.shuffle,
-        .epochs = cfg.epochs,
-        .seed = dims.seed,
-        .packing = Packing::kWhole},
+  take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, Packing::kWhole),
        "conversations with answers of at most", scope.path);
 }
 

@@ -113,13 +113,7 @@ PreferenceInput::PreferenceInput(const Config& cfg, const Dims& dims, const Scop
   }
   InputFacts facts = learned.facts(*source, skips.skipped());
   facts.num_documents /= 2;
-  take(learned, facts,
-       {.seq_len = cfg.seq_len,
-        .batch_size = cfg.batch_size,
-        .shuffle = cfg.shuffle,
-        .epochs = cfg.epochs,
-        .seed = dims.seed,
-        .packing = Packing::kPairs},
+  take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, Packing::kPairs),
        "pairs of answers that take at most", scope.path);
 }
 

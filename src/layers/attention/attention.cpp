@@ -74,6 +74,7 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_context(config_path(), x_BTD, context);
   const MixerContext placed = decoding() ? with_positions(x_BTD, context) : context;
+  const bool goes_on = decoding() && context.positions;
   QKVTensors heads = qkv_(x_BTD, placed.positions);
   if (query_norm_) heads.q_BTNH = (*query_norm_)(heads.q_BTNH);
   if (key_norm_ && heads.k_BSKH) heads.k_BSKH = (*key_norm_)(heads.k_BSKH);
@@ -83,10 +84,9 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   if (qkv_->has_source()) {
     keys.segments_BS = heads.source_segments_BS;
   } else {
-    keys = append_and_look(*kv_cache_, keys, placed, !context.positions, mask_.get());
+    keys = append_and_look(*kv_cache_, keys, placed, goes_on, mask_.get());
   }
-  Visibility visibility =
-      Visibility::of(x_BTD.dim(1), keys, placed, decoding() && context.positions);
+  Visibility visibility = Visibility::of(x_BTD.dim(1), keys, placed, goes_on);
   visibility.mask = mask_.get();
   visibility.bias = bias_ ? &*bias_ : nullptr;
   visibility.has_empty_places = decoding() && !qkv_->has_source();

@@ -93,8 +93,8 @@ Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context
   const Values down = split(name(kv_down_(x_BTD), "kv_down"), {kv_rank_, rope_dim_}, 2);
   const auto one_head = [](const Tensor& x) { return expand_dims(x, 2); };
   KeyValues latent{.k_BSKH = turn(one_head(down[1])), .v_BSKH = one_head(kv_norm_(down[0]))};
-  latent = append_and_look(kv_cache_, latent, placed, !context.positions, mask_.get());
   const bool goes_on = decoding() && context.positions;
+  latent = append_and_look(kv_cache_, latent, placed, goes_on, mask_.get());
   Visibility visibility = Visibility::of(x_BTD.dim(1), latent, placed, goes_on);
   visibility.mask = mask_.get();
   visibility.has_empty_places = decoding();

@@ -60,7 +60,7 @@ Tensor RAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
 
 Tensor RAttention::local(const QKVTensors& heads, const MixerContext& context, bool goes_on) {
   const KeyValues fresh{.k_BSKH = heads.k_BSKH, .v_BSKH = heads.v_BSKH};
-  const KeyValues keys = append_and_look(kv_cache_, fresh, context, !goes_on, &mask_);
+  const KeyValues keys = append_and_look(kv_cache_, fresh, context, goes_on, &mask_);
   Visibility visibility = Visibility::of(heads.q_BTNH.dim(1), keys, context, goes_on);
   visibility.mask = &mask_;
   visibility.has_empty_places = decoding();

@@ -20,13 +20,13 @@ Tensor live_positions(const MixerContext& context) {
 }
 
 KeyValues append_and_look(Handle<KVCache>& cache, KeyValues fresh_BTKH, const MixerContext& placed,
-                          bool begins_rows, const AttentionMask* mask) {
+                          bool goes_on, const AttentionMask* mask) {
   fresh_BTKH.segments_BS = placed.segment_ids;
   const KeyValues own = fresh_BTKH;
   const bool is_decoding = Invocation::current().options().decoding;
   if (is_decoding) fresh_BTKH.positions_BS = live_positions(placed);
   KeyValues all = cache(fresh_BTKH);
-  const bool sees_own_alone = is_decoding && begins_rows && own.k_BSKH && mask && mask->is_causal();
+  const bool sees_own_alone = is_decoding && !goes_on && own.k_BSKH && mask && mask->is_causal();
   return sees_own_alone ? own : all;
 }
 

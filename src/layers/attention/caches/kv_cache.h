@@ -50,11 +50,11 @@ MixerContext with_positions(const Tensor& x, MixerContext context);
 Tensor live_positions(const MixerContext& context);
 
 /// Calls the cache of attention. `placed`: the context, with positions while decoding.
-/// `begins_rows`: the call had no positions of its own. Returns the keys and values that its
+/// `goes_on`: its rows have tokens before those of the call. Returns the keys and values that its
 /// queries may look at: all that the cache holds. Where rows begin and `mask` is causal, these are
 /// the fresh ones alone, which are returned as they are.
 KeyValues append_and_look(Handle<KVCache>& cache, KeyValues fresh_BTKH, const MixerContext& placed,
-                          bool begins_rows, const AttentionMask* mask);
+                          bool goes_on, const AttentionMask* mask);
 
 extern template class LayerRole<KVCache, KVCache::Signature>;
 

@@ -4,8 +4,9 @@
 #
 #   axle_batches(OUT NAME [TESTS] SOURCE...)     the sources to compile in place of these
 #
-# Tests are not optimised, so that the largest batches are the fastest. Their functions often take lambdas, which fit many
-# overloads.
+# The larger the batches, the sooner a build from nothing is done. Batches are small in the floors whose files are edited
+# most, so that a changed layer is in the program within seconds. Tests are not optimised, so that their largest batches are
+# the fastest. Their functions often take lambdas, which fit many overloads.
 
 option(AXLE_BATCHES "Compile sources in batches: faster from nothing, slower after an edit" OFF)
 set(AXLE_BATCHES_TOOL ${CMAKE_CURRENT_LIST_DIR}/batches.py)
@@ -30,8 +31,11 @@ function(axle_batches out name)
       list(APPEND together ${source})
     endif()
   endforeach()
-  set(bytes 50000)
+  set(bytes 160000)
   set(overloads 1)
+  if(name MATCHES "^(layers|learn|modifiers)$")
+    set(bytes 50000)
+  endif()
   if(ARG_TESTS)
     set(bytes 150000)
     set(overloads 0)

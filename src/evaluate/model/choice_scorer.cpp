@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/packing.h"
 #include "layers/attention/caches/bounded_cache.h"
+#include "layers/attention/caches/kv_cache.h"
 #include "layers/blocks/mixer.h"
 #include "runtime/host_needs.h"
 #include "runtime/named_arguments.h"
@@ -61,7 +62,10 @@ bool ChoiceScorer::can_decode() {
   if (can_decode_) return *can_decode_;
   can_decode_ = true;
   parts_.model.visit([&](const Layer& layer) {
-    if (dynamic_cast<const BoundedCache*>(&layer)) can_decode_ = false;
+    const auto* const cache = dynamic_cast<const KVCache*>(&layer);
+    // A likelihood does not depend on whether a question's choices share a context.
+    if (cache && (dynamic_cast<const BoundedCache*>(cache) || !cache->is_exact()))
+      can_decode_ = false;
   });
   try {
     if (*can_decode_) choice_program(parts_, {.num_scored = 4});

@@ -29,7 +29,7 @@ class ChoiceScorer {
   /// `parts.model` and `runtime` must outlive it.
   ChoiceScorer(ScoringParts parts, Runtime& runtime, ScorerOptions options);
 
-  /// True if the model can decode, and its caches have a place for every token.
+  /// True if the model can decode, and its caches have a place for every token and keep it exactly.
   bool can_decode();
   /// Scores the rows of the groups into their places of `out`. `on_rows` is called with the number
   /// of rows of each batch; the result is false if it ended the work. Throws as Scorer::score().

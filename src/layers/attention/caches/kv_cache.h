@@ -35,6 +35,8 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query
   /// see.
   virtual void check_mask(const AttentionMask*) const {}
+  /// True if queries see keys and values as they were given; false if the cache rounds them.
+  virtual bool is_exact() const { return true; }
   /// False if the cache has keys and values of its own, so that fresh ones may be empty.
   virtual bool needs_keys() const { return true; }
 

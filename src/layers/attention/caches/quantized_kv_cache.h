@@ -16,6 +16,7 @@ class QuantizedKVCache final : public RowKVCache {
     AXLE_CONFIG(QuantizedKVCache)
   };
   QuantizedKVCache(const Config&, const Dims& dims, const Scope& scope) : RowKVCache(dims, scope) {}
+  bool is_exact() const override { return false; }
 
  protected:
   Tree<StateSpec> kept_specs(const std::string& name, int64_t size,

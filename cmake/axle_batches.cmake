@@ -4,11 +4,12 @@
 #
 #   axle_batches(OUT NAME [TESTS] SOURCE...)     the sources to compile in place of these
 #
-# The larger the batches, the sooner a build from nothing is done. Batches are small in the floors whose files are edited
-# most, so that a changed layer is in the program within seconds. Tests are not optimised, so that their largest batches are
+# The larger the batches, the sooner a build from nothing is done. Small ones of a few floors (AXLE_EDITED_FLOORS) let a
+# changed layer be in the program within seconds. Tests are not optimised, so that their largest batches are
 # the fastest. Their functions often take lambdas, which fit many overloads.
 
 option(AXLE_BATCHES "Compile sources in batches: faster from nothing, slower after an edit" OFF)
+set(AXLE_EDITED_FLOORS layers learn modifiers) # the ones whose files are edited most
 set(AXLE_BATCHES_TOOL ${CMAKE_CURRENT_LIST_DIR}/batches.py)
 if(AXLE_BATCHES)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -33,12 +34,11 @@ function(axle_batches out name)
   endforeach()
   set(bytes 160000)
   set(overloads 1)
-  if(name MATCHES "^(layers|learn|modifiers)$")
-    set(bytes 50000)
-  endif()
   if(ARG_TESTS)
     set(bytes 150000)
     set(overloads 0)
+  elseif(name IN_LIST AXLE_EDITED_FLOORS)
+    set(bytes 50000)
   endif()
   execute_process(COMMAND ${Python3_EXECUTABLE} -ISB ${AXLE_BATCHES_TOOL} ${PROJECT_BINARY_DIR}/batches ${name} ${bytes}
                           ${overloads} ${PROJECT_SOURCE_DIR}/src ${together}

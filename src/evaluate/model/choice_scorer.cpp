@@ -62,10 +62,10 @@ bool ChoiceScorer::can_decode() {
   if (can_decode_) return *can_decode_;
   can_decode_ = true;
   parts_.model.visit([&](const Layer& layer) {
-    const auto* const cache = dynamic_cast<const KVCache*>(&layer);
+    if (dynamic_cast<const BoundedCache*>(&layer)) can_decode_ = false;
     // A likelihood does not depend on whether a question's choices share a context.
-    if (cache && (dynamic_cast<const BoundedCache*>(cache) || !cache->is_exact()))
-      can_decode_ = false;
+    const auto* const cache = dynamic_cast<const KVCache*>(&layer);
+    if (cache && !cache->is_exact()) can_decode_ = false;
   });
   try {
     if (*can_decode_) choice_program(parts_, {.num_scored = 4});

@@ -21,6 +21,7 @@ struct CallOptions {
   bool training = false;
   /// Seed of the key of the call; none: the call has no key.
   std::optional<int64_t> seed = 0;
+  random::PrngImpl generator = random::PrngImpl::kThreefry2x32;
   bool decoding = false;
   Tree<HostTensor> state = {};
   EvalOptions eval = {};
@@ -75,7 +76,7 @@ class LayerFunction {
     options.state = take(state_paths_, at);
     options.published = take_published(inputs);
     options.segment_ids = take_segment_ids(inputs, inputs_of_method());
-    if (options_.seed) options.key = random::random_key(*options_.seed);
+    if (options_.seed) options.key = random::random_key(*options_.seed, options_.generator);
     auto [results, collected] = functional(layer_, std::move(parameters), std::move(options), [&] {
       InputReader reader(inputs);
       for (const Method& m : layer_.methods()) {

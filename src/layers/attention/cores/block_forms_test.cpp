@@ -1,0 +1,144 @@
+// Which form attention takes for a call, and why: by blocks or at once.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "config/set.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/masks/causal_mask.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "nn/call_forms.h"
+#include "ops/random/prng.h"
+#include "testing/gradient_check.h"
+#include "testing/test_layer.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+using testing::normal_values;
+
+constexpr Mixer::Dims kModel{.model_dim = 8};
+
+// How a call for rows of this many tokens is computed, and why.
+std::string form_of(const Child<AttentionMask>& mask, const std::string& blocks, int64_t num_tokens,
+                    const testing::CallOptions& call) {
+  Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
+  set(cfg, "core.blocks", blocks);
+  auto layer = build_for_test<Attention>(cfg, kModel);
+  const testing::LayerFunction fn =
+      layer.function({{"x", normal_values({1, num_tokens, 8}, 3)}}, call);
+  std::vector<Type> types;
+  for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
+  const CallForms forms;
+  trace(fn, types);
+  return forms.notes().at("attention/core");
+}
+
+TEST(AttentionBlocks, TheCoreDecidesByCost) {
+  const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks,
+                       bool training = true) {
+    return form_of(mask, blocks, 64, {.training = training});
+  };
+  const TwoSidedWindowMask::Config all{.before = 99, .after = 99};
+  EXPECT_EQ(form(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}"),
+            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 are not "
+            "hidden");
+  EXPECT_EQ(form(all, "{from: 17, queries: 16, keys: 16}"),
+            "at once: 64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 are not "
+            "hidden");
+  EXPECT_THAT(form(all, "{from: 17, queries: 16, keys: 16}", false),
+              ::testing::StartsWith("by blocks: "));
+  EXPECT_THAT(form(all, "{from: 16, queries: 16, keys: 16}"), ::testing::StartsWith("by blocks: "));
+  EXPECT_EQ(form(CausalMask::Config{}, "{from: 65}"),
+            "at once: 64 queries and 64 keys, fewer pairs than of 65 each (core.blocks.from)");
+  EXPECT_EQ(form(CausalMask::Config{}, "{from: none}"), "at once: core.blocks.from is none");
+  EXPECT_THAT(form(CausalMask::Config{}, "{from: 9223372036854775807}"),
+              ::testing::StartsWith("at once: 64 queries and 64 keys, fewer pairs"));
+  const CallForms plain(CallForms::Allowed::kPlain);
+  EXPECT_TRUE(CallForms::only_plain());
+}
+
+TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
+  const auto form = [](int64_t window) {
+    return form_of(SlidingWindowMask::Config{.window = window}, "{from: 1024}", 4096,
+                   {.training = true});
+  };
+  const auto by = [](int pairs, int all, int size) {
+    return fmt::format(
+        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} are "
+        "not hidden",
+        pairs, all, size, size);
+  };
+  EXPECT_EQ(form(4095), by(10, 16, 1024));
+  EXPECT_EQ(form(511), by(45, 256, 256));  // 3 of 16 in all rows of blocks but for two
+  EXPECT_EQ(form(1), by(63, 1024, 128));
+}
+
+// The first tokens of a row stand at known places, whatever the cache holds.
+TEST(AttentionBlocks, APromptIsReadByTheBlocksThatItSees) {
+  auto layer = build_for_test<Attention>(
+      {.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = CausalMask::Config{}}, kModel);
+  testing::CallOptions call{.decoding = true};
+  for (const auto& [path, spec] :
+       layer.layer().decode_state_specs({.batch_size = 1, .max_len = 100}))
+    call.state.emplace(path, HostTensor(spec.type));
+  EXPECT_EQ(form_of(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}", 64, call),
+            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 are not "
+            "hidden");
+}
+
+// A platform's generator, or threefry's original mode, draws a number for all places together: the
+// call drops what attention at once drops, to the last bit.
+TEST(AttentionBlocks, DropoutThatDrawsNoPartsIsComputedAtOnce) {
+  using random::PrngImpl, random::ThreefryMode;
+  struct Draws {
+    PrngImpl generator;
+    ThreefryMode mode = ThreefryMode::kPartitionable;
+    std::string form = "at once: the generator of the keys of dropout draws no parts";
+  };
+  for (const auto& [generator, mode, form] : std::vector<Draws>{
+           {PrngImpl::kRbg},
+           {PrngImpl::kUnsafeRbg},
+           {PrngImpl::kThreefry2x32, ThreefryMode::kOriginal},
+           {.generator = PrngImpl::kThreefry2x32,
+           .form = "by blocks: 16 queries and 16 keys, 10 of 16 pairs of blocks of 4 and 4 are "
+                   "not hidden"}}) {
+    SCOPED_TRACE(form);
+    const random::PrngScope scope({.threefry = mode, .wide_keys = generator});
+    const auto results = [&](const std::string& blocks, const std::string& dropout) {
+      Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}};
+      cfg.mask = CausalMask::Config{};
+      set(cfg, "core.blocks", blocks);
+      set(cfg, "core.dropout", dropout);
+      auto layer = build_for_test<Attention>(cfg, kModel);
+      const testing::LayerFunction fn =
+          layer.function({{"x", normal_values({2, 16, 8}, 3)}},
+                         {.training = true, .seed = 5, .generator = generator});
+      const CallForms forms;
+      std::vector<HostTensor> out = eval(fn, fn.arguments());
+      const TensorFunction gradient =
+          testing::gradient_function(fn, {normal_values({2, 16, 8}, 9)});
+      for (HostTensor& g : eval(gradient, fn.arguments())) out.push_back(std::move(g));
+      return std::pair(std::move(out), forms.notes().at("attention/core"));
+    };
+    const std::string by_blocks = "{from: 1, queries: 4, keys: 4}";
+    const auto [at_once, plain_form] = results("{from: none}", "0.4");
+    const auto [asked, asked_form] = results(by_blocks, "0.4");
+    EXPECT_EQ(asked_form, form);
+    ASSERT_EQ(asked.size(), at_once.size());
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (form.starts_with("at once")) {
+        EXPECT_EQ(asked[i], at_once[i]) << "result " << i;
+      }
+      EXPECT_LT(testing::largest_difference(asked[i], at_once[i]), 1e-4) << "result " << i;
+    }
+    // The weights are dropped at all, and only they need the generator.
+    const auto [whole, whole_form] = results(by_blocks, "0");
+    EXPECT_GT(testing::largest_difference(whole[0], asked[0]), 1e-2);
+    EXPECT_THAT(whole_form, ::testing::StartsWith("by blocks: "));
+  }
+}
+
+}  // namespace
+}  // namespace axle

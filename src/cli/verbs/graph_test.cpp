@@ -86,6 +86,27 @@ TEST(GraphVerb, TheLearnerIsThePhaseUpdate) {
   EXPECT_THAT(graph({"--dot"}).out, Not(HasSubstr("learner")));
 }
 
+// Nothing but the backward pass reads the log-sum-exp and what rounding took from the result.
+TEST(GraphVerb, ResidualsOfAttentionByBlocksHaveNames) {
+  const std::string core = "model.decoder.layers.layer.attention.body.core";
+  const std::string remat = "model.decoder.layers.layer.@remat";
+  for (const Arguments& more :
+       {Arguments{}, set_flags({remat + "=SaveEverything"}),
+        set_flags({remat + "=SaveNames", remat + ".names=[attention_*]"})}) {
+    const Ran ran = graph(joined(joined({"--residuals", "--json", "--layer", core},
+                                        set_flags({core + ".blocks={from: 16, queries: 16, "
+                                                          "keys: 16}"})),
+                                 more));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    std::vector<std::string> names;
+    const nlohmann::json json = nlohmann::json::parse(ran.out);
+    for (const nlohmann::json& value : json["values"]) names.push_back(value["name"]);
+    EXPECT_THAT(names,
+                ::testing::ElementsAre("attention_log_sum", "attention_blocks, attention_context",
+                                       "attention_blocks"));
+  }
+}
+
 TEST(GraphVerb, NamesTheNearestLayer) {
   const Ran ran = graph({"--layer", "decoder.layrs"});
   EXPECT_EQ(ran.code, 2);

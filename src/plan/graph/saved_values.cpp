@@ -65,6 +65,10 @@ void add_names(const Region& region, const Tensor& value, std::set<std::string>&
   }
 }
 
+std::string joined(const std::set<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 // Describes the op that computes `t`, a value of `region`, also if it is in the body of the op that
 // returns `t`.
 void describe_origin(const Region& step, Tensor t, SavedValue& out) {
@@ -85,7 +89,7 @@ void describe_origin(const Region& step, Tensor t, SavedValue& out) {
       break;
     }
   }
-  if (out.name.empty()) out.name = fmt::format("{}", fmt::join(names, ", "));
+  if (out.name.empty()) out.name = joined(names);
   out.op = t.is_parameter() ? "argument of a body" : std::string(t.node()->rules->name());
   out.layer = layer_of(*t.node());
 }
@@ -105,6 +109,7 @@ void describe_reader(const Region& step, const Tensor& value, SavedValue& out) {
       first_reader(step, value, [](const OpNode& op) { return op.phase == Phase::kBackward; });
   Tensor read = value;
   const Region* region = &step;
+  std::set<std::string> names;  // of a value that the forward pass itself does not read
   while (reader && has_one_body(*reader)) {
     out.reader = reader->rules->name();
     out.reader_layer = layer_of(*reader);
@@ -114,6 +119,8 @@ void describe_reader(const Region& step, const Tensor& value, SavedValue& out) {
     if (i == reader->inputs.size()) return;  // it reads something made of the value
     region = &reader->region();
     read = region->parameters()[i];
+    add_names(*region, read, names);
+    if (out.name.empty()) out.name = joined(names);
     reader = first_reader(*region, read, [](const OpNode&) { return true; });
   }
   if (!reader) return;

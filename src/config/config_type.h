@@ -1,6 +1,7 @@
 // The descriptor of one Config struct: AXLE_CONFIG declares it, AXLE_REGISTER defines it.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <span>
 
@@ -16,6 +17,10 @@ struct Field {
   std::string_view name;
   size_t offset;  // bytes from the start of the struct
   const TypeOps* ops;
+  /// True for a field that decides how results are computed or what is told about them: but for
+  /// rounding, no parameter, no state and no loss depends on it. A struct names them:
+  /// `static constexpr auto kKeepsResults = std::to_array<std::string_view>({"keys"});`
+  bool keeps_results = false;
 };
 
 /// The description of a role (Norm, Projection, Input, ...): the base class of all modules that fit

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text/text.h"
 
@@ -27,6 +29,17 @@ std::vector<Field> detail::make_fields(std::string_view owner, std::string_view 
     fields.push_back({name, static_cast<size_t>(offset), ops[i]});
   }
   return fields;
+}
+
+void detail::mark_keeps_results(ConfigType& type, std::span<const std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto field = std::ranges::find(type.fields, name, &Field::name);
+    if (field == type.fields.end()) {
+      throw ConfigError(
+          fmt::format("AXLE_CONFIG({}, ...): kKeepsResults: no such field '{}'", type.name, name));
+    }
+    field->keeps_results = true;
+  }
 }
 
 }  // namespace axle

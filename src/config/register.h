@@ -38,6 +38,8 @@ consteval bool has_fields() {
 std::vector<Field> make_fields(std::string_view owner, std::string_view names, const void* base,
                                std::span<const void* const> at,
                                std::span<const TypeOps* const> ops);
+/// Marks the fields with these names. Throws ConfigError for a name that no field has.
+void mark_keeps_results(ConfigType& type, std::span<const std::string_view> names);
 
 template <class F, class R, class... A>
 void set_call(ConfigType& t, R (*)(A...)) {
@@ -79,6 +81,7 @@ ConfigType describe() {
   t.destroy = [](void* p) { delete static_cast<C*>(p); };
   if constexpr (requires { X::kDoc; }) t.doc = X::kDoc;
   if constexpr (requires { C::kFromNumber; }) t.number_field = C::kFromNumber;
+  if constexpr (requires { C::kKeepsResults; }) mark_keeps_results(t, C::kKeepsResults);
   if constexpr (requires { typename X::Role; }) {
     using Role = typename X::Role;
     t.role = &role_info<Role>();

@@ -27,6 +27,7 @@ struct Slot {
   std::string name;  // "eps", "[0]", "['key']", "@dtype"; empty for the root
   void* at = nullptr;
   const TypeOps* ops = nullptr;
+  bool keeps_results = false;  // Field::keeps_results
 };
 
 /// One element of a list (empty key) or a map.

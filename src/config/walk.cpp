@@ -13,8 +13,8 @@ namespace {
 
 void add_fields(const ConfigType& type, void* at, std::string_view sign, std::vector<Slot>& out) {
   for (const Field& f : type.fields) {
-    out.push_back(
-        {std::string(sign) + std::string(f.name), static_cast<char*>(at) + f.offset, f.ops});
+    out.push_back({std::string(sign) + std::string(f.name), static_cast<char*>(at) + f.offset,
+                   f.ops, f.keeps_results});
   }
 }
 
@@ -42,7 +42,7 @@ Slot unwrap(Slot slot) {
   while (slot.ops->value) {
     void* const inside = slot.ops->value(slot.at);
     if (!inside) break;
-    slot = {std::move(slot.name), inside, slot.ops->element};
+    slot = {std::move(slot.name), inside, slot.ops->element, slot.keeps_results};
   }
   return slot;
 }

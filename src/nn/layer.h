@@ -61,6 +61,8 @@ struct LayerOptions {
   /// Statistics of the floating-point results of the layer, as summaries "output/<statistic>" of
   /// its calls. They are computed only where summaries are. Empty: none.
   std::vector<Statistic> stats = {};
+  static constexpr auto kKeepsResults =
+      std::to_array<std::string_view>({"remat", "partition", "activation", "stats"});
   AXLE_CONFIG(LayerOptions, dtype, dtypes, compute, init, remat, partition, activation, stats)
 };
 

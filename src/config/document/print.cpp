@@ -60,13 +60,15 @@ std::string line_of(const Slot& outer) {
   return out + "]";
 }
 
-void add_lines(const std::string& path, const Slot& slot, std::vector<ConfigLine>& out) {
+void add_lines(const std::string& path, const Slot& slot, bool keeps_results,
+               std::vector<ConfigLine>& out) {
   const Slot inner = unwrap(slot);
-  if (std::string line = line_of(inner); !line.empty()) out.push_back({path, std::move(line)});
+  if (std::string line = line_of(inner); !line.empty())
+    out.push_back({path, std::move(line), keeps_results});
   if (fits_on_a_line(*inner.ops)) return;
   for (const Slot& child : children_of(inner)) {
     if (child.name.starts_with('@') && !is_changed_option(inner, child)) continue;
-    add_lines(join_config_path(path, child.name), child, out);
+    add_lines(join_config_path(path, child.name), child, keeps_results || child.keeps_results, out);
   }
 }
 
@@ -74,7 +76,7 @@ void add_lines(const std::string& path, const Slot& slot, std::vector<ConfigLine
 
 std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_name) {
   std::vector<ConfigLine> out;
-  add_lines(std::string(root_name), root.slot(), out);
+  add_lines(std::string(root_name), root.slot(), false, out);
   return out;
 }
 
@@ -97,12 +99,12 @@ std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& af
   for (const ConfigLine& line : old_lines) {
     const auto it = now.find(line.path);
     if (it == now.end())
-      out.push_back({line.path, line.text, {}});
+      out.push_back({line.path, line.text, {}, line.keeps_results});
     else if (*it->second != line.text)
-      out.push_back({line.path, line.text, *it->second});
+      out.push_back({line.path, line.text, *it->second, line.keeps_results});
   }
   for (const ConfigLine& line : new_lines) {
-    if (!then.contains(line.path)) out.push_back({line.path, {}, line.text});
+    if (!then.contains(line.path)) out.push_back({line.path, {}, line.text, line.keeps_results});
   }
   return out;
 }

@@ -10,6 +10,7 @@ namespace axle {
 /// One line of the canonical text: "model.decoder.model_dim" and "4096".
 struct ConfigLine {
   std::string path, text;
+  bool keeps_results = false;  // it is within such a field (config_type.h)
   bool operator==(const ConfigLine&) const = default;
 };
 
@@ -23,6 +24,7 @@ std::string to_string(const ConfigView& root, std::string_view root_name = {});
 struct ConfigChange {
   std::string path;
   std::optional<std::string> before, after;
+  bool keeps_results = false;  // as of the line
 };
 std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
                                   std::string_view root_name = {});

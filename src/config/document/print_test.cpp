@@ -93,6 +93,26 @@ TEST(Diff, NamesChangedGoneAndNew) {
   EXPECT_TRUE(changes(a, a).empty());
 }
 
+struct InParts {
+  int64_t size = 4;
+  std::vector<Axis> parts = {};
+  static constexpr auto kKeepsResults = std::to_array<std::string_view>({"parts"});
+  AXLE_CONFIG(InParts, size, parts)
+};
+AXLE_REGISTER(InParts)
+
+TEST(Diff, TellsFieldsThatKeepTheResults) {
+  for (const ConfigChange& change : changes(InParts{}, InParts{.size = 8, .parts = {{}}}))
+    EXPECT_EQ(change.keeps_results, change.path != "size") << change.path;
+  EXPECT_EQ(diff(InParts{}, InParts{.size = 8, .parts = {{}}}),
+            "size: 4 -> 8\nparts: [] (gone)\nparts[0].name: '' (new)\nparts[0].size: -1 (new)\n");
+  ConfigType type = InParts::config_type();
+  EXPECT_EQ(error_of([&] {
+              detail::mark_keeps_results(type, {{"size", "part"}});
+            }),
+            "AXLE_CONFIG(InParts, ...): kKeepsResults: no such field 'part'");
+}
+
 TEST(Ranges, AreCheckedInATreeOfCxx) {
   Tower::Config cfg = full_tower();
   cfg.mesh[0].size = 0;

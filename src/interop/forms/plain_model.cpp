@@ -80,7 +80,6 @@ void strip_slot(const Slot& outer) {
 
 void strip(ConfigRef root) {
   walk(root, [](const std::string&, const Slot& slot) { strip_slot(slot); });
-  for_each_config<SoftmaxAttention>(root, [](auto&, auto& core) { core.blocks = {}; });
   for_each_config<MoE>(root, [](auto&, auto& experts) { experts.adaptive_load_balance = {}; });
   for_each_config<TopKRouter>(root, [](auto&, auto& router) {
     router.losses = {};
@@ -151,8 +150,10 @@ PlainModel plain_model(const Child<Model>& model) {
 
 std::vector<ModelDifference> differences(const PlainModel& a, const PlainModel& b) {
   std::vector<ModelDifference> out;
-  for (const ConfigChange& change : changes(computed(a), computed(b), "model.decoder"))
+  for (const ConfigChange& change : changes(computed(a), computed(b), "model.decoder")) {
+    if (change.keeps_results) continue;
     out.push_back({change.path, change.before.value_or("none"), change.after.value_or("none")});
+  }
   return out;
 }
 

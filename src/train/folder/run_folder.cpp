@@ -25,9 +25,6 @@ constexpr std::string_view kSafe[] = {"max_steps",     "log_every_steps", "layer
                                       "on_non_finite", "writers",         "checkpointer",
                                       "evalers",       "task_evalers",    "mesh",
                                       "mesh_rules",    "batch_partition"};
-// Rules of machines set it.
-constexpr std::string_view kDeviceRows = "learner.device_rows";
-
 constexpr std::string_view kInput = "input";
 
 // True for the end of a schedule that --schedule keep would take from the saved config.
@@ -57,8 +54,7 @@ std::filesystem::path without_foreign_config(std::filesystem::path dir) {
 bool is_safe_change(std::string_view path) {
   const bool is_data = path.ends_with(".path") || path.find(".more_paths") != path.npos;
   if (first_name(path) == kInput && is_data) return true;
-  if (path.find(".@stats") != std::string_view::npos) return true;  // summaries of layers
-  return path == kDeviceRows || std::ranges::count(kSafe, first_name(path)) > 0;
+  return std::ranges::count(kSafe, first_name(path)) > 0;
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
@@ -149,7 +145,7 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
   bool only_open_ends = true;
   for (const ConfigChange& c : changes(scratch, config)) {
     const bool is_allowed = allowed.input && first_name(c.path) == kInput;
-    if (is_allowed || is_safe_change(c.path)) continue;
+    if (is_allowed || c.keeps_results || is_safe_change(c.path)) continue;
     only_open_ends = only_open_ends && is_open_end(c);
     differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"),
                                c.after.value_or("(none)"));

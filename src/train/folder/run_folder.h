@@ -59,9 +59,9 @@ class RunFolder {
   /// Compares the config that a checkpoint was made with to `config`. `saved` holds the text of the
   /// old config; if it is empty (checkpoints of earlier versions), config.yaml is read. Throws
   /// ConfigError listing the differences, unless all of them are in fields that a resume may change
-  /// (is_safe_change) or are allowed by `allowed`. Also throws ConfigError if the old config is
-  /// missing or can't be read, unless `allowed.all`. `scratch` is a config of the same class; it is
-  /// overwritten with the saved one.
+  /// (is_safe_change, Field::keeps_results) or are allowed by `allowed`. Also throws ConfigError if
+  /// the old config is missing or can't be read, unless `allowed.all`. `scratch` is a config of the
+  /// same class; it is overwritten with the saved one.
   void check_same_config(const RunMetadata& saved, const ConfigView& config, ConfigRef scratch,
                          const AllowedChanges& allowed) const;
 
@@ -74,9 +74,9 @@ class RunFolder {
   bool lost_ = false, replaced_ = false;
 };
 
-/// True for fields that do not change the steps already taken: the length of the run, its logging
-/// and its saving. Also true for paths of data, which may be written differently: the resumed input
-/// itself compares the data.
+/// True for fields that do not change the steps already taken: the length of the run, its logging,
+/// its saving and its devices. Also true for paths of data, which may be written differently: the
+/// resumed input itself compares the data.
 bool is_safe_change(std::string_view path);
 
 }  // namespace axle

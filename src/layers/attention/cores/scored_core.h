@@ -22,6 +22,8 @@ struct AttentionBlocks {
   Positive<int64_t> queries = 1024;
   /// Keys of a block, at most.
   Positive<int64_t> keys = 1024;
+  static constexpr auto kKeepsResults =
+      std::to_array<std::string_view>({"from", "queries", "keys"});
   AXLE_CONFIG(AttentionBlocks, from, queries, keys)
 };
 

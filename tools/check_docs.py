@@ -128,8 +128,8 @@ def run_page(page, text, env, write_line=print, outputs=None):
     found = [fault for block in blocks(page, text) for fault in shape_faults(block)]
     with tempfile.TemporaryDirectory() as folder:
         make_corpus(pathlib.Path(folder, "corpus"))
-        # As a user has it: what one command has compiled, the next one takes from the cache.
-        env = {**env, "AXLE_COMPILE_CACHE": f"{folder}/compile_cache"}
+        # As a user has it: what one command has compiled, the next one takes from the cache, also the one of another page.
+        env = {**env, "AXLE_COMPILE_CACHE": f"{env.get('AXLE_BUILD', folder)}/cache/docs"}
         if "$PREFIX" in text:
             env = {**env, "PREFIX": f"{folder}/prefix"}
             _, why = run(f"cmake --install {shlex.quote(env['AXLE_BUILD'])} --prefix {shlex.quote(env['PREFIX'])}", folder, env)

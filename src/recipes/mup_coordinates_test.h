@@ -68,9 +68,8 @@ class CoordinateRun {
         steps_(runtime, {.model = config.model,
                          .learner = config.learner,
                          .batch = batch_spec(kRows, kLength),
-                         .layer_summaries = true,
-                         .compile = kFastCompile}),
-        activations_(runtime.compile(activations(), kFastCompile)) {}
+                         .layer_summaries = true}),
+        activations_(runtime.compile(activations(), testing::fast_compile(runtime))) {}
 
   Coordinates measure(int64_t seed, int steps = 4) {
     const Tree<HostTensor> batch = fixed_batch(std::min<int64_t>(steps_.model().vocab_size(), 256),
@@ -96,10 +95,6 @@ class CoordinateRun {
 
  private:
   static constexpr int64_t kRows = 4, kLength = 32;
-  // The programs run for a moment: the time goes into their compilation.
-  inline static const CompileOptions kFastCompile{
-      .overrides = {{"xla_backend_optimization_level", "0"},
-                    {"xla_llvm_disable_expensive_passes", "true"}}};
 
   // Tokens that follow a rule: each is the one before it. Small ones are frequent.
   static Tree<HostTensor> fixed_batch(int64_t vocab_size, uint64_t seed) {

@@ -7,6 +7,7 @@
 #include "ir/eval.h"
 #include "ops/random/random.h"
 #include "runtime/runtime.h"
+#include "testing/fast_compile.h"
 #include "train/programs.h"
 #include "train/record/metric_values.h"
 #include "train/trainer.h"
@@ -20,7 +21,6 @@ struct StepRunOptions {
   Mesh mesh = {};
   std::optional<DType> compute_dtype = {};
   bool layer_summaries = false;
-  CompileOptions compile = {};
   /// The trainer's default partition.
   PartitionSpec batch_partition = Trainer::Config{}.batch_partition;
 };
@@ -35,11 +35,11 @@ class StepRun {
             options_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
         leaves_(train_state(*model_, *learner_)),
         program_(step_program(parts())),
-        executable_(runtime_.compile(program_, options_.compile)) {}
+        executable_(runtime_.compile(program_, testing::fast_compile(runtime_))) {}
 
   /// Starts a run with this seed, whose state the runtime draws. initial_state() draws it slowly.
   void start(int64_t seed) {
-    const auto init = runtime_.compile(init_program(parts()), options_.compile);
+    const auto init = runtime_.compile(init_program(parts()), testing::fast_compile(runtime_));
     arrays_ = init->execute(
         Arrays{runtime_.make_array(random::key_words(seed), PartitionSpec{}, options_.mesh)});
   }

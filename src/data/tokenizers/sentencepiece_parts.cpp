@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text/unicode.h"
@@ -23,6 +26,7 @@ enum class ModelType : int64_t { kUnigram = 1, kMerges };
 
 class Model {
  public:
+  // Views of `bytes` are kept.
   explicit Model(std::string_view bytes) {
     ProtoReader reader(bytes);
     while (const auto field = reader.next()) {
@@ -34,89 +38,165 @@ class Model {
 
   // True if the parts of this program encode as the library does.
   bool is_plain() const {
-    const bool has_others = std::ranges::any_of(types_, [](PieceType type) {
-      return type == PieceType::kUserDefined || type == PieceType::kUnused;
-    });
     const bool is_known = type_ == ModelType::kUnigram || type_ == ModelType::kMerges;
-    return is_known && unknown_ && writes_spaces_ && !space_is_behind_ && !has_others &&
+    return is_known && unknown_ && writes_spaces_ && pieces_are_plain() && names_are_apart() &&
            merges_reach_all();
   }
+  bool is_unigram() const { return type_ == ModelType::kUnigram; }
 
-  std::unique_ptr<TokenModel> take_token_model(const std::string& path) {
-    const auto is_normal = [&](size_t id) { return types_[id] == PieceType::kNormal; };
-    if (type_ == ModelType::kMerges) {
-      MergeTable merges = merges_of_unions(vocabulary_, ranks_of_scores(scores_, is_normal), path);
-      return std::make_unique<BytePairModel>(
-          std::move(vocabulary_), std::move(merges),
-          BytePairModel::Options{
-              .byte_fallback = has_bytes_, .unknown = unknown_, .fuse_unknown = true});
-    }
-    std::vector<double> scores;
-    for (size_t id = 0; id < scores_.size(); ++id)
-      scores.push_back(is_normal(id) ? scores_[id] : std::numeric_limits<double>::quiet_NaN());
-    return std::make_unique<UnigramModel>(
-        std::move(vocabulary_), std::move(scores),
-        UnigramModel::Options{
-            .unknown = unknown_, .byte_fallback = has_bytes_, .rounds_sums = true});
+  std::unique_ptr<TokenModel> make_token_model(const std::string& path) const {
+    return is_unigram() ? make_unigram() : make_merges(path);
+  }
+
+  // The pieces that users defined.
+  ByteTrie users() const {
+    std::vector<ByteTrie::Entry> out;
+    for (const int32_t id : ids_of({PieceType::kUserDefined})) out.push_back({at(id).text, id});
+    return ByteTrie(std::move(out));
   }
 
   SentencePieceParts::Spaces spaces() const { return spaces_; }
 
  private:
-  void read_piece(std::string_view message) {
-    std::string text;
+  struct Piece {
+    std::string_view text = {};
     float score = 0;
-    auto type = PieceType::kNormal;
+    PieceType type = PieceType::kNormal;
+  };
+
+  void read_piece(std::string_view message) {
+    Piece piece;
     ProtoReader reader(message);
     while (const auto field = reader.next()) {
-      if (field->number == 1) text = field->bytes();
-      if (field->number == 2) score = std::bit_cast<float>(static_cast<uint32_t>(field->bits));
-      if (field->number == 3) type = static_cast<PieceType>(field->varint());
+      if (field->number == 1) piece.text = field->bytes();
+      if (field->number == 2)
+        piece.score = std::bit_cast<float>(static_cast<uint32_t>(field->bits));
+      if (field->number == 3) piece.type = static_cast<PieceType>(field->varint());
     }
-    const auto id = static_cast<int32_t>(types_.size());
-    if (type == PieceType::kUnknown) unknown_ = id;
-    if (type == PieceType::kNormal || type == PieceType::kByte)
-      vocabulary_.add(std::move(text), id);
-    scores_.push_back(score);
-    types_.push_back(type);
+    if (piece.type == PieceType::kUnknown) unknown_ = static_cast<int32_t>(pieces_.size());
+    pieces_.push_back(piece);
   }
   void read_trainer(std::string_view message) {
     ProtoReader reader(message);
     while (const auto field = reader.next()) {
       if (field->number == 3) type_ = static_cast<ModelType>(field->varint());
-      if (field->number == 24) space_is_behind_ = field->varint() != 0;
+      if (field->number == 24) spaces_.are_behind = field->varint() != 0;
       if (field->number == 35) has_bytes_ = field->varint() != 0;
     }
   }
   void read_normalizer(std::string_view message) {
     ProtoReader reader(message);
     while (const auto field = reader.next()) {
-      if (field->number == 3) spaces_.put_before = field->varint() != 0;
+      if (field->number == 3) spaces_.add = field->varint() != 0;
       if (field->number == 4) spaces_.join = field->varint() != 0;
       if (field->number == 5) writes_spaces_ = field->varint() != 0;
     }
   }
-  // The library merges characters that are no pieces, too.
-  bool merges_reach_all() const {
-    for (int64_t id = 0; type_ == ModelType::kMerges && id < vocabulary_.end_id(); ++id) {
-      const std::string* const token = vocabulary_.token(id);
-      if (!token || types_[static_cast<size_t>(id)] != PieceType::kNormal) continue;
-      if (token->size() > kMaxTokenBytes || find_invalid_utf8(*token)) return false;
-      for (std::string_view rest = *token; !rest.empty();) {
-        const size_t size = first_code_point(rest).size;
-        if (!vocabulary_.find(rest.substr(0, size))) return false;
-        rest.remove_prefix(size);
-      }
+
+  using Types = std::initializer_list<PieceType>;
+  static bool is_of(PieceType type, Types types) {
+    return std::ranges::find(types, type) != types.end();
+  }
+  const Piece& at(int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
+  std::vector<int32_t> ids_of(Types types) const {
+    std::vector<int32_t> out;
+    for (size_t id = 0; id < pieces_.size(); ++id) {
+      if (is_of(pieces_[id].type, types)) out.push_back(static_cast<int32_t>(id));
     }
-    return true;
+    return out;
+  }
+  Vocabulary vocabulary_of(Types types) const {
+    Vocabulary out;
+    for (const int32_t id : ids_of(types)) out.add(std::string(at(id).text), id);
+    return out;
   }
 
-  Vocabulary vocabulary_;  // of normal pieces and bytes
-  std::vector<float> scores_;
-  std::vector<PieceType> types_;
+  // The library keeps pieces as C strings, and ignores types that it does not know.
+  bool pieces_are_plain() const {
+    return std::ranges::all_of(pieces_, [](const Piece& piece) {
+      const bool is_cut = piece.type == PieceType::kUserDefined && find_invalid_utf8(piece.text);
+      return piece.type >= PieceType::kNormal && piece.type <= PieceType::kByte && !is_cut &&
+             piece.text.find('\0') == piece.text.npos;
+    });
+  }
+  // The library looks pieces up by their text, and finds names of special pieces before others: a
+  // control piece, too, if it is a character. Then it fails.
+  bool names_are_apart() const {
+    std::unordered_set<std::string_view> texts;
+    for (const int32_t id : ids_of(kInText)) texts.insert(at(id).text);
+    return std::ranges::none_of(ids_of(kSpecial), [&](int32_t id) {
+      const auto& [name, score, type] = at(id);
+      const bool is_character = utf8_step(name).size == name.size();
+      return texts.contains(name) || (type == PieceType::kControl && is_character);
+    });
+  }
+  // The library merges characters that are no pieces, too.
+  bool merges_reach_all() const {
+    if (is_unigram()) return true;
+    const Vocabulary all = vocabulary_of(kInText);
+    return std::ranges::all_of(ids_of({PieceType::kNormal, PieceType::kUnused}), [&](int32_t id) {
+      std::string_view rest = at(id).text;
+      if (rest.size() > kMaxTokenBytes || find_invalid_utf8(rest)) return false;
+      while (!rest.empty()) {
+        const size_t size = first_code_point(rest).size;
+        if (!all.find(rest.substr(0, size))) return false;
+        rest.remove_prefix(size);
+      }
+      return true;
+    });
+  }
+
+  std::unique_ptr<TokenModel> make_merges(const std::string& path) const {
+    std::vector<float> scores;
+    for (const Piece& piece : pieces_) scores.push_back(piece.score);
+    const auto is_merged = [&](size_t id) {
+      return is_of(pieces_[id].type, {PieceType::kNormal, PieceType::kUnused});
+    };
+    Vocabulary vocabulary =
+        vocabulary_of({PieceType::kNormal, PieceType::kUnused, PieceType::kByte});
+    MergeTable merges = merges_of_unions(vocabulary, ranks_of_scores(scores, is_merged), path);
+    return std::make_unique<BytePairModel>(
+        std::move(vocabulary), std::move(merges),
+        BytePairModel::Options{.byte_fallback = has_bytes_,
+                               .unknown = unknown_,
+                               .fuse_unknown = true,
+                               .unused = ids_of({PieceType::kUnused})});
+  }
+
+  // Pieces that users defined have a score that is nearly always the best. The library computes all
+  // of this in f32 but for the 0.1.
+  std::unique_ptr<TokenModel> make_unigram() const {
+    constexpr float kUnknownPenalty = 10;
+    float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::min();
+    for (const int32_t id : ids_of({PieceType::kNormal})) {
+      least = std::min(least, at(id).score);
+      most = std::max(most, at(id).score);
+    }
+    std::vector<double> scores;
+    for (const Piece& piece : pieces_) {
+      const double of_user =
+          static_cast<double>(static_cast<float>(piece.text.size()) * most) - 0.1;
+      scores.push_back(piece.type == PieceType::kNormal        ? piece.score
+                       : piece.type == PieceType::kUserDefined ? of_user
+                                                               : std::nan(""));
+    }
+    return std::make_unique<UnigramModel>(
+        vocabulary_of({PieceType::kNormal, PieceType::kUserDefined, PieceType::kByte}),
+        std::move(scores),
+        UnigramModel::Options{.unknown = unknown_,
+                              .byte_fallback = has_bytes_,
+                              .unknown_score = least - kUnknownPenalty,
+                              .is_sentencepiece = true});
+  }
+
+  static constexpr Types kInText = {PieceType::kNormal, PieceType::kUserDefined,
+                                    PieceType::kUnused};
+  static constexpr Types kSpecial = {PieceType::kUnknown, PieceType::kControl, PieceType::kByte};
+
+  std::vector<Piece> pieces_;  // by id
   std::optional<int32_t> unknown_;
   ModelType type_ = ModelType::kUnigram;
-  bool has_bytes_ = false, space_is_behind_ = false, writes_spaces_ = true;
+  bool has_bytes_ = false, writes_spaces_ = true;
   SentencePieceParts::Spaces spaces_;
 };
 
@@ -125,21 +205,37 @@ class Model {
 std::unique_ptr<SentencePieceParts> SentencePieceParts::of_model(std::string_view bytes,
                                                                  std::optional<CharsMap> characters,
                                                                  const std::string& path) {
-  Model model(bytes);
+  const Model model(bytes);
   if (!model.is_plain()) return nullptr;
-  return std::unique_ptr<SentencePieceParts>(
-      new SentencePieceParts(model.take_token_model(path), std::move(characters), model.spaces()));
+  std::unique_ptr<SentencePieceParts> out(new SentencePieceParts);
+  out->model_ = model.make_token_model(path);
+  out->characters_ = std::move(characters);
+  out->users_ = model.users();
+  out->cuts_at_users_ = !model.is_unigram();
+  out->spaces_ = model.spaces();
+  return out;
 }
 
 std::vector<int32_t> SentencePieceParts::encode(std::string_view text) const {
   std::vector<int32_t> ids;
   const std::string pieces = normal(text);
-  if (!pieces.empty()) model_->encode(pieces, model_->make_scratch(pieces.size()).get(), ids);
+  const auto scratch = model_->make_scratch(pieces.size());
+  std::string_view rest = pieces;
+  while (const auto user = cuts_at_users_ ? users_.find(rest, 0) : std::nullopt) {
+    if (user->begin > 0) model_->encode(rest.substr(0, user->begin), scratch.get(), ids);
+    ids.push_back(user->value);
+    rest.remove_prefix(user->begin + user->size);
+  }
+  if (!rest.empty()) model_->encode(rest, scratch.get(), ids);
   return ids;
 }
 
-// What the beginning of a text becomes, and its bytes: at least a character.
+// What the beginning of a text becomes, and its bytes: at least a character. Pieces that users
+// defined stay as they are.
 CharsMap::Found SentencePieceParts::first_of(std::string_view text) const {
+  size_t user_size = 0;
+  users_.prefixes(text, [&](size_t size, int32_t) { user_size = size; });
+  if (user_size > 0) return {text.substr(0, user_size), user_size};
   if (characters_) {
     if (const auto found = characters_->find_longest(text)) return *found;
   }
@@ -156,7 +252,7 @@ std::string SentencePieceParts::normal(std::string_view text) const {
   std::string out;
   if (text.empty()) return out;
   out.reserve(text.size() + text.size() / 2);
-  if (spaces_.put_before) out += kMetaSpace;
+  if (spaces_.add && !spaces_.are_behind) out += kMetaSpace;
   bool was_space = spaces_.join;
   while (!text.empty()) {
     auto [first, size] = first_of(text);
@@ -172,6 +268,7 @@ std::string SentencePieceParts::normal(std::string_view text) const {
     was_space = spaces_.join && first.back() == ' ';
   }
   while (spaces_.join && out.ends_with(kMetaSpace)) out.resize(out.size() - kMetaSpace.size());
+  if (spaces_.add && spaces_.are_behind) out += kMetaSpace;
   return out;
 }
 

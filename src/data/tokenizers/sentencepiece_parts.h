@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/tokenizers/parts/byte_trie.h"
 #include "data/tokenizers/parts/chars_map.h"
 #include "data/tokenizers/parts/token_model.h"
 
@@ -18,27 +19,29 @@ namespace axle {
 class SentencePieceParts {
  public:
   struct Spaces {
-    bool put_before = true;  // a text
-    bool join = true;        // to one, and drop them at the ends of a text
+    bool add = true;          // one to a text
+    bool are_behind = false;  // words, else before them
+    bool join = true;         // to one, and drop them at the ends of a text
   };
 
-  /// Returns none for models that only the library encodes: those of whole words or characters, and
-  /// those with pieces that users defined or left unused. `model` has passed
-  /// check_sentencepiece_model(), which returns `characters`.
+  /// Returns none for models that only the library encodes: those of whole words or characters,
+  /// those that do not write U+2581 for a space, and those with pieces out of the ordinary (a BPE
+  /// piece with a character that is no piece; a special piece that is found in text). `model` has
+  /// passed check_sentencepiece_model(), which returns `characters`, and the library has loaded it.
   static std::unique_ptr<SentencePieceParts> of_model(std::string_view model,
                                                       std::optional<CharsMap> characters,
                                                       const std::string& path);
   std::vector<int32_t> encode(std::string_view text) const;
 
  private:
-  SentencePieceParts(std::unique_ptr<TokenModel> model, std::optional<CharsMap> characters,
-                     Spaces spaces)
-      : model_(std::move(model)), characters_(std::move(characters)), spaces_(spaces) {}
+  SentencePieceParts() = default;
   std::string normal(std::string_view text) const;
   CharsMap::Found first_of(std::string_view text) const;
 
   std::unique_ptr<TokenModel> model_;
   std::optional<CharsMap> characters_;
+  ByteTrie users_;              // pieces that users defined: the longest goes before all else
+  bool cuts_at_users_ = false;  // else they are tokens of the model
   Spaces spaces_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "data/tokenizers/tokenizer_library_test.h"
+#include "data/tokenizers/mixed_texts_test.h"
 #include "io/file.h"
 #include "testing/foreign_data.h"
 
@@ -37,6 +37,11 @@ class ModelForeign : public TokenizerForeign, public ::testing::WithParamInterfa
 TEST_P(ModelForeign, DecodesAsTheLibraryDoes) {
   AXLE_NEEDS_FILES(GetParam());
   expect_decodes_as_the_library(file(GetParam()), lines());
+}
+
+TEST_P(ModelForeign, EncodesMixedTextsAsTheLibraryDoes) {
+  AXLE_NEEDS_FILES(GetParam());
+  expect_mixed_texts_as_the_library(file(GetParam()), 20000);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,8 +1,6 @@
 // Compares tokenizers of every kind that the SentencePiece library trains with the library itself.
 // Sends text through a vocabulary into batches and back.
 #include "data/text_input.h"
-#include "data/tokenizers/sentencepiece_model.h"
-#include "data/tokenizers/sentencepiece_parts.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
@@ -49,20 +47,6 @@ TEST_P(TokenizerModels, DecodeAsTheLibraryDoes) {
   const TempDir dir;
   replace_file(dir / "m.model", trained_tokenizer(GetParam().options));
   expect_decodes_as_the_library(dir / "m.model", made_up_lines(200, 8));
-}
-
-// Others are left to the library.
-TEST(SentencePieceParts, TakeMostModels) {
-  const auto takes = [](const std::string& options) {
-    const std::string model = trained_tokenizer(options);
-    return SentencePieceParts::of_model(model, check_sentencepiece_model(model, "m.model"),
-                                        "m.model") != nullptr;
-  };
-  EXPECT_TRUE(takes("--model_type=bpe --vocab_size=400"));
-  EXPECT_TRUE(takes("--model_type=unigram --vocab_size=300 --byte_fallback=true"));
-  EXPECT_FALSE(takes("--model_type=word --vocab_size=150"));
-  EXPECT_FALSE(takes("--model_type=bpe --vocab_size=400 --treat_whitespace_as_suffix=true"));
-  EXPECT_FALSE(takes("--model_type=bpe --vocab_size=400 --user_defined_symbols=<sep>"));
 }
 
 // Long texts, whose sums of scores are rounded many times, and what is no UTF-8.

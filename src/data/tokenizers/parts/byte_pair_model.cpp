@@ -134,6 +134,37 @@ BytePairModel::BytePairModel(Vocabulary vocabulary, MergeTable merges, Options o
     byte_ids_.push_back(lookup().find({&byte, 1}).value_or(-1));
     fallback_.push_back(vocabulary_.find(byte_token(static_cast<uint8_t>(b))).value_or(-1));
   }
+  find_parts_of_unused();
+}
+
+// Once a token is made, all merges within it were those of its text alone, in their order: so its
+// parts are the same in all texts.
+void BytePairModel::find_parts_of_unused() {
+  const auto text_of = [&](int32_t id) -> const std::string& { return *vocabulary_.token(id); };
+  std::vector<int32_t> order = options_.unused;
+  std::ranges::stable_sort(order, {}, [&](int32_t id) { return text_of(id).size(); });
+  for (const int32_t id : order) {  // parts have theirs before
+    std::vector<int32_t> parts;
+    start_characters(text_of(id), parts);
+    merge(parts, 0, id);
+    if (parts.size() != 2) continue;  // a character, or no merge ever makes it
+    cut_unused(parts, 0);
+    parts_of_unused_.emplace(id, std::move(parts));
+  }
+}
+
+void BytePairModel::cut_unused(std::vector<int32_t>& ids, size_t first) const {
+  if (parts_of_unused_.empty()) return;
+  std::vector<int32_t> out;
+  for (size_t i = first; i < ids.size(); ++i) {
+    const auto parts = parts_of_unused_.find(ids[i]);
+    if (parts == parts_of_unused_.end())
+      out.push_back(ids[i]);
+    else
+      out.insert(out.end(), parts->second.begin(), parts->second.end());
+  }
+  ids.resize(first);
+  ids.insert(ids.end(), out.begin(), out.end());
 }
 
 void BytePairModel::encode(std::string_view piece, Scratch* scratch,
@@ -162,10 +193,15 @@ void BytePairModel::encode_anew(std::string_view piece, std::vector<int32_t>& id
     start_characters(piece, ids);
   else
     start_bytes(piece, ids);
+  merge(ids, first);
+  cut_unused(ids, first);
+}
+
+void BytePairModel::merge(std::vector<int32_t>& ids, size_t first, int32_t last) const {
   if (ids.size() - first <= kFewSymbols)
-    merge_few(ids, first);
+    merge_few(ids, first, last);
   else
-    merge_many(ids, first);
+    merge_many(ids, first, last);
 }
 
 void BytePairModel::start_bytes(std::string_view piece, std::vector<int32_t>& symbols) const {
@@ -220,7 +256,7 @@ void BytePairModel::start_characters(std::string_view piece, std::vector<int32_t
   flush();
 }
 
-void BytePairModel::merge_few(std::vector<int32_t>& ids, size_t first) const {
+void BytePairModel::merge_few(std::vector<int32_t>& ids, size_t first, int32_t last) const {
   size_t count = ids.size() - first;
   if (count < 2) return;
   int32_t* const symbols = ids.data() + first;
@@ -235,7 +271,7 @@ void BytePairModel::merge_few(std::vector<int32_t>& ids, size_t first) const {
     for (size_t i = 1; i + 1 < count; ++i) {
       if (merges[i].rank < merges[best].rank) best = i;
     }
-    if (merges[best].id < 0) break;
+    if (merges[best].id < 0 || merges[best].id == last) break;
     symbols[best] = merges[best].id;
     std::copy(symbols + best + 2, symbols + count, symbols + best + 1);
     std::copy(merges + best + 1, merges + count - 1, merges + best);
@@ -246,7 +282,7 @@ void BytePairModel::merge_few(std::vector<int32_t>& ids, size_t first) const {
   ids.resize(first + count);
 }
 
-void BytePairModel::merge_many(std::vector<int32_t>& ids, size_t first) const {
+void BytePairModel::merge_many(std::vector<int32_t>& ids, size_t first, int32_t last) const {
   std::vector<Symbol> symbols;
   symbols.reserve(ids.size() - first);
   for (size_t i = first; i < ids.size(); ++i) {
@@ -270,7 +306,9 @@ void BytePairModel::merge_many(std::vector<int32_t>& ids, size_t first) const {
     Symbol& left = at(best.left);
     if (left.id != best.left_id || left.next < 0 || at(left.next).id != best.right_id) continue;
     Symbol& right = at(left.next);
-    left.id = merges_.find(best.left_id, best.right_id)->id;
+    const int32_t made = merges_.find(best.left_id, best.right_id)->id;
+    if (made == last) break;
+    left.id = made;
     right.id = -1;  // dead: equals no id of a candidate
     left.next = right.next;
     if (right.next >= 0) at(right.next).previous = best.left;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "data/tokenizers/parts/piece_cache.h"
@@ -96,6 +97,9 @@ class BytePairModel final : public TokenModel {
     std::string continuing_prefix = {};
     /// Stands behind the last character of a piece.
     std::string end_suffix = {};
+    /// Tokens that merges make and go on from, but that are cut again where they are left: into the
+    /// two that they were made of. Those of one character stay.
+    std::vector<int32_t> unused = {};
   };
   BytePairModel(Vocabulary vocabulary, MergeTable merges, Options options);
 
@@ -108,8 +112,12 @@ class BytePairModel final : public TokenModel {
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
   void start_bytes(std::string_view piece, std::vector<int32_t>& symbols) const;
   void start_characters(std::string_view piece, std::vector<int32_t>& symbols) const;
-  void merge_few(std::vector<int32_t>& ids, size_t first) const;
-  void merge_many(std::vector<int32_t>& ids, size_t first) const;
+  // Merges the symbols from `first` on. A merge that makes `last` is the end, and is not done.
+  void merge(std::vector<int32_t>& ids, size_t first, int32_t last = -1) const;
+  void merge_few(std::vector<int32_t>& ids, size_t first, int32_t last) const;
+  void merge_many(std::vector<int32_t>& ids, size_t first, int32_t last) const;
+  void find_parts_of_unused();
+  void cut_unused(std::vector<int32_t>& ids, size_t first) const;
 
   MergeTable merges_;
   Options options_;
@@ -122,6 +130,7 @@ class BytePairModel final : public TokenModel {
   Vocabulary bytes_;               // the tokens as bytes (kByteLevel)
   std::vector<int32_t> byte_ids_;  // -1 where a byte is no token
   std::vector<int32_t> fallback_;  // ids of "<0x00>" to "<0xFF>", or -1
+  std::unordered_map<int32_t, std::vector<int32_t>> parts_of_unused_;
 };
 
 }  // namespace axle

@@ -27,7 +27,7 @@ struct Node {
 // A part of the piece that becomes one token, or unknown text.
 struct Part {
   size_t begin, end;
-  bool is_unknown;
+  int32_t id;
 };
 
 }  // namespace
@@ -44,24 +44,26 @@ UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Op
     least = std::min(score, least.value_or(score));
   }
   trie_ = ByteTrie(std::move(entries));
-  unknown_score_ = least.value_or(0) - kUnknownPenalty;
+  unknown_score_ = options_.unknown_score.value_or(least.value_or(0) - kUnknownPenalty);
   for (int byte = 0; byte < 256; ++byte)
     fallback_.push_back(vocabulary_.find(byte_token(static_cast<uint8_t>(byte))).value_or(-1));
 }
 
 void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
   std::vector<Node> nodes(piece.size() + 1);
-  const auto reach = [&](size_t begin, size_t end, int32_t id, double score) {
+  const auto rounded = [&](double sum) {
+    return options_.is_sentencepiece ? static_cast<float>(sum) : sum;
+  };
+  const auto reach = [&](size_t begin, size_t end, int32_t id, double total) {
     Node& node = nodes[end];
-    const double total = nodes[begin].score + score;
     if (node.is_reached && total <= node.score) return;
-    node = {options_.rounds_sums ? static_cast<float>(total) : total, begin, id, true};
+    node = {rounded(total), begin, id, true};
   };
   for (size_t at = 0; at < piece.size();) {
     const size_t size = first_code_point(piece.substr(at)).size;
     bool has_character = false;
     trie_.prefixes(piece.substr(at), [&](size_t length, int32_t id) {
-      reach(at, at + length, id, scores_[static_cast<size_t>(id)]);
+      reach(at, at + length, id, nodes[at].score + scores_[static_cast<size_t>(id)]);
       has_character |= length == size;
     });
     if (!has_character) {
@@ -71,26 +73,32 @@ void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids
                         "'{}', and there is no unknown token",
                         printable(piece.substr(at, size))));
       }
-      reach(at, at + size, *options_.unknown, unknown_score_);
+      reach(at, at + size, *options_.unknown, rounded(nodes[at].score + unknown_score_));
     }
     at += size;
   }
   // From the end to the beginning; neighbouring unknown parts are one.
   std::vector<Part> parts;
+  const auto is_unknown = [&](int32_t id) { return options_.unknown && id == *options_.unknown; };
   for (size_t end = piece.size(); end > 0; end = nodes[end].begin) {
-    const bool is_unknown = options_.unknown && nodes[end].id == *options_.unknown;
-    if (is_unknown && !parts.empty() && parts.back().is_unknown) {
-      parts.back().begin = nodes[end].begin;
-    } else {
-      parts.push_back({nodes[end].begin, end, is_unknown});
-    }
+    const auto [score, begin, id, is_reached] = nodes[end];
+    if (is_unknown(id) && !parts.empty() && is_unknown(parts.back().id))
+      parts.back().begin = begin;
+    else
+      parts.push_back({begin, end, id});
   }
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-    add_text(piece.substr(part->begin, part->end - part->begin), ids);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    if (is_unknown(part->id))
+      add_unknown(piece.substr(part->begin, part->end - part->begin), ids);
+    else
+      ids.push_back(part->id);
+  }
 }
 
-void UnigramModel::add_text(std::string_view text, std::vector<int32_t>& ids) const {
-  if (const std::optional<int32_t> id = vocabulary_.find(text)) return ids.push_back(*id);
+void UnigramModel::add_unknown(std::string_view text, std::vector<int32_t>& ids) const {
+  if (!options_.is_sentencepiece) {
+    if (const std::optional<int32_t> id = vocabulary_.find(text)) return ids.push_back(*id);
+  }
   const auto fallback = [&](char c) { return fallback_[static_cast<uint8_t>(c)]; };
   if (options_.byte_fallback &&
       std::ranges::all_of(text, [&](char c) { return fallback(c) >= 0; })) {

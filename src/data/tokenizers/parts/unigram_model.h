@@ -17,8 +17,12 @@ class UnigramModel final : public TokenModel {
     std::optional<int32_t> unknown = {};
     /// Such text becomes the tokens of its bytes ("<0x0A>") if all of them are there.
     bool byte_fallback = false;
-    /// Sums of scores are rounded to f32, as in the SentencePiece library. Else they are f64.
-    bool rounds_sums = false;
+    /// The score of a character that no token covers; none: 10 below the least of the scores.
+    std::optional<double> unknown_score = {};
+    /// Sums of scores are rounded to f32, and text that no token covers is unknown, as in the
+    /// SentencePiece library. Else they are f64, and neighbouring characters may be a token
+    /// together, as in Hugging Face's.
+    bool is_sentencepiece = false;
   };
   /// `scores` are logarithms of probabilities, by id. A token with NaN is only the token of a byte.
   UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options);
@@ -35,7 +39,7 @@ class UnigramModel final : public TokenModel {
 
  private:
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
-  void add_text(std::string_view text, std::vector<int32_t>& ids) const;
+  void add_unknown(std::string_view text, std::vector<int32_t>& ids) const;
 
   std::vector<double> scores_;
   Options options_;

@@ -70,6 +70,22 @@ TEST_P(ParallelismOn, SharedRowsAreCollectedOnceForAllBlocksOfKeys) {
   EXPECT_EQ(gathers(8), for_one_block);
 }
 
+// A bias for each distance: each device sums the gradient of its weight over its blocks.
+TEST_P(ParallelismOn, TheGradientOfABiasIsSummedOnceForAllBlocksOfKeys) {
+  for (const char* mesh : {"fsdp=8", "fsdp=2,seq=4"}) {
+    SCOPED_TRACE(mesh);
+    const auto sums = [&](int num_keys) {
+      const CompileReport r = report(
+          mesh, fmt::format("set: {{model.decoder.layers.layer.attention.body: {{bias: {{class: "
+                            "T5Bias, max_distance: 48}}, core: {{blocks: {{from: 1, queries: 64, "
+                            "keys: {}}}}}}}}}",
+                            num_keys));
+      return count_of_kind(r, "all-reduce");
+    };
+    EXPECT_EQ(sums(8), sums(64));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, ParallelismOn, ::testing::Values("tpu:v5p:2x2x2", "gpu:h100:1x8"),
                          [](const auto& target) { return std::string(target.param, 3); });
 

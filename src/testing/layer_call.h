@@ -23,6 +23,8 @@ struct CallOptions {
   std::optional<int64_t> seed = 0;
   random::PrngImpl generator = random::PrngImpl::kThreefry2x32;
   bool decoding = false;
+  /// The mesh that layers are told of; all is computed on one device.
+  Mesh mesh = {};
   Tree<HostTensor> state = {};
   EvalOptions eval = {};
 };
@@ -73,6 +75,7 @@ class LayerFunction {
     auto at = x.begin();
     Tree<Tensor> parameters = take(parameter_paths_, at), inputs = take(input_paths_, at);
     InvocationOptions options{.training = options_.training, .decoding = options_.decoding};
+    options.mesh = options_.mesh;
     options.state = take(state_paths_, at);
     options.published = take_published(inputs);
     options.segment_ids = take_segment_ids(inputs, inputs_of_method());

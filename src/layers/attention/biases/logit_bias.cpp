@@ -12,6 +12,10 @@ void LogitBias::check_result(const Tensor& bias, const TokenPlaces& places) cons
   expect_result(bias, expected);
 }
 
+LogitBias::OfBlock LogitBias::of_blocks(const Shape&) {
+  return [this](const TokenPlaces& places) { return (*this)(places); };
+}
+
 AXLE_REGISTER(LogitBias::Dims)
 
 template class LayerRole<LogitBias, LogitBias::Signature>;

@@ -4,6 +4,8 @@
 //   B batch   T queries   S keys   N query heads
 #pragma once
 
+#include <functional>
+
 #include "layers/attention/masks/attention_mask.h"
 #include "nn/layer.h"
 
@@ -26,6 +28,12 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   /// draws random numbers nor adds losses, and looks at no other place. False: attention by blocks
   /// computes it for all places at once.
   virtual bool is_computed_by_blocks() const { return false; }
+  /// The bias of a block as a function of its places.
+  using OfBlock = std::function<Tensor(const TokenPlaces& places)>;
+  /// Returns the bias of each of several blocks, which all have B rows and T queries: `rows_BT`. It
+  /// is called once for all of them, and computes what they have in common. Needs
+  /// is_computed_by_blocks(). The default computes each block as a call does.
+  virtual OfBlock of_blocks(const Shape& rows_BT);
 
  protected:
   friend LayerRole;

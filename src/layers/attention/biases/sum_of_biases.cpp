@@ -26,6 +26,19 @@ bool SumOfBiases::is_computed_by_blocks() const {
                              [](const auto& bias) { return bias->is_computed_by_blocks(); });
 }
 
+LogitBias::OfBlock SumOfBiases::of_blocks(const Shape& rows_BT) {
+  std::vector<OfBlock> parts;
+  for (const auto& bias : biases_) parts.push_back(bias->of_blocks(rows_BT));
+  return [parts](const TokenPlaces& places) {
+    Tensor sum;
+    for (const OfBlock& part : parts) {
+      const Tensor own = part(places);
+      sum = sum ? sum + own : own;
+    }
+    return sum;
+  };
+}
+
 Tensor SumOfBiases::forward(const TokenPlaces& places) {
   Tensor sum;
   for (const auto& bias : biases_) {

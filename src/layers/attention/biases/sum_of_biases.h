@@ -15,6 +15,7 @@ class SumOfBiases final : public LogitBias {
   };
   SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
   bool is_computed_by_blocks() const override;
+  OfBlock of_blocks(const Shape& rows_BT) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;

@@ -10,8 +10,10 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
 
 namespace axle {
 namespace {
@@ -61,13 +63,48 @@ T5Bias::T5Bias(const Config& cfg, const Dims& dims, const Scope& scope)
   }
 }
 
-Tensor T5Bias::forward(const TokenPlaces& places) {
+Tensor T5Bias::by_distance() const {
   const auto num_distances = static_cast<int64_t>(buckets_.size());
   const Tensor bucket = constant(HostTensor({num_distances}, std::span<const int32_t>(buckets_)));
-  const Tensor by_distance = take(astype(weight_(), DType::kF32), bucket);
+  return take(astype(weight_(), DType::kF32), bucket);
+}
+
+Tensor T5Bias::distances(const TokenPlaces& places) const {
   const Tensor distance = places.key_positions - places.query_positions;
-  const Tensor near = clamp(-max_distance_, distance, max_distance_);
-  return move_axis(take(by_distance, near + max_distance_), -1, -3);
+  return clamp(-max_distance_, distance, max_distance_) + max_distance_;
+}
+
+Tensor T5Bias::forward(const TokenPlaces& places) {
+  return move_axis(take(by_distance(), distances(places)), -1, -3);
+}
+
+// Devices that share rows or queries sum the gradient of the weight. A copy of the biases for each
+// of them lets every device add up its own blocks first; the copies are summed once, after the
+// last.
+LogitBias::OfBlock T5Bias::of_blocks(const Shape& rows_BT) {
+  if (!options().stats.empty() || options().remat) return LogitBias::of_blocks(rows_BT);
+  const Invocation::Frame call(*this);
+  const Tensor one = by_distance();
+  const Mesh& mesh = Invocation::current().options().mesh;
+  const PartitionSpec shared = restrict(kTokenAxes, rows_BT, mesh);
+  const int64_t num_rows = rows_BT[0], row_shares = num_parts(shared.dims[0], mesh),
+                query_shares = num_parts(shared.dims[1], mesh);
+  const OfBlock plain = [one, this](const TokenPlaces& places) {
+    const Invocation::Frame of_block(*this);
+    return move_axis(take(one, distances(places)), -1, -3);
+  };
+  if (!is_training() || row_shares * query_shares == 1) return plain;
+  const Tensor copies = constrain(broadcast_to(reshape(one, {1, one.dim(0), 1, one.dim(1)}),
+                                               {query_shares, one.dim(0), row_shares, one.dim(1)}),
+                                  {{kSequenceAxes, kReplicated, kBatchAxes, kShardAxes}});
+  return [=, this](const TokenPlaces& places) {
+    if (!places.are_consecutive) return plain(places);  // rows have places of their own
+    const Invocation::Frame of_block(*this);
+    const Tensor in_shares = unflatten(distances(places), 0, {query_shares, -1});
+    const Tensor taken = flatten(batched_take(copies, in_shares), 0, 1);  // [T, S, shares, N]
+    const Tensor of_share = transpose(taken, {2, 3, 0, 1});
+    return repeat(of_share, num_rows / row_shares, 0);
+  };
 }
 
 AXLE_REGISTER(T5Bias)

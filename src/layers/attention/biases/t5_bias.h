@@ -32,11 +32,17 @@ class T5Bias final : public LogitBias {
   };
   T5Bias(const Config& cfg, const Dims& dims, const Scope& scope);
   bool is_computed_by_blocks() const override { return true; }
+  OfBlock of_blocks(const Shape& rows_BT) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
 
  private:
+  // The bias of each distance from -max_distance to max_distance, f32[distances, N].
+  Tensor by_distance() const;
+  // The row of by_distance() for each query and key.
+  Tensor distances(const TokenPlaces& places) const;
+
   int64_t max_distance_;
   std::vector<int32_t> buckets_;  // of the distances -max_distance to max_distance
   Param weight_;

@@ -139,10 +139,15 @@ TEST(AttentionBlocks, EveryBiasIsTheSame) {
            ALiBi::Config{}, t5, SumOfBiases::Config{.biases = {ALiBi::Config{}, t5}},
            SharedBias::Config{.inner = t5}}) {
     for (const auto& [core_name, core] : cores()) {
-      SCOPED_TRACE(core_name);
-      Attention::Config cfg{.num_kv_heads = 2, .core = core};
-      cfg.bias = bias;
-      expect_same(cfg, kBlocks[0]);
+      // Devices with shares of a bias's gradient have copies of its biases.
+      for (const char* mesh : {"", "fsdp=2", "seq=11", "data=2,seq=11,model=2"}) {
+        SCOPED_TRACE(core_name + ", " + mesh);
+        Attention::Config cfg{.num_kv_heads = 2, .core = core};
+        cfg.bias = bias;
+        testing::CallOptions training{.training = true};
+        from_text(mesh, training.mesh);
+        expect_same(cfg, kBlocks[0], {}, training);
+      }
     }
   }
 }

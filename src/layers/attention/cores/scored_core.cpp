@@ -129,8 +129,11 @@ BlockPlan ScoredCore::plan(int64_t num_queries, int64_t num_keys, bool whole_que
 Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const KeyValues& keys,
                              const Visibility& visibility) {
   Visibility whole = visibility;
-  if (whole.bias && !(*whole.bias)->is_computed_by_blocks()) {
-    whole.given_bias = visibility.added();
+  if (whole.bias) {
+    if ((*whole.bias)->is_computed_by_blocks())
+      whole.bias_of_block = (*whole.bias)->of_blocks({q_BTNH.dim(0), plan.query_size});
+    else
+      whole.given_bias = visibility.added();
     whole.bias = nullptr;
   }
   if (whole.has_empty_places) whole.last_of_row = visibility.last_position();

@@ -110,8 +110,8 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
 }
 
 Tensor Visibility::added() const {
-  if (!bias) return given_bias.value_or(Tensor());
-  const Tensor own = (*bias)(places);
+  if (!bias && !bias_of_block) return given_bias.value_or(Tensor());
+  const Tensor own = bias ? (*bias)(places) : bias_of_block(places);
   return given_bias ? own + *given_bias : own;
 }
 

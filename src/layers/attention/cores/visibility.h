@@ -17,6 +17,7 @@ struct Visibility {
   TokenPlaces places = {};
   const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
   const Handle<LogitBias>* bias = nullptr;  // nullptr: nothing is added
+  LogitBias::OfBlock bias_of_block = {};    // in place of `bias`, where these places are a block
   bool has_empty_places = false;            // true: no key is written after the queries
   /// The position of a row's last query, where these queries are a block of the row.
   std::optional<Tensor> last_of_row = {};

@@ -71,7 +71,9 @@ TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
         pairs, all, size, size);
   };
   EXPECT_EQ(form(4095), by(10, 16, 1024));
-  EXPECT_EQ(form(511), by(45, 256, 256));  // 3 of 16 in all rows of blocks but for two
+  EXPECT_EQ(form(1023), by(7, 16, 1024));
+  EXPECT_EQ(form(511), by(15, 64, 512));  // blocks as large as the window: 2 in a row of blocks
+  EXPECT_EQ(form(200), by(31, 256, 256));
   EXPECT_EQ(form(1), by(63, 1024, 128));
 }
 

@@ -26,8 +26,9 @@ constexpr double kBlockCost = 1.25;
 // Blocks are made larger until there are at most so many pairs, whose numbers the program holds.
 constexpr size_t kMaxPairs = size_t{1} << 17;
 // Blocks are halved while this leaves so large a part of the scores or less, and no further than to
-// blocks of kLeastBlock queries or keys: products of small blocks are slower.
-constexpr double kFinerPays = 0.8;
+// blocks of kLeastBlock queries or keys: products of small blocks are slower, and more pairs of
+// blocks move more sums. So blocks are not smaller than a window.
+constexpr double kFinerPays = 2.0 / 3;
 constexpr int64_t kLeastBlock = 128;
 // Calls of so many times the pairs of blocks.from are computed by blocks for their memory alone.
 constexpr double kAlwaysFrom = 16;

@@ -18,7 +18,7 @@ struct AttentionBlocks {
   /// are computed at once.
   std::optional<Positive<int64_t>> from = 2048;
   /// Queries of a block, at most. Blocks of queries and keys are halved, down to 128, where this
-  /// saves a fifth of the scores or more: a window is narrower than a block.
+  /// saves a third of the scores or more: a window is narrower than a block.
   Positive<int64_t> queries = 1024;
   /// Keys of a block, at most.
   Positive<int64_t> keys = 1024;

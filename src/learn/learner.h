@@ -80,7 +80,6 @@ class Learner {
     std::optional<ParamEma> ema = {};
     /// Global norms that a step reports.
     NormMetrics norms = NormMetrics::kGradient;
-    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"device_rows"});
     AXLE_CONFIG(Learner, optimizer, transforms, update_transforms, frozen, trained, undecayed,
                 microbatches, device_rows, ema, norms)
   };

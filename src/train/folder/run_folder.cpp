@@ -25,6 +25,9 @@ constexpr std::string_view kSafe[] = {"max_steps",     "log_every_steps", "layer
                                       "on_non_finite", "writers",         "checkpointer",
                                       "evalers",       "task_evalers",    "mesh",
                                       "mesh_rules",    "batch_partition"};
+// Rules of machines set it, and a run goes on on another machine.
+constexpr std::string_view kRowsOfDevices = "learner.device_rows";
+
 constexpr std::string_view kInput = "input";
 
 // True for the end of a schedule that --schedule keep would take from the saved config.
@@ -54,7 +57,7 @@ std::filesystem::path without_foreign_config(std::filesystem::path dir) {
 bool is_safe_change(std::string_view path) {
   const bool is_data = path.ends_with(".path") || path.find(".more_paths") != path.npos;
   if (first_name(path) == kInput && is_data) return true;
-  return std::ranges::count(kSafe, first_name(path)) > 0;
+  return path == kRowsOfDevices || std::ranges::count(kSafe, first_name(path)) > 0;
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)

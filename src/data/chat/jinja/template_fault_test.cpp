@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "data/chat/jinja/template.h"
@@ -64,10 +64,9 @@ TEST(TemplateFault, TextsAndListsStopGrowing) {
         "{% endfor %}{{ ns.l }}",
         "{% set ns = namespace(l=[1]) %}{% for i in range(60) %}{% set ns.l = [ns.l, ns.l] %}"
         "{% endfor %}{% set a = ns.l == [1] %}{{ ns.l|tojson|length }}"}) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();  // processor time: other programs may run beside it
     EXPECT_THAT(error(source), StartsWith("chat:1: ")) << source;
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(taken.count(), 30) << source;
+    EXPECT_LT(std::clock() - begin, 30 * CLOCKS_PER_SEC) << source;
   }
   EXPECT_LT(peak_resident_bytes() - before, int64_t{2} << 30);
 }

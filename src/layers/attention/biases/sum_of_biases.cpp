@@ -27,6 +27,7 @@ bool SumOfBiases::is_computed_by_blocks() const {
 }
 
 LogitBias::OfBlock SumOfBiases::of_blocks(const Shape& rows_BT) {
+  if (!options().stats.empty() || options().remat) return LogitBias::of_blocks(rows_BT);
   std::vector<OfBlock> parts;
   for (const auto& bias : biases_) parts.push_back(bias->of_blocks(rows_BT));
   return [parts](const TokenPlaces& places) {

@@ -12,11 +12,10 @@ the model knows. Answers are greedy. --chat-text says how the model's chat templ
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-from fine_tuning import conversations
+from fine_tuning import conversations, run
 
 METHODS = {"full": (), "lora": ("--lora", "rank=16,alpha=32"), "qlora": ("--qlora", "rank=16,alpha=32")}
 LEARNING_RATES = {"full": 2e-5, "lora": 2e-4, "qlora": 2e-4}
@@ -24,14 +23,6 @@ CHATML = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
     "<|im_start|>user\n{{question}}<|im_end|>\n<|im_start|>assistant\n"
 )
-
-
-def run(*command):
-    """What a program prints."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr[-3000:]}")
-    return done.stdout
 
 
 class Lesson:
@@ -67,9 +58,9 @@ class Lesson:
 
     def examine(self, model):
         """(the part of exact answers, the loss on the other text)"""
-        answers = json.loads(run(self.args.axle, "eval", "--from", model, "--task", self.task, "--json"))
+        answers = json.loads(run(self.args.axle, "eval", "--from", model, "--task", self.task, "--json")[0])
         text = json.loads(run(self.args.axle, "eval", "--from", model, "--data", self.args.text, "--json",
-                              "--set", f"input.seq_len={self.args.seq_len}", "--set", "input.batch_size=4"))  # fmt: skip
+                              "--set", f"input.seq_len={self.args.seq_len}", "--set", "input.batch_size=4")[0])  # fmt: skip
         return answers["tasks"]["packing"]["metrics"][0]["value"], text["metrics"]["loss"]
 
 

@@ -8,6 +8,20 @@
 #include "ops/elementwise/arithmetic.h"
 
 namespace axle {
+namespace {
+
+// Calls each of the biases.
+template <class Biases>
+Tensor sum_of(const Biases& biases, const TokenPlaces& places) {
+  Tensor sum;
+  for (const auto& bias : biases) {
+    const Tensor own = bias(places);
+    sum = sum ? sum + own : own;
+  }
+  return sum;
+}
+
+}  // namespace
 
 SumOfBiases::SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope)
     : LogitBias(scope) {
@@ -30,24 +44,10 @@ LogitBias::OfBlock SumOfBiases::of_blocks(const Shape& rows_BT) {
   if (!options().stats.empty() || options().remat) return LogitBias::of_blocks(rows_BT);
   std::vector<OfBlock> parts;
   for (const auto& bias : biases_) parts.push_back(bias->of_blocks(rows_BT));
-  return [parts](const TokenPlaces& places) {
-    Tensor sum;
-    for (const OfBlock& part : parts) {
-      const Tensor own = part(places);
-      sum = sum ? sum + own : own;
-    }
-    return sum;
-  };
+  return [parts](const TokenPlaces& places) { return sum_of(parts, places); };
 }
 
-Tensor SumOfBiases::forward(const TokenPlaces& places) {
-  Tensor sum;
-  for (const auto& bias : biases_) {
-    const Tensor own = bias(places);
-    sum = sum ? sum + own : own;
-  }
-  return sum;
-}
+Tensor SumOfBiases::forward(const TokenPlaces& places) { return sum_of(biases_, places); }
 
 AXLE_REGISTER(SumOfBiases)
 

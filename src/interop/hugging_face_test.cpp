@@ -209,6 +209,11 @@ TEST_F(HuggingFace, UnknownFieldsAreNamed) {
   read_hugging_face(folder_, {.ignored = {"rope_parameters.spin", "use_magic"}});
 }
 
+TEST_F(HuggingFace, NamesOfUnknownFieldsStayInTheirLine) {
+  config_["use\nmagic"] = true;
+  EXPECT_THAT(error<ConfigError>(), HasSubstr("got use\\x0amagic; if"));
+}
+
 TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
   const auto error_with = [&](const std::string& key, const Json& value) {
     const Json good = config_;

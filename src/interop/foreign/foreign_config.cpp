@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 namespace {
@@ -143,7 +144,7 @@ void ForeignConfig::check_all_read(const std::vector<std::string>& ignored) cons
       if (is_group && value.is_object())
         self(self, value, path + ".");
       else if (!document_->read.contains(path))
-        unknown.push_back(path);
+        unknown.push_back(printable(path));
     }
   };
   visit(visit, document_->fields, "");

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <string_view>
+
+#include "base/reversed.h"
 
 namespace axle {
 namespace {
@@ -51,7 +52,7 @@ int64_t HloUses::num_elements(const Value& v) const {
   const HloShape* shape = &at(v).shape;
   if (at(v).opcode == "copy-start" && v.elements.empty() && !shape->elements.empty())
     shape = &shape->elements[0];
-  for (const int64_t i : std::views::reverse(v.elements)) {
+  for (const int64_t i : Reversed(v.elements)) {
     if (i < 0 || i >= static_cast<int64_t>(shape->elements.size())) return 0;
     shape = &shape->elements[static_cast<size_t>(i)];
   }

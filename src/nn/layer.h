@@ -324,6 +324,11 @@ struct InputVectors {
   Size Dims::*size;
   std::optional<size_t> rank = {};
 };
+// Compilers that do not deduce the arguments of aggregates need them (clang before 17).
+template <class Dims, class Size>
+InputVectors(Size Dims::*) -> InputVectors<Dims, Size>;
+template <class Dims, class Size>
+InputVectors(Size Dims::*, size_t) -> InputVectors<Dims, Size>;
 
 template <class Self, class R, class... A>
 class LayerRole<Self, R(A...)> : public Layer {

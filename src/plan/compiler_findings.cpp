@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 
 #include "base/text/text.h"
@@ -32,9 +31,11 @@ std::string name_of(const std::vector<std::string>& arguments, int64_t number) {
 // Lists the first names and the number of the others.
 std::string list_text(const std::vector<std::string>& names) {
   constexpr size_t kShown = 6;
-  std::vector<std::string> shown;
-  for (const std::string& name : names | std::views::take(kShown)) shown.push_back(name);
-  if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
+  std::vector<std::string> shown = names;
+  if (names.size() > kShown) {
+    shown.resize(kShown);
+    shown.push_back(fmt::format("{} more", names.size() - kShown));
+  }
   return join(shown, ", ");
 }
 

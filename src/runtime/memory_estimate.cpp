@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 
+#include "base/reversed.h"
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
 #include "ops/annotate.h"
@@ -33,7 +33,7 @@ class RegionMemory {
       for (const Tensor& t : op->inputs) note_use(t, op);
     }
     for (const Tensor& t : region.results()) is_result_[t] = true;
-    for (const OpNode* op : region.ops() | std::views::reverse) lengthen_operands(*op);
+    for (const OpNode* op : Reversed(region.ops())) lengthen_operands(*op);
     for (const OpNode* op : region.ops()) {
       for (const Tensor& t : const_cast<OpNode*>(op)->results()) {
         if (const OpNode* const* last = last_use_.find(t)) ending_at_[*last].push_back(t);

@@ -31,6 +31,8 @@ template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;  // clang before 17 does not deduce it
 
 // Throws for keys other than `class` and `config`: only layers have others.
 void check_subject_keys(const Json& document) {

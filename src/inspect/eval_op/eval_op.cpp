@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/text/text.h"
 #include "inspect/eval_layer/cotangents.h"
@@ -261,10 +260,10 @@ bool reads_file(const OpCase& op, const SafetensorsFile& file) {
   if (!op.cotangents.empty())
     return std::ranges::any_of(op.cotangents, is_named,
                                &std::pair<const std::string, CaseTensor>::second);
-  const auto is_cotangent = [&](size_t i) {
-    return file.contains(op.file_name(numbered("ct", i)));
-  };
-  return std::ranges::any_of(std::views::iota(size_t{0}, kMaxOutputs), is_cotangent);
+  for (size_t i = 0; i < kMaxOutputs; ++i) {
+    if (file.contains(op.file_name(numbered("ct", i)))) return true;
+  }
+  return false;
 }
 
 }  // namespace axle

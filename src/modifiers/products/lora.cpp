@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <typeinfo>
 
 #include "base/error.h"
+#include "base/reversed.h"
 #include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
@@ -49,7 +49,7 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   const std::vector<ProductSlot> products = product_slots(root);
   if (!allow_none_) check_patterns("Lora.except", cfg_.except, products);
   // Inner products come first, since their slots move with the config that holds them.
-  for (const ProductSlot& product : products | std::views::reverse) {
+  for (const ProductSlot& product : Reversed(products)) {
     if (!matches_layer(cfg_.at, product) || matches_layer(cfg_.except, product)) continue;
     if (product.is_inner) continue;
     if (is_adapter(product)) {
@@ -86,7 +86,7 @@ std::vector<Rewrite> Lora::apply(ConfigRef root) const {
 std::vector<std::string> remove_adapters(ConfigRef root) {
   std::vector<std::string> out;
   const std::vector<ProductSlot> products = product_slots(root);
-  for (const ProductSlot& product : products | std::views::reverse) {
+  for (const ProductSlot& product : Reversed(products)) {
     auto* const lora = held_config(product.slot)->get_if<LoraProduct::Config>();
     if (!lora) continue;
     put_config(product.slot, AnyConfig(lora->inner.any()));

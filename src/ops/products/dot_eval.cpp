@@ -121,7 +121,7 @@ int64_t items_for_a_thread(int64_t operations) {
 template <class T>
 void multiply(const HostTensor& a, const Matrices& of_a, const HostTensor& b, const Matrices& of_b,
               T* c, const Sizes& s) {
-  const auto& [rows, columns, kernel] = dot_kernel<T>();
+  const int64_t rows = dot_kernel<T>().rows, columns = dot_kernel<T>().columns;
   const int64_t panels_each = num_strips(s.n, columns), strips_each = num_strips(s.m, rows);
   const int64_t panel_size = s.k * columns;
   const auto panels =

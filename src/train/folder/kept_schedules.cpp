@@ -7,11 +7,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/reversed.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
 #include "checkpoint/run_files.h"
@@ -37,7 +37,7 @@ std::optional<Trainer::Config> config_with_ends(const std::string& text) {
 
 // Returns the config of the newest checkpoint whose manifest is whole; "" if there is none.
 std::string newest_config(const std::filesystem::path& root) {
-  for (const int64_t step : checkpoint_steps(root) | std::views::reverse) {
+  for (const int64_t step : Reversed(checkpoint_steps(root))) {
     try {
       const StoredCheckpoint stored(root, step);
       const auto config = stored.manifest().metadata.find("config");

@@ -15,8 +15,10 @@ int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step;
 
 }  // namespace
 
-int64_t row_bucket(int64_t len) {
-  return std::max(kLeastRowLen, round_up(len, std::max<int64_t>(1, floor_of_power(len) / 2)));
+int64_t row_bucket(int64_t len, std::optional<int64_t> most) {
+  const int64_t out =
+      std::max(kLeastRowLen, round_up(len, std::max<int64_t>(1, floor_of_power(len) / 2)));
+  return std::min(out, most.value_or(out));
 }
 
 int64_t scored_bucket(int64_t count) {

@@ -17,12 +17,11 @@ std::span<const int32_t> context_of(const ScoredRow& row) {
   return std::span(row.inputs).first(row.inputs.size() - row.targets.size() + 1);
 }
 
-// The sizes of a group's context and of its longest choice, rounded up.
-std::pair<int64_t, int64_t> sizes_of(std::span<const ScoredRow> rows,
-                                     const std::vector<size_t>& group) {
+// The size of a group's longest choice, rounded up.
+int64_t choice_len(std::span<const ScoredRow> rows, const std::vector<size_t>& group) {
   int64_t most = 0;
   for (const size_t i : group) most = std::max(most, std::ssize(rows[i].targets));
-  return {row_bucket(std::ssize(context_of(rows[group[0]]))), most == 1 ? 1 : scored_bucket(most)};
+  return most == 1 ? 1 : scored_bucket(most);
 }
 
 // Writes the streams of the tokens `from`, ... of a row into row i of `out`, i32[B, T, n].
@@ -46,7 +45,7 @@ SharedContexts shared_contexts(std::span<const ScoredRow> rows) {
     for (end = begin; end < rows.size() && std::ranges::equal(context_of(rows[end]), context);
          ++end)
       group.push_back(end);
-    const bool is_shared = group.size() > 1 && std::ssize(context) > sizes_of(rows, group).second;
+    const bool is_shared = group.size() > 1 && std::ssize(context) > choice_len(rows, group);
     if (is_shared)
       out.groups.push_back(std::move(group));
     else
@@ -145,13 +144,17 @@ void ChoiceScorer::score_batch(std::span<const ScoredRow> rows, Groups groups,
 bool ChoiceScorer::score(std::span<const ScoredRow> rows, std::vector<std::vector<size_t>> groups,
                          const Arrays& parameters, std::span<RowScore> out,
                          const std::function<bool(size_t)>& on_rows) {
+  const auto sizes_of = [&](const std::vector<size_t>& group) {
+    const auto context = context_of(rows[group[0]]);
+    return std::pair(row_bucket(std::ssize(context), parts_.model.max_seq_len()),
+                     choice_len(rows, group));
+  };
   // The longest first: what does not fit the memory fails at once.
-  std::ranges::stable_sort(groups, std::greater{},
-                           [&](const auto& group) { return sizes_of(rows, group); });
+  std::ranges::stable_sort(groups, std::greater{}, sizes_of);
   for (size_t done = 0; done < groups.size();) {
-    const auto [context_len, num_scored] = sizes_of(rows, groups[done]);
+    const auto [context_len, num_scored] = sizes_of(groups[done]);
     size_t end = done;
-    while (end < groups.size() && sizes_of(rows, groups[end]) == std::pair(context_len, num_scored))
+    while (end < groups.size() && sizes_of(groups[end]) == std::pair(context_len, num_scored))
       ++end;
     const int64_t num_like = static_cast<int64_t>(end - done);
     const ChoiceShape shape{

@@ -96,22 +96,24 @@ std::optional<std::vector<RowScore>> Scorer::score(std::span<const ScoredRow> ro
     std::iota(split.alone.begin(), split.alone.end(), size_t{0});
   }
   std::vector<size_t>& order = split.alone;
+  const auto row_len_of = [&](size_t i) {
+    return row_bucket(std::ssize(rows[i].inputs), parts_.model.max_seq_len());
+  };
   const auto num_rows = static_cast<double>(rows.size());
   std::ranges::stable_sort(order, std::greater{}, [&](size_t i) {
-    return std::pair(row_bucket(std::ssize(rows[i].inputs)),
-                     scored_bucket(std::ssize(rows[i].targets)));
+    return std::pair(row_len_of(i), scored_bucket(std::ssize(rows[i].targets)));
   });
   std::vector<RowScore> out(rows.size());
   for (size_t done = 0; done < order.size();) {
     const ScoredRow& first = rows[order[done]];
     const auto is_like = [&](size_t i) {
-      return row_bucket(std::ssize(rows[i].inputs)) == row_bucket(std::ssize(first.inputs)) &&
+      return row_len_of(i) == row_len_of(order[done]) &&
              scored_bucket(std::ssize(rows[i].targets)) == scored_bucket(std::ssize(first.targets));
     };
     const auto end = std::ranges::find_if_not(order.begin() + static_cast<std::ptrdiff_t>(done),
                                               order.end(), is_like);
     const int64_t num_like = end - order.begin() - static_cast<std::ptrdiff_t>(done);
-    const int64_t row_len = row_bucket(std::ssize(first.inputs)),
+    const int64_t row_len = row_len_of(order[done]),
                   num_scored = std::min(scored_bucket(std::ssize(first.targets)), row_len);
     const ScoringShape shape{batch_rows(parts_, options_, row_len, num_scored, num_like), row_len,
                              num_scored};

@@ -12,6 +12,7 @@
 #include "layers/attention/masks/combined_masks.h"
 #include "layers/attention/masks/prefix_mask.h"
 #include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/positions/learned_positions.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 
@@ -119,6 +120,30 @@ TEST_F(Scores, ContextsThatCachesDoNotKeepExactlyAreComputedAgain) {
     for (size_t i = 0; i < rows.size(); ++i)
       EXPECT_EQ(shared[i].log_likelihood, all[i].log_likelihood) << i;
     EXPECT_EQ(either.num_computed(), apart.num_computed());
+  }
+}
+
+// A row is not padded beyond the positions that the model has.
+TEST_F(Scores, OfRowsThatFillAModelOfAnyLength) {
+  for (const int64_t most : {5, 23, 41}) {
+    Decoder::Config decoder = *tiny_.config.get_if<CausalLM>()->decoder.get_if<Decoder>();
+    decoder.max_seq_len = most;
+    decoder.position_emb = LearnedPositions::Config{};
+    TinyModel model(CausalLM::Config{.decoder = decoder});
+    model.parameters = testing::initial_parameters(*model.model, 7);
+    const Arrays parameters = decode_arrays(*model.model, model.parameters, *runtime_, {}, {});
+    Scorer shared({.model = *model.model}, *runtime_, {}),
+        apart({.model = *model.model}, *runtime_, {.shares_contexts = false});
+    const ScoredRow row{std::vector<int32_t>(static_cast<size_t>(most), 3), {1, 2}};
+    std::vector<ScoredRow> rows = {row, row};
+    rows[0].inputs.back() = 1;
+    rows[1].inputs.back() = 1;
+    rows[1].targets.back() = 4;
+    const auto some = shared.score(rows, parameters).value(),
+               all = apart.score(rows, parameters).value();
+    for (size_t i = 0; i < rows.size(); ++i)
+      EXPECT_NEAR(some[i].log_likelihood, all[i].log_likelihood, 1e-5) << most << ", " << i;
+    EXPECT_NE(all[0].log_likelihood, all[1].log_likelihood);
   }
 }
 

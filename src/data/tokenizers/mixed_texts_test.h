@@ -1,10 +1,9 @@
 // Random texts of the pieces of a SentencePiece model, encoded here and by the library.
 #pragma once
 
-#include <random>
-
 #include "base/text/unicode.h"
 #include "base/text/utf8.h"
+#include "data/random.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 
 namespace axle {
@@ -28,7 +27,7 @@ class MixedTexts {
   }
 
  private:
-  size_t below(size_t n) { return random_() % n; }
+  size_t below(size_t n) { return random_.below(n); }
   std::string spaced(std::string text) {  // with spaces in place of their symbols
     for (size_t at = 0; (at = text.find("\xe2\x96\x81", at)) != text.npos;)
       text.replace(at, 3, " ");
@@ -56,7 +55,7 @@ class MixedTexts {
         return spaced(piece);
     }
   }
-  std::mt19937 random_{11};
+  SplitMix64 random_{11};
   std::vector<std::string> all_, special_;
 };
 

@@ -186,7 +186,8 @@ class Model {
         UnigramModel::Options{.unknown = unknown_,
                               .byte_fallback = has_bytes_,
                               .unknown_score = least - kUnknownPenalty,
-                              .is_sentencepiece = true});
+                              .sums = ScoreSums::kF32,
+                              .uncovered = UncoveredText::kIsUnknown});
   }
 
   static constexpr Types kInText = {PieceType::kNormal, PieceType::kUserDefined,

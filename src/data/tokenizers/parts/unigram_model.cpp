@@ -52,7 +52,7 @@ UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Op
 void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
   std::vector<Node> nodes(piece.size() + 1);
   const auto rounded = [&](double sum) {
-    return options_.is_sentencepiece ? static_cast<float>(sum) : sum;
+    return options_.sums == ScoreSums::kF32 ? static_cast<float>(sum) : sum;
   };
   const auto reach = [&](size_t begin, size_t end, int32_t id, double total) {
     Node& node = nodes[end];
@@ -96,7 +96,7 @@ void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids
 }
 
 void UnigramModel::add_unknown(std::string_view text, std::vector<int32_t>& ids) const {
-  if (!options_.is_sentencepiece) {
+  if (options_.uncovered == UncoveredText::kMayBeToken) {
     if (const std::optional<int32_t> id = vocabulary_.find(text)) return ids.push_back(*id);
   }
   const auto fallback = [&](char c) { return fallback_[static_cast<uint8_t>(c)]; };

@@ -9,6 +9,12 @@
 
 namespace axle {
 
+/// What sums of scores are rounded to: f64 in Hugging Face's library, f32 in SentencePiece's.
+enum class ScoreSums { kF64, kF32 };
+/// What neighbouring characters that no token covers become: perhaps a token together, as in Hugging
+/// Face's library, or always unknown, as in SentencePiece's.
+enum class UncoveredText { kMayBeToken, kIsUnknown };
+
 class UnigramModel final : public TokenModel {
  public:
   struct Options {
@@ -19,10 +25,8 @@ class UnigramModel final : public TokenModel {
     bool byte_fallback = false;
     /// The score of a character that no token covers; none: 10 below the least of the scores.
     std::optional<double> unknown_score = {};
-    /// Sums of scores are rounded to f32, and text that no token covers is unknown, as in the
-    /// SentencePiece library. Else they are f64, and neighbouring characters may be a token
-    /// together, as in Hugging Face's.
-    bool is_sentencepiece = false;
+    ScoreSums sums = ScoreSums::kF64;
+    UncoveredText uncovered = UncoveredText::kMayBeToken;
   };
   /// `scores` are logarithms of probabilities, by id. A token with NaN is only the token of a byte.
   UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options);

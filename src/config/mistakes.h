@@ -19,12 +19,15 @@ class Mistakes {
   /// Stands for the mistakes that are left out.
   static constexpr std::string_view kRest = "the rest was not checked";
 
-  /// Adds the lines of a message; a line that is already there is not added again. `code` is the
-  /// exit code of a program that ends with it.
+  /// Adds the lines of a message; a line that is already there, perhaps without a place in front of
+  /// it, is not added again. `code` is the exit code of a program that ends with it.
   void add(std::string_view message, ExitCode code = ExitCode::kUser) {
     code_ = lines_.empty() || code == code_ ? code : ExitCode::kUser;
     for (const std::string_view line : split(message, '\n')) {
-      if (std::ranges::count(lines_, line) == 0) lines_.emplace_back(line);
+      const auto is_line = [&](const std::string& one) {
+        return line == one || line.ends_with(": " + one);
+      };
+      if (std::ranges::none_of(lines_, is_line)) lines_.emplace_back(line);
     }
   }
   /// Calls fn() and adds the message of a ConfigError that it throws. Throws all mistakes once

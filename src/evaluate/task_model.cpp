@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "data/tokenizers/stream_decoder.h"
+#include "infer/decode_programs.h"
 
 namespace axle {
 namespace {
@@ -24,10 +25,46 @@ bool has_any(const std::string& text, const std::vector<std::string>& ends) {
                              [&](const std::string& end) { return text.find(end) != text.npos; });
 }
 
+ScoringParts scoring_parts(Model& model, const TaskModelOptions& options) {
+  return {.model = model,
+          .compute_dtype = options.compute_dtype,
+          .mesh = options.mesh,
+          .batch_partition = options.batch_partition,
+          .num_streams = std::ssize(options.streams.streams)};
+}
+
+ScorerOptions scorer_options(const TaskModelOptions& options) {
+  return {
+      .streams = options.streams, .compile = options.compile, .batch_tokens = options.batch_tokens};
+}
+
 }  // namespace
 
 RowEncoder row_encoder(const Tokenizer& tokenizer, const TaskModelOptions& options) {
   return {tokenizer, options.context_len.value_or(kLenWithoutLimit)};
+}
+
+void trace_task_programs(Model& model, const TaskModelOptions& options,
+                         std::span<const Task> tasks) {
+  const auto is_generated = [](const Task& task) {
+    return task.config().output_type == OutputType::kGenerateUntil;
+  };
+  if (!std::ranges::all_of(tasks, is_generated)) {
+    const ScoringParts parts = scoring_parts(model, options);
+    const int64_t row_len = row_bucket(1, model.max_seq_len()), num_scored = 1;
+    const int64_t num_rows = batch_rows(parts, scorer_options(options), row_len, num_scored, 1);
+    scoring_program(parts, {num_rows, row_len, num_scored});
+  }
+  if (std::ranges::any_of(tasks, is_generated)) {
+    const int64_t len = length_bucket(1, options.context_len);
+    const DecodeShape shape{.prompt_len = len,
+                            .cache_len = len,
+                            .compute_dtype = options.compute_dtype,
+                            .mesh = options.mesh,
+                            .streams = options.streams};
+    prefill_program(model, shape, {});
+    decode_program(model, shape, {});
+  }
 }
 
 TaskModel::TaskModel(Model& model, const Tokenizer& tokenizer, Runtime& runtime,
@@ -37,14 +74,7 @@ TaskModel::TaskModel(Model& model, const Tokenizer& tokenizer, Runtime& runtime,
       runtime_(runtime),
       options_(std::move(options)),
       encoder_(row_encoder(tokenizer, options_)),
-      scorer_({.model = model,
-               .compute_dtype = options_.compute_dtype,
-               .mesh = options_.mesh,
-               .batch_partition = options_.batch_partition},
-              runtime,
-              {.streams = options_.streams,
-               .compile = options_.compile,
-               .batch_tokens = options_.batch_tokens}) {}
+      scorer_(scoring_parts(model, options_), runtime, scorer_options(options_)) {}
 
 void TaskModel::set_parameters(Arrays parameters) {
   parameters_ = std::move(parameters);

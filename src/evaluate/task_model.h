@@ -28,6 +28,12 @@ struct TaskModelOptions {
 /// Returns what makes the rows of a model with these options.
 RowEncoder row_encoder(const Tokenizer& tokenizer, const TaskModelOptions& options);
 
+/// Traces the programs that a TaskModel makes for the tasks, for few and short rows and without
+/// devices. Throws what the layers say of them, such as one that can't decode: ConfigError,
+/// ShapeError.
+void trace_task_programs(Model& model, const TaskModelOptions& options,
+                         std::span<const Task> tasks);
+
 class TaskModel {
  public:
   /// All references must outlive it.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/error.h"
 #include "config/missing.h"
 #include "config/mistakes.h"
@@ -174,12 +176,12 @@ class Check {
 
   // Makes the questions of all tasks; `for_model`: as a run does, in the tokens of its model.
   void check_tasks(bool for_model) {
-    for (const auto& [name, evaler] : config_.task_evalers) {
+    for (const auto& evaler : config_.task_evalers) {
       attempt([&] {
         if (for_model) {
-          set_up_tasks(evaler, name, config_, *model_);
+          tasks_.emplace(evaler.first, set_up_tasks(evaler.second, evaler.first, config_, *model_));
         } else {
-          read_tasks(evaler, name);
+          read_tasks(evaler.second, evaler.first);
         }
       });
     }
@@ -213,14 +215,21 @@ class Check {
     Program step;
     std::vector<Evaler> evalers;
     bool good = attempt([&] { step = step_program(programs); });
-    for (const auto& [name, evaler] : without_data.evalers)
-      good &= attempt([&] { evalers.emplace_back(evaler, name, parts, mesh_); });
+    // Of a model that can't train, they would say the same again.
+    if (good) trace_all_tasks();
+    for (const auto& evaler : without_data.evalers)
+      good &= attempt([&] { evalers.emplace_back(evaler.second, evaler.first, parts, mesh_); });
     if (!good) return check_state_memory();
     if (!host_) return;
     std::vector<TracedProgram> traced = {{"the step", &step}};
     for (const Evaler& evaler : evalers)
       traced.push_back({"evalers." + evaler.name(), &evaler.program()});
     attempt([&] { RunMemory(without_data, programs, "cpu", *host_).check(traced); });
+  }
+
+  void trace_all_tasks() {
+    for (const auto& tasks : tasks_)
+      attempt([&] { trace_tasks(tasks.second, tasks.first, *model_, mesh_); });
   }
 
   const Trainer::Config& config_;
@@ -230,6 +239,7 @@ class Check {
   Mistakes mistakes_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Learner> learner_;
+  std::map<std::string, TaskSetup> tasks_;  // of evalers without a mistake so far
   Mesh mesh_;
 };
 

@@ -18,7 +18,8 @@ namespace axle {
 ///   what the tasks of the run's evaluations throw when their questions are made
 ///   what the host lacks for a run on its own processors, as a run finds before it compiles
 ///     (RunMemory); not without `host`
-///   what the programs of the step and of each evaluation throw when they are traced and lowered
+///   what the programs of the step and of each evaluation, also those of tasks, throw when they are
+///     traced and lowered
 /// The programs are made for `num_devices` devices; none: for as many as the mesh names, which must
 /// not be more than one machine can have. Parts that depend on a part with a mistake are not
 /// checked. Empty: the run can start, as far as the config can tell. `warnings`: gets what the run

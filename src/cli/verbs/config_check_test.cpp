@@ -114,62 +114,6 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
   EXPECT_THAT(none.err,
               HasSubstr((dir / "none.txt") + ": expected a file or folder, got nothing there"));
 }
-
-// What `train` finds out before its first step, each mistake in a line.
-TEST(ConfigCheck, TasksThatARunWouldRefuse) {
-  const TempDir dir;
-  replace_file(dir / "text.txt", std::string(20000, 'x'));
-  replace_file(dir / "good.jsonl", "{\"q\": \"x\", \"c\": [\"x\", \"y\"], \"l\": 0}\n");
-  replace_file(dir / "bad.jsonl", "{\"q\": \"x\", \"c\": [\"x\"], \"l\": 3}\n");
-  replace_file(dir / "long.jsonl",
-               "{\"q\": \"x\", \"c\": [\"" + std::string(5000, 'y') + "\"], \"l\": 0}\n");
-  const auto write_task = [&](const std::string& name, const std::string& data,
-                              const std::string& more = "") {
-    replace_file(dir / (name + ".yaml"),
-                 "dataset_path: json\ndataset_kwargs: {data_files: {test: " + data +
-                     ".jsonl}}\ntest_split: test\noutput_type: multiple_choice\n"
-                     "target_delimiter: ''\ndoc_to_text: q\ndoc_to_choice: c\n"
-                     "doc_to_target: l\n" +
-                     more);
-    return dir / (name + ".yaml");
-  };
-  const std::string good = write_task("good", "good"), bad = write_task("bad", "bad"),
-                    unknown = write_task("unknown", "good", "doc_to_nothing: q\n"),
-                    large = write_task("long", "long"), none = dir / "none.yaml";
-  const auto refused = [&](const std::string& tasks, int code, const Arguments& more = {}) {
-    const Arguments flags = joined({"quickstart", "--data", dir / "text.txt", "--set",
-                                    "task_evalers.facts={tasks: [" + tasks + "]}"},
-                                   more);
-    const Ran checked = run_axle(joined({"config", "check"}, flags));
-    const Ran trained = run_axle(
-        joined(joined({"train"}, flags), {"--dir", dir / "run", "--backend", "interpreter"}));
-    EXPECT_EQ(checked.code, code) << checked.err;
-    EXPECT_EQ(trained.code, code) << trained.err;
-    EXPECT_EQ(checked.err, trained.err);
-    return checked.err;
-  };
-  const std::string where = "task_evalers.facts.tasks: ";
-  const std::string many =
-      refused(join(std::vector<std::string>{good, bad, unknown, none, good}, ", "), 2);
-  EXPECT_EQ(std::ranges::count(many, '\n'), 4) << many;
-  EXPECT_THAT(
-      many, AllOf(HasSubstr(where + (dir / "bad.jsonl") + ":1: expected the right answer"),
-                  HasSubstr(where + unknown), HasSubstr("doc_to_nothing"), HasSubstr(where + none),
-                  HasSubstr("expected a name of its own, got 'good' twice")));
-  EXPECT_THAT(refused(bad, 3), HasSubstr("bad.jsonl:1: "));
-  EXPECT_THAT(refused(large, 3),
-              HasSubstr("long.jsonl:1: expected a continuation of at most the model's"));
-  // Also where the rest of the config has mistakes.
-  EXPECT_THAT(check({"task_evalers.facts={tasks: [" + bad + "]}", "mesh=dta=4"}).err,
-              AllOf(HasSubstr("bad.jsonl:1: "), HasSubstr("mesh.dta: ")));
-  EXPECT_THAT(check({"task_evalers.facts={tasks: [" + good + "]}"}).err,
-              HasSubstr("task_evalers.facts: expected a run whose input has a tokenizer"));
-  EXPECT_EQ(run_axle({"config", "check", "quickstart", "--data", dir / "text.txt", "--set",
-                      "task_evalers.facts={tasks: [" + good + "]}"})
-                .code,
-            0);
-}
-
 TEST(ConfigCheck, APathBesideSeveralTextsIsRefused) {
   const TempDir dir;
   for (const char* name : {"a", "b", "c"}) replace_file(dir / name, std::string(20000, 'x'));

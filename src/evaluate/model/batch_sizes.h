@@ -34,8 +34,8 @@ struct ScorerOptions {
 };
 
 /// Returns the length of the rows that a row of `len` tokens is padded to. There are two for each
-/// power of two: few programs, and less than half of a row is padding. No row is longer than `most`,
-/// the positions of the model; none: no limit.
+/// power of two: few programs, and less than half of a row is padding. No row is longer than
+/// `most`, the positions of the model; none: no limit.
 int64_t row_bucket(int64_t len, std::optional<int64_t> most);
 /// 4, 16, 64, ...: scored positions cost the head alone.
 int64_t scored_bucket(int64_t count);

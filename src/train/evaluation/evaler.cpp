@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/mistakes.h"
 #include "config/register.h"
 #include "layers/models/model.h"
 #include "runtime/named_arguments.h"
@@ -34,7 +35,9 @@ Program build_program(const Input& input, const std::string& where, const Traini
   try {
     return eval_program(training.program_parts(mesh, input.element_spec()), weights);
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}: {}", where, error.what()));
+    throw ConfigError(with_location(where, error.what()));
+  } catch (const ShapeError& error) {
+    throw ShapeError(with_location(where, error.what()));
   }
 }
 

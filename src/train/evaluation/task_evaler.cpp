@@ -40,6 +40,7 @@ TaskEvaler::TaskEvaler(const Config& cfg, std::string name, const TrainingParts&
                        const Mesh& mesh)
     : RepeatedEvaluation(name, cfg.every_steps), limit_(cfg.limit), model_(training.model.get()) {
   TaskSetup setup = set_up_tasks(cfg, name, training.config, *model_);
+  trace_tasks(setup, name, *model_, mesh);
   tasks_ = std::move(setup.tasks);
   tokenizer_ = std::move(setup.tokenizer);
   options_ = std::move(setup.options);

@@ -36,7 +36,8 @@ class TaskEvaler final : public RepeatedEvaluation {
     Weights weights = Weights::kTrained;
     AXLE_CONFIG(TaskEvaler, tasks, limit, num_fewshot, batch_tokens, every_steps, weights)
   };
-  /// Reads the tasks and makes their questions. Throws as set_up_tasks() does.
+  /// Reads the tasks, makes their questions and traces programs. Throws as set_up_tasks() and
+  /// trace_tasks() do.
   TaskEvaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
   ~TaskEvaler() override;
   TaskEvaler(TaskEvaler&&) noexcept;

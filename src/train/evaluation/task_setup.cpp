@@ -111,4 +111,10 @@ TaskSetup set_up_tasks(const TaskEvaler::Config& cfg, const std::string& name,
   return out;
 }
 
+void trace_tasks(const TaskSetup& setup, const std::string& name, Model& model, const Mesh& mesh) {
+  TaskModelOptions options = setup.options;
+  options.mesh = mesh;
+  at(where_of(name), [&] { trace_task_programs(model, options, setup.tasks); });
+}
+
 }  // namespace axle

@@ -25,4 +25,8 @@ std::vector<Task> read_tasks(const TaskEvaler::Config& cfg, const std::string& n
 TaskSetup set_up_tasks(const TaskEvaler::Config& cfg, const std::string& name,
                        const Trainer::Config& run, const Model& model);
 
+/// Traces the programs of the tasks on the mesh. Throws what the layers of the model say of them,
+/// naming the evaler.
+void trace_tasks(const TaskSetup& setup, const std::string& name, Model& model, const Mesh& mesh);
+
 }  // namespace axle

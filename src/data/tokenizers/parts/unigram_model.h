@@ -11,8 +11,8 @@ namespace axle {
 
 /// What sums of scores are rounded to: f64 in Hugging Face's library, f32 in SentencePiece's.
 enum class ScoreSums { kF64, kF32 };
-/// What neighbouring characters that no token covers become: perhaps a token together, as in Hugging
-/// Face's library, or always unknown, as in SentencePiece's.
+/// What neighbouring characters that no token covers become: perhaps a token together, as in
+/// Hugging Face's library, or always unknown, as in SentencePiece's.
 enum class UncoveredText { kMayBeToken, kIsUnknown };
 
 class UnigramModel final : public TokenModel {

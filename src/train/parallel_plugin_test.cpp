@@ -31,15 +31,16 @@ std::string to_text(const Way& way) {
          (way.whole_rows ? ", whole rows" : "") + (way.by_parts ? ", by parts" : "");
 }
 
-// Two layers with eight heads, dropout and remat; `grouped` uses grouped queries.
+// Two layers with eight heads, dropout (also of the weights of attention) and remat; `grouped` uses grouped queries.
 Trainer::Config config_of(const Way& way, bool grouped) {
   TransformerLayer::Config layer = tiny_layer(0.1);
   auto* attention = layer.attention.get_if<PreNorm>()->body.get_if<Attention>();
   attention->num_heads = 8;
   attention->num_kv_heads = grouped ? 4 : 8;
   if (grouped) attention->qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}};
-  if (way.by_parts)
-    attention->core = SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 4, .keys = 4}};
+  SoftmaxAttention::Config core{.dropout = Dropout::Config{.rate = 0.1}};
+  if (way.by_parts) core.blocks = {.from = 1, .queries = 4, .keys = 4};
+  attention->core = core;
   layer.feed_forward.get_if<PreNorm>()->body.get_if<FeedForward>()->hidden_dim = FixedDim{64};
   Repeat::Config layers{.num_layers = 2, .layer = layer};
   layers.layer.options.remat = SaveNames{.names = {"*_proj"}};

@@ -17,14 +17,16 @@ namespace {
 
 constexpr int64_t kLayers = 4;
 
-enum class Kind : uint8_t { kDense, kExperts, kByParts };
+enum class Kind : uint8_t { kDense, kExperts, kByParts, kDropped, kDroppedByParts };
 
 TransformerLayer::Config layer(Kind kind) {
   TransformerLayer::Config out = tiny_layer();
-  if (kind == Kind::kByParts) {
-    out.attention.get_if<PreNorm>()->body.get_if<Attention>()->core =
-        SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 4, .keys = 4}};
-  }
+  SoftmaxAttention::Config core;
+  if (kind == Kind::kByParts || kind == Kind::kDroppedByParts)
+    core.blocks = {.from = 1, .queries = 4, .keys = 4};
+  if (kind == Kind::kDropped || kind == Kind::kDroppedByParts)
+    core.dropout = Dropout::Config{.rate = 0.3};
+  out.attention.get_if<PreNorm>()->body.get_if<Attention>()->core = core;
   if (kind == Kind::kExperts) {
     out.feed_forward =
         PreNorm::Config{.body = MoE::Config{.num_experts = 4,
@@ -101,6 +103,10 @@ TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
       history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
   for (const char* mesh : {"pipeline=2,data=2,model=2", "pipeline=2,seq=2,fsdp=2"})
     expect_same(history(pipeline(1, Kind::kByParts), mesh), expected, mesh);
+  const History dropped = history(pipeline(1, Kind::kDropped), "");
+  EXPECT_GT(std::abs(dropped.losses[0] - expected.losses[0]), 1e-4);
+  const char* mesh = "pipeline=2,seq=2,fsdp=2";
+  expect_same(history(pipeline(1, Kind::kDroppedByParts), mesh), dropped, "dropped weights");
 }
 
 TEST_F(PipelineOnPlugin, MovesExpertsAndTheirState) {

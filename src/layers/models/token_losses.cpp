@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "config/walk.h"
@@ -15,6 +14,7 @@
 #include "ops/random/random.h"
 #include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
+#include "transform/depends.h"
 
 namespace axle {
 namespace {
@@ -23,31 +23,6 @@ namespace {
 struct NeedsAllPositions {
   const char* why;
 };
-
-// Returns the inputs that the results of the op need: a body may be handed values that it does not
-// read.
-Values needed_inputs(const OpNode& op) {
-  if (op.regions.empty() || !op.rules->row().prune) return op.inputs;
-  const Pruned pruned = op.rules->row().prune(op, std::vector<bool>(op.outputs.size(), true));
-  Values out;
-  for (size_t i = 0; i < op.inputs.size(); ++i)
-    if (pruned.inputs[i]) out.push_back(op.inputs[i]);
-  return out;
-}
-
-bool depend_on(const Values& results, const Tensor& value) {
-  std::set<const OpNode*> seen;
-  Values waiting = results;
-  while (!waiting.empty()) {
-    const OpNode* const op = waiting.back().node();
-    waiting.pop_back();
-    if (op == value.node()) return true;
-    const bool is_parameter = !op->rules;
-    if (is_parameter || !seen.insert(op).second) continue;
-    for (const Tensor& x : needed_inputs(*op)) waiting.push_back(x);
-  }
-  return false;
-}
 
 // Returns what `compute` makes of the head and of the segment ids of the rows. What layers of the
 // head report of each chunk is stacked.

@@ -30,12 +30,15 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   virtual bool is_computed_by_blocks() const { return false; }
   /// The bias of a block as a function of its places.
   using OfBlock = std::function<Tensor(const TokenPlaces& places)>;
-  /// Returns the bias of each of several blocks, which all have B rows and T queries: `rows_BT`. It
-  /// is called once for all of them, and computes what they have in common. Needs
-  /// is_computed_by_blocks(). The default computes each block as a call does.
-  virtual OfBlock of_blocks(const Shape& rows_BT);
+  /// Returns the bias of each of several blocks, which all have `num_rows` rows. It is called once
+  /// for all of them. Needs is_computed_by_blocks().
+  OfBlock of_blocks(int64_t num_rows);
 
  protected:
+  /// Computes what blocks have in common, and returns the rest. It need not look at the options of
+  /// the slot: where they ask for statistics or remat, each block is computed as a call does, which
+  /// is the default.
+  virtual OfBlock after_common_part(int64_t num_rows);
   friend LayerRole;
   void check_result(const Tensor& bias, const TokenPlaces& places) const;
 };

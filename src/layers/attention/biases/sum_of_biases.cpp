@@ -40,10 +40,9 @@ bool SumOfBiases::is_computed_by_blocks() const {
                              [](const auto& bias) { return bias->is_computed_by_blocks(); });
 }
 
-LogitBias::OfBlock SumOfBiases::of_blocks(const Shape& rows_BT) {
-  if (!options().stats.empty() || options().remat) return LogitBias::of_blocks(rows_BT);
+LogitBias::OfBlock SumOfBiases::after_common_part(int64_t num_rows) {
   std::vector<OfBlock> parts;
-  for (const auto& bias : biases_) parts.push_back(bias->of_blocks(rows_BT));
+  for (const auto& bias : biases_) parts.push_back(bias->of_blocks(num_rows));
   return [parts](const TokenPlaces& places) { return sum_of(parts, places); };
 }
 

@@ -15,10 +15,10 @@ class SumOfBiases final : public LogitBias {
   };
   SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
   bool is_computed_by_blocks() const override;
-  OfBlock of_blocks(const Shape& rows_BT) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  OfBlock after_common_part(int64_t num_rows) override;
 
  private:
   std::vector<Handle<LogitBias>> biases_;

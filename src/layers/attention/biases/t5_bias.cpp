@@ -36,6 +36,8 @@ std::vector<int32_t> side_buckets(int64_t count, int64_t max_distance) {
   return out;
 }
 
+Tensor with_heads_first(const Tensor& bias_TSN) { return move_axis(bias_TSN, -1, -3); }
+
 }  // namespace
 
 T5Bias::T5Bias(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -75,35 +77,27 @@ Tensor T5Bias::distances(const TokenPlaces& places) const {
 }
 
 Tensor T5Bias::forward(const TokenPlaces& places) {
-  return move_axis(take(by_distance(), distances(places)), -1, -3);
+  return with_heads_first(take(by_distance(), distances(places)));
 }
 
-// Devices that share rows or queries sum the gradient of the weight. A copy of the biases for each
-// of them lets every device add up its own blocks first; the copies are summed once, after the
-// last.
-LogitBias::OfBlock T5Bias::of_blocks(const Shape& rows_BT) {
-  if (!options().stats.empty() || options().remat) return LogitBias::of_blocks(rows_BT);
+// Devices that share rows sum the gradient of the weight. A copy of the biases for each of them
+// lets every device add up its own blocks first; the copies are summed once, after the last.
+LogitBias::OfBlock T5Bias::after_common_part(int64_t num_rows) {
   const Invocation::Frame call(*this);
   const Tensor one = by_distance();
   const Mesh& mesh = Invocation::current().options().mesh;
-  const PartitionSpec shared = restrict(kTokenAxes, rows_BT, mesh);
-  const int64_t num_rows = rows_BT[0], row_shares = num_parts(shared.dims[0], mesh),
-                query_shares = num_parts(shared.dims[1], mesh);
-  const OfBlock plain = [one, this](const TokenPlaces& places) {
-    const Invocation::Frame of_block(*this);
-    return move_axis(take(one, distances(places)), -1, -3);
-  };
-  if (!is_training() || row_shares * query_shares == 1) return plain;
-  const Tensor copies = constrain(broadcast_to(reshape(one, {1, one.dim(0), 1, one.dim(1)}),
-                                               {query_shares, one.dim(0), row_shares, one.dim(1)}),
-                                  {{kSequenceAxes, kReplicated, kBatchAxes, kShardAxes}});
+  const int64_t num_shares =
+      is_training() ? num_parts(restrict(PartitionSpec{{kBatchAxes}}, {num_rows}, mesh), mesh) : 1;
+  const Tensor copies =
+      constrain(broadcast_to(expand_dims(one, 1), {one.dim(0), num_shares, one.dim(1)}),
+                {{kReplicated, kBatchAxes, kShardAxes}});
   return [=, this](const TokenPlaces& places) {
-    if (!places.are_consecutive) return plain(places);  // rows have places of their own
     const Invocation::Frame of_block(*this);
-    const Tensor in_shares = unflatten(distances(places), 0, {query_shares, -1});
-    const Tensor taken = flatten(batched_take(copies, in_shares), 0, 1);  // [T, S, shares, N]
-    const Tensor of_share = transpose(taken, {2, 3, 0, 1});
-    return repeat(of_share, num_rows / row_shares, 0);
+    const bool have_rows_places = !places.are_consecutive;
+    const Tensor distance = distances(places);
+    if (num_shares == 1 || have_rows_places) return with_heads_first(take(one, distance));
+    const Tensor taken = take(copies, distance);  // [T, S, shares, N]
+    return repeat(transpose(taken, {2, 3, 0, 1}), num_rows / num_shares, 0);
   };
 }
 

@@ -32,10 +32,10 @@ class T5Bias final : public LogitBias {
   };
   T5Bias(const Config& cfg, const Dims& dims, const Scope& scope);
   bool is_computed_by_blocks() const override { return true; }
-  OfBlock of_blocks(const Shape& rows_BT) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  OfBlock after_common_part(int64_t num_rows) override;
 
  private:
   // The bias of each distance from -max_distance to max_distance, f32[distances, N].

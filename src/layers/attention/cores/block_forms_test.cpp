@@ -77,6 +77,30 @@ TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
   EXPECT_EQ(form(1), by(63, 1024, 128));
 }
 
+// A device whose queries stand at the end sees all keys, so each has queries from both ends.
+TEST(AttentionBlocks, DevicesOfARowComputeWhatTheirQueriesSee) {
+  const auto form = [](const Child<AttentionMask>& mask, const std::string& mesh) {
+    testing::CallOptions call{.training = true};
+    from_text(mesh, call.mesh);
+    return form_of(mask, "{from: 2048}", 4096, call);
+  };
+  const auto by = [](int pairs, int all, int queries, int keys, int devices) {
+    return fmt::format(
+        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} are not "
+        "hidden on each of the {} devices of a row",
+        pairs, all, queries, keys, devices);
+  };
+  // Quarters 0 and 3 of the row see 1 and 4 blocks of keys, quarters 1 and 2 see 2 and 3.
+  EXPECT_EQ(form(CausalMask::Config{}, "seq=2"), by(5, 8, 1024, 1024, 2));
+  EXPECT_EQ(form(CausalMask::Config{}, "seq=8"), by(5, 8, 256, 1024, 8));
+  // A window costs the window, and its queries stay where they are.
+  EXPECT_EQ(form(SlidingWindowMask::Config{.window = 511}, "seq=4"), by(4, 16, 512, 512, 4));
+  EXPECT_THAT(form({TwoSidedWindowMask::Config{.before = 5000, .after = 5000}}, "seq=2"),
+              ::testing::StartsWith("at once: "));
+  // 4096 positions are not divided by 3: the devices do not share them.
+  EXPECT_THAT(form(CausalMask::Config{}, "seq=3"), ::testing::EndsWith("are not hidden"));
+}
+
 // The first tokens of a row stand at known places, whatever the cache holds.
 TEST(AttentionBlocks, APromptIsReadByTheBlocksThatItSees) {
   auto layer = build_for_test<Attention>(

@@ -37,7 +37,7 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-constexpr int64_t kRows = 2, kTokens = 11;
+constexpr int64_t kRows = 2, kTokens = 12;
 constexpr Mixer::Dims kModel{.model_dim = 8};
 
 Tensor of_other_parity(const Tensor& query_positions, const Tensor& key_positions) {
@@ -80,10 +80,19 @@ void expect_same(Attention::Config cfg, const std::string& blocks,
   }
 }
 
-// Blocks that divide the 11 tokens, that do not, and one for all.
+// Blocks that do not divide the 12 tokens, that do, and one for all.
 const std::vector<std::string> kBlocks = {
-    "{from: 1, queries: 4, keys: 3}", "{from: 1, queries: 11, keys: 1}",
-    "{from: 1, queries: 1, keys: 11}", "{from: 1, queries: 512, keys: 512}"};
+    "{from: 1, queries: 5, keys: 7}", "{from: 1, queries: 12, keys: 1}",
+    "{from: 1, queries: 1, keys: 12}", "{from: 1, queries: 512, keys: 512}"};
+
+// No device of its own for a share of the queries of a row; 2 and 4 shares.
+const std::vector<std::string> kMeshes = {"", "data=2,seq=2,model=2", "seq=4"};
+
+testing::CallOptions training_on(const std::string& mesh) {
+  testing::CallOptions out{.training = true, .seed = 3};
+  from_text(mesh, out.mesh);
+  return out;
+}
 
 std::vector<std::pair<std::string, Child<AttentionCore>>> cores() {
   return {{"softmax", SoftmaxAttention::Config{}},
@@ -98,17 +107,19 @@ TEST(AttentionBlocks, EveryCoreIsTheSame) {
   for (const auto& [name, core] : cores()) {
     for (const int64_t num_kv_heads : {4, 2, 1}) {
       for (const std::string& blocks : kBlocks) {
-        SCOPED_TRACE(name + std::to_string(num_kv_heads) + blocks);
-        Attention::Config cfg{.num_kv_heads = num_kv_heads, .core = core};
-        expect_same(cfg, blocks);
+        for (const std::string& mesh : kMeshes) {
+          SCOPED_TRACE(name + std::to_string(num_kv_heads) + blocks + mesh);
+          Attention::Config cfg{.num_kv_heads = num_kv_heads, .core = core};
+          expect_same(cfg, blocks, {}, training_on(mesh));
+        }
       }
     }
   }
 }
 
 TEST(AttentionBlocks, EveryMaskIsTheSame) {
-  const HostTensor segments({2, 11},
-                            {1, 1, 1, 2, 2, 2, 2, 3, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2});
+  const HostTensor segments({2, 12}, {1, 1, 1, 2, 2, 2, 2, 3, 0, 0, 0, 0,  //
+                                      1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2});
   const Tree<HostTensor> packed{{"context/segment_ids", segments}},
       prefixes{{"context/prefix_lengths", HostTensor({2}, {5, 0})}};
   const SlidingWindowMask::Config window{.window = 3};
@@ -125,10 +136,12 @@ TEST(AttentionBlocks, EveryMaskIsTheSame) {
             {"positions", kOtherParity, packed}};
   for (const auto& [core_name, core] : cores()) {
     for (const auto& [name, mask, context] : masks) {
-      SCOPED_TRACE(core_name + ", " + name);
-      Attention::Config cfg{.num_kv_heads = 2, .core = core};
-      cfg.mask = mask;
-      expect_same(cfg, kBlocks[0], context);
+      for (const std::string& mesh : kMeshes) {
+        SCOPED_TRACE(core_name + ", " + name + ", " + mesh);
+        Attention::Config cfg{.num_kv_heads = 2, .core = core};
+        cfg.mask = mask;
+        expect_same(cfg, kBlocks[0], context, training_on(mesh));
+      }
     }
   }
 }
@@ -140,27 +153,27 @@ TEST(AttentionBlocks, EveryBiasIsTheSame) {
            SharedBias::Config{.inner = t5}}) {
     for (const auto& [core_name, core] : cores()) {
       // Devices with shares of a bias's gradient have copies of its biases.
-      for (const char* mesh : {"", "fsdp=2", "seq=11", "data=2,seq=11,model=2"}) {
+      for (const std::string& mesh : kMeshes) {
         SCOPED_TRACE(core_name + ", " + mesh);
         Attention::Config cfg{.num_kv_heads = 2, .core = core};
         cfg.bias = bias;
-        testing::CallOptions training{.training = true};
-        from_text(mesh, training.mesh);
-        expect_same(cfg, kBlocks[0], {}, training);
+        expect_same(cfg, kBlocks[0], {}, training_on(mesh));
       }
     }
   }
 }
 
 TEST(AttentionBlocks, DroppedWeightsAreTheSame) {
-  const testing::CallOptions training{.training = true, .seed = 3};
   for (const auto& [core_name, core] : cores()) {
     for (const int64_t num_kv_heads : {4, 2}) {
       for (const std::string& blocks : kBlocks) {
-        SCOPED_TRACE(core_name + std::to_string(num_kv_heads) + blocks);
-        Attention::Config cfg{.num_kv_heads = num_kv_heads, .core = core};
-        set(cfg, "core.dropout", "0.4");
-        expect_same(cfg, blocks, {}, training);
+        for (const std::string& mesh : kMeshes) {
+          SCOPED_TRACE(core_name + std::to_string(num_kv_heads) + blocks + mesh);
+          Attention::Config cfg{.num_kv_heads = num_kv_heads, .core = core};
+          cfg.mask = SlidingWindowMask::Config{.window = 4};
+          set(cfg, "core.dropout", "0.4");
+          expect_same(cfg, blocks, {}, training_on(mesh));
+        }
       }
     }
   }
@@ -340,24 +353,29 @@ TEST(AttentionBlocks, DecodingIsTheSame) {
   }
 }
 
-// A bias with a loss of its own, which draws random numbers and depends on how many places there
+// A bias that draws random numbers, may have a loss of its own, and depends on how many places there
 // are.
 class WholeBias : public LogitBias {
  public:
   struct Config {
-    AXLE_CONFIG(WholeBias)
+    bool has_loss = true;
+    AXLE_CONFIG(WholeBias, has_loss)
   };
-  WholeBias(const Config&, const Dims&, const Scope& scope) : LogitBias(scope) {}
+  WholeBias(const Config& cfg, const Dims&, const Scope& scope)
+      : LogitBias(scope), has_loss_(cfg.has_loss) {}
 
  protected:
   Tensor forward(const TokenPlaces& places) override {
     const int64_t num_queries = places.query_positions.dim(-2),
                   num_keys = places.key_positions.dim(-1);
     const Shape shape = {4, num_queries, num_keys};
-    add_aux_loss("loss", full({}, static_cast<double>(num_queries)));
+    if (has_loss_) add_aux_loss("loss", full({}, static_cast<double>(num_queries)));
     return random::normal(Invocation::current().key(), shape, DType::kF32) *
            static_cast<double>(num_keys);
   }
+
+ private:
+  bool has_loss_;
 };
 AXLE_REGISTER(WholeBias)
 
@@ -365,9 +383,11 @@ AXLE_REGISTER(WholeBias)
 class FalseBias final : public WholeBias {
  public:
   struct Config {
-    AXLE_CONFIG(FalseBias)
+    bool has_loss = true;
+    AXLE_CONFIG(FalseBias, has_loss)
   };
-  FalseBias(const Config&, const Dims& dims, const Scope& scope) : WholeBias({}, dims, scope) {}
+  FalseBias(const Config& cfg, const Dims& dims, const Scope& scope)
+      : WholeBias({.has_loss = cfg.has_loss}, dims, scope) {}
   bool is_computed_by_blocks() const override { return true; }
 };
 AXLE_REGISTER(FalseBias)
@@ -384,7 +404,7 @@ TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
                       forms.notes().at("attention/core"));
   };
   const auto [y, losses, form] = run(WholeBias::Config{}, "{from: none}");
-  EXPECT_EQ(losses.at("attention/bias/loss"), HostTensor::scalar(11.0f));
+  EXPECT_EQ(losses.at("attention/bias/loss"), HostTensor::scalar(12.0f));
   const auto [y_blocks, losses_blocks, form_blocks] = run(WholeBias::Config{}, kBlocks[0]);
   EXPECT_THAT(form_blocks, ::testing::StartsWith("by blocks: "));
   EXPECT_THAT(form_blocks, ::testing::EndsWith("; the bias is computed for all at once"));
@@ -395,6 +415,9 @@ TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
             "at once: a layer inside of the core has losses, statistics or values to keep");
   EXPECT_EQ(y_false, y);
   EXPECT_EQ(losses_false, losses);
+  const auto [y_random, _, form_random] = run(FalseBias::Config{.has_loss = false}, kBlocks[0]);
+  EXPECT_EQ(form_random, "at once: a layer inside of the core draws random numbers");
+  EXPECT_EQ(y_random, y);
 }
 
 // All logits are negative: what fills up the last blocks, with logits of 0, must not count.

@@ -15,6 +15,7 @@
 #include "transform/control_flow/scan.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
+#include "transform/vmap.h"
 
 namespace axle {
 namespace {
@@ -39,15 +40,20 @@ Tensor rounded(const Tensor& x, DType dtype) {
   return dtype == DType::kBF16 ? reduce_precision(x, 8, 7) : x;
 }
 
-// The numbers of the two blocks of each pair, i32[P].
-Values numbers_of(const BlockPlan& plan) {
-  const auto count = static_cast<int64_t>(plan.pairs.size());
-  HostTensor queries(Type{DType::kI32, {count}}), keys(Type{DType::kI32, {count}});
-  for (size_t p = 0; p < plan.pairs.size(); ++p) {
-    queries.values<int32_t>()[p] = plan.pairs[p].first;
-    keys.values<int32_t>()[p] = plan.pairs[p].second;
+// The members of the pairs of each step, i32[steps, shares].
+Values tables_of(const BlockPlan& plan) {
+  const auto num_shares = static_cast<size_t>(plan.num_shares);
+  Values out;
+  for (const auto member :
+       {&BlockPair::query_block, &BlockPair::key_block, &BlockPair::query_begin}) {
+    HostTensor table(Type{DType::kI32, {plan.num_steps(), plan.num_shares}});
+    for (size_t share = 0; share < num_shares; ++share) {
+      for (size_t step = 0; step < plan.pairs[share].size(); ++step)
+        table.values<int32_t>()[step * num_shares + share] = plan.pairs[share][step].*member;
+    }
+    out.push_back(constant(table));
   }
-  return {constant(queries), constant(keys)};
+  return out;
 }
 
 // A function that was traced for a block. What it captured are arguments of the loops, from number
@@ -84,8 +90,9 @@ class Blockwise {
         block_(std::move(block)),
         dropped_(std::move(dropped)) {}
 
-  // Arguments: q, k and v in whole blocks, the logit of the sink if there is one, and what the
-  // functions of a block captured. Outputs: y_BTNV and the largest logit.
+  // Arguments: the queries of a share, k and v in whole blocks, the number of the share, the logit
+  // of the sink if there is one, and what the functions of a block captured. Outputs: y_BTNV and
+  // the largest logit.
   WithResiduals forward(const Values& arguments) const;
   // Residuals: the arguments, the logarithms of the sums of exponentials by block, y, and what its
   // rounding took from it.
@@ -93,27 +100,33 @@ class Blockwise {
 
  private:
   struct Pair {
-    Tensor i, j;  // i32 scalars: the numbers of the blocks
+    Tensor i, j;                    // i32 scalars: the numbers of the blocks
+    Tensor query_begin, key_begin;  // i32 scalars: their places in the row
     Tensor q, k;
     HeadGroups heads;
   };
   Pair pair(const Values& arguments, const Values& numbers) const {
-    const Tensor &i = numbers[0], &j = numbers[1];
+    const auto of_share = [&](size_t n) {
+      return plan_.num_shares == 1 ? reshape(numbers[n], {})
+                                   : dynamic_index_in_dim(numbers[n], arguments[3]);
+    };
+    const Tensor i = of_share(0), j = of_share(1);
     const Tensor at_i = i * static_cast<double>(plan_.query_size),
                  at_j = j * static_cast<double>(plan_.key_size);
     const Tensor q = dynamic_slice_in_dim(arguments[0], at_i, plan_.query_size, 1),
                  k = dynamic_slice_in_dim(whole_rows(arguments[1]), at_j, plan_.key_size, 1),
                  v = dynamic_slice_in_dim(whole_rows(arguments[2]), at_j, plan_.key_size, 1);
-    return {i, j, q, k, HeadGroups::of_copies(q, {.k_BSKH = k, .v_BSKH = v})};
+    return {i, j, of_share(2), at_j, q, k, HeadGroups::of_copies(q, {.k_BSKH = k, .v_BSKH = v})};
   }
   // The scores as a function of what was captured, the queries and the keys.
   Values score_arguments(const Values& arguments, const Pair& p) const {
-    return block_.with_captured(arguments, {p.q, p.k, p.i, p.j});
+    return block_.with_captured(arguments, {p.q, p.k, p.query_begin, p.key_begin});
   }
   // Weights, or gradients of weights, without those of dropped keys.
   Tensor kept(const Tensor& weights, const Values& arguments, const Pair& p) const {
     if (!dropped_) return weights;
-    return dropped_->function()(dropped_->with_captured(arguments, {weights, p.i, p.j}))[0];
+    const Values own{weights, p.query_begin, p.key_begin};
+    return dropped_->function()(dropped_->with_captured(arguments, own))[0];
   }
   ScanResult over_pairs(const std::function<Values(const Values& carry, const Pair&)>& body,
                         const Values& arguments, const Values& init) const {
@@ -121,14 +134,13 @@ class Blockwise {
       return ScanResult{.carry = body(carry, pair(arguments, numbers)), .ys = {}};
     };
     // Scores that a remat policy keeps would be those of all pairs.
-    return scan(step, init, numbers_of(plan_), static_cast<int64_t>(plan_.pairs.size()),
-                {.may_keep_values = false});
+    return scan(step, init, tables_of(plan_), plan_.num_steps(), {.may_keep_values = false});
   }
   // True if y, of this dtype, is too coarse for what the weights of a query lose.
   bool keeps_rest(DType dtype) const { return are_logits_ && dtype == DType::kBF16; }
   // The sink's logit for each query, with the dims of sums and 1 for V.
   Tensor sink_of(const Values& arguments, const HeadGroups& heads) const {
-    return heads.aligned(expand_dims(expand_dims(astype(arguments[3], DType::kF32), -1), -1), true);
+    return heads.aligned(expand_dims(expand_dims(astype(arguments[4], DType::kF32), -1), -1), true);
   }
 
   BlockPlan plan_;
@@ -260,7 +272,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   if (has_sink_) {
     const Tensor weight = exp(sink_of(arguments, whole) - residuals[num_arguments]);
     const Tensor of_sink = whole.from_sums(joined(-weight * lost));
-    out[3] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[3].dtype());
+    out[4] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[4].dtype());
   }
   for (size_t t = 0; t < trained.size(); ++t) {
     const size_t a = first + trained[t];
@@ -274,51 +286,59 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
 BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& plan,
                                  const Tensor& q_BTNH, const KeyValues& keys,
                                  const Visibility& visibility) {
-  const int64_t num_queries = q_BTNH.dim(1), num_keys = keys.k_BSKH.dim(1);
+  const int64_t num_keys = keys.k_BSKH.dim(1);
   const KeyValues copied = HeadGroups::with_copies(keys, q_BTNH.dim(2));
-  const Tensor q = in_whole_blocks(q_BTNH, 1, plan.query_size),
-               k = in_whole_blocks(copied.k_BSKH, 1, plan.key_size),
+  const Tensor k = in_whole_blocks(copied.k_BSKH, 1, plan.key_size),
                v = in_whole_blocks(copied.v_BSKH, 1, plan.key_size);
-  const auto block_type = [](const Tensor& x, int64_t size) {
-    Type type = x.type();
-    type.dims[1] = size;
-    return type;
-  };
-  const Type scalar{DType::kI32, {}};
-  const auto begin_of = [](const Tensor& number, int64_t size) {
-    return number * static_cast<double>(size);
-  };
-  const ClosedRegion block = trace_closed(
-      [&](const Values& x) {
-        const Visibility seen =
-            visibility.of_block(begin_of(x[2], plan.query_size), plan.query_size,
-                                begin_of(x[3], plan.key_size), plan.key_size, num_keys);
-        return scores.of_block(x[0], x[1], seen);
-      },
-      {block_type(q, plan.query_size), block_type(k, plan.key_size), scalar, scalar});
-  Values arguments{q, k, v};
-  if (scores.sink_N) arguments.push_back(*scores.sink_N);
-  BlockFunction of_block(block, arguments);
-  std::optional<BlockFunction> dropped;
-  if (scores.dropped) {
-    const auto traced = [&](const Values& x) {
-      return Values{
-          scores.dropped(x[0], begin_of(x[1], plan.query_size), begin_of(x[2], plan.key_size))};
+  // Returns y, [B, T, N, V], and the largest logit of the queries of a share.
+  const auto of_share = [&](const Values& given) {
+    const Tensor q = in_whole_blocks(given[0], 1, plan.query_size);
+    const auto block_type = [](const Tensor& x, int64_t size) {
+      Type type = x.type();
+      type.dims[1] = size;
+      return type;
     };
-    const Type& weights = block.region->results()[0].type();
-    dropped.emplace(trace_closed(traced, {weights, scalar, scalar}), arguments);
+    const Type scalar{DType::kI32, {}};
+    const ClosedRegion block = trace_closed(
+        [&](const Values& x) {
+          const Visibility seen =
+              visibility.of_block(x[2], plan.query_size, x[3], plan.key_size, num_keys);
+          return scores.of_block(x[0], x[1], seen);
+        },
+        {block_type(q, plan.query_size), block_type(k, plan.key_size), scalar, scalar});
+    Values arguments{q, k, v, given[1]};
+    if (scores.sink_N) arguments.push_back(*scores.sink_N);
+    BlockFunction of_block(block, arguments);
+    std::optional<BlockFunction> dropped;
+    if (scores.dropped) {
+      const auto traced = [&](const Values& x) { return Values{scores.dropped(x[0], x[1], x[2])}; };
+      const Type& weights = block.region->results()[0].type();
+      dropped.emplace(trace_closed(traced, {weights, scalar, scalar}), arguments);
+    }
+    const auto loops =
+        std::make_shared<const Blockwise>(scores, plan, std::move(of_block), std::move(dropped));
+    const Values results =
+        custom_vjp({.name = "attention_by_blocks",
+                    .forward = [loops](const Values& x) { return loops->forward(x); },
+                    .backward =
+                        [loops](const Values& saved, const Values& cotangents) {
+                          return loops->backward(saved, cotangents);
+                        }},
+                   arguments);
+    return Values{slice_in_dim(results[0], 1, 0, given[0].dim(1)), stop_gradient(results[1])};
+  };
+  if (plan.num_shares == 1) {
+    const Values y = of_share({q_BTNH, scalar(0, DType::kI32)});
+    return {y[0], y[1]};
   }
-  const auto loops =
-      std::make_shared<const Blockwise>(scores, plan, std::move(of_block), std::move(dropped));
-  const Values results =
-      custom_vjp({.name = "attention_by_blocks",
-                  .forward = [loops](const Values& x) { return loops->forward(x); },
-                  .backward =
-                      [loops](const Values& saved, const Values& cotangents) {
-                        return loops->backward(saved, cotangents);
-                      }},
-                 arguments);
-  return {slice_in_dim(results[0], 1, 0, num_queries), stop_gradient(results[1])};
+  const auto laid_out = [&](const Tensor& x_PBT) {
+    return sharding_constraint(x_PBT, {{kSequenceAxes, kBatchAxes, kReplicated, kShardAxes}});
+  };
+  const Tensor share = iota({plan.num_shares}, 0);
+  const Values y =
+      vmap(of_share, {laid_out(in_shares(q_BTNH, plan)), share}, {.mesh_axes = kSequenceAxes});
+  return {sharding_constraint(from_shares(laid_out(y[0]), plan), kTokenPartsAxes),
+          reduce_max(y[1], {0})};
 }
 
 }  // namespace axle

@@ -14,8 +14,10 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/broadcast.h"
+#include "ops/random/random.h"
 #include "ops/random/random_part.h"
 #include "ops/reductions/reduce.h"
+#include "transform/depends.h"
 
 namespace axle {
 namespace {
@@ -24,7 +26,7 @@ namespace {
 // backward pass computes the scores again, which is a seventh product beside six.
 constexpr double kBlockCost = 1.25;
 // Blocks are made larger until there are at most so many pairs, whose numbers the program holds.
-constexpr size_t kMaxPairs = size_t{1} << 17;
+constexpr int64_t kMaxPairs = int64_t{1} << 17;
 // Blocks are halved while this leaves so large a part of the scores or less, and no further than to
 // blocks of kLeastBlock queries or keys: products of small blocks are slower, and more pairs of
 // blocks move more sums. So blocks are not smaller than a window.
@@ -37,6 +39,12 @@ constexpr double kAlwaysFrom = 16;
 struct NeedsWholeRows {
   const char* why;
 };
+
+// The devices that share the queries of each row.
+int64_t num_query_shares(int64_t num_queries) {
+  const Mesh& mesh = Invocation::current().options().mesh;
+  return num_parts(restrict(PartitionSpec{{kSequenceAxes}}, {num_queries}, mesh), mesh);
+}
 
 }  // namespace
 
@@ -92,36 +100,39 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
     return {.why = fmt::format("{}, fewer pairs than of {} each (core.blocks.from)", size,
                                int64_t{*blocks_.from})};
   }
-  const Invocation& call = Invocation::current();
-  if (dropout_ && (*dropout_)->drops() && !random::draws_parts(call.options().key))
+  if (dropout_ && (*dropout_)->drops() && !random::draws_parts(Invocation::current().options().key))
     return {.why = "the generator of the keys of dropout draws no parts"};
-  // Where devices share the queries of a row, a slice of them would be collected from all.
-  const bool is_shared = call.options().mesh.size(kSequenceAxes[0]) > 1;
-  BlockPlan plan = this->plan(num_queries, num_keys, is_shared, visibility);
-  const auto num_pairs = static_cast<int64_t>(plan.pairs.size()),
-             num_all = plan.num_query_blocks * plan.num_key_blocks;
+  const int64_t num_shares = num_query_shares(num_queries);
+  const bool has_whole_bias = visibility.bias && !(*visibility.bias)->is_computed_by_blocks();
+  if (num_shares > 1 && (has_whole_bias || visibility.given_bias || visibility.given_visible))
+    return {.why = "devices share the queries of a bias or mask that is given for all"};
+  BlockPlan plan = this->plan(num_queries, num_keys, num_shares, visibility);
+  const int64_t num_all = plan.num_query_blocks * plan.num_key_blocks;
   std::string why = fmt::format("{}, {} of {} pairs of blocks of {} and {} are not hidden", size,
-                                num_pairs, num_all, plan.query_size, plan.key_size);
-  if (visibility.bias && !(*visibility.bias)->is_computed_by_blocks())
-    why += "; the bias is computed for all at once";
-  const double cost = call.options().training ? kBlockCost : 1;
-  const bool is_slower = static_cast<double>(num_pairs) * cost > static_cast<double>(num_all);
+                                plan.num_steps(), num_all, plan.query_size, plan.key_size);
+  if (num_shares > 1) why += fmt::format(" on each of the {} devices of a row", num_shares);
+  if (has_whole_bias) why += "; the bias is computed for all at once";
+  const double cost = Layer::is_training() ? kBlockCost : 1;
+  const bool is_slower =
+      static_cast<double>(plan.num_steps()) * cost > static_cast<double>(num_all);
   if (is_slower && pairs_of_tokens < kAlwaysFrom * pairs_from) return {.why = std::move(why)};
   return {.plan = std::move(plan), .why = std::move(why)};
 }
 
-BlockPlan ScoredCore::plan(int64_t num_queries, int64_t num_keys, bool whole_queries,
+BlockPlan ScoredCore::plan(int64_t num_queries, int64_t num_keys, int64_t num_shares,
                            const Visibility& visibility) const {
   const auto of_size = [&](int64_t queries, int64_t keys) {
-    return plan_blocks(num_queries, num_keys, whole_queries ? num_queries : queries, keys,
-                       visibility);
+    return plan_blocks(num_queries, num_keys, queries, keys, num_shares, visibility);
+  };
+  const auto has_too_many_pairs = [](const BlockPlan& plan) {
+    return plan.num_steps() * plan.num_shares > kMaxPairs;
   };
   int64_t queries = blocks_.queries, keys = blocks_.keys;
   BlockPlan out = of_size(queries, keys);
-  while (out.pairs.size() > kMaxPairs) out = of_size(queries *= 2, keys *= 2);
+  while (has_too_many_pairs(out)) out = of_size(queries *= 2, keys *= 2);
   while (std::min(queries, keys) >= 2 * kLeastBlock) {
     BlockPlan finer = of_size(queries /= 2, keys /= 2);
-    if (finer.pairs.size() > kMaxPairs || finer.num_scores() > kFinerPays * out.num_scores()) break;
+    if (has_too_many_pairs(finer) || finer.num_scores() > kFinerPays * out.num_scores()) break;
     out = std::move(finer);
   }
   return out;
@@ -132,7 +143,7 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
   Visibility whole = visibility;
   if (whole.bias) {
     if ((*whole.bias)->is_computed_by_blocks())
-      whole.bias_of_block = (*whole.bias)->of_blocks({q_BTNH.dim(0), plan.query_size});
+      whole.bias_of_block = (*whole.bias)->of_blocks(q_BTNH.dim(0));
     else
       whole.given_bias = visibility.added();
     whole.bias = nullptr;
@@ -140,13 +151,16 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
   if (whole.has_empty_places) whole.last_of_row = visibility.last_position();
   Invocation& outer = Invocation::current();
   const InvocationOptions options = outer.nested_options();
-  // Losses, statistics and random numbers of a block would not be those of the row.
+  // Losses, statistics and random numbers of blocks would not be those of the row.
   const auto check = [](Invocation& inner) {
     if (!tensors_of(inner.collection()).empty())
       throw NeedsWholeRows("a layer inside of the core has losses, statistics or values to keep");
   };
   const auto scores = [&](const Tensor& q, const Tensor& k, const Visibility& seen) {
-    Invocation inner(outer.path(), outer.parameters(), options);
+    InvocationOptions of_block = options;
+    // A value of this block, so that its uses can be seen.
+    if (options.key) of_block.key = random::fold_in(options.key, 0);
+    Invocation inner(outer.path(), outer.parameters(), of_block);
     const HeadGroups heads = head_groups(q, {.k_BSKH = k});
     const Tensor own = logits(q, heads, seen);
     Values out{own};
@@ -154,6 +168,8 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
       out = {weights(own, heads, DType::kF32), stop_gradient(reduce_max(own, all_axes(own)))};
     }
     check(inner);
+    if (of_block.key && depend_on(out, of_block.key.data()))
+      throw NeedsWholeRows("a layer inside of the core draws random numbers");
     return out;
   };
   BlockScores of_blocks{.of_block = scores, .are_logits = normalises(), .sink_N = sink()};

@@ -73,8 +73,7 @@ class ScoredCore : public AttentionCore {
     std::string why;
   };
   Form form(int64_t num_queries, int64_t num_keys, const Visibility& visibility) const;
-  // `whole_queries`: the queries are one block.
-  BlockPlan plan(int64_t num_queries, int64_t num_keys, bool whole_queries,
+  BlockPlan plan(int64_t num_queries, int64_t num_keys, int64_t num_shares,
                  const Visibility& visibility) const;
   Tensor by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const KeyValues& keys,
                    const Visibility& visibility);

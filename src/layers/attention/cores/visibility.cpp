@@ -80,19 +80,21 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
     return sliced(x, x.rank() - 1, key_begin, num_block_keys);
   };
   // A row that devices share would be collected for each of its blocks.
-  const auto of_whole_keys = [&](const Tensor& x) {
-    return of_keys(sharding_constraint(x, {{kBatchAxes}}));
+  const auto whole_row = [](const Tensor& x) {
+    return x.rank() == 3 ? sharding_constraint(x, {{kBatchAxes}}) : x;
   };
+  const auto of_row_queries = [&](const Tensor& x) { return of_queries(whole_row(x)); };
+  const auto of_row_keys = [&](const Tensor& x) { return of_keys(whole_row(x)); };
   const auto attempt = [](const std::optional<Tensor>& x, const auto& slice) {
     return x ? std::optional(slice(*x)) : std::nullopt;
   };
   const auto of_both = [&](const Tensor& x) { return of_keys(of_queries(x)); };
   Visibility out = *this;
-  out.places = {.query_positions = of_queries(places.query_positions),
-                .key_positions = of_keys(places.key_positions),
-                .query_segments = attempt(places.query_segments, of_queries),
-                .key_segments = attempt(places.key_segments, of_whole_keys),
-                .prefix_lengths = attempt(places.prefix_lengths, of_queries),
+  out.places = {.query_positions = of_row_queries(places.query_positions),
+                .key_positions = of_row_keys(places.key_positions),
+                .query_segments = attempt(places.query_segments, of_row_queries),
+                .key_segments = attempt(places.key_segments, of_row_keys),
+                .prefix_lengths = attempt(places.prefix_lengths, of_row_queries),
                 .are_consecutive = places.are_consecutive};
   out.given_visible = attempt(given_visible, of_both);
   out.given_bias = attempt(given_bias, of_both);

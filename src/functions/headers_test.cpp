@@ -99,7 +99,6 @@ const std::map<std::string, std::string> kInternal = {
     {"transform/control_flow/while_op.h", "rules"},
     {"transform/control_flow/while_prune.h", "rules"},
     {"transform/control_flow/while_tangents.h", "rules"},
-    {"transform/depends.h", "analysis"},
     {"transform/linalg/matrices.h", "parts"},
     {"transform/linearize.h", "differentiation"},
     {"transform/marks.h", "rules"},

@@ -31,7 +31,8 @@ std::string to_text(const Way& way) {
          (way.whole_rows ? ", whole rows" : "") + (way.by_parts ? ", by parts" : "");
 }
 
-// Two layers with eight heads, dropout (also of the weights of attention) and remat; `grouped` uses grouped queries.
+// Two layers with eight heads, dropout, also of the weights of attention, and remat;
+// `grouped` uses grouped queries.
 Trainer::Config config_of(const Way& way, bool grouped) {
   TransformerLayer::Config layer = tiny_layer(0.1);
   auto* attention = layer.attention.get_if<PreNorm>()->body.get_if<Attention>();

@@ -7,6 +7,7 @@
 
 #include "config/walk.h"
 #include "nn/call_forms.h"
+#include "nn/depends.h"
 #include "nn/tensor_tree.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -14,7 +15,6 @@
 #include "ops/random/random.h"
 #include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
-#include "transform/depends.h"
 
 namespace axle {
 namespace {

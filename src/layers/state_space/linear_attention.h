@@ -44,6 +44,7 @@ class LinearAttention final : public RecurrentMixer {
     Child<HeadOutput> output = HeadOutputLinear::Config{};
     /// Positions of one chunk of the recurrence.
     Positive<int64_t> chunk_size = 128;
+    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"chunk_size"});
     AXLE_CONFIG(LinearAttention, num_heads, head_dim, qkv, features, normalise, head_norm, output,
                 chunk_size)
   };

@@ -55,6 +55,7 @@ class Mamba1 final : public Mixer {
     Init step_bias_init = InverseSoftplusOfLogUniform{};
     /// Projects the result back to the model dim.
     Child<Projection> output = Linear::Config{.bias = false};
+    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"chunk_size"});
     AXLE_CONFIG(Mamba1, expand, state_dim, chunk_size, step_rank, gate, input, conv, select, step,
                 decay_init, step_bias_init, output)
   };

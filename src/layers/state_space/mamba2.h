@@ -56,6 +56,7 @@ class Mamba2 final : public RecurrentMixer {
     Child<Norm> norm = RMSNorm::Config{};
     /// Projects the result back to the model dim.
     Child<Projection> output = Linear::Config{.bias = false};
+    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"chunk_size"});
     AXLE_CONFIG(Mamba2, expand, head_dim, state_dim, num_groups, chunk_size, gate, input, step,
                 conv, decay_init, step_bias_init, norm, output)
   };

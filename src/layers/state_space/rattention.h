@@ -49,6 +49,7 @@ class RAttention final : public RecurrentMixer {
     Child<HeadOutput> output = HeadOutputLinear::Config{};
     /// Positions of one chunk of the recurrence.
     Positive<int64_t> chunk_size = 128;
+    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"chunk_size"});
     AXLE_CONFIG(RAttention, num_heads, num_kv_heads, head_dim, window, qkv, core, features,
                 local_norm, memory_norm, output, chunk_size)
   };

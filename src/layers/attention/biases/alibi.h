@@ -20,10 +20,12 @@ class ALiBi final : public LogitBias {
       : LogitBias(scope), num_heads_(dims.num_heads) {}
   /// Returns the slope of each head.
   static std::vector<float> slopes(int64_t num_heads);
-  bool is_computed_by_blocks() const override { return true; }
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  BiasDependence own_dependence(const TokenPlaces&) const override {
+    return BiasDependence::kDistance;
+  }
 
  private:
   int64_t num_heads_;

@@ -12,12 +12,7 @@ void LogitBias::check_result(const Tensor& bias, const TokenPlaces& places) cons
   expect_result(bias, expected);
 }
 
-LogitBias::OfBlock LogitBias::of_blocks(int64_t num_rows) {
-  const bool needs_calls = !options().stats.empty() || options().remat;
-  return needs_calls ? LogitBias::after_common_part(num_rows) : after_common_part(num_rows);
-}
-
-LogitBias::OfBlock LogitBias::after_common_part(int64_t) {
+LogitBias::OfBlock LogitBias::of_blocks(const TokenPlaces&, int64_t) {
   return [this](const TokenPlaces& places) { return (*this)(places); };
 }
 

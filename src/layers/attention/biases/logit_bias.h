@@ -11,6 +11,13 @@
 
 namespace axle {
 
+/// What the bias of a query and a key follows from.
+enum class BiasDependence : uint8_t {
+  kAll,       // other places, random numbers, or it has losses and values that it publishes
+  kPlaces,    // the places of the two
+  kDistance,  // the distance between them
+};
+
 /// places -> bias f32 [N, T, S] or [B, N, T, S].
 class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)> {
  public:
@@ -24,21 +31,23 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   using LayerRole::LayerRole;
   /// Biases look at the positions that they are given.
   bool can_decode() const override { return true; }
-  /// True if the bias of a block of queries and keys follows from their places alone: it neither
-  /// draws random numbers nor adds losses, and looks at no other place. False: attention by blocks
-  /// computes it for all places at once.
-  virtual bool is_computed_by_blocks() const { return false; }
+  /// What the bias of a query and a key depends on in a call with these places. Statistics of the
+  /// slot depend on all places.
+  BiasDependence dependence(const TokenPlaces& all) const {
+    return options().stats.empty() ? own_dependence(all) : BiasDependence::kAll;
+  }
   /// The bias of a block as a function of its places.
   using OfBlock = std::function<Tensor(const TokenPlaces& places)>;
-  /// Returns the bias of each of several blocks, which all have `num_rows` rows. It is called once
-  /// for all of them. Needs is_computed_by_blocks().
-  OfBlock of_blocks(int64_t num_rows);
+  /// Returns the bias of each of several blocks of a call with these places, which all have
+  /// `num_rows` rows. It is called once for all of them, and computes what they have in common.
+  /// Needs dependence(all) other than kAll. The default computes each block as a call does.
+  virtual OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows);
 
  protected:
-  /// Computes what blocks have in common, and returns the rest. It need not look at the options of
-  /// the slot: where they ask for statistics or remat, each block is computed as a call does, which
-  /// is the default.
-  virtual OfBlock after_common_part(int64_t num_rows);
+  /// The default is right for every bias. Attention by blocks computes such a bias for all places
+  /// at once.
+  virtual BiasDependence own_dependence(const TokenPlaces&) const { return BiasDependence::kAll; }
+
   friend LayerRole;
   void check_result(const Tensor& bias, const TokenPlaces& places) const;
 };

@@ -9,6 +9,9 @@ namespace axle {
 
 /// Computes a bias and lets later layers add it too, by BorrowedBias. Their queries and keys must
 /// have the same positions as those of this layer.
+///
+/// Where places are in order and the bias follows from distances, it is published by distance,
+/// f32[N, 2 M - 1] with M the larger of T and S, so that no layer needs a bias of T x S places.
 class SharedBias final : public LogitBias {
  public:
   struct Config {
@@ -20,11 +23,11 @@ class SharedBias final : public LogitBias {
   };
   SharedBias(const Config& cfg, const Dims& dims, const Scope& scope)
       : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
-
-  /// The whole bias is shared.
+  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:
   std::string name_;
@@ -43,11 +46,11 @@ class BorrowedBias final : public LogitBias {
   };
   BorrowedBias(const Config& cfg, const Dims&, const Scope& scope)
       : LogitBias(scope), name_(cfg.name) {}
-
-  /// The whole bias is shared.
+  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
-  Tensor forward(const TokenPlaces&) override { return published(name_); }
+  Tensor forward(const TokenPlaces& places) override;
+  BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:
   std::string name_;

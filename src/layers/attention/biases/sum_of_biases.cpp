@@ -35,14 +35,15 @@ SumOfBiases::SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope
         child(fmt::format("bias{}", i), cfg.biases[i], dims, fmt::format("biases[{}]", i)));
 }
 
-bool SumOfBiases::is_computed_by_blocks() const {
-  return std::ranges::all_of(biases_,
-                             [](const auto& bias) { return bias->is_computed_by_blocks(); });
+BiasDependence SumOfBiases::own_dependence(const TokenPlaces& all) const {
+  auto out = BiasDependence::kDistance;
+  for (const auto& bias : biases_) out = std::min(out, bias->dependence(all));
+  return out;
 }
 
-LogitBias::OfBlock SumOfBiases::after_common_part(int64_t num_rows) {
+LogitBias::OfBlock SumOfBiases::of_blocks(const TokenPlaces& all, int64_t num_rows) {
   std::vector<OfBlock> parts;
-  for (const auto& bias : biases_) parts.push_back(bias->of_blocks(num_rows));
+  for (const auto& bias : biases_) parts.push_back(bias->of_blocks(all, num_rows));
   return [parts](const TokenPlaces& places) { return sum_of(parts, places); };
 }
 

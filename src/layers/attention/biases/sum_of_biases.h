@@ -14,11 +14,11 @@ class SumOfBiases final : public LogitBias {
     AXLE_CONFIG(SumOfBiases, biases)
   };
   SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool is_computed_by_blocks() const override;
+  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
-  OfBlock after_common_part(int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:
   std::vector<Handle<LogitBias>> biases_;

@@ -5,15 +5,13 @@
 #include <cmath>
 
 #include "config/register.h"
+#include "layers/attention/biases/distance_table.h"
 #include "layers/mesh_axes.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
-#include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
 
 namespace axle {
 namespace {
@@ -35,8 +33,6 @@ std::vector<int32_t> side_buckets(int64_t count, int64_t max_distance) {
   }
   return out;
 }
-
-Tensor with_heads_first(const Tensor& bias_TSN) { return move_axis(bias_TSN, -1, -3); }
 
 }  // namespace
 
@@ -71,34 +67,22 @@ Tensor T5Bias::by_distance() const {
   return take(astype(weight_(), DType::kF32), bucket);
 }
 
-Tensor T5Bias::distances(const TokenPlaces& places) const {
+Tensor T5Bias::numbers(const TokenPlaces& places) const {
   const Tensor distance = places.key_positions - places.query_positions;
   return clamp(-max_distance_, distance, max_distance_) + max_distance_;
 }
 
 Tensor T5Bias::forward(const TokenPlaces& places) {
-  return with_heads_first(take(by_distance(), distances(places)));
+  return DistanceTable(by_distance())(numbers(places));
 }
 
-// Devices that share rows sum the gradient of the weight. A copy of the biases for each of them
-// lets every device add up its own blocks first; the copies are summed once, after the last.
-LogitBias::OfBlock T5Bias::after_common_part(int64_t num_rows) {
+LogitBias::OfBlock T5Bias::of_blocks(const TokenPlaces&, int64_t num_rows) {
   const Invocation::Frame call(*this);
-  const Tensor one = by_distance();
-  const Mesh& mesh = Invocation::current().options().mesh;
-  const int64_t num_shares =
-      is_training() ? num_parts(restrict(PartitionSpec{{kBatchAxes}}, {num_rows}, mesh), mesh) : 1;
-  const Tensor copies =
-      constrain(broadcast_to(expand_dims(one, 1), {one.dim(0), num_shares, one.dim(1)}),
-                {{kReplicated, kBatchAxes, kShardAxes}});
-  return [=, this](const TokenPlaces& places) {
-    const Invocation::Frame of_block(*this);
-    const bool have_rows_places = !places.are_consecutive;
-    const Tensor distance = distances(places);
-    if (num_shares == 1 || have_rows_places) return with_heads_first(take(one, distance));
-    const Tensor taken = take(copies, distance);  // [T, S, shares, N]
-    return repeat(transpose(taken, {2, 3, 0, 1}), num_rows / num_shares, 0);
-  };
+  return
+      [this, table = DistanceTable::of_blocks(by_distance(), num_rows)](const TokenPlaces& places) {
+        const Invocation::Frame of_block(*this);
+        return table(numbers(places));
+      };
 }
 
 AXLE_REGISTER(T5Bias)

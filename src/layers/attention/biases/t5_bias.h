@@ -31,17 +31,19 @@ class T5Bias final : public LogitBias {
     AXLE_CONFIG(T5Bias, num_buckets, max_distance, bidirectional)
   };
   T5Bias(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool is_computed_by_blocks() const override { return true; }
+  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
-  OfBlock after_common_part(int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPlaces&) const override {
+    return BiasDependence::kDistance;
+  }
 
  private:
   // The bias of each distance from -max_distance to max_distance, f32[distances, N].
   Tensor by_distance() const;
-  // The row of by_distance() for each query and key.
-  Tensor distances(const TokenPlaces& places) const;
+  // The number of the distance of each query and key in by_distance().
+  Tensor numbers(const TokenPlaces& places) const;
 
   int64_t max_distance_;
   std::vector<int32_t> buckets_;  // of the distances -max_distance to max_distance

@@ -1,32 +1,21 @@
 // Attention by blocks computes what attention at once does: values, gradients, and the same for
 // every core, mask, bias and grouping of heads.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
+#include "layers/attention/cores/blocks_test.h"
 
 #include "config/register.h"
-#include "config/set.h"
 #include "ir/text/print.h"
-#include "layers/attention/attention.h"
 #include "layers/attention/biases/alibi.h"
-#include "layers/attention/biases/shared_bias.h"
-#include "layers/attention/biases/sum_of_biases.h"
-#include "layers/attention/biases/t5_bias.h"
 #include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/cores/sigmoid_attention.h"
-#include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/masks/combined_masks.h"
 #include "layers/attention/masks/position_mask.h"
 #include "layers/attention/masks/prefix_mask.h"
 #include "layers/attention/masks/segment_mask.h"
 #include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/separate_qkv.h"
 #include "nn/call_forms.h"
 #include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "testing/gradient_check.h"
-#include "testing/test_layer.h"
 #include "transform/body.h"
 #include "transform/grad.h"
 #include "transform/simplify.h"
@@ -34,11 +23,7 @@
 namespace axle {
 namespace {
 
-using testing::build_for_test;
-using testing::normal_values;
-
-constexpr int64_t kRows = 2, kTokens = 12;
-constexpr Mixer::Dims kModel{.model_dim = 8};
+using namespace blocks_test;
 
 Tensor of_other_parity(const Tensor& query_positions, const Tensor& key_positions) {
   const Tensor distance = query_positions - key_positions;
@@ -48,60 +33,6 @@ AXLE_REGISTER(of_other_parity, "of_other_parity")
 
 const PositionMask::Config kOtherParity{
     .sees = Fn<Tensor(const Tensor&, const Tensor&)>{"of_other_parity", &of_other_parity}};
-
-// Expects the same values and gradients of all arguments, in f64.
-void expect_same(Attention::Config cfg, const std::string& blocks,
-                 const Tree<HostTensor>& context = {}, const testing::CallOptions& call = {}) {
-  cfg.num_heads = 4;
-  cfg.qkv = SeparateQKV::Config{};
-  Tree<HostTensor> inputs = context;
-  inputs.emplace("x", normal_values({kRows, kTokens, 8}, 3));
-  const EvalOptions f64{.f64 = true};
-  std::vector<HostTensor> results[2];
-  for (const bool by_blocks : {false, true}) {
-    if (by_blocks) set(cfg, "core.blocks", blocks);
-    auto layer = build_for_test<Attention>(cfg, kModel);
-    Tree<HostTensor> parameters;
-    int seed = 1;
-    for (const auto& [path, value] : layer.parameters())
-      parameters.emplace(path, normal_values(value.shape(), seed++));
-    layer.set_all(parameters);
-    const testing::LayerFunction fn = layer.function(inputs, call);
-    results[by_blocks] = eval(fn, fn.arguments(), f64);
-    const HostTensor cotangent = normal_values({kRows, kTokens, 8}, 9);
-    for (HostTensor& g : eval(testing::gradient_function(fn, {cotangent}), fn.arguments(), f64))
-      results[by_blocks].push_back(std::move(g));
-  }
-  ASSERT_EQ(results[0].size(), results[1].size());
-  for (size_t i = 0; i < results[0].size(); ++i) {
-    EXPECT_LT(testing::largest_difference(results[0][i], results[1][i]),
-              1e-10 * std::max(1.0, testing::largest_element(results[0][i])))
-        << "result " << i;
-  }
-}
-
-// Blocks that do not divide the 12 tokens, that do, and one for all.
-const std::vector<std::string> kBlocks = {
-    "{from: 1, queries: 5, keys: 7}", "{from: 1, queries: 12, keys: 1}",
-    "{from: 1, queries: 1, keys: 12}", "{from: 1, queries: 512, keys: 512}"};
-
-// No device of its own for a share of the queries of a row; 2 and 4 shares.
-const std::vector<std::string> kMeshes = {"", "data=2,seq=2,model=2", "seq=4"};
-
-testing::CallOptions training_on(const std::string& mesh) {
-  testing::CallOptions out{.training = true, .seed = 3};
-  from_text(mesh, out.mesh);
-  return out;
-}
-
-std::vector<std::pair<std::string, Child<AttentionCore>>> cores() {
-  return {{"softmax", SoftmaxAttention::Config{}},
-          {"all_options",
-           SoftmaxAttention::Config{
-               .scale = 0.3, .per_dim_scale = PerDimScale::Config{}, .logit_cap = 2, .sink = true}},
-          {"sigmoid", SigmoidAttention::Config{.logit_cap = 3, .bias_len = 4}},
-          {"transformer_xl", TransformerXLAttention::Config{}}};
-}
 
 TEST(AttentionBlocks, EveryCoreIsTheSame) {
   for (const auto& [name, core] : cores()) {
@@ -146,23 +77,6 @@ TEST(AttentionBlocks, EveryMaskIsTheSame) {
   }
 }
 
-TEST(AttentionBlocks, EveryBiasIsTheSame) {
-  const T5Bias::Config t5{.num_buckets = 4, .max_distance = 6};
-  for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
-           ALiBi::Config{}, t5, SumOfBiases::Config{.biases = {ALiBi::Config{}, t5}},
-           SharedBias::Config{.inner = t5}}) {
-    for (const auto& [core_name, core] : cores()) {
-      // Devices with shares of a bias's gradient have copies of its biases.
-      for (const std::string& mesh : kMeshes) {
-        SCOPED_TRACE(core_name + ", " + mesh);
-        Attention::Config cfg{.num_kv_heads = 2, .core = core};
-        cfg.bias = bias;
-        expect_same(cfg, kBlocks[0], {}, training_on(mesh));
-      }
-    }
-  }
-}
-
 TEST(AttentionBlocks, DroppedWeightsAreTheSame) {
   for (const auto& [core_name, core] : cores()) {
     for (const int64_t num_kv_heads : {4, 2}) {
@@ -177,16 +91,6 @@ TEST(AttentionBlocks, DroppedWeightsAreTheSame) {
       }
     }
   }
-}
-
-// Returns the most elements of a value of the region or of a body in it.
-int64_t largest_value(const Region& region) {
-  int64_t out = 0;
-  for (const OpNode* op : region.ops()) {
-    for (const Type& type : op->outputs) out = std::max(out, type.num_elements());
-    for (const auto& body : op->regions) out = std::max(out, largest_value(*body));
-  }
-  return out;
 }
 
 // The result and the gradient of attention of 64 tokens with blocks of 8.
@@ -351,73 +255,6 @@ TEST(AttentionBlocks, DecodingIsTheSame) {
       }
     }
   }
-}
-
-// A bias that draws random numbers, may have a loss of its own, and depends on how many places there
-// are.
-class WholeBias : public LogitBias {
- public:
-  struct Config {
-    bool has_loss = true;
-    AXLE_CONFIG(WholeBias, has_loss)
-  };
-  WholeBias(const Config& cfg, const Dims&, const Scope& scope)
-      : LogitBias(scope), has_loss_(cfg.has_loss) {}
-
- protected:
-  Tensor forward(const TokenPlaces& places) override {
-    const int64_t num_queries = places.query_positions.dim(-2),
-                  num_keys = places.key_positions.dim(-1);
-    const Shape shape = {4, num_queries, num_keys};
-    if (has_loss_) add_aux_loss("loss", full({}, static_cast<double>(num_queries)));
-    return random::normal(Invocation::current().key(), shape, DType::kF32) *
-           static_cast<double>(num_keys);
-  }
-
- private:
-  bool has_loss_;
-};
-AXLE_REGISTER(WholeBias)
-
-// The same, but it says that it follows from the places alone.
-class FalseBias final : public WholeBias {
- public:
-  struct Config {
-    bool has_loss = true;
-    AXLE_CONFIG(FalseBias, has_loss)
-  };
-  FalseBias(const Config& cfg, const Dims& dims, const Scope& scope)
-      : WholeBias({.has_loss = cfg.has_loss}, dims, scope) {}
-  bool is_computed_by_blocks() const override { return true; }
-};
-AXLE_REGISTER(FalseBias)
-
-TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
-  const auto run = [](const Child<LogitBias>& bias, const std::string& blocks) {
-    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
-    cfg.mask = CausalMask::Config{};
-    set(cfg, "core.blocks", blocks);
-    auto layer = build_for_test<Attention>(cfg, kModel);
-    const CallForms forms;
-    auto result = layer.call({{"x", normal_values({1, kTokens, 8}, 3)}}, {.seed = 5});
-    return std::tuple(std::move(result.outputs[0]), std::move(result.aux_losses),
-                      forms.notes().at("attention/core"));
-  };
-  const auto [y, losses, form] = run(WholeBias::Config{}, "{from: none}");
-  EXPECT_EQ(losses.at("attention/bias/loss"), HostTensor::scalar(12.0f));
-  const auto [y_blocks, losses_blocks, form_blocks] = run(WholeBias::Config{}, kBlocks[0]);
-  EXPECT_THAT(form_blocks, ::testing::StartsWith("by blocks: "));
-  EXPECT_THAT(form_blocks, ::testing::EndsWith("; the bias is computed for all at once"));
-  EXPECT_LT(testing::largest_difference(y, y_blocks), 1e-5);
-  EXPECT_EQ(losses_blocks, losses);
-  const auto [y_false, losses_false, form_false] = run(FalseBias::Config{}, kBlocks[0]);
-  EXPECT_EQ(form_false,
-            "at once: a layer inside of the core has losses, statistics or values to keep");
-  EXPECT_EQ(y_false, y);
-  EXPECT_EQ(losses_false, losses);
-  const auto [y_random, _, form_random] = run(FalseBias::Config{.has_loss = false}, kBlocks[0]);
-  EXPECT_EQ(form_random, "at once: a layer inside of the core draws random numbers");
-  EXPECT_EQ(y_random, y);
 }
 
 // All logits are negative: what fills up the last blocks, with logits of 0, must not count.

@@ -1,5 +1,7 @@
 #include "layers/attention/cores/blockwise.h"
 
+#include <algorithm>
+
 #include "base/concatenate.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
@@ -8,6 +10,7 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
+#include "ops/movement/broadcast.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -38,6 +41,15 @@ Tensor whole_rows(const Tensor& x_BSKH) { return sharding_constraint(x_BSKH, kWh
 // Compilers may leave out a conversion to bf16 and back, but not this.
 Tensor rounded(const Tensor& x, DType dtype) {
   return dtype == DType::kBF16 ? reduce_precision(x, 8, 7) : x;
+}
+
+// [.., T, S], or what broadcasts to it.
+Tensor bias_in_whole_blocks(const Tensor& bias, const Shape& size_TS, const BlockPlan& plan) {
+  Shape whole = bias.shape();
+  std::ranges::copy(size_TS, whole.end() - 2);
+  const Tensor of_queries =
+      in_whole_blocks(broadcast_to(bias, whole), bias.rank() - 2, plan.query_size);
+  return in_whole_blocks(of_queries, bias.rank() - 1, plan.key_size);
 }
 
 // The members of the pairs of each step, i32[steps, shares].
@@ -82,17 +94,21 @@ struct BlockFunction {
 // The loops of the forward and the backward pass over the pairs of a plan.
 class Blockwise {
  public:
-  Blockwise(const BlockScores& scores, BlockPlan plan, BlockFunction block,
+  // The numbers of arguments that there may be.
+  struct Numbers {
+    std::optional<size_t> sink = {}, bias = {};
+  };
+  Blockwise(const BlockScores& scores, BlockPlan plan, Numbers numbers, BlockFunction block,
             std::optional<BlockFunction> dropped)
       : plan_(std::move(plan)),
         are_logits_(scores.are_logits),
-        has_sink_(scores.sink_N.has_value()),
+        numbers_(numbers),
         block_(std::move(block)),
         dropped_(std::move(dropped)) {}
 
   // Arguments: the queries of a share, k and v in whole blocks, the number of the share, the logit
-  // of the sink if there is one, and what the functions of a block captured. Outputs: y_BTNV and
-  // the largest logit.
+  // of the sink and a bias in whole blocks if there are, and what the functions of a block
+  // captured. Outputs: y_BTNV and the largest logit.
   WithResiduals forward(const Values& arguments) const;
   // Residuals: the arguments, the logarithms of the sums of exponentials by block, y, and what its
   // rounding took from it.
@@ -120,7 +136,20 @@ class Blockwise {
   }
   // The scores as a function of what was captured, the queries and the keys.
   Values score_arguments(const Values& arguments, const Pair& p) const {
-    return block_.with_captured(arguments, {p.q, p.k, p.query_begin, p.key_begin});
+    Values own{p.q, p.k, p.query_begin, p.key_begin};
+    if (numbers_.bias) own.push_back(bias_block(arguments[*numbers_.bias], p));
+    return block_.with_captured(arguments, own);
+  }
+  // A bias and its gradient have queries and keys in their last two dims.
+  static Values bias_begin(const Tensor& bias, const Pair& p) {
+    Values begin(bias.shape().size(), scalar(0, DType::kI32));
+    std::ranges::copy(Values{p.query_begin, p.key_begin}, begin.end() - 2);
+    return begin;
+  }
+  Tensor bias_block(const Tensor& bias, const Pair& p) const {
+    Shape sizes = bias.shape();
+    std::ranges::copy(Shape{plan_.query_size, plan_.key_size}, sizes.end() - 2);
+    return dynamic_slice(bias, bias_begin(bias, p), sizes);
   }
   // Weights, or gradients of weights, without those of dropped keys.
   Tensor kept(const Tensor& weights, const Values& arguments, const Pair& p) const {
@@ -140,11 +169,13 @@ class Blockwise {
   bool keeps_rest(DType dtype) const { return are_logits_ && dtype == DType::kBF16; }
   // The sink's logit for each query, with the dims of sums and 1 for V.
   Tensor sink_of(const Values& arguments, const HeadGroups& heads) const {
-    return heads.aligned(expand_dims(expand_dims(astype(arguments[4], DType::kF32), -1), -1), true);
+    const Tensor sink = astype(arguments[*numbers_.sink], DType::kF32);
+    return heads.aligned(expand_dims(expand_dims(sink, -1), -1), true);
   }
 
   BlockPlan plan_;
-  bool are_logits_, has_sink_;
+  bool are_logits_;
+  Numbers numbers_;
   BlockFunction block_;
   std::optional<BlockFunction> dropped_;
 };
@@ -158,7 +189,7 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
       in_blocks(whole.as_sums(zeros({q.dim(0), q.dim(1), q.dim(2), v.dim(3)})), num_blocks);
   const Tensor zero_1 = slice_in_dim(zero, -1, 0, 1);
   Tensor largest = full_like(zero_1, kLeastLogit), total = zero_1;
-  if (has_sink_) {
+  if (numbers_.sink) {
     largest = largest * 0 + sink_of(arguments, whole);
     total = total + 1;
   }
@@ -221,7 +252,8 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   const Tensor product = astype(dy, DType::kF32) * y;
   const Tensor lost = in_blocks(whole.as_sums(reduce_sum(product, {-1}, true)), num_blocks);
 
-  // The carry: gradients of q by block, of k and v by block, and of each captured float.
+  // The carry: gradients of q by block, of k and v by block, of the bias, and of each captured
+  // float.
   const auto zero_blocks = [](const Tensor& x, int64_t count) {
     return move_axis(unflatten(zeros(x.shape()), 1, {count, -1}), 1, 0);
   };
@@ -230,6 +262,8 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
               zero_blocks(v, plan_.num_key_blocks)};
   const auto first = static_cast<size_t>(block_.first_captured),
              num_captured = static_cast<size_t>(block_.num_captured);
+  if (numbers_.bias) init.push_back(zeros(arguments[*numbers_.bias].shape()));
+  const size_t first_trained = init.size();
   std::vector<size_t> trained;
   for (size_t c = 0; c < num_captured; ++c) {
     const Tensor& captured = arguments[first + c];
@@ -259,9 +293,15 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
         with_added(carry[2],
                    p.heads.value_gradient(astype(kept(weights, arguments, p), v.dtype()), of_sums),
                    p.j)};
+    if (numbers_.bias) {
+      const Tensor block = bias_block(carry[3], p);
+      out.push_back(dynamic_update_slice(carry[3],
+                                         block + or_zeros(of_arguments[num_captured + 4], block),
+                                         bias_begin(carry[3], p)));
+    }
     for (size_t t = 0; t < trained.size(); ++t) {
-      const Tensor& gradient = of_arguments[trained[t]];
-      out.push_back(gradient ? carry[3 + t] + astype(gradient, DType::kF32) : carry[3 + t]);
+      const Tensor &gradient = of_arguments[trained[t]], &before = carry[first_trained + t];
+      out.push_back(gradient ? before + astype(gradient, DType::kF32) : before);
     }
     return out;
   };
@@ -269,14 +309,15 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   Values out(num_arguments);
   for (size_t a = 0; a < 3; ++a)
     out[a] = astype(flatten(move_axis(last[a], 0, 1), 1, 2), arguments[a].dtype());
-  if (has_sink_) {
+  if (numbers_.sink) {
     const Tensor weight = exp(sink_of(arguments, whole) - residuals[num_arguments]);
     const Tensor of_sink = whole.from_sums(joined(-weight * lost));
-    out[4] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[4].dtype());
+    out[*numbers_.sink] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[*numbers_.sink].dtype());
   }
+  if (numbers_.bias) out[*numbers_.bias] = astype(last[3], arguments[*numbers_.bias].dtype());
   for (size_t t = 0; t < trained.size(); ++t) {
     const size_t a = first + trained[t];
-    out[a] = astype(last[3 + t], arguments[a].dtype());
+    out[a] = astype(last[first_trained + t], arguments[a].dtype());
   }
   return out;
 }
@@ -299,15 +340,29 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
       return type;
     };
     const Type scalar{DType::kI32, {}};
+    Values arguments{q, k, v, given[1]};
+    std::vector<Type> types{block_type(q, plan.query_size), block_type(k, plan.key_size), scalar,
+                            scalar};
+    Blockwise::Numbers numbers;
+    if (scores.sink_N) {
+      numbers.sink = arguments.size();
+      arguments.push_back(*scores.sink_N);
+    }
+    if (visibility.given_bias) {
+      numbers.bias = arguments.size();
+      arguments.push_back(
+          bias_in_whole_blocks(*visibility.given_bias, {given[0].dim(1), num_keys}, plan));
+      types.push_back(arguments.back().type());
+      std::ranges::copy(Shape{plan.query_size, plan.key_size}, types.back().dims.end() - 2);
+    }
     const ClosedRegion block = trace_closed(
         [&](const Values& x) {
-          const Visibility seen =
+          Visibility seen =
               visibility.of_block(x[2], plan.query_size, x[3], plan.key_size, num_keys);
+          if (numbers.bias) seen.given_bias = x[4];
           return scores.of_block(x[0], x[1], seen);
         },
-        {block_type(q, plan.query_size), block_type(k, plan.key_size), scalar, scalar});
-    Values arguments{q, k, v, given[1]};
-    if (scores.sink_N) arguments.push_back(*scores.sink_N);
+        types);
     BlockFunction of_block(block, arguments);
     std::optional<BlockFunction> dropped;
     if (scores.dropped) {
@@ -315,8 +370,8 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
       const Type& weights = block.region->results()[0].type();
       dropped.emplace(trace_closed(traced, {weights, scalar, scalar}), arguments);
     }
-    const auto loops =
-        std::make_shared<const Blockwise>(scores, plan, std::move(of_block), std::move(dropped));
+    const auto loops = std::make_shared<const Blockwise>(scores, plan, numbers, std::move(of_block),
+                                                         std::move(dropped));
     const Values results =
         custom_vjp({.name = "attention_by_blocks",
                     .forward = [loops](const Values& x) { return loops->forward(x); },

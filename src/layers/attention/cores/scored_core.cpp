@@ -6,6 +6,7 @@
 #include "layers/attention/cores/blockwise.h"
 #include "layers/mesh_axes.h"
 #include "nn/call_forms.h"
+#include "nn/depends.h"
 #include "nn/tensor_tree.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
@@ -17,7 +18,6 @@
 #include "ops/random/random.h"
 #include "ops/random/random_part.h"
 #include "ops/reductions/reduce.h"
-#include "transform/depends.h"
 
 namespace axle {
 namespace {
@@ -39,6 +39,10 @@ constexpr double kAlwaysFrom = 16;
 struct NeedsWholeRows {
   const char* why;
 };
+
+bool needs_all_places(const LogitBias& bias, const TokenPlaces& all) {
+  return bias.dependence(all) == BiasDependence::kAll;
+}
 
 // The devices that share the queries of each row.
 int64_t num_query_shares(int64_t num_queries) {
@@ -103,7 +107,8 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
   if (dropout_ && (*dropout_)->drops() && !random::draws_parts(Invocation::current().options().key))
     return {.why = "the generator of the keys of dropout draws no parts"};
   const int64_t num_shares = num_query_shares(num_queries);
-  const bool has_whole_bias = visibility.bias && !(*visibility.bias)->is_computed_by_blocks();
+  const bool has_whole_bias =
+      visibility.bias && needs_all_places(**visibility.bias, visibility.places);
   if (num_shares > 1 && (has_whole_bias || visibility.given_bias || visibility.given_visible))
     return {.why = "devices share the queries of a bias or mask that is given for all"};
   BlockPlan plan = this->plan(num_queries, num_keys, num_shares, visibility);
@@ -142,10 +147,10 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
                              const Visibility& visibility) {
   Visibility whole = visibility;
   if (whole.bias) {
-    if ((*whole.bias)->is_computed_by_blocks())
-      whole.bias_of_block = (*whole.bias)->of_blocks(q_BTNH.dim(0));
-    else
+    if (needs_all_places(**whole.bias, whole.places))
       whole.given_bias = visibility.added();
+    else
+      whole.bias_of_block = (*whole.bias)->of_blocks(whole.places, q_BTNH.dim(0));
     whole.bias = nullptr;
   }
   if (whole.has_empty_places) whole.last_of_row = visibility.last_position();

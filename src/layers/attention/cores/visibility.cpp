@@ -97,7 +97,7 @@ Visibility Visibility::of_block(const Tensor& query_begin, int64_t num_block_que
                 .prefix_lengths = attempt(places.prefix_lengths, of_row_queries),
                 .are_consecutive = places.are_consecutive};
   out.given_visible = attempt(given_visible, of_both);
-  out.given_bias = attempt(given_bias, of_both);
+  out.given_bias.reset();
   // What fills up the last blocks sees nothing and is not seen.
   const auto require = [&](const Tensor& is_real) {
     out.given_visible = out.given_visible ? *out.given_visible & is_real : is_real;

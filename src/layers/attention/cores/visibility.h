@@ -36,8 +36,9 @@ struct Visibility {
   /// Returns a predicate [T, 1] or [B, T, 1], true for queries that see one of the keys; an empty
   /// tensor if all do.
   Tensor sees_some(int64_t num_keys) const;
-  /// Returns what holds for a block of queries and keys, which begin at i32 scalars. Queries and
-  /// keys are padded to whole blocks; keys from `num_keys` on are padding, which nothing sees.
+  /// Returns what holds for a block of queries and keys, which begin at i32 scalars; without
+  /// given_bias, whose gradient the caller adds up. Queries and keys are padded to whole blocks;
+  /// keys from `num_keys` on are padding, which nothing sees.
   Visibility of_block(const Tensor& query_begin, int64_t num_block_queries, const Tensor& key_begin,
                       int64_t num_block_keys, int64_t num_keys) const;
   /// Returns f32 [N, T, S] or [B, N, T, S]; an empty tensor if nothing is added.

@@ -1,4 +1,4 @@
-#include "transform/depends.h"
+#include "nn/depends.h"
 
 #include <set>
 

@@ -1,0 +1,202 @@
+// Biases of attention by blocks: what follows from places is computed for each block, the rest for
+// all places at once.
+#include "config/register.h"
+#include "layers/attention/biases/alibi.h"
+#include "layers/attention/biases/shared_bias.h"
+#include "layers/attention/biases/sum_of_biases.h"
+#include "layers/attention/biases/t5_bias.h"
+#include "layers/attention/cores/blocks_test.h"
+#include "layers/attention/masks/causal_mask.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/repeat.h"
+#include "layers/blocks/stacked.h"
+#include "nn/call_forms.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/random/random.h"
+#include "transform/grad.h"
+#include "transform/simplify.h"
+
+namespace axle {
+namespace {
+
+using namespace blocks_test;
+
+const T5Bias::Config kT5Bias{.num_buckets = 4, .max_distance = 6};
+
+TEST(AttentionBlocks, EveryBiasIsTheSame) {
+  for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
+           ALiBi::Config{}, kT5Bias, SumOfBiases::Config{.biases = {ALiBi::Config{}, kT5Bias}},
+           SumOfBiases::Config{
+               .biases = {ALiBi::Config{}, SharedBias::Config{.inner = kT5Bias}}}}) {
+    for (const auto& [core_name, core] : cores()) {
+      // Devices with shares of a bias's gradient have copies of its biases.
+      for (const std::string& mesh : kMeshes) {
+        SCOPED_TRACE(core_name + ", " + mesh);
+        Attention::Config cfg{.num_kv_heads = 2, .core = core};
+        cfg.bias = bias;
+        expect_same(cfg, kBlocks[0], {}, training_on(mesh));
+      }
+    }
+  }
+}
+
+// Three layers with the bias of the first, as in T5; the last two are a loop.
+Stacked::Config layers_with_one_bias(const std::string& blocks) {
+  const auto layer = [&](const Child<LogitBias>& bias) {
+    Attention::Config attention{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
+    attention.mask = CausalMask::Config{};
+    set(attention, "core.blocks", blocks);
+    return Child<Block>(PreNorm::Config{.body = attention});
+  };
+  return {.num_layers = 2,
+          .layers = {layer(SharedBias::Config{.inner = kT5Bias}),
+                     Repeat::Config{.num_layers = 2, .layer = layer(BorrowedBias::Config{})}}};
+}
+
+TEST(AttentionBlocks, ASharedBiasIsTheSameInEveryLayer) {
+  for (const std::string& mesh : kMeshes) {
+    SCOPED_TRACE(mesh);
+    std::vector<HostTensor> results[2];
+    for (const bool by_blocks : {false, true}) {
+      auto layers = build_for_test<Stacked>(
+          layers_with_one_bias(by_blocks ? kBlocks[0] : "{from: none}"), kModel);
+      layers.set("layer0/body/bias/inner/weight", normal_values({4, 4}, 7));
+      const testing::LayerFunction fn =
+          layers.function({{"x", normal_values({kRows, kTokens, 8}, 3)}}, training_on(mesh));
+      const CallForms forms;
+      results[by_blocks] = eval(fn, fn.arguments(), {.f64 = true});
+      for (const auto& [path, form] : forms.notes())
+        EXPECT_THAT(form, ::testing::StartsWith(by_blocks ? "by blocks: " : "at once: ")) << path;
+      const TensorFunction gradient =
+          testing::gradient_function(fn, {normal_values({kRows, kTokens, 8}, 9)});
+      for (HostTensor& g : eval(gradient, fn.arguments(), {.f64 = true}))
+        results[by_blocks].push_back(std::move(g));
+    }
+    ASSERT_EQ(results[0].size(), results[1].size());
+    for (size_t i = 0; i < results[0].size(); ++i)
+      EXPECT_LT(testing::largest_difference(results[0][i], results[1][i]), 1e-10) << i;
+  }
+}
+
+TEST(AttentionBlocks, ASharedBiasIsNeverOfAllPlaces) {
+  const auto largest = [](const std::string& blocks) {
+    auto layers = build_for_test<Stacked>(layers_with_one_bias(blocks), kModel);
+    const testing::LayerFunction fn = layers.function({{"x", normal_values({1, 64, 8}, 3)}}, {});
+    std::vector<Type> types;
+    for (const HostTensor& x : fn.arguments()) types.push_back(x.type());
+    const TensorFunction gradient = testing::gradient_function(fn, {normal_values({1, 64, 8}, 9)});
+    return largest_value(*simplify(*trace(gradient, types)));
+  };
+  EXPECT_LT(largest("{from: 1, queries: 8, keys: 8}"), 64 * 64);
+  EXPECT_GE(largest("{from: none}"), 64 * 64 * 4);
+}
+
+// Statistics are those of the biases of all places, whichever layer has them; its gradient is added
+// up by blocks.
+TEST(AttentionBlocks, StatisticsOfABiasAreTheSame) {
+  const auto with_stats = [](Child<LogitBias> bias) {
+    bias.options.stats = {Rms{}, MaxAbs{}};
+    return bias;
+  };
+  for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
+           with_stats(kT5Bias), with_stats(ALiBi::Config{}),
+           with_stats(SumOfBiases::Config{.biases = {ALiBi::Config{}, kT5Bias}}),
+           SumOfBiases::Config{.biases = {with_stats(ALiBi::Config{}), kT5Bias}},
+           with_stats(SharedBias::Config{.inner = kT5Bias}),
+           SharedBias::Config{.inner = with_stats(kT5Bias)}}) {
+    Tree<HostTensor> summaries[2];
+    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
+    for (const bool by_blocks : {false, true}) {
+      set(cfg, "core.blocks", by_blocks ? kBlocks[0] : "{from: none}");
+      auto layer = build_for_test<Attention>(cfg, kModel);
+      const CallForms forms;
+      summaries[by_blocks] = layer.call({{"x", normal_values({kRows, kTokens, 8}, 3)}}).summaries;
+      EXPECT_THAT(forms.notes().at("attention/core"),
+                  ::testing::StartsWith(by_blocks ? "by blocks: " : "at once: "));
+    }
+    int num_of_bias = 0;
+    ASSERT_EQ(summaries[0].size(), summaries[1].size());
+    for (const auto& [path, value] : summaries[0]) {
+      num_of_bias += path.starts_with("attention/bias");
+      EXPECT_LT(testing::largest_difference(summaries[1].at(path), value), 1e-6) << path;
+    }
+    EXPECT_EQ(num_of_bias, 2);
+    cfg.num_kv_heads = 4;
+    expect_same(cfg, kBlocks[0]);
+  }
+}
+
+// A bias that draws random numbers, may have a loss of its own, and depends on how many places
+// there are.
+class WholeBias : public LogitBias {
+ public:
+  struct Config {
+    bool has_loss = true;
+    AXLE_CONFIG(WholeBias, has_loss)
+  };
+  WholeBias(const Config& cfg, const Dims&, const Scope& scope)
+      : LogitBias(scope), has_loss_(cfg.has_loss) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override {
+    const int64_t num_queries = places.query_positions.dim(-2),
+                  num_keys = places.key_positions.dim(-1);
+    const Shape shape = {4, num_queries, num_keys};
+    if (has_loss_) add_aux_loss("loss", full({}, static_cast<double>(num_queries)));
+    return random::normal(Invocation::current().key(), shape, DType::kF32) *
+           static_cast<double>(num_keys);
+  }
+
+ private:
+  bool has_loss_;
+};
+AXLE_REGISTER(WholeBias)
+
+// The same, but it says that it follows from the places alone.
+class FalseBias final : public WholeBias {
+ public:
+  struct Config {
+    bool has_loss = true;
+    AXLE_CONFIG(FalseBias, has_loss)
+  };
+  FalseBias(const Config& cfg, const Dims& dims, const Scope& scope)
+      : WholeBias({.has_loss = cfg.has_loss}, dims, scope) {}
+
+ protected:
+  BiasDependence own_dependence(const TokenPlaces&) const override {
+    return BiasDependence::kPlaces;
+  }
+};
+AXLE_REGISTER(FalseBias)
+
+TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
+  const auto run = [](const Child<LogitBias>& bias, const std::string& blocks) {
+    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
+    cfg.mask = CausalMask::Config{};
+    set(cfg, "core.blocks", blocks);
+    auto layer = build_for_test<Attention>(cfg, kModel);
+    const CallForms forms;
+    auto result = layer.call({{"x", normal_values({1, kTokens, 8}, 3)}}, {.seed = 5});
+    return std::tuple(std::move(result.outputs[0]), std::move(result.aux_losses),
+                      forms.notes().at("attention/core"));
+  };
+  const auto [y, losses, form] = run(WholeBias::Config{}, "{from: none}");
+  EXPECT_EQ(losses.at("attention/bias/loss"), HostTensor::scalar(12.0f));
+  const auto [y_blocks, losses_blocks, form_blocks] = run(WholeBias::Config{}, kBlocks[0]);
+  EXPECT_THAT(form_blocks, ::testing::StartsWith("by blocks: "));
+  EXPECT_THAT(form_blocks, ::testing::EndsWith("; the bias is computed for all at once"));
+  EXPECT_LT(testing::largest_difference(y, y_blocks), 1e-5);
+  EXPECT_EQ(losses_blocks, losses);
+  const auto [y_false, losses_false, form_false] = run(FalseBias::Config{}, kBlocks[0]);
+  EXPECT_EQ(form_false,
+            "at once: a layer inside of the core has losses, statistics or values to keep");
+  EXPECT_EQ(y_false, y);
+  EXPECT_EQ(losses_false, losses);
+  const auto [y_random, _, form_random] = run(FalseBias::Config{.has_loss = false}, kBlocks[0]);
+  EXPECT_EQ(form_random, "at once: a layer inside of the core draws random numbers");
+  EXPECT_EQ(y_random, y);
+}
+
+}  // namespace
+}  // namespace axle

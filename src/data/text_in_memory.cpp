@@ -17,7 +17,7 @@ namespace {
 struct TokenCost {
   int64_t text_bytes = 0;
   int64_t num_tokens = 0;
-  int64_t encode_bytes = 0;  // while the largest document is encoded
+  int64_t encode_bytes = 0;  // while a document is encoded, at the most
   int64_t bytes() const {
     return num_tokens * static_cast<int64_t>(sizeof(int32_t)) + encode_bytes;
   }
@@ -27,11 +27,11 @@ struct TokenCost {
 TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& tokenizer) {
   constexpr size_t kSampleBytes = 64 << 10;
   TokenCost out;
-  int64_t sampled_bytes = 0, sampled_tokens = 0, largest = 0;
+  int64_t sampled_bytes = 0, sampled_tokens = 0;
   for (const Document& document : documents) {
     const auto size = static_cast<int64_t>(document.text.size());
     out.text_bytes += size;
-    largest = std::max(largest, size);
+    out.encode_bytes = std::max(out.encode_bytes, tokenizer.encode_memory(document.text));
     if (sampled_bytes >= static_cast<int64_t>(kSampleBytes)) continue;
     // The sample may end inside a character.
     const std::string_view sample = document.text.substr(0, kSampleBytes);
@@ -43,7 +43,6 @@ TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& to
   // Adds the tokens that begin and end each document.
   out.num_tokens = static_cast<int64_t>(ratio * static_cast<double>(out.text_bytes)) +
                    2 * static_cast<int64_t>(documents.size());
-  out.encode_bytes = largest * tokenizer.encode_bytes();
   return out;
 }
 
@@ -158,8 +157,11 @@ std::vector<int32_t> TextInMemory::add(TokenizedDocuments& documents, const Docu
   const auto bytes = cfg.prompt ? cfg.prompt->bytes_of(document.text) : std::optional<size_t>(0);
   std::vector<int32_t> ids = tokenizer.encode(document.text.substr(0, bytes.value_or(0)));
   auto prompt_len = static_cast<int64_t>(ids.size());
-  const std::vector<int32_t> rest = tokenizer.encode(document.text.substr(bytes.value_or(0)));
-  ids.insert(ids.end(), rest.begin(), rest.end());
+  std::vector<int32_t> rest = tokenizer.encode(document.text.substr(bytes.value_or(0)));
+  if (ids.empty())
+    ids = std::move(rest);
+  else
+    ids.insert(ids.end(), rest.begin(), rest.end());
   if (!bytes) prompt_len = cfg.prompt->share_of(static_cast<int64_t>(ids.size()));
   num_learned_ += static_cast<int64_t>(ids.size()) - prompt_len;
   documents.add(ids, tokenizer.special_ids(), prompt_len);

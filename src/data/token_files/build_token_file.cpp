@@ -150,7 +150,9 @@ class TokenBuilder {
     return fmt::format("{} and {} others", build_.sources[0], build_.sources.size() - 1);
   }
 
-  int64_t batch_memory() const { return build_.batch_bytes * (1 + tokenizer_->encode_bytes()); }
+  int64_t batch_memory() const {
+    return build_.batch_bytes * (1 + tokenizer_->encode_bytes().of_text);
+  }
 
   // Hash of all that determines the bytes, but the content of the files. What was left out of an
   // unfinished build stays so: another policy may continue it.

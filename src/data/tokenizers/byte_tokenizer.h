@@ -23,7 +23,7 @@ class ByteTokenizer final : public Tokenizer {
   int64_t vocab_size() const override { return vocab_size_; }
   SpecialIds special_ids() const override { return {.bos = kBoundary, .eos = kBoundary}; }
   std::vector<int32_t> encode(std::string_view text) const override;
-  int64_t encode_bytes() const override { return sizeof(int32_t); }
+  EncodeBytes encode_bytes() const override { return {.of_text = sizeof(int32_t)}; }
   std::string_view piece(int32_t id) const override;
   uint64_t fingerprint() const override;
 

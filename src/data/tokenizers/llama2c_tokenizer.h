@@ -34,7 +34,7 @@ class Llama2cTokenizer final : public Tokenizer {
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
   SpecialIds special_ids() const override;
   std::vector<int32_t> encode(std::string_view text) const override;
-  int64_t encode_bytes() const override { return 60; }  // symbols and merges; measured
+  EncodeBytes encode_bytes() const override { return {.of_text = 125}; }  // symbols and merges
   std::string_view piece(int32_t id) const override;
   LeadingSpace leading_space(int32_t id) const override;
   uint64_t fingerprint() const override { return fingerprint_; }

@@ -231,6 +231,13 @@ std::vector<int32_t> SentencePieceParts::encode(std::string_view text) const {
   return ids;
 }
 
+EncodeBytes SentencePieceParts::encode_bytes() const {
+  constexpr int64_t kOfText = 12;
+  const int64_t of_piece = model_->piece_bytes();
+  if (model_->cuts_words()) return {.of_text = kOfText, .of_stretch = of_piece};
+  return {.of_text = kOfText + of_piece * 4 / 3};  // a space becomes three bytes
+}
+
 // What the beginning of a text becomes, and its bytes: at least a character. Pieces that users
 // defined stay as they are.
 CharsMap::Found SentencePieceParts::first_of(std::string_view text) const {

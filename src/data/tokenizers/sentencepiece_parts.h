@@ -12,6 +12,7 @@
 #include "data/tokenizers/parts/byte_trie.h"
 #include "data/tokenizers/parts/chars_map.h"
 #include "data/tokenizers/parts/token_model.h"
+#include "data/tokenizers/tokenizer.h"
 
 namespace axle {
 
@@ -32,6 +33,8 @@ class SentencePieceParts {
                                                       std::optional<CharsMap> characters,
                                                       const std::string& path);
   std::vector<int32_t> encode(std::string_view text) const;
+  /// As of a Tokenizer.
+  EncodeBytes encode_bytes() const;
 
  private:
   SentencePieceParts() = default;

@@ -88,6 +88,11 @@ SpecialIds SentencePieceTokenizer::special_ids() const {
           .pad = optional_id(processor_->pad_id())};
 }
 
+EncodeBytes SentencePieceTokenizer::encode_bytes() const {
+  if (parts_) return parts_->encode_bytes();
+  return {.of_text = 285};  // of the library
+}
+
 std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
   check_text_size(path_, text);
   if (parts_ && !find_invalid_utf8(text)) return parts_->encode(text);

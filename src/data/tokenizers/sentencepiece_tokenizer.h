@@ -31,7 +31,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
   SpecialIds special_ids() const override;
   std::vector<int32_t> encode(std::string_view text) const override;
-  int64_t encode_bytes() const override { return 90; }  // measured; includes the library's memory
+  EncodeBytes encode_bytes() const override;
   std::string_view piece(int32_t id) const override;
   LeadingSpace leading_space(int32_t id) const override;
   uint64_t fingerprint() const override { return fingerprint_; }

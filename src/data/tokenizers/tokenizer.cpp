@@ -7,6 +7,19 @@
 
 namespace axle {
 
+int64_t Tokenizer::encode_memory(std::string_view text) const {
+  const EncodeBytes bytes = encode_bytes();
+  int64_t longest = 0, stretch = 0;
+  bool was_space = false;
+  for (const char c : text) {
+    const bool is_space = static_cast<uint8_t>(c) <= ' ';
+    stretch = is_space == was_space ? stretch + 1 : 1;
+    longest = std::max(longest, stretch);
+    was_space = is_space;
+  }
+  return bytes.of_text * std::ssize(text) + bytes.of_stretch * longest;
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   StreamDecoder decoder(*this);
   std::string text;

@@ -27,6 +27,15 @@ enum class LeadingSpace { kKeep, kDropOne, kDropAll };
 /// longest beginning of a character.
 enum class InvalidBytes { kEach, kEachPart };
 
+/// The memory that encode() takes at the most, including its result.
+struct EncodeBytes {
+  /// For each byte of text.
+  int64_t of_text = 0;
+  /// Also for each byte of the longest stretch without a space, or of spaces: tokenizers cut there,
+  /// and a model takes more for what is whole.
+  int64_t of_stretch = 0;
+};
+
 /// Converts between text and token ids. Immutable after construction, so usable from several
 /// threads.
 class Tokenizer {
@@ -47,8 +56,10 @@ class Tokenizer {
   }
   /// Returns the ids between those that the tokenizer's own file puts before and behind a text.
   virtual std::vector<int32_t> framed(std::vector<int32_t> ids) const { return ids; }
-  /// Returns the bytes of memory that encode() takes per byte of text, including its result.
-  virtual int64_t encode_bytes() const = 0;
+  /// For text that is valid UTF-8 and that no normalizer makes longer; measured.
+  virtual EncodeBytes encode_bytes() const = 0;
+  /// Returns the bytes of memory that encode() takes at the most for such a text.
+  int64_t encode_memory(std::string_view text) const;
   /// Returns the bytes that an id stands for, perhaps half a character; empty for special ids and
   /// for ids outside the vocabulary.
   virtual std::string_view piece(int32_t id) const = 0;

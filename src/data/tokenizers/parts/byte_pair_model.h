@@ -107,6 +107,8 @@ class BytePairModel final : public TokenModel {
     return caches_.lend(text_bytes);
   }
   void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override;
+  int64_t piece_bytes() const override { return 64; }
+  bool cuts_words() const override { return words_are_apart_; }
 
  private:
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;

@@ -57,6 +57,25 @@ std::vector<int32_t> PipelineTokenizer::run(std::string_view text, bool with_spe
   return ids;
 }
 
+// True if the pre-tokenizers do.
+bool PipelineTokenizer::cuts_at_spaces() const {
+  std::string text = "one two three four five six";
+  normalize(text, parts_.normalizers);
+  const size_t size = text.size();
+  Pieces pieces = one_piece(std::move(text), true);
+  for (const PreTokenizer& pre_tokenizer : parts_.pre_tokenizers) pre_tokenizer(pieces);
+  return std::ranges::all_of(
+      pieces.ranges, [&](const PieceRange& range) { return range.end - range.begin < size / 2; });
+}
+
+EncodeBytes PipelineTokenizer::encode_bytes() const {
+  constexpr int64_t kOfText = 15, kOfPlaces = 35;  // lists of the places of pieces
+  const int64_t of_piece = parts_.model->piece_bytes();
+  if (cuts_at_spaces()) return {.of_text = kOfText + kOfPlaces, .of_stretch = of_piece};
+  if (parts_.model->cuts_words()) return {.of_text = kOfText, .of_stretch = of_piece};
+  return {.of_text = kOfText + of_piece};
+}
+
 std::vector<int32_t> PipelineTokenizer::framed(std::vector<int32_t> ids) const {
   ids.insert(ids.begin(), parts_.before.begin(), parts_.before.end());
   ids.insert(ids.end(), parts_.behind.begin(), parts_.behind.end());

@@ -45,7 +45,7 @@ class PipelineTokenizer : public Tokenizer {
     return encode_as(text, true);
   }
   std::vector<int32_t> framed(std::vector<int32_t> ids) const override;
-  int64_t encode_bytes() const override { return 120; }  // for one piece without space; measured
+  EncodeBytes encode_bytes() const override;
   std::string_view piece(int32_t id) const override;
   LeadingSpace leading_space(int32_t) const override { return parts_.decoder.leading_space; }
   InvalidBytes invalid_bytes() const override { return parts_.decoder.invalid_bytes; }
@@ -59,6 +59,7 @@ class PipelineTokenizer : public Tokenizer {
  private:
   std::vector<int32_t> encode_as(std::string_view text, bool with_special) const;
   std::vector<int32_t> run(std::string_view text, bool with_special) const;
+  bool cuts_at_spaces() const;
 
   TokenizerParts parts_;
   std::vector<std::string> pieces_;

@@ -49,6 +49,11 @@ class TokenModel {
   /// Appends the ids of a piece, which is valid UTF-8 and not empty. `scratch` may be nullptr.
   virtual void encode(std::string_view piece, Scratch* scratch,
                       std::vector<int32_t>& ids) const = 0;
+  /// Returns the memory that encode() takes for each byte of a long piece: for its symbols, and for
+  /// what may be made of them. Measured.
+  virtual int64_t piece_bytes() const = 0;
+  /// True if encode() cuts a piece at the symbols of its spaces.
+  virtual bool cuts_words() const { return false; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  protected:

@@ -40,6 +40,7 @@ class UnigramModel final : public TokenModel {
   std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
     return caches_.lend(text_bytes);
   }
+  int64_t piece_bytes() const override { return 88; }
 
  private:
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;

@@ -28,6 +28,7 @@ class WordPieceModel final : public TokenModel {
   std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
     return caches_.lend(text_bytes);
   }
+  int64_t piece_bytes() const override { return 0; }
 
  private:
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
@@ -45,6 +46,7 @@ class WordLevelModel final : public TokenModel {
     const std::optional<int32_t> id = vocabulary_.find(piece);
     if (id || unknown_) ids.push_back(id ? *id : *unknown_);
   }
+  int64_t piece_bytes() const override { return 0; }
 
  private:
   std::optional<int32_t> unknown_;

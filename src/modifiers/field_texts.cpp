@@ -60,9 +60,10 @@ SetTexts set_texts(ConfigRef root, const FieldTexts& texts, std::string_view roo
   for (const auto& [path, text] : texts) before.push_back(text_at(root, path));
   SetTexts out;
   Mistakes mistakes;
-  for (const auto& [path, text] : texts) {
+  for (const auto& one : texts) {
     mistakes.attempt([&] {
-      std::ranges::move(set(root, path, text, root_name), std::back_inserter(out.classes));
+      std::ranges::move(set(root, one.first, one.second, root_name),
+                        std::back_inserter(out.classes));
     });
   }
   mistakes.throw_any();

@@ -12,7 +12,9 @@ namespace axle {
 OptimizerGroups::OptimizerGroups(const Config& cfg, const Dims& dims, const Scope& scope) {
   Tree<ParamSpec> rest = dims.params;
   Tree<std::string> group_of;
-  for (const auto& [name, group] : cfg.groups) {
+  for (const auto& entry : cfg.groups) {
+    const std::string& name = entry.first;
+    const auto& group = entry.second;
     const Scope at = part_scope(scope, "groups." + name);
     Tree<ParamSpec> params;
     const bool is_good = attempt(scope, [&] {

@@ -145,7 +145,7 @@ std::optional<std::vector<std::string>> axes_of_group(const Ints& group, const M
   for (size_t d = 0; d < along.size(); ++d) {
     Ints& at = along[d];
     std::ranges::sort(at);
-    at.erase(std::ranges::unique(at).begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
     const auto count = static_cast<int64_t>(at.size());
     if (count < 2) continue;
     const int64_t stride = at[1] - at[0], whole = mesh.axes[d].size;

@@ -131,12 +131,15 @@ void write_gguf(const std::filesystem::path& file, const GgufToWrite& model,
     header.tensors.emplace(name, GgufTensor{.type = find_block_type(type), .shape = shape});
     saved.push_back({name, type, shape, std::move(values)});
   };
-  for (const auto& [name, values] : keys.tensors())
-    add(name, "F32", values.shape(), [&values] { return values; });
+  for (const auto& entry : keys.tensors()) {
+    const HostTensor& values = entry.second;
+    add(entry.first, "F32", values.shape(), [&values] { return values; });
+  }
   const std::map<std::string, Made> all = made_tensors(architecture, tensors);
-  for (const auto& [name, made] : all) {
+  for (const auto& entry : all) {
+    const Made& made = entry.second;
     const Shape shape = shape_of(made, tensors);
-    add(name, type_of(name, shape, model.type), shape,
+    add(entry.first, type_of(entry.first, shape, model.type), shape,
         [&made, &tensors, head_dim] { return values_of(made, tensors, head_dim); });
   }
   check_read_back(architecture, header, keys, config);

@@ -41,10 +41,10 @@ auto by_chunks(Decoder& decoder, const Compute& compute) {
     Invocation inner(outer.path(), outer.parameters(), of_chunk);
     Values results = {decoder.logits_of(x_BtD)};
     collected = std::move(inner.collection());
-    if (!collected.aux_losses.empty()) throw NeedsAllPositions("the head adds a loss of its own");
+    if (!collected.aux_losses.empty()) throw NeedsAllPositions{"the head adds a loss of its own"};
     for (const Tensor& value : tensors_of(collected)) results.push_back(value);
     if (of_chunk.key && depend_on(results, of_chunk.key.data()))
-      throw NeedsAllPositions("the head draws random numbers");
+      throw NeedsAllPositions{"the head draws random numbers"};
     return results;
   };
   auto out = compute(head, ids_BT);

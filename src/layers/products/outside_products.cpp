@@ -135,7 +135,7 @@ Tree<WeightUseSite> weights_outside_products(const Layer& root, const Region& ca
     for (const Tensor& operand : op.inputs) {
       if (operand.rank() < 2) continue;
       for (const size_t weight : origins.at(operand).weights)
-        out.try_emplace(paths[weight], layer, std::string(op.rules->name()));
+        out.try_emplace(paths[weight], WeightUseSite{layer, std::string(op.rules->name())});
     }
   });
   return out;

@@ -199,7 +199,7 @@ void take_signals() {
 // Replaces libc's _exit. XLA ends the process by _exit(1) for a flag that it does not know, and
 // nothing else reports that. A plugin's calls bind to this definition, because the program and its
 // libraries are searched before libc. For other callers it behaves as libc's does.
-extern "C" [[noreturn]] void _exit(int code) {
+extern "C" void _exit(int code) {  // [[noreturn]] in <unistd.h>
   constexpr int kOfPlugins = 1;
   if (code == kOfPlugins) axle::PluginEnd::at_exit();
   while (true) ::syscall(SYS_exit_group, code);

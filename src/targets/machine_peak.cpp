@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>

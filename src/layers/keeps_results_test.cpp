@@ -8,11 +8,6 @@
 #include "config/registry.h"
 #include "config/set.h"
 #include "layers/attention/attention.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/feed_forward/feed_forward.h"
-#include "layers/models/causal_lm.h"
-#include "layers/models/multi_token_lm.h"
-#include "layers/models/parallel_mtp_head.h"
 #include "layers/state_space/linear_attention.h"
 #include "layers/state_space/mamba1.h"
 #include "layers/state_space/mamba2.h"
@@ -66,22 +61,6 @@ std::function<void()> of_attention(const std::string& path, const std::string& v
   return of_mixer<Attention>(cfg, path, value);
 }
 
-Child<Block> kept_layer() {
-  return PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{6}}};
-}
-Decoder::Config kept_decoder() { return {.model_dim = 8, .vocab_size = 5, .layers = kept_layer()}; }
-
-template <class L>
-std::function<void()> of_model(const typename L::Config& cfg, const std::string& path,
-                               const std::string& value) {
-  const HostTensor ids({2, 6}, {0, 1, 2, 3, 4, 0, 3, 1, 4, 2, 2, 0}),
-      labels({2, 6}, {1, 2, 3, 4, 0, -1, 1, 4, 2, 2, 0, 3});
-  return [=] {
-    expect_kept<L>(cfg, {}, {{"batch/input_ids", ids}, {"batch/target_labels", labels}}, path,
-                   value);
-  };
-}
-
 // A change of each such field.
 std::map<std::string, std::function<void()>> changes_by_field() {
   return {
@@ -92,12 +71,6 @@ std::map<std::string, std::function<void()>> changes_by_field() {
       {"LayerOptions.partition", of_attention("output.@partition", "[model, data, None]")},
       {"LayerOptions.activation", of_attention("output.@activation", "[None, data, None]")},
       {"LayerOptions.stats", of_attention("core.@stats", "[Rms]")},
-      {"CausalLM.loss_chunk_len",
-       of_model<CausalLM>({.decoder = kept_decoder(), .z_loss_scale = 0.1}, "loss_chunk_len", "4")},
-      {"MultiTokenLM.loss_chunk_len",
-       of_model<MultiTokenLM>(
-           {.decoder = kept_decoder(), .mtp_head = ParallelMtpHead::Config{.layer = kept_layer()}},
-           "loss_chunk_len", "4")},
       {"LinearAttention.chunk_size",
        of_mixer<LinearAttention>({.num_heads = 2}, "chunk_size", "3")},
       {"Mamba1.chunk_size", of_mixer<Mamba1>({}, "chunk_size", "3")},

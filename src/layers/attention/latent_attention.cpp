@@ -15,9 +15,7 @@ namespace axle {
 namespace {
 
 // The sum over the rank may be taken first, with the query, only if a product is its einsum.
-bool is_plain(const Child<Product>& product) {
-  return product.get_if<PlainProduct::Config>() != nullptr;
-}
+bool is_plain(const Child<Product>& product) { return product.get_if<PlainProduct>() != nullptr; }
 
 // Weights from the latent vector to the heads: R inputs, N H outputs.
 ParamSpec up_weight(int64_t rank, int64_t num_heads, int64_t head_dim) {

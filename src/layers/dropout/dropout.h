@@ -33,8 +33,11 @@ class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
   /// Drops elements of a part of a tensor. The part begins at `begin`, an i32 scalar for each dim.
   using OfPart = std::function<Tensor(const Tensor& part, const Values& begin)>;
   /// A call for a tensor of the shape `whole` that is never made: the result drops, of each part,
-  /// the elements that operator() would drop. Needs a key that draws parts (random::draws_parts).
+  /// the elements that operator() would drop. Needs a key that draws parts (random::draws_parts),
+  /// and can_drop_parts().
   OfPart of_parts(const Shape& whole);
+  /// False if the slot asks for statistics, which are those of the whole tensor.
+  bool can_drop_parts() const { return options().stats.empty(); }
   /// True if calls drop elements: in training, unless the rate is 0.
   bool drops() const;
 

@@ -24,7 +24,6 @@ class CausalLM final : public Model {
     /// them again. At least the length of the row: all, without that. None: as many as have 2^28
     /// logits on a device.
     std::optional<Positive<int64_t>> loss_chunk_len = {};
-    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"loss_chunk_len"});
     AXLE_CONFIG(CausalLM, decoder, z_loss_scale, loss_chunk_len)
   };
   CausalLM(const Config& cfg, const Dims&, const Scope& scope);

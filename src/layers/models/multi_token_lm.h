@@ -46,7 +46,6 @@ class MultiTokenLM final : public Model {
     /// them again. At least the length of the row: all, without that. None: as many as have 2^28
     /// logits on a device.
     std::optional<Positive<int64_t>> loss_chunk_len = {};
-    static constexpr auto kKeepsResults = std::to_array<std::string_view>({"loss_chunk_len"});
     AXLE_CONFIG(MultiTokenLM, decoder, mtp_depth, mtp_head, mtp_norm, mtp_scale, z_loss_scale,
                 loss_chunk_len)
   };

@@ -12,7 +12,15 @@ void LogitBias::check_result(const Tensor& bias, const TokenPlaces& places) cons
   expect_result(bias, expected);
 }
 
-LogitBias::OfBlock LogitBias::of_blocks(const TokenPlaces&, int64_t) {
+LogitBias::OfBlock LogitBias::of_blocks(const TokenPlaces& all, int64_t num_rows) {
+  return [this, blocks = unchecked_blocks(all, num_rows)](const TokenPlaces& places) {
+    Tensor out = blocks(places);
+    check_result(out, places);
+    return out;
+  };
+}
+
+LogitBias::OfBlock LogitBias::unchecked_blocks(const TokenPlaces&, int64_t) {
   return [this](const TokenPlaces& places) { return (*this)(places); };
 }
 

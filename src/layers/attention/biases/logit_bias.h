@@ -13,7 +13,7 @@ namespace axle {
 
 /// What the bias of a query and a key follows from.
 enum class BiasDependence : uint8_t {
-  kAll,       // other places, random numbers, or it has losses and values that it publishes
+  kAll,       // other places, random numbers; or a call does more, such as adding a loss
   kPlaces,    // the places of the two
   kDistance,  // the distance between them
 };
@@ -40,13 +40,16 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   using OfBlock = std::function<Tensor(const TokenPlaces& places)>;
   /// Returns the bias of each of several blocks of a call with these places, which all have
   /// `num_rows` rows. It is called once for all of them, and computes what they have in common.
-  /// Needs dependence(all) other than kAll. The default computes each block as a call does.
-  virtual OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows);
+  /// Needs dependence(all) other than kAll.
+  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows);
 
  protected:
   /// The default is right for every bias. Attention by blocks computes such a bias for all places
   /// at once.
   virtual BiasDependence own_dependence(const TokenPlaces&) const { return BiasDependence::kAll; }
+  /// of_blocks() without a check of what a block gets. The default computes each block as a call
+  /// does.
+  virtual OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows);
 
   friend LayerRole;
   void check_result(const Tensor& bias, const TokenPlaces& places) const;

@@ -1,7 +1,10 @@
 #include "layers/attention/biases/shared_bias.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.h"
 #include "config/register.h"
 #include "layers/attention/biases/distance_table.h"
 #include "ops/create.h"
@@ -11,32 +14,30 @@
 namespace axle {
 namespace {
 
+// The larger of T and S.
+int64_t most_places(const TokenPlaces& places) {
+  return std::max(places.query_positions.dim(-2), places.key_positions.dim(-1));
+}
+
 // Returns the bias of each distance from 1 - M to M - 1, [N, 2 M - 1].
 Tensor by_distance(const Handle<LogitBias>& bias, const TokenPlaces& places) {
-  const int64_t most = std::max(places.query_positions.dim(-2), places.key_positions.dim(-1));
+  const int64_t most = most_places(places);
   return squeeze(bias({.query_positions = full({1, 1}, static_cast<double>(most - 1), DType::kI32),
                        .key_positions = iota({1, 2 * most - 1}, 1),
                        .are_consecutive = true}),
-                 {1});
+                 {-2});
 }
 
-// The number of the distance of each query and key in by_distance().
-Tensor numbers(const TokenPlaces& places, const Tensor& bias_ND) {
-  const int64_t of_zero = bias_ND.dim(1) / 2;
-  return places.key_positions - places.query_positions + static_cast<double>(of_zero);
+DistanceTable table_of(const Tensor& bias_ND) {
+  return {swap_axes(bias_ND, 0, 1), [of_zero = bias_ND.dim(1) / 2](const Tensor& distance) {
+            return distance + static_cast<double>(of_zero);
+          }};
 }
 
-Tensor of_distances(const Tensor& bias_ND) { return swap_axes(bias_ND, 0, 1); }
-
-Tensor at_places(const Tensor& bias_ND, const TokenPlaces& places) {
-  return DistanceTable(of_distances(bias_ND))(numbers(places, bias_ND));
-}
-
-LogitBias::OfBlock at_blocks(const Layer& layer, const Tensor& bias_ND, int64_t num_rows) {
-  return [=, &layer, table = DistanceTable::of_blocks(of_distances(bias_ND), num_rows)](
-             const TokenPlaces& places) {
+LogitBias::OfBlock blocks_of(const Layer& layer, const Tensor& bias_ND, int64_t num_rows) {
+  return [&layer, table = table_of(bias_ND).with_copies_for(num_rows)](const TokenPlaces& places) {
     const Invocation::Frame of_block(layer);
-    return table(numbers(places, bias_ND));
+    return table(places);
   };
 }
 
@@ -44,37 +45,53 @@ bool is_by_distance(const Tensor& published) { return published.rank() == 2; }
 
 }  // namespace
 
+bool SharedBias::shares_distances(const TokenPlaces& all) const {
+  return all.in_order && inner_->dependence(all) == BiasDependence::kDistance;
+}
+
 BiasDependence SharedBias::own_dependence(const TokenPlaces& all) const {
-  const bool is_table = all.in_order && inner_->dependence(all) == BiasDependence::kDistance;
-  return is_table ? BiasDependence::kPlaces : BiasDependence::kAll;
+  return shares_distances(all) ? BiasDependence::kPlaces : BiasDependence::kAll;
 }
 
 Tensor SharedBias::forward(const TokenPlaces& places) {
-  const bool is_table = own_dependence(places) == BiasDependence::kPlaces;
-  const Tensor bias = is_table ? by_distance(inner_, places) : inner_(places);
+  const bool by_distances = shares_distances(places);
+  const Tensor bias = by_distances ? by_distance(inner_, places) : inner_(places);
   publish(name_, bias);
-  return is_table ? at_places(bias, places) : bias;
+  return by_distances ? table_of(bias)(places) : bias;
 }
 
-LogitBias::OfBlock SharedBias::of_blocks(const TokenPlaces& all, int64_t num_rows) {
+LogitBias::OfBlock SharedBias::unchecked_blocks(const TokenPlaces& all, int64_t num_rows) {
   const Invocation::Frame call(*this);
   const Tensor bias_ND = by_distance(inner_, all);
   publish(name_, bias_ND);
-  return at_blocks(*this, bias_ND, num_rows);
+  return blocks_of(*this, bias_ND, num_rows);
 }
 
-BiasDependence BorrowedBias::own_dependence(const TokenPlaces&) const {
-  return is_by_distance(published(name_)) ? BiasDependence::kPlaces : BiasDependence::kAll;
+Tensor BorrowedBias::of_owner(const TokenPlaces& places) const {
+  Tensor out = published(name_);
+  if (!is_by_distance(out)) return out;
+  const int64_t expected = 2 * most_places(places) - 1;
+  if (!places.in_order || out.dim(1) != expected) {
+    throw ShapeError(fmt::format(
+        "{}: expected a bias '{}' of the same queries and keys, f32[N, {}] by distance, got {}; a "
+        "layer with other positions needs a bias of its own",
+        where(), name_, expected, to_text(out.type())));
+  }
+  return out;
+}
+
+BiasDependence BorrowedBias::own_dependence(const TokenPlaces& all) const {
+  return is_by_distance(of_owner(all)) ? BiasDependence::kPlaces : BiasDependence::kAll;
 }
 
 Tensor BorrowedBias::forward(const TokenPlaces& places) {
-  const Tensor bias = published(name_);
-  return is_by_distance(bias) ? at_places(bias, places) : bias;
+  const Tensor bias = of_owner(places);
+  return is_by_distance(bias) ? table_of(bias)(places) : bias;
 }
 
-LogitBias::OfBlock BorrowedBias::of_blocks(const TokenPlaces&, int64_t num_rows) {
+LogitBias::OfBlock BorrowedBias::unchecked_blocks(const TokenPlaces& all, int64_t num_rows) {
   const Invocation::Frame call(*this);
-  return at_blocks(*this, published(name_), num_rows);
+  return blocks_of(*this, of_owner(all), num_rows);
 }
 
 AXLE_REGISTER(SharedBias)

@@ -23,20 +23,23 @@ class SharedBias final : public LogitBias {
   };
   SharedBias(const Config& cfg, const Dims& dims, const Scope& scope)
       : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
-  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
   BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:
+  bool shares_distances(const TokenPlaces& all) const;
+
   std::string name_;
   Handle<LogitBias> inner_;
 };
 
 /// Adds the bias that an earlier layer shares (SharedBias).
 ///
-/// Throws ConfigError in a call if no earlier layer has published the name.
+/// Throws ConfigError in a call if no earlier layer has published the name, ShapeError if that
+/// layer has other positions.
 class BorrowedBias final : public LogitBias {
  public:
   struct Config {
@@ -46,13 +49,16 @@ class BorrowedBias final : public LogitBias {
   };
   BorrowedBias(const Config& cfg, const Dims&, const Scope& scope)
       : LogitBias(scope), name_(cfg.name) {}
-  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
   BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:
+  // Returns what the owner published, after a check that it fits these places.
+  Tensor of_owner(const TokenPlaces& places) const;
+
   std::string name_;
 };
 

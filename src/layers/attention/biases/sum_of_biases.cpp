@@ -41,7 +41,7 @@ BiasDependence SumOfBiases::own_dependence(const TokenPlaces& all) const {
   return out;
 }
 
-LogitBias::OfBlock SumOfBiases::of_blocks(const TokenPlaces& all, int64_t num_rows) {
+LogitBias::OfBlock SumOfBiases::unchecked_blocks(const TokenPlaces& all, int64_t num_rows) {
   std::vector<OfBlock> parts;
   for (const auto& bias : biases_) parts.push_back(bias->of_blocks(all, num_rows));
   return [parts](const TokenPlaces& places) { return sum_of(parts, places); };

@@ -14,10 +14,10 @@ class SumOfBiases final : public LogitBias {
     AXLE_CONFIG(SumOfBiases, biases)
   };
   SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
-  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
   BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:

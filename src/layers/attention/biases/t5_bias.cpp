@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "config/register.h"
-#include "layers/attention/biases/distance_table.h"
 #include "layers/mesh_axes.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -61,28 +60,22 @@ T5Bias::T5Bias(const Config& cfg, const Dims& dims, const Scope& scope)
   }
 }
 
-Tensor T5Bias::by_distance() const {
+DistanceTable T5Bias::table() const {
   const auto num_distances = static_cast<int64_t>(buckets_.size());
   const Tensor bucket = constant(HostTensor({num_distances}, std::span<const int32_t>(buckets_)));
-  return take(astype(weight_(), DType::kF32), bucket);
+  return {take(astype(weight_(), DType::kF32), bucket), [most = max_distance_](const Tensor& x) {
+            return clamp(-most, x, most) + static_cast<double>(most);
+          }};
 }
 
-Tensor T5Bias::numbers(const TokenPlaces& places) const {
-  const Tensor distance = places.key_positions - places.query_positions;
-  return clamp(-max_distance_, distance, max_distance_) + max_distance_;
-}
+Tensor T5Bias::forward(const TokenPlaces& places) { return table()(places); }
 
-Tensor T5Bias::forward(const TokenPlaces& places) {
-  return DistanceTable(by_distance())(numbers(places));
-}
-
-LogitBias::OfBlock T5Bias::of_blocks(const TokenPlaces&, int64_t num_rows) {
+LogitBias::OfBlock T5Bias::unchecked_blocks(const TokenPlaces&, int64_t num_rows) {
   const Invocation::Frame call(*this);
-  return
-      [this, table = DistanceTable::of_blocks(by_distance(), num_rows)](const TokenPlaces& places) {
-        const Invocation::Frame of_block(*this);
-        return table(numbers(places));
-      };
+  return [this, copies = table().with_copies_for(num_rows)](const TokenPlaces& places) {
+    const Invocation::Frame of_block(*this);
+    return copies(places);
+  };
 }
 
 AXLE_REGISTER(T5Bias)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "config/fields/ranged.h"
+#include "layers/attention/biases/distance_table.h"
 #include "layers/attention/biases/logit_bias.h"
 
 namespace axle {
@@ -31,19 +32,17 @@ class T5Bias final : public LogitBias {
     AXLE_CONFIG(T5Bias, num_buckets, max_distance, bidirectional)
   };
   T5Bias(const Config& cfg, const Dims& dims, const Scope& scope);
-  OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows) override;
 
  protected:
   Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
   BiasDependence own_dependence(const TokenPlaces&) const override {
     return BiasDependence::kDistance;
   }
 
  private:
-  // The bias of each distance from -max_distance to max_distance, f32[distances, N].
-  Tensor by_distance() const;
-  // The number of the distance of each query and key in by_distance().
-  Tensor numbers(const TokenPlaces& places) const;
+  // The bias of each distance from -max_distance to max_distance.
+  DistanceTable table() const;
 
   int64_t max_distance_;
   std::vector<int32_t> buckets_;  // of the distances -max_distance to max_distance

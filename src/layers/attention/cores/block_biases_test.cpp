@@ -14,6 +14,7 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/random/random.h"
+#include "ops/reductions/softmax.h"
 #include "transform/grad.h"
 #include "transform/simplify.h"
 
@@ -27,6 +28,7 @@ const T5Bias::Config kT5Bias{.num_buckets = 4, .max_distance = 6};
 TEST(AttentionBlocks, EveryBiasIsTheSame) {
   for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
            ALiBi::Config{}, kT5Bias, SumOfBiases::Config{.biases = {ALiBi::Config{}, kT5Bias}},
+           SharedBias::Config{.inner = ALiBi::Config{}},
            SumOfBiases::Config{
                .biases = {ALiBi::Config{}, SharedBias::Config{.inner = kT5Bias}}}}) {
     for (const auto& [core_name, core] : cores()) {
@@ -193,9 +195,68 @@ TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
             "at once: a layer inside of the core has losses, statistics or values to keep");
   EXPECT_EQ(y_false, y);
   EXPECT_EQ(losses_false, losses);
-  const auto [y_random, _, form_random] = run(FalseBias::Config{.has_loss = false}, kBlocks[0]);
+  const auto [y_random, none, form_random] = run(FalseBias::Config{.has_loss = false}, kBlocks[0]);
   EXPECT_EQ(form_random, "at once: a layer inside of the core draws random numbers");
   EXPECT_EQ(y_random, y);
+}
+
+// Its scores are random, so that blocks give up after the bias was evaluated.
+class RandomCore final : public ScoredCore {
+ public:
+  struct Config {
+    std::optional<Positive<double>> scale = {}, logit_cap = {};
+    std::optional<Child<PerDimScale>> per_dim_scale = {};
+    std::optional<Child<Dropout>> dropout = {};
+    AttentionBlocks blocks = {};
+    AXLE_CONFIG(RandomCore, scale, logit_cap, per_dim_scale, dropout, blocks)
+  };
+  RandomCore(const Config& cfg, const Dims& dims, const Scope& scope)
+      : ScoredCore(cfg, dims, scope) {}
+
+ protected:
+  Weights kind_of_weights() const override { return Weights::kSoftmax; }
+  Tensor weights(const Tensor& logits, const HeadGroups&, DType result) override {
+    return softmax(logits, -1, result);
+  }
+  Tensor position_scores(const Tensor&, const Visibility& visibility) override {
+    const TokenPlaces& at = visibility.places;
+    return random::normal(Invocation::current().key(),
+                          {4, at.query_positions.dim(-2), at.key_positions.dim(-1)}, DType::kF32);
+  }
+};
+AXLE_REGISTER(RandomCore)
+
+TEST(AttentionBlocks, ABiasIsEvaluatedOnceWhereBlocksGiveUp) {
+  const auto run = [](std::optional<Positive<int64_t>> from) {
+    Attention::Config cfg{
+        .num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = WholeBias::Config{}};
+    cfg.core = RandomCore::Config{.blocks = {.from = from, .queries = 5, .keys = 7}};
+    auto layer = build_for_test<Attention>(cfg, kModel);
+    const CallForms forms;
+    auto result = layer.call({{"x", normal_values({1, kTokens, 8}, 3)}}, {.seed = 5});
+    return std::tuple(std::move(result.outputs[0]), std::move(result.aux_losses),
+                      forms.notes().at("attention/core"));
+  };
+  const auto [y, losses, form] = run(std::nullopt);
+  EXPECT_EQ(losses.size(), 1);
+  EXPECT_EQ(run(1),
+            std::tuple(y, losses, "at once: a layer inside of the core draws random numbers"));
+}
+
+// The table of another length would give the bias of other distances.
+TEST(AttentionBlocks, ABorrowedBiasNeedsTheOwnersPositions) {
+  auto layer = build_for_test<Attention>(
+      {.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = BorrowedBias::Config{}}, kModel);
+  const auto call = [&](int64_t num_heads, int64_t num_distances) {
+    layer.call({{"x", normal_values({1, kTokens, 8}, 3)},
+                {"published/bias", HostTensor::ones({num_heads, num_distances})}});
+  };
+  call(4, 2 * kTokens - 1);
+  EXPECT_ERROR(call(4, 21),
+               "attention.bias: expected a bias 'bias' of the same queries and keys, f32[N, 23] by "
+               "distance, got f32[4, 21]; a layer with other positions needs a bias of its own");
+  EXPECT_THROW(call(1, 23), ShapeError);
+  EXPECT_THROW(call(2, 23), ShapeError);
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "config/register.h"
 #include "config/set.h"
 #include "layers/attention/attention.h"
+#include "layers/attention/cores/scored_core.h"
 #include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "nn/call_forms.h"
+#include "ops/elementwise/activations.h"
+#include "ops/elementwise/convert.h"
 #include "ops/random/prng.h"
 #include "testing/gradient_check.h"
 #include "testing/test_layer.h"
@@ -21,10 +25,8 @@ using testing::normal_values;
 constexpr Mixer::Dims kModel{.model_dim = 8};
 
 // How a call for rows of this many tokens is computed, and why.
-std::string form_of(const Child<AttentionMask>& mask, const std::string& blocks, int64_t num_tokens,
+std::string form_of(const Attention::Config& cfg, int64_t num_tokens,
                     const testing::CallOptions& call) {
-  Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
-  set(cfg, "core.blocks", blocks);
   auto layer = build_for_test<Attention>(cfg, kModel);
   const testing::LayerFunction fn =
       layer.function({{"x", normal_values({1, num_tokens, 8}, 3)}}, call);
@@ -33,6 +35,12 @@ std::string form_of(const Child<AttentionMask>& mask, const std::string& blocks,
   const CallForms forms;
   trace(fn, types);
   return forms.notes().at("attention/core");
+}
+std::string form_of(const Child<AttentionMask>& mask, const std::string& blocks, int64_t num_tokens,
+                    const testing::CallOptions& call) {
+  Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = mask};
+  set(cfg, "core.blocks", blocks);
+  return form_of(cfg, num_tokens, call);
 }
 
 TEST(AttentionBlocks, TheCoreDecidesByCost) {
@@ -99,6 +107,46 @@ TEST(AttentionBlocks, DevicesOfARowComputeWhatTheirQueriesSee) {
               ::testing::StartsWith("at once: "));
   // 4096 positions are not divided by 3: the devices do not share them.
   EXPECT_THAT(form(CausalMask::Config{}, "seq=3"), ::testing::EndsWith("are not hidden"));
+}
+
+// A core of one's own that does not say what its weights are.
+class AnyCore final : public ScoredCore {
+ public:
+  struct Config {
+    std::optional<Positive<double>> scale = {}, logit_cap = {};
+    std::optional<Child<PerDimScale>> per_dim_scale = {};
+    std::optional<Child<Dropout>> dropout = {};
+    AttentionBlocks blocks = {};
+    AXLE_CONFIG(AnyCore, scale, logit_cap, per_dim_scale, dropout, blocks)
+  };
+  AnyCore(const Config& cfg, const Dims& dims, const Scope& scope) : ScoredCore(cfg, dims, scope) {}
+
+ protected:
+  Tensor weights(const Tensor& logits, const HeadGroups&, DType result) override {
+    return astype(relu(logits), result);
+  }
+};
+AXLE_REGISTER(AnyCore)
+
+TEST(AttentionBlocks, ACoreOfAnyWeightsIsComputedAtOnce) {
+  const auto form = [](const Child<AttentionCore>& core) {
+    Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .core = core};
+    cfg.mask = CausalMask::Config{};
+    return form_of(cfg, 64, {});
+  };
+  EXPECT_EQ(form(AnyCore::Config{.blocks = {.from = 1}}),
+            "at once: a weight may depend on all logits of its query");
+}
+
+TEST(AttentionBlocks, StatisticsOfDropoutAreThoseOfAllWeights) {
+  Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}};
+  cfg.mask = CausalMask::Config{};
+  set(cfg, "core.blocks.from", "1");
+  set(cfg, "core.dropout", "0.5");
+  const testing::CallOptions training{.training = true, .seed = 1};
+  EXPECT_THAT(form_of(cfg, 64, training), ::testing::StartsWith("by blocks: "));
+  set(cfg, "core.dropout.@stats", "[Rms]");
+  EXPECT_EQ(form_of(cfg, 64, training), "at once: dropout has statistics of all weights");
 }
 
 // The first tokens of a row stand at known places, whatever the cache holds.

@@ -8,7 +8,8 @@
 namespace axle {
 namespace {
 
-// Masks are evaluated for at most this many pairs of a query and a key, which takes about a second.
+// Masks are evaluated for at most this many pairs of a query and a key, which takes about a second
+// for each size of blocks that is tried.
 constexpr int64_t kMaxEvaluated = int64_t{1} << 26;
 // Shares of two parts are taken if they leave so large a part of the steps or less: their queries
 // and results move between devices.

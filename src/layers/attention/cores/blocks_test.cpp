@@ -6,6 +6,7 @@
 #include "ir/text/print.h"
 #include "layers/attention/biases/alibi.h"
 #include "layers/attention/caches/paged_kv_cache.h"
+#include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/masks/combined_masks.h"
 #include "layers/attention/masks/position_mask.h"
 #include "layers/attention/masks/prefix_mask.h"
@@ -72,6 +73,27 @@ TEST(AttentionBlocks, EveryMaskIsTheSame) {
         Attention::Config cfg{.num_kv_heads = 2, .core = core};
         cfg.mask = mask;
         expect_same(cfg, kBlocks[0], context, training_on(mesh));
+      }
+    }
+  }
+}
+
+// Each share has two parts of several blocks under the causal mask, one part under the window.
+TEST(AttentionBlocks, SharesOfSeveralBlocksAreTheSame) {
+  HostTensor segments(Type{DType::kI32, {kRows, 48}});
+  for (int64_t i = 0; i < segments.size(); ++i)
+    segments.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(1 + i % 48 / 20);
+  for (const auto& [core_name, core] : cores()) {
+    for (const Child<AttentionMask>& mask : std::vector<Child<AttentionMask>>{
+             CausalMask::Config{}, SlidingWindowMask::Config{.window = 5}}) {
+      for (const std::string mesh : {"seq=2", "seq=3", "seq=4"}) {
+        SCOPED_TRACE(core_name + ", " + mesh);
+        Attention::Config cfg{.num_kv_heads = 2, .core = core};
+        cfg.mask = mask;
+        cfg.bias = ALiBi::Config{};
+        set(cfg, "core.dropout", "0.3");
+        expect_same(cfg, "{from: 1, queries: 4, keys: 4}", {{"context/segment_ids", segments}},
+                    training_on(mesh), 48);
       }
     }
   }

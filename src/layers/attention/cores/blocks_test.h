@@ -9,6 +9,7 @@
 #include "layers/attention/cores/sigmoid_attention.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/qkv/separate_qkv.h"
+#include "nn/call_forms.h"
 #include "testing/gradient_check.h"
 #include "testing/test_layer.h"
 
@@ -19,17 +20,19 @@ using testing::CallOptions, testing::build_for_test, testing::normal_values;
 inline constexpr int64_t kRows = 2, kTokens = 12;
 inline constexpr Mixer::Dims kModel{.model_dim = 8};
 
-// Expects the same values and gradients of all arguments, in f64.
+// Expects the call to be computed by blocks, with the same values and gradients of all arguments,
+// in f64.
 inline void expect_same(Attention::Config cfg, const std::string& blocks,
-                        const Tree<HostTensor>& context = {}, const CallOptions& call = {}) {
+                        const Tree<HostTensor>& context = {}, const CallOptions& call = {},
+                        int64_t num_tokens = kTokens) {
   cfg.num_heads = 4;
   cfg.qkv = SeparateQKV::Config{};
   Tree<HostTensor> inputs = context;
-  inputs.emplace("x", normal_values({kRows, kTokens, 8}, 3));
+  inputs.emplace("x", normal_values({kRows, num_tokens, 8}, 3));
   const EvalOptions f64{.f64 = true};
   std::vector<HostTensor> results[2];
   for (const bool by_blocks : {false, true}) {
-    if (by_blocks) set(cfg, "core.blocks", blocks);
+    set(cfg, "core.blocks", by_blocks ? blocks : "{from: none}");
     auto layer = build_for_test<Attention>(cfg, kModel);
     Tree<HostTensor> parameters;
     int seed = 1;
@@ -37,8 +40,11 @@ inline void expect_same(Attention::Config cfg, const std::string& blocks,
       parameters.emplace(path, normal_values(value.shape(), seed++));
     layer.set_all(parameters);
     const testing::LayerFunction fn = layer.function(inputs, call);
+    const CallForms forms;
     results[by_blocks] = eval(fn, fn.arguments(), f64);
-    const HostTensor cotangent = normal_values({kRows, kTokens, 8}, 9);
+    EXPECT_THAT(forms.notes().at("attention/core"),
+                ::testing::StartsWith(by_blocks ? "by blocks: " : "at once: "));
+    const HostTensor cotangent = normal_values({kRows, num_tokens, 8}, 9);
     for (HostTensor& g : eval(testing::gradient_function(fn, {cotangent}), fn.arguments(), f64))
       results[by_blocks].push_back(std::move(g));
   }

@@ -40,8 +40,10 @@ struct NeedsWholeRows {
   const char* why;
 };
 
-bool needs_all_places(const LogitBias& bias, const TokenPlaces& all) {
-  return bias.dependence(all) == BiasDependence::kAll;
+// True if there is a bias that is computed for all places at once.
+bool needs_all_places(const Visibility& visibility) {
+  return visibility.bias &&
+         (*visibility.bias)->dependence(visibility.places) == BiasDependence::kAll;
 }
 
 // The devices that share the queries of each row.
@@ -57,9 +59,15 @@ Tensor ScoredCore::forward(const Tensor& q_BTNH, const KeyValues& keys,
   const Tensor q = per_dim_scale_ ? (*per_dim_scale_)(q_BTNH) : q_BTNH;
   const Form form = this->form(q.dim(1), keys.k_BSKH.dim(1), visibility);
   std::string why = form.why;
+  // Evaluated once, whichever form is taken: its losses and random numbers are those of one call.
+  Visibility seen = visibility;
+  if (needs_all_places(visibility)) {
+    seen.given_bias = visibility.added();
+    seen.bias = nullptr;
+  }
   if (form.plan) {
     try {
-      const Tensor y = by_blocks(*form.plan, q, keys, visibility);
+      const Tensor y = by_blocks(*form.plan, q, keys, seen);
       CallForms::note(path(), "by blocks: " + why);
       return y;
     } catch (const NeedsWholeRows& inner) {
@@ -68,7 +76,7 @@ Tensor ScoredCore::forward(const Tensor& q_BTNH, const KeyValues& keys,
   }
   CallForms::note(path(), "at once: " + why);
   const HeadGroups heads = head_groups(q, keys);
-  const Tensor own = logits(q, heads, visibility);
+  const Tensor own = logits(q, heads, seen);
   add_summary("max_logit", reduce_max(own, all_axes(own)));
   Tensor probs = weights(own, heads, keys.v_BSKH.dtype());
   if (dropout_) probs = (*dropout_)(probs);
@@ -104,24 +112,35 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
     return {.why = fmt::format("{}, fewer pairs than of {} each (core.blocks.from)", size,
                                int64_t{*blocks_.from})};
   }
-  if (dropout_ && (*dropout_)->drops() && !random::draws_parts(Invocation::current().options().key))
-    return {.why = "the generator of the keys of dropout draws no parts"};
   const int64_t num_shares = num_query_shares(num_queries);
-  const bool has_whole_bias =
-      visibility.bias && needs_all_places(**visibility.bias, visibility.places);
-  if (num_shares > 1 && (has_whole_bias || visibility.given_bias || visibility.given_visible))
-    return {.why = "devices share the queries of a bias or mask that is given for all"};
+  if (std::string why = why_at_once(num_shares, visibility); !why.empty())
+    return {.why = std::move(why)};
   BlockPlan plan = this->plan(num_queries, num_keys, num_shares, visibility);
   const int64_t num_all = plan.num_query_blocks * plan.num_key_blocks;
   std::string why = fmt::format("{}, {} of {} pairs of blocks of {} and {} are not hidden", size,
                                 plan.num_steps(), num_all, plan.query_size, plan.key_size);
   if (num_shares > 1) why += fmt::format(" on each of the {} devices of a row", num_shares);
-  if (has_whole_bias) why += "; the bias is computed for all at once";
+  if (needs_all_places(visibility)) why += "; the bias is computed for all at once";
   const double cost = Layer::is_training() ? kBlockCost : 1;
   const bool is_slower =
       static_cast<double>(plan.num_steps()) * cost > static_cast<double>(num_all);
   if (is_slower && pairs_of_tokens < kAlwaysFrom * pairs_from) return {.why = std::move(why)};
   return {.plan = std::move(plan), .why = std::move(why)};
+}
+
+std::string ScoredCore::why_at_once(int64_t num_shares, const Visibility& visibility) const {
+  if (kind_of_weights() == Weights::kAnything)
+    return "a weight may depend on all logits of its query";
+  if (dropout_ && (*dropout_)->drops()) {
+    if (!random::draws_parts(Invocation::current().options().key))
+      return "the generator of the keys of dropout draws no parts";
+    if (!(*dropout_)->can_drop_parts()) return "dropout has statistics of all weights";
+  }
+  const bool has_whole =
+      needs_all_places(visibility) || visibility.given_bias || visibility.given_visible;
+  if (num_shares > 1 && has_whole)
+    return "devices share the queries of a bias or mask that is given for all";
+  return {};
 }
 
 BlockPlan ScoredCore::plan(int64_t num_queries, int64_t num_keys, int64_t num_shares,
@@ -132,7 +151,8 @@ BlockPlan ScoredCore::plan(int64_t num_queries, int64_t num_keys, int64_t num_sh
   const auto has_too_many_pairs = [](const BlockPlan& plan) {
     return plan.num_steps() * plan.num_shares > kMaxPairs;
   };
-  int64_t queries = blocks_.queries, keys = blocks_.keys;
+  int64_t queries = std::min<int64_t>(blocks_.queries, num_queries),
+          keys = std::min<int64_t>(blocks_.keys, num_keys);
   BlockPlan out = of_size(queries, keys);
   while (has_too_many_pairs(out)) out = of_size(queries *= 2, keys *= 2);
   while (std::min(queries, keys) >= 2 * kLeastBlock) {
@@ -147,10 +167,7 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
                              const Visibility& visibility) {
   Visibility whole = visibility;
   if (whole.bias) {
-    if (needs_all_places(**whole.bias, whole.places))
-      whole.given_bias = visibility.added();
-    else
-      whole.bias_of_block = (*whole.bias)->of_blocks(whole.places, q_BTNH.dim(0));
+    whole.bias_of_block = (*whole.bias)->of_blocks(whole.places, q_BTNH.dim(0));
     whole.bias = nullptr;
   }
   if (whole.has_empty_places) whole.last_of_row = visibility.last_position();
@@ -159,7 +176,7 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
   // Losses, statistics and random numbers of blocks would not be those of the row.
   const auto check = [](Invocation& inner) {
     if (!tensors_of(inner.collection()).empty())
-      throw NeedsWholeRows("a layer inside of the core has losses, statistics or values to keep");
+      throw NeedsWholeRows{"a layer inside of the core has losses, statistics or values to keep"};
   };
   const auto scores = [&](const Tensor& q, const Tensor& k, const Visibility& seen) {
     InvocationOptions of_block = options;
@@ -169,15 +186,16 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
     const HeadGroups heads = head_groups(q, {.k_BSKH = k});
     const Tensor own = logits(q, heads, seen);
     Values out{own};
-    if (!normalises()) {
+    if (kind_of_weights() == Weights::kEachKey) {
       out = {weights(own, heads, DType::kF32), stop_gradient(reduce_max(own, all_axes(own)))};
     }
     check(inner);
     if (of_block.key && depend_on(out, of_block.key.data()))
-      throw NeedsWholeRows("a layer inside of the core draws random numbers");
+      throw NeedsWholeRows{"a layer inside of the core draws random numbers"};
     return out;
   };
-  BlockScores of_blocks{.of_block = scores, .are_logits = normalises(), .sink_N = sink()};
+  BlockScores of_blocks{
+      .of_block = scores, .are_logits = kind_of_weights() == Weights::kSoftmax, .sink_N = sink()};
   if (dropout_ && (*dropout_)->drops()) {
     of_blocks.dropped = [&](const Tensor& weights, const Tensor& query_begin,
                             const Tensor& key_begin) {

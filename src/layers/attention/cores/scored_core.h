@@ -17,7 +17,8 @@ struct AttentionBlocks {
   /// more. Calls with 16 times as many pairs are computed by blocks in any case. None: all calls
   /// are computed at once.
   std::optional<Positive<int64_t>> from = 2048;
-  /// Queries of a block, at most. Blocks of queries and keys are halved, down to 128, where this
+  /// Queries of a block, at most; where devices share the queries of a row, a divisor of their part
+  /// of it. Blocks of queries and keys are halved, down to 128, where this
   /// saves a third of the scores or more: a window is narrower than a block.
   Positive<int64_t> queries = 1024;
   /// Keys of a block, at most.
@@ -49,9 +50,13 @@ class ScoredCore : public AttentionCore {
   /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
   /// that the query does not see are hidden by kHiddenLogit.
   virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;
-  /// True if the weights are the softmax of the logits and of sink(); false if the weight of a key
-  /// depends on its logit alone.
-  virtual bool normalises() const { return true; }
+  /// What weights() does with the logits of a query. Calls with kAnything are computed at once.
+  enum class Weights : uint8_t {
+    kAnything,
+    kSoftmax,  // the softmax of the logits and of sink(); blocks do not call weights()
+    kEachKey,  // the weight of a key depends on its logit alone
+  };
+  virtual Weights kind_of_weights() const { return Weights::kAnything; }
   /// Returns the logit of a key without a value that every query sees, f32[N]; none: there is none.
   virtual std::optional<Tensor> sink() { return {}; }
   /// Returns the queries for the products with the keys; by default q itself.
@@ -75,6 +80,8 @@ class ScoredCore : public AttentionCore {
   Form form(int64_t num_queries, int64_t num_keys, const Visibility& visibility) const;
   BlockPlan plan(int64_t num_queries, int64_t num_keys, int64_t num_shares,
                  const Visibility& visibility) const;
+  // Why calls are computed at once, whatever their size; empty: they need not be.
+  std::string why_at_once(int64_t num_shares, const Visibility& visibility) const;
   Tensor by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const KeyValues& keys,
                    const Visibility& visibility);
 
@@ -82,7 +89,7 @@ class ScoredCore : public AttentionCore {
   std::optional<double> logit_cap_;
   std::optional<Handle<PerDimScale>> per_dim_scale_;
   std::optional<Handle<Dropout>> dropout_;
-  AttentionBlocks blocks_;
+  AttentionBlocks blocks_{.from = std::nullopt};
 };
 
 }  // namespace axle

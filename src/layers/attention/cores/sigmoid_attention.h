@@ -32,7 +32,7 @@ class SigmoidAttention final : public ScoredCore {
 
  protected:
   Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
-  bool normalises() const override { return false; }
+  Weights kind_of_weights() const override { return Weights::kEachKey; }
 
  private:
   std::optional<int64_t> bias_len_;

@@ -33,6 +33,7 @@ class SoftmaxAttention final : public ScoredCore {
 
  protected:
   Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
+  Weights kind_of_weights() const override { return Weights::kSoftmax; }
   std::optional<Tensor> sink() override;
 
  private:

@@ -43,6 +43,7 @@ class TransformerXLAttention final : public ScoredCore {
 
  protected:
   Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
+  Weights kind_of_weights() const override { return Weights::kSoftmax; }
   Tensor content_queries(const Tensor& q_BTNH) override;
   Tensor position_scores(const Tensor& q_BTNH, const Visibility& visibility) override;
 

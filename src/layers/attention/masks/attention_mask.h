@@ -62,7 +62,8 @@ class AttentionMask {
   /// with another mask refuses to decode, since the caches hold no later keys.
   virtual bool can_decode() const { return is_causal(); }
   /// Returns what the queries of a block see, where places are in order: query and key number i
-  /// stand at position i. kSome is always right.
+  /// stand at position i. kSome is always right. In a block with kNone the mask must hide all keys:
+  /// attention leaves it out, or computes it for nothing.
   virtual Sight sight(const PlaceBlock&) const { return Sight::kSome; }
   /// Returns the masks that all must allow a key. Kernels handle those that they know and evaluate
   /// the others.

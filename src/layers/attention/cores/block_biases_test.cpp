@@ -1,5 +1,7 @@
 // Biases of attention by blocks: what follows from places is computed for each block, the rest for
 // all places at once.
+#include <fmt/format.h>
+
 #include "config/register.h"
 #include "layers/attention/biases/alibi.h"
 #include "layers/attention/biases/shared_bias.h"
@@ -11,6 +13,7 @@
 #include "layers/blocks/repeat.h"
 #include "layers/blocks/stacked.h"
 #include "nn/call_forms.h"
+#include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/random/random.h"
@@ -43,7 +46,31 @@ TEST(AttentionBlocks, EveryBiasIsTheSame) {
   }
 }
 
-// Three layers with the bias of the first, as in T5; the last two are a loop.
+// More keys than queries, and fewer; some of another segment.
+TEST(AttentionBlocks, CrossAttentionIsTheSame) {
+  for (const int64_t num_keys : {20, 8}) {
+    HostTensor segments(Type{DType::kI32, {kRows, num_keys}});
+    for (int64_t i = 0; i < segments.size(); ++i)
+      segments.values<int32_t>()[static_cast<size_t>(i)] = i % num_keys < 3 ? 2 : 1;
+    const Tree<HostTensor> inputs{
+        {"published/source", normal_values({kRows, num_keys, 8}, 4)},
+        {"published/source/segments", segments},
+        {"context/segment_ids", HostTensor::ones({kRows, kTokens}, DType::kI32)}};
+    for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
+             ALiBi::Config{}, kT5Bias, SharedBias::Config{.inner = kT5Bias}}) {
+      for (const auto& [core_name, core] : cores()) {
+        for (const std::string& mesh : kMeshes) {
+          SCOPED_TRACE(fmt::format("{} keys, {}, {}", num_keys, core_name, mesh));
+          Attention::Config cfg{.num_kv_heads = 2, .qkv = SourceQKV::Config{}, .core = core};
+          cfg.bias = bias;
+          expect_same(cfg, kBlocks[0], inputs, training_on(mesh));
+        }
+      }
+    }
+  }
+}
+
+// Three layers with the bias of the first, as in T5; the last two are a loop and computed again.
 Stacked::Config layers_with_one_bias(const std::string& blocks) {
   const auto layer = [&](const Child<LogitBias>& bias) {
     Attention::Config attention{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
@@ -51,9 +78,9 @@ Stacked::Config layers_with_one_bias(const std::string& blocks) {
     set(attention, "core.blocks", blocks);
     return Child<Block>(PreNorm::Config{.body = attention});
   };
-  return {.num_layers = 2,
-          .layers = {layer(SharedBias::Config{.inner = kT5Bias}),
-                     Repeat::Config{.num_layers = 2, .layer = layer(BorrowedBias::Config{})}}};
+  Repeat::Config later{.num_layers = 2, .layer = layer(BorrowedBias::Config{})};
+  later.layer.options.remat = SaveNothing{};
+  return {.num_layers = 2, .layers = {layer(SharedBias::Config{.inner = kT5Bias}), later}};
 }
 
 TEST(AttentionBlocks, ASharedBiasIsTheSameInEveryLayer) {

@@ -9,6 +9,7 @@
 #include "layers/attention/cores/sigmoid_attention.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/qkv/separate_qkv.h"
+#include "layers/attention/qkv/source_qkv.h"
 #include "nn/call_forms.h"
 #include "testing/gradient_check.h"
 #include "testing/test_layer.h"
@@ -26,7 +27,7 @@ inline void expect_same(Attention::Config cfg, const std::string& blocks,
                         const Tree<HostTensor>& context = {}, const CallOptions& call = {},
                         int64_t num_tokens = kTokens) {
   cfg.num_heads = 4;
-  cfg.qkv = SeparateQKV::Config{};
+  if (!cfg.qkv.get_if<SourceQKV>()) cfg.qkv = SeparateQKV::Config{};
   Tree<HostTensor> inputs = context;
   inputs.emplace("x", normal_values({kRows, num_tokens, 8}, 3));
   const EvalOptions f64{.f64 = true};

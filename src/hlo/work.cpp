@@ -202,8 +202,9 @@ class Work {
   }
 
   // Returns the bytes that a fused computation reads of a value of this shape: the slices if only
-  // slices of it are used, else all. What is updated in place is not read.
-  static int64_t read_bytes(const HloComputation& fused, size_t value, const HloShape& shape) {
+  // slices of it are used, also by a fusion inside of it, else all. What is updated in place is not
+  // read.
+  int64_t read_bytes(const HloComputation& fused, size_t value, const HloShape& shape) const {
     static constexpr std::array kSameElements =
         std::to_array<std::string_view>({"bitcast", "reshape", "transpose", "copy", "convert"});
     static constexpr std::array kSlices =
@@ -218,6 +219,9 @@ class Work {
         out += read_bytes(fused, i, shape);
       } else if (is_first && is_one_of(user.opcode, kSlices)) {
         out += user.shape.num_elements() * shape.element_bits / 8;
+      } else if (user.opcode == "fusion" && !user.called.empty()) {
+        const auto number = static_cast<size_t>(at - user.operands.begin());
+        out += operand_bytes(user.called[0], number, shape);
       } else if (!is_first || user.opcode != "dynamic-update-slice") {
         return shape.num_bytes();
       }

@@ -127,6 +127,25 @@ TEST(DeviceWork, FusionsReadPartsThroughOtherForms) {
   EXPECT_LE(work_of(w).memory_bytes, 3 * 8 * 4 + 6 * 4);
 }
 
+// On TPUs a fusion may contain another one, which reads the row.
+TEST(DeviceWork, FusionsReadWhatFusionsInsideOfThemUse) {
+  HloWriter w;
+  const ProtoWriter whole = array_shape({10, 8}), row = array_shape({1, 8}),
+                    index = array_shape({}, fields::kS32);
+  const int64_t a = w.parameter(whole, 0), i = w.parameter(index, 1);
+  w.add("dynamic-slice", row, {a, i, i});
+  const int64_t inner = w.end("inner", true);
+  const int64_t b = w.parameter(whole, 0), j = w.parameter(index, 1);
+  w.add("negate", row, {w.add("fusion", row, {b, j}, calls({inner}))});
+  const int64_t outer = w.end("outer", true);
+  const int64_t x = w.parameter(whole, 0), n = w.parameter(index, 1);
+  w.add("fusion", row, {x, n}, calls({outer}));
+  w.end("main");
+  // It reads one row and writes one, and reads the index.
+  EXPECT_GE(work_of(w).memory_bytes, 2 * 8 * 4);
+  EXPECT_LE(work_of(w).memory_bytes, 2 * 8 * 4 + 4 * 4);
+}
+
 // A fusion whose result is the whole operand in another type reads all of it.
 TEST(DeviceWork, AFusionThatConvertsReadsAll) {
   HloWriter w;

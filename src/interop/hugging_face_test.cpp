@@ -198,13 +198,61 @@ TEST_F(HuggingFace, ATiedHeadMustBeTheEmbedding) {
   EXPECT_THAT(error<DataError>(), HasSubstr("lm_head.weight: expected no tensor of this name"));
 }
 
+// The folder of a model that was saved without its head: as openai-community/gpt2, which keeps its
+// masks, too.
+TEST_F(HuggingFace, AModelWithoutItsPrefixIsTheSame) {
+  write();
+  const Tree<HostTensor> expected = read_hugging_face(folder_).parameters;
+  Tree<HostTensor> bare;
+  for (const auto& [name, value] : tensors_) bare.emplace(name.substr(name.find('.') + 1), value);
+  tensors_ = bare;
+  write();
+  EXPECT_EQ(read_hugging_face(folder_).parameters, expected);
+  tensors_.erase("norm.weight");
+  EXPECT_THAT(error<DataError>(), HasSubstr("norm.weight: expected a tensor"));
+}
+
+TEST_F(HuggingFace, Gpt2KeepsItsMasks) {
+  const auto file = [](const std::string& name) {
+    return reference_file("hugging_face/gpt2/" + name);
+  };
+  config_ = Json::parse(read_file(file("config.json")));
+  tensors_ = load_safetensors(file("model.safetensors"));
+  write();
+  const Tree<HostTensor> expected = read_hugging_face(folder_).parameters;
+  for (const std::string prefix : {"transformer.", ""}) {
+    SCOPED_TRACE(prefix);
+    tensors_.clear();
+    for (const auto& [name, value] : load_safetensors(file("model.safetensors")))
+      tensors_.emplace(prefix.empty() ? name.substr(name.find('.') + 1) : name, value);
+    tensors_.emplace(prefix + "h.0.attn.bias", HostTensor::ones({1, 1, 8, 8}));
+    tensors_.emplace(prefix + "h.0.attn.masked_bias", HostTensor::scalar(-1e4f));
+    write();
+    EXPECT_EQ(read_hugging_face(folder_).parameters, expected);
+  }
+}
+
+// As transformers 4 writes a number without an upper limit.
+TEST_F(HuggingFace, InfiniteNumbersMayBeBareWords) {
+  const fs::path mamba = reference_file("hugging_face/mamba2/config.json");
+  std::string text = read_file(mamba);
+  const size_t begin = text.find("\"time_step_limit\"");
+  ASSERT_NE(begin, text.npos);
+  text.replace(begin, text.find(']', begin) + 1 - begin,
+               R"("_name_or_path": "say \"Infinity", "time_step_limit": [0.0, Infinity])");
+  replace_file(folder_ / "config.json", text);
+  fs::copy_file(mamba.parent_path() / "model.safetensors", folder_ / "model.safetensors",
+                fs::copy_options::overwrite_existing);
+  EXPECT_FALSE(read_hugging_face(folder_).parameters.empty());
+}
+
 TEST_F(HuggingFace, UnknownFieldsAreNamed) {
   config_["use_magic"] = true;
   config_["nothing"] = nullptr;  // says nothing
   config_["rope_parameters"]["spin"] = 2;
   EXPECT_THAT(error<ConfigError>(),
               HasSubstr("expected fields that Axle knows, got rope_parameters.spin, use_magic; if "
-                        "they do not change what the model computes: --ignore "
+                        "they do not change what the model computes: axle import --ignore "
                         "rope_parameters.spin --ignore use_magic"));
   read_hugging_face(folder_, {.ignored = {"rope_parameters.spin", "use_magic"}});
 }

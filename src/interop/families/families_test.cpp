@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/document/print.h"
 #include "interop/families/family.h"
 #include "interop/families/reference_fields_test.h"
 #include "interop/import_model.h"
@@ -51,7 +52,19 @@ TEST(Mamba2Family, WhatTheLayerHasNotIsRefused) {
   EXPECT_THAT(error_with("mamba2", "time_step_limit", {0.0, 1.0}), HasSubstr("time_step_limit"));
   EXPECT_THAT(error_with("mamba2", "hidden_act", "gelu"), HasSubstr("expected \"silu\""));
   EXPECT_THAT(error_with("mamba2", "norm_before_gate", true),
-              HasSubstr("expected fields that Axle knows, got norm_before_gate"));
+              HasSubstr("norm_before_gate: expected false"));
+  EXPECT_THAT(error_with("mamba2", "intermediate_size", 63),
+              HasSubstr("intermediate_size: expected"));
+}
+
+// Version 4 of transformers writes more fields, of which these say what the layer is.
+TEST(Mamba2Family, FieldsOfOlderProgramsAreKnown) {
+  Json fields = fields_of("mamba2");
+  const Child<Model> model = model_of(fields);
+  fields["rms_norm"] = true;
+  fields["norm_before_gate"] = false;
+  fields["intermediate_size"] = fields.value("expand", 2) * fields.at("hidden_size").get<int64_t>();
+  EXPECT_EQ(diff(model, model_of(fields)), "");
 }
 
 TEST(DeepSeekV3Family, WhatTheLayersHaveNotIsRefused) {

@@ -29,6 +29,8 @@ struct Family {
   nlohmann::ordered_json (*fields)(const PlainModel& model) = nullptr;
   /// Says which tensors belong to parts that Axle's model has not, and are left out. Null: none.
   bool (*is_left_out)(const ForeignConfig& config, const std::string& tensor) = nullptr;
+  /// Says which tensors the family's layers compute themselves, such as a mask. Null: none.
+  bool (*is_computed)(const std::string& tensor) = nullptr;
   /// True: its linear maps store [inputs, outputs], which programs must know to add to them.
   bool inputs_first = false;
 };

@@ -102,11 +102,17 @@ nlohmann::ordered_json gpt2_config(const PlainModel& model) {
   return out;
 }
 
+// The causal mask, and the number that stands for hidden keys.
+bool is_mask(const std::string& tensor) {
+  return tensor.ends_with(".attn.bias") || tensor.ends_with(".attn.masked_bias");
+}
+
 const FamilyRow gpt2_row({.model_type = "gpt2",
                           .model = gpt2,
                           .weights = gpt2_weights,
                           .architecture = "GPT2LMHeadModel",
                           .fields = gpt2_config,
+                          .is_computed = is_mask,
                           .inputs_first = true});
 
 }  // namespace

@@ -141,8 +141,18 @@ void ignore_common(const ForeignConfig& config) {
                  "id2label",
                  "label2id",
                  "problem_type",
-                 "rope_interleaved"});
+                 "tokenizer_class",
+                 "is_llama_config",
+                 "transformers.js_config",
+                 "sep_token_id",
+                 "_attn_implementation_autoset"});
+  // How texts were generated, which old versions kept here.
+  config.ignore({"do_sample", "early_stopping", "length_penalty", "max_length", "min_length",
+                 "no_repeat_ngram_size", "num_beams", "num_return_sequences", "repetition_penalty",
+                 "temperature", "top_k", "top_p", "typical_p"});
   config.expect("attention_dropout", 0.0);
+  config.expect("is_encoder_decoder", false);
+  config.expect("rope_interleaved", false);
 }
 
 RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type) {

@@ -61,6 +61,9 @@ Child<Model> mamba2(const ForeignConfig& config) {
                  "rescale_prenorm_residual", "residual_in_fp32", "layer_types"});
   config.expect("hidden_act", "silu");
   config.expect("time_step_limit", Json::array({0.0, {{"__float__", "Infinity"}}}));
+  config.expect("rms_norm", true);
+  config.expect("norm_before_gate", false);
+  config.expect("intermediate_size", config.size("expand", 2) * config.size("hidden_size"));
   const RMSNorm::Config norm{.eps = eps_of(config)};
   Decoder::Config decoder{
       .model_dim = config.size("hidden_size"),

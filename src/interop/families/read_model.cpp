@@ -21,20 +21,35 @@ std::string tensor_of(const std::vector<WeightRow>& rows, std::string_view param
   return row == rows.end() ? "" : row->theirs;
 }
 
-// Tensors that a model may have beside its parameters: the frequencies of rotary positions, which
-// are computed, and a head that is the embedding again.
-std::vector<std::string> computed_tensors(const TensorSource& source,
+constexpr std::string_view kEmbedding = "decoder/emb/weight";
+
+// A model that was saved without its head has no common prefix: "wte.weight" in place of
+// "transformer.wte.weight". Takes it from the rows then.
+void drop_missing_prefix(const TensorSource& source, std::vector<WeightRow>& rows) {
+  const std::string embedding = tensor_of(rows, kEmbedding);
+  const std::string prefix = embedding.substr(0, embedding.find('.') + 1);
+  const std::vector<std::string> names = source.names();
+  const auto has = [&](const std::string& name) { return std::ranges::binary_search(names, name); };
+  if (has(embedding) || !has(embedding.substr(prefix.size()))) return;
+  for (WeightRow& row : rows) {
+    if (row.theirs.starts_with(prefix)) row.theirs.erase(0, prefix.size());
+  }
+}
+
+// Tensors that a model may have beside its parameters: what its layers compute, such as the
+// frequencies of rotary positions, and a head that is the embedding again.
+std::vector<std::string> computed_tensors(const Family& family, const TensorSource& source,
                                           const std::vector<WeightRow>& rows,
                                           const Tree<ParamSpec>& specs) {
   constexpr std::string_view kHead = "decoder/lm_head/weight";
   std::vector<std::string> out;
-  const std::string head = tensor_of(rows, kHead),
-                    embedding = tensor_of(rows, "decoder/emb/weight");
+  const std::string head = tensor_of(rows, kHead), embedding = tensor_of(rows, kEmbedding);
   for (const std::string& name : source.names()) {
     const bool is_tied = name == head && !specs.contains(kHead) &&
                          source.type(name) == source.type(embedding) &&
                          source.get(name) == source.get(embedding);
-    if (is_tied || name.ends_with("rotary_emb.inv_freq")) out.push_back(name);
+    const bool is_computed = family.is_computed && family.is_computed(name);
+    if (is_tied || is_computed || name.ends_with("rotary_emb.inv_freq")) out.push_back(name);
   }
   return out;
 }
@@ -75,13 +90,14 @@ ImportedModel read_model(const ForeignConfig& config, const TensorSource& source
   if (dtype != DType::kF32 && dtype != DType::kF16) out.model.options.dtype = dtype;
   const std::unique_ptr<Model> model = built(out.model, config.where());
   out.rows = family.weights(config);
+  drop_missing_prefix(source, out.rows);
   if (options.with_weights) {
     Tree<ParamSpec> specs = stored_tensors(*model, out.rows);
     for (auto& [path, spec] : specs) {
       const auto own = options.dtypes.by_path.find(path);
       if (own != options.dtypes.by_path.end()) spec.dtype = own->second;
     }
-    std::vector<std::string> unused = computed_tensors(source, out.rows, specs);
+    std::vector<std::string> unused = computed_tensors(family, source, out.rows, specs);
     for (const std::string& name : source.names()) {
       if (!family.is_left_out || !family.is_left_out(config, name)) continue;
       unused.push_back(name);

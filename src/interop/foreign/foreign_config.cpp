@@ -151,7 +151,7 @@ void ForeignConfig::check_all_read(const std::vector<std::string>& ignored) cons
   if (unknown.empty()) return;
   throw ConfigError(
       fmt::format("{}: expected fields that Axle knows, got {}; if they do not change what the "
-                  "model computes: --ignore {}",
+                  "model computes: axle import --ignore {}",
                   where(), join(unknown, ", "), join(unknown, " --ignore ")));
 }
 

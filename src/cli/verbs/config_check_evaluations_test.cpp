@@ -1,6 +1,7 @@
 // Tests what `config check` says of evaluations: of their data, and of the programs that they run.
 #include <gmock/gmock.h>
 
+#include "base/text/text.h"
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/register.h"
+#include "layers/attention/relative_places.h"
 #include "layers/mesh_axes.h"
 #include "layers/positions/sinusoids.h"
 #include "ops/create.h"
@@ -61,29 +62,21 @@ Tensor TransformerXLAttention::position_scores(const Tensor& q_BTNH, const Visib
 }
 
 // Computes the products with the embeddings of the distances T - 1, T - 2, ... once for each query,
-// then moves row t by T - 1 - t places, so that column s holds the distance t - s. One slice does
-// it: rows of the result begin one element earlier than rows of the products. If the mask is
-// causal, the elements of later keys are those of other queries; the mask hides them. Queries of a
-// block begin at another position than its keys, which all distances are larger by.
+// then aligns them, so that column s holds the distance t - s. If the mask is causal, the elements
+// of later keys are those of other queries; the mask hides them. Queries of a block begin at
+// another position than its keys, which all distances are larger by.
 Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const TokenPlaces& places,
                                                bool causal) {
-  const int64_t B = q_BTNH.dim(0), T = q_BTNH.dim(1), N = q_BTNH.dim(2),
-                S = places.key_positions.dim(-1);
+  const int64_t T = q_BTNH.dim(1), S = places.key_positions.dim(-1);
   const int64_t M = causal && places.in_order ? std::max(T, S + 1) : T + S;
   Tensor distance_M = (T - 1) - iota({M}, 0);
-  if (!places.in_order) {
-    const auto first = [](const Tensor& x) {
-      return reshape(slice_in_dim(flatten(x), 0, 0, 1), {});
-    };
-    distance_M = distance_M + (first(places.query_positions) - first(places.key_positions));
-  }
+  if (!places.in_order) distance_M = distance_M - first_distance(places);
   const Tensor embedding_MP = sinusoids(distance_M, frequencies_, PairLayout::kHalves);
   const Tensor r_MNH =
       einsum("mp,pnh->mnh", astype(embedding_MP, q_BTNH.dtype()), position_weight_());
   const Tensor products_BNTM =
       einsum("btnh,mnh->bntm", q_BTNH, r_MNH, {.result_dtype = DType::kF32});
-  const Tensor flat = slice_in_dim(flatten(products_BNTM, -2), -1, T - 1, T * M - 1);
-  return slice_in_dim(reshape(flat, {B, N, T, M - 1}), -1, 0, S);
+  return aligned_by_distance(products_BNTM, S);
 }
 
 // At any positions: with w the frequencies and (c_sin, c_cos) = q W^T, the sum over w of

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
 #include "layers/products/quantized_product.h"
@@ -89,6 +92,37 @@ TEST_F(CodedGguf, RoundsWhatDoesNotFit) {
     EXPECT_LT(difference, 2 * largest / 15 * 0.51);  // half of a step between 16 numbers
   }
   EXPECT_EQ(coded.at("decoder/emb/weight"), plain.at("decoder/emb/weight"));
+}
+
+// How many bytes this process has read from files.
+int64_t bytes_read() {
+  std::ifstream counts("/proc/self/io");
+  std::string name;
+  int64_t out = 0;
+  counts >> name >> out;
+  EXPECT_EQ(name, "rchar:");
+  return out;
+}
+
+// Four experts of a layer are one tensor of the file.
+TEST_F(CodedGguf, ReadsOfATensorOfExpertsThoseItNeeds) {
+  open("mixtral");
+  metadata_.set("llama.embedding_length", uint32_t{16});
+  metadata_.set("llama.feed_forward_length", uint32_t{4096});
+  std::map<std::string, std::string> types;
+  for (auto& [name, value] : tensors_) {
+    const bool is_down = name.ends_with("ffn_down_exps.weight");
+    if (is_down) types[name] = "Q8_0";
+    if (is_down || name.ends_with("ffn_up_exps.weight") || name.ends_with("ffn_gate_exps.weight"))
+      value = testing::normal_values(is_down ? Shape{4, 16, 4096} : Shape{4, 4096, 16}, 5);
+  }
+  write(types);
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(path_));
+  const int64_t before = bytes_read();
+  coded_parameters({.bits = CodeBits::kEight, .group = 16}, 1);
+  const int64_t blocks = 2 * 2 * 4 * 16 * 4096 / 32 * 34;  // of two layers, numbers and scales
+  constexpr int64_t kHeaders = 1 << 19;
+  EXPECT_LT(bytes_read() - before, size + blocks + kHeaders);
 }
 
 TEST_F(CodedGguf, MistakesOfWeightsAreToldAsEver) {

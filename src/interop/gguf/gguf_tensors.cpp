@@ -81,15 +81,16 @@ std::optional<StoredGroups> GgufTensors::groups(const std::string& name) const {
   const Shape shape = type(name).dims;
   if (block.groups.size == 0 || shape.size() != 2) return std::nullopt;
   const int64_t num_blocks = shape[0] * shape[1] / block.num_values;
-  const std::vector<std::byte> blocks = file_.get_blocks(own.name);
+  const std::vector<std::byte> blocks =
+      own.expert ? file_.get_blocks(own.name, *own.expert, *own.expert + 1)
+                 : file_.get_blocks(own.name);
   const Shape dims = {shape[0], shape[1] / block.groups.size};
   StoredGroups out{.scales = HostTensor(Type{DType::kF32, dims}),
                    .offsets = HostTensor(Type{DType::kF32, dims}),
                    .size = block.groups.size,
                    .bits = block.groups.bits,
                    .scale_dtype = block.groups.scale_dtype};
-  block.groups.read(blocks.data() + own.expert.value_or(0) * num_blocks * block.num_bytes,
-                    num_blocks, out.scales.values<float>().data(),
+  block.groups.read(blocks.data(), num_blocks, out.scales.values<float>().data(),
                     out.offsets.values<float>().data());
   out.scales = from_gguf(own.change, std::move(out.scales), head_dim_);
   out.offsets = from_gguf(own.change, std::move(out.offsets), head_dim_);

@@ -9,6 +9,19 @@
 #include "io/file.h"
 
 namespace axle {
+namespace {
+
+// Returns how many values of a tensor a row has. Rows [begin, end) must be whole blocks.
+int64_t checked_row(const GgufTensor& tensor, int64_t begin, int64_t end) {
+  const Shape& shape = tensor.shape;
+  AXLE_CHECK(!shape.empty() && 0 <= begin && begin <= end && end <= shape[0], "rows of the tensor");
+  const int64_t out = shape[0] == 0 ? 0 : num_elements(shape) / shape[0];
+  AXLE_CHECK(begin * out % tensor.type->num_values == 0 && end * out % tensor.type->num_values == 0,
+             "whole blocks");
+  return out;
+}
+
+}  // namespace
 
 GgufFile::GgufFile(const std::filesystem::path& path)
     : file_(storage_error_as<DataError>([&] { return FileReader(path); })),
@@ -46,12 +59,8 @@ HostTensor GgufFile::get(std::string_view name) const {
 
 HostTensor GgufFile::get_rows(std::string_view name, int64_t begin, int64_t end) const {
   const GgufTensor& found = tensor(name);
+  const int64_t values = checked_row(found, begin, end);
   Shape shape = found.shape;
-  AXLE_CHECK(!shape.empty() && 0 <= begin && begin <= end && end <= shape[0], "rows of the tensor");
-  const int64_t values = shape[0] == 0 ? 0 : num_elements(shape) / shape[0];
-  AXLE_CHECK(
-      begin * values % found.type->num_values == 0 && end * values % found.type->num_values == 0,
-      "whole blocks");
   shape[0] = end - begin;
   return read(found, name, begin * values, std::move(shape));
 }
@@ -87,10 +96,24 @@ HostTensor GgufFile::read(const GgufTensor& tensor, std::string_view name, int64
 
 std::vector<std::byte> GgufFile::get_blocks(std::string_view name) const {
   const GgufTensor& found = tensor(name);
-  check_host_allocation(path().string(), fmt::format("tensor '{}'", printable(name)),
-                        found.num_bytes);
-  std::vector<std::byte> out(static_cast<size_t>(found.num_bytes));
-  file_.read_at(found.offset, out);
+  return read_blocks(name, found.offset, found.num_bytes);
+}
+
+std::vector<std::byte> GgufFile::get_blocks(std::string_view name, int64_t begin,
+                                            int64_t end) const {
+  const GgufTensor& found = tensor(name);
+  const int64_t values = checked_row(found, begin, end);
+  const auto size_of = [&](int64_t rows) {
+    return rows * values / found.type->num_values * found.type->num_bytes;
+  };
+  return read_blocks(name, found.offset + size_of(begin), size_of(end - begin));
+}
+
+std::vector<std::byte> GgufFile::read_blocks(std::string_view name, int64_t begin,
+                                             int64_t num_bytes) const {
+  check_host_allocation(path().string(), fmt::format("tensor '{}'", printable(name)), num_bytes);
+  std::vector<std::byte> out(static_cast<size_t>(num_bytes));
+  file_.read_at(begin, out);
   return out;
 }
 

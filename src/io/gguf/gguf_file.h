@@ -42,10 +42,13 @@ class GgufFile {
   HostTensor get_rows(std::string_view name, int64_t begin, int64_t end) const;
   /// Returns the bytes of a tensor as they are in the file.
   std::vector<std::byte> get_blocks(std::string_view name) const;
+  /// Returns those of rows [begin, end), as get_rows does, and reads no others.
+  std::vector<std::byte> get_blocks(std::string_view name, int64_t begin, int64_t end) const;
 
  private:
   HostTensor read(const GgufTensor& tensor, std::string_view name, int64_t first_value,
                   Shape shape) const;
+  std::vector<std::byte> read_blocks(std::string_view name, int64_t begin, int64_t num_bytes) const;
 
   FileReader file_;
   GgufHeader header_;

@@ -178,6 +178,10 @@ TEST_F(Gguf, RowsAreThoseOfTheWhole) {
     const HostTensor rows = file.get_rows(name, 1, 3).astype(DType::kF32);
     EXPECT_EQ(rows, HostTensor({2, 64}, whole.values<float>().subspan(64)));
     EXPECT_EQ(file.get_rows(name, 2, 2).size(), 0);
+    const std::vector<std::byte> blocks = file.get_blocks(name);
+    const auto second = blocks.begin() + std::ssize(blocks) / 3;
+    EXPECT_EQ(file.get_blocks(name, 1, 3), std::vector<std::byte>(second, blocks.end()));
+    EXPECT_EQ(file.get_blocks(name, 2, 2).size(), 0u);
   }
 }
 

@@ -1,0 +1,81 @@
+// `train --init-from MODEL --lora` and `--qlora`: adapters are trained, the model below them stays
+// bit for bit, and the adapters are exported.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "cli/run_test.h"
+#include "interop/model_folder.h"
+#include "io/safetensors.h"
+#include "layers/products/lora_product.h"
+#include "layers/products/quantized_product.h"
+#include "testing/checkout.h"
+
+namespace axle {
+namespace {
+
+bool has_numbers(const HostTensor& x) {
+  return std::ranges::any_of(x.values<float>(), [](float value) { return value != 0; });
+}
+
+class TrainAdapters : public ::testing::Test {
+ protected:
+  // Trains the model of testdata/reference for three steps, with these flags.
+  Ran train(const std::string& model, const Arguments& flags) {
+    return run_axle(joined({"train", "--init-from", reference_file(model), "--data", "synthetic",
+                            "--steps", "3", "--dir", dir_ / "run", "--backend", "interpreter",
+                            "--set", "input.batch_size=2", "--set", "input.seq_len=8"},
+                           flags));
+  }
+  // Expects the trained model to be what its start was, beside adapters that have changed. Returns
+  // it.
+  LoadedModel expect_adapters_alone(const std::string& model, size_t num_adapters) const {
+    const Report none = [](const std::string&) {};
+    LoadedModel trained = load_model(dir_ / "run", Weights::kTrained, none, RunData::kAny);
+    const std::vector<std::string> adapters = adapter_paths(*trained.model);
+    EXPECT_EQ(adapters.size(), 2 * num_adapters);
+    for (const std::string& path : adapters) {
+      // The second matrix of an adapter has begun with zeros.
+      EXPECT_TRUE(has_numbers(trained.parameters.at(path))) << path;
+    }
+    const ModelParameters start =
+        load_initial_parameters(reference_file(model), *trained.model, none);
+    EXPECT_EQ(start.by_path.size() + adapters.size(), trained.parameters.size());
+    for (const auto& [path, value] : start.by_path)
+      EXPECT_EQ(trained.parameters.at(path), value) << path;
+    return trained;
+  }
+  // Exports the adapters of the run and expects so many, with numbers in both matrices.
+  void expect_export(size_t num_modules) const {
+    const Ran ran =
+        run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Tree<HostTensor> written = load_safetensors(dir_ / "adapters/adapter_model.safetensors");
+    EXPECT_EQ(written.size(), 2 * num_modules);
+    for (const auto& [name, value] : written) EXPECT_TRUE(has_numbers(value)) << name;
+  }
+  TempDir dir_;
+};
+
+// Two layers of a loop with four projections of attention and three of feed-forward, and a head.
+constexpr const char* kLlama = "hugging_face/llama";
+constexpr size_t kAdaptersOfLlama = 8, kModulesOfLlama = 15;
+
+TEST_F(TrainAdapters, BesideWeightsAsTheyAre) {
+  const Ran ran = train(kLlama, {"--lora", "rank=2,alpha=4"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(quantized_products(*expect_adapters_alone(kLlama, kAdaptersOfLlama).model).empty());
+  expect_export(kModulesOfLlama);
+}
+
+TEST_F(TrainAdapters, BesideCodes) {
+  const Ran ran = train(kLlama, {"--qlora", "rank=2,alpha=4,bits=8,group=8"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, ::testing::HasSubstr("8 weights became codes, 8 of them rounded"));
+  const LoadedModel trained = expect_adapters_alone(kLlama, kAdaptersOfLlama);
+  EXPECT_EQ(quantized_products(*trained.model).size(), kAdaptersOfLlama);
+  expect_export(kModulesOfLlama);
+}
+
+}  // namespace
+}  // namespace axle

@@ -13,6 +13,8 @@ std::string to_text(const InputFacts& facts) {
   if (facts.num_without_prompt > 0)
     out += ", " + counted(facts.num_without_prompt, "document") + " without a prompt";
   if (facts.num_cut > 0) out += ", " + counted(facts.num_cut, "conversation") + " cut to fit";
+  if (facts.num_unwritten > 0)
+    out += ", " + counted(facts.num_unwritten, "answer") + " that the chat template leaves out";
   if (facts.num_truncated > 0)
     out += ", " + counted(facts.num_truncated, "document") + " cut to a row";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);

@@ -25,6 +25,7 @@ struct InputFacts {
   double byte_entropy_bits = 0;    // order-0 entropy of the text, in bits per byte
   int64_t num_without_prompt = 0;  // documents that lack the text that ends a prompt
   int64_t num_cut = 0;             // conversations whose end did not fit into a row
+  int64_t num_unwritten = 0;       // answers that the chat template leaves out
   int64_t num_truncated = 0;       // documents of which only the first row is used
   Skipped skipped = {};
 };

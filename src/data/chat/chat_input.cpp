@@ -15,6 +15,7 @@ struct Prepared {
   LearnedTokens tokens = {};
   std::string text = {};
   bool is_cut = false;
+  int64_t num_left_out = 0;  // answers
   std::string reason = {};   // "": it goes into a row
   std::string message = {};  // of a refusal; else what is left out is only counted
 };
@@ -47,7 +48,9 @@ class Preparer {
   Prepared of_first(const Conversation& conversation, size_t count) const {
     LearnedText text = learned_text(chat_, std::span(conversation.messages).first(count),
                                     conversation.tools, cfg_.learned, {.now_secs = kNowOfTraining});
-    Prepared out{.tokens = encode_learned(tokenizer_, text), .text = std::move(text.text)};
+    Prepared out{.tokens = encode_learned(tokenizer_, text),
+                 .text = std::move(text.text),
+                 .num_left_out = text.num_left_out};
     if (!out.tokens.has_learned()) out.reason = "without an answer";
     return out;
   }
@@ -97,7 +100,7 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
   SkipLog skips(cfg.on_error, scope.path + ".on_error");
   skips.add(source->skipped());
   LearnedDocuments learned(*tokenizer, dims.vocab_size);
-  int64_t num_cut = 0;
+  int64_t num_cut = 0, num_left_out = 0;
   const auto add = [&](const Prepared& one, const std::string& where) {
     if (!one.message.empty()) return skips.refuse(one.reason, where, one.message);
     if (!one.reason.empty()) return skips.skip(one.reason, where);
@@ -105,6 +108,7 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
       return skips.refuse("with tokens that the model lacks", where, problem);
     learned.add(one.tokens, one.text, where);
     num_cut += one.is_cut;
+    num_left_out += one.num_left_out;
   };
   const Preparer preparer(cfg, *tokenizer, chat);
   constexpr size_t kAtOnce = 512;
@@ -121,6 +125,7 @@ ChatInput::ChatInput(const Config& cfg, const Dims& dims, const Scope& scope) {
   }
   InputFacts facts = learned.facts(*source, skips.skipped());
   facts.num_cut = num_cut;
+  facts.num_unwritten = num_left_out;
   take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, Packing::kWhole),
        "conversations with answers of at most", scope.path);
 }

@@ -105,6 +105,15 @@ TEST_F(ChatInputTest, OnlyAnswersAreTargetsAndConversationsAreSegments) {
   EXPECT_EQ(facts.num_cut, 0);
 }
 
+TEST_F(ChatInputTest, AnswersThatTheTemplateDropsAreCounted) {
+  auto cfg = config(line_of({"a", "b", "c", "d"}) + line_of({"e", "f"}));
+  replace_file(dir_ / "chat.jinja",
+               "{% for m in messages[-2:] %}{{ m.role[0] }}:{{ m.content }};{% endfor %}");
+  const auto input = build(cfg);
+  EXPECT_EQ(targets(*input->next()), "...a:d;...a:f;..........");
+  EXPECT_THAT(to_text(input->facts()), HasSubstr(", 1 answer that the chat template leaves out"));
+}
+
 TEST_F(ChatInputTest, LongConversationsAreCutBehindAnAnswer) {
   const std::string lines = line_of({"a", "b", "c", "d", "e", "f"}) +
                             line_of({"a question that is too long", "b"}) + line_of({"x", "y"}) +

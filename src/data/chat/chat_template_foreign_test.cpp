@@ -40,7 +40,7 @@ class ChatTemplateForeign : public ForeignDataTest {
     const LearnedText learned = learned_text(chat, conversation.messages, {}, Learned::kAssistant,
                                              {.now_secs = kNoonOf26July2024});
     ASSERT_EQ(learned.learned.size(), 2u);
-    const auto [begin, end] = learned.learned[0];
+    const auto [begin, end, message] = learned.learned[0];
     EXPECT_TRUE(learned.text.substr(begin, end - begin).starts_with("Hello 猫!")) << begin;
   }
 };
@@ -57,6 +57,55 @@ TEST_F(ChatTemplateForeign, ATokenizersConfig) {
   expect_texts(file("tokenizers/torchtitan_test_tokenizer_config.json"),
                {"fdef59734bfe0faa", "a2f60a787961efd3", "2c69682cfe916f94", "73cf15bb18a30855",
                 "83ebf09136b6bd11", "84e7b09ea3217ef7"});
+}
+
+// Templates that write earlier turns otherwise when more follows, from llama.cpp's folder
+// models/templates: thoughts are dropped, the tools move to the last question, a text that ends
+// without a prompt ends with another token.
+class AnswerPlacesForeign : public ForeignDataTest {
+ protected:
+  static std::vector<std::string> answers(const std::string& path) {
+    const ChatTemplate chat(read_chat_template(path, "path"), "chat", {{"eos_token", "</s>"}});
+    const Conversation talk = conversation_of(
+        R"({"messages":[{"role":"user","content":"a"},)"
+        R"({"role":"assistant","content":"<think>\nfirst\n</think>\n\nb"},)"
+        R"({"role":"user","content":"c"},)"
+        R"({"role":"assistant","content":"<think>\nsecond\n</think>\n\nd"}],)"
+        R"("tools":[{"type":"function","function":{"name":"f","parameters":{}}}]})");
+    const LearnedText learned =
+        learned_text(chat, talk.messages, talk.tools, Learned::kAssistant, {});
+    std::vector<std::string> out;
+    for (const auto& [begin, end, message] : learned.learned)
+      out.push_back(learned.text.substr(begin, end - begin));
+    return out;
+  }
+  using Texts = std::vector<std::string>;
+};
+
+TEST_F(AnswerPlacesForeign, Qwen3) {
+  AXLE_NEEDS_FILES("templates/Qwen-Qwen3-0.6B.jinja", "templates/Qwen-QwQ-32B.jinja");
+  EXPECT_EQ(answers(file("templates/Qwen-Qwen3-0.6B.jinja")),
+            (Texts{"b<|im_end|>", "<think>\nsecond\n</think>\n\nd<|im_end|>"}));
+  // Its prompt begins the thought.
+  EXPECT_EQ(answers(file("templates/Qwen-QwQ-32B.jinja")),
+            (Texts{"b<|im_end|>", "second\n</think>\n\nd<|im_end|>"}));
+}
+
+TEST_F(AnswerPlacesForeign, DeepSeekR1) {
+  AXLE_NEEDS_FILES("templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja");
+  EXPECT_EQ(answers(file("templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja")),
+            (Texts{"\n\nb<｜end▁of▁sentence｜>", "\n\nd<｜end▁of▁sentence｜>"}));
+}
+
+TEST_F(AnswerPlacesForeign, MistralAndPhi3) {
+  AXLE_NEEDS_FILES("templates/mistralai-Mistral-Nemo-Instruct-2407.jinja",
+                   "templates/microsoft-Phi-3.5-mini-instruct.jinja");
+  const std::string first = "<think>\nfirst\n</think>\n\nb",
+                    second = "<think>\nsecond\n</think>\n\nd";
+  EXPECT_EQ(answers(file("templates/mistralai-Mistral-Nemo-Instruct-2407.jinja")),
+            (Texts{first + "</s>", second + "</s>"}));
+  EXPECT_EQ(answers(file("templates/microsoft-Phi-3.5-mini-instruct.jinja")),
+            (Texts{first + "<|end|>", second + "<|end|>"}));
 }
 
 }  // namespace

@@ -27,18 +27,19 @@ void check_content(const JsonView& content) {
   }
 }
 
-// One message without its null fields.
+// One message without its null fields, but for the content.
 Json message_of(const JsonView& message) {
   Json out = Json::object();
   bool has_more = false;
   for (const auto& [name, field] : message.members()) {
-    if (field.json().is_null()) continue;
-    if (name == "content") check_content(message.at(name));
+    // A call without content has a null for it, which templates ask for.
+    if (field.json().is_null() && name != "content") continue;
+    if (name == "content" && !field.json().is_null()) check_content(message.at(name));
     has_more = has_more || (name != "role" && name != "content");
     out[name] = field.json();
   }
   if (message.at("role").text().empty()) message.at("role").fail("a role");
-  if (!out.contains("content") && !has_more) message.at("content");  // names what is missing
+  if (!has_more) check_content(message.at("content"));  // names what is missing
   return out;
 }
 

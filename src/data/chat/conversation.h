@@ -30,7 +30,7 @@ constexpr auto texts_of(ChatFormat) {
 /// Returns {"messages": [...], "tools": [...]} of a record. The roles of ShareGPT become system,
 /// user, assistant and tool. An Alpaca record is a question, which is its instruction and, on a
 /// line of its own, its input unless that is empty, and an answer. Fields that are null are left
-/// out, since templates take a null for a value.
+/// out, since templates take a null for a value; but not a content, where calls have none.
 ///
 /// A record with two answers gives {"chosen": [...], "rejected": [...], "tools": [...]}, two whole
 /// conversations. What comes before the answers is its prompt, a text or messages, or a

@@ -43,7 +43,7 @@ TEST(Conversation, ToolsAndPartsStayAndNullsGo) {
   EXPECT_EQ(of(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":1}]},)"
                R"({"role":"user","content":[{"type":"text","text":"t"}],"name":null}],)"
                R"("tools":[{"name":"f"}]})"),
-            R"({"messages":[{"role":"assistant","tool_calls":[{"id":1}]},)"
+            R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":1}]},)"
             R"({"role":"user","content":[{"type":"text","text":"t"}]}],"tools":[{"name":"f"}]})");
   EXPECT_EQ(of(R"({"conversations":[{"from":"human","value":"q"}],"tools":"[{\"name\":\"f\"}]"})"),
             R"({"messages":[{"role":"user","content":"q"}],"tools":[{"name":"f"}]})");
@@ -57,6 +57,8 @@ TEST(Conversation, MistakesNameTheField) {
             "expected a conversation with 'messages', 'conversations' or 'instruction', got the "
             "fields text, id");
   EXPECT_EQ(of("[]"), "expected an object, got a list of 0");
+  EXPECT_EQ(of(R"({"messages":[{"role":"user","content":null}]})"),
+            "messages[0].content: expected a text or a list of parts, got null");
   EXPECT_EQ(of(R"({"messages":[]})"), "messages: expected at least one message, got a list of 0");
   EXPECT_EQ(of(R"({"messages":[{"content":"a"}]})"),
             "messages[0]: expected the field 'role', got an object without it");

@@ -6,74 +6,60 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text/text.h"
 
 namespace axle {
 namespace {
 
 using Messages = std::span<const jinja::Value>;
 
-class TurnFinder {
- public:
-  TurnFinder(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
-             const ChatTemplate::Options& options)
-      : chat_(chat), messages_(messages), tools_(tools), options_(options) {}
+int64_t num_left_out(Messages messages, const std::vector<MessagePlace>& places) {
+  int64_t out = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const auto is_here = [&](const MessagePlace& place) {
+      return (place.message == i && place.end > place.begin) || place.message == kUnknownMessage;
+    };
+    out += role_of(messages[i]) == "assistant" && std::ranges::none_of(places, is_here);
+  }
+  return out;
+}
 
-  LearnedText find() {
-    LearnedText out{.text = render(messages_.size(), false)};
-    for (size_t i = 0; i < messages_.size(); ++i) {
-      if (role_of(messages_[i]) != "assistant") continue;
-      const size_t begin = size_before(i, out.text);
-      const std::string after = i + 1 == messages_.size() ? out.text : render(i + 1, false);
-      if (!out.text.starts_with(after) || after.size() < begin) fail(i + 1);
-      const size_t end = without_space_behind_mark(out.text, {begin, after.size()}, messages_[i]);
-      if (end > begin) out.learned.push_back({begin, end});
+// A call without content: some templates ask for a null there, others for a text.
+std::optional<std::vector<jinja::Value>> with_empty_contents(Messages messages) {
+  std::vector<jinja::Value> out(messages.begin(), messages.end());
+  bool has_null = false;
+  for (jinja::Value& message : out) {
+    const jinja::Value* const content = jinja::find_text_key(message.dict(), "content");
+    if (!content || !content->is_none()) continue;
+    auto items = message.dict().items;
+    for (auto& [key, value] : items) {
+      if (key.is_text() && key.text() == "content") value = "";
     }
-    return out;
+    message = jinja::Value::dict(std::move(items));
+    has_null = true;
   }
+  if (!has_null) return std::nullopt;
+  return out;
+}
 
- private:
-  std::string render(size_t count, bool add_generation_prompt) const {
-    ChatTemplate::Options options = options_;
-    options.add_generation_prompt = add_generation_prompt;
-    return chat_.render(messages_.first(count), tools_, options).text;
+LearnedText learned_as_given(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
+                             Learned learned, const ChatTemplate::Options& options) {
+  jinja::Rendering rendering = chat.render(messages, tools, options);
+  if (learned == Learned::kAll) {
+    const size_t size = rendering.text.size();
+    return {std::move(rendering.text), {{0, size, kUnknownMessage}}};
   }
-
-  // The bytes of `text` before the answer that is message i.
-  size_t size_before(size_t i, std::string_view text) const {
-    for (const bool with_prompt : {true, false}) {
-      const std::string before = render(i, with_prompt);
-      if (text.starts_with(before)) return before.size();
-    }
-    fail(i);
+  if (rendering.has_lost_generation) {
+    throw DataError(fmt::format(
+        "{}: expected generation blocks in the template itself, got one in a macro or another body "
+        "whose place in the text is not known",
+        chat.name()));
   }
-
-  [[noreturn]] void fail(size_t count) const {
-    throw DataError(
-        fmt::format("{}: expected a template that writes the first {} of {} messages as it writes "
-                    "them alone, got another text; a template with generation blocks says by "
-                    "itself what is learned",
-                    chat_.name(), count, messages_.size()));
-  }
-
-  // A line end behind the mark that ends a turn is not the assistant's. Without a mark, it is what
-  // ends the turn.
-  static size_t without_space_behind_mark(std::string_view text, jinja::Span span,
-                                          const jinja::Value& message) {
-    std::string_view said = text.substr(span.begin, span.end - span.begin);
-    const size_t last = said.find_last_not_of(" \t\r\n");
-    if (last == said.npos) return span.end;
-    said = said.substr(0, last + 1);
-    const std::string_view content = trim(content_of(message));
-    const bool has_mark = content.empty() || !said.ends_with(content);
-    return has_mark ? span.begin + said.size() : span.end;
-  }
-
-  const ChatTemplate& chat_;
-  Messages messages_;
-  const jinja::Value& tools_;
-  const ChatTemplate::Options& options_;
-};
+  const RenderedChat rendered{chat, messages, tools, options, rendering};
+  std::vector<MessagePlace> places =
+      chat.marks_generation() ? generation_places(rendered) : answer_places(rendered);
+  const int64_t left_out = num_left_out(messages, places);
+  return {std::move(rendering.text), std::move(places), left_out};
+}
 
 // The places of the ids in the text; none if their pieces do not add up to it.
 std::optional<std::vector<size_t>> places_of(const Tokenizer& tokenizer,
@@ -107,7 +93,7 @@ LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) 
     out.is_learned.resize(out.ids.size(), is_learned);
     at = end;
   };
-  for (const auto& [begin, end] : text.learned) {
+  for (const auto& [begin, end, message] : text.learned) {
     add(begin, false);
     add(end, true);
   }
@@ -119,20 +105,16 @@ LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) 
 
 LearnedText learned_text(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
                          Learned learned, const ChatTemplate::Options& options) {
-  if (learned == Learned::kAssistant && !chat.marks_generation())
-    return TurnFinder(chat, messages, tools, options).find();
-  jinja::Rendering rendering = chat.render(messages, tools, options);
-  if (learned == Learned::kAll) {
-    const size_t size = rendering.text.size();
-    return {std::move(rendering.text), {{0, size}}};
+  try {
+    return learned_as_given(chat, messages, tools, learned, options);
+  } catch (const jinja::TemplateRefusal&) {
+    throw;
+  } catch (const DataError& error) {
+    if (std::string_view(error.what()).find("NoneType") == std::string_view::npos) throw;
+    const auto others = with_empty_contents(messages);
+    if (!others) throw;
+    return learned_as_given(chat, *others, tools, learned, options);
   }
-  if (rendering.has_lost_generation) {
-    throw DataError(fmt::format(
-        "{}: expected generation blocks in the template itself, got one in a macro or another body "
-        "whose place in the text is not known",
-        chat.name()));
-  }
-  return {std::move(rendering.text), std::move(rendering.generations)};
 }
 
 bool LearnedTokens::has_learned() const {

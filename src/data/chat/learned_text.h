@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text/enum_text.h"
+#include "data/chat/answer_places.h"
 #include "data/chat/chat_template.h"
 #include "data/tokenizers/tokenizer.h"
 
@@ -28,14 +29,13 @@ inline constexpr int64_t kNowOfTraining = 1721995200;
 /// A rendered conversation, and the bytes of it that are learned.
 struct LearnedText {
   std::string text;
-  std::vector<jinja::Span> learned;  // in order, without overlaps
+  std::vector<MessagePlace> learned = {};  // in order, without overlaps
+  int64_t num_left_out = 0;                // answers that the template does not write
 };
 
-/// Renders the messages. What the assistant says is what the template's generation blocks hold. If
-/// it has none, each turn is what rendering the messages up to it adds to the messages before it
-/// with the generation prompt; white space behind the mark that ends a turn does not count. Throws
-/// DataError as ChatTemplate::render() does, and if the template writes the beginning of a
-/// conversation in another way when more follows, so that turns cannot be told apart.
+/// Renders the messages. What the assistant says is what the template's generation blocks hold; if
+/// it has none, what it writes for the assistant's messages (answer_places()). Throws DataError as
+/// ChatTemplate::render() does, and for generation blocks whose place in the text is not known.
 LearnedText learned_text(const ChatTemplate& chat, std::span<const jinja::Value> messages,
                          const jinja::Value& tools, Learned learned,
                          const ChatTemplate::Options& options);

@@ -12,6 +12,11 @@
 namespace axle {
 namespace {
 
+constexpr const char* kUnknownBlock =
+    ": expected one generation block for each answer, or blocks in a loop over messages, got "
+    "blocks "
+    "of which nobody knows whether both conversations share them";
+
 // Both answers as tokens and texts, or why they do not go into a row.
 struct Pair {
   LearnedTokens chosen = {}, rejected = {};
@@ -61,14 +66,20 @@ class PairMaker {
     const ChatTemplate::Options options{.now_secs = kNowOfTraining};
     LearnedText learned = learned_text(chat_, conversation.messages, conversation.tools,
                                        Learned::kAssistant, options);
-    const auto shared = std::span(conversation.messages).first(num_shared);
-    if (std::ranges::any_of(shared, [](const auto& m) { return role_of(m) == "assistant"; })) {
-      const size_t size = chat_.render(shared, conversation.tools, options).text.size();
-      std::erase_if(learned.learned, [&](const jinja::Span& span) { return span.end <= size; });
+    for (const MessagePlace& place : learned.learned) {
+      if (place.message == kUnknownMessage && has_answer(conversation, num_shared))
+        throw DataError(chat_.name() + kUnknownBlock);
     }
+    std::erase_if(learned.learned,
+                  [&](const MessagePlace& place) { return place.message < num_shared; });
     LearnedTokens out = encode_learned(tokenizer_, learned);
     text = std::move(learned.text);
     return out;
+  }
+
+  static bool has_answer(const Conversation& conversation, size_t count) {
+    return std::ranges::any_of(std::span(conversation.messages).first(count),
+                               [](const auto& m) { return role_of(m) == "assistant"; });
   }
 
   const Tokenizer& tokenizer_;

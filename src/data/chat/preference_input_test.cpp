@@ -18,8 +18,9 @@ constexpr const char* kTemplate =
 class PreferenceInputTest : public ::testing::Test {
  protected:
   std::unique_ptr<Input> build(const std::string& lines, int64_t seq_len = 20,
-                               Shuffle shuffle = Shuffle::kNone) const {
-    replace_file(dir_ / "chat.jinja", kTemplate);
+                               Shuffle shuffle = Shuffle::kNone,
+                               const char* source = kTemplate) const {
+    replace_file(dir_ / "chat.jinja", source);
     replace_file(dir_ / "x.jsonl", lines);
     return Child<Input>(
                PreferenceInput::Config{.source = ChatSource::Config{.path = dir_ / "x.jsonl"},
@@ -73,6 +74,30 @@ TEST_F(PreferenceInputTest, OnlyMessagesThatDifferAreLearned) {
                              R"("chosen": {"from": "gpt", "value": "y"}, )"
                              R"("rejected": {"from": "gpt", "value": "n"}})";
   EXPECT_EQ(row(*build(shared, 14)), "u:q;a:yu:q;a:n .....y;.....n; 11111112222222");
+}
+
+// The template writes answers that are not the last otherwise, and blocks say what is learned.
+TEST_F(PreferenceInputTest, AnswersThatBothShareMayBeRewritten) {
+  const auto line = [](const char* answer) {
+    return std::string(R"([{"role": "user", "content": "q"}, )"
+                       R"({"role": "assistant", "content": "long"}, )"
+                       R"({"role": "assistant", "content": ")") +
+           answer + "\"}]";
+  };
+  const std::string pair = R"({"chosen": )" + line("y") + R"(, "rejected": )" + line("n") + "}\n";
+  const char* const rewrites =
+      "{% for m in messages %}{{ m.content if loop.last else m.content[:1] }};{% endfor %}";
+  EXPECT_EQ(row(*build(pair, 12, Shuffle::kNone, rewrites)),
+            "q;l;yq;l;n__ ...y;...n;.. 111112222200");
+  const char* const blocks =
+      "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}"
+      "{{ m.content if loop.last else m.content[:1] }};{% endgeneration %}{% else %}"
+      "{{ m.content }};{% endif %}{% endfor %}";
+  EXPECT_EQ(row(*build(pair, 12, Shuffle::kNone, blocks)),
+            row(*build(pair, 12, Shuffle::kNone, rewrites)));
+  const char* const outside = "{% generation %}{{ messages[2].content }};{% endgeneration %}";
+  EXPECT_THAT(error_of<DataError>([&] { build(pair, 12, Shuffle::kNone, outside); }),
+              HasSubstr("expected one generation block for each answer, or blocks in a loop"));
 }
 
 TEST_F(PreferenceInputTest, WhatDoesNotFitIsCounted) {

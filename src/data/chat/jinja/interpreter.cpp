@@ -127,13 +127,24 @@ void Interpreter::run_loop(const Statement& node, const Scope::Ptr& scope,
     const auto inner = std::make_shared<Scope>(scope);
     inner->set("loop", std::shared_ptr<Object>(loop));
     assign(node.target, loop->current(), inner);
-    const Flow flow = run_body(node.body, inner);
+    const Flow flow = run_round(node, inner, loop->current());
     if (flow == Flow::kBreak) break;
     ends_a_round = ends_a_round || flow == Flow::kNext;
   }
   // As Jinja2 does: rounds that `break` or `continue` leaves early do not count.
   if (!ends_a_round && !node.otherwise.empty())
     run_body(node.otherwise, std::make_shared<Scope>(scope));
+}
+
+Interpreter::Flow Interpreter::run_round(const Statement& node, const Scope::Ptr& scope,
+                                         const Value& element) {
+  const size_t begin = out_->size();
+  const Flow flow = run_body(node.body, scope);
+  if (!is_captured_ && element.is_dict() && out_->size() > begin) {
+    budget.bytes(sizeof(Round));
+    rounds_.push_back({element, {begin, out_->size()}});
+  }
+  return flow;
 }
 
 void Interpreter::run_set(const Statement& node, const Scope::Ptr& scope) {

@@ -18,6 +18,12 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
+/// What one round of a loop wrote.
+struct Round {
+  Value element;  // of the loop: a mapping
+  Span span;
+};
+
 class Interpreter final : public Machine {
  public:
   explicit Interpreter(const Limits& limits, bool is_strict = false) : Machine(limits, is_strict) {}
@@ -30,6 +36,9 @@ class Interpreter final : public Machine {
   /// True if such a block was in a macro or another body whose text is a value first: nobody knows
   /// where it went.
   bool has_lost_generation() const { return has_lost_generation_; }
+  /// The rounds of loops over mappings that wrote text, in the order in which they end. Those in
+  /// macros and in other bodies whose text is a value first are not there.
+  const std::vector<Round>& rounds() const { return rounds_; }
   /// The line of what was run last, for messages.
   int line() const { return line_; }
 
@@ -50,6 +59,7 @@ class Interpreter final : public Machine {
   void run_for(const Statement& node, const Scope::Ptr& scope);
   void run_loop(const Statement& node, const Scope::Ptr& scope, std::vector<Value> elements,
                 int depth);
+  Flow run_round(const Statement& node, const Scope::Ptr& scope, const Value& element);
   void run_set(const Statement& node, const Scope::Ptr& scope);
   void run_call_block(const Statement& node, const Scope::Ptr& scope);
   void run_with(const Statement& node, const Scope::Ptr& scope);
@@ -76,6 +86,7 @@ class Interpreter final : public Machine {
   bool is_captured_ = false;    // out_ is not the text of the template
   std::vector<Span> generations_;
   bool has_lost_generation_ = false;
+  std::vector<Round> rounds_;
   int line_ = 1;
 };
 

@@ -44,7 +44,8 @@ Rendering Template::render(const Variables& variables, const Limits& limits,
     for (auto& [key, value] : global_functions(now_secs)) globals->set(key, std::move(value));
     for (const auto& [key, value] : variables) globals->set(key, value);
     std::string text = interpreter.run(*body_, std::make_shared<Scope>(globals));
-    return {std::move(text), interpreter.generations(), interpreter.has_lost_generation()};
+    return {std::move(text), interpreter.generations(), interpreter.has_lost_generation(),
+            interpreter.rounds()};
   } catch (const Refusal& refusal) {
     throw TemplateRefusal(where() +
                           "the template refuses: " + printable(refusal.what(), kMaxMessage));

@@ -36,6 +36,8 @@ struct Rendering {
   /// True if such a block was in a macro or another body that becomes a value first: its place in
   /// the text is not known.
   bool has_lost_generation = false;
+  /// What rounds of loops over mappings wrote, inner loops first; not those in such bodies.
+  std::vector<Round> rounds = {};
 };
 
 using Variables = std::vector<std::pair<std::string, Value>>;

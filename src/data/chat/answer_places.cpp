@@ -1,0 +1,239 @@
+#include "data/chat/answer_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/text/text.h"
+
+namespace axle {
+namespace {
+
+using jinja::Span;
+constexpr std::string_view kSpaces = " \t\r\n";
+
+size_t shared_begin(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+size_t shared_end(std::string_view a, std::string_view b) {
+  const auto [in_a, in_b] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  return static_cast<size_t>(in_a - a.rbegin());
+}
+
+size_t message_of(std::span<const jinja::Value> messages, const jinja::Value& element) {
+  const auto found =
+      std::ranges::find_if(messages, [&](const auto& one) { return one.is_same(element); });
+  return found == messages.end() ? kUnknownMessage : static_cast<size_t>(found - messages.begin());
+}
+
+// Removes `hole` from the parts.
+void cut_out(std::vector<Span>& parts, Span hole) {
+  std::vector<Span> out;
+  for (const Span& part : parts) {
+    const Span before{part.begin, std::min(part.end, hole.begin)};
+    const Span behind{std::max(part.begin, hole.end), part.end};
+    if (before.end > before.begin) out.push_back(before);
+    if (behind.end > behind.begin) out.push_back(behind);
+  }
+  parts = std::move(out);
+}
+
+// What the rounds of loops wrote for the messages: what a round inside of another wrote for its own
+// message is not of the other.
+std::vector<MessagePlace> round_places(std::span<const jinja::Value> messages,
+                                       const jinja::Rendering& rendering) {
+  std::vector<MessagePlace> out;
+  for (const jinja::Round& round : rendering.rounds) {
+    const size_t message = message_of(messages, round.element);
+    if (message == kUnknownMessage) continue;
+    std::vector<Span> parts = {round.span};
+    // Rounds inside of this one have ended before it.
+    for (auto inner = out.rbegin(); inner != out.rend() && inner->end > round.span.begin; ++inner)
+      cut_out(parts, {inner->begin, inner->end});
+    for (const Span& part : parts) out.push_back({part.begin, part.end, message});
+  }
+  return out;
+}
+
+class AnswerFinder {
+ public:
+  explicit AnswerFinder(const RenderedChat& rendered)
+      : rendered_(rendered),
+        text_(rendered.rendering.text),
+        rounds_(round_places(rendered.messages, rendered.rendering)) {
+    for (int i = 0; mark_.empty() || text_.find(mark_) != text_.npos; ++i)
+      mark_ = fmt::format("AxleMark{}x", i);
+  }
+
+  std::vector<MessagePlace> find() const {
+    std::vector<MessagePlace> out;
+    for (size_t i = 0; i < rendered_.messages.size(); ++i) {
+      if (role_of(rendered_.messages[i]) != "assistant") continue;
+      const size_t before = out.size();
+      for (const MessagePlace& round : rounds_) {
+        if (round.message == i) out.push_back(round);
+      }
+      if (out.size() > before)
+        out[before].begin += prompt_size(out[before]);
+      else if (const auto place = place_by_mark(i))
+        out.push_back(*place);
+      if (out.size() > before) out.back().end = end_of_turn(out.back());
+    }
+    std::erase_if(out, [](const MessagePlace& place) { return place.end <= place.begin; });
+    std::ranges::sort(out, {}, &MessagePlace::begin);
+    return out;
+  }
+
+ private:
+  using Messages = std::vector<jinja::Value>;
+
+  // None if the template refuses the messages.
+  std::optional<jinja::Rendering> render(const Messages& messages, bool add_prompt) const {
+    ChatTemplate::Options options = rendered_.options;
+    options.add_generation_prompt = add_prompt;
+    try {
+      return rendered_.chat.render(messages, rendered_.tools, options);
+    } catch (const DataError&) {
+      return std::nullopt;
+    }
+  }
+
+  Messages first(size_t count) const {
+    return {rendered_.messages.begin(), rendered_.messages.begin() + static_cast<ptrdiff_t>(count)};
+  }
+
+  // Messages with a generation prompt behind them.
+  struct Prompted {
+    std::string text;
+    size_t shared = 0;       // with the same messages without a prompt
+    bool only_adds = false;  // the prompt replaces nothing, such as an end of the text
+  };
+
+  std::optional<Prompted> with_prompt(size_t count) const {
+    const auto without = render(first(count), false), with = render(first(count), true);
+    if (!without || !with) return std::nullopt;
+    const size_t shared = shared_begin(with->text, without->text);
+    return Prompted{with->text, shared, shared == without->text.size()};
+  }
+
+  // The bytes at the beginning of the answer that a generation prompt writes. The prompt may go on
+  // where the answer does not, with the beginning of a thought.
+  size_t prompt_size(const MessagePlace& answer) const {
+    auto before = with_prompt(answer.message);
+    if (!before) before = with_prompt(rendered_.messages.size());
+    if (!before) return 0;
+    const std::string_view said = text_of(answer);
+    const std::string_view all = before->text, prompt = all.substr(before->shared);
+    if (before->only_adds && !prompt.empty() && said.starts_with(prompt)) return prompt.size();
+    // Contents may begin as prompts do, so only what stands before them counts.
+    const std::string beginning = beginning_of_turn(answer.message);
+    size_t size = std::min(beginning.size(), all.size());
+    while (!all.ends_with(std::string_view(beginning).substr(0, size))) --size;
+    size = std::max(size, shared_begin(prompt, beginning));
+    return shared_begin(std::string_view(beginning).substr(0, size), said);
+  }
+
+  // What the template writes before the content of an answer in this place.
+  std::string beginning_of_turn(size_t i) const {
+    Messages messages = first(rendered_.messages.size());
+    messages[i] = jinja::Value::dict({{"role", "assistant"}, {"content", mark_}});
+    const auto marked = render(messages, false);
+    if (!marked) return {};
+    const size_t at = marked->text.find(mark_);
+    for (const MessagePlace& round : round_places(messages, *marked)) {
+      if (round.message == i && round.begin <= at && at < round.end)
+        return marked->text.substr(round.begin, at - round.begin);
+    }
+    return {};
+  }
+
+  // The answer with a mark in place of its content.
+  jinja::Value marked_message(size_t i) const {
+    std::vector<std::pair<jinja::Value, jinja::Value>> items = rendered_.messages[i].dict().items;
+    std::erase_if(items, [](const auto& item) { return equals_text(item.first, "content"); });
+    items.emplace_back("content", mark_);
+    return jinja::Value::dict(std::move(items));
+  }
+
+  static bool equals_text(const jinja::Value& value, std::string_view text) {
+    return value.is_text() && value.text() == text;
+  }
+
+  std::optional<MessagePlace> place_by_mark(size_t i) const {
+    Messages messages = first(rendered_.messages.size());
+    messages[i] = marked_message(i);
+    const auto marked = render(messages, false);
+    if (!marked) return std::nullopt;
+    const size_t at = marked->text.find(mark_);
+    if (at == marked->text.npos) return std::nullopt;
+    const std::string_view before = std::string_view(marked->text).substr(0, at);
+    const std::string_view behind = std::string_view(marked->text).substr(at + mark_.size());
+    MessagePlace out{.begin = shared_begin(text_, before), .message = i};
+    const std::string_view rest = std::string_view(text_).substr(out.begin);
+    const size_t behind_size = shared_end(rest, behind);
+    out.end = text_.size() - behind_size;
+    messages.resize(i + 1);
+    if (const auto alone = render(messages, false)) {
+      const size_t end = alone->text.find(mark_);
+      if (end != alone->text.npos)
+        out.end += shared_begin(std::string_view(alone->text).substr(end + mark_.size()),
+                                std::string_view(text_).substr(out.end));
+    }
+    return out;
+  }
+
+  // A line end behind the mark that ends a turn is not the assistant's. Without a mark, it is what
+  // ends the turn; behind the last message it may be what ends the text.
+  size_t end_of_turn(const MessagePlace& answer) const {
+    const std::string_view said = text_of(answer);
+    const size_t size = said.find_last_not_of(kSpaces) + 1;  // 0 if there are only spaces
+    const std::string_view shown = said.substr(0, size);
+    const size_t space = shown.find_last_of(kSpaces);
+    const std::string_view last_word = space == shown.npos ? shown : shown.substr(space + 1);
+    // The template may write less than the content, but its end.
+    const jinja::Value& message = rendered_.messages[answer.message];
+    if (size > 0 && !trim(content_of(message)).ends_with(last_word)) return answer.begin + size;
+    return answer.message + 1 == rendered_.messages.size() ? text_.size() : answer.end;
+  }
+
+  std::string_view text_of(const MessagePlace& place) const {
+    return std::string_view(text_).substr(place.begin, place.end - place.begin);
+  }
+
+  const RenderedChat& rendered_;
+  const std::string& text_;
+  std::vector<MessagePlace> rounds_;
+  std::string mark_;
+};
+
+}  // namespace
+
+std::vector<MessagePlace> answer_places(const RenderedChat& rendered) {
+  return AnswerFinder(rendered).find();
+}
+
+std::vector<MessagePlace> generation_places(const RenderedChat& rendered) {
+  const std::vector<MessagePlace> rounds = round_places(rendered.messages, rendered.rendering);
+  std::vector<size_t> answers;
+  for (size_t i = 0; i < rendered.messages.size(); ++i) {
+    if (role_of(rendered.messages[i]) == "assistant") answers.push_back(i);
+  }
+  const std::vector<Span>& blocks = rendered.rendering.generations;
+  std::vector<MessagePlace> out;
+  for (const Span& block : blocks) {
+    const auto round = std::ranges::find_if(rounds, [&](const MessagePlace& one) {
+      return one.begin <= block.begin && block.end <= one.end;
+    });
+    const size_t message = round != rounds.end()             ? round->message
+                           : blocks.size() == answers.size() ? answers[out.size()]
+                                                             : kUnknownMessage;
+    out.push_back({block.begin, block.end, message});
+  }
+  return out;
+}
+
+}  // namespace axle

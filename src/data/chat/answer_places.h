@@ -1,0 +1,42 @@
+// Where the answers of a conversation are in its rendered text.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "data/chat/chat_template.h"
+
+namespace axle {
+
+/// Bytes of a rendered conversation that one message became.
+struct MessagePlace {
+  size_t begin = 0, end = 0;
+  size_t message = 0;  // its number in the conversation
+};
+inline constexpr size_t kUnknownMessage = std::numeric_limits<size_t>::max();
+
+/// A conversation and its text.
+struct RenderedChat {
+  const ChatTemplate& chat;
+  std::span<const jinja::Value> messages;
+  const jinja::Value& tools;
+  const ChatTemplate::Options& options;
+  const jinja::Rendering& rendering;
+};
+
+/// Returns what the template wrote for the assistant's messages, in order, without overlaps. It
+/// begins behind what a generation prompt would have written, and ends with the mark that ends the
+/// turn, without white space behind that mark. An answer that the template leaves out has none.
+///
+/// A message is what the rounds of loops over messages wrote for it. Where the template writes it
+/// otherwise (in a macro with the loop, by numbers), the conversation is rendered once more with a
+/// mark in place of its content: the text around the mark, and what ends the turn, tell the place.
+std::vector<MessagePlace> answer_places(const RenderedChat& rendered);
+
+/// Gives the texts of generation blocks to the messages in whose rounds they are; outside of them
+/// in the order of the answers, if there is one for each, else to kUnknownMessage.
+std::vector<MessagePlace> generation_places(const RenderedChat& rendered);
+
+}  // namespace axle

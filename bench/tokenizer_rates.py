@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-TEXTS = ["text/tinyshakespeare.txt", "text/wagahaiwa_nekodearu.ja.txt"]
+TEXTS = ["text/english.txt", "text/japanese.txt"]
 SECS, ROUNDS, TRAINED_SIZE = 1, 5, 8000
 
 

@@ -145,8 +145,8 @@ function(axle_test_program program floor label sources)
   target_compile_options(${program} PRIVATE -fPIC)
   axle_compile_as_floor(${program} ${floor} TESTS)
   axle_warnings(${program})
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES LABELS "${label}" TIMEOUT 600)
+  axle_discover_tests(${program} ${label} ${program}_TESTS -Weekly*)
+  axle_discover_tests(${program} long ${program}_WEEKLY_TESTS Weekly*)
   set(environment ${AXLE_TEST_ENVIRONMENT})
   # The numbers of small programs need no fast code. The floor of the plugin itself asks for the default.
   if(label STREQUAL "plugin" AND NOT floor STREQUAL "pjrt")
@@ -155,13 +155,19 @@ function(axle_test_program program floor label sources)
   axle_set_environment(${program} ${environment})
 endfunction()
 
+# Tests whose suite is named Weekly... take too long for each run: they are labelled long, wherever they stand.
+function(axle_discover_tests program label list filter)
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_FILTER "${filter}"
+    TEST_LIST ${list} PROPERTIES LABELS "${label}" TIMEOUT 600)
+endfunction()
+
 # The environment of each test of the program. gtest_discover_tests keeps the first variable of a list and drops the
 # others, so a file that ctest reads after the tests' list says it.
 function(axle_set_environment program)
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${program}_environment.cmake)
-  file(WRITE ${file} "if(${program}_TESTS)
-  set_tests_properties(\${${program}_TESTS} PROPERTIES ENVIRONMENT \"${ARGN}\")
-endif()
+  file(WRITE ${file} "foreach(test IN LISTS ${program}_TESTS ${program}_WEEKLY_TESTS)
+  set_tests_properties(\${test} PROPERTIES ENVIRONMENT \"${ARGN}\")
+endforeach()
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()

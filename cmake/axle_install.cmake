@@ -62,19 +62,25 @@ function(axle_wrong_layers)
   if(AXLE_TESTS AND TARGET axle_program)
     add_test(NAME Examples.wrong_layers
              COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_wrong_layers.sh ${PROJECT_BINARY_DIR})
-    set_tests_properties(Examples.wrong_layers PROPERTIES ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}" LABELS integration TIMEOUT 600)
+    set_tests_properties(Examples.wrong_layers PROPERTIES ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}" LABELS long TIMEOUT 600)
   endif()
 endfunction()
 
 # Tests that run the commands of README.md and docs/, a page each, and compare the flags that they name with the program's.
+# A page that takes long says so by the line "<!-- commands: long -->".
 function(axle_docs)
   if(AXLE_TESTS AND TARGET axle_program)
     set(check python3 -B ${PROJECT_SOURCE_DIR}/tools/check_docs.py --build ${PROJECT_BINARY_DIR})
     file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md)
     foreach(page ${pages})
       get_filename_component(name ${page} NAME_WE)
+      file(STRINGS ${page} is_long REGEX "^<!-- commands: long -->$")
+      set(label integration)
+      if(is_long)
+        set(label long)
+      endif()
       add_test(NAME Docs.${name} COMMAND ${check} ${page})
-      set_tests_properties(Docs.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600
+      set_tests_properties(Docs.${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 600
         ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
     endforeach()
     add_test(NAME Docs.Flags COMMAND ${check} --flags)

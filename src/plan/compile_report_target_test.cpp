@@ -139,7 +139,7 @@ void expect_sound(const CompileReport& r) {
   EXPECT_TRUE(gathers_a_parameter);
 }
 
-TEST(CompileReport, ForTpus) {
+TEST(WeeklyCompileReport, ForTpus) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x4", larger());
   expect_sound(r);

@@ -42,7 +42,7 @@ std::map<std::string, int> products_by_operands(const std::string& product) {
   return out;
 }
 
-TEST(Fp8, ProductsAreThoseOfTheLibrary) {
+TEST(WeeklyFp8, ProductsAreThoseOfTheLibrary) {
   AXLE_NEEDS_PLUGIN("cuda");
   for (const char* product : {"Fp8Product", "DelayedFp8Product"}) {
     SCOPED_TRACE(product);

@@ -154,8 +154,10 @@ TEST_F(DebugPrint, FindNanNamesAnOpOfTheUpdate) {
   EXPECT_THAT(ended.out, ContainsRegex("step 1: the first (NaN|Inf) is made by mul in learner"));
 }
 
+using WeeklyDebugPrint = DebugPrint;
+
 // Values are printed and measured as whole tensors, with the indices of whole tensors.
-TEST_F(DebugPrint, ShardedTensorsAreToldAsOnOneDevice) {
+TEST_F(WeeklyDebugPrint, ShardedTensorsAreToldAsOnOneDevice) {
   AXLE_NEEDS_PLUGIN("cpu");
   const Trainer::Config printing = config_with({}, 2, true),
                         overflowing =

@@ -70,7 +70,9 @@ TEST_F(ExpertsOnPlugin, Sorted) {
   expect_same_everywhere(BalancedRouter::Config{.top_k = 2}, SortedDispatch::Config{});
 }
 
-TEST_F(ExpertsOnPlugin, WithCapacity) {
+using WeeklyExpertsOnPlugin = ExpertsOnPlugin;
+
+TEST_F(WeeklyExpertsOnPlugin, WithCapacity) {
   expect_same_everywhere(TopKRouter::Config{},
                          CapacityDispatch::Config{.outer_batch = 2, .num_groups = 4});
 }

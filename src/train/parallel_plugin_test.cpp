@@ -136,18 +136,24 @@ TEST_F(Parallel, OneAxis) {
   expect_equal_to_one_device({{"data=8"}, {"fsdp=8"}, {"model=8"}, {"seq=8"}}, false);
 }
 
-TEST_F(Parallel, OneAxisInOtherForms) {
+using WeeklyParallel = Parallel;
+
+TEST_F(WeeklyParallel, OneAxisInOtherForms) {
   expect_equal_to_one_device({{"model=8", true}, {"model=8", true, true}, {"expert=8"}}, false);
 }
 
 TEST_F(Parallel, SeveralAxes) {
+  expect_equal_to_one_device({{"data=2,fsdp=2,model=2", true, true}, {"data=2,seq=2,model=2"}},
+                             false);
+}
+
+TEST_F(WeeklyParallel, SeveralAxes) {
   expect_equal_to_one_device({{"data=2,model=4", true},
                               {"fsdp=2,model=4", true, true},
                               {"data=2,fsdp=4"},
                               {"data=2,fsdp=4", false, false, true},
                               {"fsdp=2,seq=2,model=2", false, false, true},
                               {"replica:data=2,shard:fsdp=4"},
-                              {"data=2,fsdp=2,model=2", true, true},
                               {"fsdp=2,seq=2,model=2", true},
                               {"data=2,seq=2,model=2", false, true}},
                              false);
@@ -160,14 +166,17 @@ TEST_F(Parallel, GroupedQueries) {
 
 // One device computes at once what these compute by parts.
 TEST_F(Parallel, LongRowsByParts) {
-  expect_equal_to_one_device({{.mesh = "", .by_parts = true},
-                              {.mesh = "data=2,fsdp=4", .by_parts = true},
+  expect_equal_to_one_device(
+      {{.mesh = "", .by_parts = true}, {.mesh = "fsdp=2,seq=2,model=2", .by_parts = true}}, true);
+}
+
+TEST_F(WeeklyParallel, LongRowsByParts) {
+  expect_equal_to_one_device({{.mesh = "data=2,fsdp=4", .by_parts = true},
                               {.mesh = "seq=8", .by_parts = true},
                               {.mesh = "fsdp=2,model=4",
                                .parallel_vocabulary = true,
                                .sequence_parallel = true,
-                               .by_parts = true},
-                              {.mesh = "fsdp=2,seq=2,model=2", .by_parts = true}},
+                               .by_parts = true}},
                              true);
 }
 

@@ -1,6 +1,10 @@
 // Tests training steps of pipelines on a plugin: virtual devices give what one device gives, and
 // what the layers without stages give.
+#include <fmt/format.h>
+
 #include "config/replace.h"
+#include "layers/attention/biases/shared_bias.h"
+#include "layers/attention/biases/t5_bias.h"
 #include "layers/blocks/repeat.h"
 #include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
@@ -18,6 +22,18 @@ namespace {
 constexpr int64_t kLayers = 4;
 
 enum class Kind : uint8_t { kDense, kExperts, kByParts, kDropped, kDroppedByParts };
+
+// Layers with a bias of positions.
+TransformerLayer::Config biased(Child<LogitBias> bias, bool by_parts) {
+  TransformerLayer::Config out = tiny_layer();
+  auto* attention = out.attention.get_if<PreNorm>()->body.get_if<Attention>();
+  attention->bias = std::move(bias);
+  if (by_parts)
+    attention->core = SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 4, .keys = 4}};
+  return out;
+}
+const SharedBias::Config kShared{.inner = T5Bias::Config{.num_buckets = 8, .max_distance = 12}};
+const Child<LogitBias> kBorrowed = BorrowedBias::Config{};
 
 TransformerLayer::Config layer(Kind kind) {
   TransformerLayer::Config out = tiny_layer();
@@ -89,8 +105,10 @@ TEST_F(PipelineOnPlugin, GivesWhatRepeatGivesOnAnyMesh) {
   expect_same(history(pipeline(2), "pipeline=2,fsdp=4"), expected, "two rounds");
 }
 
+using WeeklyPipelineOnPlugin = PipelineOnPlugin;
+
 // Without an axis for stages, each microbatch of two rows is that of eight devices.
-TEST_F(PipelineOnPlugin, HasOneStageWithoutItsAxis) {
+TEST_F(WeeklyPipelineOnPlugin, HasOneStageWithoutItsAxis) {
   const History expected =
       history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
   for (const char* mesh : {"data=8", "fsdp=8", "data=4,seq=2"})
@@ -107,6 +125,35 @@ TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
   EXPECT_GT(std::abs(dropped.losses[0] - expected.losses[0]), 1e-4);
   const char* mesh = "pipeline=2,seq=2,fsdp=2";
   expect_same(history(pipeline(1, Kind::kDroppedByParts), mesh), dropped, "dropped weights");
+}
+
+// The owner stands before the pipeline, as in T5, or in each of its layers.
+TEST_F(PipelineOnPlugin, LayersShareABias) {
+  constexpr bool kAtOnce = false;
+  for (const bool of_each_layer : {false, true}) {
+    const auto layers = [&](bool has_stages, bool by_parts) -> Child<Block> {
+      const Child<Block> owner = biased(kShared, by_parts), borrower = biased(kBorrowed, by_parts);
+      const Child<Block> layer =
+          of_each_layer
+              ? Stacked::Config{.num_layers = 2, .layer = std::nullopt, .layers = {owner, borrower}}
+              : borrower;
+      const Child<Block> loop = has_stages
+                                    ? Child<Block>(Pipeline::Config{
+                                          .num_layers = 2, .num_microbatches = 4, .layer = layer})
+                                    : Repeat::Config{.num_layers = 2, .layer = layer};
+      return of_each_layer ? loop : Stacked::Config{.num_layers = 2, .layers = {owner, loop}};
+    };
+    const History expected = history(layers(false, kAtOnce), "");
+    for (const bool by_parts : {false, true}) {
+      const std::string what =
+          fmt::format(", {}, {}", of_each_layer ? "of each layer" : "of the first",
+                      by_parts ? "by parts" : "at once");
+      expect_same(history(layers(false, by_parts), "fsdp=2,seq=2,model=2"), expected,
+                  "loop" + what);
+      for (const char* mesh : {"pipeline=2,data=2,model=2", "pipeline=2,seq=2,fsdp=2"})
+        expect_same(history(layers(true, by_parts), mesh), expected, mesh + what);
+    }
+  }
 }
 
 TEST_F(PipelineOnPlugin, MovesExpertsAndTheirState) {

@@ -180,7 +180,7 @@ TEST(Vmap, OfEveryOpHasGradientsOfALoop) {
   }
 }
 
-TEST(Vmap, OfEveryOpWithABodyHasGradientsOfALoop) {
+TEST(WeeklyVmap, OfEveryOpWithABodyHasGradientsOfALoop) {
   for (const OpSample& sample : vmap_all_body_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     const TensorFunction once = pulled_back(sample.fn);

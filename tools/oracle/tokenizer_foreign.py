@@ -2,7 +2,8 @@
 """Makes testdata/reference/tokenizers/foreign.json: hashes of the ids that the reference libraries give with the tokenizers of
 published models. The folder of these files is the argument (`./dev foreign` lays it out).
 
-Texts: those of tokenizer_json.py, 10,000 random strings, and the English and Japanese books of the folder, whole.
+Texts: those of tokenizer_json.py, 10,000 random strings, a megabyte of more of them without a break, and the texts of the
+folder, whole.
 """
 
 import base64
@@ -16,7 +17,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from tokenizers_made import GPT2, LLAMA3, O200K, QWEN2
 
 NUM_RANDOM = 10000
-BOOKS = ["text/tinyshakespeare.txt", "text/wagahaiwa_nekodearu.ja.txt"]
+HOSTILE_BYTES = 1 << 20
+FILES = ["text/english.txt", "text/japanese.txt", "text/code.txt"]
 CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
@@ -126,6 +128,14 @@ def tokenizers_of(folder):
     yield "gguf/gemma-3-270m-q4_k_m.gguf", lambda: gemma3(folder / "gguf/gemma-3-270m-q4_k_m.gguf")
 
 
+def hostile_text(random):
+    parts, size = [], 0
+    while size < HOSTILE_BYTES:
+        parts.append(random_text(random))
+        size += len(parts[-1].encode())
+    return "".join(parts)
+
+
 def digests(tokenizer, texts):
     ids = [tokenizer.encode(text) for text in texts]
     return [digest(packed(i) for i in ids), digest(tokenizer.decode(i).encode() for i in ids)]
@@ -135,12 +145,14 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     random = Random(7)
     randoms = [random_text(random) for _ in range(NUM_RANDOM)]
+    hostile = hostile_text(random)
     out = {}
     for name, make in tokenizers_of(folder):
         tokenizer = make()
         out[name] = {"texts": digests(tokenizer, TEXTS), "random": digests(tokenizer, randoms)}
-        for book in BOOKS:
-            out[name][book] = digests(tokenizer, [(folder / book).read_bytes().decode()])
+        out[name]["hostile"] = digests(tokenizer, [hostile])
+        for file in FILES:
+            out[name][file] = digests(tokenizer, [(folder / file).read_bytes().decode()])
         print(name, out[name])
     (FOLDER / "foreign.json").write_text(json.dumps(out, indent=0) + "\n")
 

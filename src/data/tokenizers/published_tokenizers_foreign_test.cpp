@@ -1,5 +1,6 @@
 // Tokenizers of published models against the libraries that they are made for: ids and decoded
-// texts of 10,000 random strings and two books (tools/oracle/tokenizer_foreign.py).
+// texts of 10,000 random strings, and of a megabyte each of English, Japanese, code and characters
+// of all scripts without spaces between most of them (tools/oracle/tokenizer_foreign.py).
 #include "data/tokenizers/open_tokenizer.h"
 #include "data/tokenizers/reference_texts_test.h"
 #include "testing/foreign_data.h"
@@ -35,7 +36,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(PublishedTokenizers, IdsAndTextsAreThoseOfTheirLibraries) {
   constexpr int kNumRandom = 10000;
-  AXLE_NEEDS_FILES(GetParam(), "text/tinyshakespeare.txt", "text/wagahaiwa_nekodearu.ja.txt");
+  constexpr size_t kHostileBytes = 1 << 20;
+  AXLE_NEEDS_FILES(GetParam(), "text/english.txt", "text/japanese.txt", "text/code.txt");
   const auto tokenizer = tokenizer_in_file(file(GetParam()), "path").build({}, {});
   const auto all = read_json(read_file(reference_file("tokenizers/foreign.json")));
   const auto& expected = all[GetParam()];
@@ -46,8 +48,11 @@ TEST_P(PublishedTokenizers, IdsAndTextsAreThoseOfTheirLibraries) {
   std::vector<std::string> texts;
   for (int i = 0; i < kNumRandom; ++i) texts.push_back(reference.random_text(random));
   EXPECT_EQ(digests(*tokenizer, texts), found("random"));
-  for (const char* book : {"text/tinyshakespeare.txt", "text/wagahaiwa_nekodearu.ja.txt"})
-    EXPECT_EQ(digests(*tokenizer, {read_file(file(book))}), found(book)) << book;
+  std::string hostile;
+  while (hostile.size() < kHostileBytes) hostile += reference.random_text(random);
+  EXPECT_EQ(digests(*tokenizer, {hostile}), found("hostile"));
+  for (const char* text : {"text/english.txt", "text/japanese.txt", "text/code.txt"})
+    EXPECT_EQ(digests(*tokenizer, {read_file(file(text))}), found(text)) << text;
 }
 
 }  // namespace

@@ -145,11 +145,16 @@ Traveller Pipeline::split(const std::string& name, const Tensor& value, std::opt
   return {name, sharding_constraint(parts, restrict(axes, parts.shape(), mesh)), rows};
 }
 
-std::optional<int64_t> Pipeline::rows_of(const std::string& name) const {
-  const auto found = cfg_.rows.find(name);
-  if (found == cfg_.rows.end()) return name == kPositionStreams ? 1 : 0;
-  const int64_t dim = found->second;
-  return dim < 0 ? std::nullopt : std::optional(dim);
+std::optional<int64_t> Pipeline::rows_of(const std::string& name, const Type& type,
+                                         int64_t num_rows) const {
+  if (const auto found = cfg_.rows.find(name); found != cfg_.rows.end()) {
+    const int64_t dim = found->second;
+    return dim < 0 ? std::nullopt : std::optional(dim);
+  }
+  if (name == kPositionStreams) return 1;
+  // One row for all, as of a bias that layers share.
+  const bool is_for_all = num_rows > 1 && !type.dims.empty() && type.dims[0] == 1;
+  return is_for_all ? std::nullopt : std::optional<int64_t>(0);
 }
 
 Tensor Pipeline::shares_of_tokens(const Tensor& segment_ids_BT) const {
@@ -175,13 +180,15 @@ Tensor Pipeline::forward(const Tensor& x_BTD, const MixerContext& context) {
                         .layers = {}};
   for (const auto& [name, value] : named_tensors_of(inputs.context))
     inputs.arguments.push_back(split(name, value, 0, batch_size));
-  for (const auto& [name, value] : std::exchange(layers.options.published, {}))
-    inputs.published.push_back(split(name, value, rows_of(name), batch_size));
+  for (const auto& [name, value] : std::exchange(layers.options.published, {})) {
+    const auto rows = rows_of(name, value.type(), batch_size);
+    inputs.published.push_back(split(name, value, rows, batch_size));
+  }
   inputs.layers = std::move(layers);
   if (context.segment_ids) inputs.weights_M = shares_of_tokens(*context.segment_ids);
 
-  PipelineOutputs out =
-      run_stages(plan, run, inputs, [this](const std::string& name) { return rows_of(name); });
+  PipelineOutputs out = run_stages(
+      plan, run, inputs, [this](const auto&... published) { return rows_of(published...); });
   for (const Traveller& t : out.published) out.collected.published.emplace(t.name, merged(t));
   outer.merge(std::move(out.collected));
   return merged(out.x);

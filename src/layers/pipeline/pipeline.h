@@ -60,7 +60,7 @@ class Pipeline final : public Block {
     /// Repeat.
     Positive<int64_t> unroll = 1;
     /// The dim that counts the rows, by the name of a published value in which it is not dim 0; -1:
-    /// the value is the same for all rows.
+    /// the value is the same for all rows, as one is whose dim 0 has one row.
     std::map<std::string, RowsDim> rows = {};
     /// Config of every block; each block has its own parameters.
     Child<Block> layer = TransformerLayer::Config{};
@@ -79,7 +79,7 @@ class Pipeline final : public Block {
  private:
   PipelinePlan plan() const;
   void check_passes(const PipelinePlan& plan) const;
-  std::optional<int64_t> rows_of(const std::string& name) const;
+  std::optional<int64_t> rows_of(const std::string& name, const Type& type, int64_t num_rows) const;
   /// i32[B, T] -> f32[M]: the share of each microbatch in the tokens, without padding.
   Tensor shares_of_tokens(const Tensor& segment_ids_BT) const;
   Traveller split(const std::string& name, const Tensor& value, std::optional<int64_t> rows,

@@ -123,7 +123,7 @@ class StageLoop {
     }
     flows_.push_back({{.name = name,
                        .parts = zeros(prepended(plan_.num_microbatches, type.dims), type.dtype),
-                       .rows = rows_of(name)},
+                       .rows = rows_of(name, type, flows_[0].parts.dim(1))},
                       /*is_published=*/true,
                       /*is_readable=*/false,
                       /*changes=*/true});

@@ -26,9 +26,10 @@ struct PipelinePlan {
 /// Shards the stages.
 inline const DimAxes kStageAxes = "pipeline";
 
-/// Returns the dim of a published value that counts rows, by its name; none: the value is the same
-/// for all rows.
-using RowsOf = std::function<std::optional<int64_t>(const std::string& name)>;
+/// Returns the dim of a published value that counts the `num_rows` rows, by its name and type;
+/// none: the value is the same for all rows.
+using RowsOf = std::function<std::optional<int64_t>(const std::string& name, const Type& type,
+                                                    int64_t num_rows)>;
 
 /// A value that goes through the stages with its microbatch.
 struct Traveller {

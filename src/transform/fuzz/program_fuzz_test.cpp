@@ -68,7 +68,7 @@ TEST(ProgramFuzz, SeedsOfFoundBugsKeepTheLaws) {
 }
 constexpr uint64_t kSeeds = 300;
 
-TEST(ProgramFuzz, RandomProgramsKeepTheLaws) {
+TEST(WeeklyProgramFuzz, RandomProgramsKeepTheLaws) {
   const FuzzRun run = fuzz(0, kSeeds);
   EXPECT_EQ(run.report, "");
   EXPECT_LT(run.num_wild, kSeeds / 20);

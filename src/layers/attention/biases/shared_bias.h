@@ -11,7 +11,9 @@ namespace axle {
 /// have the same positions as those of this layer.
 ///
 /// Where places are in order and the bias follows from distances, it is published by distance,
-/// f32[N, 2 M - 1] with M the larger of T and S, so that no layer needs a bias of T x S places.
+/// f32[1, N, 2 M - 1] with M the larger of T and S, so that no layer needs a bias of T x S places.
+/// Another one is published as f32[B, N, T, S], or f32[1, N, T, S] if it is the same for all rows:
+/// a pipeline splits what has rows.
 class SharedBias final : public LogitBias {
  public:
   struct Config {

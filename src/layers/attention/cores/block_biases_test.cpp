@@ -276,12 +276,13 @@ TEST(AttentionBlocks, ABorrowedBiasNeedsTheOwnersPositions) {
       {.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = BorrowedBias::Config{}}, kModel);
   const auto call = [&](int64_t num_heads, int64_t num_distances) {
     layer.call({{"x", normal_values({1, kTokens, 8}, 3)},
-                {"published/bias", HostTensor::ones({num_heads, num_distances})}});
+                {"published/bias", HostTensor::ones({1, num_heads, num_distances})}});
   };
   call(4, 2 * kTokens - 1);
-  EXPECT_ERROR(call(4, 21),
-               "attention.bias: expected a bias 'bias' of the same queries and keys, f32[N, 23] by "
-               "distance, got f32[4, 21]; a layer with other positions needs a bias of its own");
+  EXPECT_ERROR(
+      call(4, 21),
+      "attention.bias: expected a bias 'bias' of the same queries and keys, f32[1, N, 23] "
+      "by distance, got f32[1, 4, 21]; a layer with other positions needs a bias of its own");
   EXPECT_THROW(call(1, 23), ShapeError);
   EXPECT_THROW(call(2, 23), ShapeError);
 }

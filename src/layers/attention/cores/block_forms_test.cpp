@@ -50,11 +50,11 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
   };
   const TwoSidedWindowMask::Config all{.before = 99, .after = 99};
   EXPECT_EQ(form(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}"),
-            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 are not "
-            "hidden");
+            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 "
+            "to compute");
   EXPECT_EQ(form(all, "{from: 17, queries: 16, keys: 16}"),
-            "at once: 64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 are not "
-            "hidden");
+            "at once: 64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 "
+            "to compute");
   EXPECT_THAT(form(all, "{from: 17, queries: 16, keys: 16}", false),
               ::testing::StartsWith("by blocks: "));
   EXPECT_THAT(form(all, "{from: 16, queries: 16, keys: 16}"), ::testing::StartsWith("by blocks: "));
@@ -74,8 +74,8 @@ TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
   };
   const auto by = [](int pairs, int all, int size) {
     return fmt::format(
-        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} are "
-        "not hidden",
+        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} "
+        "to compute",
         pairs, all, size, size);
   };
   EXPECT_EQ(form(4095), by(10, 16, 1024));
@@ -94,8 +94,8 @@ TEST(AttentionBlocks, DevicesOfARowComputeWhatTheirQueriesSee) {
   };
   const auto by = [](int pairs, int all, int queries, int keys, int devices) {
     return fmt::format(
-        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} are not "
-        "hidden on each of the {} devices of a row",
+        "by blocks: 4096 queries and 4096 keys, {} of {} pairs of blocks of {} and {} "
+        "to compute on each of the {} devices of a row",
         pairs, all, queries, keys, devices);
   };
   // Quarters 0 and 3 of the row see 1 and 4 blocks of keys, quarters 1 and 2 see 2 and 3.
@@ -106,7 +106,7 @@ TEST(AttentionBlocks, DevicesOfARowComputeWhatTheirQueriesSee) {
   EXPECT_THAT(form({TwoSidedWindowMask::Config{.before = 5000, .after = 5000}}, "seq=2"),
               ::testing::StartsWith("at once: "));
   // 4096 positions are not divided by 3: the devices do not share them.
-  EXPECT_THAT(form(CausalMask::Config{}, "seq=3"), ::testing::EndsWith("are not hidden"));
+  EXPECT_THAT(form(CausalMask::Config{}, "seq=3"), ::testing::EndsWith("to compute"));
 }
 
 // A core of one's own that does not say what its weights are.
@@ -158,8 +158,8 @@ TEST(AttentionBlocks, APromptIsReadByTheBlocksThatItSees) {
        layer.layer().decode_state_specs({.batch_size = 1, .max_len = 100}))
     call.state.emplace(path, HostTensor(spec.type));
   EXPECT_EQ(form_of(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}", 64, call),
-            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 are not "
-            "hidden");
+            "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 "
+            "to compute");
 }
 
 // A platform's generator, or threefry's original mode, draws a number for all places together: the
@@ -176,8 +176,8 @@ TEST(AttentionBlocks, DropoutThatDrawsNoPartsIsComputedAtOnce) {
            {PrngImpl::kUnsafeRbg},
            {PrngImpl::kThreefry2x32, ThreefryMode::kOriginal},
            {.generator = PrngImpl::kThreefry2x32,
-           .form = "by blocks: 16 queries and 16 keys, 10 of 16 pairs of blocks of 4 and 4 are "
-                   "not hidden"}}) {
+           .form = "by blocks: 16 queries and 16 keys, 10 of 16 pairs of blocks of 4 and 4 "
+                   "to compute"}}) {
     SCOPED_TRACE(form);
     const random::PrngScope scope({.threefry = mode, .wide_keys = generator});
     const auto results = [&](const std::string& blocks, const std::string& dropout) {

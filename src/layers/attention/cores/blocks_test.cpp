@@ -32,8 +32,14 @@ Tensor of_other_parity(const Tensor& query_positions, const Tensor& key_position
 }
 AXLE_REGISTER(of_other_parity, "of_other_parity")
 
-const PositionMask::Config kOtherParity{
-    .sees = Fn<Tensor(const Tensor&, const Tensor&)>{"of_other_parity", &of_other_parity}};
+Tensor before_the_row(const Tensor& query_positions, const Tensor& key_positions) {
+  return query_positions + key_positions < 0;
+}
+AXLE_REGISTER(before_the_row, "before_the_row")
+
+using SeesKey = Fn<Tensor(const Tensor&, const Tensor&)>;
+const PositionMask::Config kOtherParity{.sees = SeesKey{"of_other_parity", &of_other_parity}},
+    kNothing{.sees = SeesKey{"before_the_row", &before_the_row}};
 
 TEST(AttentionBlocks, EveryCoreIsTheSame) {
   for (const auto& [name, core] : cores()) {
@@ -65,7 +71,8 @@ TEST(AttentionBlocks, EveryMaskIsTheSame) {
             {"prefix_lm", AnyOf::Config{.masks = {PrefixMask::Config{}, CausalMask::Config{}}},
              prefixes},
             {"all_of", AllOf::Config{.masks = {window, kOtherParity}}, {}},
-            {"positions", kOtherParity, packed}};
+            {"positions", kOtherParity, packed},
+            {"nothing", kNothing, {}}};
   for (const auto& [core_name, core] : cores()) {
     for (const auto& [name, mask, context] : masks) {
       for (const std::string& mesh : kMeshes) {
@@ -300,6 +307,21 @@ TEST(AttentionBlocks, TheLargestLogitIsTheSame) {
       EXPECT_LT(largest[0], -1e-3);
     }
     EXPECT_NEAR(largest[1], largest[0], 1e-6);
+  }
+}
+
+TEST(AttentionBlocks, TheLargestLogitOfNothingIsTheSame) {
+  for (const auto& [core_name, core] : cores()) {
+    SCOPED_TRACE(core_name);
+    for (const std::string& blocks : {kBlocks[0], std::string("{from: none}")}) {
+      Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .core = core};
+      cfg.mask = kNothing;
+      set(cfg, "core.blocks", blocks);
+      auto layer = build_for_test<Attention>(cfg, kModel);
+      const auto called = layer.call({{"x", HostTensor::ones({1, kTokens, 8})}});
+      EXPECT_FLOAT_EQ(called.summaries.at("attention/core/max_logit").at(0), kHiddenLogit)
+          << blocks;
+    }
   }
 }
 

@@ -94,15 +94,15 @@ struct BlockFunction {
 // The loops of the forward and the backward pass over the pairs of a plan.
 class Blockwise {
  public:
-  // The numbers of arguments that there may be.
-  struct Numbers {
+  // Where the arguments stand that there may be.
+  struct OptionalArguments {
     std::optional<size_t> sink = {}, bias = {};
   };
-  Blockwise(const BlockScores& scores, BlockPlan plan, Numbers numbers, BlockFunction block,
-            std::optional<BlockFunction> dropped)
+  Blockwise(const BlockScores& scores, BlockPlan plan, OptionalArguments optional,
+            BlockFunction block, std::optional<BlockFunction> dropped)
       : plan_(std::move(plan)),
         are_logits_(scores.are_logits),
-        numbers_(numbers),
+        optional_(optional),
         block_(std::move(block)),
         dropped_(std::move(dropped)) {}
 
@@ -137,7 +137,7 @@ class Blockwise {
   // The scores as a function of what was captured, the queries and the keys.
   Values score_arguments(const Values& arguments, const Pair& p) const {
     Values own{p.q, p.k, p.query_begin, p.key_begin};
-    if (numbers_.bias) own.push_back(bias_block(arguments[*numbers_.bias], p));
+    if (optional_.bias) own.push_back(bias_block(arguments[*optional_.bias], p));
     return block_.with_captured(arguments, own);
   }
   // A bias and its gradient have queries and keys in their last two dims.
@@ -169,13 +169,13 @@ class Blockwise {
   bool keeps_rest(DType dtype) const { return are_logits_ && dtype == DType::kBF16; }
   // The sink's logit for each query, with the dims of sums and 1 for V.
   Tensor sink_of(const Values& arguments, const HeadGroups& heads) const {
-    const Tensor sink = astype(arguments[*numbers_.sink], DType::kF32);
+    const Tensor sink = astype(arguments[*optional_.sink], DType::kF32);
     return heads.aligned(expand_dims(expand_dims(sink, -1), -1), true);
   }
 
   BlockPlan plan_;
   bool are_logits_;
-  Numbers numbers_;
+  OptionalArguments optional_;
   BlockFunction block_;
   std::optional<BlockFunction> dropped_;
 };
@@ -189,11 +189,11 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
       in_blocks(whole.as_sums(zeros({q.dim(0), q.dim(1), q.dim(2), v.dim(3)})), num_blocks);
   const Tensor zero_1 = slice_in_dim(zero, -1, 0, 1);
   Tensor largest = full_like(zero_1, kLeastLogit), total = zero_1;
-  if (numbers_.sink) {
+  if (optional_.sink) {
     largest = largest * 0 + sink_of(arguments, whole);
     total = total + 1;
   }
-  Values init{zero, full({}, kLeastLogit)};
+  Values init{zero, full({}, kHiddenLogit)};
   if (are_logits_) init.insert(init.end(), {largest, total});
   const auto body = [&](const Values& carry, const Pair& p) {
     const Values scores = block_.function()(score_arguments(arguments, p));
@@ -262,7 +262,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
               zero_blocks(v, plan_.num_key_blocks)};
   const auto first = static_cast<size_t>(block_.first_captured),
              num_captured = static_cast<size_t>(block_.num_captured);
-  if (numbers_.bias) init.push_back(zeros(arguments[*numbers_.bias].shape()));
+  if (optional_.bias) init.push_back(zeros(arguments[*optional_.bias].shape()));
   const size_t first_trained = init.size();
   std::vector<size_t> trained;
   for (size_t c = 0; c < num_captured; ++c) {
@@ -293,7 +293,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
         with_added(carry[2],
                    p.heads.value_gradient(astype(kept(weights, arguments, p), v.dtype()), of_sums),
                    p.j)};
-    if (numbers_.bias) {
+    if (optional_.bias) {
       const Tensor block = bias_block(carry[3], p);
       out.push_back(dynamic_update_slice(carry[3],
                                          block + or_zeros(of_arguments[num_captured + 4], block),
@@ -309,12 +309,13 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   Values out(num_arguments);
   for (size_t a = 0; a < 3; ++a)
     out[a] = astype(flatten(move_axis(last[a], 0, 1), 1, 2), arguments[a].dtype());
-  if (numbers_.sink) {
+  if (optional_.sink) {
     const Tensor weight = exp(sink_of(arguments, whole) - residuals[num_arguments]);
     const Tensor of_sink = whole.from_sums(joined(-weight * lost));
-    out[*numbers_.sink] = astype(reduce_sum(of_sink, {0, 1, 3}), arguments[*numbers_.sink].dtype());
+    out[*optional_.sink] =
+        astype(reduce_sum(of_sink, {0, 1, 3}), arguments[*optional_.sink].dtype());
   }
-  if (numbers_.bias) out[*numbers_.bias] = astype(last[3], arguments[*numbers_.bias].dtype());
+  if (optional_.bias) out[*optional_.bias] = astype(last[3], arguments[*optional_.bias].dtype());
   for (size_t t = 0; t < trained.size(); ++t) {
     const size_t a = first + trained[t];
     out[a] = astype(last[first_trained + t], arguments[a].dtype());
@@ -343,13 +344,13 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
     Values arguments{q, k, v, given[1]};
     std::vector<Type> types{block_type(q, plan.query_size), block_type(k, plan.key_size), scalar,
                             scalar};
-    Blockwise::Numbers numbers;
+    Blockwise::OptionalArguments optional;
     if (scores.sink_N) {
-      numbers.sink = arguments.size();
+      optional.sink = arguments.size();
       arguments.push_back(*scores.sink_N);
     }
     if (visibility.given_bias) {
-      numbers.bias = arguments.size();
+      optional.bias = arguments.size();
       arguments.push_back(
           bias_in_whole_blocks(*visibility.given_bias, {given[0].dim(1), num_keys}, plan));
       types.push_back(arguments.back().type());
@@ -359,7 +360,7 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
         [&](const Values& x) {
           Visibility seen =
               visibility.of_block(x[2], plan.query_size, x[3], plan.key_size, num_keys);
-          if (numbers.bias) seen.given_bias = x[4];
+          if (optional.bias) seen.given_bias = x[4];
           return scores.of_block(x[0], x[1], seen);
         },
         types);
@@ -370,8 +371,8 @@ BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& pla
       const Type& weights = block.region->results()[0].type();
       dropped.emplace(trace_closed(traced, {weights, scalar, scalar}), arguments);
     }
-    const auto loops = std::make_shared<const Blockwise>(scores, plan, numbers, std::move(of_block),
-                                                         std::move(dropped));
+    const auto loops = std::make_shared<const Blockwise>(scores, plan, optional,
+                                                         std::move(of_block), std::move(dropped));
     const Values results =
         custom_vjp({.name = "attention_by_blocks",
                     .forward = [loops](const Values& x) { return loops->forward(x); },

@@ -117,7 +117,7 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
     return {.why = std::move(why)};
   BlockPlan plan = this->plan(num_queries, num_keys, num_shares, visibility);
   const int64_t num_all = plan.num_query_blocks * plan.num_key_blocks;
-  std::string why = fmt::format("{}, {} of {} pairs of blocks of {} and {} are not hidden", size,
+  std::string why = fmt::format("{}, {} of {} pairs of blocks of {} and {} to compute", size,
                                 plan.num_steps(), num_all, plan.query_size, plan.key_size);
   if (num_shares > 1) why += fmt::format(" on each of the {} devices of a row", num_shares);
   if (needs_all_places(visibility)) why += "; the bias is computed for all at once";

@@ -65,10 +65,6 @@ class ScoredCore : public AttentionCore {
   /// tensor, the default: nothing.
   virtual Tensor position_scores(const Tensor&, const Visibility&) { return {}; }
 
-  /// The logit of a key that a query does not see. It is finite, so that the softmax of a query
-  /// that sees no key is uniform, not NaN; the result of such a query is not used (AttentionCore).
-  static constexpr double kHiddenLogit = -1e15;
-
  private:
   Tensor logits(const Tensor& q_BTNH, const HeadGroups& heads, const Visibility& visibility);
   HeadGroups head_groups(const Tensor& q_BTNH, const KeyValues& keys);

@@ -8,6 +8,10 @@
 
 namespace axle {
 
+/// The logit of a key that a query does not see. It is finite, so that the softmax of a query that
+/// sees no key is uniform, not NaN; the result of such a query is not used (AttentionCore).
+inline constexpr double kHiddenLogit = -1e15;
+
 /// Keeps mask and bias as objects. A core that knows their classes computes with them; other cores
 /// call visible() and added().
 ///

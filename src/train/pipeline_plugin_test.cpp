@@ -1,7 +1,5 @@
 // Tests training steps of pipelines on a plugin: virtual devices give what one device gives, and
 // what the layers without stages give.
-#include <fmt/format.h>
-
 #include "config/replace.h"
 #include "layers/attention/biases/shared_bias.h"
 #include "layers/attention/biases/t5_bias.h"
@@ -127,33 +125,32 @@ TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
   expect_same(history(pipeline(1, Kind::kDroppedByParts), mesh), dropped, "dropped weights");
 }
 
-// The owner stands before the pipeline, as in T5, or in each of its layers.
-TEST_F(PipelineOnPlugin, LayersShareABias) {
-  constexpr bool kAtOnce = false;
-  for (const bool of_each_layer : {false, true}) {
-    const auto layers = [&](bool has_stages, bool by_parts) -> Child<Block> {
-      const Child<Block> owner = biased(kShared, by_parts), borrower = biased(kBorrowed, by_parts);
-      const Child<Block> layer =
-          of_each_layer
-              ? Stacked::Config{.num_layers = 2, .layer = std::nullopt, .layers = {owner, borrower}}
-              : borrower;
-      const Child<Block> loop = has_stages
-                                    ? Child<Block>(Pipeline::Config{
-                                          .num_layers = 2, .num_microbatches = 4, .layer = layer})
-                                    : Repeat::Config{.num_layers = 2, .layer = layer};
-      return of_each_layer ? loop : Stacked::Config{.num_layers = 2, .layers = {owner, loop}};
-    };
-    const History expected = history(layers(false, kAtOnce), "");
-    for (const bool by_parts : {false, true}) {
-      const std::string what =
-          fmt::format(", {}, {}", of_each_layer ? "of each layer" : "of the first",
-                      by_parts ? "by parts" : "at once");
-      expect_same(history(layers(false, by_parts), "fsdp=2,seq=2,model=2"), expected,
-                  "loop" + what);
-      for (const char* mesh : {"pipeline=2,data=2,model=2", "pipeline=2,seq=2,fsdp=2"})
-        expect_same(history(layers(true, by_parts), mesh), expected, mesh + what);
-    }
-  }
+// The owner stands before the pipeline, as in T5.
+TEST_F(PipelineOnPlugin, TakesABiasThatLayersShare) {
+  const auto layers = [](const auto& loop, bool by_parts) -> Child<Block> {
+    auto of_borrowers = loop;
+    of_borrowers.num_layers = 2;
+    of_borrowers.layer = biased(kBorrowed, by_parts);
+    return Stacked::Config{.num_layers = 2, .layers = {biased(kShared, by_parts), of_borrowers}};
+  };
+  const Pipeline::Config stages{.num_microbatches = 4};
+  const History expected = history(layers(Repeat::Config{}, false), "");
+  const auto expect = [&](const Child<Block>& actual, const char* mesh) {
+    expect_same(history(actual, mesh), expected, mesh);
+  };
+  expect(layers(Repeat::Config{}, true), "fsdp=2,seq=2,model=2");
+  expect(layers(stages, false), "pipeline=2,data=2,model=2");
+  expect(layers(stages, true), "pipeline=2,seq=2,fsdp=2");
+}
+
+// Each layer of a pipeline is an owner and a borrower.
+TEST_F(PipelineOnPlugin, SharesABiasInALayer) {
+  const Stacked::Config layer{.num_layers = 2,
+                              .layers = {biased(kShared, false), biased(kBorrowed, false)}};
+  const History expected = history(Repeat::Config{.num_layers = 2, .layer = layer}, "");
+  const char* mesh = "pipeline=2,data=2,model=2";
+  const Pipeline::Config actual{.num_layers = 2, .num_microbatches = 4, .layer = layer};
+  expect_same(history(actual, mesh), expected, mesh);
 }
 
 TEST_F(PipelineOnPlugin, MovesExpertsAndTheirState) {

@@ -44,6 +44,12 @@ n
 {% for x in xs %}{{ loop.changed(x == 'A') }}{% endfor %}
 {% for i in range(3) %}{{ i }}{% endfor %}{% for i in range(5, 0, -2) %}{{ i }}{% endfor %}
 """, [TEXTS]),
+    ("texts that are marked as safe", """\
+{{ '<a>' | safe + '<b>' + '&' }} {{ '<' + '<' | safe }} {{ '<' | safe ~ '&' ~ 1 ~ none }} {{ '<' ~ '>' }}
+{{ '<' | e + '>' }} {{ '<a' | escape | upper + "'" }} {{ ('<' | safe) * 2 + '"' }} {{ ' < ' | safe | trim + '&' }}
+{% set x = '<' | safe %}{{ x + '<' }} {{ x | e }} {{ '<' | e | e }} {{ x | string + '<' }} {{ x == '<' }} {{ x | length }}
+{{ x in '<>' }} {{ {'a': x} | tojson }} {{ [x + '<'] }} {{ 7 | safe + '<' }} {{ x + t }} {{ d.b | string + x }}
+""", [TEXTS]),
     ("recursive loops", """\
 {% for node in tree recursive %}{{ loop.depth }}:{{ node.name }}{% if node.kids %}({{ loop(node.kids) }}){% endif %}\
 {{ ',' if not loop.last }}{% endfor %}

@@ -95,7 +95,7 @@ Value repeated(Machine& machine, const Value& value, int64_t times) {
     std::string out;
     out.reserve(size * count);
     for (size_t i = 0; i < (size ? count : 0); ++i) out += value.text();
-    return out;
+    return value.is_markup() ? Value::markup(std::move(out)) : Value(std::move(out));
   }
   std::vector<Value> out;
   for (size_t i = 0; i < (size ? count : 0); ++i)
@@ -112,6 +112,8 @@ Value arithmetic(Machine& machine, std::string_view symbol, const Value& a, cons
   require_defined(b);
   if (symbol == "+" && a.is_text() && b.is_text()) {
     machine.budget.bytes(a.text().size() + b.text().size());
+    if (a.is_markup() || b.is_markup())
+      return Value::markup(escaped_text(machine, a) + escaped_text(machine, b));
     return a.text() + b.text();
   }
   if (symbol == "+" && a.is_list() && b.is_list() && a.list().kind == b.list().kind) {

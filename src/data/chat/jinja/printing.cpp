@@ -41,7 +41,7 @@ void append_repr(Machine& machine, const Value& value, std::string& out) {
   const Budget::Level level(machine.budget);
   const size_t before = out.size();
   if (value.is_text()) {
-    out += in_quotes(value.text());
+    out += value.is_markup() ? "Markup(" + in_quotes(value.text()) + ")" : in_quotes(value.text());
   } else if (value.is_list()) {
     const bool is_tuple = value.list().kind == ListKind::kTuple;
     out += is_tuple ? "(" : "[";
@@ -213,6 +213,24 @@ std::string to_text(Machine& machine, const Value& value) {
   if (value.is_integer()) return std::to_string(value.integer());
   if (value.is_float()) return float_text(value.number());
   return repr(machine, value);
+}
+
+std::string escaped_text(Machine& machine, const Value& value) {
+  std::string text = to_text(machine, value);
+  if (value.is_markup()) return text;
+  std::string out;
+  for (const char c : text) {
+    const std::string_view escaped = c == '&'    ? "&amp;"
+                                     : c == '<'  ? "&lt;"
+                                     : c == '>'  ? "&gt;"
+                                     : c == '"'  ? "&#34;"
+                                     : c == '\'' ? "&#39;"
+                                                 : "";
+    escaped.empty() ? out += c : out += escaped;
+  }
+  machine.budget.bytes(out.size());
+  machine.budget.step(out.size() / 16);
+  return out;
 }
 
 std::string repr(Machine& machine, const Value& value) {

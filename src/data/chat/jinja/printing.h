@@ -10,6 +10,8 @@ namespace axle::jinja {
 
 /// Python's str(): what {{ value }} prints.
 std::string to_text(Machine& machine, const Value& value);
+/// The same with the characters & < > " ' as entities of HTML, unless the value is markup.
+std::string escaped_text(Machine& machine, const Value& value);
 /// Python's repr(): texts in quotes.
 std::string repr(Machine& machine, const Value& value);
 std::string float_text(double number);

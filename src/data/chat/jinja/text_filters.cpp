@@ -22,10 +22,17 @@ std::string text_of(Machine& machine, const Value& value) {
   return out;
 }
 
+// A text made of a value: markup if that is.
+Value made_of(const Value& value, std::string text) {
+  return value.is_markup() ? Value::markup(std::move(text)) : Value(std::move(text));
+}
+
 template <std::string (*kMap)(std::string_view)>
 Value map_case(Machine& machine, const Value& value, const Arguments& arguments) {
   Parameters(arguments, "a filter", {});
-  return machine.text(kMap(text_of(machine, value)));
+  std::string out = kMap(text_of(machine, value));
+  machine.budget.bytes(out.size());
+  return made_of(value, std::move(out));
 }
 
 // Words begin behind spaces, hyphens and opening brackets.
@@ -46,8 +53,9 @@ std::string title_of_words(std::string_view text) {
 Value trim(Machine& machine, const Value& value, const Arguments& arguments) {
   const Parameters parameters(arguments, "trim", {"chars"});
   const std::string text = text_of(machine, value);
-  if (!parameters.has("chars") || parameters.at("chars").is_none()) return Value(stripped(text));
-  return Value(stripped_of(text, parameters.text("chars"), Sides::kBoth));
+  if (!parameters.has("chars") || parameters.at("chars").is_none())
+    return made_of(value, std::string(stripped(text)));
+  return made_of(value, std::string(stripped_of(text, parameters.text("chars"), Sides::kBoth)));
 }
 
 Value replace(Machine& machine, const Value& value, const Arguments& arguments) {
@@ -65,17 +73,12 @@ Value string(Machine& machine, const Value& value, const Arguments& arguments) {
 
 Value escape(Machine& machine, const Value& value, const Arguments& arguments) {
   Parameters(arguments, "escape", {});
-  std::string out;
-  for (const char c : text_of(machine, value)) {
-    const std::string_view escaped = c == '&'    ? "&amp;"
-                                     : c == '<'  ? "&lt;"
-                                     : c == '>'  ? "&gt;"
-                                     : c == '"'  ? "&#34;"
-                                     : c == '\'' ? "&#39;"
-                                                 : "";
-    escaped.empty() ? out += c : out += escaped;
-  }
-  return machine.text(std::move(out));
+  return Value::markup(escaped_text(machine, value));
+}
+
+Value safe(Machine& machine, const Value& value, const Arguments& arguments) {
+  Parameters(arguments, "safe", {});
+  return Value::markup(text_of(machine, value));
 }
 
 Value tojson(Machine& machine, const Value& value, const Arguments& arguments) {
@@ -187,7 +190,7 @@ std::vector<FilterRow> text_filters() {
           {"indent", indent},
           {"lower", map_case<unicode_lower_case>},
           {"replace", replace},
-          {"safe", string},
+          {"safe", safe},
           {"string", string},
           {"title", map_case<title_of_words>},
           {"tojson", tojson},

@@ -57,6 +57,12 @@ Value Value::undefined(std::string message) {
   return Undefined{std::make_shared<const std::string>(std::move(message))};
 }
 
+Value Value::markup(std::string text) {
+  Value out(std::move(text));
+  out.is_markup_ = true;
+  return out;
+}
+
 Value Value::list(std::vector<Value> elements, ListKind kind) {
   auto out = std::make_shared<List>();
   out->depth = depth_around(elements);

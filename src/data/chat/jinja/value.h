@@ -50,6 +50,8 @@ class Value {
   Value(T*) = delete;
 
   static Value undefined(std::string message);
+  /// A text that the filters `safe` and `escape` made: what is added to it is escaped.
+  static Value markup(std::string text);
   /// Throw JinjaError for too many levels.
   static Value list(std::vector<Value> elements, ListKind kind = ListKind::kList);
   static Value tuple(std::vector<Value> elements) {
@@ -68,6 +70,7 @@ class Value {
   bool is_float() const { return std::holds_alternative<double>(data_); }
   bool is_number() const { return is_integer() || is_float(); }
   bool is_text() const { return std::holds_alternative<std::shared_ptr<const std::string>>(data_); }
+  bool is_markup() const { return is_markup_; }
   bool is_list() const { return std::holds_alternative<std::shared_ptr<const List>>(data_); }
   bool is_dict() const { return std::holds_alternative<std::shared_ptr<const Dict>>(data_); }
   bool is_object() const { return std::holds_alternative<std::shared_ptr<Object>>(data_); }
@@ -101,6 +104,7 @@ class Value {
   std::variant<None, Undefined, bool, int64_t, double, std::shared_ptr<const std::string>,
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<Object>>
       data_;
+  bool is_markup_ = false;
 };
 
 struct List {

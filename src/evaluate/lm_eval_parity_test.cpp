@@ -106,7 +106,7 @@ TEST_P(LmEval, HasTheSameNumbers) {
   for (const auto& [task, expected] : numbers.items()) expect_same_task(task, model, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, LmEval, ::testing::Values("begun", "plain"),
+INSTANTIATE_TEST_SUITE_P(Models, LmEval, ::testing::Values("begun", "named", "plain"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

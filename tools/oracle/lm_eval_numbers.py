@@ -67,6 +67,11 @@ def make_models():
     yield "begun", begun, random_model(
         "llama", 1, vocab_size=len(begun), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=96, bos_token_id=0, eos_token_id=1)
+    # Names a begin token, and puts it before no text: only an empty context has it.
+    named = tokenizer_of(["<s>", "</s>"], frames=False)
+    yield "named", named, random_model(
+        "llama", 3, vocab_size=len(named), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=96, bos_token_id=0, eos_token_id=1)
     plain = tokenizer_of(["<|endoftext|>"], frames=False)
     yield "plain", plain, random_model(
         "gpt2", 2, vocab_size=len(plain), n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=0, eos_token_id=0)

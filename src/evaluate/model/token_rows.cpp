@@ -10,9 +10,20 @@
 namespace axle {
 namespace {
 
+// The begin token that the tokenizer's files name, even if they put it before no text.
+std::optional<int32_t> named_begin(const Tokenizer& tokenizer) {
+  for (const auto& [name, text] : tokenizer.chat_settings().special_tokens) {
+    if (name != "bos_token") continue;
+    const std::vector<int32_t> ids = tokenizer.encode_with_special(text);
+    if (ids.size() == 1) return ids[0];
+  }
+  return std::nullopt;
+}
+
 int32_t first_token(const Tokenizer& tokenizer) {
   const SpecialIds special = tokenizer.special_ids();
   if (special.bos) return *special.bos;
+  if (const auto begin = named_begin(tokenizer)) return *begin;
   if (special.eos) return *special.eos;
   throw DataError(
       "tokenizer: expected a begin or an end token to stand before the first token of a text, got "

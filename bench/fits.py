@@ -19,7 +19,7 @@ RECIPES = ("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-70B-v2")
 # One machine for each rule; the published ones where a rule has one. A recipe may have rules of its own.
 RULES = ("tpu-v5litepod-256", "tpu-v6e-256", "tpu-v6e-128", "tpu-v5p-16", "gpu-H100-4", "neuron-trn2.48xlarge-1024",
          "cpu:2")
-OWN_RULES = {"fuji-1B-v3": ("tpu-v5p-8",)}
+OWN_RULES = {"fuji-1B-v3": ("tpu-v5p-8",), "fuji-70B-v2": ("tpu-v5p-512", "gpu-H100-256")}
 PUBLISHED = {"fuji-70B-v2": ("tpu-v5p-1024", "gpu-H100-512")}
 NO_REMAT = ("--set", "model.decoder.layers.layer.@remat=none")
 OFFLOAD = ("--set", 'model.decoder.layers.layer.@remat={class: SaveNames, names: [], offload: ["*_proj", attention_output]}')

@@ -2,7 +2,8 @@
 
 runs: attention_jax.py FORM --tokens T [--rows B] [--heads N] [--kv-heads K] [--head-dim H] [--bf16] [--window W] [--steps N]
 
-FORM: plain (all scores at once), scan (by blocks of queries and keys, each computed again in the backward pass), or
+FORM: plain (all scores at once), scan (by blocks of queries and keys, each computed again in the backward pass), visible (the same
+by a rule of its own for the backward pass, which keeps the result and a logarithm for each query, and without hidden blocks), or
 dot_product_attention (jax.nn's, by the implementation of --implementation).
 
 Letters: b rows, t queries, s keys, k key/value heads, g query heads of each, h head dim.
@@ -67,9 +68,105 @@ def by_blocks(q, k, v, window, size):
     return y.transpose(1, 0, 4, 2, 3, 5).reshape(b, t, n, h)
 
 
+def by_visible_blocks(q, k, v, window, size):
+    """Row by row: a dim for one row makes XLA copy more."""
+    of_row = functools.partial(_row_by_visible_blocks, window, size)
+    if len(q) == 1:
+        return of_row(q[0], k[0], v[0])[None]
+    return jax.vmap(of_row)(q, k, v)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _row_by_visible_blocks(window, size, q, k, v):
+    return _forward(window, size, q, k, v)[0]
+
+
+def _blocks(x, size):
+    return x.reshape(-1, size, *x.shape[1:])
+
+
+def _groups(q, k):
+    """The dims of heads, without one for groups of a single head."""
+    groups = q.shape[1] // k.shape[1]
+    return (k.shape[1], groups) if groups > 1 else (k.shape[1],)
+
+
+def _product(letters, a, b):
+    first = letters.split(",")[0]
+    return jnp.einsum(letters if a.ndim == len(first) else letters.replace("g", ""), a, b, preferred_element_type=F32)
+
+
+def _first_visible(i, size, window):
+    return jnp.maximum(i * size - window, 0) // size if window else 0
+
+
+def _logits(q_i, k_j, i, j, size, window):
+    places = jnp.arange(size)
+    logits = _product("tkgh,skh->kgts", q_i, k_j)
+    return jnp.where(visible(i * size + places, j * size + places, window), logits, -1e15)
+
+
+def _forward(window, size, q, k, v):
+    t, n, h = q.shape
+    groups = _groups(q, k)
+    qs, ks, vs = _blocks((q * h**-0.5).reshape(t, *groups, h), size), _blocks(k, size), _blocks(v, size)
+
+    def of_queries(_, given):
+        i, q_i = given
+
+        def of_keys(j, carry):
+            sums, largest, total = carry
+            logits = _logits(q_i, ks[j], i, j, size, window)
+            now = jnp.maximum(largest, logits.max(-1))
+            weights, shrink = jnp.exp(logits - now[..., None]), jnp.exp(largest - now)
+            added = _product("kgts,skh->kgth", weights.astype(v.dtype), vs[j])
+            return sums * shrink[..., None] + added, now, total * shrink + weights.sum(-1)
+
+        shape = (*groups, size)
+        init = (jnp.zeros((*shape, h), F32), jnp.full(shape, -1e14, F32), jnp.zeros(shape, F32))
+        sums, largest, total = lax.fori_loop(_first_visible(i, size, window), i + 1, of_keys, init)
+        return None, (jnp.moveaxis((sums / total[..., None]).astype(v.dtype), -2, 0), largest + jnp.log(total))
+
+    _, (y, log_sum) = lax.scan(of_queries, None, (jnp.arange(len(qs)), qs))
+    y = y.reshape(t, n, h)
+    return y, (q, k, v, y, log_sum)
+
+
+def _backward(window, size, kept, dy):
+    q, k, v, y, log_sum = kept
+    t, n, h = q.shape
+    grouped = (t, *_groups(q, k), h)
+    qs, ks, vs = _blocks(q.reshape(grouped), size), _blocks(k, size), _blocks(v, size)
+    dys = _blocks(dy.reshape(grouped), size)
+    lost = jnp.moveaxis(_blocks((dy.astype(F32) * y).sum(-1).reshape(grouped[:-1]), size), 1, -1)
+
+    def of_queries(carry, given):
+        i, q_i, dy_i, lost_i, log_sum_i = given
+
+        def of_keys(j, carry):
+            dq, dk, dv = carry
+            weights = jnp.exp(_logits(q_i * h**-0.5, ks[j], i, j, size, window) - log_sum_i[..., None])
+            of_weights = _product("tkgh,skh->kgts", dy_i, vs[j])
+            of_logits = (weights * (of_weights - lost_i[..., None]) * h**-0.5).astype(q.dtype)
+            dq += _product("kgts,skh->tkgh", of_logits, ks[j])
+            dk = dk.at[j].add(_product("kgts,tkgh->skh", of_logits, q_i))
+            dv = dv.at[j].add(_product("kgts,tkgh->skh", weights.astype(v.dtype), dy_i))
+            return dq, dk, dv
+
+        dq, dk, dv = lax.fori_loop(_first_visible(i, size, window), i + 1, of_keys, (jnp.zeros(q_i.shape, F32), *carry))
+        return (dk, dv), dq
+
+    zeros = jnp.zeros(ks.shape, F32)
+    (dk, dv), dq = lax.scan(of_queries, (zeros, zeros), (jnp.arange(len(qs)), qs, dys, lost, log_sum))
+    return dq.reshape(q.shape).astype(q.dtype), dk.reshape(k.shape).astype(k.dtype), dv.reshape(v.shape).astype(v.dtype)
+
+
+_row_by_visible_blocks.defvjp(_forward, _backward)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("form", choices=["plain", "scan", "dot_product_attention"])
+    parser.add_argument("form", choices=["plain", "scan", "visible", "dot_product_attention"])
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--rows", type=int, default=1)
     parser.add_argument("--heads", type=int, default=8)
@@ -86,6 +183,8 @@ def main():
         attend = functools.partial(plain, window=args.window)
     elif args.form == "scan":
         attend = functools.partial(by_blocks, window=args.window, size=min(args.block, args.tokens))
+    elif args.form == "visible":
+        attend = lambda q, k, v: by_visible_blocks(q, k, v, args.window, min(args.block, args.tokens))
     else:
         attend = functools.partial(jax.nn.dot_product_attention, is_causal=True, implementation=args.implementation,
                                    local_window_size=(args.window, 0) if args.window else None)  # fmt: skip

@@ -79,6 +79,7 @@ class Parallel : public PluginTest {
     std::vector<double> values;  // losses and gradient norms
     Tree<HostTensor> gradients;  // first moments after one step, proportional to the gradient
     Tree<HostTensor> state;      // after the last step
+    bool by_blocks = false;      // attention is
   };
   History history(const Trainer::Config& cfg) {
     const auto run = start(cfg);
@@ -94,6 +95,7 @@ class Parallel : public PluginTest {
       }
     }
     out.state = run->state();
+    out.by_blocks = run->attends_by_blocks();
     return out;
   }
   // Sums in another order differ in their last bits, by about 1e-7, and twenty steps accumulate
@@ -119,6 +121,7 @@ class Parallel : public PluginTest {
     EXPECT_EQ(expected.gradients.size(), 9u);
     for (const Way& way : ways) {
       const History actual = history(config_of(way, grouped));
+      EXPECT_EQ(actual.by_blocks, way.by_parts) << to_text(way);
       for (size_t i = 0; i < actual.values.size(); ++i) {
         EXPECT_NEAR(actual.values[i], expected.values[i], 1e-5 * expected.values[i])
             << to_text(way) << ", value " << i;

@@ -64,6 +64,7 @@ class PipelineOnPlugin : public PluginTest {
   struct History {
     std::vector<double> losses;
     Tree<HostTensor> state;
+    bool by_blocks = false;  // attention is
   };
   History history(const Child<Block>& layers, const std::string& mesh) {
     StepRunOptions options{.model = tiny_model(layers),
@@ -79,7 +80,13 @@ class PipelineOnPlugin : public PluginTest {
     History out;
     for (int i = 0; i < 3; ++i) out.losses.push_back(run.step(input.next()->tensors).at("loss"));
     out.state = run.state();
+    out.by_blocks = run.attends_by_blocks();
     return out;
+  }
+  static void expect_same_by_blocks(const History& actual, const History& expected,
+                                    const std::string& where) {
+    EXPECT_TRUE(actual.by_blocks && !expected.by_blocks) << where;
+    expect_same(actual, expected, where);
   }
   static void expect_same(const History& actual, const History& expected,
                           const std::string& where) {
@@ -118,11 +125,11 @@ TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
   const History expected =
       history(Repeat::Config{.num_layers = kLayers, .layer = layer(Kind::kDense)}, "");
   for (const char* mesh : {"pipeline=2,data=2,model=2", "pipeline=2,seq=2,fsdp=2"})
-    expect_same(history(pipeline(1, Kind::kByParts), mesh), expected, mesh);
+    expect_same_by_blocks(history(pipeline(1, Kind::kByParts), mesh), expected, mesh);
   const History dropped = history(pipeline(1, Kind::kDropped), "");
   EXPECT_GT(std::abs(dropped.losses[0] - expected.losses[0]), 1e-4);
   const char* mesh = "pipeline=2,seq=2,fsdp=2";
-  expect_same(history(pipeline(1, Kind::kDroppedByParts), mesh), dropped, "dropped weights");
+  expect_same_by_blocks(history(pipeline(1, Kind::kDroppedByParts), mesh), dropped, "dropped");
 }
 
 // The owner stands before the pipeline, as in T5.
@@ -135,12 +142,11 @@ TEST_F(PipelineOnPlugin, TakesABiasThatLayersShare) {
   };
   const Pipeline::Config stages{.num_microbatches = 4};
   const History expected = history(layers(Repeat::Config{}, false), "");
-  const auto expect = [&](const Child<Block>& actual, const char* mesh) {
-    expect_same(history(actual, mesh), expected, mesh);
-  };
-  expect(layers(Repeat::Config{}, true), "fsdp=2,seq=2,model=2");
-  expect(layers(stages, false), "pipeline=2,data=2,model=2");
-  expect(layers(stages, true), "pipeline=2,seq=2,fsdp=2");
+  for (const char* mesh : {"", "fsdp=2,seq=2,model=2"})
+    expect_same_by_blocks(history(layers(Repeat::Config{}, true), mesh), expected, mesh);
+  const char *by_data = "pipeline=2,data=2,model=2", *by_rows = "pipeline=2,seq=2,fsdp=2";
+  expect_same(history(layers(stages, false), by_data), expected, by_data);
+  expect_same_by_blocks(history(layers(stages, true), by_rows), expected, by_rows);
 }
 
 // Each layer of a pipeline is an owner and a borrower.

@@ -1,10 +1,12 @@
 // Runs the programs of a training run step by step, on any runtime.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "ir/eval.h"
+#include "nn/call_forms.h"
 #include "ops/random/random.h"
 #include "runtime/runtime.h"
 #include "testing/fast_compile.h"
@@ -34,9 +36,11 @@ class StepRun {
         learner_(
             options_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
         leaves_(train_state(*model_, *learner_)),
-        program_(step_program(parts())),
+        program_(traced()),
         executable_(runtime_.compile(program_, testing::fast_compile(runtime_))) {}
 
+  /// True if attention is computed by blocks in some layer.
+  bool attends_by_blocks() const { return attends_by_blocks_; }
   /// Starts a run with this seed, whose state the runtime draws. initial_state() draws it slowly.
   void start(int64_t seed) {
     const auto init = runtime_.compile(init_program(parts()), testing::fast_compile(runtime_));
@@ -89,8 +93,17 @@ class StepRun {
   const std::vector<ProgramValue>& leaves() const { return leaves_; }
 
  private:
+  Program traced() {
+    const CallForms forms;
+    Program out = step_program(parts());
+    attends_by_blocks_ = std::ranges::any_of(
+        forms.notes(), [](const auto& note) { return note.second.starts_with("by blocks: "); });
+    return out;
+  }
+
   Runtime& runtime_;
   StepRunOptions options_;
+  bool attends_by_blocks_ = false;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Learner> learner_;
   std::vector<ProgramValue> leaves_;

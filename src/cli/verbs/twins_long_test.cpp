@@ -92,6 +92,9 @@ TEST_P(Twins, TrainByBlocksOfAttentionAsAtOnce) {
          "--modify", "SetWhere: {select: AttentionCore, set: {blocks: '" + blocks + "'}}"},
         more));
     EXPECT_EQ(trained.code, 0) << trained.err;
+    const Ran graph = run_axle(
+        {"graph", "--config", (std::filesystem::path(dir_ / dir) / "config.yaml").string()});
+    EXPECT_EQ(graph.out.find("by blocks: ") != std::string::npos, dir == "by_blocks") << graph.err;
     return losses_of_run(dir_ / dir);
   };
   const std::vector<double> at_once = losses("at_once", "{from: none}"),

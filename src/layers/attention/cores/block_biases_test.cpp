@@ -2,6 +2,8 @@
 // all places at once.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "config/register.h"
 #include "layers/attention/biases/alibi.h"
 #include "layers/attention/biases/shared_bias.h"
@@ -16,6 +18,9 @@
 #include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/broadcast.h"
 #include "ops/random/random.h"
 #include "ops/reductions/softmax.h"
 #include "transform/grad.h"
@@ -153,6 +158,46 @@ TEST(AttentionBlocks, StatisticsOfABiasAreTheSame) {
     EXPECT_EQ(num_of_bias, 2);
     cfg.num_kv_heads = 4;
     expect_same(cfg, kBlocks[0]);
+  }
+}
+
+// Hides keys by -inf: later ones, and those far before.
+class HidingBias final : public LogitBias {
+ public:
+  struct Config {
+    bool is_of_places = true;
+    AXLE_CONFIG(HidingBias, is_of_places)
+  };
+  HidingBias(const Config& cfg, const Dims&, const Scope& scope)
+      : LogitBias(scope), is_of_places_(cfg.is_of_places) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override {
+    const Tensor distance = places.query_positions - places.key_positions;
+    const Tensor is_near = distance * (3 - distance) >= 0;
+    const Tensor out =
+        select(is_near, astype(distance, DType::kF32), -std::numeric_limits<double>::infinity());
+    return broadcast_to(out, {4, distance.dim(-2), distance.dim(-1)});
+  }
+  BiasDependence own_dependence(const TokenPlaces&) const override {
+    return is_of_places_ ? BiasDependence::kPlaces : BiasDependence::kAll;
+  }
+
+ private:
+  bool is_of_places_;
+};
+AXLE_REGISTER(HidingBias)
+
+TEST(AttentionBlocks, ABiasMayHideKeysByMinusInfinity) {
+  for (const bool is_of_places : {true, false}) {
+    for (const auto& [core_name, core] : cores()) {
+      for (const std::string& blocks : kBlocks) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", core_name, blocks, is_of_places));
+        Attention::Config cfg{.num_kv_heads = 2, .core = core};
+        cfg.bias = HidingBias::Config{.is_of_places = is_of_places};
+        expect_same(cfg, blocks);
+      }
+    }
   }
 }
 

@@ -211,7 +211,10 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
     if (!are_logits_) return Values{updated(0, sums + with_values(s)), max_logit};
     const Tensor before = dynamic_index_in_dim(carry[2], p.i);
     const Tensor now = maximum(before, own_max);
-    const Tensor weights = exp(s - own_max), shrink = exp(before - now), part = exp(own_max - now);
+    // All keys of the block may have the bias -inf: their exponentials are zeros then, not NaN.
+    const Tensor finite_max = maximum(own_max, kLeastLogit);
+    const Tensor weights = exp(s - finite_max), shrink = exp(before - now),
+                 part = exp(finite_max - now);
     const Tensor totals =
         dynamic_index_in_dim(carry[3], p.i) * shrink + sums_over_keys(weights) * part;
     return Values{updated(0, sums * shrink + with_values(weights) * part), max_logit,

@@ -41,8 +41,9 @@ Tree<Tensor> take(const std::vector<ProgramValue>& leaves, Values::const_iterato
 // Returns the model's logits for the next token of each row, and the caches including the tokens of
 // the batch.
 std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters,
-                                            Tree<Tensor> caches, const Tree<Tensor>& batch) {
-  auto out = while_decoding(model, std::move(parameters), std::move(caches),
+                                            Tree<Tensor> caches, const Tree<Tensor>& batch,
+                                            const std::optional<DType>& compute_dtype) {
+  auto out = while_decoding(model, std::move(parameters), std::move(caches), compute_dtype,
                             [&] { return model.next_logits(batch); });
   out.first = astype(out.first, DType::kF32);
   return out;
@@ -156,10 +157,14 @@ std::vector<ProgramValue> decode_caches(const Model& model, const DecodeShape& s
 
 std::pair<Tensor, Tree<Tensor>> while_decoding(const Model& model, Tree<Tensor> parameters,
                                                Tree<Tensor> caches,
+                                               const std::optional<DType>& compute_dtype,
                                                const std::function<Tensor()>& fn) {
   Tree<Tensor> state = subtree(parameters, kLayerStatePath);
   state.insert(caches.begin(), caches.end());
-  InvocationOptions options{.state = std::move(state), .decoding = true, .summaries = false};
+  InvocationOptions options{.state = std::move(state),
+                            .decoding = true,
+                            .summaries = false,
+                            .compute_dtype = compute_dtype};
   const auto [result, collected] = functional(model, std::move(parameters), std::move(options), fn);
   // Caches that no layer has set stay as they are. The state that layers kept in training is only
   // read.
@@ -207,7 +212,7 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
           places_after(last(prompts_BT), {last(of_all.lines), last(of_all.columns)}, shape.streams);
     }
     const auto [logits_BV, filled] =
-        next_logits(model, std::move(weights), std::move(caches), batch);
+        next_logits(model, std::move(weights), std::move(caches), batch, shape.compute_dtype);
     return next_state(filled, key, newest, logits_BV, sampling);
   };
   return trace_program("prefill", fn, std::move(inputs), decode_state(model, shape), shape.mesh);
@@ -247,7 +252,7 @@ Program decode_program(Model& model, const DecodeShape& shape, const Sampling& s
       newest.at_B = places_after(tokens_B, places, shape.streams);
     }
     const auto [logits_BV, filled] =
-        next_logits(model, std::move(weights), std::move(caches), batch);
+        next_logits(model, std::move(weights), std::move(caches), batch, shape.compute_dtype);
     return next_state(filled, key, newest, logits_BV, sampling);
   };
   return trace_program("decode", fn, std::move(inputs), outputs, shape.mesh);

@@ -61,10 +61,11 @@ std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& sh
 
 /// Returns the caches of that state.
 std::vector<ProgramValue> decode_caches(const Model& model, const DecodeShape& shape);
-/// Calls fn() while the model decodes. Returns its result, and the caches including the tokens of
-/// the call.
+/// Calls fn() while the model decodes. The parameters are in the types of decode_parameters, of
+/// this `compute_dtype`. Returns its result, and the caches including the tokens of the call.
 std::pair<Tensor, Tree<Tensor>> while_decoding(const Model& model, Tree<Tensor> parameters,
                                                Tree<Tensor> caches,
+                                               const std::optional<DType>& compute_dtype,
                                                const std::function<Tensor()>& fn);
 
 /// The prompt of a row is its prefix (PrefixMask).

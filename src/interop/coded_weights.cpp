@@ -13,7 +13,7 @@ namespace {
 // experts.
 ParamSpec weight_spec(const CodeForm& form, const ParamSpec& codes) {
   ParamSpec out;
-  const size_t in_front = codes.shape.size() - form.code_dims().size();
+  const size_t in_front = codes.shape.size() - (form.weight_dims.size() + 1 - form.num_inputs);
   out.shape.assign(codes.shape.begin(),
                    codes.shape.begin() + static_cast<std::ptrdiff_t>(in_front));
   out.shape.insert(out.shape.end(), form.weight_dims.begin(), form.weight_dims.end());

@@ -8,6 +8,7 @@
 
 #include "base/tree.h"
 #include "interop/foreign/weight_map.h"
+#include "ir/code_scheme.h"
 #include "ir/dtype.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
@@ -48,6 +49,9 @@ struct ImportedModel {
   std::vector<WeightRow> rows = {};
   /// Tensors of parts that the model has not, such as heads for further tokens.
   int64_t num_left_out = 0;
+  /// The schemes of weights that ReadOptions::codes_of keeps as codes and the files store so, by
+  /// their paths ("model/..."), also without weights.
+  Tree<CodeScheme> schemes = {};
   /// Weights whose codes (ReadOptions::codes_of) stand for other numbers than those of the files.
   int64_t num_rounded = 0;
   /// The file of its tokenizer; empty: there is none beside the weights.

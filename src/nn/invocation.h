@@ -52,6 +52,8 @@ struct InvocationOptions {
   /// True keeps the values given to add_summary. False drops them, and with them the ops that
   /// compute them.
   bool summaries = true;
+  /// The dtype that the caller has cast the parameters to; none: they have their own.
+  std::optional<DType> compute_dtype = {};
   /// The call is inside the body of a loop, where remat needs no barriers.
   bool in_loop = false;
   /// The mesh over which values will be sharded, for layers that sum on each device before they sum

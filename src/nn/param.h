@@ -63,6 +63,8 @@ class Param {
   /// invocation did not give the parameter.
   Tensor operator()() const;
   const std::string& path() const { return path_; }
+  /// True if a layer below holds its values.
+  bool is_held() const { return held_->has_value(); }
 
  private:
   friend class Layer;

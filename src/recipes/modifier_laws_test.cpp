@@ -12,6 +12,7 @@
 #include "config/document/serialize.h"
 #include "config/find_slot.h"
 #include "config/registry.h"
+#include "interop/forms/keep_as_codes.h"
 #include "layers/attention/caches/paged_kv_cache.h"
 #include "layers/attention/caches/sliding_kv_cache.h"
 #include "layers/attention/cores/sigmoid_attention.h"
@@ -123,6 +124,9 @@ std::vector<ModifierLawsCase> cases() {
       {"SetWhereOfComputeDtypes",
        SetWhere::Config{.select = "Norm", .set = {{"@compute", "f32"}}},
        {9, 0}},
+      {"KeepAsCodes",
+       KeepAsCodes::Config{.with = QuantizedProduct::Config{.group = 2}},
+       {21, 0, 1}},
       {"Lora", Lora::Config{.rank = 2, .also_train = {"**.norm.scale"}}, {23, 0, 1}},
       {"PreferenceTuning", PreferenceTuning::Config{.beta = 0.2}, {1, 0}},
       {"QuantizeProducts", QuantizeProducts::Config{}, {22, 0, 1}},

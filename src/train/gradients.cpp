@@ -50,6 +50,7 @@ InvocationOptions training_options(const ProgramParts& parts, const StepInputs& 
           .key = inputs.key,
           .state = inputs.layers,
           .summaries = parts.layer_summaries,
+          .compute_dtype = parts.compute_dtype,
           .mesh = parts.mesh};
 }
 
@@ -128,6 +129,7 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
                                                  const Tree<Tensor>& parameters,
                                                  const Tree<Tensor>& batch,
                                                  InvocationOptions options) {
+  options.compute_dtype = parts.compute_dtype;
   auto out = functional(parts.model, working_parameters(parts, parameters), std::move(options),
                         [&] { return parts.model(cast_floats(batch, parts.compute_dtype)); });
   if (!out.second.aux_losses.empty()) {

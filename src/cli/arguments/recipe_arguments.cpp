@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -61,16 +62,32 @@ std::string modifier_text(const char* modifier, const char* flag, const std::str
   return fmt::format("{}: {}", modifier, flow_text(fields_of(flag, text)));
 }
 
+// Weights as codes, in the form of the start that --init-from names.
+constexpr const char* kCodesAsStored = "KeepAsCodes";
+
 // Adapters, and weights as codes below them: "rank=16,bits=8".
 std::vector<UseModifier> qlora(const std::string& text) {
   std::vector<FlagField> lora, product = {{"class", "QuantizedProduct"}};
   for (const FlagField& field : fields_of("--qlora", text)) {
-    const bool is_of_product =
-        field.name == "bits" || field.name == "group" || field.name == "scales";
+    const bool is_of_product = field.name == "bits" || field.name == "group" ||
+                               field.name == "scales" || field.name == "offsets";
     (is_of_product ? product : lora).push_back(field);
   }
-  return {{fmt::format("QuantizeProducts: {{with: {}}}", flow_text(product))},
-          {fmt::format("Lora: {}", flow_text(lora))}};
+  const UseModifier codes{product.size() == 1
+                              ? kCodesAsStored
+                              : fmt::format("KeepAsCodes: {{with: {}}}", flow_text(product))};
+  return {codes, {fmt::format("Lora: {}", flow_text(lora))}};
+}
+
+// Names the start where --qlora asks for its codes.
+void take_codes_of(const std::filesystem::path& start, std::vector<Edit>& edits) {
+  for (Edit& edit : edits) {
+    auto* const use = std::get_if<UseModifier>(&edit);
+    if (use && use->text == kCodesAsStored) {
+      const nlohmann::json from = text_of_path(start.string());
+      use->text = fmt::format("{}: {{from: {}}}", kCodesAsStored, from.dump());
+    }
+  }
 }
 
 // All texts are one edit, in the place of the last flag.
@@ -121,7 +138,7 @@ void RecipeArguments::add_to(CLI::App& app) {
       });
   add("--qlora", "FIELDS",
       "Train adapters alone, beside weights that are kept as codes: rank=16,bits=8 (modifiers "
-      "QuantizeProducts and Lora)",
+      "KeepAsCodes and Lora)",
       [&](const std::string& text) {
         for (UseModifier& use : qlora(text)) edits.push_back(std::move(use));
         has_adapters_ = true;
@@ -165,6 +182,7 @@ Trainer::Config RecipeArguments::fine_tune(const std::filesystem::path& model,
 Resolved RecipeArguments::resolve(std::string_view backend, const std::filesystem::path& model,
                                   const std::optional<DType>& dtype) const {
   ResolveRequest out = request(backend);
+  if (!model.empty()) take_codes_of(model, out.edits);
   if (out.recipe.empty() && out.files.empty() && !model.empty()) {
     out.start = fine_tune(model, dtype);
     out.recipe = "fine-tuned-" + std::filesystem::absolute(model).filename().string();

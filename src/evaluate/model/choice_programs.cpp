@@ -61,7 +61,7 @@ Program context_program(const ScoringParts& parts, const ChoiceShape& shape) {
     for (size_t i = 0; i + 1 < results.size(); ++i)
       caches.emplace(results[i].name, zeros(results[i].type.dims, results[i].type.dtype));
     const auto [logits_BV, filled] =
-        while_decoding(parts.model, std::move(weights), std::move(caches),
+        while_decoding(parts.model, std::move(weights), std::move(caches), parts.compute_dtype,
                        [&] { return parts.model.next_logits(batch); });
     Values out;
     for (const auto& [path, cache] : filled) out.push_back(cache);
@@ -98,9 +98,9 @@ Program choice_program(const ScoringParts& parts, const ChoiceShape& shape) {
       batch.emplace("input_ids", maximum(read_BL, 0.0));
       batch.emplace("input_positions", expand_dims(lengths_B, 1) + iota({B, L}, 1));
       batch.emplace("last_index", num_targets_B - 2);
-      const auto read =
-          while_decoding(parts.model, named_values(parameters, x.data()), std::move(caches),
-                         [&] { return parts.model.logits_of(parts.model.hidden(batch)); });
+      const auto read = while_decoding(
+          parts.model, named_values(parameters, x.data()), std::move(caches), parts.compute_dtype,
+          [&] { return parts.model.logits_of(parts.model.hidden(batch)); });
       logits_BCV = concatenate({logits_BCV, astype(read.first, DType::kF32)}, 1);
     }
     return scored_targets(logits_BCV, targets_BC);

@@ -34,7 +34,9 @@ std::vector<ProgramValue> row_inputs(const ScoringParts& parts, const ScoringSha
 }
 
 // Returns logits_BCV, f32, of the scored positions.
-Tensor scored_logits(Model& model, Tree<Tensor> parameters, const Tree<Tensor>& rows, int64_t C) {
+Tensor scored_logits(const ScoringParts& parts, Tree<Tensor> parameters, const Tree<Tensor>& rows,
+                     int64_t C) {
+  Model& model = parts.model;
   const Tensor tokens_BT = rows.at("tokens"), lengths_B = rows.at("lengths"),
                starts_B = rows.at("starts");
   const Tensor is_token_BT = iota(tokens_BT.shape(), 1) < expand_dims(lengths_B, 1);
@@ -46,7 +48,9 @@ Tensor scored_logits(Model& model, Tree<Tensor> parameters, const Tree<Tensor>& 
   const Shape bc = {tokens_BT.dim(0), C};
   const Tensor places_BC =
       minimum(expand_dims(starts_B, 1) + iota(bc, 1), static_cast<double>(tokens_BT.dim(1) - 1));
-  InvocationOptions options{.state = subtree(parameters, kLayerStatePath), .summaries = false};
+  InvocationOptions options{.state = subtree(parameters, kLayerStatePath),
+                            .summaries = false,
+                            .compute_dtype = parts.compute_dtype};
   return functional(model, std::move(parameters), std::move(options),
                     [&] {
                       return astype(model.logits_of(batched_take(model.hidden(batch), places_BC)),
@@ -66,7 +70,7 @@ Program scoring_program(const ScoringParts& parts, const ScoringShape& shape) {
   const TensorFunction fn = [&](const Values& x) {
     const Tree<Tensor> of_rows = named_values(rows, x.data() + parameters.size());
     const Tensor logits_BCV =
-        scored_logits(parts.model, named_values(parameters, x.data()), of_rows, shape.num_scored);
+        scored_logits(parts, named_values(parameters, x.data()), of_rows, shape.num_scored);
     return scored_targets(logits_BCV, of_rows.at("targets"));
   };
   return trace_program("score", fn, std::move(inputs), score_results(shape.num_rows), parts.mesh);

@@ -54,19 +54,36 @@ std::vector<std::string> computed_tensors(const Family& family, const TensorSour
   return out;
 }
 
+// Calls fn(product, weight) for each weight that `model` keeps as codes: its entry in `specs`.
+template <class Fn>
+void each_coded(const Layer& model, Tree<ParamSpec>& specs, Fn fn) {
+  for (const QuantizedProduct* product : quantized_products(model)) {
+    const auto weight = specs.find(product->weight_path().substr(std::string("model/").size()));
+    // The caller sees that codes are missing.
+    if (weight != specs.end()) fn(*product, weight);
+  }
+}
+
+void add_schemes(const Layer& model, const TensorSource& source, Tree<ParamSpec> specs,
+                 ImportedModel& out) {
+  each_coded(model, specs, [&](const QuantizedProduct& product, auto weight) {
+    const auto scheme =
+        stored_scheme(product.form(), weight->first, weight->second, out.rows, source);
+    if (scheme) out.schemes.emplace(product.weight_path(), *scheme);
+  });
+}
+
 // Reads the weights that `model` keeps as codes into `out`. Takes them out of `specs` and adds
 // their tensors to `read`.
 void read_all_codes(const Layer& model, const TensorSource& source, Tree<ParamSpec>& specs,
                     std::vector<std::string>& read, ImportedModel& out) {
-  for (const QuantizedProduct* product : quantized_products(model)) {
-    const auto weight = specs.find(product->weight_path().substr(std::string("model/").size()));
-    if (weight == specs.end()) continue;  // the caller sees that the codes are missing
-    CodesRead codes = read_codes(*product, weight->first, weight->second, out.rows, source);
+  each_coded(model, specs, [&](const QuantizedProduct& product, auto weight) {
+    CodesRead codes = read_codes(product, weight->first, weight->second, out.rows, source);
     out.parameters.merge(codes.parameters);
     out.num_rounded += codes.is_rounded;
     std::ranges::move(codes.names, std::back_inserter(read));
     specs.erase(weight);
-  }
+  });
 }
 
 // Sizes that do not go together are a mistake of the file, and not of the user.
@@ -91,6 +108,8 @@ ImportedModel read_model(const ForeignConfig& config, const TensorSource& source
   const std::unique_ptr<Model> model = built(out.model, config.where());
   out.rows = family.weights(config);
   drop_missing_prefix(source, out.rows);
+  if (options.codes_of)
+    add_schemes(*options.codes_of, source, stored_tensors(*model, out.rows), out);
   if (options.with_weights) {
     Tree<ParamSpec> specs = stored_tensors(*model, out.rows);
     for (auto& [path, spec] : specs) {

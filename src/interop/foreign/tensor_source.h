@@ -5,17 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "base/tree.h"
+#include "ir/code_scheme.h"
 #include "ir/host_tensor.h"
 
 namespace axle {
 
-/// A matrix whose numbers are scale * code + offset, where `size` neighbours in a row share a scale
-/// and an offset.
-struct StoredGroups {
-  HostTensor scales, offsets;  // f32[rows, columns / size]
-  int64_t size = 1;
-  int64_t bits = 8;                 // of a code
-  DType scale_dtype = DType::kF32;  // holds those of its range exactly
+/// A matrix as codes: its parts by their names (parts_of). Neighbours in a row are a group.
+struct StoredCodes {
+  CodeScheme scheme;
+  Tree<HostTensor> parts;  // [rows, columns / numbers of an element]
 };
 
 /// Names are those of Hugging Face's files, whatever the format.
@@ -28,8 +27,10 @@ class TensorSource {
   virtual Type type(const std::string& name) const = 0;
   /// Throws StorageError or DataError for a tensor that cannot be read.
   virtual HostTensor get(const std::string& name) const = 0;
-  /// Returns the groups of a matrix; none if its numbers are stored otherwise.
-  virtual std::optional<StoredGroups> groups(const std::string&) const { return std::nullopt; }
+  /// Returns how a matrix is stored as codes, without reading it; none if it is stored otherwise.
+  virtual std::optional<CodeScheme> scheme(const std::string&) const { return std::nullopt; }
+  /// Returns the codes of a matrix that has a scheme, and reads each byte of it once.
+  virtual StoredCodes codes(const std::string& name) const;
   /// Returns the name in the file, for messages; also of a tensor that is missing.
   virtual std::string name_in_file(const std::string& name) const { return name; }
   /// The file or folder, for messages.

@@ -164,13 +164,16 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
   const auto add = [&](const std::string& name, const std::string& line) {
     mistakes.push_back(fmt::format("{}: {}: {}", source.where(), source.name_in_file(name), line));
   };
+  const auto is_number = [&](DType stored, const Part& part) {
+    return is_float(stored) || stored == specs_.at(part.path).dtype;
+  };
   const std::vector<std::string> names = source.names();
   for (const auto& [name, parts] : parts_) {
     const Shape expected = shape_of(parts);
     if (!std::ranges::binary_search(names, name)) {
       add(name, fmt::format("expected a tensor {}, got none", to_text(expected)));
     } else if (const Type type = source.type(name);
-               type.dims != expected || !is_float(type.dtype)) {
+               type.dims != expected || !is_number(type.dtype, parts[0])) {
       add(name, fmt::format("expected floats {}, got {}", to_text(expected), to_text(type)));
     }
   }

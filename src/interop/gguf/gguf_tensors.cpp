@@ -4,11 +4,19 @@
 
 #include "base/error.h"
 #include "interop/gguf/gguf_changes.h"
+#include "ir/small_float.h"
 
 namespace axle {
 namespace {
 
 constexpr std::string_view kExpert = "{expert}";
+
+// Returns nullptr for a part that there is not.
+template <class T>
+T* numbers_of(Tree<HostTensor>& parts, std::string_view name) {
+  const auto found = parts.find(std::string(name));
+  return found == parts.end() ? nullptr : found->second.values<T>().data();
+}
 
 }  // namespace
 
@@ -75,25 +83,34 @@ HostTensor GgufTensors::get(const std::string& name) const {
   return from_gguf(own.change, file_.get(own.name), head_dim_);
 }
 
-std::optional<StoredGroups> GgufTensors::groups(const std::string& name) const {
+// Groups lie along the rows of the file, which a transposed matrix has as columns.
+std::optional<CodeScheme> GgufTensors::scheme(const std::string& name) const {
+  const Place& own = place(name);
+  const bool is_matrix = type(name).dims.size() == 2 && own.change != TensorChange::kTransposed;
+  return is_matrix ? file_.tensor(own.name).type->groups.scheme : std::nullopt;
+}
+
+StoredCodes GgufTensors::codes(const std::string& name) const {
   const Place& own = place(name);
   const BlockType& block = *file_.tensor(own.name).type;
   const Shape shape = type(name).dims;
-  if (block.groups.size == 0 || shape.size() != 2) return std::nullopt;
-  const int64_t num_blocks = shape[0] * shape[1] / block.num_values;
+  StoredCodes out{.scheme = *scheme(name), .parts = {}};
+  for (const CodePart& part : parts_of(out.scheme)) {
+    out.parts.emplace(part.name, HostTensor(Type{part.dtype, {shape[0], shape[1] / part.numbers}}));
+  }
+  const bool is_small = out.scheme.scales == ScaleForm::kI8;
+  GroupNumbers numbers{.codes = numbers_of<uint8_t>(out.parts, kCodes),
+                       .scales = numbers_of<F16>(out.parts, is_small ? kBlockScales : kScales),
+                       .offsets = numbers_of<F16>(out.parts, is_small ? kBlockOffsets : kOffsets)};
+  if (is_small) {
+    numbers.small_scales = numbers_of<int8_t>(out.parts, kScales);
+    numbers.small_offsets = numbers_of<int8_t>(out.parts, kOffsets);
+  }
   const std::vector<std::byte> blocks =
       own.expert ? file_.get_blocks(own.name, *own.expert, *own.expert + 1)
                  : file_.get_blocks(own.name);
-  const Shape dims = {shape[0], shape[1] / block.groups.size};
-  StoredGroups out{.scales = HostTensor(Type{DType::kF32, dims}),
-                   .offsets = HostTensor(Type{DType::kF32, dims}),
-                   .size = block.groups.size,
-                   .bits = block.groups.bits,
-                   .scale_dtype = block.groups.scale_dtype};
-  block.groups.read(blocks.data(), num_blocks, out.scales.values<float>().data(),
-                    out.offsets.values<float>().data());
-  out.scales = from_gguf(own.change, std::move(out.scales), head_dim_);
-  out.offsets = from_gguf(own.change, std::move(out.offsets), head_dim_);
+  block.groups.read(blocks.data(), shape[0] * shape[1] / block.num_values, numbers);
+  for (auto& [part, value] : out.parts) value = from_gguf(own.change, std::move(value), head_dim_);
   return out;
 }
 

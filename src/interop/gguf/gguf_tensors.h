@@ -24,7 +24,8 @@ class GgufTensors final : public TensorSource {
   Type type(const std::string& name) const override;
   /// Blocks are dequantised, to f32.
   HostTensor get(const std::string& name) const override;
-  std::optional<StoredGroups> groups(const std::string& name) const override;
+  std::optional<CodeScheme> scheme(const std::string& name) const override;
+  StoredCodes codes(const std::string& name) const override;
   std::string name_in_file(const std::string& name) const override;
   const std::string& where() const override { return where_; }
 

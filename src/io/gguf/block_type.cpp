@@ -10,21 +10,33 @@
 namespace axle {
 namespace {
 
+constexpr CodeScheme scaled(CodeBits bits) {
+  return {.bits = bits, .group = 32, .scales = ScaleForm::kF16, .offsets = OffsetForm::kMiddle};
+}
+constexpr CodeScheme shifted(CodeBits bits) {
+  return {.bits = bits, .group = 32, .scales = ScaleForm::kF16, .offsets = OffsetForm::kOwn};
+}
+constexpr CodeScheme shifted_k(CodeBits bits) {
+  return {.bits = bits, .group = 32, .scales = ScaleForm::kI8, .offsets = OffsetForm::kOwn};
+}
+constexpr CodeScheme kQ6K{
+    .bits = CodeBits::kSix, .group = 16, .scales = ScaleForm::kI8, .offsets = OffsetForm::kMiddle};
+
 // The numbers left out are of types that the format has dropped.
 constexpr BlockType kTypes[] = {
     {0, "F32", 1, 4, DType::kF32, f32_values, f32_numbers},
     {1, "F16", 1, 2, DType::kF16, f16_values, f16_numbers},
-    {2, "Q4_0", 32, 18, {}, q4_0_values, nullptr, {32, 4, DType::kF16, q4_0_groups}},
-    {3, "Q4_1", 32, 20, {}, q4_1_values, nullptr, {32, 4, DType::kF16, q4_1_groups}},
-    {6, "Q5_0", 32, 22, {}, q5_0_values, nullptr, {32, 5, DType::kF16, q5_0_groups}},
-    {7, "Q5_1", 32, 24, {}, q5_1_values, nullptr, {32, 5, DType::kF16, q5_1_groups}},
-    {8, "Q8_0", 32, 34, {}, q8_0_values, q8_0_blocks, {32, 8, DType::kF16, q8_0_groups}},
+    {2, "Q4_0", 32, 18, {}, q4_0_values, nullptr, {scaled(CodeBits::kFour), q4_0_groups}},
+    {3, "Q4_1", 32, 20, {}, q4_1_values, nullptr, {shifted(CodeBits::kFour), q4_1_groups}},
+    {6, "Q5_0", 32, 22, {}, q5_0_values, nullptr, {scaled(CodeBits::kFive), q5_0_groups}},
+    {7, "Q5_1", 32, 24, {}, q5_1_values, nullptr, {shifted(CodeBits::kFive), q5_1_groups}},
+    {8, "Q8_0", 32, 34, {}, q8_0_values, q8_0_blocks, {scaled(CodeBits::kEight), q8_0_groups}},
     {9, "Q8_1", 32, 40},
     {10, "Q2_K", 256, 84},
     {11, "Q3_K", 256, 110},
-    {12, "Q4_K", 256, 144, {}, q4_k_values, nullptr, {32, 4, DType::kF32, q4_k_groups}},
-    {13, "Q5_K", 256, 176, {}, q5_k_values, nullptr, {32, 5, DType::kF32, q5_k_groups}},
-    {14, "Q6_K", 256, 210, {}, q6_k_values, nullptr, {16, 6, DType::kF32, q6_k_groups}},
+    {12, "Q4_K", 256, 144, {}, q4_k_values, nullptr, {shifted_k(CodeBits::kFour), q4_k_groups}},
+    {13, "Q5_K", 256, 176, {}, q5_k_values, nullptr, {shifted_k(CodeBits::kFive), q5_k_groups}},
+    {14, "Q6_K", 256, 210, {}, q6_k_values, nullptr, {kQ6K, q6_k_groups}},
     {15, "Q8_K", 256, 292},
     {16, "IQ2_XXS", 256, 66},
     {17, "IQ2_XS", 256, 74},

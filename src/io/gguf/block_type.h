@@ -12,18 +12,25 @@
 #include <string>
 #include <string_view>
 
+#include "ir/code_scheme.h"
 #include "ir/dtype.h"
+#include "ir/small_float.h"
 
 namespace axle {
 
-/// The numbers of a block as value = scale * code + offset, exactly: products and sums in f32.
+/// What BlockGroups::read fills: a code for each number, and a scale and an offset for each group,
+/// as the scheme has them. Offsets of the middle are not filled.
+struct GroupNumbers {
+  uint8_t* codes = nullptr;
+  F16 *scales = nullptr, *offsets = nullptr;                 // of groups; ScaleForm::kI8: of blocks
+  int8_t *small_scales = nullptr, *small_offsets = nullptr;  // of groups; ScaleForm::kI8 alone
+};
+/// The numbers of a block as codes, exactly: products and sums in f32.
 struct BlockGroups {
-  int64_t size = 0;  // neighbours in a row that share a scale and an offset; 0: not of this form
-  int64_t bits = 0;  // of a code, which is not negative
-  DType scale_dtype = DType::kF32;  // holds every scale and offset of its range exactly
-  /// Computes the scales and the offsets of the groups of whole blocks.
-  void (*read)(const std::byte* blocks, int64_t num_blocks, float* scales,
-               float* offsets) = nullptr;
+  /// none: they have another form.
+  std::optional<CodeScheme> scheme = {};
+  /// Splits whole blocks. Those of ScaleForm::kI8 hold kScaleBlock numbers.
+  void (*read)(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) = nullptr;
 };
 
 struct BlockType {

@@ -50,32 +50,38 @@ TEST_P(Quantize, GivesTheBlocksOfThePackage) {
   EXPECT_EQ(blocks, expected);
 }
 
-// Each value of a group is scale * code + offset, bit for bit, with a code of the stated bits.
+// Each value is made of the numbers of its group, bit for bit, with a code of the stated bits.
 TEST_P(Groups, AreTheValues) {
-  const BlockGroups& groups = type().groups;
+  ASSERT_TRUE(type().groups.scheme);
+  const CodeScheme scheme = *type().groups.scheme;
+  const bool is_small = scheme.scales == ScaleForm::kI8,
+             has_offsets = scheme.offsets == OffsetForm::kOwn;
   const HostTensor blocks = stored("blocks"), values = stored("values");
   const int64_t n = blocks.size() / type().num_bytes;
-  const auto count = static_cast<size_t>(values.size() / groups.size);
-  std::vector<float> scales(count), offsets(count);
-  groups.read(blocks.bytes().data(), n, scales.data(), offsets.data());
-  int64_t largest = 0;
-  for (int64_t i = 0; i < values.size(); ++i) {
-    const auto group = static_cast<size_t>(i / groups.size);
-    const float scale = scales[group], offset = offsets[group],
-                value = values.values<float>()[static_cast<size_t>(i)];
-    const float code = scale == 0 ? 0 : std::nearbyint((value - offset) / scale);
-    ASSERT_GE(code, 0) << i;
-    ASSERT_EQ(scale * code + offset, value) << i;
-    largest = std::max(largest, static_cast<int64_t>(code));
-    if (groups.scale_dtype == DType::kF16) {
-      ASSERT_EQ(static_cast<float>(F16(scale)), scale);
-      if (std::abs(offset) <= 65504) {
-        ASSERT_EQ(static_cast<float>(F16(offset)), offset);
-      }
-    }
+  const auto count = static_cast<size_t>(values.size()), groups = count / size_t(scheme.group),
+             shared = is_small ? count / kScaleBlock : groups;
+  std::vector<uint8_t> codes(count);
+  std::vector<F16> scales(shared), offsets(has_offsets ? shared : 0);
+  std::vector<int8_t> small_scales(is_small ? groups : 0),
+      small_offsets(is_small && has_offsets ? groups : 0);
+  type().groups.read(blocks.bytes().data(), n,
+                     {.codes = codes.data(),
+                      .scales = scales.data(),
+                      .offsets = offsets.data(),
+                      .small_scales = small_scales.data(),
+                      .small_offsets = small_offsets.data()});
+  const auto number = [&](const std::vector<F16>& of, const std::vector<int8_t>& small, size_t i) {
+    const size_t group = i / size_t(scheme.group);
+    return is_small ? float(of[i / kScaleBlock]) * float(small[group]) : float(of[group]);
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const float code = static_cast<float>(codes[i]) - static_cast<float>(scheme.zero());
+    const float offset = has_offsets ? number(offsets, small_offsets, i) : 0;
+    ASSERT_EQ(number(scales, small_scales, i) * code + offset, values.values<float>()[i]) << i;
   }
-  EXPECT_LT(largest, int64_t{1} << groups.bits);
-  EXPECT_GE(largest, int64_t{1} << (groups.bits - 1));
+  const int64_t largest = *std::ranges::max_element(codes);
+  EXPECT_LT(largest, int64_t{1} << scheme.num_bits());
+  EXPECT_GE(largest, int64_t{1} << (scheme.num_bits() - 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Groups,

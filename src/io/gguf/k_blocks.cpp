@@ -32,39 +32,78 @@ Group group_at(const uint8_t* packed, int i) {
 
 constexpr int kGroups = 8, kGroup = kValues / kGroups;
 
-// The scale and the offset of each of the groups.
-void groups_of(const uint8_t* block, float* scales, float* offsets) {
-  const float d = scale_at(block), m = scale_at(block + 2);
-  for (int i = 0; i < kGroups; ++i) {
-    const Group group = group_at(block + 4, i);
-    scales[i] = d * static_cast<float>(group.scale);
-    offsets[i] = -m * static_cast<float>(group.offset);
+// The places of a block of groups of 32.
+template <bool kHasHighBits>
+struct Places {
+  static constexpr int kHigh = 16, kLow = kHigh + (kHasHighBits ? kGroup : 0),
+                       kBytes = kLow + kValues / 2;
+};
+
+template <bool kHasHighBits>
+void codes_of_block(const uint8_t* block, uint8_t* codes) {
+  using At = Places<kHasHighBits>;
+  for (int i = 0; i < kGroups; ++i, codes += kGroup) {
+    // Two groups share 32 bytes: the even one has their low halves.
+    const uint8_t* low = block + At::kLow + i / 2 * kGroup;
+    const int shift = i % 2 * 4;
+    for (int k = 0; k < kGroup; ++k) {
+      int q = low[k] >> shift & 15;
+      if constexpr (kHasHighBits) q |= (block[At::kHigh + k] >> i & 1) << 4;
+      codes[k] = static_cast<uint8_t>(q);
+    }
   }
-}
-template <int kBlockBytes>
-void groups_of_blocks(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  for (int64_t i = 0; i < num_blocks; ++i)
-    groups_of(bytes_of(blocks) + i * kBlockBytes, scales + i * kGroups, offsets + i * kGroups);
 }
 
 template <bool kHasHighBits>
 void values_of_groups(const std::byte* blocks, int64_t num_blocks, float* values) {
-  constexpr int kHigh = 16, kLow = kHigh + (kHasHighBits ? kGroup : 0),
-                kBlockBytes = kLow + kValues / 2;
   const uint8_t* block = bytes_of(blocks);
-  for (; num_blocks > 0; --num_blocks, block += kBlockBytes) {
-    float scales[kGroups], offsets[kGroups];
-    groups_of(block, scales, offsets);
-    for (int i = 0; i < kGroups; ++i, values += kGroup) {
-      // Two groups share 32 bytes: the even one has their low halves.
-      const uint8_t* low = block + kLow + i / 2 * kGroup;
-      const int shift = i % 2 * 4;
-      for (int k = 0; k < kGroup; ++k) {
-        int q = low[k] >> shift & 15;
-        if constexpr (kHasHighBits) q |= (block[kHigh + k] >> i & 1) << 4;
-        values[k] = scales[i] * static_cast<float>(q) + offsets[i];
-      }
+  for (; num_blocks > 0; --num_blocks, block += Places<kHasHighBits>::kBytes) {
+    const float d = scale_at(block), m = scale_at(block + 2);
+    uint8_t codes[kValues];
+    codes_of_block<kHasHighBits>(block, codes);
+    for (int i = 0; i < kGroups; ++i) {
+      const Group group = group_at(block + 4, i);
+      const float scale = d * static_cast<float>(group.scale),
+                  offset = -m * static_cast<float>(group.offset);
+      for (int k = 0; k < kGroup; ++k)
+        *values++ = scale * static_cast<float>(codes[i * kGroup + k]) + offset;
     }
+  }
+}
+
+// The block's m is subtracted, so that its sign changes.
+template <bool kHasHighBits>
+void split_blocks(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  constexpr uint16_t kSign = 0x8000;
+  const uint8_t* block = bytes_of(blocks);
+  for (; num_blocks > 0; --num_blocks, block += Places<kHasHighBits>::kBytes) {
+    std::memcpy(out.scales++, block, sizeof(F16));
+    std::memcpy(out.offsets, block + 2, sizeof(F16));
+    out.offsets++->bits ^= kSign;
+    for (int i = 0; i < kGroups; ++i) {
+      const Group group = group_at(block + 4, i);
+      *out.small_scales++ = static_cast<int8_t>(group.scale);
+      *out.small_offsets++ = static_cast<int8_t>(group.offset);
+    }
+    codes_of_block<kHasHighBits>(block, out.codes);
+    out.codes += kValues;
+  }
+}
+
+constexpr int kSmallGroup = 16, kHigh = kValues / 2, kScalesAt = kHigh + kValues / 4,
+              kScaleAt = kScalesAt + kValues / kSmallGroup, kQ6Bytes = kScaleAt + 2;
+
+// Each half of a block has four runs of 32 values: the low and the high halves of 64 bytes, and one
+// pair of bits each of the same 32 bytes.
+void codes_of_q6_block(const uint8_t* block, uint8_t* codes) {
+  constexpr int kRun = 32;
+  for (int run = 0; run < kValues / kRun; ++run) {
+    const int half = run / 4, part = run % 4;
+    const uint8_t* low = block + half * 64 + part % 2 * kRun;
+    const uint8_t* high = block + kHigh + half * kRun;
+    for (int k = 0; k < kRun; ++k)
+      *codes++ =
+          static_cast<uint8_t>((low[k] >> (part / 2 * 4) & 15) | (high[k] >> (part * 2) & 3) << 4);
   }
 }
 
@@ -76,51 +115,33 @@ void q4_k_values(const std::byte* blocks, int64_t num_blocks, float* values) {
 void q5_k_values(const std::byte* blocks, int64_t num_blocks, float* values) {
   values_of_groups<true>(blocks, num_blocks, values);
 }
-
-void q4_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  groups_of_blocks<144>(blocks, num_blocks, scales, offsets);
-}
-void q5_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  groups_of_blocks<176>(blocks, num_blocks, scales, offsets);
-}
-
-namespace {
-constexpr int kSmallGroup = 16, kHigh = kValues / 2, kScales = kHigh + kValues / 4,
-              kScale = kScales + kValues / kSmallGroup, kQ6Bytes = kScale + 2;
-}
-
-void q6_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+void q6_k_values(const std::byte* blocks, int64_t num_blocks, float* values) {
   const uint8_t* block = bytes_of(blocks);
   for (; num_blocks > 0; --num_blocks, block += kQ6Bytes) {
-    const float d = scale_at(block + kScale);
-    for (int i = 0; i < kValues / kSmallGroup; ++i) {
-      *scales = d * static_cast<float>(static_cast<int8_t>(block[kScales + i]));
-      *offsets++ = -32 * *scales++;
+    const float d = scale_at(block + kScaleAt);
+    uint8_t codes[kValues];
+    codes_of_q6_block(block, codes);
+    for (int i = 0; i < kValues; ++i) {
+      const auto scale = static_cast<int8_t>(block[kScalesAt + i / kSmallGroup]);
+      *values++ = d * static_cast<float>(scale) * static_cast<float>(codes[i] - 32);
     }
   }
 }
 
-void q6_k_values(const std::byte* blocks, int64_t num_blocks, float* values) {
-  constexpr int kRun = 32;
+void q4_k_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  split_blocks<false>(blocks, num_blocks, out);
+}
+void q5_k_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  split_blocks<true>(blocks, num_blocks, out);
+}
+void q6_k_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
   const uint8_t* block = bytes_of(blocks);
   for (; num_blocks > 0; --num_blocks, block += kQ6Bytes) {
-    const float d = scale_at(block + kScale);
-    // Each half of the block has four runs of 32 values: the low and the high halves of 64 bytes,
-    // and one pair of bits each of the same 32 bytes.
-    for (int run = 0; run < kValues / kRun; ++run) {
-      const int half = run / 4, part = run % 4;
-      const uint8_t* low = block + half * 64 + part % 2 * kRun;
-      const uint8_t* high = block + kHigh + half * kRun;
-      for (int group = 0; group < kRun / kSmallGroup; ++group, values += kSmallGroup) {
-        const auto scale = static_cast<int8_t>(block[kScales + run * 2 + group]);
-        const float s = d * static_cast<float>(scale);
-        for (int k = 0; k < kSmallGroup; ++k) {
-          const int at = group * kSmallGroup + k;
-          const int q = (low[at] >> (part / 2 * 4) & 15) | (high[at] >> (part * 2) & 3) << 4;
-          values[k] = s * static_cast<float>(q - 32);
-        }
-      }
-    }
+    std::memcpy(out.scales++, block + kScaleAt, sizeof(F16));
+    std::memcpy(out.small_scales, block + kScalesAt, kValues / kSmallGroup);
+    out.small_scales += kValues / kSmallGroup;
+    codes_of_q6_block(block, out.codes);
+    out.codes += kValues;
   }
 }
 

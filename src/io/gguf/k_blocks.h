@@ -11,15 +11,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "io/gguf/block_type.h"
+
 namespace axle {
 
 void q4_k_values(const std::byte* blocks, int64_t num_blocks, float* values);
 void q5_k_values(const std::byte* blocks, int64_t num_blocks, float* values);
 void q6_k_values(const std::byte* blocks, int64_t num_blocks, float* values);
 
-/// Compute the scales and the offsets of blocks (BlockGroups).
-void q4_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
-void q5_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
-void q6_k_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
+/// Split blocks into codes and scales (BlockGroups).
+void q4_k_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
+void q5_k_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
+void q6_k_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
 
 }  // namespace axle

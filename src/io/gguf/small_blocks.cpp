@@ -27,8 +27,8 @@ void for_each_block(const std::byte* blocks, int64_t num_blocks, float* values, 
 }
 
 // Sets the 32 values from 4-bit halves and, where there are, a fifth bit each.
-template <bool kHasHighBits, class Fn>
-void unpack(const std::byte* bytes, float* values, Fn value_of) {
+template <bool kHasHighBits, class T, class Fn>
+void unpack(const std::byte* bytes, T* values, Fn value_of) {
   uint32_t high_bits = 0;
   if constexpr (kHasHighBits) {
     std::memcpy(&high_bits, bytes, sizeof(high_bits));
@@ -58,38 +58,41 @@ void scaled_and_shifted(const std::byte* block, float* values) {
                        [d, m](int q) { return d * static_cast<float>(q) + m; });
 }
 
-// The scale and the offset of each block: of values (q - zero) d, or of values q d + m.
-template <int kBlockBytes, int kZero>
-void scales_of_blocks(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
+// The codes, the scale and, where there is one, the offset of each block.
+template <bool kHasHighBits, bool kHasOffset>
+void codes_and_scales(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  constexpr int kCodes = (kHasOffset ? 2 : 1) * kScaleBytes;
+  constexpr int kBlockBytes = kCodes + (kHasHighBits ? 4 : 0) + kHalf;
   for (int64_t i = 0; i < num_blocks; ++i, blocks += kBlockBytes) {
-    scales[i] = scale_at(blocks);
-    offsets[i] = -kZero * scales[i];
-  }
-}
-template <int kBlockBytes>
-void scales_and_shifts(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  for (int64_t i = 0; i < num_blocks; ++i, blocks += kBlockBytes) {
-    scales[i] = scale_at(blocks);
-    offsets[i] = scale_at(blocks + kScaleBytes);
+    std::memcpy(out.scales + i, blocks, kScaleBytes);
+    if constexpr (kHasOffset) std::memcpy(out.offsets + i, blocks + kScaleBytes, kScaleBytes);
+    unpack<kHasHighBits>(blocks + kCodes, out.codes + i * kValues,
+                         [](int q) { return static_cast<uint8_t>(q); });
   }
 }
 
 }  // namespace
 
-void q4_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  scales_of_blocks<18, 8>(blocks, num_blocks, scales, offsets);
+void q4_0_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  codes_and_scales<false, false>(blocks, num_blocks, out);
 }
-void q4_1_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  scales_and_shifts<20>(blocks, num_blocks, scales, offsets);
+void q4_1_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  codes_and_scales<false, true>(blocks, num_blocks, out);
 }
-void q5_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  scales_of_blocks<22, 16>(blocks, num_blocks, scales, offsets);
+void q5_0_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  codes_and_scales<true, false>(blocks, num_blocks, out);
 }
-void q5_1_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  scales_and_shifts<24>(blocks, num_blocks, scales, offsets);
+void q5_1_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  codes_and_scales<true, true>(blocks, num_blocks, out);
 }
-void q8_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets) {
-  scales_of_blocks<34, 128>(blocks, num_blocks, scales, offsets);
+// Signed numbers become codes around the middle.
+void q8_0_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) {
+  for (int64_t i = 0; i < num_blocks; ++i, blocks += kScaleBytes + kValues) {
+    std::memcpy(out.scales + i, blocks, kScaleBytes);
+    for (int k = 0; k < kValues; ++k)
+      out.codes[i * kValues + k] =
+          std::to_integer<uint8_t>(blocks[kScaleBytes + k] ^ std::byte{128});
+  }
 }
 
 void q4_0_values(const std::byte* blocks, int64_t num_blocks, float* values) {

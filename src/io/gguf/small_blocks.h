@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "io/gguf/block_type.h"
+
 namespace axle {
 
 void q4_0_values(const std::byte* blocks, int64_t num_blocks, float* values);
@@ -25,11 +27,11 @@ inline constexpr float kMaxQ8Value = 127 * 65504.0f;
 /// from zero. The values must be finite, of magnitudes up to kMaxQ8Value.
 void q8_0_blocks(const float* values, int64_t num_blocks, std::byte* blocks);
 
-/// Compute the scales and the offsets of blocks (BlockGroups).
-void q4_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
-void q4_1_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
-void q5_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
-void q5_1_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
-void q8_0_groups(const std::byte* blocks, int64_t num_blocks, float* scales, float* offsets);
+/// Split blocks into codes and scales (BlockGroups).
+void q4_0_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
+void q4_1_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
+void q5_0_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
+void q5_1_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
+void q8_0_groups(const std::byte* blocks, int64_t num_blocks, GroupNumbers out);
 
 }  // namespace axle

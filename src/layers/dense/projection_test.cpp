@@ -16,7 +16,7 @@ namespace {
 using testing::build_for_test;
 
 const LoraProduct::Config kLora{.rank = 2};
-const QuantizedProduct::Config kCoded{.group = 2, .scales = ScaleDType::kF32};
+const QuantizedProduct::Config kCoded{.group = 2, .scales = ScaleForm::kF32};
 
 AXLE_LAYER_LAWS(Linear,
                 {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},

@@ -8,7 +8,6 @@
 #include "nn/role_methods.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/index.h"
 #include "transform/custom_vjp.h"
 
 namespace axle {
@@ -59,7 +58,7 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
                                .init = cfg.init})),
       table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes},
       product_(child("product", cfg.product,
-                     product_dims("...d,vd->...v", *this, weight_, WeightUse::kOthersToo))) {
+                     product_dims("...d,vd->...v", *this, weight_, WeightUse::kRowsToo))) {
   for (DimAxes& axes : table_axes_.dims) std::erase_if(axes, divides_model_dim);
 }
 
@@ -71,12 +70,13 @@ Tensor Embedding::forward(const Tensor& ids_BT) {
 Tensor Embedding::look_up(const Tensor& ids_BT) {
   const Mesh& mesh = Invocation::current().options().mesh;
   const auto rows_of = [this](const Tensor& weight, const Tensor& ids) {
-    return take(constrain(weight, table_axes_), ids);
+    return product_->rows(weight, ids, table_axes_);
   };
   const PartitionSpec tokens = restrict(kTokenAxes, ids_BT.shape(), mesh);
   const bool divided =
       std::ranges::any_of(tokens.dims, [](const DimAxes& axes) { return !axes.empty(); });
-  if (!divided) return constrain(rows_of(weight_(), ids_BT), kTokenAxes);
+  // Nothing has a gradient of codes.
+  if (!divided || weight_.is_held()) return constrain(rows_of(weight_(), ids_BT), kTokenAxes);
 
   const CustomVjp lookup{.name = "lookup",
                          .forward =

@@ -68,7 +68,7 @@ LoraProduct::LoraProduct(const Config& cfg, const Dims& dims, const Scope& scope
       up_(param("lora_up", up_spec(up_letters_, letters_, dims, cfg.rank))),
       dropout_(child("dropout", cfg.dropout, {})),
       inner_(child("inner", cfg.inner, dims)) {
-  if (weight_path_.empty()) {
+  if (weight_path_.empty() || dims.use != WeightUse::kProductOnly) {
     fail("inner",
          "expected a product with a weight of its own, got one whose weight has other uses, so "
          "that no adapter can be merged into it; leave this product out");

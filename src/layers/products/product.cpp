@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "ops/movement/index.h"
 #include "ops/movement/slice.h"
 #include "ops/products/einsum.h"
 
@@ -15,7 +16,8 @@ Product::Dims product_dims(std::string spec, const Layer& owner, const Param& we
                      .weight_dims = {declared.shape.begin(), declared.shape.end()},
                      .weight_axes = declared.partition(),
                      .stacked = {},
-                     .weight = use == WeightUse::kProductOnly ? weight.path() : std::string()};
+                     .weight = use == WeightUse::kOthersToo ? std::string() : weight.path(),
+                     .use = use};
   const std::string letters = letters_of(dims).weight;
   for (const int64_t dim : declared.fan.batch)
     dims.stacked += letters[letters.size() - static_cast<size_t>(-dim)];
@@ -24,6 +26,10 @@ Product::Dims product_dims(std::string spec, const Layer& owner, const Param& we
 
 void Product::check_result(const Tensor& y, const Tensor& x, const Tensor& weight) const {
   if (given_dims()) expect_result(y, {x.dtype(), einsum_shape(given_dims()->spec, {x, weight})});
+}
+
+Tensor Product::rows(const Tensor& weight, const Tensor& ids, const PartitionSpec& axes) {
+  return take(constrain(weight, axes), ids);
 }
 
 ProductLetters letters_of(const Product::Dims& dims) {

@@ -2,9 +2,25 @@
 // weight. Low-rank adapters and quantization are classes of this role.
 #pragma once
 
+#include "base/text/enum_text.h"
 #include "nn/layer.h"
 
 namespace axle {
+
+/// Who reads the weight of a product.
+enum class WeightUse {
+  /// The product alone.
+  kProductOnly,
+  /// Also the layer that owns it, which looks up rows, by Product::rows alone.
+  kRowsToo,
+  /// The layer reads it itself, or computes it.
+  kOthersToo
+};
+constexpr auto texts_of(WeightUse) {
+  return std::to_array<EnumText<WeightUse>>({{WeightUse::kProductOnly, "product_only"},
+                                             {WeightUse::kRowsToo, "rows_too"},
+                                             {WeightUse::kOthersToo, "others_too"}});
+}
 
 /// x, weight -> y = einsum(spec, x, weight), dtype of x, or what stands for it.
 class Product : public LayerRole<Product, Tensor(const Tensor& x, const Tensor& weight)> {
@@ -23,18 +39,20 @@ class Product : public LayerRole<Product, Tensor(const Tensor& x, const Tensor& 
     /// Path of the parameter that is the weight. Empty: the weight is computed from parameters, or
     /// other parts of the layer read it as well, so that nothing can be added to it.
     std::string weight = {};
-    AXLE_CONFIG(Dims, spec, weight_dims, weight_axes, stacked, weight)
+    /// Who reads it.
+    WeightUse use = WeightUse::kProductOnly;
+    AXLE_CONFIG(Dims, spec, weight_dims, weight_axes, stacked, weight, use)
   };
   static constexpr InputNames kInputs = {"x", "weight"};
   using LayerRole::LayerRole;
+  /// Returns rows `ids` (integers of any dims) of the weight [rows, columns], dtype of the weight.
+  /// Ids outside of it are clamped to it. `axes` lay out the weight before.
+  virtual Tensor rows(const Tensor& weight, const Tensor& ids, const PartitionSpec& axes);
 
  protected:
   friend LayerRole;
   void check_result(const Tensor& y, const Tensor& x, const Tensor& weight) const;
 };
-
-/// Whether the product's weight is a parameter that nothing else reads.
-enum class WeightUse { kProductOnly, kOthersToo };
 
 /// Returns the dims of a product with a weight that `owner` declared. The batch dims of the
 /// weight's fan are the stacked ones.

@@ -2,28 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "config/register.h"
 #include "ir/finite.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/slice.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
 #include "ops/products/einsum.h"
+#include "transform/control_flow/scan.h"
 #include "transform/trace.h"
 
 namespace axle {
 namespace {
 
-// Without the group.
-CodeForm form_of(const Product::Dims& dims, const ProductLetters& letters, CodeBits bits) {
+CodeForm form_of(const Product::Dims& dims, const ProductLetters& letters,
+                 const CodeScheme& scheme) {
   return {.weight_dims = {dims.weight_dims.begin(), dims.weight_dims.end()},
           .first_input = letters.weight.find(letters.contracted[0]),
           .num_inputs = letters.contracted.size(),
-          .bits = static_cast<int64_t>(bits)};
+          .scheme = scheme};
 }
 
-// Returns the mesh axes of the codes, or of the scales, of which a device may not have a whole
-// number along the inputs.
+// Returns the mesh axes of a part. A device may not have a whole number of scales along the inputs.
 std::vector<DimAxes> axes_of(const Product::Dims& dims, const CodeForm& form, bool of_codes) {
   std::vector<DimAxes> out = dims.weight_axes.dims;
   out.resize(form.weight_dims.size());
@@ -33,16 +36,21 @@ std::vector<DimAxes> axes_of(const Product::Dims& dims, const CodeForm& form, bo
   return out;
 }
 
-DType dtype_of(ScaleDType scales) { return scales == ScaleDType::kF16 ? DType::kF16 : DType::kF32; }
-
 // A spec that is complete whatever the options of the slot.
-ParamSpec spec_of(Shape shape, std::vector<DimAxes> axes, DType dtype) {
-  return {.shape = std::move(shape),
-          .mesh_axes = std::move(axes),
+ParamSpec spec_of(const CodeForm& form, const CodePart& part, const Product::Dims& dims) {
+  return {.shape = form.dims_of(part),
+          .mesh_axes = axes_of(dims, form, part.name == kCodes),
           .init = Constant{.value = 0},
-          .dtype = dtype,
+          .dtype = part.dtype,
           .weight_decay_scale = 0,
-          .compute = dtype};
+          .compute = part.dtype};
+}
+
+// Returns into how many parts a dim is cut so that each has at most `most` of `size` numbers.
+int64_t num_parts_of(int64_t size, int64_t dim, int64_t most) {
+  int64_t out = (size + most - 1) / most;
+  while (out < dim && dim % out != 0) ++out;
+  return std::min(out, dim);
 }
 
 FanAxes fan_of(const ProductLetters& letters) {
@@ -57,16 +65,22 @@ QuantizedProduct::QuantizedProduct(const Config& cfg, const Dims& dims, const Sc
     : Product(scope),
       form_(checked_form(cfg, dims)),
       spec_(dims.spec),
-      weight_letters_(letters_of(dims).weight),
+      letters_(letters_of(dims)),
       weight_path_(dims.weight),
-      scale_dtype_(dtype_of(cfg.scales)),
-      fan_(fan_of(letters_of(dims))),
-      codes_(param("codes", spec_of(form_.code_dims(), axes_of(dims, form_, true), DType::kU8))),
-      scales_(
-          param("scales", spec_of(form_.scale_dims(), axes_of(dims, form_, false), scale_dtype_))),
-      offsets_(param("offsets",
-                     spec_of(form_.scale_dims(), axes_of(dims, form_, false), scale_dtype_))) {
+      weight_axes_(dims.weight_axes),
+      is_table_(dims.use == WeightUse::kRowsToo),
+      decoded_at_once_(cfg.decoded_at_once),
+      fan_(fan_of(letters_)) {
+  for (const CodePart& part : parts_of(form_.scheme))
+    parts_.emplace(part.name, param(part.name, spec_of(form_, part, dims)));
   hold(weight_path_);
+}
+
+QuantizedProduct::Config QuantizedProduct::config_of(const CodeScheme& scheme) {
+  return {.bits = scheme.bits,
+          .group = scheme.group,
+          .scales = scheme.scales,
+          .offsets = scheme.offsets};
 }
 
 CodeForm QuantizedProduct::checked_form(const Config& cfg, const Dims& dims) const {
@@ -78,69 +92,149 @@ CodeForm QuantizedProduct::checked_form(const Config& cfg, const Dims& dims) con
   const ProductLetters letters = letters_of(dims);
   AXLE_CHECK(letters.weight.find(letters.contracted) != std::string::npos,
              "the inputs of a weight do not lie side by side: " + dims.spec);
-  CodeForm out = form_of(dims, letters, cfg.bits);
-  out.group = cfg.group;
-  if (out.inputs() % out.group != 0) {
+  const CodeForm out =
+      form_of(dims, letters,
+              {.bits = cfg.bits, .group = cfg.group, .scales = cfg.scales, .offsets = cfg.offsets});
+  if (out.inputs() % out.scheme.group != 0) {
     fail("group", fmt::format("expected a divisor of the {} inputs of the weight, got {}",
-                              out.inputs(), out.group));
+                              out.inputs(), out.scheme.group));
   }
-  if (out.inputs() * out.bits % 8 != 0) {
-    fail("bits", fmt::format("expected an even number of inputs for codes of 4 bits, got {}",
-                             out.inputs()));
+  if (cfg.scales == ScaleForm::kI8 &&
+      (kScaleBlock % out.scheme.group != 0 || out.inputs() % kScaleBlock != 0)) {
+    fail("scales", fmt::format("expected groups that divide {0}, and a multiple of {0} inputs, for "
+                               "i8, got groups of {1} and {2} inputs",
+                               kScaleBlock, out.scheme.group, out.inputs()));
+  }
+  if (out.inputs() % out.unit() != 0) {
+    fail("bits", fmt::format("expected a multiple of {} inputs for codes of {} bits, got {}",
+                             cfg.bits == CodeBits::kFour ? 2 : 8, to_text(cfg.bits), out.inputs()));
   }
   return out;
 }
 
+CodedWeight QuantizedProduct::coded() const {
+  CodedWeight out;
+  for (const auto& [name, part] : parts_) out.emplace(name, part());
+  return out;
+}
+
 Tensor QuantizedProduct::forward(const Tensor& x, const Tensor& weight) {
+  if (const int64_t num_parts = num_parts_for(weight); num_parts > 1) return in_parts(x, num_parts);
   const auto product = [&] {
-    const Tensor own =
-        repeated_as_called(form_.decode({codes_(), scales_(), offsets_()}), weight_letters_, weight,
-                           weight_letters_, form_.weight_dims);
+    const Tensor own = repeated_as_called(form_.decode(coded()), letters_.weight, weight,
+                                          letters_.weight, form_.weight_dims);
     return einsum(spec_, x, astype(own, x.dtype()));
   };
   // The decoded weight is not kept for the backward pass.
   return is_training() ? rematerialize<Tensor>(SaveNothing{}(), product) : product();
 }
 
+// Parts are of the first dim of the outputs, where devices do not share it.
+int64_t QuantizedProduct::num_parts_for(const Tensor& weight) const {
+  const Shape& dims = form_.weight_dims;
+  const size_t axis = letters_.weight.find(letters_.out[0]);
+  if (weight.shape() != dims) return 1;
+  const PartitionSpec axes = restrict(weight_axes_, dims, Invocation::current().options().mesh);
+  if (axis < axes.dims.size() && !axes.dims[axis].empty()) return 1;
+  return num_parts_of(num_elements(dims), dims[axis], decoded_at_once_);
+}
+
+Tensor QuantizedProduct::in_parts(const Tensor& x, int64_t num_parts) const {
+  const char letter = letters_.out[0];
+  const size_t axis = letters_.weight.find(letter);
+  CodeForm of_part = form_;
+  of_part.weight_dims[axis] /= num_parts;
+  // Parts have one dim for all inputs.
+  const auto own_axis =
+      static_cast<int64_t>(axis > form_.first_input ? axis + 1 - form_.num_inputs : axis);
+  std::vector<std::string> names;
+  Values xs;
+  for (const auto& [name, part] : coded()) {
+    const Tensor cut = unflatten(part, own_axis, {num_parts, part.dim(own_axis) / num_parts});
+    names.push_back(name);
+    xs.push_back(move_axis(cut, own_axis, 0));
+  }
+  const auto product = [&](const Values& parts) {
+    CodedWeight own;
+    for (size_t i = 0; i < names.size(); ++i) own.emplace(names[i], parts[i]);
+    return Values{einsum(spec_, x, astype(of_part.decode(own), x.dtype()))};
+  };
+  const ScanBody body = [&](const Values&, const Values& parts) {
+    const Values y = is_training() ? remat(product, parts, save_nothing(), false) : product(parts);
+    return ScanResult{.carry = {}, .ys = y};
+  };
+  const Tensor ys = scan(body, {}, xs, num_parts).ys[0];
+  const int64_t place = ys.rank() + from_the_end(letters_.y, std::string(1, letter))[0];
+  return flatten(move_axis(ys, 0, place - 1), place - 1, place);
+}
+
+Tensor QuantizedProduct::rows(const Tensor& weight, const Tensor& ids, const PartitionSpec& axes) {
+  CodedWeight rows;
+  for (const auto& [name, part] : coded()) {
+    PartitionSpec own = axes;
+    if (name != kCodes && own.dims.size() > 1) own.dims.pop_back();
+    rows.emplace(name, take(constrain(part, own), ids));
+  }
+  CodeForm of_rows = form_;
+  of_rows.weight_dims.erase(of_rows.weight_dims.begin());
+  --of_rows.first_input;
+  return astype(of_rows.decode(rows), weight.dtype());
+}
+
 Tree<Tensor> QuantizedProduct::initialize(const random::Key& key) const {
   const Init init = options().init.value_or(VarianceScaling{});
   const Tensor weight = init({form_.weight_dims, DType::kF32, fan_}).draw(key);
-  const CodedWeight coded = form_.encode(weight, scale_dtype_);
-  return {{codes_.path(), coded.codes},
-          {scales_.path(), coded.scales},
-          {offsets_.path(), coded.offsets}};
+  Tree<Tensor> out;
+  for (const auto& [name, part] : form_.encode(weight)) out.emplace(parts_.at(name).path(), part);
+  return out;
+}
+
+std::vector<std::string> QuantizedProduct::own_paths() const {
+  std::vector<std::string> out;
+  for (const CodePart& part : parts_of(form_.scheme))
+    out.push_back(parts_.at(std::string(part.name)).path());
+  return out;
 }
 
 void QuantizedProduct::encode_in(Tree<HostTensor>& parameters) const {
   const auto encode = [&](const Values& v) {
-    const CodedWeight coded = form_.encode(v[0], scale_dtype_);
-    return Values{coded.codes, coded.scales, coded.offsets};
+    const CodedWeight coded = form_.encode(v[0]);
+    Values out;
+    for (const auto& [name, part] : coded) out.push_back(part);
+    return out;
   };
-  const std::vector<HostTensor> coded = eval(encode, {parameters.at(weight_path_)});
-  if (!all_finite(coded[1]) || !all_finite(coded[2]))
-    fail("scales", "expected a dtype that holds the weights, got f16; set f32");
+  std::vector<HostTensor> coded = eval(encode, {parameters.at(weight_path_)});
   parameters.erase(weight_path_);
-  const std::vector<std::string> paths = own_paths();
-  for (size_t i = 0; i < paths.size(); ++i) parameters.insert_or_assign(paths[i], coded[i]);
+  auto at = coded.begin();
+  for (const auto& [name, part] : parts_) {
+    if (!all_finite(*at))
+      fail("scales", "expected a dtype that holds the weights, got f16; set f32");
+    parameters.insert_or_assign(part.path(), std::move(*at++));
+  }
 }
 
-void QuantizedProduct::encode_in(Tree<HostTensor>& parameters, const HostTensor& weight,
-                                 HostTensor scales, HostTensor offsets) const {
-  const auto encode = [&](const Values& v) { return Values{form_.encode(v[0], v[1], v[2])}; };
-  scales = scales.astype(scale_dtype_);
-  offsets = offsets.astype(scale_dtype_);
-  parameters.insert_or_assign(codes_.path(), eval(encode, {weight, scales, offsets})[0]);
-  parameters.insert_or_assign(scales_.path(), std::move(scales));
-  parameters.insert_or_assign(offsets_.path(), std::move(offsets));
+void QuantizedProduct::put_in(Tree<HostTensor>& parameters, Tree<HostTensor> parts) const {
+  HostTensor& codes = parts.at(std::string(kCodes));
+  if (form_.scheme.bits != CodeBits::kEight) {
+    const auto pack = [&](const Values& v) { return Values{form_.pack(v[0])}; };
+    codes = eval(pack, {codes})[0];
+  }
+  for (auto& [name, part] : parts)
+    parameters.insert_or_assign(parts_.at(name).path(), std::move(part));
 }
 
 void QuantizedProduct::decode_in(Tree<HostTensor>& parameters) const {
-  const auto decode = [&](const Values& v) { return Values{form_.decode({v[0], v[1], v[2]})}; };
   std::vector<HostTensor> coded;
-  for (const std::string& path : own_paths()) {
-    coded.push_back(std::move(parameters.at(path)));
-    parameters.erase(path);
+  for (const auto& [name, part] : parts_) {
+    coded.push_back(std::move(parameters.at(part.path())));
+    parameters.erase(part.path());
   }
+  const auto decode = [&](const Values& v) {
+    CodedWeight own;
+    auto at = v.begin();
+    for (const auto& [name, part] : parts_) own.emplace(name, *at++);
+    return Values{form_.decode(own)};
+  };
   parameters.insert_or_assign(weight_path_, eval(decode, coded)[0]);
 }
 

@@ -5,34 +5,24 @@
 //   quantized weight below trained adapters); the numbers are those of grouped_codes.h.
 #pragma once
 
-#include "base/text/enum_text.h"
 #include "ir/host_tensor.h"
 #include "layers/products/grouped_codes.h"
 #include "layers/products/product.h"
 
 namespace axle {
 
-enum class CodeBits : int64_t { kFour = 4, kEight = 8 };
-constexpr auto texts_of(CodeBits) {
-  return std::to_array<EnumText<CodeBits>>({{CodeBits::kFour, "4"}, {CodeBits::kEight, "8"}});
-}
-/// The dtype of scales and offsets.
-enum class ScaleDType { kF16, kF32 };
-constexpr auto texts_of(ScaleDType) {
-  return std::to_array<EnumText<ScaleDType>>(
-      {{ScaleDType::kF16, "f16"}, {ScaleDType::kF32, "f32"}});
-}
-
 /// y = einsum(spec, x, weight), where the product itself holds the weight, as codes. The weight of
 /// the layer that owns the product is then no parameter of the model. The weight is decoded in
 /// each call, in f32, rounded to the dtype of x, and again in the backward pass, so that only the
-/// codes stay in memory. Codes are never trained: adapters around the product are (LoraProduct).
+/// codes stay in memory. A large weight is decoded and multiplied in parts of its outputs, in a
+/// loop. Codes are never trained: adapters around the product are (LoraProduct).
 ///
 /// Shapes: dtype of x.
 /// Parameters, with one dim [I] for all inputs of the weight: codes u8[.. I * bits / 8 ..], scales
-///   and offsets[.. I / group ..].
+///   and offsets[.. I / group ..], block_scales and block_offsets f16[.. I / 256 ..], as the scheme
+///   has them (parts_of).
 /// Throws ConfigError at construction if the weight has other uses than this product, and if
-/// `group` does not divide the number of inputs.
+/// groups, blocks and whole bytes of codes do not divide the number of inputs.
 class QuantizedProduct final : public Product {
  public:
   struct Config {
@@ -40,44 +30,58 @@ class QuantizedProduct final : public Product {
     CodeBits bits = CodeBits::kFour;
     /// Neighbouring inputs that share a scale and an offset.
     Positive<int64_t> group = 32;
-    /// Dtype of scales and offsets.
-    ScaleDType scales = ScaleDType::kF16;
-    AXLE_CONFIG(QuantizedProduct, bits, group, scales)
+    /// Scales and offsets: numbers of f16 or f32, or i8, times an f16 for 256 neighbouring inputs.
+    ScaleForm scales = ScaleForm::kF16;
+    /// Own: each group has an offset. Middle: none has; the code 2^(bits - 1) stands for 0.
+    OffsetForm offsets = OffsetForm::kOwn;
+    /// The largest number of weights that are decoded at once. A larger weight is decoded in parts
+    /// of its outputs, if they can be so small and devices do not share them. The default takes 32
+    /// MiB.
+    Positive<int64_t> decoded_at_once = int64_t{1} << 23;
+    AXLE_CONFIG(QuantizedProduct, bits, group, scales, offsets, decoded_at_once)
   };
   QuantizedProduct(const Config& cfg, const Dims& dims, const Scope& scope);
+  /// Returns the config for codes of this scheme.
+  static Config config_of(const CodeScheme& scheme);
   bool can_decode() const override { return true; }
+  Tensor rows(const Tensor& weight, const Tensor& ids, const PartitionSpec& axes) override;
   /// Codes of a random weight.
   Tree<Tensor> initialize(const random::Key& key) const override;
 
   /// Replaces a weight among `parameters` by codes, as CodeForm::encode does. It may have dims in
   /// front of its own: layers of a loop, experts. Throws ConfigError if f16 cannot hold its scales.
   void encode_in(Tree<HostTensor>& parameters) const;
-  /// Sets the codes that stand for a weight, for these scales and offsets. All have the dims in
-  /// front.
-  void encode_in(Tree<HostTensor>& parameters, const HostTensor& weight, HostTensor scales,
-                 HostTensor offsets) const;
+  /// Sets the parts that stand for a weight, by their names; codes are u8, one in a byte. All have
+  /// the dims in front.
+  void put_in(Tree<HostTensor>& parameters, Tree<HostTensor> parts) const;
   /// Replaces the codes among `parameters` by the weight, f32.
   void decode_in(Tree<HostTensor>& parameters) const;
   /// The path of the weight, which the model does not have.
   const std::string& weight_path() const { return weight_path_; }
-  /// The paths of the codes, the scales and the offsets.
-  std::vector<std::string> own_paths() const {
-    return {codes_.path(), scales_.path(), offsets_.path()};
-  }
+  /// True if the layer that owns the weight looks up rows of it: a table.
+  bool is_table() const { return is_table_; }
+  /// The paths of the parts, the codes first.
+  std::vector<std::string> own_paths() const;
   const CodeForm& form() const { return form_; }
-  DType scale_dtype() const { return scale_dtype_; }
 
  protected:
   Tensor forward(const Tensor& x, const Tensor& weight) override;
 
  private:
   CodeForm checked_form(const Config& cfg, const Dims& dims) const;
+  CodedWeight coded() const;
+  int64_t num_parts_for(const Tensor& weight) const;
+  Tensor in_parts(const Tensor& x, int64_t num_parts) const;
 
   CodeForm form_;
-  std::string spec_, weight_letters_, weight_path_;
-  DType scale_dtype_;
+  std::string spec_;
+  ProductLetters letters_;
+  std::string weight_path_;
+  PartitionSpec weight_axes_;
+  bool is_table_;
+  int64_t decoded_at_once_;
   FanAxes fan_;
-  Param codes_, scales_, offsets_;
+  Tree<Param> parts_;
 };
 
 /// Returns the products of `model` that hold their weights as codes.

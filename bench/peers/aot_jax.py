@@ -29,7 +29,7 @@ if args.topology.isdigit():
 import jax
 import jax.numpy as jnp
 import numpy as np
-from attention_jax import by_blocks
+from attention_jax import by_visible_blocks
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from job import Size
@@ -51,7 +51,7 @@ def sharded(*axes):
 
 def one_layer(x, w):
     x = jax.lax.with_sharding_constraint(x, sharded("fsdp"))
-    attend = functools.partial(by_blocks, window=0, size=args.blocks) if args.blocks else at_once
+    attend = functools.partial(by_visible_blocks, window=0, size=args.blocks) if args.blocks else at_once
     return layer(x, jax.tree.map(lambda a: a.astype(jnp.bfloat16), w), attend)
 
 

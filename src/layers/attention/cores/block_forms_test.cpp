@@ -6,6 +6,7 @@
 #include "config/set.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/cores/scored_core.h"
+#include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/attention/qkv/separate_qkv.h"
@@ -65,6 +66,20 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
               ::testing::StartsWith("at once: 64 queries and 64 keys, fewer pairs"));
   const CallForms plain(CallForms::Allowed::kPlain);
   EXPECT_TRUE(CallForms::only_plain());
+}
+
+// Its blocks cost more than those that a causal mask saves: they pay for memory alone.
+TEST(AttentionBlocks, OfTransformerXLAreForLongRows) {
+  const auto form = [](int64_t num_tokens) {
+    Attention::Config cfg{
+        .num_heads = 4,
+        .qkv = SeparateQKV::Config{},
+        .mask = CausalMask::Config{},
+        .core = TransformerXLAttention::Config{.blocks = {.from = 64, .queries = 16, .keys = 16}}};
+    return form_of(cfg, num_tokens, {.training = true});
+  };
+  EXPECT_THAT(form(128), ::testing::StartsWith("at once: 128 queries"));
+  EXPECT_THAT(form(256), ::testing::StartsWith("by blocks: 256 queries"));
 }
 
 TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {

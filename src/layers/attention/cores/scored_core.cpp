@@ -121,7 +121,7 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
                                 plan.num_steps(), num_all, plan.query_size, plan.key_size);
   if (num_shares > 1) why += fmt::format(" on each of the {} devices of a row", num_shares);
   if (needs_all_places(visibility)) why += "; the bias is computed for all at once";
-  const double cost = Layer::is_training() ? kBlockCost : 1;
+  const double cost = block_cost() * (Layer::is_training() ? kBlockCost : 1);
   const bool is_slower =
       static_cast<double>(plan.num_steps()) * cost > static_cast<double>(num_all);
   if (is_slower && pairs_of_tokens < kAlwaysFrom * pairs_from) return {.why = std::move(why)};

@@ -57,6 +57,8 @@ class ScoredCore : public AttentionCore {
     kEachKey,  // the weight of a key depends on its logit alone
   };
   virtual Weights kind_of_weights() const { return Weights::kAnything; }
+  /// What the scores of a pair of blocks cost, in scores of as many places of a call at once.
+  virtual double block_cost() const { return 1; }
   /// Returns the logit of a key without a value that every query sees, f32[N]; none: there is none.
   virtual std::optional<Tensor> sink() { return {}; }
   /// Returns the queries for the products with the keys; by default q itself.

@@ -16,7 +16,7 @@ namespace axle {
 
 struct EvalRunOptions {
   /// Folder of a run or of an import, with config.yaml and checkpoints.
-  std::filesystem::path dir;
+  ModelPlace dir;
   /// Files and folders of text, in order, or "synthetic".
   std::vector<std::string> data;
   /// Edits of the run's config. Without edits, the input reads all of the text once. Fields that an

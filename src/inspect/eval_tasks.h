@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evaluate/evaluate_task.h"
+#include "interop/model_place.h"
 #include "interop/weights.h"
 #include "ir/devices/mesh.h"
 
@@ -15,7 +16,7 @@ namespace axle {
 
 struct EvalTasksOptions {
   /// Folder of a run, of an import or of Hugging Face, or a GGUF file.
-  std::filesystem::path dir;
+  ModelPlace dir;
   /// Files of tasks.
   std::vector<std::filesystem::path> tasks;
   /// None: all documents.

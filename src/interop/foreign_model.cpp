@@ -9,6 +9,7 @@
 #include "interop/hugging_face.h"
 #include "interop/llama2c.h"
 #include "interop/peft_adapters.h"
+#include "interop/special_ids.h"
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
@@ -75,6 +76,8 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
   const auto tokenizer = out.tokenizer.build({}, Scope{.path = "tokenizer"});
   const int64_t size = is_llama2c ? tokenizer->vocab_size() : needed_vocab_size(*tokenizer);
   check_vocab_size(file, size, model.vocab_size, is_llama2c);
+  out.special_ids =
+      special_ids_difference(model.special, tokenizer->special_ids(), file.filename().string());
   return out;
 }
 

@@ -71,6 +71,10 @@ ImportedModel read_folder(const fs::path& folder, const ReadOptions& options) {
   const SafetensorsFolder source(folder);
   ImportedModel out = read_model(config, source, dtype_of(source), options);
   out.tokenizer = find_tokenizer(folder);
+  out.special = {.where = config.where(),
+                 .bos = config.token_ids("bos_token_id"),
+                 .eos = config.token_ids("eos_token_id"),
+                 .pad = config.token_ids("pad_token_id")};
   return out;
 }
 

@@ -252,7 +252,7 @@ TEST_F(HuggingFace, UnknownFieldsAreNamed) {
   config_["rope_parameters"]["spin"] = 2;
   EXPECT_THAT(error<ConfigError>(),
               HasSubstr("expected fields that Axle knows, got rope_parameters.spin, use_magic; if "
-                        "they do not change what the model computes: axle import --ignore "
+                        "they do not change what the model computes, give --ignore "
                         "rope_parameters.spin --ignore use_magic"));
   read_hugging_face(folder_, {.ignored = {"rope_parameters.spin", "use_magic"}});
 }
@@ -339,6 +339,35 @@ TEST_F(HuggingFace, TheTokenizerComesWithItsFiles) {
   const LoadedModel moved = load_model(dir_ / "moved");
   EXPECT_EQ(moved.tokenizer->special_ids().eos, 3);
   EXPECT_EQ(moved.tokenizer->chat_settings().chat_template, "{{ messages[0].content }}");
+}
+
+TEST_F(HuggingFace, SpecialIdsThatDifferAreSaidInOneLine) {
+  const Json tokenizer = {
+      {"model",
+       {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"?", 2}}}, {"unk_token", "?"}}},
+      {"added_tokens",
+       {{{"id", 3}, {"content", "<end>"}, {"special", true}},
+        {{"id", 4}, {"content", "<begin>"}, {"special", true}}}}};
+  config_.update({{"bos_token_id", 4}, {"eos_token_id", 7}, {"pad_token_id", nullptr}});
+  write();
+  replace_file(folder_ / "tokenizer.json", tokenizer.dump());
+  replace_file(folder_ / "tokenizer_config.json",
+               R"({"bos_token": "<begin>", "eos_token": "<end>", "pad_token": "<end>"})");
+  const auto said = [&] {
+    std::string out;
+    load_model(folder_, Weights::kTrained, [&](const std::string& line) { out += line + "\n"; });
+    return out;
+  };
+  const std::string line = "WARNING: " + (folder_ / "config.json").string() +
+                           ": expected the special ids of tokenizer.json, got eos 7 and not 3; "
+                           "those of the tokenizer count\n";
+  EXPECT_EQ(said(), line);
+  EXPECT_THAT(to_text(import_model({.source = folder_, .dir = dir_ / "imported"})),
+              ::testing::EndsWith(line));
+  config_["eos_token_id"] = {7, 3};
+  config_.erase("bos_token_id");
+  write();
+  EXPECT_EQ(said(), "");
 }
 
 // Gemma 3 has a token of images, which models of text have no row for.

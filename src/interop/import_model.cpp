@@ -57,6 +57,7 @@ std::string to_text(const ImportReport& r) {
                                 r.has_tokenizer ? "" : "; no tokenizer");
   if (r.num_left_out > 0)
     out += fmt::format("; {} for further tokens left out", counted(r.num_left_out, "tensor"));
+  if (!r.special_ids.empty()) out += "\n" + r.special_ids;
   return out + "\n";
 }
 
@@ -72,7 +73,8 @@ ImportReport import_model(const ImportRequest& request) {
                       .vocab_size = model.model.build({}, Scope{.path = "model"})->vocab_size(),
                       .max_seq_len = model.context_len,
                       .num_left_out = model.num_left_out,
-                      .has_tokenizer = static_cast<bool>(model.tokenizer)};
+                      .has_tokenizer = static_cast<bool>(model.tokenizer),
+                      .special_ids = model.special_ids};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   if (!model.tokenizer_file.empty()) take_tokenizer(model);
   // An export asks for the family.

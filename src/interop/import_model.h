@@ -17,6 +17,7 @@ struct ImportReport {
   std::filesystem::path dir;
   int64_t num_parameters = 0, vocab_size = 0, max_seq_len = 0, num_left_out = 0;
   bool has_tokenizer = true;
+  std::string special_ids = {};  // as ModelToSave has them
 };
 std::string to_text(const ImportReport& report);
 

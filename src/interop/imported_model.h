@@ -36,6 +36,12 @@ struct ReadOptions {
   const Layer* codes_of = nullptr;
 };
 
+/// The special ids that a config names: those that end a text may be several.
+struct NamedSpecialIds {
+  std::string where = {};  // the file
+  std::vector<int64_t> bos = {}, eos = {}, pad = {};
+};
+
 struct ImportedModel {
   Child<Model> model;
   /// By path, without the leading "model/": "decoder/emb/weight".
@@ -54,6 +60,8 @@ struct ImportedModel {
   Tree<CodeScheme> schemes = {};
   /// Weights whose codes (ReadOptions::codes_of) stand for other numbers than those of the files.
   int64_t num_rounded = 0;
+  /// Those of its config, if that is another file than the tokenizer's.
+  NamedSpecialIds special = {};
   /// The file of its tokenizer; empty: there is none beside the weights.
   std::filesystem::path tokenizer = {};
 };

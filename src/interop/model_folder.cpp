@@ -235,20 +235,35 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
   return out;
 }
 
+// True for a model of another program. The fields of a run are all known.
+bool is_read_in_place(const ModelPlace& place) {
+  const bool is_foreign = is_foreign_model(place.path);
+  if (!is_foreign && !place.ignored.empty()) {
+    throw ConfigError(
+        fmt::format("--ignore {}: expected a model of another program, whose config has fields to "
+                    "leave out, got {}",
+                    place.ignored.front(), place.path.string()));
+  }
+  return is_foreign;
+}
+
 // The parameters of a model of another program, in the dtypes that the caller wants.
-ModelParameters load_foreign(const fs::path& path, const SpecsOfConfig& specs_of, Weights weights,
+ModelParameters load_foreign(const ModelPlace& place, const SpecsOfConfig& specs_of,
+                             Weights weights, const Report& report,
                              const Layer* codes_of = nullptr) {
+  const fs::path& path = place.path;
   if (weights == Weights::kAverage) {
     throw ConfigError(
         fmt::format("{}: expected a run with averaged parameters, got a model of another program",
                     path.string()));
   }
-  const Tree<Type> wanted = types_of(specs_of(model_config(path)));
-  ForeignOptions options;
+  const Tree<Type> wanted = types_of(specs_of(model_config(place)));
+  ForeignOptions options{.read = {.ignored = place.ignored}};
   for (const auto& [name, type] : subtree(wanted, kModelPath))
     options.read.dtypes.by_path.emplace(name, type.dtype);
   options.read.codes_of = codes_of;
   ModelToSave saved = read_foreign_model(path, options);
+  if (!saved.special_ids.empty()) report(saved.special_ids);
   ModelParameters out;
   put_subtree(out.by_path, kModelPath, std::move(saved.parameters));
   put_subtree(out.by_path, kLayerStatePath, std::move(saved.layer_state));
@@ -341,8 +356,9 @@ LoadedModel build_model(const ModelConfig& config, RunData data) {
 }
 
 // Weights that the model keeps as codes are read as numbers if `dir` is a run that does.
-ModelParameters initial_parameters(const fs::path& dir, const Model& model, const Report& report) {
-  if (is_foreign_model(dir)) {
+ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
+                                   const Report& report) {
+  if (is_read_in_place(place)) {
     const auto specs_of = [&](const ModelConfig& config) {
       const auto foreign = read_child<Model>(field(config.document, "model"), config.source);
       const auto stored = stored_specs(*foreign.build({}, Scope{.path = std::string(kModelPath)}));
@@ -353,7 +369,7 @@ ModelParameters initial_parameters(const fs::path& dir, const Model& model, cons
         if (stored.contains(path)) specs.emplace(path, spec);
       return specs;
     };
-    ModelParameters out = load_foreign(dir, specs_of, Weights::kTrained, &model);
+    ModelParameters out = load_foreign(place, specs_of, Weights::kTrained, report, &model);
     out.num_coded = std::ssize(quantized_products(model));
     return out;
   }
@@ -368,19 +384,20 @@ ModelParameters initial_parameters(const fs::path& dir, const Model& model, cons
         model, [&](const std::string& path) { return stored(path).has_value(); }, specs);
     return with_plain_weights(model, std::move(specs), stored);
   };
-  return load(dir, specs_for, Weights::kTrained, report);
+  return load(place.path, specs_for, Weights::kTrained, report);
 }
 
 }  // namespace
 
-LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report, RunData data) {
+LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& report,
+                       RunData data) {
   LoadedModel out;
   const auto specs_of = [&](const ModelConfig& config) {
-    check_tokenizer_files(config, dir);
+    check_tokenizer_files(config, place.path);
     out = build_model(config, data);
     return stored_specs(*out.model);
   };
-  ModelParameters parameters = load_parameters(dir, specs_of, weights, report);
+  ModelParameters parameters = load_parameters(place, specs_of, weights, report);
   out.parameters = std::move(parameters.by_path);
   drop_frozen(*out.model, out.parameters);
   out.step = parameters.step;
@@ -396,10 +413,11 @@ void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
   });
 }
 
-ModelConfig model_config(const fs::path& dir) {
-  if (is_foreign_model(dir)) {
-    return {config_document(read_foreign_model(dir, {.read = {.with_weights = false}})),
-            dir.string()};
+ModelConfig model_config(const ModelPlace& place) {
+  const fs::path& dir = place.path;
+  if (is_read_in_place(place)) {
+    const ReadOptions read{.ignored = place.ignored, .with_weights = false};
+    return {config_document(read_foreign_model(dir, {.read = read})), dir.string()};
   }
   check_folder(dir);
   check_config_file(dir);
@@ -411,18 +429,19 @@ std::string_view stored_prefix(Weights weights) {
   return weights == Weights::kAverage ? kAveragePath : kModelPath;
 }
 
-ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_of, Weights weights,
-                                const Report& report) {
-  if (is_foreign_model(dir)) return load_foreign(dir, specs_of, weights);
+ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& specs_of,
+                                Weights weights, const Report& report) {
+  if (is_read_in_place(place)) return load_foreign(place, specs_of, weights, report);
+  const fs::path& dir = place.path;
   const SpecsFor specs_for = [&](const Manifest& manifest) {
     return specs_of(config_of(dir, manifest, report));
   };
   return load(dir, specs_for, weights, report);
 }
 
-ModelParameters load_initial_parameters(const fs::path& dir, const Model& model,
+ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,
                                         const Report& report) {
-  ModelParameters out = initial_parameters(dir, model, report);
+  ModelParameters out = initial_parameters(place, model, report);
   const int64_t num_rounded = encode_weights(model, out.by_path);
   out.num_coded += num_rounded;
   out.num_rounded += num_rounded;

@@ -22,6 +22,7 @@
 #include "data/input.h"
 #include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
+#include "interop/model_place.h"
 #include "interop/weights.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
@@ -58,7 +59,7 @@ struct LoadedModel {
 /// config without a tokenizer (except with RunData::kAny), kAverage if the run kept no average, and
 /// parameters that are not those of the config's model; DataError if the tokenizer's file is
 /// missing; StorageError if all checkpoints are damaged.
-LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
+LoadedModel load_model(const ModelPlace& place, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr, RunData data = RunData::kText);
 
 /// Replaces relative paths of tokenizers and chat templates in a config document by paths through
@@ -73,8 +74,8 @@ struct ModelConfig {
   std::string source;               // the file, for messages
 };
 /// Returns the config of a run, an import or a model of another program (is_foreign_model), without
-/// its weights. Throws as load_model does.
-ModelConfig model_config(const std::filesystem::path& dir);
+/// its weights. Throws as load_model does; ConfigError for a place that leaves out fields of a run.
+ModelConfig model_config(const ModelPlace& place);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
 
@@ -94,14 +95,14 @@ using SpecsOfConfig = std::function<Tree<ParamSpec>(const ModelConfig& config)>;
 /// as load_model does; ConfigError naming all tensors that are missing, of another type or not
 /// named, before any is read; Error with kValidationFailed naming a tensor that holds a NaN or an
 /// infinity.
-ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfConfig& specs_of,
+ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& specs_of,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
 /// checkpoint holds any. Parameters of adapters (LoraProduct) are left out if the checkpoint holds
 /// none of them. Weights that `model` keeps as codes (QuantizedProduct) become codes if the
 /// checkpoint holds them as numbers. Throws as load_parameters does.
-ModelParameters load_initial_parameters(const std::filesystem::path& dir, const Model& model,
+ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,
                                         const Report& report = report_to_stderr);
 
 }  // namespace axle

@@ -12,6 +12,7 @@
 #include "base/text/json.h"
 #include "base/text/regex.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "config/walk.h"
 #include "interop/foreign/foreign_config.h"
 #include "io/file.h"
@@ -324,8 +325,9 @@ fs::path peft_base(const fs::path& folder) {
   }
   throw ConfigError(fmt::format(
       "{}: base_model_name_or_path: expected the path of the model that the adapters belong to, "
-      "got '{}'; link it to {}",
-      (folder / kPeftConfig).string(), name, (folder / "base").string()));
+      "got {}; link it to {}",
+      (folder / kPeftConfig).string(), name.empty() ? "none" : "'" + printable(name) + "'",
+      (folder / "base").string()));
 }
 
 ImportedModel with_peft_adapters(ImportedModel base, const fs::path& folder,

@@ -71,6 +71,8 @@ TEST_F(PeftAdapters, ABaseThatIsNotThereIsNamed) {
               HasSubstr("expected the path of the model that the adapters belong to, got "
                         "'meta-llama/Llama-3.2-1B'; link it to " +
                         (folder_ / "base").string()));
+  EXPECT_THAT(error_with<ConfigError>("base_model_name_or_path", nullptr),
+              HasSubstr("that the adapters belong to, got none; link it to "));
   fs::create_symlink(fs::path(reference_file("hugging_face/llama")), folder_ / "base");
   read_foreign_model(folder_);
 }

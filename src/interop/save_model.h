@@ -41,6 +41,8 @@ struct ModelToSave {
   std::filesystem::path tokenizer_file = {};
   /// Tensors that another program has and the model has not (ImportedModel), for reports.
   int64_t num_left_out = 0;
+  /// How the special ids of its config and of its tokenizer differ; empty: not at all.
+  std::string special_ids = {};
   /// Weights whose codes were rounded (ImportedModel), for reports.
   int64_t num_rounded = 0;
 };

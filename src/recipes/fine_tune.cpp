@@ -23,9 +23,9 @@ Child<Role> child_of(const ModelConfig& config, const nlohmann::ordered_json& do
 
 }  // namespace
 
-Trainer::Config fine_tune(const std::filesystem::path& path, FineTuned trained,
+Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
                           const std::optional<DType>& dtype) {
-  const ModelConfig config = model_config(path);
+  const ModelConfig config = model_config(place);
   auto model = child_of<Model>(config, config.document.at("model"), "model");
   Child<Tokenizer> tokenizer;
   const nlohmann::ordered_json& input = config.document.at("input");

@@ -1,9 +1,9 @@
 // Fine-tuning of a model that is there already, without a recipe.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 
+#include "interop/model_place.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -19,7 +19,7 @@ enum class FineTuned { kAll, kAdapters };
 /// those of adapters have it, and so do products.
 ///
 /// Throws ConfigError or DataError for a path that holds no model.
-Trainer::Config fine_tune(const std::filesystem::path& model, FineTuned trained,
+Trainer::Config fine_tune(const ModelPlace& model, FineTuned trained,
                           const std::optional<DType>& dtype = {});
 
 }  // namespace axle

@@ -4,13 +4,16 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace axle {
 
 /// What a new run starts from.
 struct InitFrom {
-  /// Folder of a run or of an import; empty: none.
+  /// A run, an import or a model of another program; empty: none.
   std::filesystem::path folder = {};
+  /// Fields of the configs of models of other programs that are left out.
+  std::vector<std::string> ignored = {};
   /// The folder holds a dense model with the same layers. Its feed-forward layers become the
   /// experts of the model's mixtures (layers/experts/upcycle.h).
   bool upcycle = false;

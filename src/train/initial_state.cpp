@@ -29,8 +29,8 @@ std::unique_ptr<Model> built_model(const ModelConfig& config) {
   return model.build({}, Scope{.path = name});
 }
 
-Tree<HostTensor> upcycled_state(const std::filesystem::path& folder, const Model& model,
-                                int64_t seed, Progress& progress) {
+Tree<HostTensor> upcycled_state(const ModelPlace& folder, const Model& model, int64_t seed,
+                                Progress& progress) {
   const auto dense_specs = [](const ModelConfig& config) {
     return built_model(config)->param_specs();
   };
@@ -39,7 +39,7 @@ Tree<HostTensor> upcycled_state(const std::filesystem::path& folder, const Model
   progress.note(fmt::format(
       "starts with the parameters of {} after step {}; experts are copies of its feed-forward "
       "layers, and {} parameters are new",
-      folder.string(), saved.step, out.size() - saved.by_path.size()));
+      folder.path.string(), saved.step, out.size() - saved.by_path.size()));
   return out;
 }
 
@@ -61,7 +61,7 @@ void check_part(const std::string& path, const Tree<ParamSpec>& specs) {
 
 // Returns the values of the model in `folder` by their names in the training state of a larger
 // model, which holds that model at `path`. Its parameters may be layer state there.
-Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::path& folder,
+Tree<HostTensor> state_of_part(const std::string& path, const ModelPlace& place,
                                const Tree<ParamSpec>& specs, Progress& progress) {
   const std::string state = std::string(kLayerStatePath) + "/",
                     model(stored_prefix(Weights::kTrained));
@@ -72,8 +72,9 @@ Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::p
     return is_state || !specs.contains(name) ? state + name : name;
   };
   check_part(path, specs);
+  const std::string folder = place.path.string();
   const ModelParameters saved = load_parameters(
-      folder, [](const ModelConfig& config) { return stored_specs(*built_model(config)); });
+      place, [](const ModelConfig& config) { return stored_specs(*built_model(config)); });
   Tree<HostTensor> out;
   Mistakes mistakes;
   for (const auto& [stored, value] : saved.by_path) {
@@ -83,7 +84,7 @@ Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::p
         is_float(spec->second.type().dtype) != is_float(value.dtype())) {
       mistakes.add(fmt::format("{}: expected {}, got {} from {}", name,
                                spec == specs.end() ? "no such value" : to_text(spec->second.type()),
-                               to_text(value.type()), folder.string()));
+                               to_text(value.type()), folder));
       continue;
     }
     out.emplace(name, value.astype(spec->second.type().dtype));
@@ -91,11 +92,11 @@ Tree<HostTensor> state_of_part(const std::string& path, const std::filesystem::p
   for (const auto& [name, spec] : specs) {
     const bool is_below = name.starts_with(path + "/") || name.starts_with(state + path + "/");
     if (is_below && !out.contains(name) && mistakes.size() == 0)
-      mistakes.add(fmt::format("{}: expected a value in {}, got none", name, folder.string()));
+      mistakes.add(fmt::format("{}: expected a value in {}, got none", name, folder));
   }
   mistakes.throw_any();
-  progress.note(fmt::format("{} starts with the parameters of {} after step {}", path,
-                            folder.string(), saved.step));
+  progress.note(
+      fmt::format("{} starts with the parameters of {} after step {}", path, folder, saved.step));
   return out;
 }
 
@@ -131,9 +132,9 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
     for (const std::string& part : model.starting_parts()) parts.emplace(part, from.folder);
   }
   if (from.upcycle) {
-    out = upcycled_state(from.folder, model, seed, progress);
+    out = upcycled_state({from.folder, from.ignored}, model, seed, progress);
   } else if (!by_parts && !from.folder.empty()) {
-    ModelParameters saved = load_initial_parameters(from.folder, model);
+    ModelParameters saved = load_initial_parameters({from.folder, from.ignored}, model);
     const bool has_state =
         model.state_specs().empty() || !subtree(saved.by_path, kLayerStatePath).empty();
     const auto num_new = std::ranges::count_if(
@@ -152,7 +153,8 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
   for (const auto& [part, folder] : parts) {
     std::string path = join_path(stored_prefix(Weights::kTrained), part);
     std::ranges::replace(path, '.', '/');
-    for (auto& [name, value] : state_of_part(path, folder, specs_to_load(model), progress))
+    for (auto& [name, value] :
+         state_of_part(path, {folder, from.ignored}, specs_to_load(model), progress))
       out.insert_or_assign(name, value);
   }
   check_frozen(model, out);

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "cli/arguments/ignore_option.h"
 #include "cli/arguments/number_options.h"
 
 namespace axle::cli {
@@ -30,14 +31,22 @@ void ExportArguments::add_to(CLI::App& app) {
                  "in GGUF")
       ->check(CLI::IsMember({"bf16", "f16", "f32", "q8_0"}))
       ->type_name("DTYPE");
+  app.add_option("--base", base,
+                 "Of adapters: the name or the path of the model that they belong to, which peft "
+                 "loads first (default: null)")
+      ->type_name("MODEL");
   add_number(app, "--shard-size", shard_gigabytes,
              "Most bytes of a file, in units of 10^9 (default: 5)")
       ->type_name("GB");
+  add_ignore(app, ignored);
   app.add_flag("--ema", average, "The averaged parameters");
 }
 
 ExportOptions ExportArguments::options() const {
-  return {.run = run, .weights = average ? Weights::kAverage : Weights::kTrained, .family = family};
+  return {.run = run,
+          .ignored = ignored,
+          .weights = average ? Weights::kAverage : Weights::kTrained,
+          .family = family};
 }
 
 ExportOptions ExportArguments::options_with_dtype() const {
@@ -55,7 +64,12 @@ void ExportArguments::check_one_file() const {
     throw ConfigError("--shard-size: expected --format hf, whose folders have several files");
 }
 
+void ExportArguments::check_no_base() const {
+  if (!base.empty()) throw ConfigError("--base: expected --format peft, whose adapters have one");
+}
+
 HuggingFaceExport ExportArguments::folder() const {
+  check_no_base();
   HuggingFaceExport request{.options = options_with_dtype(), .dir = out};
   if (const auto size = shard_gigabytes) {
     if (!(*size > 0 && *size <= 1e6)) {
@@ -68,6 +82,7 @@ HuggingFaceExport ExportArguments::folder() const {
 }
 
 GgufExport ExportArguments::file() const {
+  check_no_base();
   check_one_file();
   std::string type = dtype.value_or("");
   std::ranges::transform(type, type.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -76,7 +91,7 @@ GgufExport ExportArguments::file() const {
 
 PeftExport ExportArguments::adapters() const {
   check_one_file();
-  return {.options = options_with_dtype(), .dir = out};
+  return {.options = options_with_dtype(), .dir = out, .base = base};
 }
 
 }  // namespace axle::cli

@@ -15,9 +15,10 @@ class App;
 namespace axle::cli {
 
 struct ExportArguments {
-  std::string run, out, format = "hf", family;
+  std::string run, out, format = "hf", family, base;
   std::optional<std::string> dtype;
   std::optional<double> shard_gigabytes;
+  std::vector<std::string> ignored;
   bool average = false;
 
   void add_to(CLI::App& app);
@@ -30,6 +31,7 @@ struct ExportArguments {
   ExportOptions options() const;
   ExportOptions options_with_dtype() const;
   void check_one_file() const;
+  void check_no_base() const;
 };
 
 }  // namespace axle::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "interop/model_folder.h"
 
@@ -11,12 +12,14 @@ class App;
 
 namespace axle::cli {
 
-/// --from and --ema.
+/// --from, --ignore and --ema.
 struct ModelArguments {
   std::string dir;
+  std::vector<std::string> ignored;
   bool average = false;
 
   void add_to(CLI::App& app);
+  ModelPlace place() const { return {dir, ignored}; }
   Weights weights() const { return average ? Weights::kAverage : Weights::kTrained; }
 };
 

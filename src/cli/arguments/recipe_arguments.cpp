@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "checkpoint/run_files.h"
+#include "cli/arguments/ignore_option.h"
 #include "data/text_source.h"
 #include "interop/foreign_model.h"
 #include "io/file.h"
@@ -158,12 +159,13 @@ void RecipeArguments::add_to(CLI::App& app) {
     edits.push_back(SetField{"seed", v});
   });
   add("--data", "PATH",
-      "A file or folder of UTF-8 text, or a pattern of them; again for more, read in order; a "
-      "token "
-      "file, PREFIX.idx, or some with weights, PREFIX.idx=0.7; or 'synthetic': seeded tokens, no "
-      "file",
+      "Text, JSON Lines (.gz, .zst), Parquet or conversations: a file, a folder or a pattern; "
+      "again "
+      "for more, read in order; a token file, PREFIX.idx, or some with weights, PREFIX.idx=0.7; or "
+      "'synthetic': seeded tokens, no file",
       [&](const std::string& v) { add_data(edits, v); })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_ignore(app, ignored_);
   add("--on", "TARGET",
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
       "(default: this machine; compile needs one)",
@@ -176,12 +178,13 @@ std::string RecipeArguments::machine(std::string_view backend) const {
 
 Trainer::Config RecipeArguments::fine_tune(const std::filesystem::path& model,
                                            const std::optional<DType>& dtype) const {
-  return axle::fine_tune(model, has_adapters_ ? FineTuned::kAdapters : FineTuned::kAll, dtype);
+  return axle::fine_tune({model, ignored_}, has_adapters_ ? FineTuned::kAdapters : FineTuned::kAll,
+                         dtype);
 }
 
 Resolved RecipeArguments::resolve(std::string_view backend, const std::filesystem::path& model,
                                   const std::optional<DType>& dtype) const {
-  ResolveRequest out = request(backend);
+  ResolveRequest out = request(backend, !model.empty());
   if (!model.empty()) take_codes_of(model, out.edits);
   if (out.recipe.empty() && out.files.empty() && !model.empty()) {
     out.start = fine_tune(model, dtype);
@@ -194,6 +197,10 @@ Resolved RecipeArguments::resolve(std::string_view backend, const std::filesyste
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend) const {
+  return request(backend, false);
+}
+
+ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_other_model) const {
   ResolveRequest out = request_;
   if (path_exists(out.recipe) && std::ranges::count(recipe_names(), out.recipe) == 0) {
     if (!is_foreign_model(out.recipe)) {
@@ -202,6 +209,13 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
                                     out.recipe));
     }
     out.start = fine_tune(out.recipe);
+    reads_other_model = true;
+  }
+  if (!reads_other_model && !ignored_.empty()) {
+    throw ConfigError(
+        fmt::format("--ignore {}: expected a model of another program, as RECIPE or --init-from, "
+                    "got none",
+                    ignored_.front()));
   }
   if (preference_) out.edits.emplace_back(*preference_);  // around the model as the others leave it
   out.machine = machine(backend);

@@ -14,20 +14,23 @@ class App;
 
 namespace axle::cli {
 
-/// RECIPE, --config, --on, and the flags that change fields: --set, --modify, --mesh, --steps,
-/// --seed, --data. The flags that change fields apply in their order on the command line, but --dpo
-/// comes last.
+/// RECIPE, --config, --on, --ignore, and the flags that change fields: --set, --modify, --mesh,
+/// --steps, --seed, --data. The flags that change fields apply in their order on the command line,
+/// but --dpo comes last.
 class RecipeArguments {
  public:
   void add_to(CLI::App& app);
   /// Reads the files. Without --on, the machine is this one, with its devices of `backend`. Throws
-  /// ConfigError for files that can't be read or parsed.
+  /// ConfigError for files that can't be read or parsed, and for --ignore without a model of
+  /// another program.
   ResolveRequest request(std::string_view backend = "cpu") const;
   /// Resolves the config of request(). Without RECIPE and files it begins with the config that
   /// fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError, also
   /// for a dtype where there is another config.
   Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {},
                    const std::optional<DType>& dtype = {}) const;
+  /// The fields that --ignore names.
+  const std::vector<std::string>& ignored() const { return ignored_; }
   /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.
   void check_data() const;
   /// The files that --config names.
@@ -37,11 +40,12 @@ class RecipeArguments {
 
  private:
   std::string machine(std::string_view backend) const;
+  ResolveRequest request(std::string_view backend, bool reads_other_model) const;
   Trainer::Config fine_tune(const std::filesystem::path& model,
                             const std::optional<DType>& dtype = {}) const;
   ResolveRequest request_;
   std::optional<Target> target_;
-  std::vector<std::string> files_;
+  std::vector<std::string> files_, ignored_;
   bool has_adapters_ = false;
   std::optional<UseModifier> preference_;
 };

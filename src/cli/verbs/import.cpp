@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments/dtype_option.h"
+#include "cli/arguments/ignore_option.h"
 #include "cli/verb.h"
 #include "interop/import_model.h"
 
@@ -20,9 +21,7 @@ void add(CLI::App& app, ImportRequest& request, Output&) {
          "by default the one in the folder")
       ->type_name("FILE");
   app.add_option("--out", request.dir, "The folder to create")->required()->type_name("DIR");
-  app.add_option("--ignore", request.options.read.ignored,
-                 "A field of the model's config to leave out; may be repeated")
-      ->type_name("FIELD");
+  add_ignore(app, request.options.read.ignored);
   add_dtype(app, request.options.read.dtypes.all,
             "Dtype of the parameters (default: that of the files, f32 for f16 and blocks)");
 }

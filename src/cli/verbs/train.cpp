@@ -57,7 +57,8 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 
 ExitCode run(const TrainOptions& options, Output& out) {
   out.make_optional();  // the result is the run's folder
-  const InitFrom init = options.init.result();
+  InitFrom init = options.init.result();
+  init.ignored = options.recipe.ignored();
   const Resolved resolved =
       options.recipe.resolve(options.runtime.backend, init.folder, options.init.dtype());
   const std::string dir = run_folder(options, resolved);

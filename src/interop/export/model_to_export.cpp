@@ -95,7 +95,8 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   const Json original = original_config(options.run);
   std::string family = options.family;
   if (family.empty() && original.is_object()) family = written_family(original);
-  LoadedModel loaded = load_model(options.run, options.weights, report, RunData::kAny);
+  LoadedModel loaded =
+      load_model({options.run, options.ignored}, options.weights, report, RunData::kAny);
   decode_weights(loaded);
   const std::string where = options.run.string();
   take_decoding_part(loaded, where, report);

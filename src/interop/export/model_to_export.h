@@ -13,6 +13,8 @@ namespace axle {
 struct ExportOptions {
   /// The folder of a run or an import, or a model of another program.
   std::filesystem::path run = {};
+  /// Fields of the config of another program that are left out.
+  std::vector<std::string> ignored = {};
   Weights weights = Weights::kTrained;
   /// The family; empty: that of the model that RUN was imported from, else the first that fits.
   std::string family = {};

@@ -191,7 +191,7 @@ std::vector<std::string> target_modules(const std::map<std::string, std::vector<
   return {ends.begin(), ends.end()};
 }
 
-Json config_of(const Adapters& adapters, const ModelToExport& model) {
+Json config_of(const Adapters& adapters, const ModelToExport& model, const std::string& base) {
   const auto& first = adapters.modules().begin()->second;
   const int64_t rank = Adapters::rank(first);
   const double alpha = Adapters::scale(first) * static_cast<double>(rank);
@@ -204,7 +204,7 @@ Json config_of(const Adapters& adapters, const ModelToExport& model) {
   }
   return {{"peft_type", "LORA"},
           {"task_type", "CAUSAL_LM"},
-          {"base_model_name_or_path", nullptr},
+          {"base_model_name_or_path", base.empty() ? Json() : Json(base)},
           {"r", rank},
           {"lora_alpha", alpha},
           {"lora_dropout", 0.0},
@@ -252,7 +252,7 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
   }
   write_new_folder(folder, [&](const fs::path& unfinished) {
     save_safetensors(unfinished / kPeftTensors, tensors, {{"format", "pt"}});
-    replace_file(unfinished / kPeftConfig, config_of(adapters, model).dump(2) + "\n");
+    replace_file(unfinished / kPeftConfig, config_of(adapters, model, request.base).dump(2) + "\n");
   });
   return out;
 }

@@ -10,6 +10,8 @@ struct PeftExport {
   ExportOptions options = {};
   /// The folder to create.
   std::filesystem::path dir = {};
+  /// What `base_model_name_or_path` says; empty: null, which loaders by that name can't follow.
+  std::string base = {};
 };
 
 struct PeftReport {

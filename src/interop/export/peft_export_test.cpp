@@ -62,7 +62,10 @@ class PeftExporting : public ::testing::Test {
   }
   // Expects the base with the adapters to be the merged model; returns the adapters' config.
   Json expect_adapters(const std::string& family) {
-    export_peft({.options = {.run = dir_ / "run", .family = family}, .dir = dir_ / "peft"}, kQuiet);
+    export_peft({.options = {.run = dir_ / "run", .family = family},
+                 .dir = dir_ / "peft",
+                 .base = "models/base"},
+                kQuiet);
     const Json config = Json::parse(read_file(dir_ / "peft/adapter_config.json"));
     const Tree<HostTensor> adapters = load_safetensors(dir_ / "peft/adapter_model.safetensors");
     const Tree<HostTensor> base = exported("base", family), merged = exported("run", family);
@@ -118,6 +121,7 @@ TEST_F(PeftExporting, AdaptersOfAnImportedModelAreThoseOfItsModules) {
     const Json config = expect_adapters("");
     EXPECT_EQ(config["r"], 3);
     EXPECT_EQ(config["lora_alpha"], 5);
+    EXPECT_EQ(config["base_model_name_or_path"], "models/base");
     EXPECT_THAT(config["target_modules"].dump(), HasSubstr("\"q_proj\""));
     EXPECT_EQ(config["rank_pattern"], Json::object());
   }

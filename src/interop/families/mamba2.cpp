@@ -56,13 +56,14 @@ Mamba2::Config mixer_of(const ForeignConfig& config) {
 
 Child<Model> mamba2(const ForeignConfig& config) {
   ignore_common(config);
-  // Initialisers, a number of bits, and the name of what the layers do.
+  // Initialisers, a number of bits, and the name of what the layers do. Version 4 of transformers
+  // wrote norm_before_gate, true by default, and its layers never read it: they gate first.
   config.ignore({"time_step_rank", "time_step_min", "time_step_max", "time_step_floor",
+                 "time_step_scale", "time_step_init_scheme", "norm_before_gate",
                  "rescale_prenorm_residual", "residual_in_fp32", "layer_types"});
   config.expect("hidden_act", "silu");
   config.expect("time_step_limit", Json::array({0.0, {{"__float__", "Infinity"}}}));
   config.expect("rms_norm", true);
-  config.expect("norm_before_gate", false);
   config.expect("intermediate_size", config.size("expand", 2) * config.size("hidden_size"));
   const RMSNorm::Config norm{.eps = eps_of(config)};
   Decoder::Config decoder{

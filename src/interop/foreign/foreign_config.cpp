@@ -117,6 +117,17 @@ std::vector<double> ForeignConfig::numbers(std::string_view key) const {
   return value->get<std::vector<double>>();
 }
 
+std::vector<int64_t> ForeignConfig::token_ids(std::string_view key) const {
+  const Json* const value = find(key);
+  if (!value) return {};
+  std::vector<int64_t> out;
+  for (const Json& one : value->is_array() ? *value : Json::array({*value})) {
+    if (!one.is_number_integer()) return {};
+    out.push_back(one.get<int64_t>());
+  }
+  return out;
+}
+
 std::optional<ForeignConfig> ForeignConfig::group(std::string_view key) const {
   const Json* const value = find(key);
   if (!value) return {};
@@ -151,7 +162,7 @@ void ForeignConfig::check_all_read(const std::vector<std::string>& ignored) cons
   if (unknown.empty()) return;
   throw ConfigError(
       fmt::format("{}: expected fields that Axle knows, got {}; if they do not change what the "
-                  "model computes: axle import --ignore {}",
+                  "model computes, give --ignore {}",
                   where(), join(unknown, ", "), join(unknown, " --ignore ")));
 }
 

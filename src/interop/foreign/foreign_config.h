@@ -38,6 +38,8 @@ class ForeignConfig {
   std::vector<std::string> texts(std::string_view key) const;
   /// Returns the finite numbers of a list.
   std::vector<double> numbers(std::string_view key) const;
+  /// Returns a token id, or those of a list; empty if the field holds something else.
+  std::vector<int64_t> token_ids(std::string_view key) const;
   /// Returns the fields of an object; none if the field is missing.
   std::optional<ForeignConfig> group(std::string_view key) const;
 

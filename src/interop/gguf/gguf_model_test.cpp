@@ -81,8 +81,8 @@ TEST_F(GgufModel, UnknownKeysOfTheArchitectureAreNamed) {
   metadata_.set("quantize.imatrix.file", "x");
   EXPECT_THAT(config_error(),
               HasSubstr("model.gguf: expected fields that Axle knows, got llama.magic, "
-                        "llama.rope.spin; if they do not change what the model computes: axle "
-                        "import --ignore llama.magic --ignore llama.rope.spin"));
+                        "llama.rope.spin; if they do not change what the model computes, give "
+                        "--ignore llama.magic --ignore llama.rope.spin"));
   read_gguf(path_, {.ignored = {"llama.magic", "llama.rope.spin"}});
 }
 

@@ -34,6 +34,7 @@ PackedBatches::PackedBatches(Options options, TokenizedDocuments documents,
       fmt::format("{:x} {:x} {} {} {}", documents_.fingerprint(), tokenizer, options_.seq_len,
                   to_text(options_.shuffle), is_shuffled ? options_.seed : 0);
   if (options_.packing == Packing::kWhole) what += " whole";
+  if (options_.packing == Packing::kBestFit) what += " best fit";
   if (options_.packing == Packing::kPairs) what += " pairs";
   fingerprint_ = xxh3_64(what);
 }

@@ -27,8 +27,8 @@ constexpr auto texts_of(Shuffle) {
 using NumEpochs = Ranged<int64_t, Bounds{.min = 1, .max = 1'000'000}>;
 
 /// The rows of documents, in an order that depends only on the options and the documents. With
-/// Packing::kWhole, `rows` packs the documents once and shuffles only the rows anew. With
-/// Packing::kPairs, documents stay in their order, and rows are shuffled.
+/// Packing::kWhole and Packing::kBestFit, `rows` packs the documents once and shuffles only the
+/// rows anew. With Packing::kPairs, documents stay in their order, and rows are shuffled.
 class PackedBatches {
  public:
   struct Options {

@@ -51,8 +51,8 @@ class TextInput final : public Input {
     /// position_streams. Empty: no streams.
     std::vector<PositionStream> position_streams = {};
     /// Texts of more bytes are encoded once into a token file in the user's cache folder and read
-    /// from there, with the order and the split of a TokenInput. Text with prompts or streams of
-    /// positions is always held in memory.
+    /// from there, with the order and the split of a TokenInput; those of a CorpusSource whatever
+    /// their size. Text with prompts or streams of positions is always held in memory.
     Positive<int64_t> memory_bytes = 32 << 20;
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
                 held_out_fraction, prompt, position_streams, memory_bytes)

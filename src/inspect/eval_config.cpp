@@ -15,6 +15,7 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
+#include "data/token_files/corpus_source.h"
 #include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "recipes/resolve/use_data.h"
@@ -68,6 +69,7 @@ constexpr const char* kUnsetPath = "\x7f";
 Trainer::Config with_unset_paths(Trainer::Config config) {
   const auto unset = [](const std::string&, auto& source) { source.path = kUnsetPath; };
   for_each_config<TextSource>(config.input, unset);
+  for_each_config<CorpusSource>(config.input, unset);
   for_each_config<ChatSource>(config.input, unset);
   return config;
 }
@@ -100,6 +102,7 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
                     path, *source.path));
   };
   for_each_config<TextSource>(edited.input, check_path);
+  for_each_config<CorpusSource>(edited.input, check_path);
   for_each_config<ChatSource>(edited.input, check_path);
   if (const auto* const text = edited.input.get_if<TextInput>()) check_is_used(edits, *text);
   if (const auto* const chat = edited.input.get_if<ChatInput>()) check_is_used(edits, *chat);
@@ -134,7 +137,7 @@ Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
   take_whole_text(out.config);
   const bool synthetic = data.data == kSyntheticData;
   if (!synthetic) {
-    suit_input(out.config.input, data.data);  // so that edits find its fields
+    suit_input(out.config.input, data.data, data.more);  // so that edits find its fields
     Trainer::Config edited = with_unset_paths(out.config);
     apply_edits(later, edited);
     check_takes_effect(later, std::move(edited));

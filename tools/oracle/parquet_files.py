@@ -6,7 +6,8 @@
 Files of `kinds/` hold the same rows of texts, stored in many ways; texts.json is the list of them, null for a row without one,
 as pyarrow reads each of the files. required.json and nested.json are the same of those files. `long.parquet` holds 64 MB of
 text in 64 row groups; of it, long.json has the number of rows and the SHA-256 of all texts one after the other.
-`bomb.parquet` is one text of 1.2 GB.
+`bomb.parquet` is one text of 1.2 GB. `chat.parquet` has a column of messages with calls of tools and fields that are null; chat.json is
+the list of its rows. `chat_texts.parquet` has the same messages as texts of JSON.
 """
 
 import hashlib
@@ -62,6 +63,35 @@ def write(path, columns, options):
     return pq.read_table(path, columns=["text"])["text"].to_pylist()
 
 
+def call(**arguments):
+    return {"id": "1", "function": {"name": "add", "arguments": json.dumps(arguments)}}
+
+
+def chats():
+    """Conversations as a data set of Hugging Face has them: every message has all fields."""
+    talks = [
+        [("system", 'Be "brief".\n', None), ("user", "1 + 2?\x01", None), ("assistant", None, [call(a=1, b=2)]), ("tool", "3", None)],
+        [("user", "猫?", None), ("assistant", "ねこ", None)],
+        [("user", "", None), ("assistant", "back\\slash", [])],
+    ]
+    return [[{"role": r, "content": c, "tool_calls": t} for r, c, t in talk] for talk in talks]
+
+
+def write_chats(folder):
+    message = pa.struct(
+        [
+            ("role", pa.string()),
+            ("content", pa.string()),
+            ("tool_calls", pa.list_(pa.struct([("id", pa.string()), ("function", pa.struct([("name", pa.string()), ("arguments", pa.string())]))]))),
+        ]
+    )
+    numbers = {"score": [0.5, -1e300, 3.0], "id": pa.array([1, 2, 2**62])}
+    table = pa.table({"messages": pa.array(chats(), pa.list_(message)), **numbers, "source": ["x"] * 3})
+    pq.write_table(table, folder / "chat.parquet", row_group_size=2)
+    write_json(folder / "chat.json", pq.read_table(folder / "chat.parquet", columns=["messages"]).to_pylist())
+    pq.write_table(pa.table({"messages": [json.dumps(talk) for talk in chats()]}), folder / "chat_texts.parquet")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     (folder / "kinds").mkdir(parents=True, exist_ok=True)
@@ -80,6 +110,8 @@ def main():
     pq.write_table(pa.table({"meta": structs, "tags": [["a"]] * NUM_ROWS}), folder / "nested.parquet")
     read = pq.read_table(folder / "nested.parquet")["meta"].to_pylist()
     write_json(folder / "nested.json", [row and row["body"] for row in read])
+
+    write_chats(folder)
 
     line = "One paragraph of many that are alike, told again and again. "
     long = [f"{i % 97}: " + line * (i % 9) for i in range(64 * 4000)]

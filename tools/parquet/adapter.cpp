@@ -1,19 +1,26 @@
-// libaxle_parquet.so: reads a column of texts of a Parquet file by Arrow's C++ library. `./dev
+// libaxle_parquet.so: reads a column of texts of a Parquet file, or rows as JSON, by Arrow's C++
+// library. `./dev
 // parquet` compiles it against the library of the pyarrow wheel.
 //
 // Memory: a page of the column and its dictionary, whatever the file, within the given limit.
 #include "io/parquet/adapter.h"
 
+#include <arrow/array.h>
 #include <arrow/io/file.h>
 #include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/config.h>
 #include <parquet/api/reader.h>
+#include <parquet/arrow/reader.h>
 
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,16 +52,31 @@ std::string columns_of(const parquet::SchemaDescriptor& schema) {
   return schema.num_columns() > kMost ? out + ", ..." : out;
 }
 
+std::unique_ptr<parquet::ParquetFileReader> open_reader(const char* path, arrow::MemoryPool& pool) {
+  constexpr int64_t kBufferBytes = int64_t{1} << 20;
+  parquet::ReaderProperties properties(&pool);
+  properties.enable_buffered_stream();
+  properties.set_buffer_size(kBufferBytes);
+  auto source = arrow::io::ReadableFile::Open(path, &pool);
+  if (!source.ok()) throw std::runtime_error(source.status().message());
+  return parquet::ParquetFileReader::Open(*source, properties);
+}
+
+// Rows, some at a time.
 class File {
  public:
-  File(const char* path, const std::string& name, int64_t max_bytes)
-      : pool_(arrow::system_memory_pool(), max_bytes) {
-    parquet::ReaderProperties properties(&pool_);
-    properties.enable_buffered_stream();
-    properties.set_buffer_size(kBufferBytes);
-    auto source = arrow::io::ReadableFile::Open(path, &pool_);
-    if (!source.ok()) throw std::runtime_error(source.status().message());
-    reader_ = parquet::ParquetFileReader::Open(*source, properties);
+  virtual ~File() = default;
+  virtual int64_t next() = 0;
+  const AxleParquetText* rows() const { return rows_.data(); }
+
+ protected:
+  std::vector<AxleParquetText> rows_;
+};
+
+class Texts final : public File {
+ public:
+  Texts(const char* path, const std::string& name, int64_t max_bytes)
+      : pool_(arrow::system_memory_pool(), max_bytes), reader_(open_reader(path, pool_)) {
     const parquet::SchemaDescriptor& schema = *reader_->metadata()->schema();
     column_ = schema.ColumnIndex(name);
     if (column_ < 0 || !holds_text(*schema.Column(column_)))
@@ -65,7 +87,7 @@ class File {
     rows_.resize(kRows);
   }
 
-  int64_t next() {
+  int64_t next() override {
     while (!texts_ || !texts_->HasNext()) {
       texts_.reset();
       group_.reset();
@@ -89,11 +111,9 @@ class File {
     }
     return count;
   }
-  const AxleParquetText* rows() const { return rows_.data(); }
 
  private:
   static constexpr int64_t kRows = 256;
-  static constexpr int64_t kBufferBytes = int64_t{1} << 20;
 
   arrow::CappedMemoryPool pool_;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
@@ -103,7 +123,151 @@ class File {
   int16_t text_level_ = 0;
   std::vector<int16_t> levels_;
   std::vector<parquet::ByteArray> values_;
-  std::vector<AxleParquetText> rows_;
+};
+
+void put_text(std::string_view text, std::string& out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      out += "\\u00";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+void put_json(const arrow::Array& array, int64_t i, std::string& out);
+
+template <class List>
+void put_list(const List& list, int64_t i, std::string& out) {
+  out += '[';
+  for (int64_t k = 0; k < list.value_length(i); ++k) {
+    if (k > 0) out += ',';
+    put_json(*list.values(), list.value_offset(i) + k, out);
+  }
+  out += ']';
+}
+
+void put_struct(const arrow::StructArray& array, int64_t i, std::string& out) {
+  out += '{';
+  for (int k = 0; k < array.num_fields(); ++k) {
+    if (k > 0) out += ',';
+    put_text(array.type()->field(k)->name(), out);
+    out += ':';
+    put_json(*array.field(k), i, out);
+  }
+  out += '}';
+}
+
+// Texts, numbers, and lists and structs of them; other values as Arrow writes them.
+void put_json(const arrow::Array& array, int64_t i, std::string& out) {
+  if (array.IsNull(i)) {
+    out += "null";
+    return;
+  }
+  switch (array.type_id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+      return put_text(static_cast<const arrow::BinaryArray&>(array).GetView(i), out);
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+      return put_text(static_cast<const arrow::LargeBinaryArray&>(array).GetView(i), out);
+    case arrow::Type::LIST:
+      return put_list(static_cast<const arrow::ListArray&>(array), i, out);
+    case arrow::Type::LARGE_LIST:
+      return put_list(static_cast<const arrow::LargeListArray&>(array), i, out);
+    case arrow::Type::STRUCT:
+      return put_struct(static_cast<const arrow::StructArray&>(array), i, out);
+    default:
+      break;
+  }
+  const auto value = array.GetScalar(i);
+  if (!value.ok()) throw std::runtime_error(value.status().message());
+  const auto id = array.type_id();
+  if (id == arrow::Type::BOOL || arrow::is_integer(id) || id == arrow::Type::FLOAT ||
+      id == arrow::Type::DOUBLE)
+    out += (*value)->ToString();
+  else
+    put_text((*value)->ToString(), out);
+}
+
+class Records final : public File {
+ public:
+  Records(const char* path, const std::string& columns, int64_t max_bytes)
+      : pool_(arrow::system_memory_pool(), max_bytes) {
+    auto file = open_reader(path, pool_);
+    const parquet::SchemaDescriptor& schema = *file->metadata()->schema();
+    const std::vector<int> leaves = leaves_of(schema, columns);
+    if (leaves.empty()) {
+      std::string names = columns;
+      for (size_t at = 0; (at = names.find('\n', at)) != names.npos;) names.replace(at, 1, ", ");
+      throw NoColumn("expected one of the columns " + names + ", got " + columns_of(schema));
+    }
+    parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+    properties.set_batch_size(kRows);
+    properties.set_pre_buffer(false);
+    std::vector<int> groups(static_cast<size_t>(file->metadata()->num_row_groups()));
+    for (size_t i = 0; i < groups.size(); ++i) groups[i] = static_cast<int>(i);
+    reader_ = checked(parquet::arrow::FileReader::Make(&pool_, std::move(file), properties));
+    batches_ = checked(reader_->GetRecordBatchReader(groups, leaves));
+  }
+
+  int64_t next() override {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    do {
+      const arrow::Status status = batches_->ReadNext(&batch);
+      if (!status.ok()) throw std::runtime_error(status.message());
+      if (!batch) return 0;
+    } while (batch->num_rows() == 0);
+    const arrow::Status valid = batch->ValidateFull();
+    if (!valid.ok()) throw std::runtime_error(valid.message());
+    texts_.assign(static_cast<size_t>(batch->num_rows()), {});
+    rows_.clear();
+    for (int64_t i = 0; i < batch->num_rows(); ++i) {
+      std::string& text = texts_[static_cast<size_t>(i)];
+      for (int k = 0; k < batch->num_columns(); ++k) {
+        text += k > 0 ? ',' : '{';
+        put_text(batch->schema()->field(k)->name(), text);
+        text += ':';
+        put_json(*batch->column(k), i, text);
+      }
+      text += '}';
+      rows_.push_back({text.data(), static_cast<int64_t>(text.size())});
+    }
+    return batch->num_rows();
+  }
+
+ private:
+  static constexpr int64_t kRows = 64;
+
+  template <class T>
+  static T checked(arrow::Result<T> result) {
+    if (!result.ok()) throw std::runtime_error(result.status().message());
+    return std::move(*result);
+  }
+
+  static std::vector<int> leaves_of(const parquet::SchemaDescriptor& schema,
+                                    const std::string& columns) {
+    std::vector<int> out;
+    for (int i = 0; i < schema.num_columns(); ++i) {
+      const std::string root = schema.GetColumnRoot(i)->name();
+      if (("\n" + columns + "\n").find("\n" + root + "\n") != std::string::npos) out.push_back(i);
+    }
+    return out;
+  }
+
+  arrow::CappedMemoryPool pool_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::shared_ptr<arrow::RecordBatchReader> batches_;
+  std::vector<std::string> texts_;
 };
 
 void tell(AxleParquetProblem* problem, const char* text, bool is_of_column) {
@@ -130,8 +294,16 @@ auto guarded(AxleParquetProblem* problem, decltype(std::declval<Fn>()()) failed,
 
 void* open_file(const char* path, const char* column, int64_t max_bytes,
                 AxleParquetProblem* problem) {
-  return guarded(problem, static_cast<void*>(nullptr),
-                 [&] { return static_cast<void*>(new File(path, column, max_bytes)); });
+  return guarded(problem, static_cast<void*>(nullptr), [&] {
+    return static_cast<void*>(static_cast<File*>(new Texts(path, column, max_bytes)));
+  });
+}
+
+void* open_records(const char* path, const char* columns, int64_t max_bytes,
+                   AxleParquetProblem* problem) {
+  return guarded(problem, static_cast<void*>(nullptr), [&] {
+    return static_cast<void*>(static_cast<File*>(new Records(path, columns, max_bytes)));
+  });
 }
 
 int64_t next_rows(void* file, const AxleParquetText** rows, AxleParquetProblem* problem) {
@@ -148,6 +320,7 @@ void close_file(void* file) { delete static_cast<File*>(file); }
 constexpr AxleParquetAdapter kAdapter = {.version = kAxleParquetVersion,
                                          .library = "Arrow " ARROW_VERSION_STRING,
                                          .open = open_file,
+                                         .open_records = open_records,
                                          .next = next_rows,
                                          .close = close_file};
 

@@ -1,16 +1,20 @@
 // Language-model batches from conversations: source -> chat template -> tokenizer -> packing.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
-#include "data/chat/learned_input.h"
 #include "data/chat/learned_text.h"
 #include "data/held_out.h"
+#include "data/input.h"
+#include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
@@ -31,7 +35,7 @@ constexpr auto texts_of(LongConversations) {
 ///
 /// The template's strftime_now() writes 26 July 2024, whatever the day: a run that is continued on
 /// another day has the same rows.
-class ChatInput final : public LearnedInput {
+class ChatInput final : public Input {
  public:
   struct Config {
     /// Where the conversations come from: a ChatSource.
@@ -57,18 +61,36 @@ class ChatInput final : public LearnedInput {
     FractionBelowOne held_out_fraction = 0.05;
     /// Which tokens are targets.
     Learned learned = Learned::kAssistant;
+    /// How conversations share rows: `whole` one after the other with gaps, `best_fit` where the
+    /// gaps are smallest. None is cut.
+    Packing packing = Packing::kWhole;
     /// What happens to a conversation of more than seq_len positions.
     LongConversations too_long = LongConversations::kCut;
     /// What a conversation does that the template refuses: `fail` ends the program, `skip` leaves
     /// it out and counts it.
     OnError on_error = OnError::kFail;
+    /// Files of more bytes are rendered and encoded once into a token file in the user's cache
+    /// folder and read from there, with the order and the split of a TokenInput.
+    Positive<int64_t> memory_bytes = 32 << 20;
     AXLE_CONFIG(ChatInput, source, tokenizer, chat_template, seq_len, batch_size, shuffle, epochs,
-                split, held_out_fraction, learned, too_long, on_error)
+                split, held_out_fraction, learned, packing, too_long, on_error, memory_bytes)
   };
-  /// Reads, renders and encodes all conversations. Throws ConfigError if the tokenizer's vocabulary
-  /// is larger than the model's. Throws DataError as the source and the template do, or if there is
-  /// nothing to learn.
+  /// Reads, renders and encodes all conversations, unless their tokens are there already. Throws
+  /// ConfigError if the tokenizer's vocabulary is larger than the model's, or for a packing that
+  /// cuts. Throws DataError as the source and the template do, or if there is nothing to learn.
   ChatInput(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return rows_->element_spec(); }
+  std::optional<Batch> next() override { return rows_->next(); }
+  std::string state() const override { return rows_->state(); }
+  void restore(std::string_view state) override { rows_->restore(state); }
+  InputFacts facts() const override { return rows_->facts(); }
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return rows_->origins_of_batch(batch);
+  }
+
+ private:
+  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

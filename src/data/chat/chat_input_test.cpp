@@ -105,6 +105,20 @@ TEST_F(ChatInputTest, OnlyAnswersAreTargetsAndConversationsAreSegments) {
   EXPECT_EQ(facts.num_cut, 0);
 }
 
+TEST_F(ChatInputTest, TokensThatTheModelLacksNameTheirDocumentAndTokenizer) {
+  replace_file(dir_ / "tokenizer.json",
+               R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"},)"
+               R"("added_tokens": [{"id": 2, "content": "<x>", "special": true}]})");
+  replace_file(dir_ / "chat.jinja",
+               "{% for m in messages %}{{ m.content }}{% endfor %}{{ '<x>' }}");
+  auto cfg = config(line_of({"a", "a"}));
+  cfg.tokenizer = HuggingFaceTokenizer::Config{.path = dir_ / "tokenizer.json"};
+  EXPECT_THAT(error_of<DataError>([&] { build(cfg, 1, 2); }),
+              HasSubstr("x.jsonl:1: expected tokens of the model's vocabulary of 2, got '<x>' with "
+                        "id 2 of " +
+                        (dir_ / "tokenizer.json") + " (HuggingFaceTokenizer); "));
+}
+
 TEST_F(ChatInputTest, AnswersThatTheTemplateDropsAreCounted) {
   auto cfg = config(line_of({"a", "b", "c", "d"}) + line_of({"e", "f"}));
   replace_file(dir_ / "chat.jinja",
@@ -112,6 +126,21 @@ TEST_F(ChatInputTest, AnswersThatTheTemplateDropsAreCounted) {
   const auto input = build(cfg);
   EXPECT_EQ(targets(*input->next()), "...a:d;...a:f;..........");
   EXPECT_THAT(to_text(input->facts()), HasSubstr(", 1 answer that the chat template leaves out"));
+}
+
+TEST_F(ChatInputTest, BestFitLeavesTheSmallestGaps) {
+  const std::string lines =
+      line_of({"aaaaaaa", "b"}) + line_of({"ccccccccccc", "d"}) + line_of({"e", "f"});
+  auto cfg = config(lines, 20);
+  EXPECT_EQ(build(cfg)->facts().num_rows, 3);
+  cfg.packing = Packing::kBestFit;
+  const auto input = build(cfg);
+  EXPECT_EQ(input->facts().num_rows, 2);
+  EXPECT_EQ(inputs(*input->next()), "u:ccccccccccc;a:d___");
+  EXPECT_EQ(inputs(*input->next()), "u:aaaaaaa;a:bu:e;a:f");
+  cfg.packing = Packing::kCut;
+  EXPECT_THAT(error_of<ConfigError>([&] { build(cfg); }),
+              HasSubstr("input.packing: expected whole or best_fit"));
 }
 
 TEST_F(ChatInputTest, LongConversationsAreCutBehindAnAnswer) {

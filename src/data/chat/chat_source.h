@@ -1,4 +1,4 @@
-// Conversations from JSON files.
+// Conversations from JSON files and tables.
 #pragma once
 
 #include <deque>
@@ -13,14 +13,14 @@
 
 namespace axle {
 
-/// Reads JSON Lines, one conversation a line, or files with one JSON list of conversations. Files
-/// may be compressed by gzip or zstd. In a folder and its subfolders, reads all *.jsonl and *.json,
-/// also with .gz or .zst behind that, in the order of their paths. Counts other files as skipped.
-/// All conversations are read into memory at construction. Throws Error with kDoesNotFit if the
-/// host lacks the memory.
+/// Reads JSON Lines, one conversation a line, files with one JSON list of conversations, which may
+/// be compressed by gzip or zstd, and Parquet, one conversation a row. In a folder and its
+/// subfolders, reads all *.jsonl, *.ndjson and *.json, also with .gz or .zst behind that, and
+/// *.parquet, in the order of their paths. Counts other files as skipped. All conversations are
+/// read into memory at construction. Throws Error with kDoesNotFit if the host lacks the memory.
 ///
 /// A document is one conversation in the form that conversation_of() reads; its place is the file
-/// with the line, or with the number in the list, from 1.
+/// with the line, or with the number in the list or of the row, from 1.
 ///
 /// Throws DataError "<file>:<line>: expected ..., got ..." for what is no conversation.
 class ChatSource final : public Source {
@@ -43,23 +43,13 @@ class ChatSource final : public Source {
   int64_t num_files() const override { return num_files_; }
 
  private:
-  void read(const std::string& path);
-  void read_lines(const std::string& path);
-  void read_list(const std::string& path);
-  void add(const nlohmann::ordered_json& record, const std::string& where);
+  void add(std::string conversation, std::string where);
 
-  ChatFormat format_;
   SkipLog skips_;
   std::deque<std::string> texts_;  // documents point into them
   std::vector<Document> documents_;
   int64_t num_files_ = 0;
   int64_t num_bytes_ = 0, num_priced_bytes_ = 0;
 };
-
-/// What a path names, as far as the names of files and the first record tell: text, records of
-/// conversations, pairs of answers, or none of these, also if nothing is there.
-enum class DataKind { kUnknown, kText, kConversations, kPreferences };
-/// Looks at a file, at the files in a folder, or at those that match a pattern.
-DataKind data_kind_at(const std::string& path);
 
 }  // namespace axle

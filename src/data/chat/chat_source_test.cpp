@@ -46,25 +46,6 @@ TEST_F(ChatSourceTest, EachLineIsAConversation) {
               ElementsAre(std::string("x.jsonl:1 ") + kHi, std::string("x.jsonl:3 ") + kYes));
 }
 
-TEST_F(ChatSourceTest, TheKindOfDataIsToldByNamesAndTheFirstRecord) {
-  const auto kind = [&](const char* name, const std::string& text) {
-    replace_file(dir_ / name, text);
-    return data_kind_at(dir_ / name);
-  };
-  EXPECT_EQ(kind("x.jsonl", std::string("\n") + kHi), DataKind::kConversations);
-  EXPECT_EQ(kind("a.json", "[\n" + std::string(kHi) + "]"), DataKind::kConversations);
-  EXPECT_EQ(kind("p.json", R"([{"prompt": "q", "chosen": "y", "rejected": "n"}])"),
-            DataKind::kPreferences);
-  EXPECT_EQ(kind("t.jsonl", R"({"text": "hi"})"), DataKind::kUnknown);
-  EXPECT_EQ(kind("t.txt", kHi), DataKind::kText);
-  EXPECT_EQ(data_kind_at(dir_ / "none"), DataKind::kUnknown);
-  EXPECT_EQ(data_kind_at(dir_ / "?.jsonl"), DataKind::kUnknown);  // t.jsonl comes first
-  EXPECT_EQ(data_kind_at(dir_ / "x*.jsonl"), DataKind::kConversations);
-  EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kText);
-  std::filesystem::remove(dir_ / "t.txt");
-  EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kConversations);
-}
-
 TEST_F(ChatSourceTest, AListIsReadAsOne) {
   const std::string list = std::string("[\n  ") + kHi + ",\n" + kYes + "]\n";
   for (const char* name : {"x.json", "x.jsonl"}) {
@@ -88,7 +69,8 @@ TEST_F(ChatSourceTest, CompressedFilesAndFolders) {
               ElementsAre(std::string("a.jsonl.gz:1 ") + kHi, std::string("x.json.zst:1 ") + kYes));
   EXPECT_EQ(source->num_files(), 2);
   EXPECT_EQ(to_text(source->skipped()),
-            "2 skipped (1 hidden: .hidden.jsonl; 1 not *.jsonl or *.json: notes.txt)");
+            "2 skipped (1 hidden: .hidden.jsonl; 1 not *.jsonl or *.ndjson or *.json or *.parquet: "
+            "notes.txt)");
   EXPECT_EQ(build({.path = dir_ / "a*", .more_paths = {dir_ / "b", dir_ / "a.jsonl.gz"}})
                 ->documents()
                 .size(),

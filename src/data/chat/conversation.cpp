@@ -92,7 +92,13 @@ void add_tools(const JsonView& record, Json& out) {
   if (!list.empty()) out["tools"] = std::move(list);
 }
 
-Json of_messages(const JsonView& record) { return {{"messages", list_of(record.at("messages"))}}; }
+// Tables that can't hold lists have them as texts.
+Json of_messages(const JsonView& record) {
+  const JsonView messages = record.at("messages");
+  if (!messages.json().is_string()) return {{"messages", list_of(messages)}};
+  const Json list = read_json(messages.text());
+  return {{"messages", list_of(JsonView(list))}};
+}
 
 Json of_share_gpt(const JsonView& record) {
   const JsonView turns = record.at("conversations");
@@ -160,10 +166,10 @@ Json of_preference(const JsonView& record) {
 }
 
 ChatFormat format_of(const JsonView& record) {
-  if (record.find("chosen") && record.find("rejected")) return ChatFormat::kPreference;
-  if (record.find("messages")) return ChatFormat::kMessages;
-  if (record.find("conversations")) return ChatFormat::kShareGPT;
-  if (record.find("instruction")) return ChatFormat::kAlpaca;
+  if (has(record, "chosen") && has(record, "rejected")) return ChatFormat::kPreference;
+  if (has(record, "messages")) return ChatFormat::kMessages;
+  if (has(record, "conversations")) return ChatFormat::kShareGPT;
+  if (has(record, "instruction")) return ChatFormat::kAlpaca;
   std::string fields;
   for (const auto& [name, field] : record.members())
     fields += (fields.empty() ? "" : ", ") + printable(name, 30);

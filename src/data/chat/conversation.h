@@ -1,6 +1,7 @@
 // Conversations in the one form that templates take.
 #pragma once
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -27,7 +28,13 @@ constexpr auto texts_of(ChatFormat) {
                                               {ChatFormat::kPreference, "preference"}});
 }
 
-/// Returns {"messages": [...], "tools": [...]} of a record. The roles of ShareGPT become system,
+/// The fields that records of conversations have: columns of a table.
+inline constexpr std::array<std::string_view, 11> kConversationFields = {
+    "messages", "conversations", "tools",  "system", "instruction", "input",
+    "output",   "history",       "prompt", "chosen", "rejected"};
+
+/// Returns {"messages": [...], "tools": [...]} of a record. A list of messages may be the text of
+/// one. The roles of ShareGPT become system,
 /// user, assistant and tool. An Alpaca record is a question, which is its instruction and, on a
 /// line of its own, its input unless that is empty, and an answer. Fields that are null are left
 /// out, since templates take a null for a value; but not a content, where calls have none.

@@ -7,21 +7,47 @@
 
 #include "base/error.h"
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 
-LearnedDocuments::LearnedDocuments(const Tokenizer& tokenizer, int64_t model_vocab_size)
-    : tokenizer_(tokenizer), model_vocab_size_(model_vocab_size) {
+TextOfIds::TextOfIds(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id)
-    piece_sizes_.push_back(static_cast<double>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+    piece_sizes_.push_back(std::ssize(tokenizer.piece(static_cast<int32_t>(id))));
 }
+
+void TextOfIds::add(std::span<const int32_t> ids, std::string_view text) {
+  text_bytes_ += std::ssize(text);
+  for (const int32_t id : ids) {
+    const int64_t size = piece_sizes_[static_cast<size_t>(id)];
+    piece_bytes_ += size;
+    // The names of special tokens are no text.
+    if (size == 0) text_bytes_ -= std::ssize(tokenizer_.token(id));
+  }
+}
+
+std::vector<double> TextOfIds::bytes_of_ids() const {
+  const double scale =
+      piece_bytes_ > 0 ? static_cast<double>(text_bytes()) / static_cast<double>(piece_bytes_) : 0;
+  std::vector<double> out;
+  for (const int64_t size : piece_sizes_) out.push_back(scale * static_cast<double>(size));
+  return out;
+}
+
+LearnedDocuments::LearnedDocuments(const Tokenizer& tokenizer, std::string name,
+                                   int64_t model_vocab_size)
+    : tokenizer_(tokenizer),
+      name_(std::move(name)),
+      model_vocab_size_(model_vocab_size),
+      text_of_ids_(tokenizer) {}
 
 std::string LearnedDocuments::problem_of(const LearnedTokens& tokens,
                                          const std::string& where) const {
   for (const int32_t id : tokens.ids) {
     if (id < model_vocab_size_) continue;
-    return fmt::format("{}: expected tokens of the model's vocabulary of {}, got '{}' with id {}",
-                       where, model_vocab_size_, tokenizer_.token(id), id);
+    return fmt::format(
+        "{}: expected tokens of the model's vocabulary of {}, got '{}' with id {} of {}", where,
+        model_vocab_size_, printable(tokenizer_.token(id)), id, name_);
   }
   return {};
 }
@@ -30,20 +56,7 @@ void LearnedDocuments::add(const LearnedTokens& tokens, std::string_view text, s
   documents.add_learned(tokens.ids, tokens.is_learned);
   wheres.push_back(std::move(where));
   bytes.add(text);
-  text_size_ += static_cast<double>(text.size());
-  for (const int32_t id : tokens.ids) {
-    const double size = piece_sizes_[static_cast<size_t>(id)];
-    pieces_size_ += size;
-    // The names of special tokens are no text.
-    if (size == 0) text_size_ -= static_cast<double>(tokenizer_.token(id).size());
-  }
-}
-
-std::vector<double> LearnedDocuments::text_bytes() const {
-  std::vector<double> out = piece_sizes_;
-  const double scale = pieces_size_ > 0 ? std::max(text_size_, 0.0) / pieces_size_ : 0;
-  for (double& size : out) size *= scale;
-  return out;
+  text_of_ids_.add(tokens.ids, text);
 }
 
 InputFacts LearnedDocuments::facts(const Source& source, const Skipped& skipped) const {
@@ -57,7 +70,7 @@ InputFacts LearnedDocuments::facts(const Source& source, const Skipped& skipped)
 
 std::unique_ptr<PackedBatches> LearnedDocuments::take_batches(
     const PackedBatches::Options& options) {
-  std::vector<double> sizes = text_bytes();
+  std::vector<double> sizes = text_of_ids_.bytes_of_ids();
   return std::make_unique<PackedBatches>(options, std::move(documents), std::move(sizes),
                                          tokenizer_.fingerprint());
 }

@@ -1,7 +1,10 @@
 // The tokens of conversations, and what batches and facts need to know of them.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,19 +17,34 @@
 
 namespace axle {
 
+/// The bytes of text that ids stand for.
+class TextOfIds {
+ public:
+  explicit TextOfIds(const Tokenizer& tokenizer);
+  void add(std::span<const int32_t> ids, std::string_view text);
+  /// Bytes of the texts without the names of special tokens, and of the pieces of all ids.
+  int64_t text_bytes() const { return std::max<int64_t>(text_bytes_, 0); }
+  int64_t piece_bytes() const { return piece_bytes_; }
+  /// Returns the average bytes of text for each id: pieces differ from the text where it is
+  /// normalized.
+  std::vector<double> bytes_of_ids() const;
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<int64_t> piece_sizes_;
+  int64_t text_bytes_ = 0, piece_bytes_ = 0;
+};
+
 class LearnedDocuments {
  public:
-  /// `tokenizer` must outlive this.
-  LearnedDocuments(const Tokenizer& tokenizer, int64_t model_vocab_size);
+  /// `tokenizer` must outlive this; `name` stands for it in messages.
+  LearnedDocuments(const Tokenizer& tokenizer, std::string name, int64_t model_vocab_size);
 
   /// Returns what is wrong with tokens that the model has no row for, beginning with `where`; ""
   /// if it has one for each.
   std::string problem_of(const LearnedTokens& tokens, const std::string& where) const;
   /// Adds the tokens of a conversation, its text and its place.
   void add(const LearnedTokens& tokens, std::string_view text, std::string where);
-  /// Returns the average bytes of text for each id: pieces differ from the text where it is
-  /// normalized.
-  std::vector<double> text_bytes() const;
   /// Returns what the documents from `source` are, without what depends on how they are used.
   InputFacts facts(const Source& source, const Skipped& skipped) const;
   /// Moves the documents into batches.
@@ -38,9 +56,9 @@ class LearnedDocuments {
 
  private:
   const Tokenizer& tokenizer_;
+  std::string name_;
   int64_t model_vocab_size_;
-  std::vector<double> piece_sizes_;
-  double text_size_ = 0, pieces_size_ = 0;
+  TextOfIds text_of_ids_;
 };
 
 /// Returns the documents of a split, as select_split() does. `path` is that of the input. Throws

@@ -8,6 +8,7 @@
 #include "base/text/json.h"
 #include "config/register.h"
 #include "data/text_input.h"
+#include "data/tokenizers/open_tokenizer.h"
 
 namespace axle {
 namespace {
@@ -98,7 +99,7 @@ PreferenceInput::PreferenceInput(const Config& cfg, const Dims& dims, const Scop
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   SkipLog skips(cfg.on_error, scope.path + ".on_error");
   skips.add(source->skipped());
-  LearnedDocuments learned(*tokenizer, dims.vocab_size);
+  LearnedDocuments learned(*tokenizer, tokenizer_name(cfg.tokenizer), dims.vocab_size);
   const PairMaker maker(*tokenizer, chat, cfg.seq_len);
   const auto add = [&](const Document& document) {
     const Pair pair = maker.make(document);

@@ -291,6 +291,19 @@ class TokenBuilder {
     progress_.counts = writer_->counts();
   }
 
+  // The memory of a build is that of a batch, but for documents that are larger than one.
+  void check_fits(const std::string& where, std::string_view text) const {
+    try {
+      check_host_allocation(where,
+                            fmt::format("the ids of {} of text", bytes_text(std::ssize(text))),
+                            tokenizer_->encode_memory(text));
+    } catch (const Error& error) {
+      throw Error(
+          fmt::format("{}; split the document, or read it by lines or paragraphs", error.what()),
+          error.code());
+    }
+  }
+
   EncodedDocument encode(CorpusText document) const {
     EncodedDocument out;
     const std::string text = std::exchange(document.text, {});
@@ -298,6 +311,7 @@ class TokenBuilder {
       out.left_out = std::move(document);
       return out;
     }
+    if (std::ssize(text) > build_.batch_bytes) check_fits(document.where, text);
     if (special_.bos && document.begins) out.ids.push_back(*special_.bos);
     const std::vector<int32_t> ids = tokenizer_->encode(text);
     out.ids.insert(out.ids.end(), ids.begin(), ids.end());

@@ -65,7 +65,9 @@ struct TokenBuildResult {
 /// with the same bytes as a build without a stop.
 ///
 /// Memory, whatever the corpus: `batch_bytes` of text, or one document (CorpusReader) if it is
-/// larger, with its ids: about batch_bytes * (1 + Tokenizer::encode_bytes().of_text).
+/// larger, with its ids: about batch_bytes * (1 + Tokenizer::encode_bytes().of_text). A larger
+/// document is priced before it is encoded: throws Error with kDoesNotFit if the host lacks the
+/// memory.
 ///
 /// Throws DataError for sources that are missing, and for documents that are no text, unless they
 /// are skipped; if no document is left; if a source changes between two parts of a build; for

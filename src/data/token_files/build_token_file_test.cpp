@@ -16,6 +16,7 @@
 #include "testing/compressed.h"
 #include "testing/error_of.h"
 #include "testing/peak_memory.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -231,7 +232,7 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
   replace_file(dir_ / "in/g.txt", "PAR1" + std::string(100, '\0'));
   TokenBuild one = build();
   EXPECT_THAT(error_of<DataError>([&] { build_token_file(one); }),
-              HasSubstr("a.jsonl:2: expected the field 'text', got an object without it; "
+              HasSubstr("a.jsonl:2: expected the field 'text', got an object without it (id); "
                         "--on-error skip leaves it out"));
   one.on_error = OnError::kSkip;  // continues
   const Skipped skipped = build_token_file(one).card.skipped;
@@ -281,6 +282,23 @@ TEST_F(BuildTokenFile, MemoryIsBounded) {
   const TokenBuildResult result = build_token_file(one);
   EXPECT_GT(result.card.text_bytes, 50'000'000);
   EXPECT_LT(peak_resident_bytes() - before, int64_t{24} << 20);
+}
+
+// Of a document that is larger than a batch, the memory is looked up first.
+TEST_F(BuildTokenFile, ADocumentThatDoesNotFitIsRefused) {
+  std::string text;
+  while (text.size() < size_t{24} << 20) text += "some words of a long text ";
+  replace_file(dir_ / "in/big.txt", text);
+  text = {};
+  TokenBuild one = build();
+  one.sources = {dir_ / "in/big.txt"};
+  one.tokenizer = HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/smollm.json")};
+  one.batch_bytes = int64_t{1} << 16;
+  const LittleMemory little(int64_t{320} << 20);
+  EXPECT_THAT(error_of<Error>([&] { build_token_file(one); }),
+              AllOf(HasSubstr("big.txt:1: expected "),
+                    HasSubstr(" of host memory for the ids of 24.0 MiB of text"),
+                    HasSubstr("; split the document, or read it by lines or paragraphs")));
 }
 
 }  // namespace

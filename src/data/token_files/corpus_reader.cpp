@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 #include "data/source_files.h"
 #include "data/text_files.h"
 #include "io/byte_stream.h"
@@ -193,6 +195,12 @@ void CorpusReader::check_size(const RawDocument& document) const {
 std::string text_of_document(RawDocument document, bool is_json, std::string_view field) {
   if (!is_json) return std::move(document.bytes);
   const auto json = read_json(document.bytes);
+  if (json.is_object() && !json.contains(field)) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : json.items()) names.push_back(name);
+    throw JsonError(fmt::format("expected the field '{}', got an object without it ({})", field,
+                                printable(join(names, ", "))));
+  }
   return JsonView(json).at(field).text();
 }
 

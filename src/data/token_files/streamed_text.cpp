@@ -3,116 +3,118 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
-#include "base/cache_folder.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/report.h"
 #include "base/text/units.h"
 #include "data/text_files.h"
-#include "data/token_files/build_progress.h"
 #include "data/token_files/build_token_file.h"
-#include "io/file.h"
-#include "io/file_lock.h"
+#include "data/token_files/corpus_source.h"
+#include "data/token_files/corpus_text.h"
+#include "data/token_files/token_cache.h"
 #include "io/user_path.h"
 
 namespace axle {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double kReportSecs = 30;
+
+// The files of a source, and how they are built.
+struct SourceFiles {
+  TokenBuild build = {};  // without its tokenizer and its prefix
+  int64_t num_bytes = 0;
+  Skipped skipped = {};
+  std::string format = {};  // that makes the tokens others
+};
+
+SourceFiles files_of(const TextSource::Config& source, const std::string& where) {
+  SourceFiles out{
+      .build = {.unit = source.unit, .on_error = source.on_error, .only_plain_text = true}};
+  SkipLog skips(source.on_error, where + ".on_error");
+  const TextFiles files(named_texts(source.path.get(), source.more_paths, where), skips);
+  out.build.sources = files.paths();
+  out.num_bytes = files.num_bytes();
+  out.skipped = skips.skipped();
+  return out;
+}
+
+SourceFiles files_of(const CorpusSource::Config& source, const std::string& where) {
+  SourceFiles out{
+      .build = {.field = source.field, .unit = source.unit, .on_error = source.on_error}};
+  SkipLog skips(source.on_error, where + ".on_error");
+  const auto named = named_texts(source.path.get(), source.more_paths, where);
+  out.build.sources = corpus_files(named, where, skips);
+  for (const int64_t bytes : sizes_of_files(out.build.sources)) out.num_bytes += bytes;
+  out.skipped = skips.skipped();
+  out.format = "\nfield " + source.field;
+  return out;
+}
+
+SourceFiles files_of(const Child<Source>& source, const std::string& where) {
+  if (const auto* const text = source.get_if<TextSource>()) return files_of(*text, where);
+  return files_of(*source.get_if<CorpusSource>(), where);
+}
 
 // Makes the token file of a text, or finds it.
 class TextTokens {
  public:
   TextTokens(const TextInput::Config& cfg, uint64_t tokenizer, const Scope& scope)
       : where_(scope.path),
-        source_(*cfg.source.get_if<TextSource>()),
         tokenizer_(cfg.tokenizer),
-        skips_(source_.on_error, skips_field()),
-        files_(named_texts(source_.path.get(), source_.more_paths, scope.path + ".source"),
-               skips_) {
-    const fs::path cache = user_cache_folder();
-    if (cache.empty()) {
-      throw ConfigError(fmt::format(
-          "{}: expected a folder for the tokens of {} of text, got none; set XDG_CACHE_HOME, or "
-          "keep them in memory by --set {}.memory_bytes={}",
-          where_, bytes_text(files_.num_bytes()), where_, files_.num_bytes()));
-    }
-    std::string what = fmt::format("{:x} {} {} {}", tokenizer, to_text(source_.unit),
-                                   to_text(source_.on_error), StreamedText::kPartBytes);
-    std::string states;
-    for (const std::string& path : files_.paths()) {
-      what += "\n" + fs::absolute(path).lexically_normal().string();
-      states += state_of_file(path) + "\n";
-    }
-    folder_ = cache / "tokens" / fmt::format("{:016x}", xxh3_64(what));
-    state_ = fmt::format("{:016x}", xxh3_64(states));
-  }
+        files_(files_of(cfg.source, scope.path + ".source")),
+        can_be_in_memory_(cfg.source.get_if<TextSource>()),
+        cache_(fmt::format("{:x} {} {} {}{}", tokenizer, to_text(files_.build.unit),
+                           to_text(files_.build.on_error), StreamedText::kPartBytes, files_.format),
+               files_.build.sources, where_,
+               can_be_in_memory_
+                   ? fmt::format(", or keep them in memory by --set {}.memory_bytes={}", where_,
+                                 files_.num_bytes)
+                   : "") {}
 
-  std::string prefix() const { return folder_ / state_; }
-  const Skipped& skipped() const { return skips_.skipped(); }
+  std::string prefix() const { return cache_.prefix(); }
+  const Skipped& skipped() const { return files_.skipped; }
 
   void make() {
-    if (path_exists(token_card_path(prefix()))) return;
-    make_directories(folder_);
-    bool is_told = false;
-    const FileLock lock(folder_ / "lock", [&](const std::string& holder) {
-      if (!std::exchange(is_told, true))
-        report_to_stderr(fmt::format("{}: waiting for {}, which encodes the text", where_, holder));
-      return true;
+    cache_.ensure([&] {
+      TokenBuild build = files_.build;
+      build.tokenizer = tokenizer_;
+      build.prefix = prefix();
+      build.on_error_field = where_ + ".source.on_error";
+      build.part_bytes = StreamedText::kPartBytes;
+      for (std::string& path : build.sources) path = text_of_path(path);
+      build_token_file(build, {.report = [&](const TokenBuildProgress& p) { report(p); }});
+      if (reports_ > 0) {
+        report_to_stderr(fmt::format("{}: encoded {} in {}", where_, bytes_text(files_.num_bytes),
+                                     duration_text(seconds_since(start_))));
+      }
     });
-    remove_others();
-    TokenBuild build{.tokenizer = tokenizer_,
-                     .prefix = prefix(),
-                     .unit = source_.unit,
-                     .on_error = source_.on_error,
-                     .on_error_field = skips_field(),
-                     .only_plain_text = true,
-                     .part_bytes = StreamedText::kPartBytes};
-    for (const std::string& path : files_.paths()) build.sources.push_back(text_of_path(path));
-    build_token_file(build, {.report = [&](const TokenBuildProgress& p) { report(p); }});
-    if (reports_ > 0) {
-      report_to_stderr(fmt::format("{}: encoded {} in {}", where_, bytes_text(files_.num_bytes()),
-                                   duration_text(seconds_since(start_))));
-    }
   }
 
  private:
-  std::string skips_field() const { return where_ + ".source.on_error"; }
-
-  // The tokens of the text as it was before it changed.
-  void remove_others() const {
-    for (const fs::path& entry : list_directory(folder_)) {
-      const std::string name = entry.filename().string();
-      if (name != "lock" && !name.starts_with(state_)) remove_tree(entry);
-    }
-  }
-
   void report(const TokenBuildProgress& progress) {
-    const std::string all = bytes_text(files_.num_bytes());
+    const std::string all = bytes_text(files_.num_bytes);
     if (reports_ == 0) {
       report_to_stderr(fmt::format("{}: encoding {} of text, once; its tokens stay in {}", where_,
-                                   all, text_of_path(folder_.string())));
+                                   all, text_of_path(cache_.folder().string())));
       reports_ = 1;
     }
     if (seconds_since(start_) < kReportSecs * reports_) return;
     ++reports_;
     report_to_stderr(
-        fmt::format("{}: encoded {} of {}", where_, bytes_text(progress.text_bytes), all));
+        can_be_in_memory_
+            ? fmt::format("{}: encoded {} of {}", where_, bytes_text(progress.text_bytes), all)
+            : fmt::format("{}: encoded {} of text, in {} of {} done", where_,
+                          bytes_text(progress.text_bytes), progress.num_files_done,
+                          counted(progress.num_files, "file")));
   }
 
   std::string where_;
-  const TextSource::Config& source_;
   const Child<Tokenizer>& tokenizer_;
-  SkipLog skips_;
-  TextFiles files_;
-  fs::path folder_;
-  std::string state_;
+  SourceFiles files_;
+  bool can_be_in_memory_;  // else the files are of other formats than plain text
+  TokenCache cache_;
   Clock::time_point start_ = Clock::now();
   int reports_ = 0;
 };
@@ -120,8 +122,10 @@ class TextTokens {
 }  // namespace
 
 bool is_streamed(const TextInput::Config& cfg) {
+  if (cfg.prompt || !cfg.position_streams.empty()) return false;
+  if (cfg.source.get_if<CorpusSource>()) return true;
   const auto* const text = cfg.source.get_if<TextSource>();
-  if (!text || !text->path.has_value() || cfg.prompt || !cfg.position_streams.empty()) return false;
+  if (!text || !text->path.has_value()) return false;
   try {
     SkipLog skips(OnError::kSkip, "");
     const std::vector<std::string> named = named_texts(text->path.get(), text->more_paths, "");

@@ -1,4 +1,5 @@
-// Text that is too large for the memory: its tokens lie in a token file that is made once.
+// Text that is too large for the memory, or not plain text: its tokens lie in a token file that is
+// made once.
 #pragma once
 
 #include <memory>
@@ -12,14 +13,15 @@
 
 namespace axle {
 
-/// True if the text of an input is larger than its memory_bytes and can be read from a token file:
-/// plain text files, without prompts and streams of positions. False too if it is not there.
+/// True if an input reads its text from a token file: a CorpusSource, or plain text files that are
+/// larger than its memory_bytes, without prompts and streams of positions. False too for plain text
+/// that is not there.
 bool is_streamed(const TextInput::Config& cfg);
 
-/// The rows of a TextInput of much text: those of a TokenInput, whose file build_token_file makes
-/// in user_cache_folder()/tokens at the first start. Later starts find it there, as long as no file
-/// of the text has changed. A process that ends early has done a part of it; one that wants the
-/// same text waits for the other.
+/// The rows of a TextInput of much text or of a CorpusSource: those of a TokenInput, whose file
+/// build_token_file makes in user_cache_folder()/tokens at the first start. Later starts find it
+/// there, as long as no file of the text has changed. A process that ends early has done a part of
+/// it; one that wants the same text waits for the other.
 ///
 /// A document of more than kPartBytes is several ones there, cut at line ends. Only the first has
 /// the token that begins a document, only the last the one that ends it.

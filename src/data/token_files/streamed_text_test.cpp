@@ -211,7 +211,7 @@ TEST_F(StreamedTextTest, WhatIsNoPlainTextIsRefusedAsInMemory) {
 TEST_F(StreamedTextTest, WithoutAPlaceForTokensItSaysWhatToDo) {
   EnvironmentChange xdg("XDG_CACHE_HOME", std::nullopt), home("HOME", std::nullopt);
   EXPECT_THAT(error_of([&] { build(config()); }),
-              AllOf(HasSubstr("input: expected a folder for the tokens of "),
+              AllOf(HasSubstr("input: expected a folder for the tokens, got none; "),
                     HasSubstr("set XDG_CACHE_HOME, or keep them in memory by --set "
                               "input.memory_bytes=")));
 }

@@ -42,6 +42,8 @@ uint64_t hash_of_ends(const std::string& path) {
 
 }  // namespace
 
+std::string learned_prefix(const std::string& prefix) { return prefix + ".learned"; }
+
 TokenRows::TokenRows(const std::string& path, const Options& options, const std::string& where)
     : file_(path),
       card_(read_token_card(file_.prefix())),
@@ -50,6 +52,17 @@ TokenRows::TokenRows(const std::string& path, const Options& options, const std:
       num_documents_(std::min(split_.count(), options.max_documents.value_or(split_.count()))),
       order_(num_documents_, mix_seed(options.seed, kDocuments)),
       window_documents_(documents_of_a_window(file_, options.seq_len)) {
+  if (const std::string flags = learned_prefix(file_.prefix()); is_token_file(flags)) {
+    learned_ = std::make_unique<TokenFile>(flags);
+    if (learned_->num_documents() != file_.num_documents() ||
+        learned_->num_tokens() != file_.num_tokens()) {
+      throw DataError(
+          fmt::format("{}: expected a flag for each of {} ids of {} documents, got {} "
+                      "for {}",
+                      learned_->index_path(), file_.num_tokens(), file_.num_documents(),
+                      learned_->num_tokens(), learned_->num_documents()));
+    }
+  }
   count_rows();
   if (num_rows() > 0) return;
   throw DataError(
@@ -140,17 +153,36 @@ void TokenRows::fill(int64_t row, const RowView& out) {
     ids.resize(static_cast<size_t>(part.count) + 1);
     file_.read(part.document, part.from, ids, options_.vocab_size);
     fill_segment(out, filled, ids, ++segment);
+    if (learned_)
+      ignore_unlearned(part, out.target_labels.subspan(filled, static_cast<size_t>(part.count)));
     filled += static_cast<size_t>(part.count);
   }
   fill_padding_from(out, filled);
 }
 
+void TokenRows::ignore_unlearned(const RowPart& part, std::span<int32_t> labels) const {
+  if (learned_->length(part.document) != file_.length(part.document)) {
+    throw DataError(fmt::format("{}: document {}: expected {} flags, one for each id, got {}",
+                                learned_->ids_path(), part.document, file_.length(part.document),
+                                learned_->length(part.document)));
+  }
+  std::vector<int32_t> flags(labels.size());
+  learned_->read(part.document, part.from + 1, flags);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (flags[i] == 0) labels[i] = kIgnoredLabel;
+  }
+}
+
 uint64_t TokenRows::fingerprint() const {
-  const std::string content = storage_error_as<DataError>([&] {
+  std::string content = storage_error_as<DataError>([&] {
     return card_ ? card_->ids.sha256 + card_->index.sha256
                  : fmt::format("{:x} {:x}", hash_of_ends(file_.index_path()),
                                hash_of_ends(file_.ids_path()));
   });
+  if (learned_) {
+    content += storage_error_as<DataError>(
+        [&] { return fmt::format(" {:x}", hash_of_ends(learned_->ids_path())); });
+  }
   return xxh3_64(fmt::format("{} {} {} {} {} {} {} {} {}", content, options_.seq_len,
                              to_text(options_.packing), to_text(options_.long_documents),
                              to_text(options_.split),

@@ -30,7 +30,11 @@ constexpr auto texts_of(LongDocuments) {
                                                  {LongDocuments::kSkip, "skip"}});
 }
 
-/// The rows of one pass, with random access by row number.
+/// The token file beside that of PREFIX which has a flag for each id: 0 for one that is no target.
+std::string learned_prefix(const std::string& prefix);
+
+/// The rows of one pass, with random access by row number. With the file learned_prefix(), only ids
+/// that it flags are targets.
 ///
 /// The documents of the split, in a seeded order or in that of the file, are cut into windows of
 /// equal numbers of documents, and each window is packed by itself: a row never holds documents of
@@ -84,7 +88,10 @@ class TokenRows {
   const Packed& packed(int64_t window);
   void count_rows();
 
+  void ignore_unlearned(const RowPart& part, std::span<int32_t> labels) const;
+
   TokenFile file_;
+  std::unique_ptr<TokenFile> learned_;  // none: all ids are targets
   std::optional<TokenCard> card_;
   Options options_;
   SplitDocuments split_;

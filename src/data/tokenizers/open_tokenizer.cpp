@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text/file_format.h"
+#include "config/document/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
@@ -61,6 +63,14 @@ Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view fie
       fmt::format("{}: expected a tokenizer (tokenizer.json, ranks, Tekken, GGUF, SentencePiece "
                   "or llama2.c), got {}",
                   path, format ? to_text(*format) : "another file"));
+}
+
+std::string tokenizer_name(const Child<Tokenizer>& tokenizer) {
+  const nlohmann::ordered_json config = to_json(tokenizer);
+  const auto path = config.find("path");
+  const std::string name(tokenizer.any().type().name);
+  if (path == config.end() || !path->is_string()) return name;
+  return fmt::format("{} ({})", path->get<std::string>(), name);
 }
 
 }  // namespace axle

@@ -13,4 +13,8 @@ namespace axle {
 /// another kind. `field` is the flag or the config path to set.
 Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field);
 
+/// Returns what to call a tokenizer in messages: "tokenizer.json (HuggingFaceTokenizer)", or its
+/// class alone if it reads no file.
+std::string tokenizer_name(const Child<Tokenizer>& tokenizer);
+
 }  // namespace axle

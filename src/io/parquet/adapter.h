@@ -8,7 +8,7 @@
 
 extern "C" {
 
-/// A row of a column of texts; null bytes: the row has none. Valid until the next call.
+/// A row: the text of a column, or JSON; null bytes: the row has none. Valid until the next call.
 struct AxleParquetText {
   const char* bytes;
   int64_t size;
@@ -28,13 +28,17 @@ struct AxleParquetAdapter {
   /// for the pages of all files that are open. Returns null if it fails.
   void* (*open)(const char* path, const char* column, int64_t max_bytes,
                 AxleParquetProblem* problem);
+  /// Opens those columns that the file has among names between line ends. A row is a JSON object of
+  /// them, whatever they hold; of none of them, it fails. Memory: as open(), and 64 rows.
+  void* (*open_records)(const char* path, const char* columns, int64_t max_bytes,
+                        AxleParquetProblem* problem);
   /// Returns the number of the next rows, and the rows; 0 at the end, -1 if it fails.
   int64_t (*next)(void* file, const AxleParquetText** rows, AxleParquetProblem* problem);
   void (*close)(void* file);
 };
 
 /// The version of these declarations, which the program and the adapter share.
-inline constexpr uint32_t kAxleParquetVersion = 1;
+inline constexpr uint32_t kAxleParquetVersion = 2;
 inline constexpr const char* kAxleParquetFunction = "axle_parquet_adapter";
 
 /// The one function that the adapter exports.

@@ -27,6 +27,19 @@ ParquetTexts::ParquetTexts(const std::string& path, const std::string& column)
   if (!file_) fail(message.problem);
 }
 
+ParquetTexts::ParquetTexts(const std::string& path, std::span<const std::string_view> columns)
+    : path_(path), adapter_(parquet_adapter(path)) {
+  const FileReader regular(path);
+  std::string names;
+  for (const std::string_view column : columns) {
+    if (!names.empty()) names += '\n';
+    names += column;
+  }
+  Message message;
+  file_ = adapter_.open_records(path.c_str(), names.c_str(), kMaxPageBytes, &message.problem);
+  if (!file_) fail(message.problem);
+}
+
 ParquetTexts::~ParquetTexts() { adapter_.close(file_); }
 
 std::optional<ParquetTexts::Row> ParquetTexts::next() {

@@ -1,4 +1,4 @@
-// The texts of a column of a Parquet file, one row at a time.
+// The texts of a column of a Parquet file, or its rows as JSON, one row at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace axle {
 
-/// A Parquet file without the column that is asked for, or with other values in it.
+/// A Parquet file without the columns that are asked for, or with other values in them.
 struct NoTextColumn : DataError {
   using DataError::DataError;
 };
 
-/// Memory: a page of the column and its dictionary, at most kMaxPageBytes whatever the file says.
+/// Memory: a page of the columns and their dictionaries, at most kMaxPageBytes whatever the file
+/// says; of rows as JSON also 64 of these.
 class ParquetTexts {
  public:
   static constexpr int64_t kMaxPageBytes = int64_t{512} << 20;
@@ -26,6 +27,9 @@ class ParquetTexts {
   /// parquet_adapter() does, StorageError for a file that can't be read or is damaged, NoTextColumn
   /// with the columns that are there.
   ParquetTexts(const std::string& path, const std::string& column);
+  /// The text of a row is a JSON object of those of the columns that the file has, whatever they
+  /// hold: lists and structs as well. Throws as above; NoTextColumn if it has none of them.
+  ParquetTexts(const std::string& path, std::span<const std::string_view> columns);
   ~ParquetTexts();
   ParquetTexts(const ParquetTexts&) = delete;
   ParquetTexts& operator=(const ParquetTexts&) = delete;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -158,6 +159,51 @@ TEST_F(ParquetForeign, ABombIsRefusedBeforeItFillsTheMemory) {
   const int64_t before = peak_resident_bytes();
   EXPECT_THAT(problem_of(read_file(reference("bomb.parquet"))), HasSubstr("got a damaged one: "));
   EXPECT_LT(peak_resident_bytes() - before, ParquetTexts::kMaxPageBytes);
+}
+
+// Rows of lists and structs are those that pyarrow reads.
+TEST_F(ParquetForeign, RowsAreJson) {
+  const auto expected = nlohmann::ordered_json::parse(read_file(reference("chat.json")));
+  constexpr auto kColumns = std::to_array<std::string_view>({"none", "messages"});
+  ParquetTexts rows(reference("chat.parquet"), kColumns);
+  for (const auto& row : expected) {
+    const auto read = rows.next();
+    ASSERT_TRUE(read && read->text);
+    EXPECT_EQ(nlohmann::ordered_json::parse(*read->text), row);
+  }
+  EXPECT_FALSE(rows.next());
+  constexpr auto kNumbers = std::to_array<std::string_view>({"id", "score"});
+  ParquetTexts numbers(reference("chat.parquet"), kNumbers);
+  numbers.next();
+  EXPECT_EQ(nlohmann::json::parse(*numbers.next()->text),
+            nlohmann::json::parse(R"({"score": -1e300, "id": 2})"));
+  constexpr auto kNone = std::to_array<std::string_view>({"a", "b"});
+  EXPECT_THAT(
+      error_of<NoTextColumn>([&] { ParquetTexts(reference("chat.parquet"), kNone); }),
+      HasSubstr("chat.parquet: expected one of the columns a, b, got messages.list.element"));
+}
+
+// Every cut and every flipped byte of it is a damaged file, or another row.
+TEST_F(ParquetForeign, DamagedRowsAreRefused) {
+  const std::string bytes = read_file(reference("chat.parquet"));
+  constexpr auto kColumns = std::to_array<std::string_view>({"messages"});
+  const auto read_all = [&](const std::string& changed) {
+    const std::string path = dir_ / "file.parquet";
+    std::ofstream(path, std::ios::binary) << changed;
+    try {
+      ParquetTexts rows(path, kColumns);
+      while (rows.next()) {
+      }
+    } catch (const StorageError&) {
+    } catch (const NoTextColumn&) {
+    }
+  };
+  for (size_t at = 0; at < bytes.size(); at += 7) {
+    read_all(bytes.substr(0, at));
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x41);
+    read_all(flipped);
+  }
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
 #include "data/chat/preference_input.h"
+#include "data/data_kind.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "data/token_files/corpus_source.h"
 #include "recipes/resolve/put_input.h"
 #include "recipes/resolve/token_data.h"
 
@@ -21,6 +23,7 @@ template <class Fn>
 void for_each_source(ConfigRef root, const Fn& fn) {
   const auto call = [&](const std::string&, auto& source) { fn(source.path, source.more_paths); };
   for_each_config<TextSource>(root, call);
+  for_each_config<CorpusSource>(root, call);
   for_each_config<ChatSource>(root, call);
 }
 
@@ -48,9 +51,30 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
                              [&](const std::string& path) { return !is_of(path, moving); });
 }
 
+// Among texts, one that is not plain makes all of them a corpus.
+DataKind kind_of_all(const std::string& data, const std::vector<std::string>& more) {
+  const DataKind first = data_kind_at(data);
+  const auto is_corpus = [](const std::string& path) {
+    return data_kind_at(path) == DataKind::kCorpus;
+  };
+  return first == DataKind::kText && std::ranges::any_of(more, is_corpus) ? DataKind::kCorpus
+                                                                          : first;
+}
+
+// Puts a CorpusSource in the place of a TextSource.
+void read_corpus(TextInput::Config& input) {
+  const auto* const text = input.source.get_if<TextSource>();
+  if (!text) return;
+  CorpusSource::Config corpus{
+      .more_paths = text->more_paths, .unit = text->unit, .on_error = text->on_error};
+  corpus.path = text->path;
+  input.source = std::move(corpus);
+}
+
 }  // namespace
 
-void suit_input(Child<Input>& input, const std::string& data) {
+void suit_input(Child<Input>& input, const std::string& data,
+                const std::vector<std::string>& more) {
   if (is_token_file(weighted_path(data).path)) {
     if (input.get_if<TextInput>()) read_tokens(input, {}, "input");
     return;
@@ -59,8 +83,11 @@ void suit_input(Child<Input>& input, const std::string& data) {
   const bool is_text = input.get_if<TextInput>(), is_chat = input.get_if<ChatInput>(),
              is_pairs = input.get_if<PreferenceInput>();
   if (!is_text && !is_chat && !is_pairs) return;
-  const DataKind kind = data_kind_at(data);
-  if (kind == DataKind::kText && !is_text) put_input(input, TextInput::Config{}, {"source"});
+  const DataKind kind = kind_of_all(data, more);
+  const bool is_corpus = kind == DataKind::kCorpus;
+  if ((kind == DataKind::kText || is_corpus) && !is_text)
+    put_input(input, TextInput::Config{}, {"source"});
+  if (is_corpus) read_corpus(*input.get_if<TextInput>());
   if (kind == DataKind::kConversations && !is_chat)
     put_input(input, ChatInput::Config{}, {"source"});
   if (kind == DataKind::kPreferences && !is_pairs)
@@ -110,7 +137,7 @@ std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
     }
     return {};
   }
-  suit_input(config.input, data);
+  suit_input(config.input, data, more);
   if (point_at(config.input, *this, moving) == 0) {
     throw ConfigError(
         fmt::format("--data {}: expected an input that reads text, got {}; put --set "
@@ -118,7 +145,7 @@ std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
                     data, config.input ? config.input.any().type().name : "none"));
   }
   for (auto& [name, evaler] : config.evalers) {
-    if (evaler.input && !has_own_data(evaler, moving)) suit_input(evaler.input, data);
+    if (evaler.input && !has_own_data(evaler, moving)) suit_input(evaler.input, data, more);
     point_at(evaler.input, *this, moving);
   }
   return {};

@@ -19,11 +19,13 @@ inline constexpr const char* kSyntheticData = "synthetic";
 /// none: without end.
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
-/// Makes an input of text, conversations or pairs of answers the one that reads what `data` names
-/// (data_kind_at): a TextInput, a ChatInput or a PreferenceInput, also in the place of a
-/// TokenInput. Where it names a token file, puts a TokenInput without sources in the place of a
-/// TextInput. Fields of the same name stay.
-void suit_input(Child<Input>& input, const std::string& data);
+/// Makes an input of text, conversations or pairs of answers the one that reads what `data` and
+/// `more` name (data_kind_at): a TextInput, whose source is a CorpusSource for other files than
+/// plain text, a ChatInput or a PreferenceInput, also in the place of a TokenInput. Where `data`
+/// names a token file, puts a TokenInput without sources in the place of a TextInput. Fields of the
+/// same name stay.
+void suit_input(Child<Input>& input, const std::string& data,
+                const std::vector<std::string>& more = {});
 
 /// Returns the paths of all texts, conversations and token files that an input reads.
 std::set<std::string> text_paths(ConfigRef input);
@@ -34,11 +36,12 @@ struct UseData {
   std::string data;
   std::vector<std::string> more = {};  // further paths, read after `data`
 
-  /// Points every TextSource and ChatSource of the training input at `data`. Also points evalers at
-  /// `data` if they name no path or read the same text as the training input; other evalers keep
-  /// their text. The word "synthetic" replaces each of these inputs by a SyntheticInput with the
-  /// same seq_len and batch_size. Token files make TokenInputs of them; else suits them to `data`
-  /// (suit_input). Returns an empty list. Throws ConfigError if the training input reads no text.
+  /// Points every TextSource, CorpusSource and ChatSource of the training input at `data`. Also
+  /// points evalers at `data` if they name no path or read the same text as the training input;
+  /// other evalers keep their text. The word "synthetic" replaces each of these inputs by a
+  /// SyntheticInput with the same seq_len and batch_size. Token files make TokenInputs of them;
+  /// else suits them to `data` (suit_input). Returns an empty list. Throws ConfigError if the
+  /// training input reads no text.
   std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 

@@ -1,0 +1,49 @@
+#include "data/chat/chat_in_memory.h"
+
+#include <algorithm>
+
+#include "base/host_memory_check.h"
+#include "data/chat/prepared_conversation.h"
+#include "data/text_input.h"
+#include "data/tokenizers/open_tokenizer.h"
+
+namespace axle {
+
+ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const Scope& scope) {
+  const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
+  check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
+  auto own = find_chat_template(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
+  const ChatTemplate chat = own ? std::move(*own) : plain_chat_template(*tokenizer);
+  const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
+  const std::vector<Document> documents =
+      select_whole(source->documents(), cfg.split, cfg.held_out_fraction, scope.path);
+
+  SkipLog skips(cfg.on_error, scope.path + ".on_error");
+  skips.add(source->skipped());
+  LearnedDocuments learned(*tokenizer, tokenizer_name(cfg.tokenizer), dims.vocab_size);
+  int64_t num_cut = 0, num_left_out = 0;
+  const auto add = [&](const PreparedConversation& one, const std::string& where) {
+    if (!one.message.empty()) return skips.refuse(one.reason, where, one.message);
+    if (!one.reason.empty()) return skips.skip(one.reason, where);
+    if (const std::string problem = learned.problem_of(one.tokens, where); !problem.empty())
+      return skips.refuse("with tokens that the model lacks", where, problem);
+    learned.add(one.tokens, one.text, where);
+    num_cut += one.is_cut;
+    num_left_out += one.num_left_out;
+  };
+  const ConversationPreparer preparer(cfg, *tokenizer, chat);
+  for (size_t begin = 0; begin < documents.size(); begin += kConversationsAtOnce) {
+    const size_t count = std::min(kConversationsAtOnce, documents.size() - begin);
+    const auto prepared = preparer.prepare(std::span(documents).subspan(begin, count));
+    for (size_t i = 0; i < count; ++i) add(prepared[i], documents[begin + i].where);
+    check_host_allocation(scope.path, "the tokens of conversations",
+                          5 * learned.documents.num_tokens());
+  }
+  InputFacts facts = learned.facts(*source, skips.skipped());
+  facts.num_cut = num_cut;
+  facts.num_unwritten = num_left_out;
+  take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, cfg.packing),
+       "conversations with answers of at most", scope.path);
+}
+
+}  // namespace axle

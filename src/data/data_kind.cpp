@@ -1,0 +1,133 @@
+#include "data/data_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "base/text/text.h"
+#include "data/chat/conversation.h"
+#include "data/source_files.h"
+#include "data/text_source.h"
+#include "io/file.h"
+#include "io/line_reader.h"
+#include "io/parquet/parquet_texts.h"
+
+namespace axle {
+namespace {
+
+constexpr auto kRecords = std::to_array<std::string_view>({".jsonl", ".ndjson", ".json"});
+
+bool has_records(const std::filesystem::path& path) {
+  return std::ranges::count(kRecords, format_ending(path)) > 0;
+}
+
+std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
+  if (!record.is_object()) return std::nullopt;
+  try {
+    return messages_of(record, ChatFormat::kAuto).contains("chosen") ? DataKind::kPreferences
+                                                                     : DataKind::kConversations;
+  } catch (const JsonError&) {
+    // A damaged conversation is one: its source says what is wrong.
+    constexpr auto kFields = std::to_array({"messages", "conversations", "instruction", "chosen"});
+    const auto has = [&](const char* name) {
+      return record.contains(name) && !record.at(name).is_null();
+    };
+    return std::ranges::any_of(kFields, has) ? DataKind::kConversations : DataKind::kCorpus;
+  }
+}
+
+// None for what is no record at all.
+std::optional<DataKind> kind_of_record(std::string_view text) {
+  try {
+    return kind_of_object(read_json(text));
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
+
+// The list that a file is, if it is one.
+DataKind kind_of_list(LineReader& lines, std::string list) {
+  while (const auto line = lines.next()) {
+    list += *line;
+    list += '\n';
+    if (list.size() > kMaxJsonBytes) return DataKind::kCorpus;
+  }
+  try {
+    const nlohmann::ordered_json records = read_json(list);
+    if (!records.empty()) return kind_of_object(records.front()).value_or(DataKind::kCorpus);
+  } catch (const JsonError&) {
+  }
+  return DataKind::kCorpus;
+}
+
+// Tells by the first record of the file. Without one, its source says what is wrong.
+DataKind kind_of_records(const std::string& path) {
+  constexpr int kMostLines = 1000;
+  try {
+    LineReader lines(path);
+    for (int i = 0; i < kMostLines; ++i) {
+      const auto line = lines.next();
+      if (!line) break;
+      if (i == 0 && trim(*line).starts_with('[')) return kind_of_list(lines, std::string(*line));
+      if (const auto kind = kind_of_record(*line)) return *kind;
+    }
+  } catch (const StorageError&) {
+  }
+  return DataKind::kCorpus;
+}
+
+// Tells by the columns and the first row. What can't be read is a matter of its source.
+DataKind kind_of_table(const std::string& path) {
+  try {
+    ParquetTexts rows(path, kConversationFields);
+    if (const auto row = rows.next())
+      return kind_of_record(row->text.value_or("")).value_or(DataKind::kCorpus);
+  } catch (const StorageError&) {
+  } catch (const DataError&) {
+  }
+  return DataKind::kCorpus;
+}
+
+DataKind kind_of_file(const std::string& path) {
+  if (has_records(path)) return kind_of_records(path);
+  if (format_ending(path) == ".parquet") return kind_of_table(path);
+  const bool is_compressed =
+      format_ending(path) != lower_case(std::filesystem::path(path).extension().string());
+  return is_compressed ? DataKind::kCorpus : DataKind::kText;
+}
+
+DataKind kind_of_folder(const std::string& path) {
+  constexpr auto kEndings =
+      std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".json", ".parquet"});
+  SkipLog others(OnError::kSkip, "");
+  std::map<std::string, std::string> firsts;  // by ending, with that of a compression
+  const std::vector<std::string> files = source_files(std::span(&path, 1), kEndings, others);
+  for (const std::string& file : files)
+    firsts.emplace(lower_case(std::filesystem::path(file).extension().string()), file);
+  DataKind texts = DataKind::kUnknown;
+  for (const auto& [ending, file] : firsts) {
+    if (has_records(file)) continue;
+    const DataKind kind = kind_of_file(file);
+    if (texts != DataKind::kCorpus) texts = kind;
+  }
+  if (texts != DataKind::kUnknown || files.empty()) return texts;
+  return kind_of_file(files.front());
+}
+
+}  // namespace
+
+DataKind data_kind_at(const std::string& path) {
+  if (!no_texts_at(path).empty()) return DataKind::kUnknown;
+  for (const std::string& name : named_texts(path, "path")) {
+    const DataKind kind = directory_exists(name) ? kind_of_folder(name) : kind_of_file(name);
+    if (kind != DataKind::kUnknown) return kind;
+  }
+  return DataKind::kUnknown;
+}
+
+}  // namespace axle

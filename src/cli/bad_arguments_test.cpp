@@ -297,7 +297,7 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
                                                     "--only of eval-op",
                                                     "--only of eval-layer",
                                                     "--tolerance of eval-layer",
-                                                    "--ignore of import",
+                                                    "--ignore",
                                                     "--task of eval",
                                                     "--special of tokenizer train",
                                                     "--function"};

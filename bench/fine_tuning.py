@@ -7,7 +7,8 @@ a table of losses, tokens a second and peak memory, and their ratios.
 
 Both sides train in alternating runs, so that what else the machine does falls on both alike. Tokens a second are those of
 the median step, gaps of rows included. The loss is the mean of the later half of the steps. Adapters start from the same
-numbers, made by peft. The codes of QLoRA differ: a scale and an offset for 32 inputs here, NF4 of 64 weights there.
+numbers, made by peft. QLoRA of a GGUF file is beside LoRA of peft on the numbers of the same file; with --nf4 it is beside
+QLoRA of peft, which rounds them anew to NF4 (needs bitsandbytes).
 """
 
 import argparse
@@ -15,6 +16,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -58,13 +60,20 @@ class Job:
         run(args.axle, "export", self.folder / "import", "--format", "hf", "--out", self.model)
         run(args.peft, PEER, "start", "--model", self.model, "--adapter", self.adapter, "--rank", RANK, "--alpha", ALPHA)
         self.runs = 0
+        # The same adapters, whose model is the file itself.
+        self.on_file = self.folder / "on_file"
+        shutil.copytree(self.adapter, self.on_file)
+        config = json.loads((self.on_file / "adapter_config.json").read_text(encoding="utf-8"))
+        config["base_model_name_or_path"] = str(pathlib.Path(args.model).resolve())
+        (self.on_file / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
 
     def axle(self, method):
         """Losses, seconds of steps, and the peak memory."""
         args = self.args
         self.runs += 1
         folder = self.folder / f"run{self.runs}"
-        command = [args.axle, "train", "--init-from", self.model if method == "full" else self.adapter, "--data", self.data,
+        start = {"full": self.model, "lora": self.adapter, "qlora": self.on_file}[method]
+        command = [args.axle, "train", "--init-from", start, "--data", self.data,
                    "--steps", args.steps, "--dir", folder, "--set", f"learner.optimizer.learning_rate={LEARNING_RATES[method]}"]
         fields = {"input.seq_len": args.seq_len, "input.batch_size": args.rows, "input.shuffle": "none", "input.split": "all",
                   "evalers": "{}", "checkpointer.every_steps": 10 * args.steps}  # fmt: skip
@@ -73,7 +82,7 @@ class Job:
         if args.bf16:
             command += ["--set", "compute_dtype=bf16"]
         if method == "qlora":
-            command += ["--modify", "QuantizeProducts: {with: QuantizedProduct}"]
+            command += ["--modify", f"KeepAsCodes: {{from: {json.dumps(str(args.model))}}}"]
         _, memory = run(*command)
         records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
         ends = [record["wall_secs"] for record in records]
@@ -81,6 +90,8 @@ class Job:
 
     def peft(self, method):
         args = self.args
+        if method == "qlora" and not args.nf4:
+            method = "lora"
         out, memory = run(args.peft, PEER, method, "--model", self.model, "--adapter", self.adapter, "--data", self.data, "--rows", args.rows,
                           "--seq-len", args.seq_len, "--steps", args.steps, "--learning-rate", LEARNING_RATES[method],
                           *(["--bf16"] if args.bf16 else []))  # fmt: skip
@@ -118,6 +129,7 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bf16", action="store_true", help="compute in bf16")
+    parser.add_argument("--nf4", action="store_true", help="QLoRA of peft beside ours, not its LoRA")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         job = Job(args, folder)

@@ -229,19 +229,80 @@ bool names_a_layer(const std::vector<OpLocation>& locations) {
   });
 }
 
+// True if it is a layer of the model, not the model itself.
+bool names_a_part(const std::vector<OpLocation>& locations) {
+  return std::ranges::any_of(locations, [](const OpLocation& location) {
+    return location.layer.find('/') != std::string::npos && !is_loop_or_barrier(location);
+  });
+}
+
+// A value in the search for the layer of what a loop adds up.
+struct Look {
+  const HloComputation* computation;
+  size_t instruction;
+  bool is_in_loop;
+};
+
+// Adds what a loop makes of an element of its carry.
+void look_into(const HloModule& module, const HloInstruction& loop, int64_t element,
+               std::vector<Look>& ahead) {
+  if (loop.opcode != "while") return;
+  const HloComputation& body = module.computations[loop.called[0]];
+  const HloInstruction& results = body.instructions[body.root];
+  const auto at = static_cast<size_t>(element);
+  if (results.opcode == "tuple" && at < results.operands.size())
+    ahead.push_back({&body, results.operands[at], true});
+}
+
+// Returns where the nearest of the values was made of which a loop makes one of its results; none if
+// no way without a layer leads into a loop. The sum of the gradients of several microbatches, and
+// their mean, have the name of the model, the summands those of layers.
+std::vector<OpLocation> summand_of(const HloModule& module, std::vector<Look> ahead) {
+  constexpr size_t kMaxLooks = 32;
+  for (size_t i = 0; i < std::min(ahead.size(), kMaxLooks); ++i) {
+    const auto [computation, position, is_in_loop] = ahead[i];
+    const HloInstruction& one = computation->instructions[position];
+    if (auto made = op_locations(one.op_name); names_a_part(made)) {
+      if (is_in_loop) return made;
+      continue;  // what another layer made is not a sum of the loop's
+    }
+    if (one.opcode == "get-tuple-element") {
+      look_into(module, computation->instructions[one.operands[0]], one.tuple_index, ahead);
+      continue;
+    }
+    if (one.opcode == "fusion") {
+      const HloComputation& fused = module.computations[one.called[0]];
+      ahead.push_back({&fused, fused.root, is_in_loop});
+    }
+    for (const size_t operand : one.operands) ahead.push_back({computation, operand, is_in_loop});
+  }
+  return {};
+}
+
 // Returns where a buffer comes from. The compiler fills a stack with zeros under no name, or that
 // of the loop: then the origin is what the loop writes into it, or else what reads the buffer.
 std::vector<OpLocation> origin_of(const Buffer& buffer, const HloModule& module,
                                   const HloValueOrigins& values) {
   const std::vector<OpLocation> own =
       op_locations(values.op_name({buffer.computation, buffer.instruction}));
-  if (names_a_layer(own)) return own;
+  if (names_a_part(own)) return own;
+  std::vector<OpLocation> written;
   for (const HloResult& carried : buffer.carried) {
-    if (auto written = op_locations(values.op_name(carried)); names_a_layer(written))
-      return written;
+    auto one = op_locations(values.op_name(carried));
+    if (names_a_part(one)) return one;
+    if (names_a_layer(one)) written = std::move(one);
   }
+  const HloComputation& computation = module.computations[buffer.computation];
+  std::vector<Look> ahead{{&computation, buffer.instruction, false}};
+  for (const HloResult& carried : buffer.carried) {
+    const HloComputation& around = module.computations[carried.computation];
+    look_into(module, around.instructions[carried.instruction], carried.elements.at(0), ahead);
+  }
+  if (auto made = summand_of(module, std::move(ahead)); !made.empty()) return made;
+  if (names_a_layer(own)) return own;
+  if (!written.empty()) return written;
   for (const size_t user : buffer.users) {
-    auto read = op_locations(module.computations[buffer.computation].instructions[user].op_name);
+    auto read = op_locations(computation.instructions[user].op_name);
     if (names_a_layer(read)) return read;
   }
   return own;

@@ -104,6 +104,29 @@ TEST(PeakMemory, AStackOfTheCarryHasTheLayerThatMakesTheCarry) {
   EXPECT_EQ(peak.temporaries[0].layer, "model/layers/layer");
 }
 
+// The sum of gradients of several microbatches, and their mean, have the layer of the summands.
+TEST(PeakMemory, SumsOfALoopHaveTheLayerOfWhatIsAdded) {
+  HloWriter w;
+  const ProtoWriter index = array_shape({}, fields::kS32), state = tuple_shape({index, kArray});
+  const int64_t p = w.parameter(state), i = w.element(p, 0, index), sum = w.element(p, 1, kArray);
+  const int64_t gradient = w.add("sine", kArray, {i}, op_name("model/layers/up/dot_general"));
+  w.add("tuple", state, {i, w.add("add", kArray, {sum, gradient}, op_name("model/add"))});
+  const int64_t body = w.end("body");
+  w.parameter(state);
+  w.add("constant", array_shape({}, fields::kPred));
+  const int64_t condition = w.end("condition");
+  const int64_t start = w.parameter(index), zero = w.add("constant", array_shape({}));
+  const int64_t empty = w.add("broadcast", kArray, {zero}, op_name("broadcast.7"));
+  const int64_t loop =
+      w.add("while", state, {w.add("tuple", state, {start, empty})}, calls({body, condition}));
+  const int64_t mean = w.add("divide", kArray, {w.element(loop, 1, kArray)}, op_name("model/div"));
+  w.add("sine", kArray, {mean}, op_name("learner/sin"));
+  w.end("main");
+  const PeakMemory peak = peak_of(w);
+  ASSERT_FALSE(peak.temporaries.empty());
+  for (const TemporaryBuffer& one : peak.temporaries) EXPECT_EQ(one.layer, "model/layers/up");
+}
+
 TEST(PeakMemory, WhatHasNoNameHasThatOfItsReader) {
   HloWriter w;
   const int64_t x = w.parameter(kArray);

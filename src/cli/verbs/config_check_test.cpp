@@ -128,10 +128,10 @@ TEST(ConfigCheck, FilesThatAreLeftOutAreNamed) {
   const TempDir dir;
   make_directories(dir / "corpus");
   replace_file(dir / "corpus/a.txt", std::string(20000, 'x'));
-  replace_file(dir / "corpus/b.txt.gz", "x");
+  replace_file(dir / "corpus/b.bin", "x");
   const Ran ran = run_axle({"config", "check", "quickstart", "--data", dir / "corpus"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("WARNING: input: 1 skipped (1 not *.txt: b.txt.gz)"));
+  EXPECT_THAT(ran.err, HasSubstr("WARNING: input: 1 skipped (1 not *.txt: b.bin)"));
 }
 
 TEST(ConfigCheck, InputsWhoseBatchesHaveMoreThanTokens) {

@@ -37,7 +37,7 @@ class QuantizedProduct final : public Product {
     /// The largest number of weights that are decoded at once. A larger weight is decoded in parts
     /// of its outputs, if they can be so small and devices do not share them. The default takes 32
     /// MiB.
-    Positive<int64_t> decoded_at_once = int64_t{1} << 23;
+    Positive<int64_t> decoded_at_once = 8388608;
     AXLE_CONFIG(QuantizedProduct, bits, group, scales, offsets, decoded_at_once)
   };
   QuantizedProduct(const Config& cfg, const Dims& dims, const Scope& scope);

@@ -254,9 +254,9 @@ void look_into(const HloModule& module, const HloInstruction& loop, int64_t elem
     ahead.push_back({&body, results.operands[at], true});
 }
 
-// Returns where the nearest of the values was made of which a loop makes one of its results; none if
-// no way without a layer leads into a loop. The sum of the gradients of several microbatches, and
-// their mean, have the name of the model, the summands those of layers.
+// Returns where the nearest of the values was made of which a loop makes one of its results; none
+// if no way without a layer leads into a loop. The sum of the gradients of several microbatches,
+// and their mean, have the name of the model, the summands those of layers.
 std::vector<OpLocation> summand_of(const HloModule& module, std::vector<Look> ahead) {
   constexpr size_t kMaxLooks = 32;
   for (size_t i = 0; i < std::min(ahead.size(), kMaxLooks); ++i) {

@@ -7,6 +7,7 @@
 
 #include "infer/generator.h"
 #include "interop/model_folder.h"
+#include "interop/reference_models_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "runtime/interpreter_runtime.h"
@@ -15,14 +16,6 @@
 
 namespace axle {
 namespace {
-
-std::vector<std::string> reference_models() {
-  std::vector<std::string> out;
-  for (const auto& folder : list_directory(reference_file("hugging_face")))
-    out.push_back(folder.filename().string());
-  std::ranges::sort(out);
-  return out;
-}
 
 // Returns row r of a matrix of ids.
 TokenIds row_of(const HostTensor& ids, int64_t r) {

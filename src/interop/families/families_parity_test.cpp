@@ -10,6 +10,7 @@
 #include "interop/families/stored_tensors.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/hugging_face.h"
+#include "interop/reference_models_test.h"
 #include "io/file.h"
 #include "testing/checkout.h"
 #include "testing/layer_call.h"
@@ -20,14 +21,6 @@ namespace axle {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> reference_models() {
-  std::vector<std::string> out;
-  for (const fs::path& folder : list_directory(reference_file("hugging_face")))
-    out.push_back(folder.filename().string());
-  std::ranges::sort(out);
-  return out;
-}
 
 // Expects values that differ by no more than 1e-4 of the largest.
 void expect_close(const HostTensor& own, const HostTensor& reference, const std::string& what) {

@@ -99,14 +99,16 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
     EXPECT_TRUE(trained.code == 3 || !more.empty()) << name << trained.code;
     return checked.err;
   };
-  EXPECT_THAT(check_data("a.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n"),
-              HasSubstr("a.jsonl: expected plain UTF-8 text, got JSON"));
+  EXPECT_THAT(check_data("a.jsonl", "{\"text\":\"a\"}\n{\"text\":1}\n"),
+              HasSubstr("a.jsonl:2: text: expected a text, got 1"));
+  EXPECT_THAT(check_data("b.jsonl", "{\"text\":\"a\"}\n"),
+              HasSubstr("expected enough documents for the split 'held_out', got 1 document"));
   EXPECT_THAT(check_data("a.txt", "good\nbad \xff here\n"), HasSubstr("a.txt:2: not valid UTF-8"));
   EXPECT_THAT(check_data("b.txt", " \n"), HasSubstr("b.txt: expected text, got a file of blanks"));
   EXPECT_THAT(check_data("c.txt", "ab"), HasSubstr("c.txt:1: expected enough text for the split"));
   // Beside a mistake of another kind.
   const std::string both = check_data("a.jsonl", "{}\n", {"--mesh", "dta=4"});
-  EXPECT_THAT(both, AllOf(HasSubstr("got JSON"), HasSubstr("mesh.dta: ")));
+  EXPECT_THAT(both, AllOf(HasSubstr("expected the field 'text'"), HasSubstr("mesh.dta: ")));
   replace_file(dir / "good.txt", std::string(20000, 'x'));
   EXPECT_EQ(run_axle({"config", "check", "quickstart", "--data", dir / "good.txt"}).code, 0);
   const Ran none = run_axle(

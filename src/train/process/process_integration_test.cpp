@@ -9,8 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <fstream>
 #include <mutex>
+#include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "config/document/serialize.h"
@@ -40,6 +44,18 @@ pjrt::Error* hold_and_compile(void* args) {
   static std::once_flag held;
   std::call_once(held, [] { hold("the compiler"); });
   return g_compile(args);
+}
+
+// True while no thread of the process has taken the signal.
+bool is_pending(pid_t pid, int number) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  constexpr std::string_view kKey = "ShdPnd:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(kKey)) continue;
+    const uint64_t mask = std::stoull(line.substr(kKey.size()), nullptr, 16);
+    return (mask >> (number - 1) & 1) != 0;
+  }
+  return false;
 }
 
 void hold_in_compiler() {
@@ -148,7 +164,10 @@ void TrainProcess::fill_output() {
   }
   ::close(fd);
 }
-void TrainProcess::signal(int number) { ::kill(pid_, number); }
+void TrainProcess::signal(int number) {
+  ::kill(pid_, number);
+  while (is_pending(pid_, number)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 void TrainProcess::limit_files(int64_t bytes) {
   rlimit limit = {};

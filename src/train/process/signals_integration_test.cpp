@@ -23,6 +23,8 @@ struct SignalCase {
   ExitCode code;
 };
 
+constexpr std::string_view kHeard = "stopping as soon as possible; Ctrl-C again ends at once\n";
+
 class Signals : public ::testing::TestWithParam<SignalCase> {};
 
 TEST_P(Signals, SaveAndEndAndGoOn) {
@@ -38,6 +40,7 @@ TEST_P(Signals, SaveAndEndAndGoOn) {
   TrainProcess run(gated, dir.path(), "stopped");
   ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
   run.signal(GetParam().number);
+  ASSERT_TRUE(run.wait_for(kHeard)) << run.output();
   run.open_gate();
   EXPECT_EQ(run.wait(), static_cast<int>(GetParam().code)) << run.output();
   // The record of a step is read while the next step runs.
@@ -51,8 +54,6 @@ TEST_P(Signals, SaveAndEndAndGoOn) {
   ASSERT_EQ(whole.wait(), 0) << whole.output();
   expect_same_run(dir.path() / "stopped", dir.path() / "whole");
 }
-
-constexpr std::string_view kHeard = "stopping as soon as possible; Ctrl-C again ends at once\n";
 
 TEST_P(Signals, BeforeTheFirstStepEndWithNothingToSave) {
   const TempDir dir;

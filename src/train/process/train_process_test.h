@@ -63,6 +63,7 @@ class TrainProcess {
   /// Makes the output block, as when a pager or Ctrl-S stops a console: fills the pipe and does not
   /// read it.
   void fill_output();
+  /// Sends a signal, and returns when a thread of the run has taken it.
   void signal(int number);
   /// Limits the size of files that the process can write; unlimit_files() lifts the limit.
   void limit_files(int64_t bytes);

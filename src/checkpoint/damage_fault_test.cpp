@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/error_of_unprivileged.h"
+#include "testing/lfs_pointer.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -98,6 +99,16 @@ TEST_F(Damage, EveryFileCutAtManyPlaces) {
     expect_found(path.string() + ": offset ");
     put(path, bytes + "x");
     expect_found(path.string() + ": offset ");
+    put(path, bytes);
+  }
+}
+
+TEST_F(Damage, APointerInPlaceOfAnyFileIsNamed) {
+  for (const auto& [path, bytes] : files_) {
+    put(path, kLfsPointer);
+    EXPECT_THAT(error_of<StorageError>([&] { StoredCheckpoint(dir_.path(), 2).verify(); }),
+                AllOf(HasSubstr(path.string()), HasSubstr(kLfsPointerNamed)));
+    expect_found(path.string());
     put(path, bytes);
   }
 }

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
@@ -153,9 +154,11 @@ std::string to_text(const Manifest& manifest) {
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& path) {
   const size_t size = text.size();
   if (size < kHead.size() + kNoHash.size() || !text.starts_with(kHead)) {
-    throw StorageError(
-        fmt::format("{}: offset 0: expected the manifest of a checkpoint, got {} other {}",
-                    path.string(), size, plural(static_cast<int64_t>(size), "byte")));
+    const std::string other =
+        fmt::format("{} other {}", size, plural(static_cast<int64_t>(size), "byte"));
+    throw StorageError(fmt::format("{}: offset 0: expected the manifest of a checkpoint, got {}",
+                                   path.string(),
+                                   text.starts_with(kHead) ? other : format_text(text, other)));
   }
   const std::string_view stored = text.substr(kHead.size(), kNoHash.size());
   if (const std::string actual = hash_of(std::string(text)); actual != stored) {

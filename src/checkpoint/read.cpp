@@ -65,9 +65,10 @@ class Assembly {
   size_t first_ = 0;
 };
 
-void check_size(const fs::path& path, int64_t expected, int64_t actual) {
+void check_size(const FileReader& file, int64_t expected, int64_t actual) {
   if (actual == expected) return;
-  throw StorageError(fmt::format("{}: offset {}: expected {} in all, got {}", path.string(),
+  check_no_text(file, "tensors of a checkpoint");
+  throw StorageError(fmt::format("{}: offset {}: expected {} in all, got {}", file.path().string(),
                                  std::min(expected, actual), counted(expected, "byte"), actual));
 }
 
@@ -86,7 +87,7 @@ StoredCheckpoint::StoredCheckpoint(const fs::path& root, int64_t step)
 void StoredCheckpoint::check_sizes() const {
   for (const DataFile& entry : manifest_.files) {
     const FileReader file(folder_ / entry.name);
-    check_size(file.path(), entry.bytes, file.size());
+    check_size(file, entry.bytes, file.size());
   }
 }
 
@@ -104,7 +105,7 @@ void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
   const DataFile& entry = manifest_.files[index];
   const fs::path path = folder_ / entry.name;
   const FileReader file(path);
-  check_size(path, entry.bytes, file.size());
+  check_size(file, entry.bytes, file.size());
   Assembly assembly(manifest_, index);
   std::vector<std::byte> chunk(static_cast<size_t>(std::min(entry.bytes, manifest_.chunk_bytes)));
   int64_t offset = 0;
@@ -112,7 +113,7 @@ void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
     const auto size = static_cast<size_t>(std::min(entry.bytes - offset, manifest_.chunk_bytes));
     const std::span<std::byte> bytes = std::span(chunk).first(size);
     const size_t got = file.read_some(offset, bytes);
-    if (got != size) check_size(path, entry.bytes, offset + static_cast<int64_t>(got));
+    if (got != size) check_size(file, entry.bytes, offset + static_cast<int64_t>(got));
     if (const uint32_t actual = crc32c(bytes); actual != expected) {
       throw StorageError(
           fmt::format("{}: offset {}: expected {} with CRC-32C {:08x}, got {:08x}", path.string(),

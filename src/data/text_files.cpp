@@ -9,6 +9,7 @@
 #include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "io/byte_stream.h"
 #include "io/file.h"
 
 namespace axle {
@@ -27,8 +28,7 @@ bool is_json_object(std::string_view line) {
 std::string_view other_format(const std::string& path, std::string_view bytes) {
   const FileFormat* const format = recognized_format(bytes.substr(0, kFormatHeadBytes));
   // People also learn from the texts of pages and tables. A pointer is no such text.
-  if (format && (!format->is_text || format->name.find("pointer") != format->name.npos))
-    return format->name;
+  if (format && !format->is_useful_text()) return format->name;
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
   if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return "JSON";
   // One line of JSON may begin a text. Two of them, or a file with nothing else, are a data set.
@@ -61,7 +61,11 @@ std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::strin
                                             begin.empty() ? "an empty file" : "a file of blanks")};
   }
   const std::string_view format = other_format(path, begin);
-  if (format.empty()) return std::nullopt;
+  if (format.empty()) {
+    const std::string problem = compression_problem(path, begin);
+    if (problem.empty()) return std::nullopt;
+    return NoPlainText{"not compressed", fmt::format("{}: {}", path, problem)};
+  }
   const FileFormat* const known = recognized_format(begin.substr(0, kFormatHeadBytes));
   return NoPlainText{std::string(format),
                      fmt::format("{}: expected plain UTF-8 text, got {}; {}", path, format,

@@ -198,9 +198,7 @@ FileReader open_data(const std::filesystem::path& path) {
                                 nothing_at(path)));
   }
   FileReader file(path);
-  std::string head(kFormatHeadBytes, '\0');
-  head.resize(file.read_some(0, std::as_writable_bytes(std::span(head))));
-  check_format<DataError>(path.string(), "a llama2.c weight file", "", head);
+  check_format<DataError>(path.string(), "a llama2.c weight file", "", head_of(file));
   return file;
 }
 

@@ -8,12 +8,15 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/text/file_format.h"
+#include "base/text/text.h"
 #include "io/file_reader.h"
 
 namespace axle {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
+constexpr std::string_view kGzip = "\x1f\x8b", kZstd = "\x28\xb5\x2f\xfd";
 
 class PlainStream final : public ByteStream {
  public:
@@ -142,12 +145,20 @@ class ZstdStream final : public ByteStream {
 
 std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path) {
   FileReader file(path);
-  char head[4] = {};
-  const size_t count = file.read_some(0, std::as_writable_bytes(std::span(head)));
-  const std::string_view magic(head, count);
-  if (magic.starts_with("\x1f\x8b")) return std::make_unique<GzipStream>(std::move(file));
-  if (magic == "\x28\xb5\x2f\xfd") return std::make_unique<ZstdStream>(std::move(file));
+  const std::string head = head_of(file);
+  if (const std::string problem = compression_problem(path, head); !problem.empty())
+    throw StorageError(fmt::format("{}: {}", path.string(), problem));
+  if (head.starts_with(kGzip)) return std::make_unique<GzipStream>(std::move(file));
+  if (head.starts_with(kZstd)) return std::make_unique<ZstdStream>(std::move(file));
   return std::make_unique<PlainStream>(std::move(file));
+}
+
+std::string compression_problem(const std::filesystem::path& path, std::string_view head) {
+  const std::string ending = lower_case(path.extension().string());
+  const bool is_gzip = ending == ".gz";
+  if ((!is_gzip && ending != ".zst") || head.starts_with(is_gzip ? kGzip : kZstd)) return {};
+  return fmt::format("expected {}, got {}", is_gzip ? "gzip" : "zstd",
+                     format_text(head, "a file without compression; rename it or compress it"));
 }
 
 }  // namespace axle

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace axle {
 
@@ -15,8 +17,13 @@ class ByteStream {
   virtual size_t read(std::span<char> into) = 0;
 };
 
-/// Opens a regular file. Its first bytes tell whether it is compressed, not its name. Several gzip
-/// members or zstd frames are read one after the other. Throws StorageError as FileReader does.
+/// Opens a regular file. Its first bytes tell whether it is compressed; a file without compression
+/// may not be called *.gz or *.zst, nor one with the other. Several gzip members or zstd frames are
+/// read one after the other. Throws StorageError as FileReader does.
 std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path);
+
+/// Returns "expected gzip, got ..." for a file that is called *.gz and does not begin as one, and
+/// the same for *.zst; "" for others. kFormatHeadBytes of `head` are enough.
+std::string compression_problem(const std::filesystem::path& path, std::string_view head);
 
 }  // namespace axle

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text/file_format.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 
@@ -72,6 +73,19 @@ void FileReader::read_at(int64_t offset, std::span<std::byte> into) const {
       fmt::format("{}: offset {}: expected {} more bytes, got the end of the file; "
                   "it was cut off",
                   path_.string(), offset + static_cast<int64_t>(got), into.size() - got));
+}
+
+std::string head_of(const FileReader& file) {
+  std::string head(kFormatHeadBytes, '\0');
+  head.resize(file.read_some(0, std::as_writable_bytes(std::span(head))));
+  return head;
+}
+
+void check_no_text(const FileReader& file, std::string_view expected) {
+  const FileFormat* const format = recognized_format(head_of(file));
+  if (file.size() == 0 || !format || !format->is_text) return;
+  throw StorageError(
+      fmt::format("{}: expected {}, got {}", file.path().string(), expected, to_text(*format)));
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {

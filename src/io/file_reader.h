@@ -35,6 +35,14 @@ class FileReader {
   int64_t size_ = 0;
 };
 
+/// Returns the bytes that a file begins with, as many as tell its format (base/text/file_format.h).
+std::string head_of(const FileReader& file);
+
+/// Throws StorageError "<path>: expected <expected>, got <format>" for a file of a known format of
+/// text, such as a git-LFS pointer, that is not empty. For files of any bytes that turn out to be
+/// damaged.
+void check_no_text(const FileReader& file, std::string_view expected);
+
 /// Returns the SHA-256 of the whole file as 64 hexadecimal digits. Throws StorageError.
 std::string sha256_of_file(const std::filesystem::path& path);
 

@@ -101,8 +101,7 @@ void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::stri
 
 void SafetensorsFile::parse_header() {
   const auto size = static_cast<uint64_t>(file_.size());
-  std::string begin(kFormatHeadBytes, '\0');
-  begin.resize(file_.read_some(0, std::as_writable_bytes(std::span(begin))));
+  const std::string begin = head_of(file_);
   const size_t first = begin.find_first_not_of(" \n", kLengthBytes);
   if (begin.size() <= kLengthBytes || (first != begin.npos && begin[first] != '{')) {
     throw StorageError(

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/text/file_format.h"
 #include "base/text/units.h"
 #include "io/file.h"
 #include "io/token_file_header.h"
@@ -119,8 +120,11 @@ void TokenFile::read_header() {
   const size_t got = storage_error_as<DataError>([&] { return index_.read_some(0, head); });
   const std::string_view magic(reinterpret_cast<const char*>(head.data()),
                                std::min(got, kTokenIndexMagic.size()));
-  if (magic != kTokenIndexMagic)
-    fail_at(index_, 0, "an index of a token file (MMIDIDX)", "other bytes");
+  if (magic != kTokenIndexMagic) {
+    fail_at(
+        index_, 0, "an index of a token file (MMIDIDX)",
+        format_text(storage_error_as<DataError>([&] { return head_of(index_); }), "other bytes"));
+  }
   if (got < head.size()) fail_at(index_, static_cast<int64_t>(got), "a header of 34 bytes", "less");
   const auto number = [&]<class T>(T, size_t offset) {
     T value;
@@ -202,6 +206,7 @@ void TokenFile::check_index() {
       const int64_t bytes = length * id_bytes_;
       const int64_t at = begin + 4 * count + 8 * i;
       if (offset < 0 || offset % id_bytes_ != 0 || offset > in_file - bytes) {
+        storage_error_as<DataError>([&] { check_no_text(ids_, "ids of a token file"); });
         fail_at(index_, at,
                 fmt::format("a place of {} in {} of {}", counted(bytes, "byte"),
                             ids_.path().filename().string(), counted(in_file, "byte")),

@@ -9,6 +9,7 @@
 #include "io/token_file.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
+#include "testing/lfs_pointer.h"
 #include "testing/mutants.h"
 #include "testing/temp_dir.h"
 
@@ -41,6 +42,15 @@ class TokenFileFault : public ::testing::Test {
   TempDir dir_;
   std::string index_, ids_;
 };
+
+TEST_F(TokenFileFault, APointerInPlaceOfAPartIsNamed) {
+  ids_ = kLfsPointer;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("a.bin: expected ids of a token file, got"),
+                               HasSubstr(kLfsPointerNamed)));
+  index_ = kLfsPointer;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("a.idx: offset 0: expected an index of a token file"),
+                               HasSubstr(kLfsPointerNamed)));
+}
 
 TEST_F(TokenFileFault, HeaderFields) {
   const std::string good = index_;

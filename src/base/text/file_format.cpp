@@ -21,7 +21,7 @@ struct FormatRow {
 };
 constexpr FormatRow kByBeginning[] = {
     {"version https://git-lfs.github.com/spec/",
-     {"a git-LFS pointer", "`git lfs pull` fetches the file itself", true}},
+     {"a git-LFS pointer", "`git lfs pull` fetches the file itself", true, true}},
     {"\x1f\x8b", {"gzip", kDecompress, false}},
     {"\x28\xb5\x2f\xfd", {"zstd", kDecompress, false}},
     {"BZh9", {"bzip2", kDecompress, false}},
@@ -42,30 +42,35 @@ constexpr FormatRow kByBeginning[] = {
     {"\x80\x05", {"a Python pickle", "", false}},
     {"{\"sha256\":", {"the manifest of a checkpoint", "", true}},
 };
-constexpr FileFormat kEmpty = {"an empty file", "", true},
-                     kTar = {"a tar archive", "unpack it first", false},
-                     kHtml = {"an HTML page", "a download may have failed; fetch the file again",
-                              true},
-                     kXml = {"XML", "a download may have failed; fetch the file again", true},
-                     kRanks = {kRanksName, "the class RanksTokenizer reads it", true},
-                     kMerges = {"a list of BPE merges, as of GPT-2",
-                                "name the tokenizer.json beside it", true},
-                     kVocabulary = {"a vocab.json of BPE, as of GPT-2",
-                                    "name the tokenizer.json beside it", true},
-                     kTokenizerJson = {kTokenizerJsonName,
-                                       "the class HuggingFaceTokenizer reads it", true},
-                     kTekken = {kTekkenName, "the class TekkenTokenizer reads it", true},
-                     kTokenizerConfig = {"a tokenizer_config.json of Hugging Face",
-                                         "name the tokenizer.json beside it", true},
-                     kModelConfig = {"a config.json of Hugging Face", "", true},
-                     kIndexJson = {"an index of safetensors files", "name one of its files", true},
-                     kSafetensors = {"a safetensors file", "", false},
-                     kSentencePiece = {kSentencePieceName, "", false};
+constexpr FileFormat
+    kEmpty = {"an empty file", "", true},
+    kTar = {"a tar archive", "unpack it first", false},
+    kHtml = {"an HTML page", "a download may have failed; fetch the file again", true},
+    kXml = {"XML", "a download may have failed; fetch the file again", true},
+    kStoreError = {"an error message of an object store", "fetch the file again", true, true},
+    kRanks = {kRanksName, "the class RanksTokenizer reads it", true},
+    kMerges = {"a list of BPE merges, as of GPT-2", "name the tokenizer.json beside it", true},
+    kVocabulary = {"a vocab.json of BPE, as of GPT-2", "name the tokenizer.json beside it", true},
+    kTokenizerJson = {kTokenizerJsonName, "the class HuggingFaceTokenizer reads it", true},
+    kTekken = {kTekkenName, "the class TekkenTokenizer reads it", true},
+    kTokenizerConfig = {"a tokenizer_config.json of Hugging Face",
+                        "name the tokenizer.json beside it", true},
+    kModelConfig = {"a config.json of Hugging Face", "", true},
+    kIndexJson = {"an index of safetensors files", "name one of its files", true},
+    kSafetensors = {"a safetensors file", "", false},
+    kSentencePiece = {kSentencePieceName, "", false};
 
 bool is_html(std::string_view text) {
   const std::string start = lower_case(text.substr(0, 64));
   return start.starts_with("<!doctype html") || start.starts_with("<html") ||
          start.starts_with("<head");
+}
+
+// True for what object stores answer in place of a file.
+bool is_store_error(std::string_view text) {
+  if (text.starts_with("<?xml"))
+    text = trim(text.substr(std::min(text.find('>'), text.size() - 1) + 1));
+  return text.starts_with("<Error>") && trim(text.substr(7)).starts_with("<Code>");
 }
 
 bool is_base64(std::string_view text) {
@@ -152,6 +157,7 @@ const FileFormat* recognized_format(std::string_view head) {
   if (constexpr std::string_view kMark = "\xEF\xBB\xBF"; text.starts_with(kMark))
     text = trim(text.substr(kMark.size()));
   if (is_html(text)) return &kHtml;
+  if (is_store_error(text)) return &kStoreError;
   if (text.starts_with("<?xml")) return &kXml;
   if (is_ranks(head)) return &kRanks;
   if (is_merges(text)) return &kMerges;
@@ -169,6 +175,11 @@ const FileFormat* recognized_format(std::string_view head) {
 std::string to_text(const FileFormat& format) {
   return format.advice.empty() ? std::string(format.name)
                                : fmt::format("{}; {}", format.name, format.advice);
+}
+
+std::string format_text(std::string_view head, std::string_view otherwise) {
+  const FileFormat* const format = recognized_format(head);
+  return format ? to_text(*format) : std::string(otherwise);
 }
 
 }  // namespace axle

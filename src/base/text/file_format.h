@@ -12,6 +12,8 @@ struct FileFormat {
   std::string_view name;    // "a git-LFS pointer"
   std::string_view advice;  // "`git lfs pull` fetches the file itself", or ""
   bool is_text;             // its bytes are UTF-8 text
+  bool stands_in = false;   // in place of a file that was to be here; its text is of no use
+  bool is_useful_text() const { return is_text && !stands_in; }
 };
 
 inline constexpr size_t kFormatHeadBytes = 4096;
@@ -30,6 +32,10 @@ const FileFormat* recognized_format(std::string_view head);
 
 /// Returns "<name>" or "<name>; <advice>", for the end of "expected ..., got ...".
 std::string to_text(const FileFormat& format);
+
+/// Returns to_text() of the format of a file that begins with these bytes, `otherwise` if it is of
+/// no known one.
+std::string format_text(std::string_view head, std::string_view otherwise);
 
 /// Throws E "<path>: expected <expected>, got <format>" if the bytes are of a known format that is
 /// not called `own`. `expected` may be "a SentencePiece model".

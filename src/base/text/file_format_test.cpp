@@ -29,7 +29,11 @@ TEST(FileFormat, IsToldByTheBeginning) {
   EXPECT_EQ(name_of(std::string(257, 'a') + "ustar  "), "a tar archive");
   for (const char* page : {"<!DOCTYPE html>\n<html>", "\n  <HTML lang=\"en\">", "<head><title>"})
     EXPECT_EQ(name_of(page), "an HTML page") << page;
-  EXPECT_EQ(name_of("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"), "XML");
+  EXPECT_EQ(name_of("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"),
+            "an error message of an object store");
+  EXPECT_EQ(name_of("<Error>\n<Code>NoSuchKey</Code>"), "an error message of an object store");
+  EXPECT_EQ(name_of("<?xml version=\"1.0\"?><page>Error</page>"), "XML");
+  EXPECT_EQ(name_of("<?xml"), "XML");
   EXPECT_EQ(name_of("IQ== 0\nIg== 1\nIw== 2\nJA== 3\n"),
             "a file of ranks, as of tiktoken and Llama 3");
   EXPECT_EQ(name_of("{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"added_tokens\": [\n"),

@@ -6,6 +6,8 @@
 #include <unordered_set>
 
 #include "base/host_memory_check.h"
+#include "base/text/file_format.h"
+#include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 
@@ -20,6 +22,7 @@ constexpr size_t kMaxDepth = 64;  // of nested objects and lists
 // keys, searches all keys for each new one and has no limit of depth.
 class Builder {
  public:
+  explicit Builder(std::string_view text) : text_(text) {}
   Json take() { return std::move(root_); }
 
   bool null() { return add(nullptr); }
@@ -45,12 +48,20 @@ class Builder {
   }
 
   bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) {
+    if (const FileFormat* const format = other_format())
+      throw JsonError(fmt::format("expected JSON, got {}", to_text(*format)));
     // Error 406: a number beyond the range of a double.
     throw JsonError(fmt::format("byte {}: expected JSON, got {}", byte,
                                 error.id == 406 ? "a number that is too large" : "a syntax error"));
   }
 
  private:
+  // What the text is, if it is no JSON from its beginning on and not empty.
+  const FileFormat* other_format() const {
+    const std::string_view text = trim(text_);
+    return text.empty() || text[0] == '{' || text[0] == '[' ? nullptr : recognized_format(text_);
+  }
+
   struct Level {
     Json* value;
     std::string name = {};  // name of the field that comes next
@@ -102,6 +113,7 @@ class Builder {
     return true;
   }
 
+  std::string_view text_;
   Json root_;
   std::vector<Level> levels_;
 };
@@ -117,7 +129,7 @@ Json read_json(std::string_view text, size_t max_bytes) {
   check_host_allocation("a JSON document",
                         "its " + counted(static_cast<int64_t>(text.size()), "byte"),
                         kMemoryPerByte * static_cast<int64_t>(text.size()));
-  Builder builder;
+  Builder builder(text);
   Json::sax_parse(text, &builder);
   return builder.take();
 }

@@ -21,8 +21,9 @@ struct JsonError : std::runtime_error {
 inline constexpr size_t kMaxJsonBytes = size_t{256} << 20;
 
 /// Parses the document and keeps the order of its keys. Throws JsonError for text that is not JSON
-/// in UTF-8, an object with a repeated key, a text of more than `max_bytes`, or more than 64 nested
-/// objects and lists. Throws Error with kDoesNotFit if the host lacks the memory.
+/// in UTF-8 (with its format, if that is known by its beginning), an object with a repeated key, a
+/// text of more than `max_bytes`, or more than 64 nested objects and lists. Throws Error with
+/// kDoesNotFit if the host lacks the memory.
 nlohmann::ordered_json read_json(std::string_view text, size_t max_bytes = kMaxJsonBytes);
 
 /// A value in a document together with its path ("files[2].bytes"). Reading it as the wrong type

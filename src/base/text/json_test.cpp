@@ -1,11 +1,13 @@
 #include "base/text/json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "testing/error_of.h"
+#include "testing/lfs_pointer.h"
 #include "testing/resource_limits.h"
 
 namespace axle {
@@ -34,6 +36,15 @@ TEST(Json, WhatIsNoneIsRefusedWithItsByte) {
                                       "\"\\ud800\"", "\"\x01\"", "01", "+1", "[1]]", "// x\n1"}) {
     EXPECT_THAT(error_in(text), HasSubstr("expected JSON, got a syntax error")) << text;
   }
+}
+
+TEST(Json, AnotherFormatIsNamed) {
+  EXPECT_EQ(error_in(kLfsPointer), fmt::format("expected JSON, {}", kLfsPointerNamed));
+  EXPECT_EQ(error_in("<!DOCTYPE html>\n<html>"),
+            "expected JSON, got an HTML page; a download may have failed; fetch the file again");
+  EXPECT_EQ(error_in("\x1f\x8b\x08"), "expected JSON, got gzip; decompress it first");
+  // What begins as JSON is damaged JSON, whatever it is for.
+  EXPECT_EQ(error_in("{\"added_tokens\": [}"), "byte 19: expected JSON, got a syntax error");
 }
 
 TEST(Json, ADocumentThatTheHostHasNoRoomForIsNotRead) {

@@ -44,7 +44,7 @@ void check_text(const std::string& path, const CorpusFormat& format) {
   std::string head(kFormatHeadBytes, '\0');
   head.resize(open_stream(path)->read(head));
   const FileFormat* const found = recognized_format(head);
-  if (found && !found->is_text)
+  if (found && !found->is_useful_text())
     throw NotText(fmt::format("{}: expected text or JSON Lines, got {}", path, to_text(*found)));
 }
 

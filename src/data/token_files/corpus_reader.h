@@ -48,6 +48,9 @@ struct NotText : DataError {
 class CorpusReader {
  public:
   static constexpr size_t kMaxDocumentBytes = size_t{256} << 20;
+  /// Raise it with every change of what is refused, or of what a document is: kept tokens of files
+  /// that were read by other rules are then made anew.
+  static constexpr int kRules = 2;
 
   /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
   /// a table without the field. Throws DataError if nothing here reads tables.

@@ -65,8 +65,9 @@ class TextTokens {
         tokenizer_(cfg.tokenizer),
         files_(files_of(cfg.source, scope.path + ".source")),
         can_be_in_memory_(cfg.source.get_if<TextSource>()),
-        cache_(fmt::format("{:x} {} {} {}{}", tokenizer, to_text(files_.build.unit),
-                           to_text(files_.build.on_error), StreamedText::kPartBytes, files_.format),
+        cache_(fmt::format("{:x} {} {} {} {}{}", tokenizer, to_text(files_.build.unit),
+                           to_text(files_.build.on_error), StreamedText::kPartBytes,
+                           CorpusReader::kRules, files_.format),
                files_.build.sources, where_,
                can_be_in_memory_
                    ? fmt::format(", or keep them in memory by --set {}.memory_bytes={}", where_,

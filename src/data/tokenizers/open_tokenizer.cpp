@@ -32,13 +32,6 @@ bool is_llama2c(std::string_view head) {
   return longest >= 0 && longest < kLongest && first >= 0 && first < kLongest;
 }
 
-std::string head_of(const std::filesystem::path& file) {
-  const FileReader reader(file);
-  std::string head(kFormatHeadBytes, '\0');
-  head.resize(reader.read_some(0, std::as_writable_bytes(std::span(head))));
-  return head;
-}
-
 }  // namespace
 
 Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field) {
@@ -49,7 +42,7 @@ Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view fie
     throw DataError(
         fmt::format("{}: expected a file, got {}; set {}", path, nothing_at(file), field));
   }
-  const std::string head = storage_error_as<DataError>([&] { return head_of(file); });
+  const std::string head = storage_error_as<DataError>([&] { return head_of(FileReader(file)); });
   const FileFormat* const format = recognized_format(head);
   const std::string_view name = format ? format->name : "";
   if (name == kTokenizerJsonName || (name.empty() && head.starts_with('{')))

@@ -183,18 +183,15 @@ class Header {
   }
 
   void check_magic() {
-    std::string begin(kFormatHeadBytes, '\0');
-    begin.resize(file_.read_some(0, std::as_writable_bytes(std::span(begin))));
+    const std::string begin = head_of(file_);
     if (begin.starts_with(kGgufMagic)) {
       at_ = kGgufMagic.size();
       return;
     }
-    const FileFormat* const format = recognized_format(begin);
-    throw DataError(fmt::format(
-        "{}: expected a GGUF file, got {}", file_.path().string(),
-        format
-            ? to_text(*format)
-            : fmt::format("{} of something else", counted(static_cast<int64_t>(size_), "byte"))));
+    const std::string other =
+        fmt::format("{} of something else", counted(static_cast<int64_t>(size_), "byte"));
+    throw DataError(fmt::format("{}: expected a GGUF file, got {}", file_.path().string(),
+                                format_text(begin, other)));
   }
 
   uint32_t version() {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/text/file_format.h"
 #include "base/text/utf8.h"
 #include "io/file_reader.h"
 #include "io/parquet/parquet_library.h"
@@ -17,19 +18,24 @@ struct Message {
   AxleParquetProblem problem = {text.data(), text.size(), 0};
 };
 
+// Says what the file is before it asks for the library: another one needs none.
+const AxleParquetAdapter& adapter_for(const std::string& path) {
+  const FileReader regular(path);  // opening anything else could wait for ever
+  check_format<StorageError>(path, "a Parquet file", "Parquet", head_of(regular));
+  return parquet_adapter(path);
+}
+
 }  // namespace
 
 ParquetTexts::ParquetTexts(const std::string& path, const std::string& column)
-    : path_(path), adapter_(parquet_adapter(path)) {
-  const FileReader regular(path);  // opening anything else could wait for ever
+    : path_(path), adapter_(adapter_for(path)) {
   Message message;
   file_ = adapter_.open(path.c_str(), column.c_str(), kMaxPageBytes, &message.problem);
   if (!file_) fail(message.problem);
 }
 
 ParquetTexts::ParquetTexts(const std::string& path, std::span<const std::string_view> columns)
-    : path_(path), adapter_(parquet_adapter(path)) {
-  const FileReader regular(path);
+    : path_(path), adapter_(adapter_for(path)) {
   std::string names;
   for (const std::string_view column : columns) {
     if (!names.empty()) names += '\n';

@@ -1,6 +1,7 @@
 #include "data/tokenizers/hugging_face/files_beside.h"
 
 #include "base/error.h"
+#include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "data/tokenizers/hugging_face/json_fields.h"
 #include "io/file.h"
@@ -49,6 +50,7 @@ ChatSettings FilesBeside::chat_settings(int64_t vocab_size) const {
   }
   if (path_exists(chat_template_)) {
     out.chat_template = read_text(chat_template_);
+    check_format<DataError>(chat_template_.string(), "a chat template", "", out.chat_template);
   } else if (tokenizer_config_.json) {
     out.chat_template = json_as<DataError>(tokenizer_config_.path, [&] {
       return chat_template_in(JsonView(*tokenizer_config_.json));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "config/register.h"
 #include "layers/experts/token_groups.h"
@@ -72,11 +73,15 @@ Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
                                  const Experts& experts) const {
   // N = O * G groups.
   const InvocationOptions& options = Invocation::current().options();
-  const Shape split = options.decoding ? Shape{1, 1} : Shape{cfg_.outer_batch, cfg_.num_groups};
-  const int64_t groups = split[0] * split[1], num_choices = routing.experts_BTK.dim(2);
-  const TokenGroups tokens(x_BTD, groups, real_tokens(routing.experts_BTK),
-                           options.training ? cfg_.train_borders : GroupBorders::kTokens);
-  const int64_t group_size = tokens.size();
+  const GroupBorders borders = options.decoding
+                                   ? GroupBorders::kTokens
+                                   : borders_of_call(cfg_.train_borders, options.training);
+  const TokenGroups tokens(x_BTD, options.decoding ? 1 : num_groups(),
+                           real_tokens(routing.experts_BTK), borders);
+  const int64_t groups = tokens.count(), group_size = tokens.size();
+  const int64_t outer_groups = std::gcd(groups, static_cast<int64_t>(cfg_.outer_batch));
+  const Shape split = {outer_groups, groups / outer_groups};
+  const int64_t num_choices = routing.experts_BTK.dim(2);
   const int64_t size = capacity(group_size, num_choices);
 
   const auto by_choice = [&](const Tensor& t_BTK) {

@@ -9,9 +9,9 @@
 
 namespace axle {
 
-/// Tokens form outer_batch * num_groups groups: of equally many consecutive positions in training
-/// (train_borders), so that no token moves; of equally many tokens in evaluation, so that padding
-/// changes nothing (GroupBorders). In each group, an expert takes at most C choices:
+/// Tokens form outer_batch * num_groups groups of equally many tokens, or each row is a group;
+/// padding changes nothing then. In training they may also be of equally many consecutive positions
+/// (train_borders). In each group, an expert takes at most C choices:
 /// all first choices in the order of the tokens, then all second ones, and so on. The others are
 /// dropped: they add nothing to the result. With S tokens in a group, without padding,
 ///   C = max(min_capacity, floor(S * capacity_factor / E)), at most S.
@@ -35,15 +35,18 @@ class CapacityDispatch final : public Dispatch {
     std::optional<Positive<double>> eval_capacity_factor = {};
     /// Least capacity of an expert.
     Positive<int64_t> min_capacity = 1;
-    /// What the borders between groups count in training. places: no token moves between devices,
-    /// but the amount of padding moves borders. tokens: padding changes nothing.
-    GroupBorders train_borders = GroupBorders::kPlaces;
+    /// What the borders between groups count in training. tokens: padding changes nothing, and
+    /// tokens move between the devices of the batch. rows: each row is a group, in evaluation as
+    /// well, whatever num_groups is; none moves. places: none moves, as published, but the amount
+    /// of padding moves borders.
+    GroupBorders train_borders = GroupBorders::kTokens;
     AXLE_CONFIG(CapacityDispatch, outer_batch, num_groups, train_capacity_factor,
                 eval_capacity_factor, min_capacity, train_borders)
   };
   CapacityDispatch(const Config& cfg, const Dims& dims, const Scope&);
   int64_t num_groups() const override {
-    return saturating_product(cfg_.outer_batch, cfg_.num_groups);
+    const bool are_rows = cfg_.train_borders == GroupBorders::kRows;
+    return are_rows ? 1 : saturating_product(cfg_.outer_batch, cfg_.num_groups);
   }
   GroupBorders train_borders() const override { return cfg_.train_borders; }
   bool may_drop() const override { return true; }

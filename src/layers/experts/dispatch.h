@@ -41,10 +41,10 @@ class Dispatch {
     int64_t num_experts;
   };
   virtual ~Dispatch() = default;
-  /// Returns the number of groups of tokens whose loads count apart.
+  /// Returns the number of groups of tokens whose loads count apart; any, if each row is one.
   virtual int64_t num_groups() const { return 1; }
-  /// Returns what the borders between these groups count in training. In evaluation it is tokens.
-  virtual GroupBorders train_borders() const { return GroupBorders::kPlaces; }
+  /// Returns what the borders between these groups count in training (borders_of_call).
+  virtual GroupBorders train_borders() const { return GroupBorders::kTokens; }
   /// True if an expert may be too full to take a token.
   virtual bool may_drop() const { return false; }
   /// Throws ShapeError if the tokens do not form these groups.

@@ -54,7 +54,7 @@ Routing LinearRouter::routing(const Tensor& logits_BTE, const Tensor& scores_BTE
   const Tensor balanced_BTK = slice_in_dim(out.experts_BTK, 2, 0, num_balanced);
   const Tensor load_balance =
       load_balance_loss(scores_BTE, balanced_BTK, dims_.num_groups,
-                        is_training() ? dims_.train_borders : GroupBorders::kTokens);
+                        borders_of_call(dims_.train_borders, is_training()));
   const Tensor z = router_z_loss(logits_BTE);
   add("load_balance", weights.load_balance, [&] { return load_balance; });
   add("z", weights.z, [&] { return z; });

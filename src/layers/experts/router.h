@@ -38,7 +38,7 @@ struct RouterDims {
   /// The tokens of a batch form this many groups. Loads are balanced in each of them.
   Positive<int64_t> num_groups;
   /// What the borders between groups count in training.
-  GroupBorders train_borders = GroupBorders::kPlaces;
+  GroupBorders train_borders = GroupBorders::kTokens;
   AXLE_CONFIG(RouterDims, model_dim, num_experts, num_groups, train_borders)
 };
 

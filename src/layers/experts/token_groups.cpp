@@ -16,7 +16,10 @@ namespace axle {
 
 TokenGroups::TokenGroups(const Tensor& x, int64_t num_groups, const std::optional<Tensor>& is_real,
                          GroupBorders borders)
-    : rows_(x.dim(0)), length_(x.dim(1)), groups_(num_groups), size_(rows_ * length_ / groups_) {
+    : rows_(x.dim(0)),
+      length_(x.dim(1)),
+      groups_(borders == GroupBorders::kRows ? rows_ : num_groups),
+      size_(rows_ * length_ / groups_) {
   if (!is_real) return;
   if (borders == GroupBorders::kTokens && groups_ > 1)
     divide_tokens(reshape(*is_real, {rows_ * length_}));

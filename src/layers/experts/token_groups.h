@@ -15,20 +15,27 @@ namespace axle {
 
 /// What borders between groups count. kPlaces: each group has the same number of consecutive
 /// positions, so that no token moves. kTokens: each has the same number of tokens, give or take
-/// one, wherever padding is.
-enum class GroupBorders : uint8_t { kPlaces, kTokens };
+/// one, wherever padding is. kRows: each row is a group, so that neither happens.
+enum class GroupBorders : uint8_t { kPlaces, kTokens, kRows };
 constexpr auto texts_of(GroupBorders) {
-  return std::to_array<EnumText<GroupBorders>>(
-      {{GroupBorders::kPlaces, "places"}, {GroupBorders::kTokens, "tokens"}});
+  return std::to_array<EnumText<GroupBorders>>({{GroupBorders::kPlaces, "places"},
+                                                {GroupBorders::kTokens, "tokens"},
+                                                {GroupBorders::kRows, "rows"}});
+}
+/// Returns those of a call of a layer that has `in_training`: evaluation never counts places.
+constexpr GroupBorders borders_of_call(GroupBorders in_training, bool is_training) {
+  return is_training || in_training == GroupBorders::kRows ? in_training : GroupBorders::kTokens;
 }
 
 class TokenGroups {
  public:
-  /// `x` is [B, T, ..]; B * T must be a multiple of num_groups. `is_real` is bool[B, T, ..] with
-  /// B * T elements; none: all positions hold tokens.
+  /// `x` is [B, T, ..]; B * T must be a multiple of num_groups, which does not count for kRows.
+  /// `is_real` is bool[B, T, ..] with B * T elements; none: all positions hold tokens.
   TokenGroups(const Tensor& x, int64_t num_groups, const std::optional<Tensor>& is_real,
               GroupBorders borders);
 
+  /// Number of groups.
+  int64_t count() const { return groups_; }
   /// Number of places of a group.
   int64_t size() const { return size_; }
   /// bool[N, S]: places that hold tokens; none: all do.

@@ -35,13 +35,15 @@ TEST(TokenGroups, BordersCountPlacesOrTokens) {
             HostTensor({3, 4}, {1, 2, 3, 0, 4, 5, 0, 0, 6, 7, 0, 0}));
   EXPECT_EQ(divided(GroupBorders::kTokens, 4),
             HostTensor({4, 3}, {1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 0, 0}));
+  EXPECT_EQ(divided(GroupBorders::kRows, 1),
+            HostTensor({2, 6}, {1, 2, 3, 0, 0, 0, 4, 5, 0, 6, 7, 0}));
   // Fewer tokens than groups.
   EXPECT_EQ(divided(GroupBorders::kTokens, 12),
             HostTensor({12, 1}, {1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0}));
 }
 
 TEST(TokenGroups, WhatIsDividedIsJoined) {
-  for (const GroupBorders borders : {GroupBorders::kPlaces, GroupBorders::kTokens}) {
+  for (const auto& [borders, text] : texts_of(GroupBorders{})) {
     for (const int64_t num_groups : {1, 2, 3, 4, 6, 12}) {
       const HostTensor joined = eval(
           [&](const Values& v) {
@@ -49,7 +51,7 @@ TEST(TokenGroups, WhatIsDividedIsJoined) {
             return Values{groups.joined(groups.divided(v[0]))};
           },
           {seven_tokens()})[0];
-      EXPECT_EQ(joined, seven_tokens()) << num_groups;
+      EXPECT_EQ(joined, seven_tokens()) << text << num_groups;
     }
   }
 }

@@ -25,6 +25,8 @@ struct EnvySize {
   DimFn hidden_dim;
   /// Groups of tokens for the dispatch.
   int64_t outer_batch = 4, num_groups = 256;
+  /// A row is a group, so that no token of a batch of eight millions moves to another device.
+  GroupBorders borders = GroupBorders::kRows;
 };
 
 // A projection of the experts whose weights the axis `seq` does not shard.
@@ -51,7 +53,8 @@ Child<Block> envy_layers(const EnvySize& s, NormPlace normed) {
                   .dispatch = CapacityDispatch::Config{.outer_batch = s.outer_batch,
                                                        .num_groups = s.num_groups,
                                                        .train_capacity_factor = 2.0,
-                                                       .eval_capacity_factor = 2.0},
+                                                       .eval_capacity_factor = 2.0,
+                                                       .train_borders = s.borders},
                   .hidden_dim = s.hidden_dim,
                   .gate = expert_projection("fsdp", kShardAxes),
                   .up = expert_projection("fsdp", kShardAxes),
@@ -149,7 +152,8 @@ Trainer::Config envy_test() {
                               .num_experts = 8,
                               .hidden_dim = ScaledDim{.scale = 8.0 / 3, .multiple_of = 16},
                               .outer_batch = 1,
-                              .num_groups = 2},
+                              .num_groups = 2,
+                              .borders = GroupBorders::kTokens},
                              &prenorm);
   m.decoder.vocab_size = 32;
   m.decoder.max_seq_len = m.seq_len = 64;
@@ -172,7 +176,8 @@ Trainer::Config envy_test_bytes() {
                                             .num_experts = 4,
                                             .hidden_dim = FixedDim{.dim = 96},
                                             .outer_batch = 1,
-                                            .num_groups = 16},
+                                            .num_groups = 16,
+                                            .borders = GroupBorders::kTokens},
                                            &hybridnorm)});
 }
 AXLE_REGISTER(envy_test_bytes, "envy-test-bytes")

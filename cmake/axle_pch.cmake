@@ -9,6 +9,9 @@
 #
 # A floor that is not hot may have hot folders (AXLE_HOT_FOLDERS), which are an object library of their own.
 #
+# Of what g++ does at -Os, some passes leave the code of cold and high floors within 0.2 % of its size: without them a
+# compilation takes three quarters of its time.
+#
 #   axle_compile_as_floor(TARGET FLOOR [TESTS | HOT])     FLOOR: the floor that the sources of the target belong to
 #
 # Headers are named as in an #include: CMake would write the path of a file into what the compiler cache hashes.
@@ -24,6 +27,16 @@ set(AXLE_PCH_COLD ${AXLE_PCH_HOT} <nlohmann/json.hpp>)
 set(AXLE_PCH_HIGH ${AXLE_PCH_COLD} <config/register.h> <config/replace.h> <nn/layer.h>)
 set(AXLE_PCH_TESTS <gmock/gmock.h> <gtest/gtest.h>)
 
+set(AXLE_PASSES_LEFT_OUT "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  foreach(pass
+      caller-saves code-hoisting cse-follow-jumps expensive-optimizations gcse ipa-cp ipa-icf ipa-pure-const ipa-ra
+      ipa-reference ivopts ree rerun-cse-after-loop schedule-insns2 shrink-wrap ssa-phiopt thread-jumps tree-ccp
+      tree-copy-prop tree-dominator-opts tree-loop-im tree-pre tree-pta tree-sink tree-slsr tree-vrp)
+    list(APPEND AXLE_PASSES_LEFT_OUT $<$<CONFIG:Release>:-fno-${pass}>)
+  endforeach()
+endif()
+
 function(axle_compile_as_floor target floor)
   cmake_parse_arguments(ARG "TESTS;HOT" "" "" ${ARGN})
   get_property(below GLOBAL PROPERTY AXLE_BELOW_${floor})
@@ -38,7 +51,7 @@ function(axle_compile_as_floor target floor)
   if(ARG_TESTS)
     set(options $<$<CONFIG:Release>:-O0>)
   elseif(NOT kind STREQUAL "hot")
-    set(options $<$<CONFIG:Release>:-Os>)
+    set(options $<$<CONFIG:Release>:-Os> ${AXLE_PASSES_LEFT_OUT})
   endif()
   string(TOUPPER AXLE_PCH_${kind} headers)
   set(headers ${${headers}})

@@ -133,7 +133,7 @@ TEST_F(PipelineOnPlugin, ComputesAttentionByBlocks) {
 }
 
 // The owner stands before the pipeline, as in T5.
-TEST_F(PipelineOnPlugin, TakesABiasThatLayersShare) {
+TEST_F(WeeklyPipelineOnPlugin, TakesABiasThatLayersShare) {
   const auto layers = [](const auto& loop, bool by_parts) -> Child<Block> {
     auto of_borrowers = loop;
     of_borrowers.num_layers = 2;

@@ -102,8 +102,8 @@ TEST(GraphVerb, ResidualsOfAttentionByBlocksHaveNames) {
     const nlohmann::json json = nlohmann::json::parse(ran.out);
     for (const nlohmann::json& value : json["values"]) names.push_back(value["name"]);
     EXPECT_THAT(names,
-                ::testing::ElementsAre("attention_log_sum", "attention_blocks, attention_context",
-                                       "attention_blocks"));
+                ::testing::ElementsAre("attention_log_sum", "attention_log_sum",
+                                       "attention_blocks, attention_context", "attention_blocks"));
   }
 }
 

@@ -21,7 +21,7 @@ class CausalLM final : public Model {
     /// Weight of the squared log of the partition function; 0: no z-loss.
     NonNegative<double> z_loss_scale = 0;
     /// Positions of a row whose logits are computed at once for a loss; the backward pass computes
-    /// them again. At least the length of the row: all, without that. None: as many as have 2^28
+    /// them again. At least the length of the row: all, without that. None: as many as have 2^26
     /// logits on a device.
     std::optional<Positive<int64_t>> loss_chunk_len = {};
     AXLE_CONFIG(CausalLM, decoder, z_loss_scale, loss_chunk_len)

@@ -22,9 +22,9 @@ struct LossChunks {
   std::string asked_by = {};
 };
 
-/// A device holds at most this many logits of a chunk, if a position has no more; in f32 they take
-/// 1 GiB.
-constexpr int64_t kMaxLogitsOfChunk = int64_t{1} << 28;
+/// A device holds at most this many logits of a chunk, if a position has no more. In f32 they take
+/// 256 MiB, and the loss with its gradient up to two and a half times as much.
+constexpr int64_t kMaxLogitsOfChunk = int64_t{1} << 26;
 
 /// Returns how many of the logits [B, T, V] each device of `mesh` has.
 int64_t logits_of_device(const Shape& btv, const Mesh& mesh);

@@ -42,25 +42,25 @@ TEST(LossChunks, FitWhatADeviceHolds) {
   const auto chunks = [](const Shape& btv, std::string_view mesh) {
     return text_of(fitting_loss_chunks(btv, mesh_of(mesh)));
   };
-  EXPECT_EQ(chunks({1, 2048, 1 << 17}, ""), "whole");
-  EXPECT_EQ(chunks({1, 4096, 1 << 17}, ""), "2 x 1 x 2048");
-  EXPECT_EQ(chunks({1, 4096, 1 << 17}, "model=2"), "whole");
-  EXPECT_EQ(chunks({2, 4096, 1 << 17}, "data=2,model=2"), "whole");
-  EXPECT_EQ(chunks({4, 4096, 1 << 17}, "data=2,model=2"), "2 x 1 x 2048");
+  EXPECT_EQ(chunks({1, 2048, 1 << 15}, ""), "whole");
+  EXPECT_EQ(chunks({1, 4096, 1 << 15}, ""), "2 x 1 x 2048");
+  EXPECT_EQ(chunks({1, 4096, 1 << 15}, "model=2"), "whole");
+  EXPECT_EQ(chunks({2, 4096, 1 << 15}, "data=2,model=2"), "whole");
+  EXPECT_EQ(chunks({4, 4096, 1 << 15}, "data=2,model=2"), "2 x 1 x 2048");
   // Each of four devices holds 4096 of 16384 positions.
-  EXPECT_EQ(chunks({1, 16384, 1 << 17}, "seq=4"), "2 x 4 x 2048");
+  EXPECT_EQ(chunks({1, 16384, 1 << 15}, "seq=4"), "2 x 4 x 2048");
   // Axes that do not divide a dim do not shard it.
-  EXPECT_EQ(chunks({3, 4096, 1 << 17}, "data=2"), "8 x 1 x 512");
+  EXPECT_EQ(chunks({3, 4096, 1 << 15}, "data=2"), "8 x 1 x 512");
   // The nearest number that divides the row, or else padding.
-  EXPECT_EQ(chunks({1, 6144, 1 << 17}, ""), "3 x 1 x 2048");
-  EXPECT_EQ(chunks({1, 5120, 1 << 17}, ""), "4 x 1 x 1280");
-  EXPECT_EQ(chunks({1, 4099, 1 << 17}, ""), "3 x 1 x 1367");
+  EXPECT_EQ(chunks({1, 6144, 1 << 15}, ""), "3 x 1 x 2048");
+  EXPECT_EQ(chunks({1, 5120, 1 << 15}, ""), "4 x 1 x 1280");
+  EXPECT_EQ(chunks({1, 4099, 1 << 15}, ""), "3 x 1 x 1367");
   // Short rows, of which a position each is more than that.
-  EXPECT_EQ(chunks({1 << 14, 3, 1 << 17}, ""), "8 rows as one, 24 x 1 x 1");
-  EXPECT_EQ(chunks({1 << 14, 3, 1 << 17}, "data=8"), "3 x 1 x 1");
-  EXPECT_EQ(chunks({6144, 4, 1 << 17}, ""), "3 rows as one, 12 x 1 x 1");
+  EXPECT_EQ(chunks({1 << 14, 3, 1 << 15}, ""), "8 rows as one, 24 x 1 x 1");
+  EXPECT_EQ(chunks({1 << 14, 3, 1 << 15}, "data=8"), "3 x 1 x 1");
+  EXPECT_EQ(chunks({6144, 4, 1 << 15}, ""), "3 rows as one, 12 x 1 x 1");
   // A single position is never divided.
-  EXPECT_EQ(chunks({2, 3, int64_t{1} << 29}, ""), "2 rows as one, 6 x 1 x 1");
+  EXPECT_EQ(chunks({2, 3, int64_t{1} << 27}, ""), "2 rows as one, 6 x 1 x 1");
 }
 
 TEST(LossChunks, OfALengthHaveAtMostThat) {
@@ -125,7 +125,7 @@ Tree<HostTensor> rows(int64_t num_rows, int64_t num_positions) {
   return {{"batch/input_ids", ids}, {"batch/target_labels", ids}};
 }
 
-// Returns how the loss of a row of this many positions is computed, over 2^17 tokens.
+// Returns how the loss of a row of this many positions is computed, over 2^15 tokens.
 std::map<std::string, std::string> forms_of(const CausalLM::Config& cfg, int64_t num_positions) {
   auto layer = build_for_test<CausalLM>(cfg, {});
   const testing::LayerFunction fn = layer.function(rows(1, num_positions), {.training = true});
@@ -137,18 +137,18 @@ std::map<std::string, std::string> forms_of(const CausalLM::Config& cfg, int64_t
 }
 
 TEST(LossChunks, AreTheDefaultWhereAllLogitsAreMany) {
-  CausalLM::Config cfg = model_of(1 << 17);
+  CausalLM::Config cfg = model_of(1 << 15);
   const auto form = [&](int64_t num_positions) {
     return forms_of(cfg, num_positions).at("causal_lm/decoder");
   };
-  EXPECT_EQ(form(2048), "the loss at once: of 1 x 2048 x 131072 logits, 268435456 on a device");
+  EXPECT_EQ(form(2048), "the loss at once: of 1 x 2048 x 32768 logits, 67108864 on a device");
   EXPECT_EQ(form(4096),
-            "the loss by 2 chunks: of 1 x 4096 x 131072 logits, 268435456 on a device at a time");
+            "the loss by 2 chunks: of 1 x 4096 x 32768 logits, 67108864 on a device at a time");
   cfg.loss_chunk_len = 1024;
   EXPECT_EQ(form(2048),
-            "the loss by 2 chunks: of 1 x 2048 x 131072 logits, 134217728 on a device at a time");
+            "the loss by 2 chunks: of 1 x 2048 x 32768 logits, 33554432 on a device at a time");
   cfg.loss_chunk_len = 4096;
-  EXPECT_EQ(form(4096), "the loss at once: of 1 x 4096 x 131072 logits, 536870912 on a device");
+  EXPECT_EQ(form(4096), "the loss at once: of 1 x 4096 x 32768 logits, 134217728 on a device");
 }
 
 // What layers of the head report of each chunk is stacked.
@@ -193,7 +193,7 @@ AXLE_REGISTER(OwnHead)
 
 TEST(LossChunks, AreNotMadeWhereTheHeadNeedsAllPositions) {
   for (const bool draws : {false, true}) {
-    CausalLM::Config cfg = model_of(1 << 17);
+    CausalLM::Config cfg = model_of(1 << 15);
     cfg.decoder.get_if<Decoder>()->lm_head = OwnHead::Config{.draws = draws};
     const std::string why =
         draws ? "the head draws random numbers" : "the head adds a loss of its own";
@@ -207,10 +207,10 @@ TEST(LossChunks, AreNotMadeWhereTheHeadNeedsAllPositions) {
 
 // The key is an argument of what is computed again, whether its body reads it or not.
 TEST(LossChunks, AreMadeWhereTheHeadIsComputedAgain) {
-  CausalLM::Config cfg = model_of(1 << 17);
+  CausalLM::Config cfg = model_of(1 << 15);
   set(cfg, "decoder.lm_head.@remat", "SaveNothing");
   EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"),
-            "the loss by 2 chunks: of 1 x 4096 x 131072 logits, 268435456 on a device at a time");
+            "the loss by 2 chunks: of 1 x 4096 x 32768 logits, 67108864 on a device at a time");
   cfg.decoder.get_if<Decoder>()->lm_head = {OwnHead::Config{.draws = true},
                                             {.remat = SaveNothing{}}};
   EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"),
@@ -218,7 +218,7 @@ TEST(LossChunks, AreMadeWhereTheHeadIsComputedAgain) {
 }
 
 TEST(LossChunks, AreNotMadeWhereTheDecoderIsAskedForItsResult) {
-  CausalLM::Config cfg = model_of(1 << 17);
+  CausalLM::Config cfg = model_of(1 << 15);
   set(cfg, "decoder.@stats", "[MaxAbs]");
   const std::string why = "an option of the decoder asks for the logits of the call";
   EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"), "the loss at once: " + why);

@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include <array>
 
 #include "layers/attention/qkv/separate_qkv.h"
@@ -7,7 +9,9 @@
 #include "layers/state_space/mamba1.h"
 #include "layers/state_space/mamba2.h"
 #include "layers/state_space/rattention.h"
+#include "nn/call_forms.h"
 #include "ops/products/einsum.h"
+#include "testing/gradient_check.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -36,7 +40,31 @@ AXLE_LAYER_LAWS(LinearAttention, kSSMDims,
 
 const RAttention::Config kRAttention{
     .num_heads = 2, .num_kv_heads = 1, .window = 1, .qkv = SeparateQKV::Config{}, .chunk_size = 2};
-AXLE_LAYER_LAWS(RAttention, kSSMDims, {{"small", kRAttention}})
+RAttention::Config rattention_by_blocks() {
+  RAttention::Config out = kRAttention;
+  out.core = SoftmaxAttention::Config{.blocks = {.from = 1, .queries = 2, .keys = 3}};
+  return out;
+}
+AXLE_LAYER_LAWS(RAttention, kSSMDims,
+                {{"small", kRAttention}, {"by_blocks", rattention_by_blocks()}})
+
+TEST(RAttention, ByBlocksIsTheSame) {
+  std::vector<HostTensor> results[2];
+  for (const bool by_blocks : {false, true}) {
+    auto layer =
+        build_for_test<RAttention>(by_blocks ? rattention_by_blocks() : kRAttention, kSSMDims);
+    const HostTensor x = testing::normal_values({2, 9, kSSMDims.model_dim}, 3);
+    const testing::LayerFunction fn = layer.function({{"x", x}}, {.training = true});
+    const CallForms forms;
+    results[by_blocks] = eval(fn, fn.arguments(), {.f64 = true});
+    EXPECT_THAT(forms.notes().at("rattention/core"),
+                ::testing::StartsWith(by_blocks ? "by blocks: " : "at once: "));
+    for (HostTensor& g : eval(testing::gradient_function(fn, {x}), fn.arguments(), {.f64 = true}))
+      results[by_blocks].push_back(std::move(g));
+  }
+  for (size_t i = 0; i < results[0].size(); ++i)
+    EXPECT_ALLCLOSE(results[1][i], results[0][i], 1e-10) << "result " << i;
+}
 
 double softplus(double x) { return std::log1p(std::exp(x)); }
 double silu(double x) { return x / (1 + std::exp(-x)); }

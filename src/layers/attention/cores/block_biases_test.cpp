@@ -11,6 +11,8 @@
 #include "layers/attention/biases/t5_bias.h"
 #include "layers/attention/cores/blocks_test.h"
 #include "layers/attention/masks/causal_mask.h"
+#include "layers/attention/masks/combined_masks.h"
+#include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"
 #include "layers/blocks/stacked.h"
@@ -71,6 +73,26 @@ TEST(AttentionBlocks, CrossAttentionIsTheSame) {
           expect_same(cfg, kBlocks[0], inputs, training_on(mesh));
         }
       }
+    }
+  }
+}
+
+// Fewer or more keys than queries under masks of places.
+TEST(AttentionBlocks, MasksOfCrossAttentionAreTheSame) {
+  const AnyOf::Config either{.masks = {SlidingWindowMask::Config{.window = 2},
+                                       TwoSidedWindowMask::Config{.before = 1, .after = 5}}};
+  for (const int64_t num_keys : {20, 8}) {
+    const Tree<HostTensor> inputs{{"published/source", normal_values({kRows, num_keys, 8}, 4)}};
+    int number = 0;
+    for (const Child<AttentionMask>& mask : std::vector<Child<AttentionMask>>{
+             CausalMask::Config{}, SlidingWindowMask::Config{.window = 3},
+             TwoSidedWindowMask::Config{.before = 2, .after = 4}, either}) {
+      for (const std::string& mesh : kMeshes) {
+        SCOPED_TRACE(fmt::format("{} keys, mask {}, {}", num_keys, number, mesh));
+        Attention::Config cfg{.num_kv_heads = 2, .qkv = SourceQKV::Config{}, .mask = mask};
+        expect_same(cfg, kBlocks[0], inputs, training_on(mesh));
+      }
+      ++number;
     }
   }
 }

@@ -53,12 +53,14 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
   EXPECT_EQ(form(CausalMask::Config{}, "{from: 64, queries: 16, keys: 16}"),
             "by blocks: 64 queries and 64 keys, 10 of 16 pairs of blocks of 16 and 16 "
             "to compute");
-  EXPECT_EQ(form(all, "{from: 17, queries: 16, keys: 16}"),
-            "at once: 64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 "
-            "to compute");
+  const std::string all_pairs =
+      "64 queries and 64 keys, 16 of 16 pairs of blocks of 16 and 16 to compute; "
+      "they cost 1.25 times a call at once, of which a device has 16384 scores";
+  EXPECT_EQ(form(all, "{from: 17, queries: 16, keys: 16}"), "at once: " + all_pairs);
+  EXPECT_EQ(form(all, "{from: 16, queries: 16, keys: 16}"),
+            "by blocks: " + all_pairs + ", in rows 4 times as long as blocks.from or longer");
   EXPECT_THAT(form(all, "{from: 17, queries: 16, keys: 16}", false),
               ::testing::StartsWith("by blocks: "));
-  EXPECT_THAT(form(all, "{from: 16, queries: 16, keys: 16}"), ::testing::StartsWith("by blocks: "));
   EXPECT_EQ(form(CausalMask::Config{}, "{from: 65}"),
             "at once: 64 queries and 64 keys, fewer pairs than of 65 each (core.blocks.from)");
   EXPECT_EQ(form(CausalMask::Config{}, "{from: none}"), "at once: core.blocks.from is none");
@@ -68,6 +70,25 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
   EXPECT_TRUE(CallForms::only_plain());
 }
 
+// Blocks that take longer pay for memory: of all scores that a device would hold at once.
+TEST(AttentionBlocks, SaveTheMemoryOfManyScores) {
+  const auto form = [](int64_t num_heads, const std::string& mesh, int64_t num_tokens) {
+    Attention::Config cfg{.num_heads = num_heads, .qkv = SeparateQKV::Config{}, .mask = {}};
+    testing::CallOptions call{.training = true};
+    from_text(mesh, call.mesh);
+    return form_of(cfg, num_tokens, call);
+  };
+  EXPECT_THAT(form(4, "", 4096), ::testing::StartsWith("at once: 4096 queries"));
+  EXPECT_EQ(form(8, "", 4096),
+            "by blocks: 4096 queries and 4096 keys, 16 of 16 pairs of blocks of 1024 and 1024 to "
+            "compute; they cost 1.25 times a call at once, of which a device has 134217728 scores, "
+            "more than 67108864");
+  EXPECT_THAT(form(8, "model=2", 4096), ::testing::StartsWith("at once: 4096 queries"));
+  EXPECT_THAT(form(8, "seq=2", 4096), ::testing::StartsWith("at once: 4096 queries"));
+  EXPECT_THAT(form(8, "data=2", 4096), ::testing::StartsWith("by blocks: "));  // one row
+  EXPECT_THAT(form(8, "", 2000), ::testing::StartsWith("at once: "));          // below blocks.from
+}
+
 // Its blocks cost more than those that a causal mask saves: they pay for memory alone.
 TEST(AttentionBlocks, OfTransformerXLAreForLongRows) {
   const auto form = [](int64_t num_tokens) {
@@ -75,11 +96,11 @@ TEST(AttentionBlocks, OfTransformerXLAreForLongRows) {
         .num_heads = 4,
         .qkv = SeparateQKV::Config{},
         .mask = CausalMask::Config{},
-        .core = TransformerXLAttention::Config{.blocks = {.from = 64, .queries = 16, .keys = 16}}};
+        .core = TransformerXLAttention::Config{.blocks = {.queries = 512, .keys = 512}}};
     return form_of(cfg, num_tokens, {.training = true});
   };
-  EXPECT_THAT(form(128), ::testing::StartsWith("at once: 128 queries"));
-  EXPECT_THAT(form(256), ::testing::StartsWith("by blocks: 256 queries"));
+  EXPECT_THAT(form(2048), ::testing::StartsWith("at once: 2048 queries"));
+  EXPECT_THAT(form(8192), ::testing::StartsWith("by blocks: 8192 queries"));
 }
 
 TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {

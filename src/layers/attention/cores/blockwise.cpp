@@ -1,6 +1,7 @@
 #include "layers/attention/cores/blockwise.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/concatenate.h"
 #include "layers/mesh_axes.h"
@@ -110,8 +111,8 @@ class Blockwise {
   // of the sink and a bias in whole blocks if there are, and what the functions of a block
   // captured. Outputs: y_BTNV and the largest logit.
   WithResiduals forward(const Values& arguments) const;
-  // Residuals: the arguments, the logarithms of the sums of exponentials by block, y, and what its
-  // rounding took from it.
+  // Residuals: the arguments; for logits, the largest one of each query and the logarithm of the
+  // sum of exponentials beside it, by block; y, and what its rounding took from it.
   Values backward(const Values& residuals, const Values& cotangents) const;
 
  private:
@@ -226,7 +227,8 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
   if (are_logits_) {
     const Tensor sum = select(last[3] > 0, last[3], 1);
     sums = sums / sum;
-    out.residuals.push_back(name(last[2] + log(sum), "attention_log_sum"));
+    for (const Tensor& part : {last[2], log(sum)})
+      out.residuals.push_back(name(part, "attention_log_sum"));
   }
   const Tensor exact = whole.from_sums(joined(sums));
   const auto kept_result = [&](const Tensor& x) {
@@ -242,10 +244,11 @@ WithResiduals Blockwise::forward(const Values& arguments) const {
 
 Values Blockwise::backward(const Values& residuals, const Values& cotangents) const {
   const bool has_rest = keeps_rest(residuals[2].dtype());
-  const size_t num_arguments = residuals.size() - (are_logits_ ? 2 : 1) - (has_rest ? 1 : 0);
+  const size_t num_sums = are_logits_ ? 2 : 0;
+  const size_t num_arguments = residuals.size() - num_sums - 1 - (has_rest ? 1 : 0);
   const Values arguments(residuals.begin(), residuals.begin() + num_arguments);
   const Tensor &v = arguments[2], &dy = cotangents[0];
-  Tensor y = astype(residuals[num_arguments + (are_logits_ ? 1 : 0)], DType::kF32);
+  Tensor y = astype(residuals[num_arguments + num_sums], DType::kF32);
   if (has_rest) y = y + astype(residuals.back(), DType::kF32);
   const HeadGroups whole =
       HeadGroups::of_copies(arguments[0], {.k_BSKH = arguments[1], .v_BSKH = v});
@@ -254,6 +257,11 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   // What all weights of a query lose, since they sum to one: the sum of its gradients by weight.
   const Tensor product = astype(dy, DType::kF32) * y;
   const Tensor lost = in_blocks(whole.as_sums(reduce_sum(product, {-1}, true)), num_blocks);
+
+  // Of logits of these queries. One sum of both parts would round large logits away.
+  const auto weights_of = [&](const Tensor& logits, const auto& part_of) {
+    return exp(logits - part_of(residuals[num_arguments]) - part_of(residuals[num_arguments + 1]));
+  };
 
   // The carry: gradients of q by block, of k and v by block, of the bias, and of each captured
   // float.
@@ -281,7 +289,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
     const Tensor of_weights = kept(p.heads.weight_gradient(of_sums), arguments, p);
     Tensor weights = s, of_scores = of_weights;
     if (are_logits_) {
-      weights = exp(s - dynamic_index_in_dim(residuals[num_arguments], p.i));
+      weights = weights_of(s, [&](const Tensor& x) { return dynamic_index_in_dim(x, p.i); });
       of_scores = weights * (of_weights - dynamic_index_in_dim(lost, p.i));
     }
     Values cotangents_of_block{of_scores};
@@ -313,7 +321,7 @@ Values Blockwise::backward(const Values& residuals, const Values& cotangents) co
   for (size_t a = 0; a < 3; ++a)
     out[a] = astype(flatten(move_axis(last[a], 0, 1), 1, 2), arguments[a].dtype());
   if (optional_.sink) {
-    const Tensor weight = exp(sink_of(arguments, whole) - residuals[num_arguments]);
+    const Tensor weight = weights_of(sink_of(arguments, whole), std::identity());
     const Tensor of_sink = whole.from_sums(joined(-weight * lost));
     out[*optional_.sink] =
         astype(reduce_sum(of_sink, {0, 1, 3}), arguments[*optional_.sink].dtype());

@@ -39,8 +39,8 @@ struct BlockwiseResult {
 };
 
 /// Returns the sum of the values by their weights, zeros for a query that sees no key. The backward
-/// pass computes the scores again; what it keeps is the result and, for logits, the logarithm of
-/// each query's sum of exponentials, f32[B, T, N]; in bf16 also what rounding took from the result.
+/// pass computes the scores again; what it keeps is the result and, for logits, the log-sum-exp of
+/// each query in two parts, f32[B, T, N] each; in bf16 also what rounding took from the result.
 BlockwiseResult attend_by_blocks(const BlockScores& scores, const BlockPlan& plan,
                                  const Tensor& q_BTNH, const KeyValues& keys,
                                  const Visibility& visibility);

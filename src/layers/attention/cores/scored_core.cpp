@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "config/register.h"
 #include "layers/attention/cores/blockwise.h"
 #include "layers/mesh_axes.h"
@@ -34,6 +36,8 @@ constexpr double kFinerPays = 2.0 / 3;
 constexpr int64_t kLeastBlock = 128;
 // Calls of so many times the pairs of blocks.from are computed by blocks for their memory alone.
 constexpr double kAlwaysFrom = 16;
+// A device holds at most so many scores of a call at once (256 MiB in f32), if blocks can help it.
+constexpr double kMaxScores = 1 << 26;
 
 // A layer inside of the core does what is one thing for all queries and keys.
 struct NeedsWholeRows {
@@ -44,6 +48,17 @@ struct NeedsWholeRows {
 bool needs_all_places(const Visibility& visibility) {
   return visibility.bias &&
          (*visibility.bias)->dependence(visibility.places) == BiasDependence::kAll;
+}
+
+// The scores [B, N, T, S] of a call that each device has.
+double scores_of_device(const Tensor& q_BTNH, int64_t num_keys) {
+  const Mesh& mesh = Invocation::current().options().mesh;
+  const Shape btn(q_BTNH.shape().begin(), q_BTNH.shape().end() - 1);
+  const PartitionSpec axes = restrict({{kBatchAxes, kSequenceAxes, kShardAxes}}, btn, mesh);
+  double out = static_cast<double>(num_keys);
+  for (size_t dim = 0; dim < btn.size(); ++dim)
+    out *= static_cast<double>(btn[dim]) / static_cast<double>(num_parts(axes.dims[dim], mesh));
+  return out;
 }
 
 // The devices that share the queries of each row.
@@ -57,7 +72,7 @@ int64_t num_query_shares(int64_t num_queries) {
 Tensor ScoredCore::forward(const Tensor& q_BTNH, const KeyValues& keys,
                            const Visibility& visibility) {
   const Tensor q = per_dim_scale_ ? (*per_dim_scale_)(q_BTNH) : q_BTNH;
-  const Form form = this->form(q.dim(1), keys.k_BSKH.dim(1), visibility);
+  const Form form = this->form(q, keys.k_BSKH.dim(1), visibility);
   std::string why = form.why;
   // Evaluated once, whichever form is taken: its losses and random numbers are those of one call.
   Visibility seen = visibility;
@@ -100,15 +115,15 @@ Tensor ScoredCore::logits(const Tensor& q_BTNH, const HeadGroups& heads,
   return out;
 }
 
-ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
+ScoredCore::Form ScoredCore::form(const Tensor& q_BTNH, int64_t num_keys,
                                   const Visibility& visibility) const {
   if (!blocks_.from) return {.why = "core.blocks.from is none"};
   if (CallForms::only_plain()) return {.why = "only plain forms are computed"};
+  const int64_t num_queries = q_BTNH.dim(1);
   const auto squared = [](int64_t x) { return static_cast<double>(x) * static_cast<double>(x); };
   const double pairs_of_tokens = static_cast<double>(num_queries) * static_cast<double>(num_keys);
-  const double pairs_from = squared(*blocks_.from);
   const std::string size = fmt::format("{} queries and {} keys", num_queries, num_keys);
-  if (pairs_of_tokens < pairs_from) {
+  if (pairs_of_tokens < squared(*blocks_.from)) {
     return {.why = fmt::format("{}, fewer pairs than of {} each (core.blocks.from)", size,
                                int64_t{*blocks_.from})};
   }
@@ -121,10 +136,18 @@ ScoredCore::Form ScoredCore::form(int64_t num_queries, int64_t num_keys,
                                 plan.num_steps(), num_all, plan.query_size, plan.key_size);
   if (num_shares > 1) why += fmt::format(" on each of the {} devices of a row", num_shares);
   if (needs_all_places(visibility)) why += "; the bias is computed for all at once";
-  const double cost = block_cost() * (Layer::is_training() ? kBlockCost : 1);
-  const bool is_slower =
-      static_cast<double>(plan.num_steps()) * cost > static_cast<double>(num_all);
-  if (is_slower && pairs_of_tokens < kAlwaysFrom * pairs_from) return {.why = std::move(why)};
+  const double cost = block_cost() * (Layer::is_training() ? kBlockCost : 1) *
+                      static_cast<double>(plan.num_steps()) / static_cast<double>(num_all);
+  if (cost <= 1) return {.plan = std::move(plan), .why = std::move(why)};
+  const double num_scores = scores_of_device(q_BTNH, num_keys);
+  why += fmt::format("; they cost {:.3g} times a call at once, of which a device has {:.0f} scores",
+                     cost, num_scores);
+  const bool are_many = num_scores > kMaxScores,
+             is_long = pairs_of_tokens >= kAlwaysFrom * squared(*blocks_.from);
+  if (!are_many && !is_long) return {.why = std::move(why)};
+  why += are_many ? fmt::format(", more than {:.0f}", kMaxScores)
+                  : fmt::format(", in rows {:.0f} times as long as blocks.from or longer",
+                                std::sqrt(kAlwaysFrom));
   return {.plan = std::move(plan), .why = std::move(why)};
 }
 

@@ -14,8 +14,8 @@ namespace axle {
 struct AttentionBlocks {
   /// Calls with at least as many pairs of a query and a key as rows of this length have are
   /// computed by blocks if that takes less time, since the mask hides a fifth of the blocks or
-  /// more. Calls with 16 times as many pairs are computed by blocks in any case. None: all calls
-  /// are computed at once.
+  /// more, or if a device would hold more than 2^26 scores of the call. Calls with 16 times as many
+  /// pairs are computed by blocks in any case. None: all calls are computed at once.
   std::optional<Positive<int64_t>> from = 2048;
   /// Queries of a block, at most; where devices share the queries of a row, a divisor of their part
   /// of it. Blocks of queries and keys are halved, down to 128, where this
@@ -75,7 +75,7 @@ class ScoredCore : public AttentionCore {
     std::optional<BlockPlan> plan = {};  // none: at once
     std::string why;
   };
-  Form form(int64_t num_queries, int64_t num_keys, const Visibility& visibility) const;
+  Form form(const Tensor& q_BTNH, int64_t num_keys, const Visibility& visibility) const;
   BlockPlan plan(int64_t num_queries, int64_t num_keys, int64_t num_shares,
                  const Visibility& visibility) const;
   // Why calls are computed at once, whatever their size; empty: they need not be.

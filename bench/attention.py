@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--flags", default="", help="more flags of attention_bench")
     parser.add_argument("--jax-flags", default="", help="more flags of attention_jax.py")
-    parser.add_argument("--jax-form", action="append", choices=["plain", "scan", "dot_product_attention"],
+    parser.add_argument("--jax-form", action="append", choices=["plain", "scan", "visible", "dot_product_attention"],
                         help="default: plain and scan")  # fmt: skip
     parser.add_argument("--blocks-only", action="store_true",
                         help="leave out the forms that keep all scores: 16,384 tokens of 8 heads need 8 GiB for each")  # fmt: skip

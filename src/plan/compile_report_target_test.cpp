@@ -157,6 +157,19 @@ TEST(CompileReport, ForTpusThatOffload) {
   EXPECT_GE(r.memory->host_bytes, 4 * 4 * 64 * (8 + 4 + 4) * 2);
 }
 
+// The compiler says how much is too much, and what takes it is estimated.
+TEST(CompileReport, ATpusRefusalNamesTheLargestValues) {
+  AXLE_NEEDS_PLUGIN("tpu");
+  const CompileReport r =
+      report("tpu:v5e:2x4", {SetField{"mesh", "fsdp=8"}, SetField{"input.batch_size", "4194304"}});
+  EXPECT_EQ(r.fits(), false);
+  EXPECT_EQ(exit_code_of(r), ExitCode::kDoesNotFit);
+  ASSERT_FALSE(r.largest.empty());
+  EXPECT_THAT(r.largest[0].layer, HasSubstr("decoder/layers"));
+  EXPECT_GT(r.largest[0].bytes, int64_t{1} << 30);
+  EXPECT_THAT(to_text(r), HasSubstr("\nlargest values, estimated "));
+}
+
 TEST(CompileReport, ForGpus) {
   AXLE_NEEDS_PLUGIN("cuda");
   const CompileReport r = report("gpu:h100:1x8", larger());

@@ -64,6 +64,39 @@ TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
   EXPECT_THAT(alone.err, Not(HasSubstr("trying")));
 }
 
+// The flags of the report are given back: what they say fits does.
+TEST_F(Compile, TheChangeThatIsSaidMakesItFit) {
+  const auto compile = [](int64_t rows, const Arguments& more) {
+    Arguments all = {"compile", "fuji-test-v1", "--on",
+                     "cpu:1",   "--mesh",       "",
+                     "--json",  "--set",        "input.batch_size=" + std::to_string(rows)};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ran ran = run_axle(all);
+    return std::pair(ran.code, nlohmann::json::parse(ran.out));
+  };
+  // Rows that need between two and four times the memory of this machine.
+  int64_t rows = 1 << 14;
+  const auto [code, small] = compile(rows, {"--no-advice"});
+  ASSERT_EQ(code, 0);
+  auto bytes = small.at("memory").at("temporary_bytes").get<double>();
+  for (; bytes < 2 * small.at("device_memory_bytes").get<double>(); bytes *= 2) rows *= 2;
+
+  const auto [refused, report] = compile(rows, {});
+  EXPECT_EQ(refused, 6);
+  EXPECT_EQ(report.at("fits"), false);
+  const auto& change = report.at("advice").at("change");
+  EXPECT_EQ(change.at("fits"), true);
+  Arguments flags = {"--no-advice"};
+  for (const std::string flag : change.at("flags")) {
+    ASSERT_THAT(flag, StartsWith("--set ")) << "a flag without quotes";
+    flags.insert(flags.end(), {"--set", flag.substr(6)});
+  }
+  const auto [mended, fits] = compile(rows, flags);
+  EXPECT_EQ(mended, 0);
+  EXPECT_EQ(fits.at("fits"), true);
+  EXPECT_EQ(fits.at("memory").at("total_bytes"), change.at("compiled_bytes"));
+}
+
 // A run compiles its evaluations before its first step, so that one that is too large ends it.
 TEST_F(Compile, EvaluationsAreReportedBesideTheStep) {
   const auto compile = [](const std::string& rows, const Arguments& more) {

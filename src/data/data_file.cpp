@@ -13,10 +13,9 @@ namespace {
 // Published vocabularies have up to 20 MB, for a million pieces.
 constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
-}  // namespace
-
-std::string read_data_file(const std::string& path, std::string_view field,
-                           std::string_view expected) {
+template <class Read>
+std::string read_checked(const std::string& path, std::string_view field, std::string_view expected,
+                         Read read) {
   if (const std::string problem = path_problem(path); !problem.empty())
     throw DataError(fmt::format("{}: {}", field, problem));
   const std::filesystem::path file = path_of_text(path);
@@ -24,9 +23,21 @@ std::string read_data_file(const std::string& path, std::string_view field,
     throw DataError(
         fmt::format("{}: expected a file, got {}; set {}", path, nothing_at(file), field));
   }
-  std::string bytes = storage_error_as<DataError>([&] { return read_file(file, kMaxBytes); });
+  std::string bytes = storage_error_as<DataError>([&] { return read(file, kMaxBytes); });
   check_format<DataError>(path, expected, expected, bytes);
   return bytes;
+}
+
+}  // namespace
+
+std::string read_data_file(const std::string& path, std::string_view field,
+                           std::string_view expected) {
+  return read_checked(path, field, expected, read_file);
+}
+
+std::string read_data_stream(const std::string& path, std::string_view field,
+                             std::string_view expected) {
+  return read_checked(path, field, expected, read_stream);
 }
 
 }  // namespace axle

@@ -11,5 +11,8 @@ namespace axle {
 /// format (base/text/file_format.h) other than `expected`, such as "a SentencePiece model".
 std::string read_data_file(const std::string& path, std::string_view field,
                            std::string_view expected);
+/// As read_data_file(), also of a pipe (read_stream), for a file that is read once.
+std::string read_data_stream(const std::string& path, std::string_view field,
+                             std::string_view expected);
 
 }  // namespace axle

@@ -20,8 +20,10 @@
 namespace axle {
 namespace fs = std::filesystem;
 
-std::string path_problem(const std::string& path) {
-  if (path.empty()) return "expected a path, got an empty text";
+namespace {
+
+// Returns "s3:// is not supported, .." for the address of another place; "" for a path.
+std::string address_problem(std::string_view path) {
   const size_t end = path.find(":/");  // of some libraries "s3://bucket" comes as "s3:/bucket"
   const auto is_of_scheme = [](unsigned char c) {
     return std::isalnum(c) || c == '+' || c == '-' || c == '.';
@@ -29,9 +31,16 @@ std::string path_problem(const std::string& path) {
   if (end == path.npos || end < 2 || !std::isalpha(static_cast<unsigned char>(path[0])) ||
       !std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), is_of_scheme))
     return {};
-  return fmt::format(
-      "expected a path of this machine, got '{}'; {}:// is not supported, mount it or copy it here",
-      path, path.substr(0, end));
+  return fmt::format("{}:// is not supported, mount it or copy it here", path.substr(0, end));
+}
+
+}  // namespace
+
+std::string path_problem(const std::string& path) {
+  if (path.empty()) return "expected a path, got an empty text";
+  const std::string problem = address_problem(path);
+  if (problem.empty()) return {};
+  return fmt::format("expected a path of this machine, got '{}'; {}", path, problem);
 }
 
 std::string read_stream(const fs::path& path, int64_t max_bytes) {
@@ -69,6 +78,8 @@ std::string read_stream(const fs::path& path, int64_t max_bytes) {
 std::string nothing_at(const fs::path& path) {
   struct stat info;
   const int error = ::stat(path.c_str(), &info) == 0 ? 0 : errno;
+  if (const std::string problem = address_problem(path.native()); !problem.empty() && error != 0)
+    return "a place of another machine; " + problem;
   if (error == 0 || error == ENOENT || error == ENOTDIR) return std::string(kNothingThere);
   return fmt::format("a path that the system does not let us look at ({})",
                      std::generic_category().message(error));

@@ -18,8 +18,8 @@ std::string path_problem(const std::string& path);
 std::string read_stream(const std::filesystem::path& path, int64_t max_bytes);
 
 inline constexpr std::string_view kNothingThere = "nothing there";
-/// Returns what is at a path that path_exists() denies: kNothingThere, or the system's reason not
-/// to let this user look.
+/// Returns what is at a path that path_exists() denies: kNothingThere, the system's reason not to
+/// let this user look, or what is wrong with an address ("s3://bucket/run").
 std::string nothing_at(const std::filesystem::path& path);
 
 /// The text of a path in configs and reports, which are UTF-8. In a path that is not, or that looks

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "checkpoint/run_files.h"
 #include "cli/arguments/ignore_option.h"
 #include "data/text_source.h"
@@ -36,7 +37,11 @@ SetField parse_set(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
     throw CLI::ValidationError("--set", fmt::format("expected PATH=VALUE, got '{}'", text));
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  std::string value = text.substr(equals + 1);
+  // The name of a file need not be UTF-8; configs store it escaped. In double quotes YAML would
+  // read the escapes itself.
+  if (find_invalid_utf8(value) && value.find('"') == value.npos) value = text_of_path(value);
+  return {text.substr(0, equals), std::move(value)};
 }
 
 struct FlagField {
@@ -125,8 +130,9 @@ void RecipeArguments::add_to(CLI::App& app) {
   app.add_option("RECIPE", request_.recipe,
                  "Name of a recipe (axle config list), unless a file names one")
       ->type_name("");
-  add("--config", "FILE", "Apply the sections recipe, replace, modify, set of a YAML file",
-      [this](const std::string& path) { files_.push_back(path); })
+  add("--config", "FILE",
+      "Apply the sections recipe, replace, modify, set of a YAML file; '-' is stdin",
+      [this](const std::string& path) { files_.push_back(path == "-" ? "/dev/stdin" : path); })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set_to(app, edits);
   add("--modify", "MODIFIER", "Apply a modifier: SequenceParallel, 'SetRemat: {at: \"**.layer\"}'",

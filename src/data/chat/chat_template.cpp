@@ -83,11 +83,13 @@ ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {
 
 std::string read_chat_template(const std::string& path, std::string_view field) {
   const std::filesystem::path file = path_of_text(path);
-  if (storage_error_as<DataError>([&] { return is_gguf(file); })) {
+  std::error_code none;  // a pipe holds no GGUF file, which is read at any place
+  const bool is_stream = path_exists(file) && std::filesystem::is_other(file, none);
+  if (!is_stream && storage_error_as<DataError>([&] { return is_gguf(file); })) {
     return GgufFile(file).metadata().at("tokenizer.chat_template").text();
   }
   // A *.jinja file is of no format that is known by its beginning.
-  std::string text = read_data_file(path, field, "a tokenizer_config.json of Hugging Face");
+  std::string text = read_data_stream(path, field, "a tokenizer_config.json of Hugging Face");
   if (!trim(text).starts_with('{') || trim(text).starts_with("{%") ||
       trim(text).starts_with("{{") || trim(text).starts_with("{#"))
     return text;

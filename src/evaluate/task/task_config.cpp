@@ -21,8 +21,12 @@ constexpr int kMaxIncludes = 16;
 
 // A file that another one includes has the keys that the other one lacks.
 Json with_includes(const fs::path& file, int depth) {
+  if (!path_exists(file)) {
+    throw ConfigError(
+        fmt::format("{}: expected the file of a task, got {}", file.string(), nothing_at(file)));
+  }
   Json document =
-      parse_yaml(storage_error_as<ConfigError>([&] { return read_file(file, kMaxConfigBytes); }),
+      parse_yaml(storage_error_as<ConfigError>([&] { return read_stream(file, kMaxConfigBytes); }),
                  file.string(), nullptr, NullWords::kOfYaml);
   if (!document.is_object())
     throw ConfigError(file.string() +
@@ -38,9 +42,9 @@ Json with_includes(const fs::path& file, int depth) {
                     file.string(), kMaxIncludes));
   }
   const fs::path included = path_of_text(include->get<std::string>());
+  const bool is_beside = included.is_relative() && path_problem(included.native()).empty();
   document.erase(include);
-  Json out =
-      with_includes(included.is_absolute() ? included : file.parent_path() / included, depth + 1);
+  Json out = with_includes(is_beside ? file.parent_path() / included : included, depth + 1);
   for (const auto& [key, value] : document.items()) out[key] = value;
   return out;
 }

@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/own_folders.h"
+#include "io/user_path.h"
 #include "pjrt/plugin/plugin_pins.h"
 
 namespace axle {
@@ -68,7 +69,7 @@ std::vector<fs::path> plugin_folders() { return own_folders("plugins"); }
 
 fs::path named_plugin_file(std::string_view platform) {
   const fs::path named = environment_variable(plugin_variable(platform));
-  if (named.empty()) return {};
+  if (named.empty() || !path_problem(named.native()).empty()) return named;
   std::error_code error;  // set if the current folder no longer exists
   const fs::path full = fs::absolute(named, error);
   return (error ? named : full).lexically_normal();
@@ -96,6 +97,8 @@ std::optional<fs::path> find_plugin_file(const PluginPolicy& policy) {
   const fs::path named = named_plugin_file(policy.platform);
   if (named.empty()) return plugin_in_folders(policy);
   if (is_file(named)) return named;
+  if (const std::string problem = path_problem(named.native()); !problem.empty())
+    throw DeviceError(fmt::format("{}: {}", plugin_variable(policy.platform), problem));
   const auto other = plugin_in_folders(policy);
   const std::string advice = other                          ? "unset it to use " + other->string()
                              : plugin_pins(policy.platform) ? "unset it and " + policy.install_hint

@@ -37,6 +37,7 @@ namespace {
 using testing::TestLayer;
 using testing::detail::law_content_of_padding_of;
 using testing::detail::law_padding_of;
+using testing::detail::law_padding_of_nan;
 
 constexpr MixerDims kPaddingDims{.model_dim = 4};
 
@@ -99,6 +100,21 @@ TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
       TestLayer<MoE> layer(experts(router, dispatch), kPaddingDims);
       law_content_of_padding_of(layer, kPaddingDims);
     }
+  }
+}
+
+TEST(Padding, MayHoldNaNWhereALayerLeavesItOut) {
+  for (const Child<Router>& router : all_routers()) {
+    for (const Child<Dispatch>& dispatch :
+         {Child<Dispatch>(SortedDispatch::Config{}), Child<Dispatch>(few_places())}) {
+      TestLayer<MoE> layer(experts(router, dispatch), kPaddingDims);
+      law_padding_of_nan(layer, kPaddingDims);
+    }
+  }
+  for (const GroupMoments moments : {GroupMoments::kRMSNorm, GroupMoments::kLayerNorm}) {
+    const Norm::Dims dims{.input_dim = 4};
+    TestLayer<GroupNorm> norm({.num_groups = 2, .moments = moments}, dims);
+    law_padding_of_nan(norm, dims);
   }
 }
 

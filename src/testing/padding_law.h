@@ -1,7 +1,11 @@
-// The law of padding: results and gradients of tokens do not depend on what padding holds or on how
-// much there is.
+// The law of padding: results and gradients of tokens do not depend on how much padding there is or
+// on what it holds, as long as that is finite: products with zero, of attention weights or of
+// gradients, leave it out of sums, and do not leave out inf or NaN.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +17,7 @@
 namespace axle::testing::detail {
 
 /// A batch whose first two rows have tokens: row b has `length - 1 - b`, less the one at `hole`.
-/// All the rest is padding, which holds numbers of `seed` up to `largest`.
+/// All the rest is padding, which holds numbers of `seed` up to `largest`; NaN if that is NaN.
 struct PaddedBatch {
   int64_t rows, length;  // of the batch
   int64_t base_length;   // of the one whose tokens it has
@@ -29,7 +33,9 @@ struct PaddedBatch {
     Shape shape = x.shape();
     shape[0] = rows;
     shape[1] = length;
-    const HostTensor noise = random_tensor({DType::kF64, shape}, seed, largest);
+    const HostTensor noise = std::isnan(largest)
+                                 ? HostTensor::full(shape, largest)
+                                 : random_tensor({DType::kF64, shape}, seed, largest);
     const int64_t step = noise.size() / (rows * length);
     HostTensor out(Type{DType::kF64, shape});
     for (int64_t i = 0; i < out.size(); ++i) {
@@ -177,14 +183,27 @@ void law_content_of_padding_of(TestLayer<L>& layer, const typename L::Role::Dims
   using Names = LawInputs<typename L::Role>;
   const Tree<HostTensor> base = Names::make(dims);
   const int64_t length = base.at(std::string(Names::kTokens)).shape()[1];
-  const PaddedBatch one{2, length, length, 1}, other{2, length, length, 2, 1e4},
-      inside{2, length, length, 1, 10, 1}, other_inside{2, length, length, 2, 1e4, 1};
+  const PaddedBatch one{2, length, length, 1}, other{2, length, length, 2, 1e30},
+      inside{2, length, length, 1, 10, 1}, other_inside{2, length, length, 2, 1e30, 1};
   const CallOptions training{.training = true};
   expect_same_numbers(numbers_of_tokens(layer, base, other, training, true),
                       numbers_of_tokens(layer, base, one, training, true), "other padding", true);
   expect_same_numbers(numbers_of_tokens(layer, base, other_inside, training, true),
                       numbers_of_tokens(layer, base, inside, training, true),
                       "other padding inside", true);
+}
+
+// Of some layers padding may hold NaN.
+template <class L>
+void law_padding_of_nan(TestLayer<L>& layer, const typename L::Role::Dims& dims) {
+  using Names = LawInputs<typename L::Role>;
+  const Tree<HostTensor> base = Names::make(dims);
+  const int64_t length = base.at(std::string(Names::kTokens)).shape()[1];
+  const PaddedBatch one{2, length, length, 1}, nan{2, length, length, 2, std::nan("")};
+  for (const CallOptions& options : {CallOptions{.training = true}, CallOptions{}}) {
+    expect_same_numbers(numbers_of_tokens(layer, base, nan, options),
+                        numbers_of_tokens(layer, base, one, options), "NaN in padding", true);
+  }
 }
 
 // Nor does it matter how much there is.
@@ -194,7 +213,7 @@ void law_padding_of(TestLayer<L>& layer, const typename L::Role::Dims& dims) {
   law_content_of_padding_of(layer, dims);
   const Tree<HostTensor> base = Names::make(dims);
   const int64_t length = base.at(std::string(Names::kTokens)).shape()[1];
-  const PaddedBatch one{2, length, length, 1}, other{2, length, length, 2, 1e4},
+  const PaddedBatch one{2, length, length, 1}, other{2, length, length, 2, 1e30},
       shorter{2, length - 1, length, 3}, more_rows{4, length, length, 4};
   // Random numbers depend on the shape of the batch.
   bool draws = false;

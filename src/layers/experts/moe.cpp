@@ -109,10 +109,11 @@ void MoE::check_groups(const Tensor& x_BTD) const {
 
 Tensor MoE::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_groups(x_BTD);
-  Routing routing = router_(x_BTD);
   // Padding is a row of zeros, which adds nothing to what experts see, and nothing comes back.
+  const Tensor real_BTD = without_padding(x_BTD);
+  Routing routing = router_(real_BTD);
   routing.weights_BTK = without_padding(routing.weights_BTK);
-  const Dispatched dispatched = dispatch_->run(without_padding(x_BTD), routing, experts());
+  const Dispatched dispatched = dispatch_->run(real_BTD, routing, experts());
   add_losses(routing, dispatched);
   return shared_ ? dispatched.y_BTD + (*shared_)(x_BTD, context) : dispatched.y_BTD;
 }

@@ -87,8 +87,11 @@ def documented(path):
         yield owner, ", ".join(fields), "", comment_above(lines, above)
         places = declarations(code, brace + 1, match.start())
         for field in fields:
-            if field in places:
-                yield owner, ", ".join(fields), field, comment_above(lines, row_at(places[field]))
+            if field not in places:
+                continue
+            # In the line of its struct, the comment above belongs to that.
+            row = row_at(places[field])
+            yield owner, ", ".join(fields), field, comment_above(lines, row) if row > row_at(brace) else ""
 
 
 def quoted(text):

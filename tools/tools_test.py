@@ -319,6 +319,10 @@ class [[nodiscard]] Gate {
             self.rows("class Gate {\n  struct Config {\n    /// Wide.\n    int a = 1; AXLE_CONFIG(Gate, a)\n  };\n};\n"),
             {("Gate", ""): "", ("Gate", "a"): "Wide."},
         )
+        self.assertEqual(
+            self.rows("/// A gate.\nclass Gate { struct Config { int a = 1; AXLE_CONFIG(Gate, a) }; };\n"),
+            {("Gate", ""): "A gate.", ("Gate", "a"): ""},
+        )
         self.assertEqual(self.rows("#define CONFIG_OF(X) AXLE_CONFIG(X)\n"), {})
 
     def compiled(self, text):

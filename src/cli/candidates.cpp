@@ -15,6 +15,7 @@
 #include "config/walk.h"
 #include "inspect/eval_config.h"
 #include "io/file.h"
+#include "ir/dtype.h"
 #include "modifiers/modifier.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
@@ -130,6 +131,20 @@ std::vector<std::string> paths_for(const Trainer::Config& config, const std::str
   return out;
 }
 
+std::vector<std::string> dtype_names(bool to_compute_in) {
+  std::vector<std::string> out;
+  for (int i = 0; i <= static_cast<int>(DType::kC128); ++i) {
+    std::string name = to_text(static_cast<DType>(i));
+    try {
+      FloatDType checked;
+      if (to_compute_in) from_text(name, checked);
+      out.push_back(std::move(name));
+    } catch (const ConfigError&) {
+    }
+  }
+  return out;
+}
+
 // The values that fit a field: classes and functions by their names; the value that it has.
 std::vector<std::string> values_for(const Trainer::Config& config, const std::string& path) {
   std::vector<std::string> out;
@@ -153,6 +168,8 @@ std::vector<std::string> values_for(const Trainer::Config& config, const std::st
       add(names_of(*ops->signature));
     } else if (ops->kind == FieldKind::kLeaf && ops->choices) {
       add(ops->choices());
+    } else if (*ops->type == typeid(DType) || *ops->type == typeid(FloatDType)) {
+      add(dtype_names(*ops->type == typeid(FloatDType)));
     } else if (ops->kind == FieldKind::kLeaf && ops->leaf == LeafKind::kBool) {
       add({"true", "false"});
     } else if (const Slot inside = unwrap(slot); inside.ops->text) {
@@ -211,7 +228,7 @@ std::vector<std::string> completion_candidates(const std::vector<std::string>& w
   std::string typed = words.back(), head;  // `head`: "--set=" in the same word
   std::vector<std::string> before(words.begin(), words.end() - 1);
   std::string flag = before.empty() ? "" : before.back();
-  for (const char* name : {"--set", "--modify", "--on", "--schedule"}) {
+  for (const char* name : {"--set", "--modify", "--on", "--schedule", "--dtype"}) {
     if (!typed.starts_with(std::string(name) + "=")) continue;
     flag = name;
     head = flag + "=";
@@ -224,6 +241,7 @@ std::vector<std::string> completion_candidates(const std::vector<std::string>& w
     if (flag == "--modify") out = names_of(typeid(Modifier));
     if (flag == "--on") out = target_names();
     if (flag == "--schedule") out = {"keep", "stretch"};
+    if (flag == "--dtype") out = {"bf16", "f32"};
   });
   std::erase_if(out, [&](const std::string& value) { return !value.starts_with(typed); });
   for (std::string& value : out) value.insert(0, head);

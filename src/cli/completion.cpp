@@ -40,7 +40,8 @@ struct Command {
 Value value_of(const CLI::Option& option, std::string_view name) {
   if (option.get_items_expected_max() == 0) return Value::kNone;
   if (name == "backend") return Value::kBackend;
-  if (name == "set" || name == "modify" || name == "on" || name == "schedule") return Value::kAsked;
+  constexpr std::string_view kAsked[] = {"set", "modify", "on", "schedule", "dtype"};
+  if (std::ranges::count(kAsked, name) > 0) return Value::kAsked;
   return is_path(option) ? Value::kPath : Value::kText;
 }
 
@@ -154,7 +155,7 @@ std::string bash_script(const std::vector<Command>& commands) {
 {}  esac
   COMPREPLY=()
   case "$flag" in
-    --set | --modify | --on | --schedule)
+    --set | --modify | --on | --schedule | --dtype)
       while IFS= read -r word; do
         [[ -z $word ]] || COMPREPLY+=("$word")
       done < <("${{COMP_WORDS[0]}}" completion bash -- "${{typed[@]}}" 2> /dev/null)

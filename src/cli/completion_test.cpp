@@ -187,6 +187,10 @@ TEST_P(ShellCompletion, OfSchedules) {
               ::testing::Contains("keep"));
 }
 
+TEST_P(ShellCompletion, OfDtypes) {
+  EXPECT_THAT(complete({"axle", "generate", "--dtype", ""}), IsSupersetOf({"bf16", "f32"}));
+}
+
 TEST_P(ShellCompletion, OfTargetsAndModifiers) {
   EXPECT_THAT(complete({"axle", "compile", "quickstart", "--on", "gpu-H100-"}),
               IsSupersetOf({"gpu-H100-1", "gpu-H100-8", "gpu-H100-256"}));
@@ -236,6 +240,16 @@ TEST(Candidates, OfAnEvaluationAreFieldsOfTheRun) {
   EXPECT_THAT(found("input."), Contains("input.batch_size="));
   EXPECT_THAT(found("input.split="), ::testing::ElementsAre("input.split=all", "input.split=train",
                                                             "input.split=held_out"));
+}
+
+TEST(Candidates, OfADtypeAreThoseThatTheFieldTakes) {
+  const auto found = [](const std::string& typed) {
+    return cli::completion_candidates({"train", "quickstart", "--set", typed});
+  };
+  EXPECT_THAT(found("compute_dtype="),
+              ::testing::ElementsAre("compute_dtype=none", "compute_dtype=bf16",
+                                     "compute_dtype=f32", "compute_dtype=f64"));
+  EXPECT_THAT(found("model.@dtype="), IsSupersetOf({"model.@dtype=none", "model.@dtype=bf16"}));
 }
 
 // Only what the slot accepts: neither optimizers nor layers of another role.

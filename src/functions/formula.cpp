@@ -233,7 +233,8 @@ Formula::Formula(const Json& document) {
     if (std::ranges::count(parameters_, name) > 1)
       throw ConfigError(fmt::format("parameters: expected each name once, got '{}' twice", name));
   }
-  if (!document["steps"].is_object() || document["steps"].empty())
+  // Without steps, the results are parameters.
+  if (!document["steps"].is_object() || (document["steps"].empty() && results_.empty()))
     fail_value("steps: {NAME: {function: ...}}", document["steps"]);
   for (const auto& [name, step] : document["steps"].items()) {
     try {

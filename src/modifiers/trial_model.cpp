@@ -1,11 +1,15 @@
 #include "modifiers/trial_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/walk.h"
+#include "modifiers/modifier.h"
 #include "nn/functional.h"
+#include "nn/param_path.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -36,6 +40,19 @@ std::vector<std::string> mistakes_of(const Child<Model>& model) {
     std::vector<std::string> out;
     for (const std::string_view line : split(error.what(), '\n')) out.emplace_back(line);
     return out;
+  }
+}
+
+void check_patterns_of_parameters(const Child<Model>& model,
+                                  const std::vector<ParameterPattern>& patterns) {
+  if (patterns.empty() || !mistakes_of(model).empty()) return;
+  const Tree<ParamSpec> params = model.build({}, kModelScope)->param_specs();
+  for (const ParameterPattern& one : patterns) {
+    const bool is_used = std::ranges::any_of(
+        params, [&](const auto& param) { return matches_path(one.pattern, param.first); });
+    if (is_used) continue;
+    throw NoMatch(fmt::format("{}: expected the path of a parameter, got '{}', which matches none",
+                              one.where, one.pattern));
   }
 }
 

@@ -18,6 +18,15 @@ const Child<Model>* find_model(ConfigView root);
 /// Returns the lines with which the model's construction refuses; none if it can be built.
 std::vector<std::string> mistakes_of(const Child<Model>& model);
 
+/// A pattern of paths of parameters, and the config path that holds it, for messages.
+struct ParameterPattern {
+  std::string where, pattern;
+};
+/// Throws NoMatch if one of the patterns matches no parameter. A model that cannot be built says
+/// why elsewhere: it passes.
+void check_patterns_of_parameters(const Child<Model>& model,
+                                  const std::vector<ParameterPattern>& patterns);
+
 /// Tries changes of a config tree: one stays only if the tree's model can be built with it.
 class ModelTrial {
  public:

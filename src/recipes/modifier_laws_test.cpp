@@ -258,6 +258,7 @@ std::vector<Child<Modifier>> with_idle_patterns() {
                                         {.pattern = idle, .dtype = DType::kF32}}},
           Lora::Config{.at = idle},
           Lora::Config{.except = {idle}},
+          Lora::Config{.also_train = {"**.norm.scale", idle}},
           QuantizeProducts::Config{.at = idle},
           QuantizeProducts::Config{.except = {"**.up", idle}}};
 }

@@ -201,8 +201,15 @@ TEST_F(EvalOp, AssociativeScanTakesItsFunctionAsData) {
           "    results: [a, sum]\n");
   EXPECT_EQ(out.at("out0"), vector({2, 4, 8}));
   EXPECT_EQ(out.at("out1"), vector({1, 3, 7}));
+  // A body that gives a parameter back has no steps: the last of the two, at every place.
+  EXPECT_EQ(run("{function: associative_scan, inputs: {x: [[1, 2, 3]]}, attributes: {axis: 0, "
+                "combine: {parameters: [a, b], steps: {}, results: [b]}}}")
+                .at("out0"),
+            vector({1, 2, 3}));
   const std::string head =
       "{function: associative_scan, inputs: {x: [[1, 2]]}, attributes: {axis: ";
+  EXPECT_THAT(error(head + "0, combine: {parameters: [a, b], steps: {}}}}"),
+              HasSubstr("expected steps: {NAME: {function: ...}}"));
   EXPECT_THAT(error(head + "0, combine: less}}"),
               HasSubstr("associative_scan: expected a function that returns the types of its first "
                         "half, got pred[1]"));

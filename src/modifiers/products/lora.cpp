@@ -45,9 +45,16 @@ void add_to_list(ConfigRef root, std::string_view path, const std::vector<std::s
 std::vector<Rewrite> Lora::apply(ConfigRef root) const {
   Rewrite adapted{.what = "Product inside LoraProduct", .report = {}};
   RewriteReport& report = adapted.report;
-  const ModelTrial trial(find_model(root));
+  const Child<Model>* const model = find_model(root);
+  const ModelTrial trial(model);
   const std::vector<ProductSlot> products = product_slots(root);
-  if (!allow_none_) check_patterns("Lora.except", cfg_.except, products);
+  if (!allow_none_) {
+    check_patterns("Lora.except", cfg_.except, products);
+    std::vector<ParameterPattern> patterns;
+    for (size_t i = 0; i < cfg_.also_train.size(); ++i)
+      patterns.push_back({fmt::format("Lora.also_train[{}]", i), cfg_.also_train[i]});
+    if (model) check_patterns_of_parameters(*model, patterns);
+  }
   // Inner products come first, since their slots move with the config that holds them.
   for (const ProductSlot& product : Reversed(products)) {
     if (!matches_layer(cfg_.at, product) || matches_layer(cfg_.except, product)) continue;

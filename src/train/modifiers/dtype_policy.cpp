@@ -2,38 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "config/register.h"
 #include "modifiers/set_field.h"
 #include "modifiers/slot_option.h"
 #include "modifiers/trial_model.h"
-#include "nn/param_path.h"
 #include "train/trainer.h"
 
 namespace axle {
-
-namespace {
-
-// Throws NoMatch if a rule matches no parameter of the model. A model that cannot be built says why
-// elsewhere.
-void check_rules(const std::vector<DTypeRule>& rules, const Child<Model>& model) {
-  if (rules.empty() || !mistakes_of(model).empty()) return;
-  const Tree<ParamSpec> params = model.build({}, Scope{.path = "model"})->param_specs();
-  for (size_t i = 0; i < rules.size(); ++i) {
-    const std::string& pattern = *rules[i].pattern;
-    const bool is_used = std::ranges::any_of(
-        params, [&](const auto& param) { return matches_path(pattern, param.first); });
-    if (is_used) continue;
-    throw NoMatch(fmt::format(
-        "DtypePolicy.rules[{}].pattern: expected the path of a parameter, got '{}', which matches "
-        "none",
-        i, pattern));
-  }
-}
-
-}  // namespace
 
 DtypePolicy::DtypePolicy(const Config& cfg, const Dims&, const Scope& scope)
     : cfg_(cfg), allow_none_(may_find_none(scope)) {
@@ -42,8 +18,12 @@ DtypePolicy::DtypePolicy(const Config& cfg, const Dims&, const Scope& scope)
 }
 
 std::vector<Rewrite> DtypePolicy::apply(ConfigRef root) const {
-  if (const Child<Model>* const model = find_model(root); model && !allow_none_)
-    check_rules(cfg_.rules, *model);
+  if (const Child<Model>* const model = find_model(root); model && !allow_none_) {
+    std::vector<ParameterPattern> patterns;
+    for (size_t i = 0; i < cfg_.rules.size(); ++i)
+      patterns.push_back({fmt::format("DtypePolicy.rules[{}].pattern", i), *cfg_.rules[i].pattern});
+    check_patterns_of_parameters(*model, patterns);
+  }
   std::vector<Rewrite> out;
   const auto set = [&](const char* option, const void* value) {
     out.push_back({fmt::format("DtypePolicy {}", option),

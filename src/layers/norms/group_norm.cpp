@@ -9,7 +9,6 @@
 #include "layers/norms/moments.h"
 #include "nn/real_tokens.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
@@ -49,10 +48,9 @@ std::vector<int64_t> GroupNorm::reduced(const Tensor& x) const {
 }
 
 Tensor GroupNorm::forward(const Tensor& x, const std::optional<Tensor>& segment_ids) {
-  Tensor wide = unflatten(astype(x, wide_dtype(x.dtype())), -1, {cfg_.num_groups, -1});
+  const Tensor wide = unflatten(astype(x, wide_dtype(x.dtype())), -1, {cfg_.num_groups, -1});
   const std::vector<int64_t> axes = reduced(x);
   const auto is_real = real_tokens(wide, segment_ids);
-  if (is_real) wide = select(*is_real, wide, 0);  // the gradient by the scale multiplies by it
   if (!bias_) {
     const Tensor mean_square = mean_of_real(wide * wide, axes, is_real);
     const Tensor normed = wide * rsqrt(mean_square + cfg_.eps);

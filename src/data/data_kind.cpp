@@ -111,9 +111,11 @@ DataKind kind_of_folder(const std::string& path) {
     firsts.emplace(lower_case(std::filesystem::path(file).extension().string()), file);
   DataKind texts = DataKind::kUnknown;
   for (const auto& [ending, file] : firsts) {
-    if (has_records(file)) continue;
     const DataKind kind = kind_of_file(file);
-    if (texts != DataKind::kCorpus) texts = kind;
+    // Conversations beside texts are left out, and so are .json files, which describe the texts.
+    if (has_records(file) && (kind != DataKind::kCorpus || format_ending(file) == ".json"))
+      continue;
+    texts = joined_kind(texts, kind);
   }
   if (texts != DataKind::kUnknown || files.empty()) return texts;
   return kind_of_file(files.front());
@@ -121,13 +123,17 @@ DataKind kind_of_folder(const std::string& path) {
 
 }  // namespace
 
+DataKind joined_kind(DataKind kind, DataKind other) {
+  const bool is_corpus = kind == DataKind::kText && other == DataKind::kCorpus;
+  return kind == DataKind::kUnknown || is_corpus ? other : kind;
+}
+
 DataKind data_kind_at(const std::string& path) {
   if (!no_texts_at(path).empty()) return DataKind::kUnknown;
-  for (const std::string& name : named_texts(path, "path")) {
-    const DataKind kind = directory_exists(name) ? kind_of_folder(name) : kind_of_file(name);
-    if (kind != DataKind::kUnknown) return kind;
-  }
-  return DataKind::kUnknown;
+  DataKind out = DataKind::kUnknown;
+  for (const std::string& name : named_texts(path, "path"))
+    out = joined_kind(out, directory_exists(name) ? kind_of_folder(name) : kind_of_file(name));
+  return out;
 }
 
 }  // namespace axle

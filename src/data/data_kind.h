@@ -13,8 +13,10 @@ enum class DataKind {
   kConversations,  // ChatSource
   kPreferences,    // pairs of answers (ChatSource)
 };
-/// Looks at a file, at the files in a folder, or at those that match a pattern. A folder of text
-/// files is text, whatever records are beside them.
+/// Looks at a file, at the files in a folder, or at those that match a pattern. Among texts, one
+/// that is compressed or in records makes them a corpus; conversations beside texts are left out.
 DataKind data_kind_at(const std::string& path);
+/// What paths hold together: `kind` and what follows it.
+DataKind joined_kind(DataKind kind, DataKind other);
 
 }  // namespace axle

@@ -55,9 +55,17 @@ TEST_F(DataKindTest, PatternsAndFoldersAreWhatTheirFilesAre) {
   EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kText);
   kind("u.txt.zst", zstd_compressed("hi"));
   EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kCorpus);
+  std::filesystem::remove(dir_ / "u.txt.zst");
+  kind("about.json", "{}");
+  EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kText);
+  std::filesystem::remove(dir_ / "about.json");
+  std::filesystem::remove(dir_ / "x.jsonl");
+  EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kCorpus);  // texts, and texts in records
+  EXPECT_EQ(data_kind_at(dir_ / "*"), DataKind::kCorpus);
+  kind("u.txt.zst", zstd_compressed("hi"));
+  EXPECT_EQ(data_kind_at(dir_ / "*.txt*"), DataKind::kCorpus);
   std::filesystem::remove(dir_ / "t.txt");
   std::filesystem::remove(dir_ / "u.txt.zst");
-  std::filesystem::remove(dir_ / "x.jsonl");
   EXPECT_EQ(data_kind_at(dir_.path()), DataKind::kCorpus);
 }
 

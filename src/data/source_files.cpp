@@ -17,11 +17,11 @@ bool is_hidden_below(const std::filesystem::path& path, const std::filesystem::p
                              [](const auto& part) { return part.string().starts_with('.'); });
 }
 
-// "not *.jsonl or *.json"
-std::string not_one_of(std::span<const std::string_view> endings) {
+// "*.jsonl or *.json"
+std::string patterns_of(std::span<const std::string_view> endings) {
   std::vector<std::string> patterns;
   for (const std::string_view ending : endings) patterns.push_back(fmt::format("*{}", ending));
-  return "not " + join(patterns, " or ");
+  return join(patterns, " or ");
 }
 
 std::vector<std::string> files_below(const std::string& path,
@@ -47,7 +47,7 @@ std::vector<std::string> files_below(const std::string& path,
       else if (std::ranges::count(endings, format_ending(entry)) > 0)
         out.push_back(entry.string());
       else
-        skips.skip(not_one_of(endings), entry.string());
+        skips.skip("not " + patterns_of(endings), entry.string());
     }
   }
   std::ranges::sort(out);
@@ -55,6 +55,12 @@ std::vector<std::string> files_below(const std::string& path,
 }
 
 }  // namespace
+
+void refuse_folder(const std::string& path, std::string_view patterns, SkipLog& skips) {
+  skips.refuse(
+      "a folder without data", path,
+      fmt::format("{}: expected a folder with files {}, got none of them", path, patterns));
+}
 
 std::string format_ending(const std::filesystem::path& path) {
   const std::string extension = lower_case(path.extension().string());
@@ -67,8 +73,11 @@ std::vector<std::string> source_files(std::span<const std::string> named,
   std::vector<std::string> out;
   std::set<std::filesystem::path> seen;
   for (const std::string& name : named) {
+    const bool is_folder = directory_exists(name);
     const std::vector<std::string> files =
-        directory_exists(name) ? files_below(name, endings, skips) : std::vector<std::string>{name};
+        is_folder ? files_below(name, endings, skips) : std::vector<std::string>{name};
+    if (is_folder && files.empty() && named.size() > 1)
+      refuse_folder(name, patterns_of(endings), skips);
     for (const std::string& path : files) {
       std::error_code error;
       const auto canonical = std::filesystem::canonical(path, error);

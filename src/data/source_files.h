@@ -15,6 +15,10 @@ namespace axle {
 /// ".jsonl" of "corpus.JSONL.gz".
 std::string format_ending(const std::filesystem::path& path);
 
+/// Refuses a folder that is named beside other paths and has no file of these patterns: what a user
+/// names counts.
+void refuse_folder(const std::string& path, std::string_view patterns, SkipLog& skips);
+
 /// Returns the files of `named`, files and folders. Of a folder and its subfolders, all files with
 /// one of the endings, in the order of their paths. Counts other files as skipped, hidden ones, and
 /// those named or linked a second time.

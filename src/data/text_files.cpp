@@ -9,6 +9,7 @@
 #include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "data/source_files.h"
 #include "io/byte_stream.h"
 #include "io/file.h"
 
@@ -76,7 +77,12 @@ std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::strin
 }
 
 TextFiles::TextFiles(std::span<const std::string> named, SkipLog& skips) : skips_(skips) {
-  for (const std::string& path : named) add_named(path);
+  for (const std::string& path : named) {
+    const size_t before = paths_.size() + num_repeats_;
+    add_named(path);
+    if (named.size() > 1 && paths_.size() + num_repeats_ == before)
+      refuse_folder(path, "*.txt", skips);
+  }
 }
 
 int64_t TextFiles::num_bytes() const {
@@ -89,10 +95,15 @@ int64_t TextFiles::num_bytes() const {
   return sum;
 }
 
+void TextFiles::skip_repeat(const std::string& path) {
+  ++num_repeats_;
+  skips_.skip("named or linked before", path);
+}
+
 void TextFiles::add_named(const std::string& path) {
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::canonical(path, error);
-  if (!error && !seen_.insert(canonical).second) return skips_.skip("named or linked before", path);
+  if (!error && !seen_.insert(canonical).second) return skip_repeat(path);
   if (directory_exists(path))
     add_folder(path, canonical);
   else
@@ -135,7 +146,7 @@ void TextFiles::add_entry(const std::filesystem::path& path,
                           const std::filesystem::path& canonical) {
   const bool is_folder = directory_exists(path);
   if (!is_folder && path.extension() != ".txt") return skips_.skip("not *.txt", path.string());
-  if (!seen_.insert(canonical).second) return skips_.skip("named or linked before", path.string());
+  if (!seen_.insert(canonical).second) return skip_repeat(path.string());
   if (is_folder)
     add_folder(path, canonical);
   else

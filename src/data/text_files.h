@@ -25,6 +25,7 @@ class TextFiles {
   int64_t num_bytes() const;
 
  private:
+  void skip_repeat(const std::string& path);
   void add_named(const std::string& path);
   void add_folder(const std::filesystem::path& folder, const std::filesystem::path& canonical);
   void add_entry(const std::filesystem::path& path, const std::filesystem::path& canonical);
@@ -32,6 +33,7 @@ class TextFiles {
   SkipLog& skips_;
   std::set<std::filesystem::path> seen_;  // canonical paths found so far; detects repeats by links
   std::vector<std::string> paths_;        // the files to read, in order
+  size_t num_repeats_ = 0;
 };
 
 /// Why a file is refused as text for people, as a SkipLog counts it.

@@ -161,6 +161,26 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
             "...; 1 with NUL bytes: nul.txt:2)");
 }
 
+// What a user names beside other paths counts.
+TEST_F(TextSourceTest, AFolderWithoutTextsBesideOthersIsRefused) {
+  make_directories(dir_ / "empty/below");
+  make_directories(dir_ / "notes");
+  make_directories(dir_ / "c");
+  for (const char* name : {"a.txt", "notes/n.md", "c/z.txt"}) replace_file(dir_ / name, name);
+  const auto of = [&](const std::string& first, const std::string& second, OnError on_error = {}) {
+    return texts(
+        *build_source({.path = dir_ / first, .more_paths = {dir_ / second}, .on_error = on_error}));
+  };
+  for (const char* name : {"empty", "notes"}) {
+    const std::string message =
+        (dir_ / name) + ": expected a folder with files *.txt, got none of them; ";
+    EXPECT_THAT(error_of<DataError>([&] { of("a.txt", name); }), HasSubstr(message));
+    EXPECT_THAT(error_of<DataError>([&] { of(name, "a.txt"); }), HasSubstr(message));
+    EXPECT_THAT(of(name, "a.txt", OnError::kSkip), ElementsAre("a.txt"));
+  }
+  EXPECT_THAT(of("c", "c"), ElementsAre("c/z.txt")) << "its files are read already";
+}
+
 TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
   make_directories(dir_ / "c");
   for (const char* name : {"a.txt", "b.txt", "c/z.txt", "c/y.txt", "[x].txt"})

@@ -78,6 +78,19 @@ TEST_F(CodedGguf, KeepsTheNumbersOfBlocksThatFit) {
   }
 }
 
+TEST_F(CodedGguf, APathThatIsNotThereIsRefused) {
+  write_wide();
+  Child<Model> config = read_gguf(path_).model;
+  try {
+    apply_modifier(KeepAsCodes::Config{.from = "/nowhere.gguf"}, "modify[0]", config);
+    FAIL() << "expected an error";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("KeepAsCodes.from: expected a path as --init-from takes it, "
+                                     "got /nowhere.gguf: nothing there"));
+  }
+}
+
 // The blocks of a weight say its form; other weights get the product of the modifier.
 TEST_F(CodedGguf, TakesTheFormOfTheBlocks) {
   write_wide();

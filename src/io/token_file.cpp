@@ -96,7 +96,9 @@ std::string token_file_prefix(const std::string& name) {
 }
 
 bool is_token_file(const std::string& name) {
-  const std::filesystem::path index = path_of_text(token_file_prefix(name) + ".idx");
+  const std::string prefix = token_file_prefix(name);
+  if (prefix == name && path_exists(path_of_text(name))) return false;
+  const std::filesystem::path index = path_of_text(prefix + ".idx");
   if (!path_exists(index) || directory_exists(index)) return false;
   try {
     std::array<char, kTokenIndexMagic.size()> head = {};

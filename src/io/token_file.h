@@ -44,7 +44,8 @@ class NumbersInFile {
 
 /// Returns PREFIX of "PREFIX", "PREFIX.idx" or "PREFIX.bin".
 std::string token_file_prefix(const std::string& name);
-/// True if PREFIX.idx exists and begins as an index of token files does.
+/// True if PREFIX.idx exists and begins as an index of token files does. False for a PREFIX that is
+/// a file or a folder itself.
 bool is_token_file(const std::string& name);
 
 /// Documents of token ids, read as they are asked for. At most 64 MiB of the index are in memory.

@@ -351,13 +351,13 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   make_directories(dir_ / "mix");
   const std::string text = read_file(text_file(dir_));
   replace_file(dir_ / "mix/a.txt", text);
-  replace_file(dir_ / "mix/b.jsonl", "{\"text\": \"another\"}\n");
+  replace_file(dir_ / "mix/b.md", "{\"text\": \"another\"}\n");
   ASSERT_EQ(run_axle(train(run, text_file(dir_))).code, 0);
   const Ran shown = evaluate(dir_ / "mix");
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("data: 1 file, "));
-  EXPECT_THAT(shown.out, HasSubstr(" bytes, 1 skipped (1 not *.txt: b.jsonl)\n"));
-  EXPECT_THAT(shown.err, HasSubstr("WARNING: input: 1 skipped (1 not *.txt: b.jsonl)"));
+  EXPECT_THAT(shown.out, HasSubstr(" bytes, 1 skipped (1 not *.txt: b.md)\n"));
+  EXPECT_THAT(shown.err, HasSubstr("WARNING: input: 1 skipped (1 not *.txt: b.md)"));
   const auto json = nlohmann::json::parse(evaluate(dir_ / "mix", {"--json"}).out);
   EXPECT_EQ(json["num_files"], 1);
   EXPECT_EQ(json["num_skipped"], 1);
@@ -367,7 +367,7 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   EXPECT_EQ(evaluate(dir_ / "mix").code, 3);
   const Ran bad = evaluate(dir_ / "mix", {"--set", "input.source.on_error=skip"});
   EXPECT_EQ(bad.code, 0) << bad.err;
-  EXPECT_THAT(bad.out, HasSubstr("2 skipped (1 not *.txt: b.jsonl; 1 not UTF-8: bad.txt:1)"));
+  EXPECT_THAT(bad.out, HasSubstr("2 skipped (1 not *.txt: b.md; 1 not UTF-8: bad.txt:1)"));
   EXPECT_THAT(bad.err, HasSubstr("bad.txt:"));
   EXPECT_EQ(evaluate(dir_ / "text.txt").err, "");
 }

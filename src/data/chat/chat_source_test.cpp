@@ -77,6 +77,16 @@ TEST_F(ChatSourceTest, CompressedFilesAndFolders) {
             2u);
 }
 
+TEST_F(ChatSourceTest, AFolderWithoutConversationsBesideOthersIsRefused) {
+  make_directories(dir_ / "texts");
+  replace_file(dir_ / "texts/a.txt", "no");
+  replace_file(dir_ / "a.jsonl", std::string(kHi) + "\n");
+  EXPECT_THAT(error_of<DataError>(
+                  [&] { build({.path = dir_ / "a.jsonl", .more_paths = {dir_ / "texts"}}); }),
+              HasSubstr((dir_ / "texts") + ": expected a folder with files *.jsonl or *.ndjson or "
+                                           "*.json or *.parquet, got none of them"));
+}
+
 TEST_F(ChatSourceTest, BadLinesAreNamedOrSkipped) {
   replace_file(path_,
                std::string(kHi) + "\n{\"messages\":\n{}\n" + R"({"messages":[{"role":"user"}]})");

@@ -62,6 +62,22 @@ class FileHash {
   std::future<std::string> hex_;
 };
 
+// The names of the parts are the prefix with an ending: "corpus/" would name hidden files.
+void check_prefix(const std::string& prefix) {
+  const std::filesystem::path path = path_of_text(prefix);
+  const std::filesystem::path name = path.filename();
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  const bool is_other = kind != std::filesystem::file_type::not_found &&
+                        kind != std::filesystem::file_type::regular &&
+                        kind != std::filesystem::file_type::directory;
+  if (!name.empty() && name != "." && name != ".." && !is_other) return;
+  throw ConfigError(fmt::format(
+      "--out {}: expected the first part of the names of three files, got {}; --out {} writes {}",
+      prefix, is_other ? "a device" : "a folder", is_other ? "tokens" : (path / "tokens").string(),
+      is_other ? "tokens.bin" : (path / "tokens.bin").string()));
+}
+
 class TokenBuilder {
  public:
   TokenBuilder(const TokenBuild& build, const TokenBuildHooks& hooks)
@@ -71,6 +87,7 @@ class TokenBuilder {
         special_(tokenizer_->special_ids()),
         skips_(build.on_error, build.on_error_field),
         folder_(build.prefix + ".part") {
+    check_prefix(build.prefix);
     if (!build.begins) special_.bos.reset();
     if (!build.ends) special_.eos.reset();
     for (int64_t id = 0; id < tokenizer_->vocab_size(); ++id)
@@ -140,14 +157,7 @@ class TokenBuilder {
       return false;
     }
     if (progress_.counts.num_documents > 0) return true;
-    throw DataError(fmt::format("{}: expected texts, got no document{}{}", sources_text(),
-                                skips_.skipped().count > 0 ? "; " : "", to_text(skips_.skipped())));
-  }
-
-  std::string sources_text() const {
-    constexpr size_t kMost = 3;
-    if (build_.sources.size() <= kMost) return join(build_.sources, ", ");
-    return fmt::format("{} and {} others", build_.sources[0], build_.sources.size() - 1);
+    throw DataError(no_document(build_.sources, skips_.skipped()));
   }
 
   int64_t batch_memory() const {

@@ -251,6 +251,35 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
               HasSubstr("expected texts, got no document; 6 skipped"));
 }
 
+// "corpus/" would name hidden files of the folder, and a device has no files beside it.
+TEST_F(BuildTokenFile, APrefixIsTheFirstPartOfNames) {
+  TokenBuild one = build();
+  const std::string folder = dir_ / "in";
+  for (const std::string& prefix : {folder + "/", folder + "/.", folder + "/..",
+                                    std::string("/dev/null"), std::string("/dev/stdout")}) {
+    one.prefix = prefix;
+    EXPECT_THAT(error_of<ConfigError>([&] { build_token_file(one); }),
+                HasSubstr("--out " + prefix +
+                          ": expected the first part of the names of three "
+                          "files, got a "));
+  }
+  EXPECT_FALSE(path_exists(folder + "/.bin"));
+  one.prefix = folder;  // beside the folder
+  EXPECT_TRUE(build_token_file(one).is_finished);
+  EXPECT_TRUE(is_token_file(folder + ".idx"));
+  EXPECT_FALSE(is_token_file(folder)) << "the folder of texts is what has this name";
+}
+
+TEST_F(BuildTokenFile, AFolderWithoutTextsIsNamed) {
+  make_directories(dir_ / "other");
+  replace_file(dir_ / "other/x.json", "{}");
+  TokenBuild one = build();
+  one.sources = {dir_ / "other"};
+  EXPECT_THAT(error_of<DataError>([&] { build_token_file(one); }),
+              HasSubstr((dir_ / "other") + ": expected texts, got no document; 1 skipped"));
+  EXPECT_FALSE(path_exists(one.prefix + ".part"));
+}
+
 // A build that took nothing leaves nothing.
 TEST_F(BuildTokenFile, ARefusedSourceLeavesNoFolder) {
   TokenBuild one = build();

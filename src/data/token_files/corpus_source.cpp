@@ -17,8 +17,7 @@ CorpusSource::CorpusSource(const Config& cfg, const Dims&, const Scope& scope)
   const std::vector<std::string> named = named_texts(cfg.path.get(), cfg.more_paths, scope.path);
   for (const std::string& path : corpus_files(named, scope.path, skips_)) read(path, cfg);
   if (!documents_.empty()) return;
-  throw DataError(fmt::format("{}: expected texts, got no document{}{}", join(named, ", "),
-                              skipped().count > 0 ? "; " : "", to_text(skipped())));
+  throw DataError(no_document(named, skipped()));
 }
 
 void CorpusSource::read(const std::string& path, const Config& cfg) {

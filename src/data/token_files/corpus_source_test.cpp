@@ -69,6 +69,19 @@ TEST_F(CorpusSourceTest, ReadsEveryFormatOfText) {
               ElementsAre("c.txt.zst:1 four", "c.txt.zst:2 four", "b.jsonl.gz:1 three"));
 }
 
+TEST_F(CorpusSourceTest, AFolderWithoutTextsIsNamed) {
+  make_directories(dir_ / "other");
+  replace_file(dir_ / "other/x.json", "{}");
+  CorpusSource::Config config = source();
+  config.path = dir_ / "other";
+  const std::string message = (dir_ / "other") + ": expected texts, got no document; 1 skipped";
+  EXPECT_THAT(error_of<DataError>([&] { read(config); }), HasSubstr(message));
+  TextInput::Config input{.source = config, .seq_len = 8, .batch_size = 1};
+  EXPECT_THAT(error_of<DataError>(
+                  [&] { Child<Input>(input).build({.vocab_size = 300}, {.path = "input"}); }),
+              HasSubstr(message));
+}
+
 TEST_F(CorpusSourceTest, AnInputEncodesThemOnceIntoATokenFile) {
   TextInput::Config cfg{.source = source(), .seq_len = 8, .batch_size = 1};
   EXPECT_TRUE(is_streamed(cfg));

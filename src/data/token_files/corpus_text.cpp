@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/error.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "data/bad_text.h"
@@ -20,13 +21,24 @@ constexpr auto kCorpusEndings =
 
 }  // namespace
 
+std::string no_document(std::span<const std::string> sources, const Skipped& skipped) {
+  constexpr size_t kMost = 3;
+  const std::string named = sources.size() <= kMost
+                                ? join({sources.begin(), sources.end()}, ", ")
+                                : fmt::format("{} and {} others", sources[0], sources.size() - 1);
+  return fmt::format("{}: expected texts, got no document{}{}", named,
+                     skipped.count > 0 ? "; " : "", to_text(skipped));
+}
+
 std::vector<std::string> corpus_files(std::span<const std::string> sources, std::string_view field,
                                       SkipLog& skips) {
   std::vector<std::string> named;
   for (const std::string& source : sources) {
     for (std::string& path : named_texts(source, field)) named.push_back(std::move(path));
   }
-  return source_files(named, kCorpusEndings, skips);
+  std::vector<std::string> out = source_files(named, kCorpusEndings, skips);
+  if (out.empty()) throw DataError(no_document(sources, skips.skipped()));
+  return out;
 }
 
 std::vector<int64_t> sizes_of_files(std::span<const std::string> files) {

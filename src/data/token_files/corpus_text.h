@@ -12,8 +12,12 @@
 
 namespace axle {
 
+/// Returns "a: expected texts, got no document", with what was left out.
+std::string no_document(std::span<const std::string> sources, const Skipped& skipped);
+
 /// Returns the files that paths, folders and patterns name, of text and JSON Lines. Counts what it
-/// leaves out of folders. Throws DataError with `field` for a name of nothing.
+/// leaves out of folders. Throws DataError with `field` for a name of nothing, and no_document() if
+/// there is no file.
 std::vector<std::string> corpus_files(std::span<const std::string> sources, std::string_view field,
                                       SkipLog& skips);
 /// Returns the bytes of each file; 0 where the system does not tell.

@@ -1,11 +1,15 @@
 #include "interop/forms/keep_as_codes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "interop/gguf_model.h"
+#include "io/file.h"
 #include "io/gguf/gguf_file.h"
 #include "io/user_path.h"
 #include "modifiers/products/product_slots.h"
@@ -56,7 +60,13 @@ std::unique_ptr<Model> coded_model(Child<Model> config) {
 Places places_of(const Child<Model>& config, const std::string& from) {
   const std::unique_ptr<Model> model = coded_model(config);
   Tree<CodeScheme> schemes;
-  if (const auto path = path_of_text(from); !from.empty() && is_gguf(path))
+  const std::filesystem::path path = path_of_text(from);
+  if (!from.empty() && !path_exists(path)) {
+    throw ConfigError(
+        fmt::format("KeepAsCodes.from: expected a path as --init-from takes it, got {}: {}", from,
+                    nothing_at(path)));
+  }
+  if (!from.empty() && is_gguf(path))
     schemes = read_gguf(path, {.with_weights = false, .codes_of = model.get()}).schemes;
   Places out;
   for (const QuantizedProduct* product : quantized_products(*model)) {

@@ -51,16 +51,6 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
                              [&](const std::string& path) { return !is_of(path, moving); });
 }
 
-// Among texts, one that is not plain makes all of them a corpus.
-DataKind kind_of_all(const std::string& data, const std::vector<std::string>& more) {
-  const DataKind first = data_kind_at(data);
-  const auto is_corpus = [](const std::string& path) {
-    return data_kind_at(path) == DataKind::kCorpus;
-  };
-  return first == DataKind::kText && std::ranges::any_of(more, is_corpus) ? DataKind::kCorpus
-                                                                          : first;
-}
-
 // Puts a CorpusSource in the place of a TextSource.
 void read_corpus(TextInput::Config& input) {
   const auto* const text = input.source.get_if<TextSource>();
@@ -83,7 +73,8 @@ void suit_input(Child<Input>& input, const std::string& data,
   const bool is_text = input.get_if<TextInput>(), is_chat = input.get_if<ChatInput>(),
              is_pairs = input.get_if<PreferenceInput>();
   if (!is_text && !is_chat && !is_pairs) return;
-  const DataKind kind = kind_of_all(data, more);
+  DataKind kind = data_kind_at(data);
+  for (const std::string& path : more) kind = joined_kind(kind, data_kind_at(path));
   const bool is_corpus = kind == DataKind::kCorpus;
   if ((kind == DataKind::kText || is_corpus) && !is_text)
     put_input(input, TextInput::Config{}, {"source"});

@@ -46,11 +46,12 @@ pjrt::Error* hold_and_compile(void* args) {
   return g_compile(args);
 }
 
-// True while no thread of the process has taken the signal.
+// True while no thread of the process has taken the signal. A process that has ended takes none.
 bool is_pending(pid_t pid, int number) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
   constexpr std::string_view kKey = "ShdPnd:";
   for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("State:\tZ")) return false;
     if (!line.starts_with(kKey)) continue;
     const uint64_t mask = std::stoull(line.substr(kKey.size()), nullptr, 16);
     return (mask >> (number - 1) & 1) != 0;

@@ -188,7 +188,7 @@ TEST_P(ShellCompletion, OfSchedules) {
 }
 
 TEST_P(ShellCompletion, OfDtypes) {
-  EXPECT_THAT(complete({"axle", "generate", "--dtype", ""}), IsSupersetOf({"bf16", "f32"}));
+  EXPECT_THAT(complete({"axle", "train", "--dtype", ""}), IsSupersetOf({"bf16", "f32"}));
 }
 
 TEST_P(ShellCompletion, OfTargetsAndModifiers) {

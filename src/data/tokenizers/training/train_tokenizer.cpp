@@ -94,11 +94,7 @@ class Training {
   TrainedTokenizer run() {
     const std::vector<int64_t> shares = shares_of_files();
     for (size_t i = 0; i < files_.size(); ++i) read_file(files_[i], shares[i]);
-    if (text_bytes_ == 0) {
-      throw DataError(
-          fmt::format("{}: expected texts, got no document{}{}", join(training_.sources, ", "),
-                      skips_.skipped().count > 0 ? "; " : "", to_text(skips_.skipped())));
-    }
+    if (text_bytes_ == 0) throw DataError(no_document(training_.sources, skips_.skipped()));
     return learn();
   }
 

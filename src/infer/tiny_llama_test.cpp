@@ -82,7 +82,8 @@ TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
 TEST(TinyLlama, ATokenizerHasNoNameOfTheFoldersOwn) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
-  for (const char* name : {"config.yaml", "checkpoints", "import.tmp", "import.lock"}) {
+  for (const char* name :
+       {"config.yaml", "checkpoints", "import.tmp", "import.lock", "names.json"}) {
     replace_file(dir / name, read_file(dir / "tok.bin"));
     EXPECT_THAT(error_of<ConfigError>([&] {
                   import_model({.source = dir / "llama.bin",
@@ -92,6 +93,21 @@ TEST(TinyLlama, ATokenizerHasNoNameOfTheFoldersOwn) {
                 ::testing::HasSubstr("expected a file name other than config.yaml, "));
     EXPECT_FALSE(path_exists(dir / "new"));
   }
+}
+
+// The process was killed while it moved its files into place.
+TEST(TinyLlama, AnImportTakesAwayWhatOneThatWasKilledLeft) {
+  const TempDir dir;
+  import_tiny_llama(dir, TinyLlama());
+  for (const char* name : {"new", "new/checkpoints", "new/import.tmp"})
+    make_directories(dir / name);
+  replace_file(dir / "new/import.tmp/names.json", R"(["checkpoints", "old.bin"])");
+  replace_file(dir / "new/old.bin", "x");
+  import_model(
+      {.source = dir / "llama.bin", .dir = dir / "new", .options = {.tokenizer = dir / "tok.bin"}});
+  EXPECT_TRUE(path_exists(dir / "new/tok.bin"));
+  EXPECT_FALSE(path_exists(dir / "new/old.bin"));
+  EXPECT_FALSE(path_exists(dir / "new/import.tmp"));
 }
 
 // A leftover import.tmp lets the import run again, and it removes what the first one left there.

@@ -109,6 +109,8 @@ TEST_F(ModelFolder, WhatWasHalfPutInPlaceIsMadeAnew) {
   save(dir_ / "whole");
   const std::filesystem::path half = dir_.path() / "half";
   make_directories(half / "import.tmp");
+  replace_file(half / "import.tmp/names.json", R"(["checkpoints", "tokenizer.bin"])");
+  replace_file(half / "tokenizer.bin", "x");
   std::filesystem::copy(std::filesystem::path(dir_ / "whole") / "checkpoints", half / "checkpoints",
                         std::filesystem::copy_options::recursive);
   std::filesystem::resize_file(half / "checkpoints/step_00000000/data_00000.bin", 100);

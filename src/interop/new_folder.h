@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace axle {
 
@@ -18,9 +18,9 @@ struct NewFolder {
   std::string lock;
   /// The file that is moved last: a folder without it is not complete.
   std::string last;
-  /// The other files and folders.
-  std::vector<std::string> others = {};
 };
+/// The file in the subfolder that lists what is moved to its final place.
+inline constexpr std::string_view kNamesInMotion = "names.json";
 
 /// Throws ConfigError unless `dir` is new or empty, or holds only what a killed process left there.
 void check_new_folder(const NewFolder& folder);

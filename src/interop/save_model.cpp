@@ -61,21 +61,20 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
-NewFolder model_folder(const fs::path& dir, std::vector<std::string> files) {
-  files.push_back(checkpoints_of(dir).filename());
+NewFolder model_folder(const fs::path& dir) {
   return {.dir = dir,
           .unfinished = "import.tmp",
           .lock = "import.lock",
-          .last = config_file_of(dir).filename(),
-          .others = std::move(files)};
+          .last = config_file_of(dir).filename()};
 }
 
 }  // namespace
 
 void check_new_model(const fs::path& dir, const std::vector<std::string>& files) {
-  const NewFolder folder = model_folder(dir, {});
-  const std::vector<std::string> own = {folder.last, folder.others[0], folder.unfinished,
-                                        folder.lock};
+  const NewFolder folder = model_folder(dir);
+  const std::vector<std::string> own = {folder.last, checkpoints_of(dir).filename(),
+                                        folder.unfinished, folder.lock,
+                                        std::string(kNamesInMotion)};
   for (const std::string& file : files) {
     if (std::ranges::count(own, file) == 0) continue;
     throw ConfigError(
@@ -84,14 +83,14 @@ void check_new_model(const fs::path& dir, const std::vector<std::string>& files)
                     "file",
                     dir.string(), join(own, ", "), file));
   }
-  check_new_folder(model_folder(dir, files));
+  check_new_folder(folder);
 }
 
 void save_model(const fs::path& dir, ModelToSave saved) {
   std::vector<std::string> files;
   for (const auto& [name, bytes] : saved.files) files.push_back(name);
   check_new_model(dir, files);
-  write_new_folder(model_folder(dir, files),
+  write_new_folder(model_folder(dir),
                    [&](const fs::path& unfinished) { write_model(unfinished, std::move(saved)); });
 }
 

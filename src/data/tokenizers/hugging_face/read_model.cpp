@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/text/utf8.h"
@@ -91,6 +93,29 @@ std::unique_ptr<TokenModel> read_byte_pairs(const JsonView& json, PreTokenizers&
                                          std::move(options));
 }
 
+// Returns what Hugging Face's library reads for a score: it divides the digits by a power of ten,
+// which rounds twice. Of ways to cut a text that are as good, the last bit of a score decides.
+double score_as_read(double score) {
+  char buffer[32];
+  const char* const end =
+      std::to_chars(buffer, std::end(buffer), std::abs(score), std::chars_format::scientific).ptr;
+  const std::string_view text(buffer, end);  // such as 3.9173871401452196e+00
+  const size_t digits_size = text.find('e');
+  const bool is_small = text[digits_size + 1] == '-';
+  int exponent = 0;
+  std::from_chars(buffer + digits_size + 2, end, exponent);
+  if (is_small) exponent = -exponent;
+  uint64_t digits = 0;
+  for (const char c : text.substr(0, digits_size))
+    if (c != '.') digits = 10 * digits + static_cast<uint64_t>(c - '0');
+  if (digits_size > 1) exponent -= static_cast<int>(digits_size) - 2;
+  if (exponent >= 0 || exponent < -300) return score;
+  const std::string power_text = fmt::format("1e{}", -exponent);
+  double power = 1;
+  std::from_chars(power_text.data(), power_text.data() + power_text.size(), power);
+  return std::copysign(static_cast<double>(digits) / power, score);
+}
+
 std::unique_ptr<TokenModel> read_unigram(const JsonView& json) {
   const JsonView tokens = json.at("vocab");
   if (!tokens.json().is_array()) tokens.fail("a list of tokens");
@@ -104,7 +129,7 @@ std::unique_ptr<TokenModel> read_unigram(const JsonView& json) {
       throw JsonError(fmt::format("{}[{}]: expected a token and its score, got {}", tokens.path(),
                                   scores.size(), printable(row.dump())));
     vocabulary.add(row[0].get<std::string>(), static_cast<int32_t>(scores.size()));
-    scores.push_back(row[1].get<double>());
+    scores.push_back(score_as_read(row[1].get<double>()));
   }
   UnigramModel::Options options{.byte_fallback = bool_field(json, "byte_fallback", false)};
   if (const auto unknown = field(json, "unk_id"))

@@ -295,8 +295,15 @@ TEST_F(HuggingFace, WhatIsNoModelIsSaidSo) {
   replace_file(folder_ / "config.json", config_.dump());
   EXPECT_THAT(error(), HasSubstr("expected model.safetensors or model.safetensors.index.json, got "
                                  "config.json"));
-  replace_file(folder_ / "pytorch_model.bin", "");
-  EXPECT_THAT(error(), HasSubstr("pytorch_model.bin, a pickle, which may run any code"));
+  for (const char* name : {"pytorch_model-00001-of-00002.bin", "model.pt", "consolidated.00.pth"}) {
+    for (const char* head : {"\x80\x02}q", "PK\x03\x04 archive/data.pkl"}) {
+      replace_file(folder_ / name, head);
+      EXPECT_THAT(error(), HasSubstr(std::string(name) +
+                                     ", a Python pickle; reading one may run any code; save its "
+                                     "tensors as safetensors"));
+    }
+    remove_tree(folder_ / name);
+  }
 }
 
 // Whoever takes the folder of an import takes that of Hugging Face as well.

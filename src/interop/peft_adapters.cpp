@@ -15,6 +15,7 @@
 #include "base/text/utf8.h"
 #include "config/walk.h"
 #include "interop/foreign/foreign_config.h"
+#include "interop/foreign/safetensors_folder.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/user_path.h"
@@ -94,6 +95,11 @@ struct Adapter {
 
 std::map<std::string, Adapter> adapters_in(const fs::path& file) {
   std::map<std::string, Adapter> out;
+  if (!path_exists(file)) {
+    const fs::path folder = file.parent_path();
+    throw DataError(fmt::format("{}: expected {}, got {}", folder.string(), kPeftTensors,
+                                weights_there(folder)));
+  }
   for (auto& [name, value] : load_safetensors(file)) {
     const bool is_down = name.ends_with(kDown), is_up = name.ends_with(kUp);
     if (!name.starts_with(kPrefix) || (!is_down && !is_up) || value.shape().size() != 2 ||

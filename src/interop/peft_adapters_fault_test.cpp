@@ -65,6 +65,15 @@ TEST_F(PeftAdapters, WhatAxleHasNoAdapterForIsRefused) {
               HasSubstr("expected fields that Axle knows, got use_dora"));
 }
 
+TEST_F(PeftAdapters, PicklesAreRefused) {
+  write();
+  remove_tree(folder_ / kPeftTensors);
+  replace_file(folder_ / "adapter_model.bin", "\x80\x02}q");
+  EXPECT_THAT(error_of<DataError>([&] { read_foreign_model(folder_); }),
+              HasSubstr("expected adapter_model.safetensors, got adapter_model.bin, a Python "
+                        "pickle; reading one may run any code; save its tensors"));
+}
+
 TEST_F(PeftAdapters, ABaseThatIsNotThereIsNamed) {
   write();
   EXPECT_THAT(error_with<ConfigError>("base_model_name_or_path", "meta-llama/Llama-3.2-1B"),

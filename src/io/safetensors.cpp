@@ -215,6 +215,14 @@ HostTensor SafetensorsFile::get(std::string_view name) const {
   return out;
 }
 
+void SafetensorsFile::read_part(std::string_view name, int64_t first, HostTensor& part) const {
+  const Type t = type(name);
+  AXLE_CHECK(part.dtype() == t.dtype && first >= 0 && part.size() <= t.num_elements() - first,
+             "a part of tensor " + std::string(name));
+  const int64_t at = first * static_cast<int64_t>(size_bytes(t.dtype));
+  file_.read_at(static_cast<int64_t>(entry(name).begin) + at, part.bytes());
+}
+
 Tree<HostTensor> load_safetensors(const std::filesystem::path& path) {
   const SafetensorsFile file(path);
   Tree<HostTensor> out;

@@ -36,6 +36,9 @@ class SafetensorsFile {
   /// Returns a copy. Throws as type() does, and Error with kDoesNotFit if the host lacks the
   /// memory.
   HostTensor get(std::string_view name) const;
+  /// Fills `part`, which has the dtype of the tensor, with its elements from `first` on. Threads
+  /// may read at the same time. Throws as type() does.
+  void read_part(std::string_view name, int64_t first, HostTensor& part) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "ir/host_tensor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <new>
@@ -12,14 +13,9 @@ namespace axle {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
-
-// Every tensor of the host is allocated here, so that none of them gets the process killed for lack
-// of memory.
-std::byte* allocate(const Type& type) {
-  const auto bytes = static_cast<int64_t>(type.num_bytes());
-  if (bytes >= kSmallHostBytes) check_host_allocation("a tensor", to_text(type), bytes);
-  return new (kAlignment) std::byte[static_cast<size_t>(std::max<int64_t>(bytes, 1))];
-}
+// From this size on a tensor has pages of its own. They are zero, and come when they are written
+// first, large ones where the system has them: threads that fill a tensor share that work.
+constexpr size_t kMappedBytes = size_t{32} << 20;
 
 // A type that holds every value of the element type T. Conversions go through it: a function for
 // each pair of element types would be 361.
@@ -39,10 +35,30 @@ void narrow(std::span<const W> from, HostTensor& out, size_t at) {
 
 }  // namespace
 
-void HostTensor::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
+// Every tensor of the host is allocated here, so that none of them gets the process killed for lack
+// of memory.
+HostTensor::Data HostTensor::allocate(const Type& type) {
+  const size_t bytes = type.num_bytes();
+  if (static_cast<int64_t>(bytes) >= kSmallHostBytes)
+    check_host_allocation("a tensor", to_text(type), static_cast<int64_t>(bytes));
+  if (bytes < kMappedBytes)
+    return Data(new (kAlignment) std::byte[std::max<size_t>(bytes, 1)], Free{});
+  void* const pages =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  ::madvise(pages, bytes, MADV_HUGEPAGE);  // an advice: without it all works
+  return Data(static_cast<std::byte*>(pages), Free{bytes});
+}
+
+void HostTensor::Free::operator()(std::byte* p) const {
+  if (mapped != 0)
+    ::munmap(p, mapped);
+  else
+    ::operator delete[](p, kAlignment);
+}
 
 HostTensor::HostTensor(Type type) : type_(std::move(type)), data_(allocate(type_)) {
-  std::memset(data_.get(), 0, type_.num_bytes());
+  if (data_.get_deleter().mapped == 0) std::memset(data_.get(), 0, type_.num_bytes());
 }
 
 HostTensor::HostTensor(const HostTensor& other) : type_(other.type_), data_(allocate(type_)) {

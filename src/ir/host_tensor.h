@@ -94,10 +94,14 @@ class HostTensor {
   void check_size(size_t bytes) const;
   void check_count(size_t n) const;
   struct Free {
+    size_t mapped = 0;  // bytes of pages of its own; 0: allocated
     void operator()(std::byte* p) const;
   };
+  using Data = std::unique_ptr<std::byte[], Free>;
+  static Data allocate(const Type& type);
+
   Type type_;
-  std::unique_ptr<std::byte[], Free> data_;
+  Data data_;
 };
 
 }  // namespace axle

@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::string_view kDecompress = "decompress it first";
 
+constexpr std::string_view kZip = "PK\x03\x04";
+constexpr FileFormat kPickle = {
+    kPickleName,
+    "reading one may run any code; save its tensors as safetensors (transformers: "
+    "model.save_pretrained(DIR))",
+    false};
+
 struct FormatRow {
   std::string_view begin;
   FileFormat format;
@@ -26,7 +33,7 @@ constexpr FormatRow kByBeginning[] = {
     {"\x28\xb5\x2f\xfd", {"zstd", kDecompress, false}},
     {"BZh9", {"bzip2", kDecompress, false}},
     {"\xfd\x37zXZ", {"xz", kDecompress, false}},
-    {"PK\x03\x04", {"a zip archive, as of PyTorch or NumPy", "", false}},
+    {kZip, {"a zip archive, as of PyTorch or NumPy", "", false}},
     {"PAR1", {"Parquet", "axle data build reads files named *.parquet", false}},
     {"ARROW1", {"Arrow", "", false}},
     {"%PDF-", {"PDF", "", false}},
@@ -37,9 +44,10 @@ constexpr FormatRow kByBeginning[] = {
     {"\x93NUMPY", {"a NumPy array", "", false}},
     {"\x89HDF", {"an HDF5 file", "", false}},
     {"SQLite format 3", {"an SQLite database", "", false}},
-    {"\x80\x02", {"a Python pickle", "", false}},
-    {"\x80\x04", {"a Python pickle", "", false}},
-    {"\x80\x05", {"a Python pickle", "", false}},
+    {"\x80\x02", kPickle},
+    {"\x80\x03", kPickle},
+    {"\x80\x04", kPickle},
+    {"\x80\x05", kPickle},
     {"{\"sha256\":", {"the manifest of a checkpoint", "", true}},
 };
 constexpr FileFormat
@@ -147,6 +155,8 @@ bool is_sentencepiece(std::string_view head) {
 
 const FileFormat* recognized_format(std::string_view head) {
   if (head.empty()) return &kEmpty;
+  // PyTorch's files are archives whose first entry is a pickle.
+  if (head.starts_with(kZip) && head.find("/data.pkl") != head.npos) return &kPickle;
   const auto row = std::ranges::find_if(
       kByBeginning, [&](const FormatRow& r) { return head.starts_with(r.begin); });
   if (row != std::end(kByBeginning)) return &row->format;

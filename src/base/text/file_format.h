@@ -23,7 +23,7 @@ inline constexpr std::string_view kSentencePieceName = "a SentencePiece model",
                                   kRanksName = "a file of ranks, as of tiktoken and Llama 3",
                                   kTekkenName = "a Tekken tokenizer of Mistral",
                                   kTokenizerJsonName = "a tokenizer.json of Hugging Face",
-                                  kGgufName = "a GGUF file";
+                                  kGgufName = "a GGUF file", kPickleName = "a Python pickle";
 
 /// Returns the format of a file that begins with these bytes; nullptr if they are of no format that
 /// is known by its beginning, such as plain text or YAML. kFormatHeadBytes are enough; `head` may

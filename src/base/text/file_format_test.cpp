@@ -26,6 +26,7 @@ TEST(FileFormat, IsToldByTheBeginning) {
   EXPECT_EQ(name_of("PK\x03\x04 and so on"), "a zip archive, as of PyTorch or NumPy");
   EXPECT_EQ(name_of(std::string("GGUF\x03\0\0\0", 8)), "a GGUF file");
   EXPECT_EQ(name_of("\x80\x04\x95 and so on"), "a Python pickle");
+  EXPECT_EQ(name_of("PK\x03\x04 archive/data.pkl and so on"), "a Python pickle");
   EXPECT_EQ(name_of(std::string(257, 'a') + "ustar  "), "a tar archive");
   for (const char* page : {"<!DOCTYPE html>\n<html>", "\n  <HTML lang=\"en\">", "<head><title>"})
     EXPECT_EQ(name_of(page), "an HTML page") << page;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/parallel.h"
 
 namespace axle {
 namespace {
@@ -80,11 +81,13 @@ HostTensor Fp8Blocks::get(const std::string& name) const {
   HostTensor out = source_.get(name).astype(DType::kF32);
   const auto values = out.values<float>();
   const auto of_blocks = scales.values<float>();
-  for (int64_t i = 0; i < shape[0]; ++i) {
-    const auto row = values.subspan(i * shape[1], shape[1]);
-    const auto own = of_blocks.subspan(i / form_.rows * blocks, blocks);
-    for (int64_t j = 0; j < shape[1]; ++j) row[j] *= own[j / form_.columns];
-  }
+  parallel_for(shape[0], 1 + (1 << 16) / (shape[1] + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto row = values.subspan(i * shape[1], shape[1]);
+      const auto own = of_blocks.subspan(i / form_.rows * blocks, blocks);
+      for (int64_t j = 0; j < shape[1]; ++j) row[j] *= own[j / form_.columns];
+    }
+  });
   return out;
 }
 

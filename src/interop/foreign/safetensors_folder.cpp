@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "io/file.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -17,22 +19,28 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSingle = "model.safetensors", kIndex = "model.safetensors.index.json";
 
-// What to say of a folder without safetensors files.
-std::string what_is_there(const fs::path& folder) {
-  for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt"}) {
-    if (path_exists(folder / pickle))
-      return fmt::format(
-          "{}, a pickle, which may run any code when it is read; save it again as safetensors "
-          "(transformers: model.save_pretrained(DIR))",
-          pickle);
-  }
-  std::vector<std::string> names;
-  for (const fs::path& entry : list_directory(folder)) names.push_back(entry.filename().string());
-  if (names.size() > 8) names.resize(8);
-  return names.empty() ? "an empty folder" : join(names, ", ");
+// The format of a file that may be a pickle; nullptr if it is none.
+const FileFormat* pickle_in(const fs::path& path) {
+  const fs::path kind = path.extension();
+  if (kind != ".bin" && kind != ".pt" && kind != ".pth" && kind != ".ckpt" && kind != ".pkl")
+    return nullptr;
+  if (!fs::is_regular_file(path)) return nullptr;
+  const FileFormat* const format = recognized_format(head_of(FileReader(path)));
+  return format && format->name == kPickleName ? format : nullptr;
 }
 
 }  // namespace
+
+std::string weights_there(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::path& entry : list_directory(folder)) {
+    names.push_back(entry.filename().string());
+    if (const FileFormat* const pickle = pickle_in(entry))
+      return fmt::format("{}, {}", names.back(), to_text(*pickle));
+  }
+  if (names.size() > 8) names.resize(8);
+  return names.empty() ? "an empty folder" : join(names, ", ");
+}
 
 SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : where_(folder.string()) {
   if (path_exists(folder / kIndex)) {
@@ -41,7 +49,7 @@ SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : where_(folder.str
   }
   if (!path_exists(folder / kSingle)) {
     throw DataError(fmt::format("{}: expected {} or {}, got {}", where_, kSingle, kIndex,
-                                what_is_there(folder)));
+                                weights_there(folder)));
   }
   files_.push_back(std::make_unique<SafetensorsFile>(folder / kSingle));
   for (const std::string& name : files_.back()->names())

@@ -26,6 +26,10 @@ class SafetensorsFolder final : public TensorSource {
   std::vector<std::string> names() const override;
   Type type(const std::string& name) const override { return file_of(name).type(name); }
   HostTensor get(const std::string& name) const override { return file_of(name).get(name); }
+  bool reads_parts() const override { return true; }
+  void read_part(const std::string& name, int64_t first, HostTensor& part) const override {
+    file_of(name).read_part(name, first, part);
+  }
   const std::string& where() const override { return where_; }
 
  private:
@@ -36,6 +40,10 @@ class SafetensorsFolder final : public TensorSource {
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, const SafetensorsFile*> file_of_;
 };
+
+/// Says what is in a folder that lacks the safetensors files of a model: a pickle and what to do
+/// with it, else the names of some files.
+std::string weights_there(const std::filesystem::path& folder);
 
 /// The files of a folder of Hugging Face with the tensors of these types, in the order of their
 /// numbers: "model.safetensors", or "model-00001-of-00003.safetensors" ... and the index. No file

@@ -27,6 +27,11 @@ class TensorSource {
   virtual Type type(const std::string& name) const = 0;
   /// Throws StorageError or DataError for a tensor that cannot be read.
   virtual HostTensor get(const std::string& name) const = 0;
+  /// Whether parts of a tensor can be read without the rest.
+  virtual bool reads_parts() const { return false; }
+  /// Fills `part`, which has the dtype of the tensor, with its elements from `first` on. Threads
+  /// may read at the same time. Throws as get() does.
+  virtual void read_part(const std::string& name, int64_t first, HostTensor& part) const;
   /// Returns how a matrix is stored as codes, without reading it; none if it is stored otherwise.
   virtual std::optional<CodeScheme> scheme(const std::string&) const { return std::nullopt; }
   /// Returns the codes of a matrix that has a scheme, and reads each byte of it once.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
@@ -14,6 +15,8 @@
 namespace axle {
 namespace {
 
+// Pieces of a tensor that a thread reads at once, and brings into place while the cache holds them.
+constexpr int64_t kPieceBytes = int64_t{1} << 20;
 constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}";
 
 bool holds(const std::string& name, std::string_view sign) {
@@ -168,52 +171,110 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
     return is_float(stored) || stored == specs_.at(part.path).dtype;
   };
   const std::vector<std::string> names = source.names();
+  std::vector<std::string> fitting;
   for (const auto& [name, parts] : parts_) {
     const Shape expected = shape_of(parts);
     if (!std::ranges::binary_search(names, name)) {
       add(name, fmt::format("expected a tensor {}, got none", to_text(expected)));
-    } else if (const Type type = source.type(name);
-               type.dims != expected || !is_number(type.dtype, parts[0])) {
+      continue;
+    }
+    if (const Type type = source.type(name);
+        type.dims != expected || !is_number(type.dtype, parts[0])) {
       add(name, fmt::format("expected floats {}, got {}", to_text(expected), to_text(type)));
+    } else {
+      fitting.push_back(name);
     }
   }
   for (const std::string& name : names) {
     if (parts_.contains(name) || std::ranges::count(unused, name) > 0) continue;
     add(name, fmt::format("expected no tensor of this name, got {}", to_text(source.type(name))));
   }
-  throw_any(mistakes);
-
   Tree<HostTensor> out;
-  int64_t bytes = 0;
-  for (const auto& [path, spec] : specs_) bytes += static_cast<int64_t>(spec.type().num_bytes());
-  check_host_allocation(source.where(), "its weights", bytes);
-  for (const auto& [name, parts] : parts_) {
-    HostTensor whole = source.get(name);
-    if (!all_finite(whole)) {
-      add(name, "expected finite numbers, got NaN or infinity");
-      continue;
-    }
-    const Type first = specs_.at(parts[0].path).type();
-    const DType dtype = first.dtype;
-    if (whole.dtype() != dtype) whole = whole.astype(dtype);
-    // The largest tensors, an embedding and a head, are not copied.
-    if (parts.size() == 1 && whole.type() == first && !transposes(parts[0])) {
-      out.emplace(parts[0].path, std::move(whole));
-      continue;
-    }
-    const int64_t stride = whole.shape().back();
-    int64_t outputs = 0;
-    for (const Part& part : parts) {
-      const bool transpose = transposes(part);
-      const auto [at, is_new] = out.try_emplace(part.path);
-      if (is_new) at->second = HostTensor(specs_.at(part.path).type());
-      copy_elements(whole, {outputs * (transpose ? stride : 1), stride}, transpose, part.rows,
-                    part.columns, at->second, part.window());
-      outputs += part.columns;
-    }
+  if (mistakes.empty()) {
+    int64_t bytes = 0;
+    for (const auto& [path, spec] : specs_) bytes += static_cast<int64_t>(spec.type().num_bytes());
+    check_host_allocation(source.where(), "its weights", bytes);
+    for (const auto& [path, spec] : specs_) out.emplace(path, HostTensor(spec.type()));
   }
+  for (const std::string& name : read_into(source, fitting, out))
+    add(name, "expected finite numbers, got NaN or infinity");
   throw_any(mistakes);
   return out;
+}
+
+std::set<std::string> WeightMap::read_into(const TensorSource& source,
+                                           const std::vector<std::string>& names,
+                                           Tree<HostTensor>& out) const {
+  std::set<std::string> not_finite;
+  std::mutex mutex;
+  // Takes the rows of a tensor from `first` on.
+  const auto take = [&](const std::string& name, int64_t first, HostTensor rows) {
+    if (!all_finite(rows)) {
+      const std::lock_guard lock(mutex);
+      not_finite.insert(name);
+    } else if (!out.empty()) {
+      put(parts_.at(name), first, std::move(rows), out);
+    }
+  };
+  if (!source.reads_parts()) {
+    for (const std::string& name : names) take(name, 0, source.get(name));
+    return not_finite;
+  }
+  struct Piece {
+    const std::string* name;
+    int64_t first, num_rows, columns;
+    DType dtype;
+  };
+  std::vector<Piece> pieces;
+  for (const std::string& name : names) {
+    const Type type = source.type(name);
+    const int64_t rows = parts_.at(name)[0].is_vector ? 1 : type.dims[0],
+                  columns = type.num_elements() / std::max<int64_t>(rows, 1),
+                  row_bytes = columns * static_cast<int64_t>(size_bytes(type.dtype)),
+                  step = std::max<int64_t>(kPieceBytes / std::max<int64_t>(row_bytes, 1), 1);
+    for (int64_t row = 0; row < rows; row += step)
+      pieces.push_back({&name, row, std::min(step, rows - row), columns, type.dtype});
+  }
+  parallel_for(std::ssize(pieces), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Piece& piece = pieces[i];
+      HostTensor rows(Type{piece.dtype, {piece.num_rows, piece.columns}});
+      source.read_part(*piece.name, piece.first * piece.columns, rows);
+      take(*piece.name, piece.first, std::move(rows));
+    }
+  });
+  return not_finite;
+}
+
+void WeightMap::put(const std::vector<Part>& parts, int64_t first, HostTensor rows,
+                    Tree<HostTensor>& out) const {
+  const Type type = specs_.at(parts[0].path).type();
+  if (rows.dtype() != type.dtype) rows = rows.astype(type.dtype);
+  // The largest tensors, an embedding and a head, are not copied.
+  if (parts.size() == 1 && rows.type() == type && !transposes(parts[0])) {
+    out.at(parts[0].path) = std::move(rows);
+    return;
+  }
+  const bool is_vector = parts[0].is_vector;
+  const int64_t num_rows = is_vector ? 1 : rows.shape()[0],
+                stride = rows.size() / std::max<int64_t>(num_rows, 1);
+  int64_t outputs = 0;
+  for (const Part& part : parts) {
+    MatrixWindow to = part.window();
+    HostTensor& target = out.at(part.path);
+    if (transposes(part)) {  // a row holds an output
+      const int64_t begin = std::max(first, outputs),
+                    end = std::min(first + num_rows, outputs + part.columns);
+      to.offset += begin - outputs;
+      if (begin < end)
+        copy_elements(rows, {(begin - first) * stride, stride}, true, part.rows, end - begin,
+                      target, to);
+    } else {
+      to.offset += first * to.stride;
+      copy_elements(rows, {outputs, stride}, false, num_rows, part.columns, target, to);
+    }
+    outputs += part.columns;
+  }
 }
 
 Tree<Type> WeightMap::types(DType dtype) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,7 +71,7 @@ class WeightMap {
   /// for a parameter without a row, or with two.
   WeightMap(const std::vector<WeightRow>& rows, Tree<ParamSpec> specs);
 
-  /// Reads all parameters, tensor by tensor, in the dtypes of their specs. Throws DataError with a
+  /// Reads all parameters, piece by piece, in the dtypes of their specs. Throws DataError with a
   /// line for each tensor that is missing, of another shape, or not finite, and for each one that
   /// no row names and `unused` does not hold. Throws Error with kDoesNotFit if the host lacks the
   /// memory.
@@ -99,6 +100,13 @@ class WeightMap {
     }
   };
   void add(const WeightRow& row, const ParamSpec& spec);
+  /// Brings tensors into their places in `out`, which has all parameters; an empty one takes none.
+  /// Returns the tensors that hold NaN or infinity.
+  std::set<std::string> read_into(const TensorSource& source, const std::vector<std::string>& names,
+                                  Tree<HostTensor>& out) const;
+  /// Puts rows of a tensor into place, those from `first` on.
+  void put(const std::vector<Part>& parts, int64_t first, HostTensor rows,
+           Tree<HostTensor>& out) const;
   Shape shape_of(const std::vector<Part>& parts) const;
   /// Whether the rows of the stored matrix are columns of the parameter.
   static bool transposes(const Part& part);

@@ -24,7 +24,7 @@ OUT = REFERENCE / "gguf" / "models"
 ARCHITECTURES = {"mistral": "llama", "mixtral": "llama", "qwen3_moe": "qwen3moe", "gemma3_text": "gemma3"}
 # Qwen3 with experts whose weights do not sum to 1 has no form as GGUF, and neither has Gemma with any query_pre_attn_scalar.
 MODELS = ["gemma2", "gemma3_linear_rope", "gpt2", "llama", "llama3_rope", "llama_biased", "llama_linear_rope", "llama_tied", "llama_yarn",
-          "mistral", "mixtral", "olmo2", "phi3", "phi3_longrope", "qwen2", "qwen3", "qwen3_moe_normed"]
+          "mistral", "mixtral", "olmo2", "phi3", "phi3_longrope", "phi3_longrope_beyond", "qwen2", "qwen3", "qwen3_moe_normed"]
 
 
 def add_keys(writer, config):

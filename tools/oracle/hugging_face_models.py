@@ -54,6 +54,10 @@ MODELS = {
         "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "max_position_embeddings": 96,
         "original_max_position_embeddings": 32, "rope_parameters": {
             "rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}}),
+    "phi3_longrope_beyond": ("phi3", {  # the texts are longer than the original length
+        "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "max_position_embeddings": 96,
+        "original_max_position_embeddings": 8, "rope_parameters": {
+            "rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}}),
     "gemma2": ("gemma2", {
         "num_hidden_layers": 5, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 6,
         "attn_logit_softcapping": 3.0, "final_logit_softcapping": 4.0}),

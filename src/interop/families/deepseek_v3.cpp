@@ -131,7 +131,7 @@ Child<Model> deepseek_v3(const ForeignConfig& config) {
                                                          repeated(counts.expert, experts)}};
   Decoder::Config decoder{.model_dim = config.size("hidden_size", 7168),
                           .vocab_size = config.size("vocab_size", 129280),
-                          .max_seq_len = context_len_of(config),
+                          .max_seq_len = config.size("max_position_embeddings"),
                           .layers = std::move(layers),
                           .output_norm = norm};
   if (!config.flag("tie_word_embeddings", false)) decoder.lm_head = LmHead::Config{};

@@ -36,12 +36,17 @@ FrequencyFn longrope_of(const ForeignConfig& config, const ForeignConfig& scalin
              longest = static_cast<double>(config.size("max_position_embeddings"));
   const double factor = scaling.number("factor", longest / original);
   if (original < 2) config.fail("original_max_position_embeddings", "at least 2");
-  const std::vector<double> divisors = scaling.numbers("short_factor");
-  return DividedFrequencies{
+  const std::vector<double> divisors = scaling.numbers("short_factor"),
+                            of_long = scaling.numbers("long_factor");
+  DividedFrequencies out{
       .divisors = std::vector<Positive<double>>(divisors.begin(), divisors.end()),
       .attention_factor =
           scaling.number("attention_factor",
                          factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(original)) : 1)};
+  if (of_long == divisors || longest <= original) return out;
+  out.long_divisors.assign(of_long.begin(), of_long.end());
+  out.original_len = static_cast<int64_t>(original);
+  return out;
 }
 
 std::string rope_type_of(const ForeignConfig& scaling) {
@@ -190,17 +195,6 @@ Activation activation_of(const ForeignConfig& config, std::string_view key,
   config.fail(key, "silu, gelu, gelu_pytorch_tanh, gelu_new or relu");
 }
 
-int64_t context_len_of(const ForeignConfig& config) {
-  const int64_t longest = config.size("max_position_embeddings");
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    const auto scaling = config.group(key);
-    if (!scaling || rope_type_of(*scaling) != "longrope") continue;
-    if (scaling->numbers("short_factor") != scaling->numbers("long_factor"))
-      return std::min(longest, original_len_of(config, *scaling));
-  }
-  return longest;
-}
-
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant) {
   ignore_common(config);
   const Child<Norm> norm = rms_norm_of(config);
@@ -213,7 +207,7 @@ Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant
                                  .feed_forward = residual(feed_forward_of(config, variant))};
   Decoder::Config decoder{.model_dim = config.size("hidden_size"),
                           .vocab_size = config.size("vocab_size"),
-                          .max_seq_len = context_len_of(config),
+                          .max_seq_len = config.size("max_position_embeddings"),
                           .layers = Repeat::Config{.num_layers = config.size("num_hidden_layers"),
                                                    .layer = std::move(layer)},
                           .output_norm = norm};

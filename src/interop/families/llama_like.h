@@ -41,8 +41,6 @@ void ignore_common(const ForeignConfig& config);
 RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = {});
 /// Returns the factor of turned elements that YaRN has for texts `factor` times longer.
 double yarn_scale(double factor, double mscale);
-/// Returns the longest text: the original length if the frequencies of longer ones are others.
-int64_t context_len_of(const ForeignConfig& config);
 /// Returns the norm with the config's epsilon.
 Child<Norm> rms_norm_of(const ForeignConfig& config);
 /// Returns the activation of the field, or the one called `fallback`.

@@ -31,7 +31,8 @@ std::vector<WeightRow> phi3_weights(const ForeignConfig& config) {
 nlohmann::ordered_json phi3_config(const PlainModel& model) {
   nlohmann::ordered_json out = llama_fields(model);
   out["sliding_window"] = or_null(parts_of(model.layers.front()).window);
-  out["original_max_position_embeddings"] = out["max_position_embeddings"];
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  if (!out.contains(kOriginal)) out[kOriginal] = out["max_position_embeddings"];
   out["embd_pdrop"] = 0.0;
   out["resid_pdrop"] = 0.0;
   return out;

@@ -91,12 +91,18 @@ Json scaling_of(const FrequencyFn& frequencies) {
     return out;
   }
   if (const auto* const divided = fn.get_if<DividedFrequencies>()) {
-    const std::vector<double> divisors(divided->divisors->begin(), divided->divisors->end());
-    return {{"rope_type", "longrope"},
-            {"short_factor", divisors},
-            {"long_factor", divisors},
-            {"factor", 1.0},
-            {"attention_factor", double{divided->attention_factor}}};
+    const auto numbers = [](const std::vector<Positive<double>>& divisors) {
+      return std::vector<double>(divisors.begin(), divisors.end());
+    };
+    const std::vector<double> divisors = numbers(*divided->divisors);
+    Json out{{"rope_type", "longrope"},
+             {"short_factor", divisors},
+             {"long_factor", divided->original_len ? numbers(divided->long_divisors) : divisors},
+             {"factor", 1.0},
+             {"attention_factor", double{divided->attention_factor}}};
+    if (divided->original_len)
+      out["original_max_position_embeddings"] = int64_t{*divided->original_len};
+    return out;
   }
   return nullptr;
 }
@@ -136,8 +142,13 @@ int64_t width_in(const DimFn& width) {
 void write_rope(Json& fields, const RoPE::Config& rope) {
   fields["rope_theta"] = double{rope.theta};
   Json scaling = scaling_of(rope.frequencies);
-  if (scaling.is_object() && scaling["rope_type"] == "longrope")
-    scaling["original_max_position_embeddings"] = fields["max_position_embeddings"];
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  if (scaling.is_object() && scaling["rope_type"] == "longrope") {
+    if (scaling.contains(kOriginal))
+      fields[kOriginal] = scaling[kOriginal];  // of the model, as Phi-3 has it
+    else
+      scaling[kOriginal] = fields["max_position_embeddings"];
+  }
   fields["rope_scaling"] = std::move(scaling);
   if (rope.fraction != 1) fields["partial_rotary_factor"] = double{rope.fraction};
 }

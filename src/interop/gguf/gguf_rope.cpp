@@ -82,10 +82,18 @@ void write_divisors(const RoPE::Config& rope, const FrequencySpec& spec,
                     const RopeAbilities& abilities, GgufKeyWriter& keys) {
   if (abilities.divisors.empty()) refuse("divisors of frequencies in " + keys.architecture());
   const Frequencies own = rope.frequencies(spec), plain = PlainFrequencies{}(spec);
-  std::vector<double> divisors;
-  for (size_t i = 0; i < own.radians.size(); ++i)
-    divisors.push_back(plain.radians[i] / own.radians[i]);
-  for (const std::string& name : abilities.divisors) keys.tensor(name, divisors);
+  const auto divisors_of = [&](const std::vector<double>& radians) {
+    std::vector<double> out;
+    for (size_t i = 0; i < radians.size(); ++i) out.push_back(plain.radians[i] / radians[i]);
+    return out;
+  };
+  const bool differ = !own.long_radians.empty();
+  const auto is_long = [](const std::string& name) { return name == kLong; };
+  if (differ && std::ranges::none_of(abilities.divisors, is_long))
+    refuse("divisors of long texts in " + keys.architecture());
+  for (const std::string& name : abilities.divisors)
+    keys.tensor(name, divisors_of(differ && is_long(name) ? own.long_radians : own.radians));
+  if (differ) keys.size("rope.scaling.original_context_length", own.long_from);
   if (own.scale != 1) keys.number("rope.scaling.attn_factor", own.scale);
 }
 

@@ -106,7 +106,7 @@ void write_llama_like(const ForeignConfig& config, const RopeAbilities& abilitie
                       GgufKeyWriter& keys) {
   const int64_t num_heads = config.size("num_attention_heads"), head_dim = head_dim_of(config);
   keys.size("block_count", config.size("num_hidden_layers"));
-  keys.size("context_length", context_len_of(config));
+  keys.size("context_length", config.size("max_position_embeddings"));
   keys.size("embedding_length", config.size("hidden_size"));
   keys.size("feed_forward_length", config.size("intermediate_size"));
   keys.size("attention.head_count", num_heads);

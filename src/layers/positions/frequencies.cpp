@@ -17,9 +17,11 @@ Frequencies checked_frequencies(const FrequencyFn& fn, const FrequencySpec& spec
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", path, error.what()));
   }
-  if (static_cast<int64_t>(out.radians.size()) != spec.dim / 2) {
+  for (const auto* const radians : {&out.radians, &out.long_radians}) {
+    const auto count = static_cast<int64_t>(radians->size());
+    if (count == spec.dim / 2 || (radians == &out.long_radians && count == 0)) continue;
     throw ConfigError(
-        fmt::format("{}: expected {} frequencies, got {}", path, spec.dim / 2, out.radians.size()));
+        fmt::format("{}: expected {} frequencies, got {}", path, spec.dim / 2, count));
   }
   return out;
 }

@@ -23,6 +23,9 @@ struct FrequencySpec {
 struct Frequencies {
   /// The angle in radians by which each pair turns from one position to the next, [dim / 2].
   std::vector<double> radians;
+  /// The angles in rows of positions that reach `long_from`; empty: those of all rows.
+  std::vector<double> long_radians = {};
+  int64_t long_from = 0;
   /// Factor of the turned elements.
   double scale = 1;
 };

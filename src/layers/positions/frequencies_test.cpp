@@ -2,7 +2,7 @@
 // which computes them a second way.
 #include "layers/positions/frequencies.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <array>
 #include <cmath>
@@ -12,11 +12,15 @@
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/ntk_frequencies.h"
+#include "layers/positions/rotation.h"
 #include "layers/positions/yarn_frequencies.h"
 #include "testing/error_of.h"
+#include "testing/op_test.h"
 
 namespace axle {
 namespace {
+
+using ::testing::HasSubstr;
 
 // Expects the frequencies of the pairs 0, 1, n/4, n/2 - 3, n/2, 3n/4 and n - 1.
 void expect_frequencies(const Frequencies& f, const std::array<double, 7>& expected) {
@@ -36,6 +40,31 @@ TEST(PlainFrequencies, FallByTheSameFactorFromPairToPair) {
 TEST(LinearFrequencies, AreNumbersOfTheOracle) {
   const Frequencies f = LinearFrequencies{.factor = 4}({.theta = 1e4, .dim = 128});
   expect_frequencies(f, {0.25, 0.2164911, 0.025, 0.003849816, 0.0025, 0.00025, 2.886955e-05});
+}
+
+TEST(DividedFrequencies, LongTextsHaveTheirOwn) {
+  const FrequencySpec spec{.theta = 100, .dim = 4};
+  DividedFrequencies own{.divisors = std::vector<Positive<double>>{1, 2}, .long_divisors = {4, 5}};
+  const auto error = [&] { return error_of<ConfigError>([&] { own(spec); }); };
+  EXPECT_THAT(error(),
+              HasSubstr("long_divisors and original_len together, got long_divisors alone"));
+  own.original_len = 8;
+  const Frequencies f = own(spec);
+  EXPECT_EQ(f.long_from, 8);
+  EXPECT_THAT(f.radians, ::testing::ElementsAre(1, ::testing::DoubleEq(0.1 / 2)));
+  EXPECT_THAT(f.long_radians, ::testing::ElementsAre(0.25, ::testing::DoubleEq(0.1 / 5)));
+  own.long_divisors = {4};
+  EXPECT_THAT(error(), HasSubstr("expected 2 divisors, one for each pair, got 1"));
+  own.long_divisors = {};
+  EXPECT_THAT(error(), HasSubstr("got original_len alone"));
+}
+
+// Each row by itself: the second one has a position from 8 on.
+TEST(Angles, AreThoseOfLongTextsInRowsThatReachThem) {
+  const Frequencies f{.radians = {1, 0.5}, .long_radians = {0.25, 2}, .long_from = 8};
+  const HostTensor angles = testing::run([&](const Values& x) { return angles_of(x[0], f); },
+                                         {HostTensor({2, 2}, {0, 7, 1, 8})});
+  EXPECT_EQ(angles, HostTensor({2, 2, 2}, {0.f, 0.f, 7.f, 3.5f, 0.25f, 2.f, 2.f, 16.f}));
 }
 
 TEST(DividedFrequencies, DivideEachFrequencyByItsOwnNumber) {

@@ -3,18 +3,31 @@
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/reductions/reduce.h"
 
 namespace axle {
 
+namespace {
+
+Tensor as_constant(const std::vector<double>& radians) {
+  const std::vector<float> f(radians.begin(), radians.end());
+  return constant(HostTensor({std::ssize(f)}, std::span<const float>(f)));
+}
+
+}  // namespace
+
 Tensor angles_of(const Tensor& positions, const Frequencies& frequencies) {
-  const std::vector<float> f(frequencies.radians.begin(), frequencies.radians.end());
-  const auto pairs = static_cast<int64_t>(f.size());
-  return expand_dims(astype(positions, DType::kF32), -1) *
-         constant(HostTensor({pairs}, std::span<const float>(f)));
+  Tensor radians = as_constant(frequencies.radians);
+  if (!frequencies.long_radians.empty()) {
+    const Tensor is_long = reduce_max(positions, {-1}, true) >= frequencies.long_from;
+    radians = select(expand_dims(is_long, -1), as_constant(frequencies.long_radians), radians);
+  }
+  return expand_dims(astype(positions, DType::kF32), -1) * radians;
 }
 
 Rotation::Rotation(const Tensor& angles, double scale, PairLayout layout, DType dtype)

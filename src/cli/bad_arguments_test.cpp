@@ -313,7 +313,7 @@ TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
     // One of these is a value of the flag.
     bool is_told = false;
     for (const char* value : {"1", "data=1", "cpu-2", "keep", "bf16", "2x2", "none", "sum", "line",
-                              "skip", "hf", "bytes", "gpt2"}) {
+                              "skip", "hf", "bytes", "gpt2", "all"}) {
       const Ran ran = run_axle(joined(good_with(*option, value), {name + "=" + value}));
       EXPECT_NE(ran.code, 0) << GetParam() << " " << name;
       is_told |= ran.code == 2 && ran.err.find("expected " + name + " once") != ran.err.npos;

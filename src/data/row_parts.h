@@ -14,11 +14,13 @@ enum class Packing {
   kCut,      // without gaps: a row end cuts the document that crosses it
   kWhole,    // a document that does not fit into the rest of a row begins the next one
   kBestFit,  // a document goes where it leaves the smallest gap; one of more than a row is cut
-  kPairs,    // two documents after each other, which must fit, have a row; no choice of configs
+  kPairs,    // two documents after each other, which must fit, have a row
 };
 constexpr auto texts_of(Packing) {
-  return std::to_array<EnumText<Packing>>(
-      {{Packing::kCut, "cut"}, {Packing::kWhole, "whole"}, {Packing::kBestFit, "best_fit"}});
+  return std::to_array<EnumText<Packing>>({{Packing::kCut, "cut"},
+                                           {Packing::kWhole, "whole"},
+                                           {Packing::kBestFit, "best_fit"},
+                                           {Packing::kPairs, "pairs"}});
 }
 
 /// `count` positions of a document from its position `from` on.

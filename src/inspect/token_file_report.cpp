@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -54,6 +55,51 @@ std::string length_range(size_t i) {
   return low == high ? fmt::format("{}", low) : fmt::format("{}-{}", low, high);
 }
 
+// A line about the flags of a token file; "" if it has none.
+std::string learned_text(const TokenCard& card) {
+  if (!card.learned) return {};
+  const LearnedCard& learned = *card.learned;
+  std::string out = fmt::format("learned: {} of {} ({:.1f}%)", learned.num_learned,
+                                counted(card.num_tokens, "token"),
+                                100.0 * static_cast<double>(learned.num_learned) /
+                                    static_cast<double>(std::max<int64_t>(card.num_tokens, 1)));
+  if (card.has_pairs())
+    out += fmt::format("; {} of answers", counted(card.num_documents / 2, "pair"));
+  if (learned.num_cut > 0)
+    out += fmt::format("; {} cut to fit", counted(learned.num_cut, "conversation"));
+  if (learned.num_unwritten > 0) {
+    out +=
+        fmt::format("; {} that the template leaves out", counted(learned.num_unwritten, "answer"));
+  }
+  return out + "\n";
+}
+
+// Reads all flags, and compares them with the card. Their file is that of `ids`.
+int64_t check_flags(const TokenFile& ids, const std::optional<TokenCard>& card) {
+  const std::string prefix = learned_prefix(ids.prefix());
+  if (!is_token_file(prefix) && !(card && card->learned)) return -1;
+  const TokenFile flags(prefix);
+  if (card && card->learned) {
+    check_hash(flags.index_path(), card->learned->index);
+    check_hash(flags.ids_path(), card->learned->flags);
+  }
+  if (flags.num_documents() != ids.num_documents()) {
+    throw DataError(fmt::format("{}: expected flags of {}, got those of {}", flags.index_path(),
+                                counted(ids.num_documents(), "document"), flags.num_documents()));
+  }
+  std::atomic<int64_t> num_learned = 0;
+  parallel_for(flags.num_documents(), 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (flags.length(i) != ids.length(i)) {
+        throw DataError(fmt::format("{}: document {}: expected {} flags, one for each id, got {}",
+                                    flags.ids_path(), i, ids.length(i), flags.length(i)));
+      }
+      num_learned += std::ranges::count_if(flags.ids_of(i), [](int32_t flag) { return flag != 0; });
+    }
+  });
+  return num_learned;
+}
+
 double mean_of(const TokenFileFacts& f) {
   return f.num_documents == 0
              ? 0
@@ -87,6 +133,7 @@ std::string to_text(const TokenBuildResult& r) {
       static_cast<double>(c.text_bytes) / static_cast<double>(std::max<int64_t>(c.num_tokens, 1)));
   if (r.num_continued > 0)
     out += fmt::format("continued behind {}\n", counted(r.num_continued, "document"));
+  out += learned_text(c);
   if (c.skipped.count > 0) out += to_text(c.skipped) + "\n";
   return out;
 }
@@ -100,6 +147,11 @@ nlohmann::ordered_json to_json(const TokenBuildResult& r) {
   out["num_files"] = r.card.sources.size();
   out["num_tokens"] = r.card.num_tokens;
   out["text_bytes"] = r.card.text_bytes;
+  if (r.card.learned) {
+    out["num_learned"] = r.card.learned->num_learned;
+    out["num_cut"] = r.card.learned->num_cut;
+    out["num_unwritten"] = r.card.learned->num_unwritten;
+  }
   out["skipped"] = to_json(r.card.skipped);
   return out;
 }
@@ -147,6 +199,7 @@ std::string to_text(const TokenFileFacts& f) {
                        t.path.empty() ? "" : " of " + t.path, t.vocab_size);
     out += fmt::format("made of {}, {} of text\n", counted(std::ssize(f.card->sources), "file"),
                        bytes_text(f.card->text_bytes));
+    out += learned_text(*f.card);
     if (f.card->skipped.count > 0) out += to_text(f.card->skipped) + "\n";
   } else {
     out += "tokenizer: not known, there is no card\n";
@@ -190,7 +243,8 @@ TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t>
                      .num_documents = file.num_documents(),
                      .num_tokens = file.num_tokens(),
                      .vocab_size = vocab_size.value_or(0)};
-  if (const auto card = read_token_card(file.prefix())) {
+  const auto card = read_token_card(file.prefix());
+  if (card) {
     out.has_card = true;
     out.vocab_size = card->tokenizer.vocab_size;
     check_hash(file.index_path(), card->index);
@@ -202,6 +256,7 @@ TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t>
                                   out.num_tokens));
     }
   }
+  out.num_learned = check_flags(file, card);
   const int64_t limit = out.vocab_size > 0 ? out.vocab_size : int64_t{1} << 31;
   std::mutex mutex;
   parallel_for(file.num_documents(), 64, [&](int64_t begin, int64_t end) {
@@ -233,18 +288,21 @@ std::string to_text(const TokenFileCheck& c) {
                                 counted(c.num_documents, "document"),
                                 counted(c.num_tokens, "token"), c.largest_id, c.largest_document);
   if (c.vocab_size > 0) out += fmt::format(", vocabulary of {}", c.vocab_size);
+  if (c.num_learned >= 0) out += fmt::format(", {} learned", counted(c.num_learned, "token"));
   out += c.has_card ? "; hashes as written\n" : "; no card, so hashes are not known\n";
   return out;
 }
 
 nlohmann::ordered_json to_json(const TokenFileCheck& c) {
-  return {{"prefix", c.prefix},
-          {"num_documents", c.num_documents},
-          {"num_tokens", c.num_tokens},
-          {"vocab_size", c.vocab_size},
-          {"has_card", c.has_card},
-          {"largest_id", c.largest_id},
-          {"largest_document", c.largest_document}};
+  nlohmann::ordered_json out = {{"prefix", c.prefix},
+                                {"num_documents", c.num_documents},
+                                {"num_tokens", c.num_tokens},
+                                {"vocab_size", c.vocab_size},
+                                {"has_card", c.has_card},
+                                {"largest_id", c.largest_id},
+                                {"largest_document", c.largest_document}};
+  if (c.num_learned >= 0) out["num_learned"] = c.num_learned;
+  return out;
 }
 
 }  // namespace axle

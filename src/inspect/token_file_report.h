@@ -55,10 +55,11 @@ struct TokenFileCheck {
   bool has_card = false;   // else hashes are not known
   int32_t largest_id = -1;
   int64_t largest_document = 0;  // the first that has it
+  int64_t num_learned = -1;      // ids that are targets; -1: there are no flags
 };
 
-/// Reads all of a token file: its index, its ids, and its hashes if it has a card. Throws DataError
-/// at the first fault. `vocab_size` is for files without a card.
+/// Reads all of a token file: its index, ids, flags, and its hashes if it has a card. Throws
+/// DataError at the first fault. `vocab_size` is for files without a card.
 TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t> vocab_size);
 std::string to_text(const TokenFileCheck& check);
 nlohmann::ordered_json to_json(const TokenFileCheck& check);

@@ -1,71 +1,74 @@
-// axle data build SOURCES...: token files from texts.
+// axle data build SOURCES...: token files from texts and conversations.
 #include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "base/console.h"
 #include "base/stop_signal.h"
 #include "cli/verb.h"
-#include "data/tokenizers/byte_tokenizer.h"
+#include "inspect/build_tokens.h"
 #include "inspect/token_file_report.h"
 
 namespace axle::cli {
 namespace {
 
-struct BuildOptions {
-  TokenBuild build;
-  std::string tokenizer, unit = "file", on_error = "fail";
-  bool no_begin = false, no_end = false;
-};
-
-void add_build(CLI::App& app, BuildOptions& options, Output& out) {
-  app.add_option("SOURCES", options.build.sources,
-                 "Text files, JSON Lines (also .gz, .zst), Parquet, folders of them, patterns")
+void add_build(CLI::App& app, TokenBuildFlags& flags, Output& out) {
+  app.add_option("SOURCES", flags.sources,
+                 "Text files, JSON Lines (also .gz, .zst), Parquet, folders of them, patterns; of "
+                 "texts, conversations or pairs of answers")
       ->required()
       ->type_name("");
-  app.add_option("--tokenizer", options.tokenizer,
-                 "The file of a tokenizer of any kind, or 'bytes'")
+  app.add_option("--tokenizer", flags.tokenizer, "The file of a tokenizer of any kind, or 'bytes'")
       ->required()
       ->type_name("FILE");
-  app.add_option("--out", options.build.prefix, "Writes PREFIX.bin, PREFIX.idx and PREFIX.json")
+  app.add_option("--out", flags.prefix, "Writes PREFIX.bin, PREFIX.idx and PREFIX.json")
       ->required()
       ->type_name("PREFIX");
-  app.add_option("--field", options.build.field,
+  app.add_option("--field", flags.field,
                  "The field of a JSON object, or the column of Parquet, that holds the text "
                  "(default: text)")
       ->type_name("NAME");
-  app.add_option("--unit", options.unit,
-                 "What a document of a text file is: file, paragraph or line (default: file)")
-      ->check(CLI::IsMember({"file", "paragraph", "line"}))
+  app.add_option("--unit", flags.unit,
+                 "What a document is: file, paragraph or line of a text file, conversation, pair "
+                 "(default: what the first record is, else file)")
+      ->check(CLI::IsMember({"file", "paragraph", "line", "conversation", "pair"}))
       ->type_name("UNIT");
-  app.add_option("--on-error", options.on_error,
-                 "What a document that is no text does: fail ends the build, skip counts it "
+  app.add_option("--on-error", flags.on_error,
+                 "What a document does that can't be used: fail ends the build, skip counts it "
                  "(default: fail)")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->type_name("POLICY");
-  app.add_flag("--no-begin", options.no_begin,
+  app.add_flag("--no-begin", flags.no_begin,
                "Leave out the token that begins a document (default: put it, if there is one)");
-  app.add_flag("--no-end", options.no_end,
+  app.add_flag("--no-end", flags.no_end,
                "Leave out the token that ends a document (default: put it, if there is one)");
+  app.add_option("--chat-template", flags.chat_template,
+                 "The template of conversations (default: that of the tokenizer's files)")
+      ->type_name("FILE");
+  app.add_option("--seq-len", flags.seq_len,
+                 "Positions that a conversation, or a pair, has at the most (default: any)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--too-long", flags.too_long,
+                 "What a conversation of more does: cut keeps all up to the last answer that fits, "
+                 "skip leaves it out (default: cut)")
+      ->check(CLI::IsMember({"cut", "skip"}))
+      ->type_name("POLICY");
+  app.add_option("--learned", flags.learned,
+                 "Which tokens of conversations are targets: assistant, all (default: assistant)")
+      ->check(CLI::IsMember({"assistant", "all"}))
+      ->type_name("TOKENS");
   out.add_json_flag(app);
 }
 
-ExitCode run_build(const BuildOptions& options, Output& out) {
-  TokenBuild build = options.build;
-  build.tokenizer = tokenizer_named(options.tokenizer, "--tokenizer");
-  if (!build.tokenizer.get_if<ByteTokenizer>()) build.tokenizer_path = options.tokenizer;
-  from_text(options.unit, build.unit);
-  from_text(options.on_error, build.on_error);
-  build.begins = !options.no_begin;
-  build.ends = !options.no_end;
-
+ExitCode run_build(const TokenBuildFlags& flags, Output& out) {
   const StopSignal stop;
   StatusLine line(STDERR_FILENO);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  const TokenBuildResult result = build_token_file(
-      build, {.should_stop = [&] { return stop.requested() != ExitCode::kOk; },
+  const TokenBuildResult result = build_tokens(
+      flags, {.should_stop = [&] { return stop.requested() != ExitCode::kOk; },
               .report = [&](const TokenBuildProgress& p) { line.draw(to_text(p, seconds())); }});
   line.end();
   out.report(result);
@@ -74,9 +77,9 @@ ExitCode run_build(const BuildOptions& options, Output& out) {
 
 }  // namespace
 
-const Verb<BuildOptions> data_build({.name = "data build",
-                                     .help = "Make a token file from texts, on all cores",
-                                     .add = add_build,
-                                     .run = run_build});
+const Verb<TokenBuildFlags> data_build({.name = "data build",
+                                        .help = "Make a token file from texts or chats",
+                                        .add = add_build,
+                                        .run = run_build});
 
 }  // namespace axle::cli

@@ -61,6 +61,52 @@ TEST_F(DataVerbs, VerifyFindsAnyFlippedBit) {
   }
 }
 
+TEST_F(DataVerbs, ConversationsAndPairsHaveFlagsThatAreVerified) {
+  std::string talks, pairs;
+  for (int i = 0; i < 9; ++i) {
+    talks += R"({"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"yes"}]})"
+             "\n";
+    pairs += R"({"prompt":"q","chosen":"yes","rejected":"no"})"
+             "\n";
+  }
+  replace_file(dir_ / "talks.jsonl", talks);
+  replace_file(dir_ / "pairs.jsonl", pairs);
+  const auto make = [&](const std::string& name, const std::vector<std::string>& more = {}) {
+    return run_axle(joined(
+        {"data", "build", dir_ / (name + ".jsonl"), "--tokenizer", "bytes", "--out", dir_ / name},
+        more));
+  };
+  for (const std::string& name : {std::string("talks"), std::string("pairs")}) {
+    const Ran built = make(name);
+    ASSERT_EQ(built.code, 0) << built.err;
+    EXPECT_THAT(built.out, HasSubstr(name == "pairs" ? "; 9 pairs of answers" : "learned: "));
+    EXPECT_THAT(run_axle({"data", "inspect", dir_ / name}).out, HasSubstr("learned: "));
+    EXPECT_THAT(run_axle({"data", "verify", dir_ / name}).out, HasSubstr(" tokens learned"));
+    for (const char* ending : {".bin", ".idx", ".learned.bin", ".learned.idx"}) {
+      const std::string path = (dir_ / name) + ending, good = read_file(path);
+      std::string bad = good;
+      bad[good.size() / 2] ^= 1;
+      replace_file(path, bad);
+      const Ran ran = run_axle({"data", "verify", dir_ / name});
+      EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData)) << ran.out;
+      EXPECT_THAT(ran.err, HasSubstr(name + ending));
+      replace_file(path, good);
+    }
+    remove_tree((dir_ / name) + ".learned.idx");
+    EXPECT_EQ(run_axle({"data", "verify", dir_ / name}).code, static_cast<int>(ExitCode::kData));
+  }
+  EXPECT_THAT(run_axle({"data", "build", dir_ / "talks.jsonl", "--tokenizer", "bytes", "--out",
+                        dir_ / "other", "--field", "messages"})
+                  .err,
+              HasSubstr("talks.jsonl:1: "));
+  EXPECT_THAT(make("talks", {"--unit", "conversation", "--no-end"}).err,
+              HasSubstr("--no-end: expected texts, got --unit conversation"));
+  EXPECT_THAT(build({"--seq-len", "5"}).err,
+              HasSubstr("--seq-len: expected conversations or pairs of answers, got --unit file"));
+  EXPECT_THAT(make("pairs", {"--learned", "all"}).err,
+              HasSubstr("--learned: expected conversations, got --unit pair"));
+}
+
 TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
   const std::string file = reference_file("token_files/parts");
   EXPECT_THAT(run_axle({"data", "inspect", file}).out,

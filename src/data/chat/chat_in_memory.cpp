@@ -31,7 +31,8 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
     num_cut += one.is_cut;
     num_left_out += one.num_left_out;
   };
-  const ConversationPreparer preparer(cfg, *tokenizer, chat);
+  const ConversationPreparer preparer(
+      {.learned = cfg.learned, .too_long = cfg.too_long, .seq_len = cfg.seq_len}, *tokenizer, chat);
   for (size_t begin = 0; begin < documents.size(); begin += kConversationsAtOnce) {
     const size_t count = std::min(kConversationsAtOnce, documents.size() - begin);
     const auto prepared = preparer.prepare(std::span(documents).subspan(begin, count));

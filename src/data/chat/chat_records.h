@@ -1,42 +1,51 @@
 // The conversations of files, one at a time.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/chat/conversation.h"
 #include "data/skip_log.h"
+#include "data/token_files/corpus_reader.h"
+#include "io/line_reader.h"
+#include "io/parquet/parquet_texts.h"
 
 namespace axle {
 
-/// Reads JSON Lines, files with one JSON list, and Parquet, as ChatSource says. Memory: a record,
-/// or the list of a file, or what ParquetTexts takes.
-class ChatRecords {
- public:
-  /// Takes a conversation in the form that conversation_of() reads, and its place.
-  using Take = std::function<void(std::string conversation, std::string where)>;
+/// Returns the files of conversations that files and folders name. Counts what it leaves out.
+std::vector<std::string> chat_files(const std::vector<std::string>& named, SkipLog& skips);
 
-  /// Lists the files. `skips` counts what is left out, here and in read(), and must outlive this.
-  /// Throws DataError for names of nothing.
-  ChatRecords(const std::vector<std::string>& named, ChatFormat format, SkipLog& skips);
-  const std::vector<std::string>& files() const { return files_; }
-  /// Throws DataError for what is no conversation, unless it is counted.
-  void read(const std::string& file, const Take& take);
+/// Reads JSON Lines, a file with one JSON list, or Parquet, as ChatSource says. Memory: a record,
+/// or the list of the file, or what ParquetTexts takes.
+class ChatReader {
+ public:
+  /// Raise it with every change of what a conversation is, or of how it is rendered: kept tokens
+  /// are then made anew.
+  static constexpr int kRules = 1;
+
+  /// Throws StorageError for a file that can't be read, NotText for one that holds no conversation
+  /// at all.
+  explicit ChatReader(const std::string& path);
+  /// Returns the next record, with its line or its number in the list; none at the end. Throws
+  /// StorageError for a damaged file.
+  std::optional<RawDocument> next();
 
  private:
-  void read_lines(const std::string& path, const Take& take);
-  void read_list(const std::string& path, const Take& take);
-  void read_rows(const std::string& path, const Take& take);
-  void add_text(std::string_view json, const std::string& where, const Take& take);
-  void add(const nlohmann::ordered_json& record, const std::string& where, const Take& take);
+  bool read_list();
 
-  ChatFormat format_;
-  SkipLog& skips_;
-  std::vector<std::string> files_;
+  std::string path_;
+  std::optional<LineReader> lines_;
+  std::optional<RawDocument> first_;  // line that was read, but not returned
+  std::unique_ptr<ParquetTexts> rows_;
+  std::optional<nlohmann::ordered_json> list_;
+  size_t next_ = 0;  // of the list
 };
+
+/// Returns the conversation of a record, in the form that conversation_of() reads. Throws JsonError
+/// for what is none.
+std::string conversation_in(const RawDocument& record, ChatFormat format);
 
 }  // namespace axle

@@ -6,21 +6,30 @@
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "config/register.h"
 #include "data/chat/chat_records.h"
 #include "data/text_source.h"
+#include "data/token_files/corpus_text.h"
 
 namespace axle {
 
 ChatSource::ChatSource(const Config& cfg, const Dims&, const Scope& scope)
     : skips_(cfg.on_error, fmt::format("{}.on_error", scope.path)) {
   const std::vector<std::string> named = named_texts(cfg.path.get(), cfg.more_paths, scope.path);
-  ChatRecords records(named, cfg.format, skips_);
-  for (const std::string& path : records.files()) {
+  for (const std::string& path : chat_files(named, skips_)) {
     const size_t before = documents_.size();
-    records.read(path, [&](std::string conversation, std::string where) {
-      add(std::move(conversation), std::move(where));
+    read_or_leave_out(path, skips_, [&] {
+      ChatReader reader(path);
+      while (const auto record = reader.next()) {
+        const std::string where = fmt::format("{}:{}", path, record->line);
+        try {
+          add(conversation_in(*record, cfg.format), where);
+        } catch (const JsonError& error) {
+          skips_.refuse("no conversation", where, fmt::format("{}: {}", where, error.what()));
+        }
+      }
     });
     num_files_ += documents_.size() > before;
   }

@@ -16,14 +16,21 @@ TextOfIds::TextOfIds(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
     piece_sizes_.push_back(std::ssize(tokenizer.piece(static_cast<int32_t>(id))));
 }
 
-void TextOfIds::add(std::span<const int32_t> ids, std::string_view text) {
-  text_bytes_ += std::ssize(text);
+TextOfIds::Sizes TextOfIds::sizes_of(std::span<const int32_t> ids, std::string_view text) const {
+  Sizes out{.text_bytes = std::ssize(text)};
   for (const int32_t id : ids) {
     const int64_t size = piece_sizes_[static_cast<size_t>(id)];
-    piece_bytes_ += size;
+    out.piece_bytes += size;
     // The names of special tokens are no text.
-    if (size == 0) text_bytes_ -= std::ssize(tokenizer_.token(id));
+    if (size == 0) out.text_bytes -= std::ssize(tokenizer_.token(id));
   }
+  return out;
+}
+
+void TextOfIds::add(std::span<const int32_t> ids, std::string_view text) {
+  const Sizes sizes = sizes_of(ids, text);
+  text_bytes_ += sizes.text_bytes;
+  piece_bytes_ += sizes.piece_bytes;
 }
 
 std::vector<double> TextOfIds::bytes_of_ids() const {
@@ -32,6 +39,17 @@ std::vector<double> TextOfIds::bytes_of_ids() const {
   std::vector<double> out;
   for (const int64_t size : piece_sizes_) out.push_back(scale * static_cast<double>(size));
   return out;
+}
+
+std::string problem_of_ids(std::span<const int32_t> ids, const std::string& where,
+                           const Tokenizer& tokenizer, std::string_view name, int64_t vocab_size) {
+  for (const int32_t id : ids) {
+    if (id < vocab_size) continue;
+    return fmt::format(
+        "{}: expected tokens of the model's vocabulary of {}, got '{}' with id {} of {}", where,
+        vocab_size, printable(tokenizer.token(id)), id, name);
+  }
+  return {};
 }
 
 LearnedDocuments::LearnedDocuments(const Tokenizer& tokenizer, std::string name,
@@ -43,13 +61,7 @@ LearnedDocuments::LearnedDocuments(const Tokenizer& tokenizer, std::string name,
 
 std::string LearnedDocuments::problem_of(const LearnedTokens& tokens,
                                          const std::string& where) const {
-  for (const int32_t id : tokens.ids) {
-    if (id < model_vocab_size_) continue;
-    return fmt::format(
-        "{}: expected tokens of the model's vocabulary of {}, got '{}' with id {} of {}", where,
-        model_vocab_size_, printable(tokenizer_.token(id)), id, name_);
-  }
-  return {};
+  return problem_of_ids(tokens.ids, where, tokenizer_, name_, model_vocab_size_);
 }
 
 void LearnedDocuments::add(const LearnedTokens& tokens, std::string_view text, std::string where) {

@@ -21,6 +21,12 @@ namespace axle {
 class TextOfIds {
  public:
   explicit TextOfIds(const Tokenizer& tokenizer);
+  struct Sizes {
+    int64_t text_bytes = 0, piece_bytes = 0;
+  };
+  /// Returns the bytes of a text without the names of special tokens, perhaps below 0 where its ids
+  /// have more of these, and of the pieces of its ids.
+  Sizes sizes_of(std::span<const int32_t> ids, std::string_view text) const;
   void add(std::span<const int32_t> ids, std::string_view text);
   /// Bytes of the texts without the names of special tokens, and of the pieces of all ids.
   int64_t text_bytes() const { return std::max<int64_t>(text_bytes_, 0); }
@@ -35,13 +41,17 @@ class TextOfIds {
   int64_t text_bytes_ = 0, piece_bytes_ = 0;
 };
 
+/// Returns what is wrong with ids for which a model of `vocab_size` rows has none, beginning with
+/// `where`; "" if it has one for each. `name` is that of the tokenizer in messages.
+std::string problem_of_ids(std::span<const int32_t> ids, const std::string& where,
+                           const Tokenizer& tokenizer, std::string_view name, int64_t vocab_size);
+
 class LearnedDocuments {
  public:
   /// `tokenizer` must outlive this; `name` stands for it in messages.
   LearnedDocuments(const Tokenizer& tokenizer, std::string name, int64_t model_vocab_size);
 
-  /// Returns what is wrong with tokens that the model has no row for, beginning with `where`; ""
-  /// if it has one for each.
+  /// As problem_of_ids().
   std::string problem_of(const LearnedTokens& tokens, const std::string& where) const;
   /// Adds the tokens of a conversation, its text and its place.
   void add(const LearnedTokens& tokens, std::string_view text, std::string where);

@@ -1,15 +1,19 @@
 // Batches of preferences: two answers to one conversation, of which one is better.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
-#include "data/chat/learned_input.h"
 #include "data/held_out.h"
+#include "data/input.h"
+#include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
@@ -20,7 +24,7 @@ namespace axle {
 /// out and counted.
 ///
 /// The template's strftime_now() writes 26 July 2024, as ChatInput does.
-class PreferenceInput final : public LearnedInput {
+class PreferenceInput final : public Input {
  public:
   struct Config {
     /// Where the pairs come from: a ChatSource.
@@ -44,11 +48,27 @@ class PreferenceInput final : public LearnedInput {
     /// What a pair does that the template refuses: `fail` ends the program, `skip` leaves it out
     /// and counts it.
     OnError on_error = OnError::kFail;
+    /// Files of more bytes are rendered and encoded once into a token file in the user's cache
+    /// folder and read from there, with the order and the split of a TokenInput.
+    Positive<int64_t> memory_bytes = 32 << 20;
     AXLE_CONFIG(PreferenceInput, source, tokenizer, chat_template, seq_len, batch_size, shuffle,
-                epochs, split, held_out_fraction, on_error)
+                epochs, split, held_out_fraction, on_error, memory_bytes)
   };
-  /// Reads, renders and encodes all pairs. Throws as ChatInput does.
+  /// Reads, renders and encodes all pairs, unless their tokens are there already. Throws as
+  /// ChatInput does.
   PreferenceInput(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return rows_->element_spec(); }
+  std::optional<Batch> next() override { return rows_->next(); }
+  std::string state() const override { return rows_->state(); }
+  void restore(std::string_view state) override { rows_->restore(state); }
+  InputFacts facts() const override { return rows_->facts(); }
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return rows_->origins_of_batch(batch);
+  }
+
+ private:
+  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

@@ -21,13 +21,14 @@ PreparedConversation ConversationPreparer::prepare(const Document& document) con
 }
 
 bool ConversationPreparer::fits(const PreparedConversation& prepared) const {
-  return std::ssize(prepared.tokens.ids) - 1 <= cfg_.seq_len;
+  return !options_.seq_len || std::ssize(prepared.tokens.ids) - 1 <= *options_.seq_len;
 }
 
 PreparedConversation ConversationPreparer::of_first(const Conversation& conversation,
                                                     size_t count) const {
-  LearnedText text = learned_text(chat_, std::span(conversation.messages).first(count),
-                                  conversation.tools, cfg_.learned, {.now_secs = kNowOfTraining});
+  LearnedText text =
+      learned_text(chat_, std::span(conversation.messages).first(count), conversation.tools,
+                   options_.learned, {.now_secs = kNowOfTraining});
   PreparedConversation out{.tokens = encode_learned(tokenizer_, text),
                            .text = std::move(text.text),
                            .num_left_out = text.num_left_out};
@@ -39,7 +40,7 @@ void ConversationPreparer::fit(const Conversation& conversation, PreparedConvers
   out = of_first(conversation, conversation.messages.size());
   if (!out.reason.empty() || fits(out)) return;
   out = {.reason = "too long"};
-  if (cfg_.too_long == LongConversations::kSkip) return;
+  if (options_.too_long == LongConversations::kSkip) return;
   // Where it may be cut: behind answers. The more messages, the more tokens.
   std::vector<size_t> ends;
   for (size_t i = 0; i + 1 < conversation.messages.size(); ++i) {

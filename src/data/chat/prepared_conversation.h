@@ -1,6 +1,7 @@
 // Conversations as they go into rows.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,10 +28,14 @@ inline constexpr size_t kConversationsAtOnce = 512;
 /// Renders, encodes and cuts conversations.
 class ConversationPreparer {
  public:
-  /// All must outlive this.
-  ConversationPreparer(const ChatInput::Config& cfg, const Tokenizer& tokenizer,
-                       const ChatTemplate& chat)
-      : cfg_(cfg), tokenizer_(tokenizer), chat_(chat) {}
+  struct Options {
+    Learned learned = Learned::kAssistant;
+    LongConversations too_long = LongConversations::kCut;
+    std::optional<int64_t> seq_len = {};  // positions of a row; none: all conversations fit
+  };
+  /// The tokenizer and the template must outlive this.
+  ConversationPreparer(const Options& options, const Tokenizer& tokenizer, const ChatTemplate& chat)
+      : options_(options), tokenizer_(tokenizer), chat_(chat) {}
   PreparedConversation prepare(const Document& document) const;
   /// The same of several, on all cores.
   std::vector<PreparedConversation> prepare(std::span<const Document> documents) const;
@@ -40,7 +45,7 @@ class ConversationPreparer {
   PreparedConversation of_first(const Conversation& conversation, size_t count) const;
   void fit(const Conversation& conversation, PreparedConversation& out) const;
 
-  const ChatInput::Config& cfg_;
+  Options options_;
   const Tokenizer& tokenizer_;
   const ChatTemplate& chat_;
 };

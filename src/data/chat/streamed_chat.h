@@ -1,5 +1,5 @@
-// Conversations that are too large for the memory: their tokens lie in a token file that is made
-// once.
+// Conversations and pairs that are too large for the memory: their tokens lie in a token file that
+// is made once.
 #pragma once
 
 #include <memory>
@@ -8,24 +8,26 @@
 #include <string_view>
 #include <vector>
 
-#include "data/chat/chat_input.h"
+#include "data/chat/build_chat_file.h"
+#include "data/chat/preference_input.h"
 #include "data/token_files/token_input.h"
 
 namespace axle {
 
-/// True if the files of an input's ChatSource are larger than its memory_bytes. False too if they
-/// are not there.
-bool is_streamed(const ChatInput::Config& cfg);
+/// True if the files of a ChatSource have more than `memory_bytes`. False too if they are not
+/// there.
+bool is_streamed(const Child<Source>& source, int64_t memory_bytes);
 
-/// The rows of a ChatInput of many conversations: those of a TokenInput, whose file is made in the
-/// user's cache folder at the first start (TokenCache). PREFIX.learned.bin and .idx beside it hold
-/// a flag for each id: whether it is learned.
+/// The rows of a ChatInput or a PreferenceInput of large files: those of a TokenInput, whose file
+/// build_chat_file() makes in the user's cache folder at the first start (TokenCache). A process
+/// that ends early has done a part of it.
 ///
-/// Memory: 512 conversations with their tokens while the file is made, then that of TokenInput.
+/// Memory: that of build_chat_file(), then that of TokenInput.
 class StreamedChat final : public Input {
  public:
-  /// Throws as ChatInput does; StorageError if the cache folder can't be written.
+  /// Throw as the inputs do; StorageError if the cache folder can't be written.
   StreamedChat(const ChatInput::Config& cfg, const Dims& dims, const Scope& scope);
+  StreamedChat(const PreferenceInput::Config& cfg, const Dims& dims, const Scope& scope);
 
   Tree<Type> element_spec() const override { return rows_->element_spec(); }
   std::optional<Batch> next() override { return rows_->next(); }
@@ -37,6 +39,10 @@ class StreamedChat final : public Input {
   }
 
  private:
+  // Makes the tokens, or finds them, and opens the rows, whose source has this name.
+  void open(ChatBuild build, const ChatSource::Config& source, TokenInput::Config rows,
+            const std::string& name, const Dims& dims, const Scope& scope);
+
   std::unique_ptr<TokenInput> rows_;
   InputFacts facts_;
 };

@@ -49,11 +49,21 @@ class StreamedChatTest : public ::testing::Test {
             .epochs = 1,
             .memory_bytes = memory_bytes};
   }
-  static std::unique_ptr<Input> build(const ChatInput::Config& cfg) {
+  PreferenceInput::Config pairs(int64_t memory_bytes = 100) const {
+    return {.source = ChatSource::Config{.path = dir_ / "pairs.jsonl"},
+            .chat_template = dir_ / "chat.jinja",
+            .seq_len = 40,
+            .batch_size = 2,
+            .epochs = 1,
+            .memory_bytes = memory_bytes};
+  }
+  template <class Config>
+  static std::unique_ptr<Input> build(const Config& cfg) {
     return Child<Input>(cfg).build({.vocab_size = 257, .seed = 1}, {.path = "input"});
   }
-  // Each conversation of an epoch with "." for what is no target, and how often it is there.
-  static std::map<std::string, int> segments_of(Input& input) {
+  // Each conversation, or row, of an epoch with "." for what is no target, and how often it is
+  // there.
+  static std::map<std::string, int> segments_of(Input& input, bool by_rows = false) {
     std::map<std::string, int> out;
     while (const auto batch = input.next()) {
       const auto values = [&](const char* name) {
@@ -66,9 +76,9 @@ class StreamedChatTest : public ::testing::Test {
         if (segments[i] == 0) continue;
         one += fmt::format("{}{}", static_cast<char>(ids[i]),
                            labels[i] < 0 ? "." : std::string(1, static_cast<char>(labels[i])));
-        const bool ends =
-            i + 1 == ids.size() || segments[i + 1] != segments[i] || (i + 1) % 40 == 0;
-        if (ends) ++out[std::exchange(one, {})];
+        const bool ends_row = (i + 1) % 40 == 0 || segments[i + 1] == 0;
+        if (by_rows ? ends_row : ends_row || segments[i + 1] != segments[i])
+          ++out[std::exchange(one, {})];
       }
     }
     return out;
@@ -87,8 +97,8 @@ TEST_F(StreamedChatTest, AnEpochIsThatOfConversationsInMemory) {
   for (const Packing packing : {Packing::kWhole, Packing::kBestFit}) {
     ChatInput::Config small = config(), large = config(int64_t{1} << 30);
     small.packing = large.packing = packing;
-    ASSERT_TRUE(is_streamed(small));
-    ASSERT_FALSE(is_streamed(large));
+    ASSERT_TRUE(is_streamed(small.source, small.memory_bytes));
+    ASSERT_FALSE(is_streamed(large.source, large.memory_bytes));
     const auto streamed = build(small), in_memory = build(large);
     const InputFacts one = streamed->facts(), other = in_memory->facts();
     EXPECT_EQ(one.num_documents, other.num_documents);
@@ -131,6 +141,57 @@ TEST_F(StreamedChatTest, WhatIsNoConversationEndsTheBuildAndLeavesNothing) {
     replace_file(dir_ / name, R"({"messages":[{"role":"user","content":"only a question"}]})");
   EXPECT_THAT(error_of<DataError>([&] { build(config()); }),
               HasSubstr("expected conversations with answers of at most 40 positions, got none; "));
+}
+
+TEST_F(StreamedChatTest, PairsAreThoseInMemory) {
+  std::string lines;
+  for (int i = 0; i < 500; ++i) {
+    lines += fmt::format(R"({{"prompt":"q{}","chosen":"yes {}","rejected":"no{}"}})", i, i * i % 97,
+                         std::string(static_cast<size_t>(i % 25), 'o')) +
+             "\n";
+  }
+  replace_file(dir_ / "pairs.jsonl", lines);
+  const auto streamed = build(pairs()), in_memory = build(pairs(int64_t{1} << 30));
+  const InputFacts one = streamed->facts(), other = in_memory->facts();
+  EXPECT_EQ(one.num_documents, other.num_documents);
+  EXPECT_EQ(one.num_tokens, other.num_tokens);
+  EXPECT_EQ(one.num_rows, one.num_documents);
+  EXPECT_EQ(one.num_rows, other.num_rows);
+  EXPECT_EQ(to_text(one.skipped), to_text(other.skipped));
+  EXPECT_THAT(to_text(one.skipped), HasSubstr("too long"));
+  const auto rows = segments_of(*streamed, true);
+  EXPECT_EQ(rows, segments_of(*in_memory, true));
+  EXPECT_GT(rows.size(), 300u);
+  EXPECT_THAT(streamed->origins_of_batch(0).at(1).where, HasSubstr(", the rejected answer"));
+  // Both parts of a split hold whole pairs, and all of them.
+  PreferenceInput::Config train = pairs(), held_out = pairs();
+  train.split = Split::kTrain;
+  held_out.split = Split::kHeldOut;
+  auto both = segments_of(*build(train), true);
+  EXPECT_LT(both.size(), rows.size());
+  for (const auto& [row, count] : segments_of(*build(held_out), true)) both[row] += count;
+  EXPECT_EQ(both, rows);
+  EXPECT_EQ(num_token_files(), 1);
+}
+
+TEST_F(StreamedChatTest, MemoryOfPairsIsBounded) {
+  {
+    FileWriter file(dir_ / "pairs.jsonl");
+    std::string lines;
+    for (int i = 0; i < 1000; ++i) {
+      lines += fmt::format(R"({{"prompt":"q{}","chosen":"{}","rejected":"no"}})", i,
+                           std::string(300, 'y')) +
+               "\n";
+    }
+    while (file.size() < 24'000'000) file.write(lines);
+  }
+  PreferenceInput::Config cfg = pairs();
+  cfg.seq_len = 400;
+  const int64_t before = peak_resident_bytes();
+  const auto input = build(cfg);
+  EXPECT_GT(input->facts().num_documents, 60'000);
+  for (int i = 0; i < 500; ++i) input->next();
+  EXPECT_LT(peak_resident_bytes() - before, int64_t{24} << 20);
 }
 
 // The flags belong to the ids.

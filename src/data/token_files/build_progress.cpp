@@ -30,6 +30,9 @@ std::string text_of_progress(const BuildProgress& progress) {
                                       {"tokens", progress.counts.num_tokens},
                                       {"text_bytes", progress.text_bytes},
                                       {"piece_bytes", progress.piece_bytes},
+                                      {"learned", progress.num_learned},
+                                      {"cut", progress.num_cut},
+                                      {"unwritten", progress.num_unwritten},
                                       {"skipped", to_json(progress.skipped)}};
   return out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -40,14 +43,21 @@ std::optional<BuildProgress> read_progress(const std::string& path) {
   return json_as<DataError>(path, [&] {
     const nlohmann::ordered_json document = read_json(text);
     const JsonView json(document);
-    const auto number = [&](const char* name) {
-      return json.at(name).integer(0, std::numeric_limits<int64_t>::max() / 8);
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 8;
+    const auto number = [&](const char* name) { return json.at(name).integer(0, kMost); };
+    // Builds of texts had no such counts.
+    const auto count = [&](const char* name) {
+      const auto found = json.find(name);
+      return found ? found->integer(0, kMost) : 0;
     };
     BuildProgress out{.num_taken = number("taken"),
                       .next_file = json.at("next_file").text(),
                       .counts = {number("documents"), number("tokens")},
-                      .text_bytes = number("text_bytes"),
+                      .text_bytes = json.at("text_bytes").integer(-kMost, kMost),
                       .piece_bytes = number("piece_bytes"),
+                      .num_learned = count("learned"),
+                      .num_cut = count("cut"),
+                      .num_unwritten = count("unwritten"),
                       .skipped = skipped_of(json.at("skipped").json())};
     out.job = hexadecimal(json.at("job"));
     for (const JsonView& source : json.at("sources").elements())

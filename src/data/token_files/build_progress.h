@@ -14,10 +14,11 @@ namespace axle {
 struct BuildProgress {
   uint64_t job = 0;                      // hash of what is to be made
   std::vector<HashedFile> sources = {};  // files that are done
-  int64_t num_taken = 0;       // documents taken from the next file, also those that were skipped
+  int64_t num_taken = 0;       // records taken from the next file, also those that were skipped
   std::string next_file = {};  // its state_of_file, if num_taken > 0
   TokenCounts counts = {};
-  int64_t text_bytes = 0, piece_bytes = 0;
+  int64_t text_bytes = 0, piece_bytes = 0;                  // text: perhaps below 0 (TextOfIds)
+  int64_t num_learned = 0, num_cut = 0, num_unwritten = 0;  // as of a LearnedCard
   Skipped skipped = {};
 };
 

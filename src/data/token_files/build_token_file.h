@@ -1,17 +1,15 @@
-// Makes a token file from texts: reads, encodes on all cores, writes.
+// Makes a token file from texts.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config/fields/child.h"
 #include "data/skip_log.h"
 #include "data/text_source.h"
-#include "data/token_files/token_card.h"
+#include "data/token_files/make_token_file.h"
 
 namespace axle {
 
@@ -38,40 +36,12 @@ struct TokenBuild {
   double save_secs = 10;
 };
 
-/// How far a build is.
-struct TokenBuildProgress {
-  int64_t num_files = 0, num_files_done = 0;
-  int64_t num_bytes = 0, num_bytes_done = 0;  // of the files; done: of whole files
-  int64_t num_documents = 0, num_tokens = 0, text_bytes = 0;
-};
-
-struct TokenBuildHooks {
-  /// True ends the build after it has saved what is done. Called between batches.
-  std::function<bool()> should_stop = {};
-  /// Called after each batch.
-  std::function<void(const TokenBuildProgress&)> report = {};
-};
-
-struct TokenBuildResult {
-  TokenCard card = {};
-  bool is_finished = false;   // else it was stopped, and the same call continues
-  bool was_there = false;     // the token file of the same build was there already
-  int64_t num_documents = 0;  // that are done
-  int64_t num_continued = 0;  // of them: of an earlier, unfinished build
-};
-
-/// Builds PREFIX.bin, PREFIX.idx and PREFIX.json. Until all is done, the parts lie in the folder
-/// PREFIX.part; what was saved there is continued by the same build after any end of the process,
-/// with the same bytes as a build without a stop.
+/// Builds PREFIX.bin, PREFIX.idx and PREFIX.json, as make_token_file() does: it can be continued.
 ///
-/// Memory, whatever the corpus: `batch_bytes` of text, or one document (CorpusReader) if it is
-/// larger, with its ids: about batch_bytes * (1 + Tokenizer::encode_bytes().of_text). A larger
-/// document is priced before it is encoded: throws Error with kDoesNotFit if the host lacks the
-/// memory.
+/// A document that is larger than `batch_bytes` is priced before it is encoded: throws Error with
+/// kDoesNotFit if the host lacks the memory.
 ///
-/// Throws DataError for sources that are missing, and for documents that are no text, unless they
-/// are skipped; if no document is left; if a source changes between two parts of a build; for
-/// PREFIX.part of another build, and for other files at PREFIX.
+/// Throws DataError as make_token_file() does, for documents that are no text as well.
 TokenBuildResult build_token_file(const TokenBuild& build, const TokenBuildHooks& hooks = {});
 
 }  // namespace axle

@@ -5,21 +5,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/report.h"
-#include "base/text/units.h"
 #include "data/text_files.h"
 #include "data/token_files/build_token_file.h"
 #include "data/token_files/corpus_source.h"
 #include "data/token_files/corpus_text.h"
+#include "data/token_files/encoding_report.h"
 #include "data/token_files/token_cache.h"
 #include "io/user_path.h"
 
 namespace axle {
 namespace {
-
-constexpr double kReportSecs = 30;
 
 // The files of a source, and how they are built.
 struct SourceFiles {
@@ -64,12 +60,11 @@ class TextTokens {
       : where_(scope.path),
         tokenizer_(cfg.tokenizer),
         files_(files_of(cfg.source, scope.path + ".source")),
-        can_be_in_memory_(cfg.source.get_if<TextSource>()),
         cache_(fmt::format("{:x} {} {} {} {}{}", tokenizer, to_text(files_.build.unit),
                            to_text(files_.build.on_error), StreamedText::kPartBytes,
                            CorpusReader::kRules, files_.format),
                files_.build.sources, where_,
-               can_be_in_memory_
+               cfg.source.get_if<TextSource>()
                    ? fmt::format(", or keep them in memory by --set {}.memory_bytes={}", where_,
                                  files_.num_bytes)
                    : "") {}
@@ -85,39 +80,17 @@ class TextTokens {
       build.on_error_field = where_ + ".source.on_error";
       build.part_bytes = StreamedText::kPartBytes;
       for (std::string& path : build.sources) path = text_of_path(path);
-      build_token_file(build, {.report = [&](const TokenBuildProgress& p) { report(p); }});
-      if (reports_ > 0) {
-        report_to_stderr(fmt::format("{}: encoded {} in {}", where_, bytes_text(files_.num_bytes),
-                                     duration_text(seconds_since(start_))));
-      }
+      EncodingReport report(where_, "text", cache_, files_.num_bytes);
+      build_token_file(build, {.report = [&](const TokenBuildProgress& p) { report.add(p); }});
+      report.end();
     });
   }
 
  private:
-  void report(const TokenBuildProgress& progress) {
-    const std::string all = bytes_text(files_.num_bytes);
-    if (reports_ == 0) {
-      report_to_stderr(fmt::format("{}: encoding {} of text, once; its tokens stay in {}", where_,
-                                   all, text_of_path(cache_.folder().string())));
-      reports_ = 1;
-    }
-    if (seconds_since(start_) < kReportSecs * reports_) return;
-    ++reports_;
-    report_to_stderr(
-        can_be_in_memory_
-            ? fmt::format("{}: encoded {} of {}", where_, bytes_text(progress.text_bytes), all)
-            : fmt::format("{}: encoded {} of text, in {} of {} done", where_,
-                          bytes_text(progress.text_bytes), progress.num_files_done,
-                          counted(progress.num_files, "file")));
-  }
-
   std::string where_;
   const Child<Tokenizer>& tokenizer_;
   SourceFiles files_;
-  bool can_be_in_memory_;  // else the files are of other formats than plain text
   TokenCache cache_;
-  Clock::time_point start_ = Clock::now();
-  int reports_ = 0;
 };
 
 }  // namespace

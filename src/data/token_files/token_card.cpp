@@ -54,6 +54,21 @@ TokenizerCard tokenizer_card_of(const JsonView& json) {
   return out;
 }
 
+Json json_of(const LearnedCard& card) {
+  return {{"settings", card.settings},    {"tokens", card.num_learned},
+          {"cut", card.num_cut},          {"unwritten", card.num_unwritten},
+          {"flags", to_json(card.flags)}, {"index", to_json(card.index)}};
+}
+
+LearnedCard learned_card_of(const JsonView& json) {
+  return {.settings = json.at("settings").text(),
+          .num_learned = json.at("tokens").integer(0, kMost),
+          .num_cut = json.at("cut").integer(0, kMost),
+          .num_unwritten = json.at("unwritten").integer(0, kMost),
+          .flags = hashed_file_of(json.at("flags")),
+          .index = hashed_file_of(json.at("index"))};
+}
+
 TokenCard card_of(const JsonView& json) {
   if (json.at("format").text() != kFormat) json.at("format").fail(std::string(kFormat));
   json.at("version").integer(1, 1);
@@ -69,6 +84,7 @@ TokenCard card_of(const JsonView& json) {
                 .ids = hashed_file_of(json.at("ids")),
                 .index = hashed_file_of(json.at("index")),
                 .skipped = skipped_of(json.at("skipped").json())};
+  if (const auto learned = json.find("learned")) out.learned = learned_card_of(*learned);
   for (const JsonView& source : json.at("sources").elements())
     out.sources.push_back(hashed_file_of(source));
   return out;
@@ -119,24 +135,27 @@ Skipped skipped_of(const Json& json) {
 
 std::string token_card_path(const std::string& prefix) { return prefix + ".json"; }
 
+std::string learned_prefix(const std::string& prefix) { return prefix + ".learned"; }
+
 std::string text_of_card(const TokenCard& card) {
   Json sources = Json::array();
   for (const HashedFile& source : card.sources) sources.push_back(to_json(source));
-  const Json out = {{"format", kFormat},
-                    {"version", 1},
-                    {"tokenizer", json_of(card.tokenizer)},
-                    {"begins", card.begins},
-                    {"ends", card.ends},
-                    {"field", card.field},
-                    {"unit", card.unit},
-                    {"documents", card.num_documents},
-                    {"tokens", card.num_tokens},
-                    {"text_bytes", card.text_bytes},
-                    {"piece_bytes", card.piece_bytes},
-                    {"ids", to_json(card.ids)},
-                    {"index", to_json(card.index)},
-                    {"sources", sources},
-                    {"skipped", to_json(card.skipped)}};
+  Json out = {{"format", kFormat},
+              {"version", 1},
+              {"tokenizer", json_of(card.tokenizer)},
+              {"begins", card.begins},
+              {"ends", card.ends},
+              {"field", card.field},
+              {"unit", card.unit},
+              {"documents", card.num_documents},
+              {"tokens", card.num_tokens},
+              {"text_bytes", card.text_bytes},
+              {"piece_bytes", card.piece_bytes},
+              {"ids", to_json(card.ids)},
+              {"index", to_json(card.index)}};
+  if (card.learned) out["learned"] = json_of(*card.learned);
+  out["sources"] = sources;
+  out["skipped"] = to_json(card.skipped);
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -153,8 +172,11 @@ std::optional<TokenCard> read_token_card(const std::string& prefix) {
 
 std::string TokenCard::source_of(int64_t document) const {
   for (const HashedFile& source : sources) {
-    if (document < source.num_documents)
-      return fmt::format("{}, its document {}", source.path, document);
+    if (document < source.num_documents) {
+      if (!has_pairs()) return fmt::format("{}, its document {}", source.path, document);
+      return fmt::format("{}, its pair {}, the {} answer", source.path, document / 2,
+                         document % 2 == 0 ? "chosen" : "rejected");
+    }
     document -= source.num_documents;
   }
   return {};

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text/json.h"
@@ -31,7 +32,17 @@ struct TokenizerCard {
   SpecialIds special = {};
 };
 
+/// What the flags of a token file say: which of its ids are targets (learned_prefix()).
+struct LearnedCard {
+  std::string settings = {};  // all that determines them, beside the tokenizer and the files
+  int64_t num_learned = 0;    // ids that are targets
+  int64_t num_cut = 0;        // conversations whose end was cut off
+  int64_t num_unwritten = 0;  // answers that the chat template leaves out
+  HashedFile flags = {}, index = {};
+};
+
 struct TokenCard {
+  static constexpr std::string_view kPairUnit = "pair";
   TokenizerCard tokenizer = {};
   bool begins = true, ends = true;  // documents begin and end with the special ids for it
   std::string field = "text";
@@ -40,9 +51,12 @@ struct TokenCard {
   int64_t text_bytes = 0;   // of all documents
   int64_t piece_bytes = 0;  // that all ids stand for, by the tokenizer's pieces
   HashedFile ids = {}, index = {};
+  std::optional<LearnedCard> learned = {};  // none: all ids are targets
   std::vector<HashedFile> sources = {};
   Skipped skipped = {};
 
+  /// True if each two documents are a pair of answers, the better one first.
+  bool has_pairs() const { return unit == kPairUnit; }
   /// "a.jsonl, its document 17", counted from 0 without those that were left out.
   std::string source_of(int64_t document) const;
 };
@@ -56,6 +70,8 @@ Skipped skipped_of(const nlohmann::ordered_json& json);
 uint64_t hexadecimal(const JsonView& json);
 
 std::string token_card_path(const std::string& prefix);
+/// The token file beside that of PREFIX which has a flag for each id: 0 for one that is no target.
+std::string learned_prefix(const std::string& prefix);
 std::string text_of_card(const TokenCard& card);
 /// Returns the card of a token file; none if it has none. Throws DataError if it is damaged.
 std::optional<TokenCard> read_token_card(const std::string& prefix);

@@ -79,8 +79,8 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
     auto rows = std::make_unique<TokenRows>(
         source.path,
         TokenRows::Options{.seq_len = seq_len_,
-                           .packing = cfg.packing,
-                           .long_documents = cfg.long_documents,
+                           .packing = source.packing.value_or(cfg.packing),
+                           .long_documents = source.long_documents.value_or(cfg.long_documents),
                            .split = cfg.split,
                            .held_out_fraction = cfg.held_out_fraction,
                            .max_documents = source.max_documents
@@ -101,11 +101,12 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
     facts_.num_rows += rows->num_rows();
     const std::vector<double> bytes = text_bytes_of(tokenizer, rows->card());
     facts_.num_bytes += rows->card() ? rows->card()->text_bytes : 0;
-    if (rows->num_long() > 0 && cfg.long_documents == LongDocuments::kSkip) {
+    if (rows->num_long() > 0 && rows->leaves_long_out()) {
       facts_.skipped.count += rows->num_long();
       facts_.skipped.reasons["longer than a row"] += rows->num_long();
+    } else if (source.long_documents.value_or(cfg.long_documents) == LongDocuments::kTruncate) {
+      facts_.num_truncated += rows->num_long();
     }
-    if (cfg.long_documents == LongDocuments::kTruncate) facts_.num_truncated += rows->num_long();
     rows_before_.push_back(facts_.num_rows);
     sources_.push_back({.name = name, .rows = std::move(rows), .text_bytes = bytes});
   }

@@ -29,7 +29,11 @@ struct TokenSource {
   std::optional<NumEpochs> epochs = {};
   /// Uses only so many documents, the first of the split; none: all.
   std::optional<Positive<int64_t>> max_documents = {};
-  AXLE_CONFIG(TokenSource, path, weight, epochs, max_documents)
+  /// How its documents share rows; none: as the input says.
+  std::optional<Packing> packing = {};
+  /// What happens to its documents of more than a row; none: as the input says.
+  std::optional<LongDocuments> long_documents = {};
+  AXLE_CONFIG(TokenSource, path, weight, epochs, max_documents, packing, long_documents)
 };
 
 /// Rows of seq_len positions from token files, which are read as they are needed. Documents stand
@@ -64,7 +68,8 @@ class TokenInput final : public Input {
     /// Share of the documents that the split held_out takes.
     FractionBelowOne held_out_fraction = 0.05;
     /// How documents share rows: `cut` without gaps, `whole` one after the other with gaps,
-    /// `best_fit` where the gaps are smallest.
+    /// `best_fit` where the gaps are smallest; `pairs` of answers have a row each, and longer ones
+    /// are left out.
     Packing packing = Packing::kCut;
     /// What happens to a document of more than seq_len positions: `split` goes on in other rows,
     /// `truncate` keeps its first row, `skip` leaves it out.

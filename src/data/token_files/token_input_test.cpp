@@ -233,6 +233,41 @@ TEST_F(TokenInputTest, LongDocumentsAreSplitTruncatedOrLeftOut) {
   EXPECT_EQ(to_text(of_skipped), "1 file, 230 skipped (230 longer than a row)");
 }
 
+// With flags, a long document ends behind the last answer that ends in its row.
+TEST_F(TokenInputTest, LongConversationsAreCutBehindAnAnswer) {
+  // Documents as flags, of ids that count on; a row has 16 positions, so 17 ids.
+  const std::vector<std::string> documents = {"0011100111001",        "00111001110011111111",
+                                              "00111001110011110",    "001110011100111100",
+                                              "00000011111111111111", "11111111111111111111"};
+  TokenFileWriter ids(dir_ / "a", DType::kU16), flags(dir_ / "a.learned", DType::kU8);
+  int32_t id = 0;
+  for (const std::string& one : documents) {
+    std::vector<int32_t> of_ids, of_flags;
+    for (const char flag : one) {
+      of_ids.push_back(id++);
+      of_flags.push_back(flag - '0');
+    }
+    ids.add(of_ids);
+    flags.add(of_flags);
+  }
+  ids.finish();
+  flags.finish();
+  TokenInput::Config cfg = config({"a"}, 1);
+  cfg.epochs = 1;
+  cfg.shuffle = Shuffle::kNone;
+  cfg.sources["a"].packing = Packing::kWhole;
+  cfg.sources["a"].long_documents = LongDocuments::kTruncate;
+  const auto input = build(cfg);
+  std::vector<int64_t> lengths;
+  while (const auto batch = input->next()) {
+    const auto segments = values(*batch, "input_segment_ids");
+    lengths.push_back(std::ranges::count_if(segments, [](int32_t s) { return s > 0; }));
+  }
+  // The fifth has no answer that ends in the row; of the last all is learned.
+  EXPECT_EQ(lengths, (std::vector<int64_t>{12, 9, 16, 15, 16}));
+  EXPECT_EQ(input->facts().num_truncated, 4);
+}
+
 TEST_F(TokenInputTest, WeightsHoldOverEveryPrefix) {
   write("a", 500);
   write("b", 500, 15'000);
@@ -358,6 +393,41 @@ TEST_F(TokenInputTest, MistakesAreNamed) {
   cfg = config({"t"});
   EXPECT_THAT(error_of<DataError>([&] { build(cfg); }),
               HasSubstr("t.json: expected the tokenizer of"));
+}
+
+// Each two documents are a pair: they share a row, and no other does.
+TEST_F(TokenInputTest, PairsStayTogether) {
+  TokenFileWriter writer(dir_ / "p", DType::kU16);
+  for (int pair = 0; pair < 300; ++pair) {
+    for (int answer = 0; answer < 2; ++answer)
+      writer.add(
+          std::vector<int32_t>(static_cast<size_t>(2 + (pair + answer) % 9), 2 * pair + answer));
+  }
+  writer.finish();
+  TokenInput::Config cfg = config({"p"}, 1);
+  cfg.epochs = 1;
+  cfg.packing = Packing::kPairs;
+  cfg.sources["p"].max_documents = 250;
+  const auto input = build(cfg);
+  const InputFacts facts = input->facts();
+  EXPECT_EQ(facts.num_documents, 250);
+  EXPECT_EQ(facts.num_rows + facts.skipped.reasons.at("longer than a row"), 250);
+  std::set<int32_t> seen;
+  for (const Row& row : rows_of(*input, 1000)) {
+    const std::set<int32_t> ids(row.begin(), row.begin() + 16);
+    const int32_t chosen = row[0], second_at = 1 + chosen / 2 % 9;
+    EXPECT_EQ(chosen % 2, 0);
+    EXPECT_EQ(row[static_cast<size_t>(second_at)], chosen + 1);
+    for (const int32_t id : ids) EXPECT_TRUE(id == 0 || id / 2 == chosen / 2) << id;
+    EXPECT_TRUE(seen.insert(chosen).second);
+  }
+  EXPECT_EQ(std::ssize(seen), facts.num_rows);
+  EXPECT_LT(*seen.rbegin(), 500) << "the first pairs";
+  write("odd", 3);
+  cfg = config({"odd"}, 1);
+  cfg.packing = Packing::kPairs;
+  EXPECT_THAT(error_of<DataError>([&] { build(cfg); }),
+              HasSubstr("input.sources.odd: expected pairs of documents, got 3 in "));
 }
 
 TEST_F(TokenInputTest, AStateOfOtherDataIsRefused) {

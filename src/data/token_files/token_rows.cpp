@@ -22,9 +22,9 @@ constexpr int64_t kLeastDocuments = 64, kMostDocuments = 65536;
 // Seed part of the order of documents.
 constexpr uint64_t kDocuments = 0;
 
-int64_t documents_of_a_window(const TokenFile& file, int64_t seq_len) {
-  const int64_t mean =
-      std::max<int64_t>(file.num_tokens() / std::max<int64_t>(file.num_documents(), 1), 1);
+int64_t documents_of_a_window(const TokenFile& file, int64_t seq_len, int64_t unit_size) {
+  const int64_t count = std::max<int64_t>(file.num_documents() / unit_size, 1);
+  const int64_t mean = std::max<int64_t>(file.num_tokens() / count, 1);
   return std::clamp((kRowsOfAWindow * seq_len + mean - 1) / mean, kLeastDocuments, kMostDocuments);
 }
 
@@ -42,16 +42,15 @@ uint64_t hash_of_ends(const std::string& path) {
 
 }  // namespace
 
-std::string learned_prefix(const std::string& prefix) { return prefix + ".learned"; }
-
 TokenRows::TokenRows(const std::string& path, const Options& options, const std::string& where)
     : file_(path),
       card_(read_token_card(file_.prefix())),
       options_(options),
-      split_(file_.num_documents(), options.split, options.held_out_fraction, where),
+      split_(file_.num_documents() / unit_size(), options.split, options.held_out_fraction, where),
       num_documents_(std::min(split_.count(), options.max_documents.value_or(split_.count()))),
       order_(num_documents_, mix_seed(options.seed, kDocuments)),
-      window_documents_(documents_of_a_window(file_, options.seq_len)) {
+      window_documents_(documents_of_a_window(file_, options.seq_len, unit_size())) {
+  check_pairs(where);
   if (const std::string flags = learned_prefix(file_.prefix()); is_token_file(flags)) {
     learned_ = std::make_unique<TokenFile>(flags);
     if (learned_->num_documents() != file_.num_documents() ||
@@ -65,14 +64,43 @@ TokenRows::TokenRows(const std::string& path, const Options& options, const std:
   }
   count_rows();
   if (num_rows() > 0) return;
-  throw DataError(
-      fmt::format("{}: expected documents of at least two tokens{}, got none in {}", where,
-                  options.long_documents == LongDocuments::kSkip ? " that fit into a row" : "",
-                  file_.index_path()));
+  throw DataError(fmt::format("{}: expected documents of at least two tokens{}, got none in {}",
+                              where, leaves_long_out() ? " that fit into a row" : "",
+                              file_.index_path()));
+}
+
+// A model that takes both answers of a pair for what it should say would learn the worse one too.
+void TokenRows::check_pairs(const std::string& where) const {
+  const bool packs_pairs = options_.packing == Packing::kPairs;
+  const bool has_pairs = card_ ? card_->has_pairs() : packs_pairs;
+  if (has_pairs != packs_pairs) {
+    throw DataError(fmt::format("{}: expected {} for packing={}, got {} in {}", where,
+                                packs_pairs ? "pairs of answers" : "texts or conversations",
+                                to_text(options_.packing),
+                                has_pairs ? "pairs of answers" : "documents", file_.index_path()));
+  }
+  if (file_.num_documents() % unit_size() == 0) return;
+  throw DataError(fmt::format("{}: expected pairs of documents, got {} in {}", where,
+                              file_.num_documents(), file_.index_path()));
 }
 
 int64_t TokenRows::document_at(int64_t place) const {
   return split_.at(options_.is_shuffled ? order_.at(place) : place);
+}
+
+// Of a document of more than a row that is truncated: without flags, or without an end between ids
+// that are targets and others, a row.
+int64_t TokenRows::kept_positions(int64_t document) const {
+  if (!learned_) return options_.seq_len;
+  check_flags(document);
+  std::vector<int32_t> flags(static_cast<size_t>(options_.seq_len) + 2);
+  flags.resize(static_cast<size_t>(std::min(std::ssize(flags), file_.length(document))));
+  learned_->read(document, 0, flags);
+  if (std::ranges::count(flags, 0) == 0) return options_.seq_len;
+  for (size_t end = flags.size() - 1; end > 1; --end) {
+    if (flags[end - 1] != 0 && flags[end] == 0) return static_cast<int64_t>(end) - 1;
+  }
+  return 0;
 }
 
 TokenRows::Window TokenRows::window_of(int64_t window) const {
@@ -80,15 +108,21 @@ TokenRows::Window TokenRows::window_of(int64_t window) const {
   const int64_t end = std::min(begin + window_documents_, num_documents_);
   Window out;
   for (int64_t place = begin; place < end; ++place) {
-    const int64_t document = document_at(place);
-    const int64_t length = file_.length(document);
-    int64_t count = std::max<int64_t>(length - 1, 0);
-    if (count > options_.seq_len && options_.long_documents == LongDocuments::kTruncate)
-      count = options_.seq_len;
-    if (count > options_.seq_len && options_.long_documents == LongDocuments::kSkip) count = 0;
-    out.documents.push_back(document);
-    out.lengths.push_back(length);
-    out.positions.push_back(count);
+    const int64_t first = document_at(place) * unit_size();
+    int64_t num_positions = 0;
+    for (int64_t document = first; document < first + unit_size(); ++document) {
+      out.documents.push_back(document);
+      out.lengths.push_back(file_.length(document));
+      out.positions.push_back(std::max<int64_t>(out.lengths.back() - 1, 0));
+      num_positions += out.positions.back();
+    }
+    if (num_positions <= options_.seq_len) continue;
+    ++out.num_long;
+    const auto positions = std::span(out.positions).last(static_cast<size_t>(unit_size()));
+    if (leaves_long_out())
+      std::ranges::fill(positions, 0);
+    else if (options_.long_documents == LongDocuments::kTruncate)
+      positions[0] = kept_positions(first);
   }
   return out;
 }
@@ -102,10 +136,8 @@ void TokenRows::count_rows() {
       const Window one = window_of(window);
       rows_before_[static_cast<size_t>(window) + 1] =
           pack_rows(one.positions, options_.seq_len, options_.packing).num_rows();
-      for (const int64_t length : one.lengths) {
-        num_tokens += length;
-        num_long += length > options_.seq_len + 1;
-      }
+      for (const int64_t length : one.lengths) num_tokens += length;
+      num_long += one.num_long;
     }
   });
   for (size_t i = 1; i < rows_before_.size(); ++i) rows_before_[i] += rows_before_[i - 1];
@@ -160,12 +192,15 @@ void TokenRows::fill(int64_t row, const RowView& out) {
   fill_padding_from(out, filled);
 }
 
+void TokenRows::check_flags(int64_t document) const {
+  if (learned_->length(document) == file_.length(document)) return;
+  throw DataError(fmt::format("{}: document {}: expected {} flags, one for each id, got {}",
+                              learned_->ids_path(), document, file_.length(document),
+                              learned_->length(document)));
+}
+
 void TokenRows::ignore_unlearned(const RowPart& part, std::span<int32_t> labels) const {
-  if (learned_->length(part.document) != file_.length(part.document)) {
-    throw DataError(fmt::format("{}: document {}: expected {} flags, one for each id, got {}",
-                                learned_->ids_path(), part.document, file_.length(part.document),
-                                learned_->length(part.document)));
-  }
+  check_flags(part.document);
   std::vector<int32_t> flags(labels.size());
   learned_->read(part.document, part.from + 1, flags);
   for (size_t i = 0; i < labels.size(); ++i) {

@@ -21,7 +21,7 @@ namespace axle {
 /// What happens to a document that does not fit into a row.
 enum class LongDocuments {
   kSplit,     // it goes on in other rows
-  kTruncate,  // its first row is kept
+  kTruncate,  // its first row is kept; with flags, up to the last answer that ends there
   kSkip,      // it is left out
 };
 constexpr auto texts_of(LongDocuments) {
@@ -30,11 +30,9 @@ constexpr auto texts_of(LongDocuments) {
                                                  {LongDocuments::kSkip, "skip"}});
 }
 
-/// The token file beside that of PREFIX which has a flag for each id: 0 for one that is no target.
-std::string learned_prefix(const std::string& prefix);
-
 /// The rows of one pass, with random access by row number. With the file learned_prefix(), only ids
-/// that it flags are targets.
+/// that it flags are targets. With Packing::kPairs, what is said of documents holds of pairs; those
+/// that are longer than a row are left out.
 ///
 /// The documents of the split, in a seeded order or in that of the file, are cut into windows of
 /// equal numbers of documents, and each window is packed by itself: a row never holds documents of
@@ -53,17 +51,23 @@ class TokenRows {
     uint64_t seed = 0;
     int64_t vocab_size = 1;  // that ids are below
   };
-  /// Reads the lengths of all documents. Throws DataError as TokenFile and SplitDocuments do, and
-  /// if no document has two ids.
+  /// Reads the lengths of all documents. Throws DataError as TokenFile and SplitDocuments do, if no
+  /// document has two ids, and if the file has pairs and they are not packed so, or the other way
+  /// round.
   TokenRows(const std::string& path, const Options& options, const std::string& where);
 
   const TokenFile& file() const { return file_; }
   const std::optional<TokenCard>& card() const { return card_; }
   int64_t num_rows() const { return rows_before_.back(); }
+  /// Documents, or pairs.
   int64_t num_documents() const { return num_documents_; }
-  /// Ids of these documents; documents of more than a row.
+  /// Ids of these; those of more than a row.
   int64_t num_tokens() const { return num_tokens_; }
   int64_t num_long() const { return num_long_; }
+  /// True if documents, or pairs, of more than a row are in none.
+  bool leaves_long_out() const {
+    return options_.packing == Packing::kPairs || options_.long_documents == LongDocuments::kSkip;
+  }
   /// Hash of the file's content and of all that determines the rows.
   uint64_t fingerprint() const;
 
@@ -73,10 +77,15 @@ class TokenRows {
   std::vector<RowPart> parts(int64_t row);
 
  private:
+  // Documents that stay together.
+  int64_t unit_size() const { return options_.packing == Packing::kPairs ? 2 : 1; }
   int64_t document_at(int64_t place) const;
+  void check_pairs(const std::string& where) const;
+  int64_t kept_positions(int64_t document) const;
   // Lengths of the documents of a window, and how many positions of each are used.
   struct Window {
     std::vector<int64_t> documents, lengths, positions;
+    int64_t num_long = 0;  // documents, or pairs, of more than a row
   };
   Window window_of(int64_t window) const;
   // The rows of a window, and its documents by their numbers in the file.
@@ -88,6 +97,7 @@ class TokenRows {
   const Packed& packed(int64_t window);
   void count_rows();
 
+  void check_flags(int64_t document) const;
   void ignore_unlearned(const RowPart& part, std::span<int32_t> labels) const;
 
   TokenFile file_;
@@ -95,9 +105,9 @@ class TokenRows {
   std::optional<TokenCard> card_;
   Options options_;
   SplitDocuments split_;
-  int64_t num_documents_;
+  int64_t num_documents_;  // or pairs
   IndexPermutation order_;
-  int64_t window_documents_ = 1;
+  int64_t window_documents_ = 1;            // or pairs
   std::vector<int64_t> rows_before_ = {0};  // of each window, then all
   int64_t num_tokens_ = 0, num_long_ = 0;
   std::map<int64_t, Packed> packed_;  // by window

@@ -1,20 +1,39 @@
 #include "recipes/resolve/check_recipe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
 #include "config/missing.h"
 #include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
+#include "data/token_files/token_input.h"
 #include "layers/models/preference_lm.h"
 #include "recipes/resolve/use_data.h"
 
 namespace axle {
 namespace {
 
+// Token files of pairs say that each is to have a row.
+bool gives_pairs_of_tokens(const Trainer::Config& config) {
+  const auto* const tokens = config.input.get_if<TokenInput>();
+  if (!tokens) return false;
+  const auto num_pairs = std::ranges::count_if(tokens->sources, [&](const auto& source) {
+    return source.second.packing.value_or(tokens->packing) == Packing::kPairs;
+  });
+  if (num_pairs > 0 && num_pairs < std::ssize(tokens->sources)) {
+    throw ConfigError(fmt::format(
+        "input.sources: expected pairs of answers in all sources or in none, got {} of {}",
+        num_pairs, tokens->sources.size()));
+  }
+  return num_pairs > 0;
+}
+
 // A model that takes both answers of a pair for what it should say would learn the worse one too.
 void check_pairs(const Trainer::Config& config) {
-  const bool gives_pairs = config.input.get_if<PreferenceInput>() != nullptr,
+  const bool gives_pairs =
+                 config.input.get_if<PreferenceInput>() != nullptr || gives_pairs_of_tokens(config),
              takes_pairs = config.model.get_if<PreferenceLM>() != nullptr;
   if (gives_pairs && !takes_pairs) {
     throw ConfigError(
@@ -24,7 +43,8 @@ void check_pairs(const Trainer::Config& config) {
   if (takes_pairs && !gives_pairs && !is_synthetic) {
     throw ConfigError(
         "input: expected pairs of answers (PreferenceInput) for a PreferenceLM, got others; --data "
-        "takes JSON Lines with 'prompt', 'chosen' and 'rejected'");
+        "takes JSON Lines with 'prompt', 'chosen' and 'rejected', and what data build makes of "
+        "them");
   }
 }
 

@@ -9,6 +9,8 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
 #include "data/text_input.h"
 #include "io/file.h"
 #include "io/user_path.h"
@@ -47,6 +49,14 @@ std::string name_of_source(const std::string& path, const NamedMap<TokenSource>&
   return out;
 }
 
+// Conversations are not cut between their turns, and pairs stay together.
+void suit_to_card(TokenSource& source) {
+  const auto card = read_token_card(token_file_prefix(*source.path));
+  if (!card || !card->learned) return;
+  source.packing = card->has_pairs() ? Packing::kPairs : Packing::kWhole;
+  if (!card->has_pairs()) source.long_documents = LongDocuments::kTruncate;
+}
+
 }  // namespace
 
 WeightedPath weighted_path(const std::string& text) {
@@ -78,6 +88,7 @@ std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string
     check_is_new(path, out);
     TokenSource source{.path = path};
     if (weight) source.weight = *weight;
+    suit_to_card(source);
     out.emplace(name_of_source(path, out), std::move(source));
   }
   if (out.empty()) return std::nullopt;
@@ -97,7 +108,8 @@ void read_tokens(Child<Input>& input, const NamedMap<TokenSource>& sources,
     return;
   }
   const auto* const text = input.get_if<TextInput>();
-  if (!text || text->prompt || !text->position_streams.empty()) {
+  const bool is_chat = input.get_if<ChatInput>() || input.get_if<PreferenceInput>();
+  if (!is_chat && (!text || text->prompt || !text->position_streams.empty())) {
     throw ConfigError(fmt::format(
         "{}: expected an input that reads text without prompts or streams of positions, for token "
         "files, got {}",

@@ -17,11 +17,14 @@ struct WeightedPath {
 /// A text that is itself the name of something has no weight.
 WeightedPath weighted_path(const std::string& text);
 
-/// Returns the sources that the texts of `--data` name; none if no text names a token file. Throws
+/// Returns the sources that the texts of `--data` name; none if no text names a token file. Those
+/// of conversations are packed whole, and long ones cut behind an answer; those of pairs as pairs.
+/// Throws
 /// ConfigError if only some do, and for weights of other data.
 std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string>& texts);
 
-/// Makes a TokenInput of a TextInput and the other way round, with the fields that both have.
+/// Makes a TokenInput of a TextInput, a ChatInput or a PreferenceInput, or a TextInput of a
+/// TokenInput, with the fields that both have.
 /// Throws ConfigError, with `field`, for another input and for one with prompts or streams of
 /// positions, which token files have not.
 void read_tokens(Child<Input>& input, const NamedMap<TokenSource>& sources,

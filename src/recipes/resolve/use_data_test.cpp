@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "data/chat/build_chat_file.h"
 #include "data/chat/chat_input.h"
 #include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
@@ -183,9 +184,49 @@ TEST(UseData, MistakesWithTokenFilesAreNamed) {
                   ".idx before; PREFIX.idx=WEIGHT says how much of a file is read");
   }
   Trainer::Config config = recipe("quickstart");
-  config.input = ChatInput::Config{};
+  config.input = SyntheticInput::Config{};
   EXPECT_THAT(error_of([&] { UseData{web}.apply_to(config); }),
               ::testing::HasSubstr("input: expected an input that reads text without prompts"));
+}
+
+// The token file of conversations, or of pairs.
+std::string chat_file(const TempDir& dir, const std::string& name, ChatUnit unit) {
+  replace_file(dir / (name + ".jsonl"), unit == ChatUnit::kPair
+                                            ? R"({"prompt": "q", "chosen": "y", "rejected": "n"})"
+                                            : R"({"instruction": "add", "output": "2"})");
+  const ChatBuild build{.work = {.sources = {dir / (name + ".jsonl")},
+                                 .tokenizer = ByteTokenizer::Config{},
+                                 .prefix = dir / name},
+                        .unit = unit};
+  build_chat_file(ChatMaker(build, build.work.tokenizer.build({}, {.path = "tokenizer"})));
+  return dir / name;
+}
+
+TEST(UseData, TokenFilesOfConversationsAndPairsArePackedAsSuch) {
+  const TempDir dir;
+  const std::string talks = chat_file(dir, "talks", ChatUnit::kConversation),
+                    pairs = chat_file(dir, "pairs", ChatUnit::kPair), web = token_file(dir, "web");
+  Trainer::Config config = recipe("quickstart");
+  config.max_steps = 1;
+  config.evalers.clear();
+  config.input = ChatInput::Config{.seq_len = 7, .batch_size = 3};
+  UseData{web + "=0.5", {talks + "=0.5"}}.apply_to(config);
+  const auto* input = config.input.get_if<TokenInput>();
+  ASSERT_NE(input, nullptr);
+  EXPECT_EQ(*input->seq_len, 7);
+  EXPECT_EQ(input->sources.at("talks").packing, Packing::kWhole);
+  EXPECT_EQ(input->sources.at("talks").long_documents, LongDocuments::kTruncate);
+  EXPECT_FALSE(input->sources.at("web").packing);
+  check_recipe(config);
+  UseData{pairs}.apply_to(config);
+  EXPECT_EQ(config.input.get_if<TokenInput>()->sources.at("pairs").packing, Packing::kPairs);
+  EXPECT_THAT(error_of([&] { check_recipe(config); }),
+              ::testing::HasSubstr("expected a PreferenceLM for pairs of answers"));
+  apply_modifier(PreferenceTuning::Config{}, "modify", config);
+  check_recipe(config);
+  UseData{pairs, {talks}}.apply_to(config);
+  EXPECT_THAT(error_of([&] { check_recipe(config); }),
+              ::testing::HasSubstr("expected pairs of answers in all sources or in none, got 1"));
 }
 
 TEST(UseData, NeedsAnInputOfText) {

@@ -1,0 +1,78 @@
+#include "data/chat/prepared_pair.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text/json.h"
+
+namespace axle {
+namespace {
+
+constexpr const char* kUnknownBlock =
+    ": expected one generation block for each answer, or blocks in a loop over messages, got "
+    "blocks of which nobody knows whether both conversations share them";
+
+// The number of messages with which both conversations begin.
+size_t num_shared_messages(std::string_view pair) {
+  const nlohmann::ordered_json json = read_json(pair);
+  const auto &chosen = json.at("chosen"), &rejected = json.at("rejected");
+  size_t out = 0;
+  while (out < chosen.size() && out < rejected.size() && chosen[out] == rejected[out]) ++out;
+  return out;
+}
+
+bool has_answer(const Conversation& conversation, size_t count) {
+  return std::ranges::any_of(std::span(conversation.messages).first(count),
+                             [](const auto& m) { return role_of(m) == "assistant"; });
+}
+
+}  // namespace
+
+PreparedPair PairPreparer::prepare(const Document& document) const {
+  try {
+    return read(document);
+  } catch (const DataError& error) {
+    return {.reason = "not rendered", .message = document.where + ": " + error.what()};
+  }
+}
+
+PreparedPair PairPreparer::read(const Document& document) const {
+  const auto conversation = [&](const char* name) {
+    return json_as<DataError>(document.where, [&] { return conversation_of(document.text, name); });
+  };
+  const Conversation chosen = conversation("chosen"), rejected = conversation("rejected");
+  const size_t num_shared = num_shared_messages(document.text);
+  PreparedPair out;
+  if (num_shared == std::min(chosen.messages.size(), rejected.messages.size())) {
+    out.reason = "with two answers of which one begins the other";
+    return out;
+  }
+  out.chosen = answer_of(chosen, num_shared, out.chosen_text);
+  out.rejected = answer_of(rejected, num_shared, out.rejected_text);
+  const int64_t length = std::ssize(out.chosen.ids) + std::ssize(out.rejected.ids) - 2;
+  if (!out.chosen.has_learned() || !out.rejected.has_learned())
+    out.reason = "without an answer";
+  else if (seq_len_ && length > *seq_len_)
+    out.reason = "too long";
+  return out;
+}
+
+// The tokens of a conversation, whose first messages are not learned.
+LearnedTokens PairPreparer::answer_of(const Conversation& conversation, size_t num_shared,
+                                      std::string& text) const {
+  LearnedText learned = learned_text(chat_, conversation.messages, conversation.tools,
+                                     Learned::kAssistant, {.now_secs = kNowOfTraining});
+  for (const MessagePlace& place : learned.learned) {
+    if (place.message == kUnknownMessage && has_answer(conversation, num_shared))
+      throw DataError(chat_.name() + kUnknownBlock);
+  }
+  std::erase_if(learned.learned,
+                [&](const MessagePlace& place) { return place.message < num_shared; });
+  LearnedTokens out = encode_learned(tokenizer_, learned);
+  text = std::move(learned.text);
+  return out;
+}
+
+}  // namespace axle

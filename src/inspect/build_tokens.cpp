@@ -1,0 +1,89 @@
+#include "inspect/build_tokens.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "data/chat/build_chat_file.h"
+#include "data/data_kind.h"
+#include "data/token_files/build_token_file.h"
+#include "data/tokenizers/byte_tokenizer.h"
+#include "inspect/token_file_report.h"
+
+namespace axle {
+namespace {
+
+std::string unit_of(const TokenBuildFlags& flags) {
+  if (!flags.unit.empty()) return flags.unit;
+  if (flags.field) return "file";
+  DataKind kind = DataKind::kUnknown;
+  for (const std::string& source : flags.sources) kind = joined_kind(kind, data_kind_at(source));
+  if (kind == DataKind::kConversations) return "conversation";
+  return kind == DataKind::kPreferences ? "pair" : "file";
+}
+
+void check_flags(const TokenBuildFlags& flags, const std::string& unit, bool is_chat) {
+  const auto check = [&](bool is_given, const char* flag, bool is_good, const char* expected) {
+    if (!is_given || is_good) return;
+    throw ConfigError(
+        fmt::format("{}: expected {}, got --unit {}; leave it out, or choose another --unit", flag,
+                    expected, unit));
+  };
+  const char* const chats = "conversations or pairs of answers";
+  check(flags.field.has_value(), "--field", !is_chat, "texts");
+  check(flags.no_begin, "--no-begin", !is_chat, "texts");
+  check(flags.no_end, "--no-end", !is_chat, "texts");
+  check(flags.chat_template.has_value(), "--chat-template", is_chat, chats);
+  check(flags.seq_len.has_value(), "--seq-len", is_chat, chats);
+  const bool is_conversation = unit == "conversation";
+  check(flags.too_long.has_value(), "--too-long", is_conversation, "conversations");
+  check(flags.learned.has_value(), "--learned", is_conversation, "conversations");
+}
+
+TokenBuildResult build_chat(const TokenBuildFlags& flags, const std::string& unit, TokenWork work,
+                            const TokenBuildHooks& hooks) {
+  work.batch_bytes = kChatBatchBytes;
+  ChatBuild chat{.work = std::move(work),
+                 .where = join(flags.sources, ", "),
+                 .chat_template = flags.chat_template,
+                 .seq_len = flags.seq_len};
+  from_text(unit, chat.unit);
+  if (flags.learned) from_text(*flags.learned, chat.learned);
+  if (flags.too_long) from_text(*flags.too_long, chat.too_long);
+  const ChatMaker maker(chat, chat.work.tokenizer.build({}, {.path = "tokenizer"}));
+  return build_chat_file(maker, hooks);
+}
+
+}  // namespace
+
+TokenBuildResult build_tokens(const TokenBuildFlags& flags, const TokenBuildHooks& hooks) {
+  const std::string unit = unit_of(flags);
+  const bool is_chat = unit == "conversation" || unit == "pair";
+  check_flags(flags, unit, is_chat);
+  const Child<Tokenizer> tokenizer = tokenizer_named(flags.tokenizer, "--tokenizer");
+  const std::string path = tokenizer.get_if<ByteTokenizer>() ? "" : flags.tokenizer;
+  OnError on_error = OnError::kFail;
+  from_text(flags.on_error, on_error);
+  if (is_chat) {
+    return build_chat(flags, unit,
+                      {.sources = flags.sources,
+                       .tokenizer = tokenizer,
+                       .tokenizer_path = path,
+                       .prefix = flags.prefix,
+                       .on_error = on_error,
+                       .on_unfit = on_error},
+                      hooks);
+  }
+  TokenBuild build{.sources = flags.sources,
+                   .tokenizer = tokenizer,
+                   .tokenizer_path = path,
+                   .prefix = flags.prefix,
+                   .begins = !flags.no_begin,
+                   .ends = !flags.no_end,
+                   .on_error = on_error};
+  if (flags.field) build.field = *flags.field;
+  from_text(unit, build.unit);
+  return build_token_file(build, hooks);
+}
+
+}  // namespace axle

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kRowsOfAWindow = 128;
 constexpr int64_t kPackedBytes = int64_t{16} << 20;
-constexpr int64_t kLeastDocuments = 64, kMostDocuments = 65536;
+constexpr int64_t kLeastDocuments = 64;
 
 // Seed part of the order of documents.
 constexpr uint64_t kDocuments = 0;
@@ -25,7 +25,8 @@ constexpr uint64_t kDocuments = 0;
 int64_t documents_of_a_window(const TokenFile& file, int64_t seq_len, int64_t unit_size) {
   const int64_t count = std::max<int64_t>(file.num_documents() / unit_size, 1);
   const int64_t mean = std::max<int64_t>(file.num_tokens() / count, 1);
-  return std::clamp((kRowsOfAWindow * seq_len + mean - 1) / mean, kLeastDocuments, kMostDocuments);
+  return std::clamp((kRowsOfAWindow * seq_len + mean - 1) / mean, kLeastDocuments,
+                    PackedWindow::kMostDocuments / unit_size);
 }
 
 // Hash of the beginning and the end of a file, and of its size.
@@ -103,27 +104,29 @@ int64_t TokenRows::kept_positions(int64_t document) const {
   return 0;
 }
 
+void TokenRows::add_place(int64_t place, Window& out) const {
+  const int64_t first = document_at(place) * unit_size();
+  int64_t num_positions = 0;
+  for (int64_t document = first; document < first + unit_size(); ++document) {
+    out.documents.push_back(document);
+    out.lengths.push_back(file_.length(document));
+    out.positions.push_back(std::max<int64_t>(out.lengths.back() - 1, 0));
+    num_positions += out.positions.back();
+  }
+  if (num_positions <= options_.seq_len) return;
+  ++out.num_long;
+  const auto positions = std::span(out.positions).last(static_cast<size_t>(unit_size()));
+  if (leaves_long_out())
+    std::ranges::fill(positions, 0);
+  else if (options_.long_documents == LongDocuments::kTruncate)
+    positions[0] = kept_positions(first);
+}
+
 TokenRows::Window TokenRows::window_of(int64_t window) const {
   const int64_t begin = window * window_documents_;
   const int64_t end = std::min(begin + window_documents_, num_documents_);
   Window out;
-  for (int64_t place = begin; place < end; ++place) {
-    const int64_t first = document_at(place) * unit_size();
-    int64_t num_positions = 0;
-    for (int64_t document = first; document < first + unit_size(); ++document) {
-      out.documents.push_back(document);
-      out.lengths.push_back(file_.length(document));
-      out.positions.push_back(std::max<int64_t>(out.lengths.back() - 1, 0));
-      num_positions += out.positions.back();
-    }
-    if (num_positions <= options_.seq_len) continue;
-    ++out.num_long;
-    const auto positions = std::span(out.positions).last(static_cast<size_t>(unit_size()));
-    if (leaves_long_out())
-      std::ranges::fill(positions, 0);
-    else if (options_.long_documents == LongDocuments::kTruncate)
-      positions[0] = kept_positions(first);
-  }
+  for (int64_t place = begin; place < end; ++place) add_place(place, out);
   return out;
 }
 
@@ -147,20 +150,16 @@ void TokenRows::count_rows() {
 
 // Shuffled rows come from any window: the windows packed last are kept, so that those of a corpus
 // that is not large are packed once.
-const TokenRows::Packed& TokenRows::packed(int64_t window) {
+const PackedWindow& TokenRows::packed(int64_t window) {
   if (const auto found = packed_.find(window); found != packed_.end()) return found->second;
-  Window opened = window_of(window);
-  Packed made{.rows = pack_rows(opened.positions, options_.seq_len, options_.packing),
-              .documents = std::move(opened.documents)};
-  made.num_bytes =
-      made.rows.num_bytes() + std::ssize(made.documents) * static_cast<int64_t>(sizeof(int64_t));
-  while (!packed_order_.empty() && packed_bytes_ + made.num_bytes > kPackedBytes) {
+  PackedWindow made(pack_rows(window_of(window).positions, options_.seq_len, options_.packing));
+  while (!packed_order_.empty() && packed_bytes_ + made.num_bytes() > kPackedBytes) {
     const auto oldest = packed_.find(packed_order_.front());
-    packed_bytes_ -= oldest->second.num_bytes;
+    packed_bytes_ -= oldest->second.num_bytes();
     packed_.erase(oldest);
     packed_order_.pop_front();
   }
-  packed_bytes_ += made.num_bytes;
+  packed_bytes_ += made.num_bytes();
   packed_order_.push_back(window);
   return packed_.emplace(window, std::move(made)).first->second;
 }
@@ -168,11 +167,17 @@ const TokenRows::Packed& TokenRows::packed(int64_t window) {
 std::vector<RowPart> TokenRows::parts(int64_t row) {
   const auto behind = std::ranges::upper_bound(rows_before_, row);
   const int64_t window = behind - rows_before_.begin() - 1;
-  const Packed& one = packed(window);
+  const PackedWindow& one = packed(window);
   std::vector<RowPart> out;
-  for (RowPart part : one.rows.row(row - rows_before_[static_cast<size_t>(window)])) {
-    part.document = one.documents[static_cast<size_t>(part.document)];
-    out.push_back(part);
+  int64_t filled = 0;
+  Window opened;
+  for (const auto& [in_window, from] : one.row(row - rows_before_[static_cast<size_t>(window)])) {
+    opened.clear();
+    add_place(window * window_documents_ + in_window / unit_size(), opened);
+    const auto i = static_cast<size_t>(in_window % unit_size());
+    const int64_t count = std::min(opened.positions[i] - from, options_.seq_len - filled);
+    out.push_back({opened.documents[i], from, static_cast<int32_t>(count)});
+    filled += count;
   }
   return out;
 }

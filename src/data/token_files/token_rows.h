@@ -12,6 +12,7 @@
 #include "data/index_permutation.h"
 #include "data/packing.h"
 #include "data/row_parts.h"
+#include "data/token_files/packed_window.h"
 #include "data/token_files/split_documents.h"
 #include "data/token_files/token_card.h"
 #include "io/token_file.h"
@@ -82,19 +83,18 @@ class TokenRows {
   int64_t document_at(int64_t place) const;
   void check_pairs(const std::string& where) const;
   int64_t kept_positions(int64_t document) const;
-  // Lengths of the documents of a window, and how many positions of each are used.
+  // The documents from a place in the order on that stay together: their numbers in the file, their
+  // lengths, and how many positions of each are used.
   struct Window {
     std::vector<int64_t> documents, lengths, positions;
     int64_t num_long = 0;  // documents, or pairs, of more than a row
+    void clear() {
+      for (auto* one : {&documents, &lengths, &positions}) one->clear();
+    }
   };
+  void add_place(int64_t place, Window& out) const;
   Window window_of(int64_t window) const;
-  // The rows of a window, and its documents by their numbers in the file.
-  struct Packed {
-    PackedRows rows;
-    std::vector<int64_t> documents;
-    int64_t num_bytes = 0;
-  };
-  const Packed& packed(int64_t window);
+  const PackedWindow& packed(int64_t window);
   void count_rows();
 
   void check_flags(int64_t document) const;
@@ -110,8 +110,8 @@ class TokenRows {
   int64_t window_documents_ = 1;            // or pairs
   std::vector<int64_t> rows_before_ = {0};  // of each window, then all
   int64_t num_tokens_ = 0, num_long_ = 0;
-  std::map<int64_t, Packed> packed_;  // by window
-  std::deque<int64_t> packed_order_;  // of the windows in it, the oldest first
+  std::map<int64_t, PackedWindow> packed_;  // by window
+  std::deque<int64_t> packed_order_;        // of the windows in it, the oldest first
   int64_t packed_bytes_ = 0;
 };
 

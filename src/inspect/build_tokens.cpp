@@ -16,10 +16,27 @@ namespace {
 std::string unit_of(const TokenBuildFlags& flags) {
   if (!flags.unit.empty()) return flags.unit;
   if (flags.field) return "file";
-  DataKind kind = DataKind::kUnknown;
-  for (const std::string& source : flags.sources) kind = joined_kind(kind, data_kind_at(source));
-  if (kind == DataKind::kConversations) return "conversation";
-  return kind == DataKind::kPreferences ? "pair" : "file";
+  std::string unit, first;
+  for (const std::string& source : flags.sources) {
+    const DataKind kind = data_kind_at(source);
+    if (kind == DataKind::kUnknown) continue;  // the build says what is wrong
+    const std::string one = kind == DataKind::kConversations ? "conversation"
+                            : kind == DataKind::kPreferences ? "pair"
+                                                             : "file";
+    if (!unit.empty() && one != unit) {
+      const auto name = [](const std::string& of) {
+        return of == "conversation" ? "conversations" : of == "pair" ? "pairs of answers" : "texts";
+      };
+      throw ConfigError(
+          fmt::format("SOURCES: expected one kind, got {} in {} and {} in {}; build each by itself "
+                      "and mix them "
+                      "by axle train --data A.idx=0.5 --data B.idx=0.5",
+                      name(unit), first, name(one), source));
+    }
+    if (unit.empty()) first = source;
+    unit = one;
+  }
+  return unit.empty() ? "file" : unit;
 }
 
 void check_flags(const TokenBuildFlags& flags, const std::string& unit, bool is_chat) {

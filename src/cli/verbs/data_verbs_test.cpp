@@ -101,6 +101,11 @@ TEST_F(DataVerbs, ConversationsAndPairsHaveFlagsThatAreVerified) {
               HasSubstr("talks.jsonl:1: "));
   EXPECT_THAT(make("talks", {"--unit", "conversation", "--no-end"}).err,
               HasSubstr("--no-end: expected texts, got --unit conversation"));
+  EXPECT_THAT(run_axle({"data", "build", dir_ / "b.txt", dir_ / "talks.jsonl", "--tokenizer",
+                        "bytes", "--out", dir_ / "other"})
+                  .err,
+              AllOf(HasSubstr("SOURCES: expected one kind, got texts in "),
+                    HasSubstr(" and conversations in "), HasSubstr("build each by itself")));
   EXPECT_THAT(build({"--seq-len", "5"}).err,
               HasSubstr("--seq-len: expected conversations or pairs of answers, got --unit file"));
   EXPECT_THAT(make("pairs", {"--learned", "all"}).err,

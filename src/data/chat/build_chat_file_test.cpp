@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "data/token_files/build_token_file.h"
+#include "data/token_files/token_input.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "io/file.h"
 #include "io/token_file.h"
@@ -156,6 +161,53 @@ TEST_P(BuildChatFile, OtherSettingsAreAnotherBuild) {
   EXPECT_FALSE(path_exists(dir_ / "small.part"));
   other.work.on_error = OnError::kFail;
   EXPECT_THAT(error_of<DataError>([&] { run(other); }), HasSubstr("0.jsonl:4: "));
+}
+
+// Texts, conversations and a file of another program in one mixture, or pairs, which are for models
+// of their own: any row is that of a run without a stop, whatever the batches before.
+TEST_P(BuildChatFile, MixesWithOtherKindsAndGoesOnAnywhere) {
+  run(build());
+  replace_file(dir_ / "text.txt", std::string(3000, 't'));
+  build_token_file({.sources = {dir_ / "text.txt"},
+                    .tokenizer = ByteTokenizer::Config{},
+                    .prefix = dir_ / "text"});
+  TokenFileWriter other(dir_ / "other", DType::kI32);
+  for (int i = 0; i < 50; ++i)
+    other.add(std::vector<int32_t>(static_cast<size_t>(5 + i % 30), 'o'));
+  other.finish();
+  TokenInput::Config cfg{.seq_len = 34, .batch_size = 4, .epochs = 3};
+  for (const auto& [name, weight] : {std::pair("out", 0.5), {"text", 0.3}, {"other", 0.2}}) {
+    if (name == std::string("out") || !is_pair())
+      cfg.sources[name] = {.path = dir_ / name, .weight = weight};
+  }
+  cfg.sources["out"].packing = is_pair() ? Packing::kPairs : Packing::kWhole;
+  cfg.sources["out"].long_documents = LongDocuments::kTruncate;
+  const auto open = [&] {
+    return Child<Input>(cfg).build({.vocab_size = 257, .seed = 1}, {.path = "input"});
+  };
+  const auto values = [](const Batch& batch) {
+    std::vector<int32_t> out;
+    for (const char* name : {"input_ids", "target_labels", "input_segment_ids"}) {
+      const auto one = batch.tensors.find(name)->second.values<int32_t>();
+      out.insert(out.end(), one.begin(), one.end());
+    }
+    return out;
+  };
+  const auto whole = open();
+  std::vector<std::string> states;
+  std::vector<std::vector<int32_t>> batches;
+  while (const auto batch = whole->next()) {
+    batches.push_back(values(*batch));
+    states.push_back(whole->state());
+  }
+  ASSERT_GT(batches.size(), 60u);
+  EXPECT_EQ(std::ranges::count(batches[0], 't') > 30, !is_pair());
+  EXPECT_GT(std::ranges::count(batches[0], 'a'), 0);
+  for (size_t killed_at = 0; killed_at + 1 < batches.size(); killed_at += 7) {
+    const auto resumed = open();
+    resumed->restore(states[killed_at]);
+    EXPECT_EQ(values(*resumed->next()), batches[killed_at + 1]) << killed_at;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, BuildChatFile,

@@ -117,7 +117,8 @@ def check_adapters(axle, name, original, work):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         adapted = peft.PeftModel.from_pretrained(load(original), work / (name + "-peft")).eval()
-    texts = [str(w.message) for w in caught if "peft" in str(w.filename)]
+    # peft itself asks transformers by an old name.
+    texts = [str(w.message) for w in caught if "peft" in str(w.filename) and "is_gradient_checkpointing" not in str(w.message)]
     assert not texts, (name, texts)
     with torch.no_grad():
         base, own = load(original)(ids, use_cache=False).logits, adapted(ids, use_cache=False).logits

@@ -128,6 +128,7 @@ TokenizerFacts tokenizer_facts(const NamedTokenizer& named) {
   const auto middle = std::ranges::find(framed, -1);
   out.before = token_texts(tokenizer, {framed.begin(), middle});
   if (middle != framed.end()) out.behind = token_texts(tokenizer, {middle + 1, framed.end()});
+  out.added = token_texts(tokenizer, tokenizer.added_ids());
   return out;
 }
 
@@ -137,6 +138,13 @@ std::string to_text(const TokenizerFacts& f) {
     out += fmt::format("{}: {} {}\n", name, token.id, printable(token.token));
   if (!f.before.empty()) out += fmt::format("before a text: {}\n", joined(f.before));
   if (!f.behind.empty()) out += fmt::format("behind a text: {}\n", joined(f.behind));
+  constexpr size_t kMostShown = 20;
+  if (!f.added.empty()) {
+    const size_t num_shown = std::min(f.added.size(), kMostShown);
+    out += fmt::format("found by name: {}", joined({f.added.begin(), f.added.begin() + num_shown}));
+    if (f.added.size() > num_shown) out += fmt::format(" and {} more", f.added.size() - num_shown);
+    out += "\n";
+  }
   return out;
 }
 
@@ -150,6 +158,7 @@ nlohmann::ordered_json to_json(const TokenizerFacts& f) {
           {"special", special},
           {"before", to_json(f.before)},
           {"behind", to_json(f.behind)},
+          {"added", to_json(f.added)},
           {"fingerprint", fmt::format("{:016x}", f.fingerprint)}};
 }
 

@@ -56,6 +56,8 @@ struct TokenizerFacts {
   std::vector<std::pair<std::string, TokenText>> special = {};
   /// What the file puts around a text.
   std::vector<TokenText> before = {}, behind = {};
+  /// What is found in a text by name.
+  std::vector<TokenText> added = {};
   uint64_t fingerprint = 0;
 };
 TokenizerFacts tokenizer_facts(const NamedTokenizer& tokenizer);

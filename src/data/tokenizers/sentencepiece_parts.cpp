@@ -217,9 +217,9 @@ std::unique_ptr<SentencePieceParts> SentencePieceParts::of_model(std::string_vie
   return out;
 }
 
-std::vector<int32_t> SentencePieceParts::encode(std::string_view text) const {
+std::vector<int32_t> SentencePieceParts::encode(std::string_view text, bool adds_space) const {
   std::vector<int32_t> ids;
-  const std::string pieces = normal(text);
+  const std::string pieces = normal(text, adds_space && spaces_.add);
   const auto scratch = model_->make_scratch(pieces.size());
   std::string_view rest = pieces;
   while (const auto user = cuts_at_users_ ? users_.find(rest, 0) : std::nullopt) {
@@ -251,7 +251,7 @@ CharsMap::Found SentencePieceParts::first_of(std::string_view text) const {
   return {text.substr(0, size), size};
 }
 
-std::string SentencePieceParts::normal(std::string_view text) const {
+std::string SentencePieceParts::normal(std::string_view text, bool adds_space) const {
   while (spaces_.join && !text.empty()) {
     const auto [first, size] = first_of(text);
     if (first != " ") break;
@@ -260,7 +260,7 @@ std::string SentencePieceParts::normal(std::string_view text) const {
   std::string out;
   if (text.empty()) return out;
   out.reserve(text.size() + text.size() / 2);
-  if (spaces_.add && !spaces_.are_behind) out += kMetaSpace;
+  if (adds_space && !spaces_.are_behind) out += kMetaSpace;
   bool was_space = spaces_.join;
   while (!text.empty()) {
     auto [first, size] = first_of(text);
@@ -276,7 +276,7 @@ std::string SentencePieceParts::normal(std::string_view text) const {
     was_space = spaces_.join && first.back() == ' ';
   }
   while (spaces_.join && out.ends_with(kMetaSpace)) out.resize(out.size() - kMetaSpace.size());
-  if (spaces_.add && spaces_.are_behind) out += kMetaSpace;
+  if (adds_space && spaces_.are_behind) out += kMetaSpace;
   return out;
 }
 

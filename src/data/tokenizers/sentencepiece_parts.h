@@ -32,13 +32,14 @@ class SentencePieceParts {
   static std::unique_ptr<SentencePieceParts> of_model(std::string_view model,
                                                       std::optional<CharsMap> characters,
                                                       const std::string& path);
-  std::vector<int32_t> encode(std::string_view text) const;
+  /// `adds_space`: if the model adds one at all.
+  std::vector<int32_t> encode(std::string_view text, bool adds_space = true) const;
   /// As of a Tokenizer.
   EncodeBytes encode_bytes() const;
 
  private:
   SentencePieceParts() = default;
-  std::string normal(std::string_view text) const;
+  std::string normal(std::string_view text, bool adds_space) const;
   CharsMap::Found first_of(std::string_view text) const;
 
   std::unique_ptr<TokenModel> model_;

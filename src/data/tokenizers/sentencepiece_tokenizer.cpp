@@ -18,17 +18,19 @@ namespace {
 using sentencepiece::SentencePieceProcessor;
 constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in pieces
 
+std::string with_spaces(std::string text) {
+  for (size_t at = text.find(kMetaSpace); at != text.npos; at = text.find(kMetaSpace, at + 1))
+    text.replace(at, kMetaSpace.size(), " ");
+  return text;
+}
+
 std::string piece_text(const SentencePieceProcessor& processor, int id) {
   const std::string& piece = processor.IdToPiece(id);
   if (processor.IsControl(id)) return {};
   if (processor.IsUnknown(id)) return processor.DecodeIds({id});  // the model defines its text
   if (processor.IsByte(id))
     return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));  // <0xHH>
-  std::string out = piece;
-  for (size_t at = out.find(kMetaSpace); at != out.npos; at = out.find(kMetaSpace, at + 1)) {
-    out.replace(at, kMetaSpace.size(), " ");
-  }
-  return out;
+  return with_spaces(piece);
 }
 
 // The library does not expose the model's whitespace policy, so it is found by decoding two pieces
@@ -78,28 +80,80 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
   leading_space_ = find_leading_space(*processor_);
   fingerprint_ = xxh3_64(model);
   parts_ = SentencePieceParts::of_model(model, std::move(characters), path_);
+  add_files_beside();
+  if (!parts_ && added_.has_one_space) {
+    constexpr std::string_view kWithoutSpace("\x1a\x02\x18\x00",
+                                             4);  // normalizer_spec.add_dummy_prefix
+    without_space_ = std::make_unique<Library>();
+    loads(*without_space_, model + std::string(kWithoutSpace));
+  }
+}
+
+void SentencePieceTokenizer::add_files_beside() {
+  const BarePieces bare{.num_pieces = std::ssize(pieces_),
+                        .special_ids = {.bos = optional_id(processor_->bos_id()),
+                                        .eos = optional_id(processor_->eos_id()),
+                                        .pad = optional_id(processor_->pad_id())},
+                        .find = [&](const std::string& text) -> std::optional<int32_t> {
+                          const int id = processor_->PieceToId(text);
+                          if (id < 0 || processor_->IdToPiece(id) != text) return std::nullopt;
+                          return id;
+                        },
+                        .is_control = [&](int32_t id) { return processor_->IsControl(id); }};
+  added_ = added_pieces_beside(path_, bare);
+  pieces_.resize(static_cast<size_t>(added_.num_ids));
+  for (const AddedToken& token : added_.tokens.tokens())
+    pieces_[static_cast<size_t>(token.id)] = token.special ? std::string() : token.text;
+  if (!added_.hashed.empty())
+    fingerprint_ = xxh3_64(fmt::format("{:016x}{}", fingerprint_, added_.hashed));
 }
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
-
-SpecialIds SentencePieceTokenizer::special_ids() const {
-  return {.bos = optional_id(processor_->bos_id()),
-          .eos = optional_id(processor_->eos_id()),
-          .pad = optional_id(processor_->pad_id())};
-}
 
 EncodeBytes SentencePieceTokenizer::encode_bytes() const {
   if (parts_) return parts_->encode_bytes();
   return {.of_text = 285};  // of the library
 }
 
-std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
+std::vector<int32_t> SentencePieceTokenizer::encode_as(std::string_view text,
+                                                       bool with_special) const {
   check_text_size(path_, text);
-  if (parts_ && !find_invalid_utf8(text)) return parts_->encode(text);
+  if (added_.tokens.tokens().empty()) return encode_part(text, true);
+  std::string spaced;  // so that tokens that take white space with them take it
+  if (added_.has_one_space) text = spaced = with_spaces(std::string(text));
+  std::vector<int32_t> ids;
+  bool is_first = true;
+  const auto add_part = [&](std::string_view part) {
+    const std::vector<int32_t> more = encode_part(part, is_first || !added_.has_one_space);
+    ids.insert(ids.end(), more.begin(), more.end());
+    is_first = false;
+  };
+  const auto add_token = [&](int32_t id) {
+    // The space that the text begins with stays, but before a special token that has a name.
+    if (is_first && added_.has_one_space && !added_.named.contains(id))
+      ids = encode_part(" ", false);
+    ids.push_back(id);
+    is_first = false;
+  };
+  added_.tokens.cut(text, false, with_special, add_token, add_part);
+  return ids;
+}
+
+std::vector<int32_t> SentencePieceTokenizer::encode_part(std::string_view text,
+                                                         bool adds_space) const {
+  if (parts_ && !find_invalid_utf8(text)) return parts_->encode(text, adds_space);
+  if (parts_ && !adds_space) return parts_->encode(to_valid_utf8(text), false);
+  const Library& library = adds_space || !without_space_ ? *processor_ : *without_space_;
   std::vector<int> ids;
-  const auto status = processor_->Encode({text.data(), text.size()}, &ids);
+  const auto status = library.Encode({text.data(), text.size()}, &ids);
   if (!status.ok())
     throw DataError(fmt::format("{}: cannot encode the text: {}", path_, status.error_message()));
+  return ids;
+}
+
+std::vector<int32_t> SentencePieceTokenizer::framed(std::vector<int32_t> ids) const {
+  ids.insert(ids.begin(), added_.before.begin(), added_.before.end());
+  ids.insert(ids.end(), added_.behind.begin(), added_.behind.end());
   return ids;
 }
 
@@ -109,9 +163,15 @@ std::string_view SentencePieceTokenizer::piece(int32_t id) const {
 }
 
 LeadingSpace SentencePieceTokenizer::leading_space(int32_t id) const {
-  const bool own_space =
-      id >= 0 && id < vocab_size() && processor_->IdToPiece(id).starts_with(kMetaSpace);
+  const bool own_space = id >= 0 && id < processor_->GetPieceSize() &&
+                         processor_->IdToPiece(id).starts_with(kMetaSpace);
   return own_space ? leading_space_ : LeadingSpace::kKeep;
+}
+
+std::string SentencePieceTokenizer::token(int32_t id) const {
+  if (const AddedToken* const added = added_.tokens.find(id)) return added->text;
+  const bool is_control = id >= 0 && id < processor_->GetPieceSize() && processor_->IsControl(id);
+  return is_control ? processor_->IdToPiece(id) : std::string(piece(id));
 }
 
 AXLE_REGISTER(SentencePieceTokenizer)

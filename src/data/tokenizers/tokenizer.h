@@ -68,6 +68,9 @@ class Tokenizer {
   /// Returns the name of an id in the vocabulary, also of a special one ("<|im_end|>"). Empty for
   /// ids outside the vocabulary.
   virtual std::string token(int32_t id) const { return std::string(piece(id)); }
+  /// Returns the ids of the tokens that are found in a text by name before its rest is encoded, in
+  /// order: special tokens, and those that were added to the vocabulary.
+  virtual std::vector<int32_t> added_ids() const { return {}; }
   /// Returns what the tokenizer's own files say of conversations.
   virtual ChatSettings chat_settings() const { return {}; }
   /// Returns a hash that is equal for tokenizers that encode alike. Checkpoints store it.

@@ -186,6 +186,37 @@ TEST(SentencePieceKeys, AreTheSameTokenizer) {
   }
 }
 
+TEST(SentencePieceKeys, HaveTheAddedTokens) {
+  const TempDir dir;
+  const auto keys_of = [](const std::string& model) {
+    const Child<Tokenizer> config = SentencePieceTokenizer::Config{.path = model};
+    return gguf_tokenizer_keys(config, *config.build({}, {.path = "t"}), 608);
+  };
+  const auto reference = [](const std::string& name) {
+    return reference_file("tokenizers/pieces_" + name + "/tokenizer.model");
+  };
+  const std::string model = dir / "tokenizer.model";
+  std::filesystem::copy_file(reference("old"), model);
+  replace_file(dir / "added_tokens.json", R"({"<|im_end|>": 601, "<|im_start|>": 600})");
+  replace_file(dir / "tokenizer_config.json",
+               R"({"eos_token": "<|im_end|>", "additional_special_tokens": ["<|im_start|>"]})");
+  const GgufMetadata keys = keys_of(model);
+  ASSERT_FALSE(keys.entries().empty());
+  replace_file(dir / "t.gguf", gguf_without_tensors(keys));
+  const auto own = tokenizer_of(dir / "t.gguf").build({}, {.path = "t"});
+  const auto tokenizer =
+      Child<Tokenizer>(SentencePieceTokenizer::Config{.path = model}).build({}, {.path = "t"});
+  const std::string text = "<|im_start|>user\nHi there<|im_end|>\n";
+  EXPECT_EQ(own->encode_with_special(text), tokenizer->encode_with_special(text));
+  EXPECT_EQ(own->encode(text), tokenizer->encode(text));
+  EXPECT_EQ(own->special_ids().eos, 601);
+  EXPECT_EQ(own->token(600), "<|im_start|>");
+  // GGUF has no form for tokens with a space behind them that are no special ones, for tokens that
+  // take spaces with them, and for one space at the beginning.
+  for (const char* name : {"old", "legacy", "single"})
+    EXPECT_TRUE(keys_of(reference(name)).entries().empty()) << name;
+}
+
 TEST_F(GgufExporting, FilesAreNotReplaced) {
   write();
   replace_file(out_, "mine");

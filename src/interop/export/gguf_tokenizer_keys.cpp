@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char *kTokens = "tokenizer.ggml.tokens", *kTypes = "tokenizer.ggml.token_type",
                      *kScores = "tokenizer.ggml.scores";
-enum TokenType : int32_t { kNormal = 1, kControl = 3, kUnused = 5 };
+enum TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5 };
 
 // Texts of many kinds, on which tokenizers of other patterns differ.
 constexpr const char* kSample =
@@ -56,13 +56,47 @@ void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
   }
 }
 
+// Puts the added tokens at their ids; ids that are free up to there become unused ones.
+void set_added(const Tokenizer& tokenizer, GgufMetadata& out) {
+  std::vector<std::string> tokens = out.at(kTokens).texts();
+  const std::vector<int64_t> old = out.at(kTypes).integers(0, 6);
+  std::vector<int32_t> types(old.begin(), old.end());
+  std::vector<float> scores = out.at(kScores).numbers();
+  for (const int32_t id : tokenizer.added_ids()) {
+    const auto at = static_cast<size_t>(id);
+    for (size_t next = tokens.size(); next <= at; ++next) {
+      tokens.push_back("[PAD" + std::to_string(next) + "]");
+      types.push_back(kUnused);
+      scores.push_back(-1e4f);
+    }
+    if (types[at] == kUnknown) continue;
+    tokens[at] = tokenizer.token(id);
+    types[at] = tokenizer.piece(id).empty() ? kControl : kUserDefined;
+  }
+  out.set(kTokens, tokens);
+  out.set(kTypes, types);
+  out.set(kScores, scores);
+}
+
+// A text with the tokens that are found by name, between others.
+std::string sample_with_added(const Tokenizer& tokenizer) {
+  std::string out;
+  for (const int32_t id : tokenizer.added_ids()) {
+    if (out.size() < 4096) out += "a" + tokenizer.token(id) + "b " + tokenizer.token(id) + " c";
+  }
+  return out;
+}
+
 // Returns keys of tokens with those of their use; empty if texts would have other ids.
 GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer) {
   if (!keys.contains(kTokens)) return {};
   set_usage(tokenizer, keys);
   const TokenizerOfKeys own(keys);
-  const bool is_same = own.encode(kSample) == tokenizer.encode(kSample) &&
-                       own.special_ids().bos == tokenizer.special_ids().bos;
+  const std::string with_added = sample_with_added(tokenizer);
+  const bool is_same =
+      own.encode(kSample) == tokenizer.encode(kSample) &&
+      own.encode_with_special(with_added) == tokenizer.encode_with_special(with_added) &&
+      own.special_ids().bos == tokenizer.special_ids().bos;
   return is_same ? keys : GgufMetadata();
 }
 
@@ -135,8 +169,11 @@ GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer
     out = keys_of_bytes();
   else if (const auto* const json = config.get_if<HuggingFaceTokenizer>())
     out = with_usage(gguf_keys_of_tokenizer_json(json->path), tokenizer);
-  else if (const auto* const pieces = config.get_if<SentencePieceTokenizer>())
-    out = with_usage(gguf_keys_of_sentencepiece(pieces->path), tokenizer);
+  else if (const auto* const pieces = config.get_if<SentencePieceTokenizer>()) {
+    GgufMetadata keys = gguf_keys_of_sentencepiece(pieces->path);
+    if (keys.contains(kTokens)) set_added(tokenizer, keys);
+    out = with_usage(std::move(keys), tokenizer);
+  }
   if (out.contains(kTokens)) fit_to(num_rows, out);
   return out;
 }

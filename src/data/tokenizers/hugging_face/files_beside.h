@@ -1,7 +1,8 @@
-// The small files that lie beside tokenizer.json.
+// The small files that lie beside a tokenizer of Hugging Face.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -9,17 +10,28 @@
 #include <vector>
 
 #include "data/tokenizers/chat_settings.h"
+#include "data/tokenizers/parts/added_tokens.h"
 
 namespace axle::hugging_face {
 
-/// tokenizer_config.json, generation_config.json and chat_template.jinja, as far as they are there.
+/// tokenizer_config.json, special_tokens_map.json, added_tokens.json, generation_config.json and
+/// chat_template.jinja, as far as they are there. A tokenizer_config.json that lists the added
+/// tokens stands for the two files behind it, else those count more.
 class FilesBeside {
  public:
   /// Reads the files. Throws DataError for one that is not JSON.
   explicit FilesBeside(const std::filesystem::path& tokenizer);
 
-  /// Returns the text of the special token that tokenizer_config.json names: "eos_token".
+  /// True if there is a file that may name tokens.
+  bool name_tokens() const;
+  /// Returns the text of the special token of a name: "eos_token".
   std::optional<std::string> special_token(std::string_view name) const;
+  /// Returns the texts of all special tokens that have a name, and of those without one.
+  std::vector<std::string> special_tokens() const;
+  /// Returns the tokens added to a vocabulary, by id. Throws DataError for two of one id or text.
+  std::vector<AddedToken> added_tokens() const;
+  /// Returns a setting of tokenizer_config.json.
+  bool flag(std::string_view name, bool otherwise) const;
   /// Returns the template, the special tokens, and the ids of generation_config.json that end a
   /// text. A template of its own file takes the place of that in tokenizer_config.json. Throws
   /// DataError for a field of another kind, and for an id that is not below `vocab_size`.
@@ -31,7 +43,10 @@ class FilesBeside {
     std::string path;
     std::optional<nlohmann::ordered_json> json = {};
   };
-  File tokenizer_config_, generation_config_;
+  /// Calls read(field) for the field of the file that counts, if there is one.
+  void read_special(std::string_view name, const std::function<void(const JsonView&)>& read) const;
+
+  File tokenizer_config_, special_tokens_map_, added_tokens_, generation_config_;
   std::filesystem::path chat_template_;
 };
 

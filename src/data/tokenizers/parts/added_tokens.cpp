@@ -56,6 +56,12 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const Normali
   normalized_ = ByteTrie(std::move(normalized));
 }
 
+std::vector<int32_t> AddedTokens::ids() const {
+  std::vector<int32_t> out;
+  for (const AddedToken& token : tokens_) out.push_back(token.id);
+  std::ranges::sort(out);
+  return out;
+}
 const AddedToken* AddedTokens::find(int32_t id) const {
   const auto found = std::ranges::find(tokens_, id, &AddedToken::id);
   return found == tokens_.end() ? nullptr : &*found;

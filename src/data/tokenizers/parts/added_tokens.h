@@ -33,6 +33,8 @@ class AddedTokens {
   AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
+  /// Returns their ids in order.
+  std::vector<int32_t> ids() const;
   const AddedToken* find(int32_t id) const;
   const AddedToken* find(std::string_view text) const;
 

@@ -51,6 +51,7 @@ class PipelineTokenizer : public Tokenizer {
   InvalidBytes invalid_bytes() const override { return parts_.decoder.invalid_bytes; }
   std::string token(int32_t id) const override;
   ChatSettings chat_settings() const override { return parts_.chat; }
+  std::vector<int32_t> added_ids() const override { return parts_.added.ids(); }
   uint64_t fingerprint() const override { return parts_.fingerprint; }
 
  protected:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "checkpoint/run_files.h"
 #include "data/tokenizers/open_tokenizer.h"
@@ -76,8 +78,13 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
   const auto tokenizer = out.tokenizer.build({}, Scope{.path = "tokenizer"});
   const int64_t size = is_llama2c ? tokenizer->vocab_size() : needed_vocab_size(*tokenizer);
   check_vocab_size(file, size, model.vocab_size, is_llama2c);
+  const bool is_checked = std::ranges::count(options.read.ignored, "tokenizer") == 0;
+  if (!is_llama2c && !options.tokenizer.empty() && is_checked) {
+    check_belongs_to_model(model.special, model.num_tokens.value_or(model.vocab_size), *tokenizer,
+                           file.string());
+  }
   out.special_ids =
-      special_ids_difference(model.special, tokenizer->special_ids(), file.filename().string());
+      special_ids_warning(model.special, tokenizer->special_ids(), file.filename().string());
   return out;
 }
 

@@ -13,7 +13,8 @@ namespace axle {
 /// How to read a model of another program.
 struct ForeignOptions {
   /// The tokenizer file, of any kind that tokenizer_in_file() tells. Empty: the one beside the
-  /// weights; if there is none, the model has no tokenizer.
+  /// weights; if there is none, the model has no tokenizer. One that is named has to belong to the
+  /// model (special_ids.h), unless ReadOptions::ignored names "tokenizer".
   std::filesystem::path tokenizer = {};
   ReadOptions read = {};
 };
@@ -28,7 +29,7 @@ std::filesystem::path foreign_config_file(const std::filesystem::path& path);
 /// Reads a folder of Hugging Face (hugging_face.h), adapters with their base (peft_adapters.h), a
 /// GGUF file (gguf_model.h), or weights of llama2.c (llama2c.h), which need a tokenizer. The
 /// tokenizer's config names its file by its full path. Throws as these do; DataError if the
-/// vocabulary of the tokenizer does not fit the weights.
+/// tokenizer does not fit the model.
 ModelToSave read_foreign_model(const std::filesystem::path& path,
                                const ForeignOptions& options = {});
 

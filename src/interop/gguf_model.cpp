@@ -31,6 +31,18 @@ DType dtype_of(const GgufFile& file) {
   return is_bf16 ? DType::kBF16 : DType::kF32;
 }
 
+NamedSpecialIds special_ids(const GgufMetadata& metadata, const std::string& where) {
+  NamedSpecialIds out{.where = where};
+  const auto add = [&](const char* key, std::vector<int64_t>& ids) {
+    const auto id = metadata.find(fmt::format("tokenizer.ggml.{}_token_id", key));
+    if (id) ids.push_back(id->integer(0, INT32_MAX));
+  };
+  add("bos", out.bos);
+  for (const char* end : {"eos", "eot", "eom"}) add(end, out.eos);
+  add("padding", out.pad);
+  return out;
+}
+
 bool has_tokenizer(const GgufMetadata& metadata) {
   const auto model = metadata.find("tokenizer.ggml.model");
   return model && model->text() != "no_vocab";
@@ -48,7 +60,10 @@ ImportedModel read(const std::filesystem::path& path, const ReadOptions& options
   const ForeignConfig config(std::move(fields), path.string());
   const GgufTensors source(file, architecture.names(), head_dim, rope_tensors());
   ImportedModel out = read_model(config, source, dtype_of(file), options);
+  out.special = special_ids(file.metadata(), path.string());
   if (has_tokenizer(file.metadata())) out.tokenizer = path;
+  if (const auto tokens = file.metadata().find("tokenizer.ggml.tokens"))
+    out.num_tokens = std::ssize(tokens->texts());
   return out;
 }
 

@@ -377,6 +377,38 @@ TEST_F(HuggingFace, SpecialIdsThatDifferAreSaidInOneLine) {
   EXPECT_EQ(said(), "");
 }
 
+TEST_F(HuggingFace, ANamedTokenizerOfAnotherModelIsRefused) {
+  config_.update({{"bos_token_id", 24}, {"eos_token_id", {7, 25}}, {"pad_token_id", 0}});
+  write();
+  const std::string file = dir_ / "tokenizer.json";
+  const auto import = [&](int num_words, const char* end, std::vector<std::string> ignored) {
+    Json vocabulary;
+    for (int id = 0; id < num_words; ++id) vocabulary["t" + std::to_string(id)] = id;
+    const Json tokenizer = {
+        {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "t0"}}}};
+    replace_file(file, tokenizer.dump());
+    replace_file(dir_ / "tokenizer_config.json", Json{{"eos_token", end}}.dump());
+    fs::remove_all(dir_ / "imported");
+    return import_model({.source = folder_,
+                         .dir = dir_ / "imported",
+                         .options = {.tokenizer = file, .read = {.ignored = std::move(ignored)}}});
+  };
+  const auto refused = [&](int num_words, const char* end) {
+    return error_of<DataError>([&] { import(num_words, end, {}); });
+  };
+  EXPECT_TRUE(import(40, "t7", {}).has_tokenizer);
+  EXPECT_EQ(refused(40, "t8"), file + ": expected the special ids of " +
+                                   (folder_ / "config.json").string() +
+                                   ", got others: the model has eos 7 or 25 and not 8; give the "
+                                   "tokenizer of the model, or --ignore tokenizer");
+  EXPECT_EQ(refused(19, "t7"), file +
+                                   ": expected the tokenizer of a model of 40 tokens, got one "
+                                   "with a vocabulary of 19; give the tokenizer of the model, "
+                                   "or --ignore tokenizer");
+  EXPECT_TRUE(import(20, "t7", {}).has_tokenizer);
+  EXPECT_THAT(import(19, "t8", {"tokenizer"}).special_ids, HasSubstr("eos 7 or 25 and not 8"));
+}
+
 // Gemma 3 has a token of images, which models of text have no row for.
 TEST_F(HuggingFace, OnlySpecialTokensMayLieBeyondTheModelsRows) {
   write();

@@ -60,8 +60,9 @@ struct ImportedModel {
   Tree<CodeScheme> schemes = {};
   /// Weights whose codes (ReadOptions::codes_of) stand for other numbers than those of the files.
   int64_t num_rounded = 0;
-  /// Those of its config, if that is another file than the tokenizer's.
   NamedSpecialIds special = {};
+  /// Of its own vocabulary, if the files say it: there may be more rows.
+  std::optional<int64_t> num_tokens = {};
   /// The file of its tokenizer; empty: there is none beside the weights.
   std::filesystem::path tokenizer = {};
 };

@@ -181,6 +181,35 @@ TEST_F(GgufModel, ATokenizerOfMoreTokensThanTheModelIsRefused) {
               HasSubstr("expected a vocabulary of at most 40 tokens, as in the weights, got 41"));
 }
 
+TEST_F(GgufModel, ANamedTokenizerIsComparedWithTheFilesOwn) {
+  metadata_.set("tokenizer.ggml.bos_token_id", uint32_t{5});
+  metadata_.set("tokenizer.ggml.eos_token_id", uint32_t{0});
+  metadata_.set("tokenizer.ggml.eot_token_id", uint32_t{3});
+  metadata_.set("tokenizer.ggml.tokens", std::vector<std::string>(20, "t"));
+  write();
+  const ImportedModel model = read_gguf(path_);
+  EXPECT_EQ(model.special.bos, std::vector<int64_t>{5});
+  EXPECT_EQ(model.special.eos, (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(model.num_tokens, 20);
+  GgufMetadata other;
+  other.set("tokenizer.ggml.model", "gpt2");
+  other.set("tokenizer.ggml.pre", "smollm");
+  other.set("tokenizer.ggml.tokens", std::vector<std::string>{"A", "B", "C", "D", "E"});
+  other.set("tokenizer.ggml.merges", std::vector<std::string>{});
+  const auto problem = [&](uint32_t end, size_t num_tokens) {
+    other.set("tokenizer.ggml.eos_token_id", end);
+    std::vector<std::string> tokens;
+    for (size_t i = 0; i < num_tokens; ++i) tokens.emplace_back(1, static_cast<char>('A' + i));
+    other.set("tokenizer.ggml.tokens", tokens);
+    replace_file(dir_ / "other.gguf", gguf_without_tensors(other));
+    return error_of<DataError>(
+        [&] { read_foreign_model(path_, {.tokenizer = dir_ / "other.gguf"}); });
+  };
+  EXPECT_THAT(problem(2, 10), HasSubstr("the model has eos 0 or 3 and not 2; give the tokenizer"));
+  EXPECT_THAT(problem(3, 9), HasSubstr("expected the tokenizer of a model of 20 tokens, got one "
+                                       "with a vocabulary of 9"));
+}
+
 // A file says what it is by its bytes or by its name.
 TEST_F(GgufModel, WhatIsNoGgufIsSaidSo) {
   write();

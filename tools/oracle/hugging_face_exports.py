@@ -8,7 +8,7 @@ AXLE is the program. The models are those of testdata/reference/hugging_face, re
 in their numbers.safetensors, and small runs of Axle's own recipes, whose logits `axle eval-layer` computes. Each exported
 folder must load without a warning and without a missing, unexpected or misshapen tensor; logits may differ by 1e-4. A
 tokenizer that was exported must give back the text of its ids. Adapters that `--lora` trains on the models of testdata must
-load with peft, and give the logits of the merged model. With AXLE_FOREIGN_DATA (./dev foreign) a real model is exported, too.
+load with peft, and give the logits of the merged model. With AXLE_FOREIGN_DATA (./dev foreign) real models are exported, too.
 """
 
 import json
@@ -128,10 +128,13 @@ def check_adapters(axle, name, original, work):
     print(f"{name}: peft loads the adapters, logits differ from the merged ones by at most {worst:.1e} (from the base: {change:.1e})")
 
 
-def check_smollm2(axle, work):
+REAL = {"smollm2": "smollm2-135m-instruct-q4_1.gguf", "gemma3-270m": "gemma-3-270m-q4_k_m.gguf"}
+
+
+def check_real(axle, work, name):
     """A real model from a GGUF file: the ids and the greedy tokens of llama.cpp (tools/oracle/gguf_greedy.py)."""
-    file = pathlib.Path(os.environ["AXLE_FOREIGN_DATA"]) / "gguf" / "smollm2-135m-instruct-q4_1.gguf"
-    out = work / "smollm2-out"
+    file = pathlib.Path(os.environ["AXLE_FOREIGN_DATA"]) / "gguf" / REAL[name]
+    out = work / (name + "-out")
     run(axle, "export", file, "--out", out)
     model = transformers.AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(out)
@@ -141,9 +144,14 @@ def check_smollm2(axle, work):
         assert ids == row["ids"], (row["text"], ids)
         text = model.generate(torch.tensor([ids]), max_new_tokens=32, do_sample=False, eos_token_id=None)[0]
         assert text[len(ids):].tolist() == row["greedy"][:32], row["text"]
+    if name == "smollm2":
+        check_turn(tokenizer)
+    print(f"{name}: ids of prompts and 32 greedy tokens of 6 prompts are llama.cpp's")
+
+
+def check_turn(tokenizer):
     turn = tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=False, add_generation_prompt=True)
     assert turn.endswith("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"), turn
-    print("smollm2: ids of prompts and 32 greedy tokens of 6 prompts are llama.cpp's")
 
 
 def main():
@@ -169,8 +177,9 @@ def main():
             out = work / (name + "-out")
             run(axle, "export", here, "--format", "hf", "--out", out, "--shard-size", 0.0001)
             check(name, out, *logits_of_run(axle, here))
-        if "AXLE_FOREIGN_DATA" in os.environ and (not wanted or "smollm2" in wanted):
-            check_smollm2(axle, work)
+        for name in REAL:
+            if "AXLE_FOREIGN_DATA" in os.environ and (not wanted or name in wanted):
+                check_real(axle, work, name)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 // are made for: ids and decoded texts of 10,000 random strings, and of a megabyte each of English,
 // Japanese, code and characters of all scripts without spaces between most of them
 // (tools/oracle/tokenizer_foreign.py).
+#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
 #include "data/tokenizers/large_texts_test.h"
 #include "testing/foreign_data.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -30,6 +32,22 @@ TEST_P(PublishedTokenizers, IdsAndTextsAreThoseOfTheirLibraries) {
   const LargeTexts texts(file(GetParam()), GetParam());
   texts.expect_random_ones();
   for (const char* name : kTexts) texts.expect({read_file(file(name))}, name);
+}
+
+class PublishedTokenizersAsJson : public ForeignDataTest {};
+
+// As an export writes them.
+TEST_F(PublishedTokenizersAsJson, GiveTheSameIds) {
+  for (const char* name :
+       {"gguf/smollm2-135m-instruct-q4_1.gguf", "gguf/gemma-3-270m-q4_k_m.gguf"}) {
+    AXLE_NEEDS_FILES(name, "text/code.txt");
+    const TempDir dir;
+    for (const auto& [beside, text] : gguf_tokenizer_json(file(name)))
+      replace_file(std::filesystem::path(dir / beside), text);
+    const LargeTexts texts(dir / "tokenizer.json", name);
+    texts.expect_random_ones();
+    texts.expect({read_file(file("text/code.txt"))}, "text/code.txt");
+  }
 }
 
 // Their random texts are in trained_tokenizers_parity_test.cpp.

@@ -12,9 +12,9 @@ namespace axle {
 
 /// Returns the files by name: the tokenizer's own file with those beside it (tokenizer_files.h), if
 /// it has the name that it has in such a folder; tokenizer.model for a SentencePiece model of any
-/// name; a tokenizer.json for bytes, and for byte-level tokens of a GGUF file. Empty if there is no
-/// such file for the tokenizer, or no tokenizer. Throws StorageError, and DataError for a GGUF file
-/// that is damaged.
+/// name; a tokenizer.json for bytes, and for the tokens of a GGUF file if one gives their ids.
+/// Empty if there is no such file for the tokenizer, or no tokenizer. Throws StorageError, and
+/// DataError for a GGUF file that is damaged.
 std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& tokenizer);
 
 }  // namespace axle

@@ -1,7 +1,12 @@
 #include "data/tokenizers/gguf/gguf_tokenizer_json.h"
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_set>
 
+#include "base/text/utf8.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/gguf/split_names.h"
 #include "data/tokenizers/hugging_face/byte_level_json.h"
@@ -37,32 +42,104 @@ std::vector<FrameToken> frame_tokens(const std::vector<int32_t>& ids,
   return out;
 }
 
+enum TokenKind : int64_t { kNormal = 1, kUserDefined = 4 };
+constexpr const char* kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in tokens
+
+// The merges that join tokens to one of a better score first. Null for unions of equal scores: of
+// them the leftmost in a text goes first, and here the one that is named first.
+Json merges_by_score(const std::vector<std::string>& tokens, const std::vector<int64_t>& kinds,
+                     const std::vector<float>& scores) {
+  std::unordered_set<std::string_view> parts;
+  std::vector<size_t> unions;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    if (kinds[id] != kNormal || tokens[id].empty()) continue;
+    if (!parts.insert(tokens[id]).second) return nullptr;
+    unions.push_back(id);
+  }
+  std::ranges::stable_sort(unions, std::greater(), [&](size_t id) { return scores[id]; });
+  Json out = Json::array();
+  std::optional<float> last;
+  for (const size_t id : unions) {
+    const std::string_view both = tokens[id];
+    const size_t num_before = out.size();
+    for (size_t cut = utf8_step(both).size; cut < both.size();
+         cut += utf8_step(both.substr(cut)).size) {
+      if (parts.contains(both.substr(0, cut)) && parts.contains(both.substr(cut)))
+        out.push_back({both.substr(0, cut), both.substr(cut)});
+    }
+    if (out.size() == num_before) continue;
+    if (last == scores[id]) return nullptr;
+    last = scores[id];
+  }
+  return out;
+}
+
+// The fields of tokenizer.json for tokens with scores; null if there are none.
+Json scored_document(const GgufMetadata& metadata, const TokenizerParts& parts) {
+  const std::vector<std::string>& tokens = metadata.at("tokenizer.ggml.tokens").texts();
+  std::vector<int64_t> kinds(tokens.size(), kNormal);
+  if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
+  const bool has_prefix = parts.decoder.leading_space != LeadingSpace::kKeep;
+  if (has_prefix && std::ranges::count(kinds, kUserDefined) > 0) return nullptr;
+  const Json spaces = replace_step(" ", kMetaSpace);
+  ByteLevelJson out{
+      .added_tokens = added_tokens(tokens, kinds),
+      .pre_tokenizer = nullptr,
+      .post_processor =
+          frame_step(frame_tokens(parts.before, tokens), frame_tokens(parts.behind, tokens)),
+      .vocab = vocabulary_object(tokens),
+      .merges = merges_by_score(tokens, kinds, metadata.at("tokenizer.ggml.scores").numbers()),
+      .byte_fallback = true,
+      .decoder =
+          {{"type", "Sequence"},
+           {"decoders",
+            {replace_step(kMetaSpace, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}}}},
+      .normalizer = spaces,
+      .unknown = special_token(parts, "unk_token")};
+  if (out.merges.is_null()) return nullptr;
+  for (Json& token : out.added_tokens) token["normalized"] = !token["special"].get<bool>();
+  if (has_prefix) {
+    out.normalizer = {{"type", "Sequence"},
+                      {"normalizers", {{{"type", "Prepend"}, {"prepend", kMetaSpace}}, spaces}}};
+    out.decoder["decoders"].push_back(
+        {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  }
+  return out.document();
+}
+
+Json byte_level_document(const GgufMetadata& metadata, const TokenizerParts& parts) {
+  const std::vector<std::string>& tokens = metadata.at("tokenizer.ggml.tokens").texts();
+  std::vector<int64_t> kinds;
+  if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
+  const auto pre = metadata.find("tokenizer.ggml.pre");
+  const GgufSplit& split = *find_gguf_split(pre ? pre->text() : "default");
+  const ByteLevelJson out{.added_tokens = added_tokens(tokens, kinds),
+                          .pre_tokenizer = split_steps(split.patterns),
+                          .post_processor = frame_step(frame_tokens(parts.before, tokens),
+                                                       frame_tokens(parts.behind, tokens)),
+                          .vocab = vocabulary_object(tokens),
+                          .merges = metadata.at("tokenizer.ggml.merges").texts(),
+                          .ignore_merges = split.ignore_merges};
+  return out.document();
+}
+
 }  // namespace
 
 std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::path& file) {
   const GgufMetadata metadata =
       storage_error_as<DataError>([&] { return read_gguf_header(FileReader(file)).metadata; });
   const TokenizerParts parts = parts_of_gguf(metadata, file.string());  // checks them
-  if (metadata.at("tokenizer.ggml.model").text() != "gpt2") return {};
-  const std::vector<std::string>& tokens = metadata.at("tokenizer.ggml.tokens").texts();
-  std::vector<int64_t> kinds;
-  if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
-  const auto pre = metadata.find("tokenizer.ggml.pre");
-  const GgufSplit& split = *find_gguf_split(pre ? pre->text() : "default");
-  const ByteLevelJson tokenizer{.added_tokens = added_tokens(tokens, kinds),
-                                .pre_tokenizer = split_steps(split.patterns),
-                                .post_processor = frame_step(frame_tokens(parts.before, tokens),
-                                                             frame_tokens(parts.behind, tokens)),
-                                .vocab = vocabulary_object(tokens),
-                                .merges = metadata.at("tokenizer.ggml.merges").texts(),
-                                .ignore_merges = split.ignore_merges};
+  const bool is_byte_level = metadata.at("tokenizer.ggml.model").text() == "gpt2";
+  const Json document =
+      is_byte_level ? byte_level_document(metadata, parts) : scored_document(metadata, parts);
+  if (document.is_null()) return {};
   Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
               {"clean_up_tokenization_spaces", false}};
   for (const char* name : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
     if (const Json text = special_token(parts, name); !text.is_null()) config[name] = text;
   }
   if (!parts.chat.chat_template.empty()) config["chat_template"] = parts.chat.chat_template;
-  return {{"tokenizer.json", tokenizer.document().dump(2) + "\n"},
+  return {{"tokenizer.json", document.dump(is_byte_level ? 2 : -1) + "\n"},
           {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 

@@ -8,8 +8,9 @@
 namespace axle {
 
 /// Returns tokenizer.json and tokenizer_config.json, with the chat template, by their names: they
-/// give the ids that GgufTokenizer gives. Empty for tokens with scores, which no tokenizer.json
-/// merges in their order. Throws DataError as the tokenizer does.
+/// give the ids that GgufTokenizer gives. Empty for tokens with scores that no tokenizer.json
+/// merges in their order: those with equal scores, and user-defined ones where a space is put
+/// before a text. Throws DataError as the tokenizer does.
 std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::path& file);
 
 }  // namespace axle

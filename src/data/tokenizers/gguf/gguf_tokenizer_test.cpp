@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <bit>
+#include <cmath>
 
 #include "config/fields/child.h"
 #include "data/tokenizers/gguf/gguf_tokenizer_json.h"
@@ -168,6 +169,39 @@ TEST_F(GgufTokenizerTest, ItsFilesOfHuggingFaceAreTheSameTokenizer) {
       ASSERT_EQ(read->encode_with_special(text + "the<|a|>12"), ids) << text;
       ASSERT_EQ(read->decode(ids), own->decode(ids)) << text;
     }
+  }
+}
+
+TEST_F(GgufTokenizerTest, ScoredTokensAreMergesInItsFilesOfHuggingFace) {
+  for (const bool has_prefix : {true, false}) {
+    SCOPED_TRACE(has_prefix);
+    const std::string model = trained_tokenizer(
+        std::string("--model_type=bpe --vocab_size=512 --byte_fallback=true "
+                    "--normalization_rule_name=identity --remove_extra_whitespaces=false ") +
+        (has_prefix ? "" : "--user_defined_symbols=<sep>,ba,\xe2\x96\x81\xe2\x96\x81"));
+    GgufMetadata metadata = metadata_of(model);
+    metadata.set("tokenizer.ggml.add_space_prefix", has_prefix);
+    const auto own = build(metadata);
+    const auto files = gguf_tokenizer_json(path_);
+    ASSERT_EQ(files.size(), 2u);
+    for (const auto& [name, text] : files) replace_file(std::filesystem::path(dir_ / name), text);
+    const auto read =
+        tokenizer_in_file(dir_ / "tokenizer.json", "--tokenizer").build({}, {.path = "tokenizer"});
+    EXPECT_EQ(read->vocab_size(), own->vocab_size());
+    EXPECT_EQ(read->special_ids().bos, own->special_ids().bos);
+    EXPECT_EQ(read->special_ids().eos, own->special_ids().eos);
+    EXPECT_EQ(read->framed({7}), own->framed({7}));
+    for (const std::string& text : odd_texts(made_up_lines(200, 8))) {
+      const auto ids = own->encode_with_special(text + "<s>a</s> b");
+      ASSERT_EQ(read->encode_with_special(text + "<s>a</s> b"), ids) << text;
+      ASSERT_EQ(read->decode(ids), own->decode(ids)) << text;
+    }
+    // Scores that are equal have no order there.
+    std::vector<float> scores = metadata.at("tokenizer.ggml.scores").numbers();
+    for (float& score : scores) score = std::ceil(score / 2);
+    metadata.set("tokenizer.ggml.scores", scores);
+    build(metadata);
+    EXPECT_TRUE(gguf_tokenizer_json(path_).empty());
   }
 }
 

@@ -9,17 +9,17 @@ Json ByteLevelJson::document() const {
           {"truncation", nullptr},
           {"padding", nullptr},
           {"added_tokens", added_tokens},
-          {"normalizer", nullptr},
+          {"normalizer", normalizer},
           {"pre_tokenizer", pre_tokenizer},
           {"post_processor", post_processor},
           {"decoder", decoder.is_null() ? byte_level_step(true) : decoder},
           {"model",
            {{"type", "BPE"},
             {"dropout", nullptr},
-            {"unk_token", nullptr},
+            {"unk_token", unknown},
             {"continuing_subword_prefix", nullptr},
             {"end_of_word_suffix", nullptr},
-            {"fuse_unk", false},
+            {"fuse_unk", !unknown.is_null()},
             {"byte_fallback", byte_fallback},
             {"ignore_merges", ignore_merges},
             {"vocab", vocab},
@@ -43,6 +43,10 @@ Json split_steps(std::span<const std::string_view> patterns) {
   }
   steps.push_back(byte_level_step(false));
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
+
+Json replace_step(const std::string& text, const std::string& by) {
+  return {{"type", "Replace"}, {"pattern", {{"String", text}}}, {"content", by}};
 }
 
 Json vocabulary_object(std::span<const std::string> tokens) {

@@ -1,4 +1,4 @@
-// The tokenizer.json of byte-level tokens that merges join.
+// The tokenizer.json of byte-level tokens that merges join, and of characters that they do.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ struct ByteLevelJson {
   /// Tokens of characters, where rare ones are bytes, have another decoder.
   bool byte_fallback = false;
   nlohmann::ordered_json decoder = nullptr;  // null: that of bytes
+  nlohmann::ordered_json normalizer = nullptr;
+  /// What a character without tokens becomes, neighbours together; null: there is nothing.
+  nlohmann::ordered_json unknown = nullptr;
 
   /// The fields of the file.
   nlohmann::ordered_json document() const;
@@ -24,6 +27,8 @@ struct ByteLevelJson {
 nlohmann::ordered_json byte_level_step(bool use_regex);
 /// The pre-tokenizer that cuts by patterns, one after the other, then writes bytes.
 nlohmann::ordered_json split_steps(std::span<const std::string_view> patterns);
+/// A step that replaces a text by another, as normalizer or decoder.
+nlohmann::ordered_json replace_step(const std::string& text, const std::string& by);
 /// Tokens with their ids, which are their places.
 nlohmann::ordered_json vocabulary_object(std::span<const std::string> tokens);
 /// A special token that stands around a text.

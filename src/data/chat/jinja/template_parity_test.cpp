@@ -6,35 +6,12 @@
 
 #include "base/environment.h"
 #include "base/text/json.h"
-#include "data/chat/jinja/template.h"
+#include "data/chat/jinja/template_outcome_test.h"
 #include "io/file.h"
 #include "testing/checkout.h"
 
 namespace axle::jinja {
 namespace {
-
-constexpr int64_t kNoonOf26July2024 = 1721995200;
-
-// "text", "refusal" or "error", with the text or the message.
-struct Outcome {
-  std::string kind, text;
-  std::vector<Span> generations = {};
-  bool has_lost_generation = false;
-};
-
-Outcome outcome_of(const std::string& source, const nlohmann::ordered_json& given) {
-  try {
-    Variables variables;
-    for (const auto& [name, value] : given.items())
-      variables.emplace_back(name, Value::of_json(value));
-    Rendering out = Template(source, "template").render(variables, {}, kNoonOf26July2024);
-    return {"text", std::move(out.text), std::move(out.generations), out.has_lost_generation};
-  } catch (const TemplateRefusal& refusal) {
-    return {"refusal", refusal.what()};
-  } catch (const DataError& error) {
-    return {"error", error.what()};
-  }
-}
 
 // A run without variables of its own has the shared ones. Returns the number of runs.
 size_t expect_same(const nlohmann::ordered_json& cases, const nlohmann::ordered_json& shared = {}) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/tokenizers/hugging_face/files_beside.h"
 #include "io/user_path.h"
 
@@ -27,6 +29,16 @@ std::vector<AddedToken> all_tokens(const FilesBeside& files, const BarePieces& b
   return out;
 }
 
+// Ids may have gaps, but each has its place in memory.
+void check_ids(const AddedTokens& tokens, const std::string& model, int64_t num_pieces) {
+  constexpr int64_t kMostAdded = 1 << 16;
+  for (const AddedToken& token : tokens.tokens()) {
+    if (token.id < num_pieces + kMostAdded) continue;
+    throw DataError(fmt::format("{}: expected ids below {} in the files beside it, got {} for '{}'",
+                                model, num_pieces + kMostAdded, token.id, printable(token.text)));
+  }
+}
+
 std::string to_hash(const AddedPieces& pieces, const BarePieces& bare) {
   std::string out;
   for (const AddedToken& token : pieces.tokens.tokens()) {
@@ -45,6 +57,7 @@ AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare
   const FilesBeside files(path_of_text(model));
   if (files.name_tokens()) {
     out.tokens = AddedTokens(all_tokens(files, bare), {});
+    check_ids(out.tokens, model, bare.num_pieces);
     for (const AddedToken& token : out.tokens.tokens())
       out.num_ids = std::max(out.num_ids, token.id + int64_t{1});
     for (const std::string& text : files.special_tokens())

@@ -99,6 +99,10 @@ TEST(AddedPieces, OfDamagedFilesAreRefused) {
   EXPECT_THAT(problem_with("tokenizer_config.json",
                            R"({"added_tokens_decoder": {"x": {"content": "<a>"}}})"),
               HasSubstr("expected an id of 0 to"));
+  EXPECT_THAT(
+      problem_with("added_tokens.json", R"({"<a>": 99999})"),
+      HasSubstr("tokenizer.model: expected ids below 66136 in the files beside it, got 99999 "
+                "for '<a>'"));
   EXPECT_THAT(problem_with("special_tokens_map.json", "{"), HasSubstr("special_tokens_map.json"));
   EXPECT_THAT(problem_with("tokenizer_config.json", R"({"legacy": 1})"),
               HasSubstr("legacy: expected true or false"));

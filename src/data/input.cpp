@@ -21,4 +21,14 @@ std::string to_text(const InputFacts& facts) {
   return out;
 }
 
+void add_long(InputFacts& facts, int64_t count, bool are_left_out) {
+  if (count == 0) return;
+  if (!are_left_out) {
+    facts.num_truncated += count;
+    return;
+  }
+  facts.skipped.count += count;
+  facts.skipped.reasons["longer than a row"] += count;
+}
+
 }  // namespace axle

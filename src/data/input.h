@@ -32,6 +32,8 @@ struct InputFacts {
 /// Writes "3 files, 12345 bytes, 1 document without a prompt, 2 skipped (2 not *.txt)"; "" if the
 /// data do not come from files.
 std::string to_text(const InputFacts& facts);
+/// Counts documents of more than a row, which are left out, or else cut to their first row.
+void add_long(InputFacts& facts, int64_t count, bool are_left_out);
 
 /// Positions of a row of a batch that are of one document.
 struct RowOrigin {

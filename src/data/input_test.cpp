@@ -288,6 +288,46 @@ TEST_F(TextInputTest, ConfigMistakesNameTheField) {
           "input.tokenizer: expected at most the model's vocabulary of 100 tokens, got 257", 100);
 }
 
+TEST_F(TextInputTest, LongDocumentsAreCutOrLeftOut) {
+  auto cfg = config(3, 40);  // of 23 documents, those of 12 bytes up to about 200
+  cfg.epochs = 1;
+  cfg.packing = Packing::kWhole;
+  cfg.prompt = Prompt{.until = ":"};  // behind the eleventh or twelfth byte
+  for (const LongDocuments choice : {LongDocuments::kTruncate, LongDocuments::kSkip}) {
+    cfg.long_documents = choice;
+    const auto input = build(cfg);
+    const auto facts = input->facts();
+    const int64_t num_long =
+        choice == LongDocuments::kSkip ? facts.skipped.count : facts.num_truncated;
+    EXPECT_EQ(num_long, 19);
+    EXPECT_EQ(facts.num_documents, 23);
+    int64_t num_segments = 0;
+    for (int64_t row = 0; const auto batch = input->next(); ++row) {
+      const auto ids = values(*batch, "input_ids"), labels = values(*batch, "target_labels"),
+                 positions = values(*batch, "input_positions");
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const bool begins = ids[i] == 256, is_learned = labels[i] != kIgnoredLabel;
+        num_segments += begins;
+        EXPECT_TRUE(!begins || positions[i] == 0) << "none goes on in another row";
+        EXPECT_TRUE(!is_learned || positions[i] > 9) << "behind the prompt";
+      }
+      for (const RowOrigin& origin : input->origins_of_batch(row)) {
+        EXPECT_EQ(origin.from, 0);
+        const bool is_short = origin.where < (dir_ / "104.txt");
+        EXPECT_EQ(origin.count < 40, is_short) << origin.where;
+      }
+    }
+    EXPECT_EQ(num_segments, choice == LongDocuments::kSkip ? 4 : 23);
+  }
+  cfg.seq_len = 9;
+  EXPECT_EQ(error_of<DataError>([&] { build(cfg); }),
+            "input.source: expected documents of at most 9 positions, which is a row, got none; "
+            "set input.long_documents=split");
+  cfg.packing = Packing::kPairs;
+  EXPECT_EQ(error_of<ConfigError>([&] { build(cfg); }),
+            "input.packing: expected cut, whole or best_fit for text, got pairs");
+}
+
 TEST_F(TextInputTest, PromptsLeaveSomethingToLearn) {
   const auto with = [&](Prompt prompt) {
     auto cfg = config();

@@ -23,6 +23,18 @@ constexpr auto texts_of(Packing) {
                                            {Packing::kPairs, "pairs"}});
 }
 
+/// What happens to a document that does not fit into a row.
+enum class LongDocuments {
+  kSplit,     // it goes on in other rows
+  kTruncate,  // its first row is kept; with flags, up to the last answer that ends there
+  kSkip,      // it is left out
+};
+constexpr auto texts_of(LongDocuments) {
+  return std::to_array<EnumText<LongDocuments>>({{LongDocuments::kSplit, "split"},
+                                                 {LongDocuments::kTruncate, "truncate"},
+                                                 {LongDocuments::kSkip, "skip"}});
+}
+
 /// `count` positions of a document from its position `from` on.
 struct RowPart {
   int64_t document = 0;

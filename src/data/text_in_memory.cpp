@@ -88,16 +88,20 @@ TextInMemory::TextInMemory(const TextInput::Config& cfg, const Dims& dims, const
       out.push_back(one.where);
     return out;
   };
-  auto options = PackedBatches::Options::of(cfg, dims.seed, Packing::kCut);
+  auto options = PackedBatches::Options::of(cfg, dims.seed, cfg.packing);
   options.fields = fields;
   options.streams = std::move(streams);
   batches_ = std::make_unique<PackedBatches>(std::move(options), std::move(documents),
                                              std::move(text_bytes_), tokenizer->fingerprint());
   facts_.num_rows = batches_->num_rows();
   facts_.num_batches = batches_->num_batches();
-  if (facts_.num_rows == 0)
-    throw DataError(
-        fmt::format("{}.source: expected text, got documents of one token", scope.path));
+  if (facts_.num_rows > 0) return;
+  throw DataError(
+      num_long_ > 0
+          ? fmt::format("{}.source: expected documents of at most {}, which is a row, "
+                        "got none; set {}.long_documents=split",
+                        scope.path, counted(cfg.seq_len, "position"), scope.path)
+          : fmt::format("{}.source: expected text, got documents of one token", scope.path));
 }
 
 std::vector<RowOrigin> TextInMemory::origins_of_batch(int64_t batch) {
@@ -127,7 +131,9 @@ TokenizedDocuments TextInMemory::read(const TextInput::Config& cfg, const Tokeni
     bytes.add(document.text);
     if (cfg.prompt && !has_prompt(*cfg.prompt, document)) ++num_without_prompt;
   }
-  if (cfg.prompt && num_learned_ == 0 && bytes.num_bytes() > 0) {
+  const bool are_all_skipped =
+      cfg.long_documents == LongDocuments::kSkip && num_long_ == tokens.num_documents();
+  if (cfg.prompt && num_learned_ == 0 && bytes.num_bytes() > 0 && !are_all_skipped) {
     throw DataError(
         fmt::format("{}.prompt: expected text behind the prompts, got none: each of {} "
                     "is all prompt",
@@ -148,6 +154,7 @@ TokenizedDocuments TextInMemory::read(const TextInput::Config& cfg, const Tokeni
             .byte_entropy_bits = bytes.entropy_bits(),
             .num_without_prompt = num_without_prompt,
             .skipped = source->skipped()};
+  add_long(facts_, num_long_, cfg.long_documents == LongDocuments::kSkip);
   return tokens;
 }
 
@@ -163,8 +170,22 @@ std::vector<int32_t> TextInMemory::add(TokenizedDocuments& documents, const Docu
   else
     ids.insert(ids.end(), rest.begin(), rest.end());
   if (!bytes) prompt_len = cfg.prompt->share_of(static_cast<int64_t>(ids.size()));
-  num_learned_ += static_cast<int64_t>(ids.size()) - prompt_len;
-  documents.add(ids, tokenizer.special_ids(), prompt_len);
+  SpecialIds special = tokenizer.special_ids();
+  const int64_t most = cfg.seq_len + 1 - (special.bos ? 1 : 0);
+  const auto size = static_cast<int64_t>(ids.size());
+  std::span<const int32_t> kept = ids;
+  if (size + (special.eos ? 1 : 0) > most && cfg.long_documents != LongDocuments::kSplit) {
+    ++num_long_;
+    if (cfg.long_documents == LongDocuments::kSkip) {
+      documents.add({});  // later documents keep their numbers
+      return ids;
+    }
+    kept = kept.first(static_cast<size_t>(std::min(most, size)));
+    if (size >= most) special.eos.reset();
+    prompt_len = std::min(prompt_len, std::ssize(kept));
+  }
+  num_learned_ += std::ssize(kept) - prompt_len;
+  documents.add(kept, special, prompt_len);
   return ids;
 }
 

@@ -37,6 +37,7 @@ class TextInMemory final : public Input {
   std::vector<double> text_bytes_;                         // average bytes of text per token id
   InputFacts facts_;
   int64_t num_learned_ = 0;  // tokens of text behind the prompts
+  int64_t num_long_ = 0;     // documents of more than a row that are not split
   std::unique_ptr<PackedBatches> batches_;
 };
 

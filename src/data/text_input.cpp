@@ -19,6 +19,10 @@ void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::strin
 }
 
 TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope) {
+  if (cfg.packing == Packing::kPairs) {
+    throw ConfigError(fmt::format("{}.packing: expected cut, whole or best_fit for text, got {}",
+                                  scope.path, to_text(cfg.packing)));
+  }
   if (is_streamed(cfg))
     rows_ = std::make_unique<StreamedText>(cfg, dims, scope);
   else

@@ -50,17 +50,24 @@ class TextInput final : public Input {
     /// Numbers for the place of each token, for RoPE with streams: batches then have
     /// position_streams. Empty: no streams.
     std::vector<PositionStream> position_streams = {};
+    /// How documents share rows: `cut` without gaps, `whole` one after the other with gaps,
+    /// `best_fit` where the gaps are smallest. With gaps, `shuffle` packs the documents once and
+    /// only the rows anew in each epoch.
+    Packing packing = Packing::kCut;
+    /// What happens to a document of more than seq_len positions: `split` goes on in other rows,
+    /// `truncate` keeps its first row, `skip` leaves it out.
+    LongDocuments long_documents = LongDocuments::kSplit;
     /// Texts of more bytes are encoded once into a token file in the user's cache folder and read
     /// from there, with the order and the split of a TokenInput; those of a CorpusSource whatever
     /// their size. Text with prompts or streams of positions is always held in memory.
     Positive<int64_t> memory_bytes = 32 << 20;
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
-                held_out_fraction, prompt, position_streams, memory_bytes)
+                held_out_fraction, prompt, position_streams, packing, long_documents, memory_bytes)
   };
   /// Reads and encodes all of the text, unless its tokens are there already. Throws ConfigError if
-  /// the tokenizer's vocabulary is larger than the model's, or if `prompt.until` is empty. Throws
-  /// DataError as the source does, if the text gives no position with a label, or if no document
-  /// has the end of a prompt.
+  /// the tokenizer's vocabulary is larger than the model's, if `prompt.until` is empty, or for the
+  /// packing `pairs`. Throws DataError as the source does, if the text gives no position with a
+  /// label, or if no document has the end of a prompt.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
   Tree<Type> element_spec() const override { return rows_->element_spec(); }

@@ -166,9 +166,8 @@ void RecipeArguments::add_to(CLI::App& app) {
   });
   add("--data", "PATH",
       "Text, JSON Lines (.gz, .zst), Parquet or conversations: a file, a folder or a pattern; "
-      "again "
-      "for more, read in order; a token file, PREFIX.idx, or some with weights, PREFIX.idx=0.7; or "
-      "'synthetic': seeded tokens, no file",
+      "again for more, read in order; a token file, PREFIX.idx; several of these with weights, "
+      "PATH=0.7; or 'synthetic': seeded tokens, no file",
       [&](const std::string& v) { add_data(edits, v); })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_ignore(app, ignored_);

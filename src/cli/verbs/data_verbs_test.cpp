@@ -6,6 +6,7 @@
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/checkout.h"
+#include "testing/environment_change.h"
 
 namespace axle {
 namespace {
@@ -142,6 +143,42 @@ TEST_F(DataVerbs, WhichNamesTheDocumentsOfAStep) {
   const Ran of_text = run_axle({"data", "which", text, "--step", "1", "--json"});
   ASSERT_EQ(of_text.code, 0) << of_text.err;
   EXPECT_THAT(of_text.out, AllOf(HasSubstr("b.txt:1\""), HasSubstr("b.txt:3\"")));
+}
+
+TEST_F(DataVerbs, FilesOfEveryKindMixByWeights) {
+  EnvironmentChange cache("XDG_CACHE_HOME", dir_ / "cache");
+  std::string talks, lines;
+  for (int i = 0; i < 40; ++i) {
+    talks += R"({"instruction":"q","output":"yes"})"
+             "\n";
+    lines += "A line.\n";
+  }
+  replace_file(dir_ / "talks.jsonl", talks);
+  replace_file(dir_ / "c.txt", lines);
+  ASSERT_EQ(run_axle({"data", "build", dir_ / "c.txt", "--unit", "line", "--tokenizer", "bytes",
+                      "--out", dir_ / "c"})
+                .code,
+            0);
+  const std::vector<std::string> mixture = {"--data", (dir_ / "talks.jsonl") + "=0.5",
+                                            "--data", (dir_ / "c") + "=0.3",
+                                            "--data", (dir_ / "a.jsonl") + "=0.2"};
+  const std::vector<std::string> fields = {"--set", "input.sources.a.field=body",
+                                           "--set", "input.sources.a.on_error=skip",
+                                           "--set", "input.split=all",
+                                           "--set", "evalers={}"};
+  const auto check = [&](const std::vector<std::string>& more) {
+    return run_axle(joined(joined({"config", "check", "quickstart"}, mixture), more));
+  };
+  const Ran good = check(fields);
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(good.err, HasSubstr("input.sources.talks: encoding"));
+  const Ran bad = check({"--set", "evalers={}"});
+  EXPECT_EQ(bad.code, static_cast<int>(ExitCode::kData)) << bad.out;
+  EXPECT_THAT(bad.err, HasSubstr("a.jsonl:1: expected the field 'text'"));
+  EXPECT_EQ(run_axle({"config", "check", "quickstart", "--data", dir_ / "c", "--set",
+                      "input.packing=best_fit"})
+                .code,
+            0);
 }
 
 TEST_F(DataVerbs, ATokenizerThatDoesNotBelongIsRefused) {

@@ -51,7 +51,6 @@ ChatBuild build_of(const Config& cfg, const Input::Dims& dims, const Scope& scop
                    .on_unfit = cfg.on_error,
                    .on_unfit_field = scope.path + ".on_error",
                    .batch_bytes = kChatBatchBytes},
-          .where = scope.path + ".source",
           .chat_template = cfg.chat_template,
           .template_field = scope.path + ".chat_template",
           .seq_len = cfg.seq_len,
@@ -86,42 +85,43 @@ StreamedChat::StreamedChat(const PreferenceInput::Config& cfg, const Dims& dims,
        dims, scope);
 }
 
-void StreamedChat::open(ChatBuild build, const ChatSource::Config& source, TokenInput::Config rows,
-                        const std::string& name, const Dims& dims, const Scope& scope) {
-  auto tokenizer = rows.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
-  check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
+MadeTokens tokens_of_chat(ChatBuild build, const ChatSource::Config& source, const MadeFor& whom) {
+  auto tokenizer = build.work.tokenizer.build({}, {.path = whom.input + ".tokenizer"});
   const uint64_t fingerprint = tokenizer->fingerprint();
-  const ChatFiles files = files_of(source, source.on_error, build.where);
+  const ChatFiles files = files_of(source, source.on_error, whom.source);
+  build.where = whom.source;
   build.format = source.format;
   build.work.on_error = source.on_error;
-  build.work.on_error_field = build.where + ".on_error";
+  build.work.on_error_field = whom.source + ".on_error";
   for (const std::string& path : files.paths) build.work.sources.push_back(text_of_path(path));
   const ChatMaker settled(build, std::move(tokenizer));
   const TokenCache cache(
-      fmt::format("{:x} {} {} {} {} {}", fingerprint, settled.job(), dims.vocab_size,
-                  to_text(build.work.on_error), to_text(build.work.on_unfit), ChatReader::kRules),
-      files.paths, scope.path,
-      fmt::format(", or keep them in memory by --set {}.memory_bytes={}", scope.path,
-                  files.num_bytes));
+      fmt::format("{:x} {} {} {} {} {}", fingerprint, settled.job(),
+                  build.model_vocab_size.value_or(0), to_text(build.work.on_error),
+                  to_text(build.work.on_unfit), ChatReader::kRules),
+      files.paths, whom.input, whom.or_in_memory(files.num_bytes));
   cache.ensure([&] {
     TokenWork work = build.work;
     work.prefix = cache.prefix();
-    EncodingReport report(scope.path, name, cache, files.num_bytes);
+    EncodingReport report(whom.input, build.unit == ChatUnit::kPair ? "pairs" : "conversations",
+                          cache, files.num_bytes);
     make_token_file(work, settled, {.report = [&](const TokenBuildProgress& p) { report.add(p); }});
     report.end();
   });
-  rows.sources[name].path = cache.prefix();
+  return {.prefix = cache.prefix(), .skipped = files.skipped};
+}
+
+void StreamedChat::open(ChatBuild build, const ChatSource::Config& source, TokenInput::Config rows,
+                        const std::string& name, const Dims& dims, const Scope& scope) {
+  check_vocabulary(*rows.tokenizer.build({}, {.path = scope.path + ".tokenizer"}), dims.vocab_size,
+                   scope.path);
+  const MadeTokens tokens =
+      tokens_of_chat(std::move(build), source,
+                     {.input = scope.path, .source = scope.path + ".source", .has_memory = true});
+  rows.sources[name].path = tokens.prefix;
   rows_ = std::make_unique<TokenInput>(rows, dims, scope);
   facts_ = rows_->facts();
-  const auto card = read_token_card(cache.prefix());
-  facts_.num_files = std::ranges::count_if(
-      card->sources, [](const HashedFile& file) { return file.num_documents > 0; });
-  facts_.num_cut = card->learned->num_cut;
-  facts_.num_unwritten = card->learned->num_unwritten;
-  SkipLog skips(OnError::kSkip, "");
-  skips.add(files.skipped);
-  skips.add(card->skipped);
-  facts_.skipped = skips.skipped();
+  add_made(tokens, facts_);
 }
 
 }  // namespace axle

@@ -10,6 +10,7 @@
 
 #include "data/chat/build_chat_file.h"
 #include "data/chat/preference_input.h"
+#include "data/token_files/made_tokens.h"
 #include "data/token_files/token_input.h"
 
 namespace axle {
@@ -17,6 +18,11 @@ namespace axle {
 /// True if the files of a ChatSource have more than `memory_bytes`. False too if they are not
 /// there.
 bool is_streamed(const Child<Source>& source, int64_t memory_bytes);
+
+/// Makes the token file of a ChatSource, or finds it (TokenCache). `build` says what is made, but
+/// for what the source and `whom` say. Throws as ChatMaker and build_chat_file() do; StorageError
+/// if the cache folder can't be written.
+MadeTokens tokens_of_chat(ChatBuild build, const ChatSource::Config& source, const MadeFor& whom);
 
 /// The rows of a ChatInput or a PreferenceInput of large files: those of a TokenInput, whose file
 /// build_chat_file() makes in the user's cache folder at the first start (TokenCache). A process

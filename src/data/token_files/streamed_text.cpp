@@ -53,46 +53,6 @@ SourceFiles files_of(const Child<Source>& source, const std::string& where) {
   return files_of(*source.get_if<CorpusSource>(), where);
 }
 
-// Makes the token file of a text, or finds it.
-class TextTokens {
- public:
-  TextTokens(const TextInput::Config& cfg, uint64_t tokenizer, const Scope& scope)
-      : where_(scope.path),
-        tokenizer_(cfg.tokenizer),
-        files_(files_of(cfg.source, scope.path + ".source")),
-        cache_(fmt::format("{:x} {} {} {} {}{}", tokenizer, to_text(files_.build.unit),
-                           to_text(files_.build.on_error), StreamedText::kPartBytes,
-                           CorpusReader::kRules, files_.format),
-               files_.build.sources, where_,
-               cfg.source.get_if<TextSource>()
-                   ? fmt::format(", or keep them in memory by --set {}.memory_bytes={}", where_,
-                                 files_.num_bytes)
-                   : "") {}
-
-  std::string prefix() const { return cache_.prefix(); }
-  const Skipped& skipped() const { return files_.skipped; }
-
-  void make() {
-    cache_.ensure([&] {
-      TokenBuild build = files_.build;
-      build.tokenizer = tokenizer_;
-      build.prefix = prefix();
-      build.on_error_field = where_ + ".source.on_error";
-      build.part_bytes = StreamedText::kPartBytes;
-      for (std::string& path : build.sources) path = text_of_path(path);
-      EncodingReport report(where_, "text", cache_, files_.num_bytes);
-      build_token_file(build, {.report = [&](const TokenBuildProgress& p) { report.add(p); }});
-      report.end();
-    });
-  }
-
- private:
-  std::string where_;
-  const Child<Tokenizer>& tokenizer_;
-  SourceFiles files_;
-  TokenCache cache_;
-};
-
 }  // namespace
 
 bool is_streamed(const TextInput::Config& cfg) {
@@ -109,29 +69,50 @@ bool is_streamed(const TextInput::Config& cfg) {
   }
 }
 
+MadeTokens tokens_of_text(const Child<Source>& source, const Child<Tokenizer>& tokenizer,
+                          const MadeFor& whom) {
+  SourceFiles files = files_of(source, whom.source);
+  const uint64_t encodes = tokenizer.build({}, {.path = whom.input + ".tokenizer"})->fingerprint();
+  const TokenCache cache(fmt::format("{:x} {} {} {} {}{}", encodes, to_text(files.build.unit),
+                                     to_text(files.build.on_error), kTextPartBytes,
+                                     CorpusReader::kRules, files.format),
+                         files.build.sources, whom.input, whom.or_in_memory(files.num_bytes));
+  cache.ensure([&] {
+    TokenBuild& build = files.build;
+    build.tokenizer = tokenizer;
+    build.prefix = cache.prefix();
+    build.on_error_field = whom.source + ".on_error";
+    build.part_bytes = kTextPartBytes;
+    for (std::string& path : build.sources) path = text_of_path(path);
+    EncodingReport report(whom.input, "text", cache, files.num_bytes);
+    build_token_file(build, {.report = [&](const TokenBuildProgress& p) { report.add(p); }});
+    report.end();
+  });
+  return {.prefix = cache.prefix(), .skipped = files.skipped};
+}
+
 StreamedText::StreamedText(const TextInput::Config& cfg, const Dims& dims, const Scope& scope) {
   check_batch_size(cfg.batch_size, cfg.seq_len, scope);
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
-  TextTokens tokens(cfg, tokenizer->fingerprint(), scope);
-  tokens.make();
+  const MadeTokens tokens =
+      tokens_of_text(cfg.source, cfg.tokenizer,
+                     {.input = scope.path,
+                      .source = scope.path + ".source",
+                      .has_memory = cfg.source.get_if<TextSource>() != nullptr});
   TokenInput::Config rows{.tokenizer = cfg.tokenizer,
                           .seq_len = cfg.seq_len,
                           .batch_size = cfg.batch_size,
                           .shuffle = cfg.shuffle,
                           .epochs = cfg.epochs,
                           .split = cfg.split,
-                          .held_out_fraction = cfg.held_out_fraction};
-  rows.sources["text"].path = tokens.prefix();
+                          .held_out_fraction = cfg.held_out_fraction,
+                          .packing = cfg.packing,
+                          .long_documents = cfg.long_documents};
+  rows.sources["text"].path = tokens.prefix;
   rows_ = std::make_unique<TokenInput>(rows, dims, scope);
   facts_ = rows_->facts();
-  const auto card = read_token_card(tokens.prefix());
-  facts_.num_files = std::ranges::count_if(
-      card->sources, [](const HashedFile& file) { return file.num_documents > 0; });
-  SkipLog skips(OnError::kSkip, "");
-  skips.add(tokens.skipped());
-  skips.add(card->skipped);
-  facts_.skipped = skips.skipped();
+  add_made(tokens, facts_);
 }
 
 }  // namespace axle

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/text_input.h"
+#include "data/token_files/made_tokens.h"
 #include "data/token_files/token_input.h"
 
 namespace axle {
@@ -18,19 +19,25 @@ namespace axle {
 /// that is not there.
 bool is_streamed(const TextInput::Config& cfg);
 
+/// The largest document of plain text in a token file that a run makes.
+inline constexpr int64_t kTextPartBytes = int64_t{256} << 10;
+
+/// Makes the token file of a TextSource or a CorpusSource, or finds it (TokenCache). Throws as they
+/// do; StorageError if the cache folder can't be written.
+MadeTokens tokens_of_text(const Child<Source>& source, const Child<Tokenizer>& tokenizer,
+                          const MadeFor& whom);
+
 /// The rows of a TextInput of much text or of a CorpusSource: those of a TokenInput, whose file
 /// build_token_file makes in user_cache_folder()/tokens at the first start. Later starts find it
 /// there, as long as no file of the text has changed. A process that ends early has done a part of
 /// it; one that wants the same text waits for the other.
 ///
-/// A document of more than kPartBytes is several ones there, cut at line ends. Only the first has
-/// the token that begins a document, only the last the one that ends it.
+/// A document of more than kTextPartBytes is several ones there, cut at line ends. Only the first
+/// has the token that begins a document, only the last the one that ends it.
 ///
 /// Memory: that of build_token_file, then that of TokenInput.
 class StreamedText final : public Input {
  public:
-  static constexpr int64_t kPartBytes = int64_t{256} << 10;
-
   /// Throws as TextInput does; StorageError if the cache folder can't be written.
   StreamedText(const TextInput::Config& cfg, const Dims& dims, const Scope& scope);
 

@@ -100,6 +100,38 @@ TEST_F(StreamedTextTest, TokensAreThoseOfTextInMemory) {
   }
 }
 
+// Rows are packed alike in memory and from a file, whatever the choice of packing.
+TEST_F(StreamedTextTest, RowsAreThoseOfTextInMemoryForEveryPacking) {
+  std::set<std::string> found;
+  for (const Packing packing : {Packing::kCut, Packing::kWhole, Packing::kBestFit}) {
+    for (const auto& [long_documents, text] : texts_of(LongDocuments{})) {
+      const auto with = [&](int64_t memory_bytes) {
+        TextInput::Config cfg = config(memory_bytes);
+        cfg.seq_len = 380;
+        cfg.shuffle = Shuffle::kNone;
+        cfg.epochs = 1;
+        cfg.packing = packing;
+        cfg.long_documents = long_documents;
+        return build(cfg);
+      };
+      const auto streamed = with(100), in_memory = with(1 << 20);
+      EXPECT_EQ(to_text(streamed->facts()), to_text(in_memory->facts())) << text;
+      std::string all;
+      while (const auto batch = streamed->next()) {
+        const auto other = in_memory->next();
+        ASSERT_TRUE(other);
+        for (const char* name :
+             {"input_ids", "target_labels", "input_segment_ids", "input_positions"}) {
+          EXPECT_EQ(values(*batch, name), values(*other, name)) << to_text(packing) << text;
+          for (const int32_t value : values(*batch, name)) all += fmt::format("{} ", value);
+        }
+      }
+      EXPECT_FALSE(in_memory->next());
+      EXPECT_TRUE(found.insert(all).second) << to_text(packing) << " " << text;
+    }
+  }
+}
+
 TEST_F(StreamedTextTest, SmallTextsTextsWithPromptsAndOtherSourcesAreNot) {
   EXPECT_TRUE(is_streamed(config()));
   EXPECT_FALSE(is_streamed(config(1 << 20)));

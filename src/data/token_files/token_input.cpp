@@ -12,6 +12,7 @@
 #include "data/random.h"
 #include "data/row_position.h"
 #include "data/text_input.h"
+#include "data/token_files/source_tokens.h"
 
 namespace axle {
 namespace {
@@ -76,8 +77,9 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
   facts_.endless = !cfg.epochs;
   for (const auto& [name, source] : cfg.sources) {
     const std::string where = fmt::format("{}.sources.{}", scope.path, name);
+    const auto made = tokens_of_source(source, cfg.tokenizer, dims, where);
     auto rows = std::make_unique<TokenRows>(
-        source.path,
+        made ? made->prefix : source.path.get(),
         TokenRows::Options{.seq_len = seq_len_,
                            .packing = source.packing.value_or(cfg.packing),
                            .long_documents = source.long_documents.value_or(cfg.long_documents),
@@ -96,17 +98,15 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
                         source.weight ? double{*source.weight} : 0,
                         source.epochs ? int64_t{*source.epochs} : 0);
     ++facts_.num_files;
+    if (made) add_made(*made, facts_);
     facts_.num_documents += rows->num_documents();
     facts_.num_tokens += rows->num_tokens();
     facts_.num_rows += rows->num_rows();
     const std::vector<double> bytes = text_bytes_of(tokenizer, rows->card());
     facts_.num_bytes += rows->card() ? rows->card()->text_bytes : 0;
-    if (rows->num_long() > 0 && rows->leaves_long_out()) {
-      facts_.skipped.count += rows->num_long();
-      facts_.skipped.reasons["longer than a row"] += rows->num_long();
-    } else if (source.long_documents.value_or(cfg.long_documents) == LongDocuments::kTruncate) {
-      facts_.num_truncated += rows->num_long();
-    }
+    if (rows->leaves_long_out() ||
+        source.long_documents.value_or(cfg.long_documents) == LongDocuments::kTruncate)
+      add_long(facts_, rows->num_long(), rows->leaves_long_out());
     rows_before_.push_back(facts_.num_rows);
     sources_.push_back({.name = name, .rows = std::move(rows), .text_bytes = bytes});
   }

@@ -10,17 +10,21 @@
 #include "config/fields/named_map.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
+#include "data/chat/learned_text.h"
 #include "data/input.h"
 #include "data/mixture.h"
 #include "data/packed_batches.h"
+#include "data/skip_log.h"
+#include "data/text_source.h"
 #include "data/token_files/token_rows.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
 
-/// One token file of an input.
+/// One token file of an input, or files that become one in the user's cache folder.
 struct TokenSource {
-  /// PREFIX.idx, PREFIX.bin or PREFIX.
+  /// PREFIX.idx, PREFIX.bin or PREFIX of a token file; or a file, a folder or a pattern of texts,
+  /// JSON Lines or Parquet, conversations and pairs of answers too, which are encoded once.
   Required<std::string> path = REQUIRED;
   /// Share of the rows, relative to the other sources; at most six decimals. None for all of them:
   /// the rows of all sources are one set.
@@ -33,7 +37,19 @@ struct TokenSource {
   std::optional<Packing> packing = {};
   /// What happens to its documents of more than a row; none: as the input says.
   std::optional<LongDocuments> long_documents = {};
-  AXLE_CONFIG(TokenSource, path, weight, epochs, max_documents, packing, long_documents)
+  /// Of texts in records: the field or the column that holds the text; none: `text`.
+  std::optional<std::string> field = {};
+  /// Of plain text: what one document is; none: `file`.
+  std::optional<DocumentUnit> unit = {};
+  /// What a bad document of texts or conversations does: `fail` ends the program, `skip` leaves it
+  /// out and counts it.
+  OnError on_error = OnError::kFail;
+  /// The chat template of conversations, as ChatInput has it.
+  std::optional<std::string> chat_template = {};
+  /// Which tokens of conversations are targets; none: `assistant`.
+  std::optional<Learned> learned = {};
+  AXLE_CONFIG(TokenSource, path, weight, epochs, max_documents, packing, long_documents, field,
+              unit, on_error, chat_template, learned)
 };
 
 /// Rows of seq_len positions from token files, which are read as they are needed. Documents stand
@@ -49,7 +65,7 @@ struct TokenSource {
 class TokenInput final : public Input {
  public:
   struct Config {
-    /// The token files, each with a name of its own.
+    /// The token files, or files that become one, each with a name of its own.
     NamedMap<TokenSource> sources = {};
     /// The tokenizer that made the ids. One that encodes otherwise than the one that the card of a
     /// token file names is refused.
@@ -79,7 +95,7 @@ class TokenInput final : public Input {
   };
   /// Throws ConfigError without a source, if only some have a weight, and if the tokenizer's
   /// vocabulary is larger than the model's. Throws DataError as TokenRows does, and for a tokenizer
-  /// that does not belong to a file.
+  /// that does not belong to a file. Throws as tokens_of_source() does for files of text.
   TokenInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
   Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }

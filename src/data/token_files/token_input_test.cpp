@@ -377,7 +377,11 @@ TEST_F(TokenInputTest, MistakesAreNamed) {
   EXPECT_THAT(error_of([&] { build(cfg); }),
               HasSubstr("input.sources.a.epochs: expected a source with a weight"));
   EXPECT_THAT(error_of<DataError>([&] { build(config({"none"})); }),
-              HasSubstr("none.idx: expected a part of a token file"));
+              AllOf(HasSubstr("input.sources.none.path: "),
+                    HasSubstr("none: expected a token file, or files of texts, of conversations or "
+                              "of pairs of answers, got nothing there")));
+  for (const char* name : {"damaged.idx", "damaged.bin"}) replace_file(dir_ / name, "no index");
+  EXPECT_THAT(error_of<DataError>([&] { build(config({"damaged"})); }), HasSubstr("damaged.idx: "));
   cfg = config({"a"});
   cfg.tokenizer = ByteTokenizer::Config{};
   const auto input = build(cfg);

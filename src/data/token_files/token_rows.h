@@ -19,18 +19,6 @@
 
 namespace axle {
 
-/// What happens to a document that does not fit into a row.
-enum class LongDocuments {
-  kSplit,     // it goes on in other rows
-  kTruncate,  // its first row is kept; with flags, up to the last answer that ends there
-  kSkip,      // it is left out
-};
-constexpr auto texts_of(LongDocuments) {
-  return std::to_array<EnumText<LongDocuments>>({{LongDocuments::kSplit, "split"},
-                                                 {LongDocuments::kTruncate, "truncate"},
-                                                 {LongDocuments::kSkip, "skip"}});
-}
-
 /// The rows of one pass, with random access by row number. With the file learned_prefix(), only ids
 /// that it flags are targets. With Packing::kPairs, what is said of documents holds of pairs; those
 /// that are longer than a row are left out.

@@ -9,8 +9,11 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "data/chat/chat_input.h"
 #include "data/chat/preference_input.h"
+#include "data/data_kind.h"
+#include "data/source_files.h"
 #include "data/text_input.h"
 #include "io/file.h"
 #include "io/user_path.h"
@@ -25,36 +28,57 @@ bool is_there(const std::string& path) {
 
 // The same file under two names would count twice.
 void check_is_new(const std::string& path, const NamedMap<TokenSource>& others) {
-  const auto index = [](const std::string& of) { return token_file_prefix(of) + ".idx"; };
+  const auto file = [](const std::string& of) {
+    return is_token_file(of) ? token_file_prefix(of) + ".idx" : of;
+  };
   for (const auto& [name, other] : others) {
-    if (!is_same_file(index(*other.path), index(path))) continue;
+    if (!is_same_file(file(*other.path), file(path))) continue;
     throw ConfigError(
-        fmt::format("--data {}: expected each token file once, got {} before; PREFIX.idx=WEIGHT "
-                    "says how much of a file is read",
+        fmt::format("--data {}: expected each file once, got {} before; PATH=WEIGHT says how much "
+                    "of a file is read",
                     path, *other.path));
   }
+}
+
+// The name of a file, or of a folder, without the endings of its format.
+std::string file_name(const std::string& path) {
+  if (is_token_file(path)) return std::filesystem::path(token_file_prefix(path)).filename();
+  std::filesystem::path of = std::filesystem::path(path).lexically_normal();
+  if (!of.has_filename()) of = of.parent_path();
+  if (const std::string ending = format_ending(of); ending != lower_case(of.extension().string()))
+    of = of.stem();
+  return of.stem();
 }
 
 // A name for a source, which may stand in a config path: of "data/web-2024.v2.idx", "web-2024_v2".
 std::string name_of_source(const std::string& path, const NamedMap<TokenSource>& others) {
   constexpr size_t kLongest = 90;
-  std::string name =
-      std::filesystem::path(token_file_prefix(path)).filename().string().substr(0, kLongest);
+  std::string name = file_name(path).substr(0, kLongest);
+  bool is_legible = false;
   for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
+    const bool is_good = std::isalnum(static_cast<unsigned char>(c)) || c == '-';
+    is_legible |= is_good;
+    if (!is_good) c = '_';
   }
-  if (name.empty()) name = "tokens";
+  if (!is_legible) name = is_token_file(path) ? "tokens" : "files";
   std::string out = name;
   for (int i = 2; others.contains(out); ++i) out = fmt::format("{}-{}", name, i);
   return out;
 }
 
 // Conversations are not cut between their turns, and pairs stay together.
-void suit_to_card(TokenSource& source) {
-  const auto card = read_token_card(token_file_prefix(*source.path));
-  if (!card || !card->learned) return;
-  source.packing = card->has_pairs() ? Packing::kPairs : Packing::kWhole;
-  if (!card->has_pairs()) source.long_documents = LongDocuments::kTruncate;
+void suit_to_documents(TokenSource& source) {
+  const std::string& path = *source.path;
+  DataKind kind = DataKind::kText;
+  if (!is_token_file(path)) {
+    kind = data_kind_at(path);
+  } else if (const auto card = read_token_card(token_file_prefix(path)); card && card->learned) {
+    kind = card->has_pairs() ? DataKind::kPreferences : DataKind::kConversations;
+  }
+  if (kind == DataKind::kPreferences) source.packing = Packing::kPairs;
+  if (kind != DataKind::kConversations) return;
+  source.packing = Packing::kWhole;
+  source.long_documents = LongDocuments::kTruncate;
 }
 
 }  // namespace
@@ -69,34 +93,29 @@ WeightedPath weighted_path(const std::string& text) {
   return {text.substr(0, equals), weight};
 }
 
+bool are_token_sources(const std::vector<std::string>& texts) {
+  return std::ranges::any_of(texts, [](const std::string& text) {
+    const auto [path, weight] = weighted_path(text);
+    return weight || is_token_file(path);
+  });
+}
+
 std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string>& texts) {
+  if (!are_token_sources(texts)) return std::nullopt;
   NamedMap<TokenSource> out;
-  std::string other;
   for (const std::string& text : texts) {
     const auto [path, weight] = weighted_path(text);
-    if (!is_token_file(path)) {
-      if (weight) {
-        throw ConfigError(fmt::format(
-            "--data {}: expected a token file for a weight, got {}; make one by axle data build",
-            text, is_there(path) ? "another file" : nothing_at(path_of_text(path))));
-      }
-      other = text;
-      continue;
+    if (const std::string none = no_texts_at(path); !is_token_file(path) && !none.empty()) {
+      throw DataError(fmt::format(
+          "--data {}: expected a token file, texts or conversations, got {}", text, none));
     }
     if (weight && !(*weight > 0 && std::isfinite(*weight)))
       throw ConfigError(fmt::format("--data {}: expected a weight above 0, got {}", text, *weight));
     check_is_new(path, out);
     TokenSource source{.path = path};
     if (weight) source.weight = *weight;
-    suit_to_card(source);
+    suit_to_documents(source);
     out.emplace(name_of_source(path, out), std::move(source));
-  }
-  if (out.empty()) return std::nullopt;
-  if (!other.empty()) {
-    throw ConfigError(
-        fmt::format("--data {}: expected a token file, as the other --data name, got "
-                    "another path; make one by axle data build",
-                    other));
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// Token files as the data of a recipe: what `--data PREFIX.idx` and `--data PREFIX.idx=0.7` do.
+// Token files and mixtures as the data of a recipe: what `--data PREFIX.idx` and `--data PATH=0.7`
+// do.
 #pragma once
 
 #include <optional>
@@ -17,10 +18,13 @@ struct WeightedPath {
 /// A text that is itself the name of something has no weight.
 WeightedPath weighted_path(const std::string& text);
 
-/// Returns the sources that the texts of `--data` name; none if no text names a token file. Those
-/// of conversations are packed whole, and long ones cut behind an answer; those of pairs as pairs.
-/// Throws
-/// ConfigError if only some do, and for weights of other data.
+/// True if a text of `--data` names a token file or a weight.
+bool are_token_sources(const std::vector<std::string>& texts);
+
+/// Returns the sources that the texts of `--data` name; none if no text names a token file or a
+/// weight. Those of conversations are packed whole, and long ones cut behind an answer; those of
+/// pairs as pairs. Throws ConfigError for a file that is named twice, DataError for one that is not
+/// there.
 std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string>& texts);
 
 /// Makes a TokenInput of a TextInput, a ChatInput or a PreferenceInput, or a TextInput of a

@@ -65,7 +65,9 @@ void read_corpus(TextInput::Config& input) {
 
 void suit_input(Child<Input>& input, const std::string& data,
                 const std::vector<std::string>& more) {
-  if (is_token_file(weighted_path(data).path)) {
+  std::vector<std::string> all = {data};
+  all.insert(all.end(), more.begin(), more.end());
+  if (are_token_sources(all)) {
     if (input.get_if<TextInput>()) read_tokens(input, {}, "input");
     return;
   }
@@ -77,10 +79,10 @@ void suit_input(Child<Input>& input, const std::string& data,
   for (const std::string& path : more) kind = joined_kind(kind, data_kind_at(path));
   const bool is_corpus = kind == DataKind::kCorpus;
   if ((kind == DataKind::kText || is_corpus) && !is_text)
-    put_input(input, TextInput::Config{}, {"source"});
+    put_input(input, TextInput::Config{}, {"source", "packing"});
   if (is_corpus) read_corpus(*input.get_if<TextInput>());
   if (kind == DataKind::kConversations && !is_chat)
-    put_input(input, ChatInput::Config{}, {"source"});
+    put_input(input, ChatInput::Config{}, {"source", "packing"});
   if (kind == DataKind::kPreferences && !is_pairs)
     put_input(input, PreferenceInput::Config{}, {"source"});
 }

@@ -70,6 +70,7 @@ TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
   ASSERT_NE(chat, nullptr);
   EXPECT_EQ(*chat->source.get_if<ChatSource>()->path, dir / "chat.jsonl");
   const auto* const before = recipe("fuji-test-v1").input.get_if<TextInput>();
+  EXPECT_EQ(chat->packing, Packing::kWhole);
   EXPECT_EQ(*chat->seq_len, *before->seq_len);
   EXPECT_EQ(chat->split, before->split);
   const auto* const held_out = config.evalers.at("held_out").input.get_if<ChatInput>();
@@ -78,6 +79,7 @@ TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
   UseData{dir / "text.txt"}.apply_to(config);
   EXPECT_EQ(path_of(config.input), dir / "text.txt");
+  EXPECT_EQ(config.input.get_if<TextInput>()->packing, Packing::kCut);
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), dir / "text.txt");
 }
 
@@ -167,12 +169,14 @@ TEST(UseData, MistakesWithTokenFilesAreNamed) {
     Trainer::Config config = recipe("quickstart");
     return error_of([&] { use.apply_to(config); });
   };
-  EXPECT_EQ(error({dir / "a.txt=0.5"}),
-            "--data " + (dir / "a.txt=0.5") +
-                ": expected a token file for a weight, got another file; make one by axle data "
-                "build");
-  EXPECT_THAT(error({web, {dir / "a.txt"}}),
-              ::testing::HasSubstr("a.txt: expected a token file, as the other --data name"));
+  EXPECT_EQ(error_of<DataError>([&] {
+              Trainer::Config config = recipe("quickstart");
+              UseData{dir / "none.txt=0.5"}.apply_to(config);
+            }),
+            "--data " + (dir / "none.txt=0.5") +
+                ": expected a token file, texts or conversations, got nothing there");
+  EXPECT_THAT(error({dir / "a.txt=0.5", {(dir.path() / "." / "a.txt=0.5").string()}}),
+              ::testing::HasSubstr("a.txt: expected each file once, got "));
   EXPECT_THAT(error({web + "=0"}), ::testing::HasSubstr("expected a weight above 0, got 0"));
   for (const char* suffix : {".idx", ".bin"})
     std::filesystem::create_symlink(web + suffix, (dir / "link") + suffix);
@@ -180,8 +184,8 @@ TEST(UseData, MistakesWithTokenFilesAreNamed) {
                                    (dir.path() / "." / "web.idx").string()}) {
     const std::string path = again.substr(0, again.find('='));
     EXPECT_EQ(error({web + ".idx", {again}}),
-              "--data " + path + ": expected each token file once, got " + web +
-                  ".idx before; PREFIX.idx=WEIGHT says how much of a file is read");
+              "--data " + path + ": expected each file once, got " + web +
+                  ".idx before; PATH=WEIGHT says how much of a file is read");
   }
   Trainer::Config config = recipe("quickstart");
   config.input = SyntheticInput::Config{};
@@ -227,6 +231,45 @@ TEST(UseData, TokenFilesOfConversationsAndPairsArePackedAsSuch) {
   UseData{pairs, {talks}}.apply_to(config);
   EXPECT_THAT(error_of([&] { check_recipe(config); }),
               ::testing::HasSubstr("expected pairs of answers in all sources or in none, got 1"));
+}
+
+// With weights, or beside a token file, files of every kind are sources of one mixture.
+TEST(UseData, FilesOfEveryKindMix) {
+  const TempDir dir;
+  chat_file(dir, "talks", ChatUnit::kConversation);
+  chat_file(dir, "pairs", ChatUnit::kPair);
+  token_file(dir, "web");
+  std::filesystem::create_directory(dir / "many");
+  replace_file(dir / "many/a.txt", "text");
+  replace_file(dir / "notes.v2.jsonl", R"({"text": "a"})");
+  Trainer::Config config = recipe("quickstart");
+  config.max_steps = 1;
+  config.evalers.erase("validation");
+  UseData{(dir / "notes.v2.jsonl") + "=0.5",
+          {(dir / "talks.jsonl") + "=0.2", (dir / "many/") + "=0.1", (dir / "*/a.txt") + "=0.1",
+           (dir / "web") + "=0.1"}}
+      .apply_to(config);
+  const auto* const input = config.input.get_if<TokenInput>();
+  ASSERT_NE(input, nullptr);
+  std::string names;
+  for (const auto& [name, source] : input->sources) {
+    names += name + " ";
+    EXPECT_EQ(source.packing.has_value(), name == "talks");
+    EXPECT_EQ(source.long_documents.has_value(), name == "talks");
+  }
+  EXPECT_EQ(names, "a many notes_v2 talks web ");
+  EXPECT_EQ(*input->sources.at("a").path, dir / "*/a.txt");
+  EXPECT_EQ(double{*input->sources.at("talks").weight}, 0.2);
+  EXPECT_EQ(input->sources.at("talks").packing, Packing::kWhole);
+  complete_evaler_inputs(config);
+  check_recipe(config);
+  EXPECT_EQ(config.evalers.at("held_out").input.get_if<TokenInput>()->sources.size(), 5u);
+  UseData{dir / "web.idx", {dir / "talks.jsonl"}}.apply_to(config);
+  EXPECT_EQ(config.input.get_if<TokenInput>()->sources.size(), 2u);
+  UseData{(dir / "pairs.jsonl") + "=1"}.apply_to(config);
+  EXPECT_EQ(config.input.get_if<TokenInput>()->sources.at("pairs").packing, Packing::kPairs);
+  UseData{dir / "notes.v2.jsonl"}.apply_to(config);
+  EXPECT_NE(config.input.get_if<TextInput>(), nullptr) << "one kind without weights, as ever";
 }
 
 TEST(UseData, NeedsAnInputOfText) {

@@ -243,7 +243,7 @@ namespace {
 
 template <class T>
 void read_as(const FileReader& file, int64_t offset, std::span<int32_t> out, int64_t document,
-             int64_t first, int64_t vocab_size) {
+             int64_t first, int64_t vocab_size, std::string_view tokenizer) {
   constexpr size_t kAtOnce = 4096;
   std::array<T, kAtOnce> buffer;
   for (size_t done = 0; done < out.size(); done += kAtOnce) {
@@ -253,11 +253,11 @@ void read_as(const FileReader& file, int64_t offset, std::span<int32_t> out, int
     for (size_t i = 0; i < values.size(); ++i) {
       const auto id = static_cast<int64_t>(values[i]);
       if (id < 0 || id >= vocab_size) {
-        throw DataError(
-            fmt::format("{}: document {}: expected ids of 0 to {}, got {} at token {}; it is of "
-                        "another tokenizer, or damaged",
-                        file.path().string(), document, vocab_size - 1, id,
-                        first + static_cast<int64_t>(done + i)));
+        throw DataError(fmt::format(
+            "{}: document {}: expected ids of 0 to {}{}{}, got {} at token {}; it is "
+            "of another tokenizer, or damaged",
+            file.path().string(), document, vocab_size - 1, tokenizer.empty() ? "" : " of ",
+            tokenizer, id, first + static_cast<int64_t>(done + i)));
       }
       out[done + i] = static_cast<int32_t>(id);
     }
@@ -266,13 +266,13 @@ void read_as(const FileReader& file, int64_t offset, std::span<int32_t> out, int
 
 }  // namespace
 
-void TokenFile::read(int64_t document, int64_t first, std::span<int32_t> out,
-                     int64_t vocab_size) const {
+void TokenFile::read(int64_t document, int64_t first, std::span<int32_t> out, int64_t vocab_size,
+                     std::string_view tokenizer) const {
   const Piece place = piece(document);
   AXLE_CHECK(first >= 0 && first + std::ssize(out) <= place.length, "ids of one document");
   const auto read = [&]<class T>(T) {
     read_as<T>(ids_, place.offset + first * id_bytes_, out, document, first,
-               std::min(vocab_size, int64_t{1} << 31));
+               std::min(vocab_size, int64_t{1} << 31), tokenizer);
   };
   switch (dtype_) {
     case DType::kU8:

@@ -70,9 +70,10 @@ class TokenFile {
   /// Number of ids of a document.
   int64_t length(int64_t document) const;
   /// Reads ids of a document from its id number `first` on, which all are in the document. Throws
-  /// DataError with document and place for an id that is negative or not below `vocab_size`.
+  /// DataError with document, place and `tokenizer`, the name of the one whose ids are expected,
+  /// for an id that is negative or not below `vocab_size`.
   void read(int64_t document, int64_t first, std::span<int32_t> out,
-            int64_t vocab_size = int64_t{1} << 31) const;
+            int64_t vocab_size = int64_t{1} << 31, std::string_view tokenizer = {}) const;
   std::vector<int32_t> ids_of(int64_t document) const;
 
  private:

@@ -13,6 +13,7 @@
 #include "data/row_position.h"
 #include "data/text_input.h"
 #include "data/token_files/source_tokens.h"
+#include "data/tokenizers/open_tokenizer.h"
 
 namespace axle {
 namespace {
@@ -90,7 +91,8 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
                                                 : std::nullopt,
                            .is_shuffled = is_shuffled_,
                            .seed = mix_seed(seed_, xxh3_64(name)),
-                           .vocab_size = std::min(tokenizer.vocab_size(), dims.vocab_size)},
+                           .vocab_size = std::min(tokenizer.vocab_size(), dims.vocab_size),
+                           .tokenizer = tokenizer_name(cfg.tokenizer)},
         where);
     if (rows->card())
       check_tokenizer(*rows->card(), tokenizer, rows->file().prefix(), scope.path + ".tokenizer");

@@ -64,6 +64,7 @@ TokenRows::TokenRows(const std::string& path, const Options& options, const std:
     }
   }
   count_rows();
+  if (!card_) check_ids();
   if (num_rows() > 0) return;
   throw DataError(fmt::format("{}: expected documents of at least two tokens{}, got none in {}",
                               where, leaves_long_out() ? " that fit into a row" : "",
@@ -83,6 +84,22 @@ void TokenRows::check_pairs(const std::string& where) const {
   if (file_.num_documents() % unit_size() == 0) return;
   throw DataError(fmt::format("{}: expected pairs of documents, got {} in {}", where,
                               file_.num_documents(), file_.index_path()));
+}
+
+// Finds ids of another tokenizer before a run compiles. A card says which tokenizer it was.
+void TokenRows::check_ids() const {
+  constexpr int64_t kMostIds = int64_t{1} << 22, kMostDocuments = 1024, kIdsOfADocument = 4096;
+  const bool is_small = num_tokens_ <= kMostIds;
+  const int64_t count = is_small ? num_documents_ : std::min(num_documents_, kMostDocuments);
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = document_at(i * num_documents_ / count) * unit_size();
+    for (int64_t document = first; document < first + unit_size(); ++document) {
+      const int64_t length = file_.length(document);
+      ids.resize(static_cast<size_t>(is_small ? length : std::min(length, kIdsOfADocument)));
+      file_.read(document, 0, ids, options_.vocab_size, options_.tokenizer);
+    }
+  }
 }
 
 int64_t TokenRows::document_at(int64_t place) const {
@@ -188,7 +205,7 @@ void TokenRows::fill(int64_t row, const RowView& out) {
   std::vector<int32_t> ids;
   for (const RowPart& part : parts(row)) {
     ids.resize(static_cast<size_t>(part.count) + 1);
-    file_.read(part.document, part.from, ids, options_.vocab_size);
+    file_.read(part.document, part.from, ids, options_.vocab_size, options_.tokenizer);
     fill_segment(out, filled, ids, ++segment);
     if (learned_)
       ignore_unlearned(part, out.target_labels.subspan(filled, static_cast<size_t>(part.count)));

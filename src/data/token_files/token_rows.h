@@ -38,9 +38,11 @@ class TokenRows {
     std::optional<int64_t> max_documents = {};  // the first of the split
     bool is_shuffled = true;
     uint64_t seed = 0;
-    int64_t vocab_size = 1;  // that ids are below
+    int64_t vocab_size = 1;      // that ids are below
+    std::string tokenizer = {};  // its name, for messages
   };
-  /// Reads the lengths of all documents. Throws DataError as TokenFile and SplitDocuments do, if no
+  /// Reads the lengths of all documents, and ids of a file without a card: all of a small one, else
+  /// those of documents here and there. Throws DataError as TokenFile and SplitDocuments do, if no
   /// document has two ids, and if the file has pairs and they are not packed so, or the other way
   /// round.
   TokenRows(const std::string& path, const Options& options, const std::string& where);
@@ -70,6 +72,7 @@ class TokenRows {
   int64_t unit_size() const { return options_.packing == Packing::kPairs ? 2 : 1; }
   int64_t document_at(int64_t place) const;
   void check_pairs(const std::string& where) const;
+  void check_ids() const;
   int64_t kept_positions(int64_t document) const;
   // The documents from a place in the order on that stay together: their numbers in the file, their
   // lengths, and how many positions of each are used.

@@ -75,16 +75,19 @@ std::string_view format_name(const std::filesystem::path& path, const std::strin
   return row->name;
 }
 
-// Says what a file is that begins with these bytes and has no header of safetensors.
+// Says what a file is that begins with these bytes and has no header of safetensors; what to do.
 std::string kind_of(std::string_view begin, uint64_t size) {
-  if (const FileFormat* const format = recognized_format(begin)) return to_text(*format);
+  constexpr std::string_view kWriter = "; the Python package safetensors writes one (save_file)";
+  if (const FileFormat* const format = recognized_format(begin))
+    return to_text(*format) + std::string(format->advice.empty() ? kWriter : "");
   begin = begin.substr(0, 16);
   const bool is_text = std::ranges::all_of(begin, [](unsigned char c) {
     return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
   });
-  return is_text ? fmt::format("a text that begins with '{}'",
-                               begin.substr(0, begin.find_first_of("\r\n")))
-                 : fmt::format("{} of something else", bytes_of(size));
+  return (is_text ? fmt::format("a text that begins with '{}'",
+                                begin.substr(0, begin.find_first_of("\r\n")))
+                  : fmt::format("{} of something else", bytes_of(size))) +
+         std::string(kWriter);
 }
 
 }  // namespace
@@ -104,10 +107,8 @@ void SafetensorsFile::parse_header() {
   const std::string begin = head_of(file_);
   const size_t first = begin.find_first_not_of(" \n", kLengthBytes);
   if (begin.size() <= kLengthBytes || (first != begin.npos && begin[first] != '{')) {
-    throw StorageError(
-        fmt::format("{}: expected a safetensors file, got {}; the Python package safetensors "
-                    "writes one (save_file)",
-                    file_.path().string(), kind_of(begin, size)));
+    throw StorageError(fmt::format("{}: expected a safetensors file, got {}", file_.path().string(),
+                                   kind_of(begin, size)));
   }
   uint64_t length = 0;
   begin.copy(reinterpret_cast<char*>(&length), kLengthBytes);

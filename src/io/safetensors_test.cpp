@@ -138,16 +138,18 @@ TEST_F(Safetensors, OtherFilesAreToldWhatTheyAre) {
   const auto expect_kind = [&](const std::string& bytes, const std::string& kind) {
     replace_file(path_, bytes);
     EXPECT_EQ(error_of<StorageError>([&] { SafetensorsFile file(path_); }),
-              path_ + ": expected a safetensors file, got " + kind +
-                  "; the Python package safetensors writes one (save_file)");
+              path_ + ": expected a safetensors file, got " + kind);
   };
-  expect_kind("", "an empty file");
-  expect_kind("PK\x03\x04 and so on", "a zip archive, as of PyTorch or NumPy");
-  expect_kind("\x93NUMPY\x01 and so on", "a NumPy array");
-  expect_kind("\x80\x04\x95 and so on", "a Python pickle");
-  expect_kind("class: Linear\nconfig: {}\n", "a text that begins with 'class: Linear'");
-  expect_kind(std::string(20, '\xff'), "20 bytes of something else");
-  expect_kind(file_of("[]", 0), "10 bytes of something else");
+  const std::string writer = "; the Python package safetensors writes one (save_file)";
+  expect_kind("", "an empty file" + writer);
+  expect_kind("PK\x03\x04 and so on", "a zip archive, as of PyTorch or NumPy" + writer);
+  expect_kind("\x93NUMPY\x01 and so on", "a NumPy array" + writer);
+  expect_kind("\x80\x04\x95 and so on",
+              "a Python pickle; reading one may run any code; save its tensors as safetensors "
+              "(transformers: model.save_pretrained(DIR))");
+  expect_kind("class: Linear\nconfig: {}\n", "a text that begins with 'class: Linear'" + writer);
+  expect_kind(std::string(20, '\xff'), "20 bytes of something else" + writer);
+  expect_kind(file_of("[]", 0), "10 bytes of something else" + writer);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "data/token_files/corpus_source.h"
 #include "data/token_files/token_input.h"
 #include "io/file.h"
+#include "recipes/resolve/token_data.h"
 #include "recipes/resolve/use_data.h"
 #include "train/trainer.h"
 
@@ -136,13 +137,17 @@ Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
   out.report.rewrites = apply_edits(inputs, out.config);
   take_whole_text(out.config);
   const bool synthetic = data.data == kSyntheticData;
-  if (!synthetic) {
+  std::vector<std::string> all = {data.data};
+  all.insert(all.end(), data.more.begin(), data.more.end());
+  // The edits are of fields of the new sources, or of the new input.
+  const bool is_first = synthetic || are_token_sources(all);
+  if (!is_first) {
     suit_input(out.config.input, data.data, data.more);  // so that edits find its fields
     Trainer::Config edited = with_unset_paths(out.config);
     apply_edits(later, edited);
     check_takes_effect(later, std::move(edited));
   }
-  later.insert(synthetic ? later.begin() : later.end(), data);
+  later.insert(is_first ? later.begin() : later.end(), data);
   std::ranges::move(apply_edits(later, out.config), std::back_inserter(out.report.rewrites));
   complete_synthetic(out.config);
   return out;

@@ -3,9 +3,9 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
+#include <array>
+#include <iterator>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text/utf8.h"
@@ -38,6 +38,34 @@ utf8proc_option_t options_of(NormalForm form) {
       return static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
   }
   AXLE_CHECK(false, "a normal form without a row");
+}
+
+// Appends what the character decomposes into.
+void append_parts(std::vector<utf8proc_int32_t>& out, char32_t c, utf8proc_option_t options) {
+  std::array<utf8proc_int32_t, 32> parts{};  // the longest of Unicode is of 18
+  const utf8proc_ssize_t count = utf8proc_decompose_char(
+      static_cast<utf8proc_int32_t>(c), parts.data(), parts.size(), options, nullptr);
+  AXLE_CHECK(count >= 0 && count <= std::ssize(parts), utf8proc_errmsg(count));
+  out.insert(out.end(), parts.begin(), parts.begin() + count);
+}
+
+// Puts the marks of each letter into the canonical order. utf8proc_decompose() does it by
+// exchanging neighbours, which takes the square of their number.
+void sort_marks(std::vector<utf8proc_int32_t>& characters) {
+  const auto class_of = [](utf8proc_int32_t c) {
+    return utf8proc_get_property(c)->combining_class;
+  };
+  for (auto begin = characters.begin(); begin != characters.end();) {
+    if (class_of(*begin) == 0) {
+      ++begin;
+      continue;
+    }
+    const auto end =
+        std::find_if(begin, characters.end(), [&](utf8proc_int32_t c) { return class_of(c) == 0; });
+    if (!std::ranges::is_sorted(begin, end, {}, class_of))
+      std::ranges::stable_sort(begin, end, {}, class_of);
+    begin = end;
+  }
 }
 
 }  // namespace
@@ -109,15 +137,19 @@ std::string unicode_lower_case(std::string_view text) {
 
 std::string normal_form(std::string_view text, NormalForm form) {
   if (is_ascii(text)) return std::string(text);
-  utf8proc_uint8_t* bytes = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &bytes,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | options_of(form)));
-  if (size == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | options_of(form));
+  std::vector<utf8proc_int32_t> characters;
+  characters.reserve(text.size());
+  for_each_code_point(text, [&](char32_t c) { append_parts(characters, c, options); });
+  sort_marks(characters);
+  const utf8proc_ssize_t size = utf8proc_normalize_utf32(
+      characters.data(), static_cast<utf8proc_ssize_t>(characters.size()), options);
   AXLE_CHECK(size >= 0, utf8proc_errmsg(size));
-  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(bytes, &std::free);
-  return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)};
+  characters.resize(static_cast<size_t>(size));
+  std::string out;
+  out.reserve(text.size());
+  for (const utf8proc_int32_t c : characters) append_utf8(out, static_cast<char32_t>(c));
+  return out;
 }
 
 size_t first_grapheme(std::string_view text) {

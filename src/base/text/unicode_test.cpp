@@ -1,6 +1,14 @@
 #include "base/text/unicode.h"
 
 #include <gtest/gtest.h>
+#include <utf8proc.h>
+
+#include <array>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text/utf8.h"
 
@@ -51,6 +59,65 @@ TEST(Unicode, NormalFormsAndCase) {
             "fi");
   EXPECT_EQ(normal_form(std::string("a\0b", 3), NormalForm::kNfc), std::string("a\0b", 3));
   EXPECT_EQ(unicode_lower_case("\xc3\x84\xce\xa3X\xc4\xb0"), "\xc3\xa4\xcf\x83xi\xcc\x87");
+}
+
+// The forms as utf8proc has them, which takes the square of the marks in a row.
+std::string form_of_utf8proc(const std::string& text, int options) {
+  utf8proc_uint8_t* bytes = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &bytes,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | options));
+  std::string out(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+  std::free(bytes);
+  return out;
+}
+
+TEST(Unicode, NormalFormsAreThoseOfUtf8proc) {
+  const std::vector<std::pair<NormalForm, int>> forms = {
+      {NormalForm::kNfc, UTF8PROC_COMPOSE},
+      {NormalForm::kNfd, UTF8PROC_DECOMPOSE},
+      {NormalForm::kNfkc, UTF8PROC_COMPOSE | UTF8PROC_COMPAT},
+      {NormalForm::kNfkd, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT}};
+  const auto expect_same = [&](const std::string& text) {
+    for (const auto& [form, options] : forms)
+      ASSERT_EQ(normal_form(text, form), form_of_utf8proc(text, options)) << text;
+  };
+  // Each character between marks of two classes.
+  for (char32_t c = 0x80; c <= 0x10ffff; c += c < 0x30000 ? 1 : 37) {
+    if (c >= 0xd800 && c <= 0xdfff) continue;
+    std::string text = "e\u0301\u0323";
+    append_utf8(text, c);
+    ASSERT_NO_FATAL_FAILURE(expect_same(text + "\u0301\u0323"));
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {  // letters, Hangul, and marks of many classes in any order
+    std::string text;
+    for (int j = 0; j < 30; ++j) {
+      constexpr std::array<std::pair<char32_t, char32_t>, 6> kRanges = {
+          {{0x41, 26}, {0xc0, 100}, {0x300, 112}, {0x591, 40}, {0x1100, 200}, {0xac00, 200}}};
+      const auto& [first, count] = kRanges[random() % kRanges.size()];
+      append_utf8(text, first + static_cast<char32_t>(random() % count));
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_same(text));
+  }
+}
+
+// An order by exchange of neighbours would take 10^12 steps.
+TEST(Unicode, AMillionMarksOfALetterAreSorted) {
+  std::string text = "e", above, below;
+  for (int i = 0; i < 1'000'000; ++i) {
+    text += "\u0301\u0323";
+    above += "\u0301";
+    below += "\u0323";
+  }
+  const bool is_decomposed = normal_form(text, NormalForm::kNfd) == "e" + below + above &&
+                             normal_form(text, NormalForm::kNfkd) == "e" + below + above;
+  EXPECT_TRUE(is_decomposed);
+  const std::string composed = "\u1eb9" + below.substr(2) + above;
+  const bool is_composed = normal_form(text, NormalForm::kNfc) == composed &&
+                           normal_form(text, NormalForm::kNfkc) == composed;
+  EXPECT_TRUE(is_composed);
 }
 
 TEST(Unicode, InvalidBytesAreReplacedOneByOne) {

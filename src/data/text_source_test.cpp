@@ -197,6 +197,9 @@ TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
   EXPECT_THAT(read("?.txt", {"[c]/*"}), ElementsAre("a.txt", "b.txt", "c/y.txt", "c/z.txt"));
   EXPECT_THAT(read("[x].txt"), ElementsAre("[x].txt")) << "a file of this very name";
   EXPECT_THAT(read("b.txt", {"*.txt"}), ElementsAre("b.txt", "[x].txt", "a.txt")) << "b.txt once";
+  make_directories(dir_ / ".checkpoints/c");
+  replace_file(dir_ / ".checkpoints/c/a.txt", "hidden");
+  EXPECT_THAT(read(".checkpoints/**/*.txt"), ElementsAre("hidden"));
   EXPECT_THAT(read("**/*.txt"), ElementsAre("[x].txt", "a.txt", "b.txt", "c/y.txt", "c/z.txt"));
   EXPECT_THAT(read("**/c/**/z.*"), ElementsAre("c/z.txt"));
   EXPECT_THAT(error_of<DataError>([&] { read("*.text"); }), HasSubstr("*.text: expected a text"));

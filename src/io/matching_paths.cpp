@@ -58,6 +58,8 @@ std::vector<fs::path> with_folders_below(const fs::path& folder) {
   std::vector<fs::path> out = {folder};
   for (size_t i = 0; i < out.size(); ++i) {
     for (const fs::path& path : list_directory(fs::path(out[i]))) {
+      // As in a shell, a pattern finds what is hidden only if it says so.
+      if (path.filename().string().starts_with('.')) continue;
       if (fs::is_directory(fs::symlink_status(path))) out.push_back(path);
     }
   }

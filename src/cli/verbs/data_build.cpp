@@ -4,6 +4,7 @@
 
 #include "base/console.h"
 #include "base/stop_signal.h"
+#include "cli/arguments/number_options.h"
 #include "cli/verb.h"
 #include "inspect/build_tokens.h"
 #include "inspect/token_file_report.h"
@@ -44,9 +45,9 @@ void add_build(CLI::App& app, TokenBuildFlags& flags, Output& out) {
   app.add_option("--chat-template", flags.chat_template,
                  "The template of conversations (default: that of the tokenizer's files)")
       ->type_name("FILE");
-  app.add_option("--seq-len", flags.seq_len,
-                 "Positions that a conversation, or a pair, has at the most (default: any)")
-      ->check(CLI::PositiveNumber)
+  add_number<int64_t>(app, "--seq-len", [&flags](int64_t len) { flags.seq_len = len; },
+                      "Positions that a conversation, or a pair, has at the most (default: any)",
+                      {.min = 1})
       ->type_name("N");
   app.add_option("--too-long", flags.too_long,
                  "What a conversation of more does: cut keeps all up to the last answer that fits, "

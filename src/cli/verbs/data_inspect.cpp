@@ -1,6 +1,7 @@
 // axle data inspect|verify PREFIX: what is in a token file, and whether it is whole.
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments/number_options.h"
 #include "cli/verb.h"
 #include "inspect/token_file_report.h"
 
@@ -30,8 +31,9 @@ const Verb<TokenFileOptions> data_inspect({
           app.add_option("--tokenizer", options.tokenizer,
                          "Decodes the documents (default: the one that the card names)")
               ->type_name("FILE");
-          app.add_option("--documents", options.num_first, "How many are shown (default: 3)")
-              ->check(CLI::NonNegativeNumber)
+          add_number<int64_t>(app, "--documents",
+                              [&options](int64_t count) { options.num_first = count; },
+                              "How many are shown (default: 3)", {.min = 0})
               ->type_name("N");
           out.add_json_flag(app);
         },
@@ -51,9 +53,9 @@ const Verb<TokenFileOptions> data_verify({
     .add =
         [](CLI::App& app, TokenFileOptions& options, Output& out) {
           add_prefix(app, options);
-          app.add_option("--vocab-size", options.vocab_size,
-                         "That ids are below, for a file without a card")
-              ->check(CLI::PositiveNumber)
+          add_number<int64_t>(app, "--vocab-size",
+                              [&options](int64_t size) { options.vocab_size = size; },
+                              "That ids are below, for a file without a card", {.min = 1})
               ->type_name("N");
           out.add_json_flag(app);
         },

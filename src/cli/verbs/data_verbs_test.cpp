@@ -138,6 +138,11 @@ TEST_F(DataVerbs, WhichNamesTheDocumentsOfAStep) {
                              HasSubstr("a.jsonl, its document 3), tokens 0 to ")));
   EXPECT_THAT(run_axle({"data", "which", tokens, "--step", "99"}).err,
               HasSubstr("--step 99: expected a step whose batch has documents, got one behind"));
+  for (const char* step : {"0", "abc", "010x", "99999999999999999999"}) {
+    const std::string err = run_axle({"data", "which", tokens, "--step", step}).err;
+    EXPECT_THAT(err, HasSubstr("--step: ")) << step;
+    EXPECT_LT(err.size(), 200u) << err;
+  }
   const std::string text = file("  input.split: all\n  input.source: {path: " + (dir_ / "b.txt") +
                                 ", unit: paragraph}\n");
   const Ran of_text = run_axle({"data", "which", text, "--step", "1", "--json"});

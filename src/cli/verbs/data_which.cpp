@@ -1,6 +1,7 @@
 // axle data which DIR --step N: the documents of a step.
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments/number_options.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/step_origins.h"
@@ -23,9 +24,9 @@ const Verb<WhichOptions> data_which({
           app.add_option("DIR", options.dir, "Folder of the run, or a config file")
               ->required()
               ->type_name("");
-          app.add_option("--step", options.step, "The step, from 1 on")
+          add_number<int64_t>(app, "--step", [&options](int64_t step) { options.step = step; },
+                              "The step, from 1 on", {.min = 1})
               ->required()
-              ->check(CLI::PositiveNumber)
               ->type_name("N");
           out.add_json_flag(app);
         },

@@ -195,7 +195,8 @@ TEST_F(ChatInputTest, NothingToLearnIsAnError) {
   cfg.split = Split::kTrain;
   EXPECT_EQ(error_of<DataError>([&] { build(cfg); }),
             "input.held_out_fraction: expected enough conversations to hold out whole ones, got 1 "
-            "conversation for a share of 0.05");
+            "conversation for a share of 0.05; give more, or raise the share (--set "
+            "input.held_out_fraction=0.2)");
   EXPECT_THAT(error_of<ConfigError>([&] {
                 build(config(line_of({"a", "b"})), 1, 100);
               }),

@@ -96,8 +96,8 @@ std::vector<Document> select_whole(const std::vector<Document>& documents, Split
     if (whole.contains({one.text.data(), one.text.size()})) continue;
     throw DataError(fmt::format(
         "{}.held_out_fraction: expected enough conversations to hold out whole ones, got {} "
-        "for a share of {}",
-        path, counted(std::ssize(documents), "conversation"), fraction));
+        "for a share of {}; give more, or raise the share (--set {}.held_out_fraction=0.2)",
+        path, counted(std::ssize(documents), "conversation"), fraction, path));
   }
   return out;
 }

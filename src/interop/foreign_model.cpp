@@ -32,16 +32,18 @@ void check_vocab_size(const fs::path& tokenizer, int64_t size, int64_t rows, boo
 ImportedModel read(const fs::path& path, const ReadOptions& options) {
   if (is_gguf(path)) return read_gguf(path, options);
   if (!is_peft_folder(path)) return read_hugging_face(path, options);
-  const fs::path base = peft_base(path);
-  if (!is_foreign_model(base) || is_peft_folder(base)) {
-    throw ConfigError(
-        fmt::format("{}: expected a folder of Hugging Face or a GGUF file as the "
-                    "base of the adapters in {}, got another one",
-                    base.string(), path.string()));
-  }
-  ImportedModel out = with_peft_adapters(read(base, options), path, options);
-  if (const fs::path own = find_tokenizer(path); !own.empty()) out.tokenizer = own;
-  return out;
+  return storage_error_as<DataError>([&] {
+    const fs::path base = peft_base(path);
+    if (!is_foreign_model(base) || is_peft_folder(base)) {
+      throw ConfigError(
+          fmt::format("{}: expected a folder of Hugging Face or a GGUF file as the "
+                      "base of the adapters in {}, got another one",
+                      base.string(), path.string()));
+    }
+    ImportedModel out = with_peft_adapters(read(base, options), path, options);
+    if (const fs::path own = find_tokenizer(path); !own.empty()) out.tokenizer = own;
+    return out;
+  });
 }
 
 }  // namespace

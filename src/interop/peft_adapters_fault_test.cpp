@@ -74,6 +74,22 @@ TEST_F(PeftAdapters, PicklesAreRefused) {
                         "pickle; reading one may run any code; save its tensors"));
 }
 
+TEST_F(PeftAdapters, FilesThatAreDamagedAreMistakesOfTheData) {
+  write();
+  for (const char* const name : {"adapter_model.safetensors", "adapter_config.json"}) {
+    const std::string whole = read_file(folder_ / name);
+    for (const std::string& damaged :
+         {std::string(), whole.substr(0, 5), whole.substr(0, whole.size() / 2),
+          std::string(whole.size(), '\xff')}) {
+      replace_file(folder_ / name, damaged);
+      const Thrown thrown = thrown_by([&] { read_foreign_model(folder_); });
+      EXPECT_EQ(thrown.code, ExitCode::kData) << thrown.message;
+      EXPECT_THAT(thrown.message, HasSubstr(name));
+    }
+    replace_file(folder_ / name, whole);
+  }
+}
+
 TEST_F(PeftAdapters, ABaseThatIsNotThereIsNamed) {
   write();
   EXPECT_THAT(error_with<ConfigError>("base_model_name_or_path", "meta-llama/Llama-3.2-1B"),

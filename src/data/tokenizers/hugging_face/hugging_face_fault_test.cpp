@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/mutants.h"
+#include "testing/peak_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -154,6 +155,40 @@ TEST_F(HuggingFaceFault, ReplacementsCannotFillTheMemory) {
               HasSubstr("expected normalizers that make a text at most 64"));
   EXPECT_THAT(error_with(kWordPiece, "/model/continuing_subword_prefix", std::string(100, '#')),
               HasSubstr("model.continuing_subword_prefix: expected a text of at most 64 bytes"));
+}
+
+// The ids of a template are those of its parts times those of each part.
+TEST_F(HuggingFaceFault, APostProcessorCannotFillTheMemory) {
+  const auto template_of = [](size_t num_parts, size_t num_ids) {
+    const Json part = {{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}};
+    Json parts(num_parts, part);
+    parts.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+    return Json{{"type", "TemplateProcessing"},
+                {"single", parts},
+                {"special_tokens", {{"<s>", {{"id", "<s>"}, {"ids", Json(num_ids, 5)}}}}}};
+  };
+  const auto error_of_frame = [&](const Json& frame) {
+    return error_with(kBytePairs, "/post_processor", frame);
+  };
+  const int64_t before = peak_resident_bytes();
+  EXPECT_EQ(error_of_frame(template_of(8, 128)), "no error");
+  EXPECT_EQ(error_of_frame(template_of(1000, 20'000)),
+            path_ +
+                ": post_processor.special_tokens.<s>.ids: expected post-processors that put at "
+                "most 1024 ids around a text, got a list of 20000");
+  EXPECT_EQ(error_of_frame(template_of(20'000, 0)),
+            path_ +
+                ": post_processor.single: expected a template of at most 1024 parts, got a list "
+                "of 20001");
+  const auto sequence_of = [](size_t count, const Json& one) {
+    return Json{{"type", "Sequence"}, {"processors", Json(count, one)}};
+  };
+  EXPECT_THAT(error_of_frame(sequence_of(9, template_of(1, 128))),
+              HasSubstr("that put at most 1024 ids around a text"));
+  EXPECT_THAT(error_of_frame(sequence_of(
+                  513, {{"type", "BertProcessing"}, {"sep", {"b", 1}}, {"cls", {"a", 0}}})),
+              HasSubstr("that put at most 1024 ids around a text"));
+  EXPECT_LT(peak_resident_bytes() - before, int64_t{256} << 20);
 }
 
 TEST_F(HuggingFaceFault, ALongPieceTakesLittleTime) {

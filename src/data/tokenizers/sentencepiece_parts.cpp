@@ -26,9 +26,9 @@ enum class ModelType : int64_t { kUnigram = 1, kMerges };
 
 class Model {
  public:
-  // Views of `bytes` are kept.
-  explicit Model(std::string_view bytes) {
-    ProtoReader reader(bytes);
+  // Views of `bytes` and `path` are kept.
+  Model(std::string_view bytes, std::string_view path) : path_(path) {
+    ProtoReader reader(bytes, path_);
     while (const auto field = reader.next()) {
       if (field->number == 1) read_piece(field->bytes());
       if (field->number == 2) read_trainer(field->bytes());
@@ -66,7 +66,7 @@ class Model {
 
   void read_piece(std::string_view message) {
     Piece piece;
-    ProtoReader reader(message);
+    ProtoReader reader(message, path_);
     while (const auto field = reader.next()) {
       if (field->number == 1) piece.text = field->bytes();
       if (field->number == 2)
@@ -77,7 +77,7 @@ class Model {
     pieces_.push_back(piece);
   }
   void read_trainer(std::string_view message) {
-    ProtoReader reader(message);
+    ProtoReader reader(message, path_);
     while (const auto field = reader.next()) {
       if (field->number == 3) type_ = static_cast<ModelType>(field->varint());
       if (field->number == 24) spaces_.are_behind = field->varint() != 0;
@@ -85,7 +85,7 @@ class Model {
     }
   }
   void read_normalizer(std::string_view message) {
-    ProtoReader reader(message);
+    ProtoReader reader(message, path_);
     while (const auto field = reader.next()) {
       if (field->number == 3) spaces_.add = field->varint() != 0;
       if (field->number == 4) spaces_.join = field->varint() != 0;
@@ -194,6 +194,7 @@ class Model {
                                     PieceType::kUnused};
   static constexpr Types kSpecial = {PieceType::kUnknown, PieceType::kControl, PieceType::kByte};
 
+  std::string_view path_;
   std::vector<Piece> pieces_;  // by id
   std::optional<int32_t> unknown_;
   ModelType type_ = ModelType::kUnigram;
@@ -206,7 +207,7 @@ class Model {
 std::unique_ptr<SentencePieceParts> SentencePieceParts::of_model(std::string_view bytes,
                                                                  std::optional<CharsMap> characters,
                                                                  const std::string& path) {
-  const Model model(bytes);
+  const Model model(bytes, path);
   if (!model.is_plain()) return nullptr;
   std::unique_ptr<SentencePieceParts> out(new SentencePieceParts);
   out->model_ = model.make_token_model(path);

@@ -20,7 +20,8 @@ namespace {
 
 class TokenizerFault : public ::testing::Test {
  protected:
-  // Returns how many of the damaged files were refused. The others must encode and decode text.
+  // Returns how many of the damaged files were refused, with their name. The others must encode and
+  // decode text.
   template <class Config>
   int num_refused(const std::vector<std::string>& files) {
     int refused = 0;
@@ -28,7 +29,7 @@ class TokenizerFault : public ::testing::Test {
       FileWriter(path_).write(files[i]);
       refused += ends_well(
           [&] {
-            const auto tokenizer = Child<Tokenizer>(Config{.path = path_}).build({}, {});
+            const auto tokenizer = built<Config>();
             for (const char* text :
                  {"", "bakeri tilomu 42!", "caf\xc3\xa9 \xef\xbc\xa1\xe3\x8e\x8f",
                   "\xe7\x8c\xab \xf0\x9f\x98\x80", "\xff\xc3"}) {
@@ -41,6 +42,15 @@ class TokenizerFault : public ::testing::Test {
     }
     return refused;
   }
+  template <class Config>
+  std::unique_ptr<Tokenizer> built() {
+    try {
+      return Child<Tokenizer>(Config{.path = path_}).build({}, {});
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::StartsWith(path_));
+      throw;
+    }
+  }
   TempDir dir_;
   std::string path_ = dir_ / "damaged.model";
 };
@@ -51,6 +61,19 @@ size_t chars_map_at(const std::string& model) { return model.find("nmt_nfkc") + 
 TEST_F(TokenizerFault, SentencePieceModels) {
   for (const std::string& model : {trained_bpe(), trained_unigram()})
     EXPECT_GT(num_refused<SentencePieceTokenizer::Config>(mutants(model, 1500, 4096)), 100);
+}
+
+// The library ignores fields of another kind than its own; Axle's reader refuses them.
+TEST_F(TokenizerFault, FieldsOfAnotherKindAreNamedWithTheFile) {
+  std::vector<std::string> files;
+  for (const char field : {1, 2, 3, 5}) {
+    for (const std::string& rest :
+         {std::string("\x00\x01", 2), "\x01" + std::string(8, 'x'), "\x05" + std::string(4, 'x')}) {
+      const char key = static_cast<char>(field << 3 | rest[0]);
+      files.push_back(trained_bpe() + key + rest.substr(1));
+    }
+  }
+  EXPECT_EQ(num_refused<SentencePieceTokenizer::Config>(files), std::ssize(files));
 }
 
 // The library follows this table without checks: one changed byte was a segmentation fault.

@@ -15,7 +15,7 @@ constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
 template <class Read>
 std::string read_checked(const std::string& path, std::string_view field, std::string_view expected,
-                         Read read) {
+                         std::string_view format, Read read) {
   if (const std::string problem = path_problem(path); !problem.empty())
     throw DataError(fmt::format("{}: {}", field, problem));
   const std::filesystem::path file = path_of_text(path);
@@ -24,7 +24,7 @@ std::string read_checked(const std::string& path, std::string_view field, std::s
         fmt::format("{}: expected a file, got {}; set {}", path, nothing_at(file), field));
   }
   std::string bytes = storage_error_as<DataError>([&] { return read(file, kMaxBytes); });
-  check_format<DataError>(path, expected, expected, bytes);
+  check_format<DataError>(path, expected, format, bytes);
   return bytes;
 }
 
@@ -32,12 +32,12 @@ std::string read_checked(const std::string& path, std::string_view field, std::s
 
 std::string read_data_file(const std::string& path, std::string_view field,
                            std::string_view expected) {
-  return read_checked(path, field, expected, read_file);
+  return read_checked(path, field, expected, expected, read_file);
 }
 
 std::string read_data_stream(const std::string& path, std::string_view field,
-                             std::string_view expected) {
-  return read_checked(path, field, expected, read_stream);
+                             std::string_view expected, std::string_view format) {
+  return read_checked(path, field, expected, format, read_stream);
 }
 
 }  // namespace axle

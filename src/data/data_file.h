@@ -11,8 +11,9 @@ namespace axle {
 /// format (base/text/file_format.h) other than `expected`, such as "a SentencePiece model".
 std::string read_data_file(const std::string& path, std::string_view field,
                            std::string_view expected);
-/// As read_data_file(), also of a pipe (read_stream), for a file that is read once.
+/// As read_data_file(), also of a pipe (read_stream), for a file that is read once. `format` is the
+/// known format that is taken, `expected` what errors say.
 std::string read_data_stream(const std::string& path, std::string_view field,
-                             std::string_view expected);
+                             std::string_view expected, std::string_view format);
 
 }  // namespace axle

@@ -89,7 +89,9 @@ std::string read_chat_template(const std::string& path, std::string_view field) 
     return GgufFile(file).metadata().at("tokenizer.chat_template").text();
   }
   // A *.jinja file is of no format that is known by its beginning.
-  std::string text = read_data_stream(path, field, "a tokenizer_config.json of Hugging Face");
+  std::string text = read_data_stream(
+      path, field, "a chat template (*.jinja), a tokenizer_config.json or a GGUF file",
+      "a tokenizer_config.json of Hugging Face");
   if (!trim(text).starts_with('{') || trim(text).starts_with("{%") ||
       trim(text).starts_with("{{") || trim(text).starts_with("{#"))
     return text;

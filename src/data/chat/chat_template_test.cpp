@@ -12,6 +12,7 @@ namespace axle {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(ChatTemplate, TheTemplateSeesWhatTransformersGives) {
   const ChatTemplate chat(
@@ -56,6 +57,16 @@ TEST(ChatTemplate, IsReadFromItsFileOrTheTokenizersConfig) {
             dir / "x" +
                 ": chat_template: expected a template with the name 'default', got a list "
                 "of 1");
+  for (const auto& [bytes, got] :
+       {std::pair(std::string(), "an empty file"), std::pair(std::string("PK\x03\x04x"), "a zip"),
+        std::pair(std::string(R"({"architectures": []})"), "a config.json of Hugging Face")}) {
+    EXPECT_THAT(error_of<DataError>([&] { read(bytes); }),
+                StartsWith(dir / "x" +
+                           ": expected a chat template (*.jinja), a tokenizer_config.json or a "
+                           "GGUF file, got " +
+                           got));
+  }
+  EXPECT_EQ(read(R"({"tokenizer_class": "A", "chat_template": "c"})"), "c");
   EXPECT_THAT(error_of<DataError>([] { read_chat_template("/none", "input.chat_template"); }),
               HasSubstr("set input.chat_template"));
 }

@@ -15,6 +15,10 @@ void Budget::fail_bytes() const {
   throw JinjaError(fmt::format("expected to need at most {} for texts and lists, got more",
                                bytes_text(limits_.max_bytes)));
 }
+void Budget::fail_value_bytes() const {
+  throw JinjaError(fmt::format("expected at most {} for a text or a list, got more",
+                               bytes_text(limits_.max_value_bytes)));
+}
 void Budget::fail_output() const {
   throw JinjaError(
       fmt::format("expected at most {} of text, got more", bytes_text(limits_.max_output_bytes)));

@@ -29,9 +29,11 @@ inline constexpr int64_t kMaxRange = 100'000;
 
 struct Limits {
   /// Expressions, loop rounds and elements visited.
-  int64_t max_steps = 20'000'000;
+  int64_t max_steps = 5'000'000;
   /// Bytes of all texts and lists made, also of those no longer needed.
-  int64_t max_bytes = int64_t{512} << 20;
+  int64_t max_bytes = int64_t{256} << 20;
+  /// Bytes of one text or list.
+  int64_t max_value_bytes = int64_t{64} << 20;
   int64_t max_output_bytes = int64_t{64} << 20;
 };
 
@@ -45,9 +47,13 @@ class Budget {
   }
   /// Call it before the bytes are allocated.
   void bytes(size_t count) {
-    if (count > static_cast<size_t>(limits_.max_bytes) ||
-        (bytes_ += static_cast<int64_t>(count)) > limits_.max_bytes)
-      fail_bytes();
+    check_bytes(count);
+    bytes_ += static_cast<int64_t>(count);
+    if (bytes_ > limits_.max_bytes) fail_bytes();
+  }
+  /// Refuses a text or list that is larger than one may be.
+  void check_bytes(size_t count) const {
+    if (count > static_cast<size_t>(limits_.max_value_bytes)) fail_value_bytes();
   }
   void check_output(size_t size) const {
     if (size > static_cast<size_t>(limits_.max_output_bytes)) fail_output();
@@ -72,6 +78,7 @@ class Budget {
  private:
   [[noreturn]] void fail_steps() const;
   [[noreturn]] void fail_bytes() const;
+  [[noreturn]] void fail_value_bytes() const;
   [[noreturn]] void fail_output() const;
   [[noreturn]] static void fail_depth();
 

@@ -49,6 +49,7 @@ Value join(Machine& machine, const Value& value, const Arguments& arguments) {
     const std::string text = to_text(
         machine, has_path ? attribute_path(machine, element, parameters.at("attribute")) : element);
     machine.budget.bytes(text.size() + separator.size());
+    machine.budget.check_bytes(out.size() + text.size() + separator.size());
     if (!std::exchange(is_first, false)) out += separator;
     out += text;
   }

@@ -120,15 +120,18 @@ Value indent(Machine& machine, const Value& value, const Arguments& arguments) {
   if (!value.is_text())
     throw JinjaError(fmt::format("indent: expected a text, got a {}", value.type_name()));
   const std::string text = text_of(machine, value) + "\n";
+  const std::vector<std::string_view> lines = lines_of(text);
+  const auto is_indented = [&](size_t i) { return i > 0 && (indents_blank || !lines[i].empty()); };
   std::string out = parameters.flag_or("first", false) ? indention : "";
-  bool is_first = true;
-  for (const std::string_view line : lines_of(text)) {
-    const bool is_indented = !is_first && (indents_blank || !line.empty());
-    machine.budget.bytes(line.size() + 1 + (is_indented ? indention.size() : 0));
-    if (!is_first) out += '\n';
-    if (is_indented) out += indention;
-    out += line;
-    is_first = false;
+  size_t size = out.size();
+  for (size_t i = 0; i < lines.size(); ++i)
+    size += lines[i].size() + 1 + (is_indented(i) ? indention.size() : 0);
+  machine.budget.bytes(size);
+  out.reserve(size);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) out += '\n';
+    if (is_indented(i)) out += indention;
+    out += lines[i];
   }
   return out;
 }

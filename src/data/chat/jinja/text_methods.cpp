@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked.h"
 #include "base/text/unicode.h"
 #include "data/chat/jinja/printing.h"
 #include "data/chat/jinja/unicode.h"
@@ -174,12 +175,18 @@ Value map_case(Machine& machine, const std::string& text, const Arguments& argum
 
 Value join(Machine& machine, const std::string& separator, const Arguments& arguments) {
   const Parameters parameters(arguments, "join", {"iterable"});
-  std::string out;
-  bool is_first = true;
-  for (const Value& one : elements_of(machine, parameters.at("iterable"))) {
+  const std::vector<Value> parts = elements_of(machine, parameters.at("iterable"));
+  size_t size = 0;
+  for (const Value& one : parts) {
     if (!one.is_text())
       throw JinjaError(fmt::format("join: expected texts, got a {}", one.type_name()));
-    machine.budget.bytes(one.text().size() + separator.size());
+    size += one.text().size() + separator.size();
+  }
+  machine.budget.bytes(size);
+  std::string out;
+  out.reserve(size);
+  bool is_first = true;
+  for (const Value& one : parts) {
     out += (std::exchange(is_first, false) ? "" : separator) + one.text();
   }
   return out;
@@ -247,10 +254,18 @@ size_t missing_width(std::string_view text, int64_t width) {
   return static_cast<size_t>(std::max<int64_t>(missing, 0));
 }
 
+// At most INT64_MAX: no budget holds so many.
+size_t product_of_sizes(size_t a, size_t b) {
+  return static_cast<size_t>(saturating_product(static_cast<int64_t>(a), static_cast<int64_t>(b)));
+}
+
 std::string fill_of(Machine& machine, std::string_view fill, size_t count) {
-  machine.budget.bytes(count > INT64_MAX / 4 ? count : count * fill.size());
+  const size_t size = product_of_sizes(count, fill.size());
+  machine.budget.bytes(size);
+  if (fill.size() == 1) return std::string(count, fill[0]);
   std::string out;
-  for (size_t i = 0; i < count; ++i) out += fill;
+  out.reserve(size);
+  for (size_t i = 0; i < (size ? count : 0); ++i) out += fill;
   return out;
 }
 
@@ -354,35 +369,50 @@ Value text_method(Machine& machine, const Value& value, std::string_view name,
   return methods().at(name)(machine, value.text(), arguments);
 }
 
+namespace {
+
+// Calls f(byte) for each place where `old` is found, at most `most` times; below 0: all.
+template <class F>
+void for_each_found(std::string_view text, std::string_view old, int64_t most, F&& f) {
+  size_t from = 0;
+  for (int64_t i = 0; most < 0 || i < most; ++i) {
+    const size_t found = find_text(text, old, from);
+    if (found == text.npos) return;
+    f(found);
+    from = found + old.size();
+    if (!old.empty()) continue;
+    // An empty text is found before each character and at the end.
+    if (from == text.size()) return;
+    from += character_bytes(text.substr(from));
+  }
+}
+
+}  // namespace
+
 Value replaced(Machine& machine, std::string_view text, std::string_view old, std::string_view by,
                int64_t most) {
   machine.budget.step(text.size() / 64);
+  size_t count = 0;
+  for_each_found(text, old, most, [&](size_t) { ++count; });
+  machine.budget.step(count / 4);
+  const size_t size = text.size() - count * old.size() + product_of_sizes(count, by.size());
+  machine.budget.bytes(size);
   std::string out;
-  const auto add = [&](std::string_view part) {
-    machine.budget.bytes(part.size());
-    out += part;
-  };
+  out.reserve(size);
   size_t at = 0;
-  for (int64_t i = 0; most < 0 || i < most; ++i) {
-    // An empty text is found before each character and at the end.
-    const size_t found = find_text(text, old, at);
-    if (found == text.npos) break;
-    add(text.substr(at, found - at));
-    add(by);
+  for_each_found(text, old, most, [&](size_t found) {
+    out += text.substr(at, found - at);
+    out += by;
     at = found + old.size();
-    if (!old.empty()) continue;
-    if (at == text.size()) return out;
-    const size_t size = character_bytes(text.substr(at));
-    add(text.substr(at, size));
-    at += size;
-  }
-  add(text.substr(at));
+  });
+  out += text.substr(at);
   return out;
 }
 
 std::string centered(Machine& machine, std::string_view text, int64_t width,
                      std::string_view fill) {
   const size_t missing = missing_width(text, width);
+  machine.budget.check_bytes(product_of_sizes(missing, fill.size()));
   // As Python does: the larger half is on the left if the width is odd.
   const size_t left = missing / 2 + (missing & static_cast<size_t>(width) & 1);
   return fill_of(machine, fill, left) + std::string(text) + fill_of(machine, fill, missing - left);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/interpreter_runtime.h"
+#include "testing/checkout.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -108,6 +109,23 @@ TEST(TinyLlama, AnImportTakesAwayWhatOneThatWasKilledLeft) {
   EXPECT_TRUE(path_exists(dir / "new/tok.bin"));
   EXPECT_FALSE(path_exists(dir / "new/old.bin"));
   EXPECT_FALSE(path_exists(dir / "new/import.tmp"));
+}
+
+// What is meant is near.
+TEST(TinyLlama, PathsBesideAModelAreToldWhatToName) {
+  const TempDir dir;
+  const auto error = [&](const std::filesystem::path& source) {
+    return error_of<ConfigError>([&] { import_model({.source = source, .dir = dir / "new"}); });
+  };
+  using ::testing::HasSubstr;
+  const auto model = std::filesystem::path(reference_file("hugging_face/llama"));
+  EXPECT_THAT(
+      error_of<DataError>([&] { import_model({.source = dir / "none", .dir = dir / "new"}); }),
+      HasSubstr("none: expected a folder of Hugging Face, a GGUF file"));
+  for (const char* name : {"config.json", "model.safetensors"})
+    EXPECT_THAT(error(model / name), HasSubstr("got a file in it; name " + model.string()));
+  std::filesystem::create_directory_symlink(model, dir / "below");
+  EXPECT_THAT(error(dir.path()), HasSubstr("got a folder around a model; name " + (dir / "below")));
 }
 
 // A leftover import.tmp lets the import run again, and it removes what the first one left there.

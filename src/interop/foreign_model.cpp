@@ -58,7 +58,36 @@ fs::path foreign_config_file(const fs::path& path) {
   return (is_peft_folder(path) ? peft_base(path) : path) / kHuggingFaceConfig;
 }
 
+namespace {
+
+// Throws DataError if nothing is there; ConfigError for a path beside the model that is meant: a
+// file of its folder, or the folder around it.
+void check_is_model(const fs::path& path) {
+  const auto refuse = [&](std::string_view expected, const std::string& got) {
+    throw ConfigError(fmt::format("{}: expected {}, got {}", path.string(), expected, got));
+  };
+  if (!path_exists(path)) {
+    throw DataError(fmt::format(
+        "{}: expected a folder of Hugging Face, a GGUF file or weights of llama2.c, got {}",
+        path.string(), nothing_at(path)));
+  }
+  if (!directory_exists(path)) {
+    const fs::path folder = fs::absolute(path).parent_path(), kind = path.extension();
+    if ((kind == ".json" || kind == ".safetensors") && is_foreign_model(folder))
+      refuse("the folder of a model", "a file in it; name " + folder.string());
+    return;
+  }
+  if (is_foreign_model(path)) return;
+  for (const fs::path& entry : list_directory(path)) {
+    if (is_foreign_model(entry))
+      refuse("a folder with config.json", "a folder around a model; name " + entry.string());
+  }
+}
+
+}  // namespace
+
 ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& options) {
+  check_is_model(path);
   const bool is_llama2c = !directory_exists(path) && !is_gguf(path);
   if (is_llama2c && options.tokenizer.empty()) {
     check_llama2c_header(path);  // another file is no matter of a tokenizer

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/json.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/run_files.h"
 #include "config/document/yaml.h"
 #include "config/walk.h"
 #include "io/file.h"
+#include "io/line_reader.h"
 #include "io/safetensors.h"
 #include "pjrt/compile/saved_executable.h"
 
@@ -62,6 +65,17 @@ bool is_of_model_folder(const fs::path& file) {
   return false;
 }
 
+// True if the first line is what a model said about a document of a task.
+bool holds_samples(const fs::path& file) {
+  LineReader lines(file);
+  const auto line = lines.next();
+  return line && json_as<DataError>(file.string(), [&] {
+           const nlohmann::ordered_json document = read_json(*line);
+           const JsonView sample(document);
+           return sample.find("task") && sample.find("document") && sample.find("metrics");
+         });
+}
+
 // True if the file was written by a command that writes this kind.
 bool is_of_kind(const fs::path& file, OutputKind kind) {
   try {
@@ -76,6 +90,8 @@ bool is_of_kind(const fs::path& file, OutputKind kind) {
       case OutputKind::kExecutable:
         read_saved_header(file);
         return true;
+      case OutputKind::kSamples:
+        return holds_samples(file);
     }
   } catch (const Error& error) {
     return kind == OutputKind::kExecutable && error.code() == ExitCode::kStorage;  // a damaged one

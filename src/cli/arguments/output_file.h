@@ -12,8 +12,8 @@
 namespace axle::cli {
 
 /// What a command writes into a file. Results are tensors that Axle computed, with
-/// kResultsMetadata.
-enum class OutputKind { kTensors, kResults, kDrawing, kExecutable };
+/// kResultsMetadata. Samples are what a model says about the documents of tasks, as JSON lines.
+enum class OutputKind { kTensors, kResults, kDrawing, kExecutable, kSamples };
 
 inline const std::map<std::string, std::string> kResultsMetadata = {{"written_by", "axle"}};
 

@@ -46,20 +46,24 @@ TEST_F(OutputFile, IsNoneOfTheInputs) {
 TEST_F(OutputFile, ReplacesOnlyItsOwnKind) {
   const std::string tensors = dir_ / "tensors", results = dir_ / "results",
                     drawing = dir_ / "drawing", program = dir_ / "program", text = dir_ / "text",
+                    samples = dir_ / "samples", documents = dir_ / "documents",
                     empty = dir_ / "empty";
   save_safetensors(tensors, {{"out0", HostTensor({1}, {1.0f})}});
   save_safetensors(results, {{"out0", HostTensor({1}, {1.0f})}}, kResultsMetadata);
   replace_file(drawing, "<?xml version=\"1.0\"?>\n<svg></svg>\n");
   replace_file(program, "axle saved executable 1\ncut off");
   replace_file(text, "notes of a year\n");
+  replace_file(samples, "{\"task\": \"t\", \"document\": \"docs:1\", \"metrics\": []}\n");
+  replace_file(documents, "{\"task\": \"add\", \"document\": \"1 + 1\", \"answer\": \"2\"}\n");
   replace_file(empty, "");
   const std::map<OutputKind, std::string> own = {{OutputKind::kResults, results},
                                                  {OutputKind::kDrawing, drawing},
-                                                 {OutputKind::kExecutable, program}};
+                                                 {OutputKind::kExecutable, program},
+                                                 {OutputKind::kSamples, samples}};
   EXPECT_EQ(error_of([&] { check_output_file("FILE", tensors, OutputKind::kTensors); }),
             "no error");
   for (const auto& [kind, path] : own) {
-    for (const std::string& file : {tensors, results, drawing, program, text}) {
+    for (const std::string& file : {tensors, results, drawing, program, samples, documents, text}) {
       EXPECT_EQ(error_of([&] { check_output_file("--output", file, kind); }),
                 file == path
                     ? "no error"

@@ -7,8 +7,29 @@
 #include "base/error.h"
 #include "cli/arguments/number_options.h"
 #include "cli/arguments/output_file.h"
+#include "config/mistakes.h"
+#include "evaluate/task/task_config.h"
 
 namespace axle::cli {
+namespace {
+
+// The files, those that they include, and those with their documents.
+std::vector<std::string> files_of_tasks(const std::vector<std::string>& files) {
+  std::vector<std::string> out = files;
+  Mistakes mistakes;
+  for (const std::string& file : files) {
+    mistakes.passes([&] {
+      const TaskConfig task = read_task_config(file);
+      out.insert(out.end(), task.included.begin(), task.included.end());
+      for (const auto& [split, documents] : task.data_files)
+        out.insert(out.end(), documents.begin(), documents.end());
+    });
+  }
+  mistakes.throw_any();
+  return out;
+}
+
+}  // namespace
 
 void TaskArguments::add_to(CLI::App& app) {
   app.add_option("--task", files,
@@ -43,9 +64,10 @@ void TaskArguments::check(const std::string& model) const {
     throw ConfigError(fmt::format("--limit: expected at least 1, got {}", *limit));
   if (num_fewshot && *num_fewshot < 0)
     throw ConfigError(fmt::format("--num-fewshot: expected at least 0, got {}", *num_fewshot));
-  std::vector<std::string> inputs = files;
+  if (samples.empty()) return;
+  std::vector<std::string> inputs = files_of_tasks(files);
   inputs.push_back(model);
-  check_output_file("--samples", samples, std::nullopt, inputs);
+  check_output_file("--samples", samples, OutputKind::kSamples, inputs);
 }
 
 EvalTasksOptions TaskArguments::options() const {

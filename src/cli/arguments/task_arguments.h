@@ -25,6 +25,7 @@ struct TaskArguments {
     return !files.empty() || limit || num_fewshot || batch_tokens || !samples.empty();
   }
   /// Throws ConfigError unless there is a task, and if --samples names a file that would be lost.
+  /// With --samples, it throws for mistakes of the tasks' files as well.
   void check(const std::string& model) const;
   /// Returns the options of the flags.
   EvalTasksOptions options() const;

@@ -109,6 +109,36 @@ TEST_F(EvalTask, WritesJsonAndSamples) {
   EXPECT_FALSE(sample["requests"][1]["is_greedy"]);
 }
 
+TEST_F(EvalTask, SamplesReplaceNoFileOfTheTaskAndNoOtherDocuments) {
+  const std::string other = "{\"q\": \"kept\"}\n";
+  replace_file(dir_ / "shots.jsonl", read_file(dir_ / "docs.jsonl"));
+  replace_file(dir_ / "other.jsonl", other);
+  replace_file(dir_ / "samples.jsonl", "");
+  std::filesystem::create_symlink(dir_ / "docs.jsonl", dir_ / "link.jsonl");
+  replace_file(dir_ / "base.yaml",
+               "dataset_path: json\n"
+               "dataset_kwargs: {data_files: {test: [docs.jsonl], train: shots.jsonl}}\n"
+               "test_split: test\ndoc_to_text: q\ndoc_to_target: answer\n");
+  replace_file(dir_ / "whole.yaml", "include: base.yaml\noutput_type: loglikelihood\n");
+  const Arguments run_it = {"--task", task("choices"), "--task", task("whole"), "--samples"};
+  for (const char* name : {"docs.jsonl", "shots.jsonl", "link.jsonl", "base.yaml", "whole.yaml"}) {
+    const std::string file = dir_ / name, before = read_file(file);
+    expect_mistake(
+        joined(run_it, {file}),
+        "axle: --samples: expected a file that this command does not use otherwise, got " + file +
+            "; name another\n");
+    EXPECT_EQ(read_file(file), before);
+  }
+  expect_mistake(joined(run_it, {dir_ / "other.jsonl"}),
+                 "axle: --samples: expected a new file or one that this command wrote, got " +
+                     (dir_ / "other.jsonl") + ", which exists; name another or delete it\n");
+  EXPECT_EQ(read_file(dir_ / "other.jsonl"), other);
+  for (int times = 0; times < 2; ++times) {
+    const Ran ran = run(joined(run_it, {dir_ / "samples.jsonl"}));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+}
+
 TEST_F(EvalTask, MistakesAreOneLine) {
   expect_mistake({}, "axle: --data is required without --task\n");
   expect_mistake({"--limit", "1"},

@@ -19,8 +19,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMaxIncludes = 16;
 
-// A file that another one includes has the keys that the other one lacks.
-Json with_includes(const fs::path& file, int depth) {
+// A file that another one includes has the keys that the other one lacks. Adds its path to
+// `included`.
+Json with_includes(const fs::path& file, std::vector<std::string>& included) {
   if (!path_exists(file)) {
     throw ConfigError(
         fmt::format("{}: expected the file of a task, got {}", file.string(), nothing_at(file)));
@@ -35,16 +36,18 @@ Json with_includes(const fs::path& file, int depth) {
   if (include == document.end()) return document;
   if (!include->is_string())
     throw ConfigError(file.string() + ": include: expected the path of a file, got another value");
-  if (depth == kMaxIncludes) {
+  if (included.size() == kMaxIncludes) {
     throw ConfigError(
         fmt::format("{}: include: expected at most {} files one inside of the other, "
                     "got more; does a file include itself?",
                     file.string(), kMaxIncludes));
   }
-  const fs::path included = path_of_text(include->get<std::string>());
-  const bool is_beside = included.is_relative() && path_problem(included.native()).empty();
+  const fs::path path = path_of_text(include->get<std::string>());
+  const bool is_beside = path.is_relative() && path_problem(path.native()).empty();
   document.erase(include);
-  Json out = with_includes(is_beside ? file.parent_path() / included : included, depth + 1);
+  const fs::path other = is_beside ? file.parent_path() / path : path;
+  included.push_back(other.string());
+  Json out = with_includes(other, included);
   for (const auto& [key, value] : document.items()) out[key] = value;
   return out;
 }
@@ -52,7 +55,7 @@ Json with_includes(const fs::path& file, int depth) {
 class TaskReader {
  public:
   explicit TaskReader(const fs::path& file)
-      : file_(file), task_(with_includes(file, 0), file.string(), "a task") {}
+      : file_(file), task_(with_includes(file, out_.included), file.string(), "a task") {}
 
   TaskConfig read() {
     refuse_groups();
@@ -311,8 +314,8 @@ class TaskReader {
   }
 
   fs::path file_;
-  YamlSection task_;
   TaskConfig out_;
+  YamlSection task_;
 };
 
 }  // namespace

@@ -51,6 +51,8 @@ struct TaskGeneration {
 struct TaskConfig {
   std::string name;
   std::string file;  // its path, for messages
+  /// Paths of the files that it includes, and of those that these include.
+  std::vector<std::string> included = {};
   OutputType output_type = OutputType::kGenerateUntil;
   /// Paths of the files of each split.
   std::map<std::string, std::vector<std::string>> data_files = {};

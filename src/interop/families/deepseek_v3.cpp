@@ -30,7 +30,7 @@ struct LayerCounts {
 };
 LayerCounts counts_of(const ForeignConfig& config) {
   constexpr const char* kKey = "first_k_dense_replace";
-  const int64_t all = config.size("num_hidden_layers");
+  const int64_t all = config.count("num_hidden_layers");
   const double dense = config.number(kKey, 3);
   if (dense < 0 || dense != std::floor(dense)) config.fail(kKey, "a number of layers");
   const int64_t first = dense < static_cast<double>(all) ? static_cast<int64_t>(dense) : all;
@@ -88,14 +88,17 @@ FeedForward::Config gated(const ForeignConfig& config, int64_t hidden_dim) {
           .down = linear};
 }
 
-MoE::Config experts_of(const ForeignConfig& config) {
+// The experts of `num_layers` layers.
+MoE::Config experts_of(const ForeignConfig& config, int64_t num_layers) {
   config.expect("norm_topk_prob", true);
   config.expect("scoring_func", "sigmoid");
   config.expect("topk_method", "noaux_tc");
   config.expect("moe_layer_freq", 1);
   const int64_t hidden_dim = config.size("moe_intermediate_size", 2048);
   return {
-      .num_experts = config.size("n_routed_experts", 256),
+      // Configs of models without such layers say how many there would be.
+      .num_experts = num_layers > 0 ? config.count("n_routed_experts", 256)
+                                    : config.size("n_routed_experts", 256),
       .router = BalancedRouter::Config{.top_k = config.size("num_experts_per_tok", 8),
                                        .routed_scale = config.number("routed_scaling_factor", 2.5),
                                        .num_expert_groups = config.size("n_group", 8),
@@ -121,7 +124,7 @@ Child<Model> deepseek_v3(const ForeignConfig& config) {
   };
   const LayerCounts counts = counts_of(config);
   const FeedForward::Config dense = gated(config, config.size("intermediate_size", 18432));
-  const MoE::Config experts = experts_of(config);
+  const MoE::Config experts = experts_of(config, counts.expert);
   Child<Block> layers = counts.dense == 0 ? repeated(counts.expert, experts)
                         : counts.expert == 0
                             ? repeated(counts.dense, dense)

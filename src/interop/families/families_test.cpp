@@ -1,13 +1,18 @@
 // Fields and tensors of single families, beside those of the tiny models.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "config/document/print.h"
 #include "interop/families/family.h"
+#include "interop/families/read_model.h"
 #include "interop/families/reference_fields_test.h"
+#include "interop/foreign/safetensors_folder.h"
 #include "interop/import_model.h"
+#include "io/file.h"
 #include "io/safetensors.h"
 #include "layers/models/causal_lm.h"
 #include "testing/checkout.h"
@@ -92,6 +97,39 @@ TEST(DeepSeekV3Family, TheModuleForAFurtherTokenIsLeftOut) {
   save_safetensors(folder / "model.safetensors", tensors);
   EXPECT_THAT(error_of<DataError>([&] { read_foreign_model(folder); }),
               HasSubstr("model.layers.2.eh_proj.weight: expected no tensor of this name"));
+}
+
+// A model of a billion layers takes more memory than there is, before a tensor is missed.
+TEST(Families, CountsAreBoundedByTheTensors) {
+  const std::set<std::string> counts = {"num_hidden_layers", "n_layer", "num_local_experts",
+                                        "num_experts", "n_routed_experts"};
+  std::set<std::string> bounded;
+  for (const fs::path& folder : list_directory(reference_file("hugging_face"))) {
+    const std::string name = folder.filename();
+    const SafetensorsFolder tensors(folder);
+    Json fields = Json::parse(read_file(folder / "config.json"));
+    if (name == "qwen3_moe") {  // as published models have it
+      fields["num_experts"] = fields.at("num_local_experts");
+      fields.erase("num_local_experts");
+    }
+    for (const auto& [key, value] : fields.items()) {
+      if (!counts.contains(key)) continue;
+      SCOPED_TRACE(name + ": " + key);
+      for (const int64_t count : {std::ssize(tensors.names()) + 1, (int64_t{1} << 31) - 1}) {
+        Json changed = fields;
+        changed[key] = count;
+        const ForeignConfig config(changed, "config.json");
+        const Thrown thrown = thrown_by([&] { read_model(config, tensors, DType::kF32, {}); });
+        EXPECT_EQ(thrown.code, ExitCode::kData);
+        EXPECT_EQ(thrown.message,
+                  fmt::format("config.json: {}: expected at most {}, the tensors that there are, "
+                              "got {}",
+                              key, tensors.names().size(), count));
+      }
+      bounded.insert(key);
+    }
+  }
+  EXPECT_EQ(bounded, counts);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 
 // The type of each layer; by default the last one of each period is global.
 std::vector<std::string> types_of_layers(const ForeignConfig& config, int64_t period) {
-  const int64_t num_layers = config.size("num_hidden_layers");
+  const int64_t num_layers = config.count("num_hidden_layers");
   std::vector<std::string> out = config.texts("layer_types");
   if (out.empty()) {
     for (int64_t i = 1; i <= num_layers; ++i) out.emplace_back(i % period == 0 ? kGlobal : kLocal);

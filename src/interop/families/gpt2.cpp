@@ -52,7 +52,7 @@ Child<Model> gpt2(const ForeignConfig& config) {
       .vocab_size = config.size("vocab_size"),
       .max_seq_len = config.size("n_positions"),
       .position_emb = LearnedPositions::Config{},
-      .layers = Repeat::Config{.num_layers = config.size("n_layer"), .layer = std::move(layer)},
+      .layers = Repeat::Config{.num_layers = config.count("n_layer"), .layer = std::move(layer)},
       .output_norm = norm};
   if (!config.flag("tie_word_embeddings", true)) decoder.lm_head = LmHead::Config{};
   return CausalLM::Config{.decoder = std::move(decoder)};

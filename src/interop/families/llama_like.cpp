@@ -208,7 +208,7 @@ Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant
   Decoder::Config decoder{.model_dim = config.size("hidden_size"),
                           .vocab_size = config.size("vocab_size"),
                           .max_seq_len = config.size("max_position_embeddings"),
-                          .layers = Repeat::Config{.num_layers = config.size("num_hidden_layers"),
+                          .layers = Repeat::Config{.num_layers = config.count("num_hidden_layers"),
                                                    .layer = std::move(layer)},
                           .output_norm = norm};
   if (!config.flag("tie_word_embeddings", false)) decoder.lm_head = LmHead::Config{};

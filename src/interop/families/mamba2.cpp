@@ -69,7 +69,7 @@ Child<Model> mamba2(const ForeignConfig& config) {
   Decoder::Config decoder{
       .model_dim = config.size("hidden_size"),
       .vocab_size = config.size("vocab_size"),
-      .layers = Repeat::Config{.num_layers = config.size("num_hidden_layers"),
+      .layers = Repeat::Config{.num_layers = config.count("num_hidden_layers"),
                                .layer = PreNorm::Config{.norm = norm, .body = mixer_of(config)}},
       .output_norm = norm};
   if (!config.flag("tie_word_embeddings", false)) decoder.lm_head = LmHead::Config{};

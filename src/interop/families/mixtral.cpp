@@ -10,7 +10,7 @@ namespace {
 Child<Model> mixtral(const ForeignConfig& config) {
   return llama_like(config, {.window = config.optional_size("sliding_window"),
                              .feed_forward = experts_of(
-                                 config, {.num_experts = config.size("num_local_experts"),
+                                 config, {.num_experts = config.count("num_local_experts"),
                                           .hidden_dim = config.size("intermediate_size")})});
 }
 

@@ -20,7 +20,7 @@ Child<Model> qwen3_moe(const ForeignConfig& config) {
        .head_norm = rms_norm_of(config),
        .feed_forward = experts_of(
            config,
-           {.num_experts = config.size("num_experts", config.size("num_local_experts", 128)),
+           {.num_experts = config.count("num_experts", config.count("num_local_experts", 128)),
             .hidden_dim = config.size("moe_intermediate_size"),
             .weights = config.flag("norm_topk_prob", false) ? ExpertWeights::kSumToOne
                                                             : ExpertWeights::kScores})});

@@ -100,6 +100,7 @@ std::unique_ptr<Model> built(const Child<Model>& model, const std::string& where
 ImportedModel read_model(const ForeignConfig& config, const TensorSource& source, DType dtype,
                          const ReadOptions& options) {
   const Family& family = family_of(config);
+  config.bound_counts(std::ssize(source.names()));
   ImportedModel out{.model = family.model(config), .parameters = {}};
   config.check_all_read(options.ignored);
   dtype = options.dtypes.all.value_or(dtype);

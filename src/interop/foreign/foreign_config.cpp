@@ -28,10 +28,12 @@ struct ForeignConfig::Document {
   Json fields;
   std::string where;
   std::set<std::string, std::less<>> read;
+  int64_t num_tensors = kLargestSize;
 };
 
 ForeignConfig::ForeignConfig(Json fields, std::string where)
-    : document_(std::make_shared<Document>(Document{std::move(fields), std::move(where), {}})),
+    : document_(std::make_shared<Document>(
+          Document{.fields = std::move(fields), .where = std::move(where), .read = {}})),
       fields_(&document_->fields) {
   if (!fields_->is_object())
     throw DataError(fmt::format("{}: expected an object with the fields of a model, got {}",
@@ -74,6 +76,20 @@ int64_t ForeignConfig::size(std::string_view key) const {
 
 int64_t ForeignConfig::size(std::string_view key, int64_t fallback) const {
   return optional_size(key).value_or(fallback);
+}
+
+int64_t ForeignConfig::count(std::string_view key) const {
+  const int64_t out = size(key), most = document_->num_tensors;
+  if (out > most) fail(key, fmt::format("at most {}, the tensors that there are", most));
+  return out;
+}
+
+int64_t ForeignConfig::count(std::string_view key, int64_t fallback) const {
+  return optional_size(key) ? count(key) : fallback;
+}
+
+void ForeignConfig::bound_counts(int64_t num_tensors) const {
+  document_->num_tensors = num_tensors;
 }
 
 std::optional<double> ForeignConfig::optional_number(std::string_view key) const {

@@ -29,6 +29,13 @@ class ForeignConfig {
   int64_t size(std::string_view key) const;
   int64_t size(std::string_view key, int64_t fallback) const;
   std::optional<int64_t> optional_size(std::string_view key) const;
+  /// Returns a size that is a number of layers or experts, each of which has tensors of its own.
+  /// Throws DataError if that is more than bound_counts() allows: before a model of them is made.
+  int64_t count(std::string_view key) const;
+  /// As above. The fallback has no bound.
+  int64_t count(std::string_view key, int64_t fallback) const;
+  /// Bounds counts by the number of tensors that there are. Without a call, nothing does.
+  void bound_counts(int64_t num_tensors) const;
   /// Returns a finite number.
   double number(std::string_view key, double fallback) const;
   std::optional<double> optional_number(std::string_view key) const;

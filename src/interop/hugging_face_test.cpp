@@ -165,6 +165,44 @@ TEST_F(HuggingFace, SeveralFilesAreOneModel) {
   EXPECT_THAT(error(), HasSubstr("expected the name of a file"));
 }
 
+// As transformers, which reads the index only of a folder without the single file.
+TEST_F(HuggingFace, ASingleFileCountsBesideAnIndex) {
+  write();
+  const Tree<HostTensor> expected = read_hugging_face(folder_).parameters;
+  Tree<HostTensor> others;
+  Json places;
+  for (const auto& [name, value] : tensors_) {
+    others.emplace(name, HostTensor::zeros(value.shape(), value.dtype()));
+    places[name] = "a.safetensors";
+  }
+  const std::string index = folder_ / "model.safetensors.index.json";
+  const auto read = [&] {
+    replace_file(index, Json{{"weight_map", places}}.dump());
+    return read_hugging_face(folder_).parameters;
+  };
+  const auto got = [&](const std::string& what) {
+    return index + ": expected the tensors of the model.safetensors beside it, got " + what +
+           "; remove the one of the two that is not the model";
+  };
+  EXPECT_EQ(read(), expected) << "the files of the index need not be there";
+  save_safetensors(folder_ / "a.safetensors", others);
+  EXPECT_EQ(read(), expected);
+  places["more"] = "a.safetensors";
+  EXPECT_EQ(error_of<DataError>(read), got("more as well"));
+  places.erase("more");
+  places.erase("model.norm.weight");
+  EXPECT_EQ(error_of<DataError>(read), got("no model.norm.weight"));
+  // One of several files may have the name of the single one.
+  places["model.norm.weight"] = "model.safetensors";
+  save_safetensors(folder_ / "model.safetensors",
+                   {{"model.norm.weight", tensors_.at("model.norm.weight")}});
+  others.erase("model.norm.weight");
+  save_safetensors(folder_ / "a.safetensors", others);
+  const Tree<HostTensor> mixed = read();
+  EXPECT_EQ(mixed.at("decoder/output_norm/scale"), expected.at("decoder/output_norm/scale"));
+  EXPECT_NE(mixed.at("decoder/emb/weight"), expected.at("decoder/emb/weight"));
+}
+
 TEST_F(HuggingFace, WrongTensorsAreListedTogether) {
   tensors_.erase("model.layers.1.mlp.up_proj.weight");
   tensors_.insert_or_assign("model.norm.weight", HostTensor::full({15}, 1));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/text/file_format.h"
@@ -29,6 +30,29 @@ const FileFormat* pickle_in(const fs::path& path) {
   return format && format->name == kPickleName ? format : nullptr;
 }
 
+// True if the index can be left out: the file beside it has the tensors that it names. False if
+// that file is one of several. Throws DataError for other tensors.
+bool is_whole(const SafetensorsFile& single, const fs::path& index) {
+  std::set<std::string> unnamed;
+  for (const std::string& name : single.names()) unnamed.insert(name);
+  const auto refuse = [&](const std::string& got) {
+    throw DataError(
+        fmt::format("{}: expected the tensors of the {} beside it, got {}; remove the "
+                    "one of the two that is not the model",
+                    index.string(), kSingle, got));
+  };
+  return json_as<DataError>(index.string(), [&] {
+    const nlohmann::ordered_json document = read_json(read_file(index));
+    const auto places = JsonView(document).at("weight_map").members();
+    for (const auto& [name, file] : places)
+      if (file.text() == kSingle) return false;
+    for (const auto& [name, file] : places)
+      if (unnamed.erase(name) == 0) refuse(name + " as well");
+    if (!unnamed.empty()) refuse("no " + *unnamed.begin());
+    return true;
+  });
+}
+
 }  // namespace
 
 std::string weights_there(const fs::path& folder) {
@@ -43,15 +67,19 @@ std::string weights_there(const fs::path& folder) {
 }
 
 SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : where_(folder.string()) {
-  if (path_exists(folder / kIndex)) {
-    read_index(folder / kIndex);
-    return;
-  }
-  if (!path_exists(folder / kSingle)) {
+  const fs::path single = folder / kSingle, index = folder / kIndex;
+  const bool has_single = path_exists(single), has_index = path_exists(index);
+  if (!has_single && !has_index) {
     throw DataError(fmt::format("{}: expected {} or {}, got {}", where_, kSingle, kIndex,
                                 weights_there(folder)));
   }
-  files_.push_back(std::make_unique<SafetensorsFile>(folder / kSingle));
+  std::unique_ptr<SafetensorsFile> file;
+  if (has_single) file = std::make_unique<SafetensorsFile>(single);
+  if (!file || (has_index && !is_whole(*file, index))) {
+    read_index(index);
+    return;
+  }
+  files_.push_back(std::move(file));
   for (const std::string& name : files_.back()->names())
     file_of_.emplace(name, files_.back().get());
 }

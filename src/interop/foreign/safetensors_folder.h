@@ -15,12 +15,13 @@
 namespace axle {
 
 /// "model.safetensors", or the files that "model.safetensors.index.json" names:
-/// {"weight_map": {<tensor>: <file>}}.
+/// {"weight_map": {<tensor>: <file>}}. Of both, the single file counts, as in transformers, unless
+/// the index names it as one of several.
 class SafetensorsFolder final : public TensorSource {
  public:
   /// Opens all files. Throws DataError if there are none, for files of another format (pickle), an
   /// index that is not one, a tensor that is not in the file that the index names, or is in two
-  /// files.
+  /// files, and for an index of other tensors than a single file beside it has.
   explicit SafetensorsFolder(const std::filesystem::path& folder);
 
   std::vector<std::string> names() const override;

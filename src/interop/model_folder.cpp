@@ -19,6 +19,7 @@
 #include "config/document/serialize.h"
 #include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/user_path.h"
@@ -158,8 +159,11 @@ void check_tokenizer_files(const ModelConfig& config, const fs::path& dir) {
   each_tokenizer_file(input, [&](Json& file) {
     const fs::path path = path_of_text(file.get<std::string>());
     if (path_exists(path) || path.filename().empty()) return;
-    throw DataError(fmt::format("{}: expected a file, got {}; copy it to {}", path.string(),
-                                nothing_at(path), (dir / path.filename()).string()));
+    const std::vector<std::string> beside = names_beside(path);
+    throw DataError(
+        fmt::format("{}: expected a file, got {}; copy it to {}{}", path.string(), nothing_at(path),
+                    (dir / path.filename()).string(),
+                    beside.empty() ? "" : ", with what lay beside it of " + join(beside, ", ")));
   });
 }
 
@@ -413,7 +417,7 @@ void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
   });
 }
 
-ModelConfig model_config(const ModelPlace& place) {
+ModelConfig model_config(const ModelPlace& place, const Report& report) {
   const fs::path& dir = place.path;
   if (is_read_in_place(place)) {
     const ReadOptions read{.ignored = place.ignored, .with_weights = false};
@@ -422,7 +426,9 @@ ModelConfig model_config(const ModelPlace& place) {
   check_folder(dir);
   check_config_file(dir);
   const std::string source = config_file_of(dir).string();
-  return {parse_config(read_file(source), source, dir), source};
+  ModelConfig out{parse_config(read_file(source), source, dir), source};
+  take_moved_tokenizers(out.document, dir, report);
+  return out;
 }
 
 std::string_view stored_prefix(Weights weights) {

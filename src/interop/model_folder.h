@@ -74,8 +74,10 @@ struct ModelConfig {
   std::string source;               // the file, for messages
 };
 /// Returns the config of a run, an import or a model of another program (is_foreign_model), without
-/// its weights. Throws as load_model does; ConfigError for a place that leaves out fields of a run.
-ModelConfig model_config(const ModelPlace& place);
+/// its weights. A tokenizer's file that is not where the config says is that of its name in the
+/// folder, if there is one, and `report` is told. Throws as load_model does; ConfigError for a
+/// place that leaves out fields of a run.
+ModelConfig model_config(const ModelPlace& place, const Report& report = report_to_stderr);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
 

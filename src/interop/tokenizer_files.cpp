@@ -25,12 +25,16 @@ fs::path find_tokenizer(const fs::path& folder) {
 
 std::vector<fs::path> tokenizer_files(const fs::path& tokenizer) {
   std::vector<fs::path> out = {tokenizer};
-  if (std::ranges::count(kTokenizers, tokenizer.filename()) == 0) return out;
-  for (const char* name : kBeside) {
+  for (const std::string& name : names_beside(tokenizer)) {
     const fs::path file = tokenizer.parent_path() / name;
     if (path_exists(file)) out.push_back(file);
   }
   return out;
+}
+
+std::vector<std::string> names_beside(const fs::path& tokenizer) {
+  if (std::ranges::count(kTokenizers, tokenizer.filename()) == 0) return {};
+  return {std::begin(kBeside), std::end(kBeside)};
 }
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace axle {
@@ -13,5 +14,8 @@ std::filesystem::path find_tokenizer(const std::filesystem::path& folder);
 /// beside it that say how the tokenizer and the model are used: special tokens, the chat template,
 /// the tokens that end a text.
 std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& tokenizer);
+/// Returns the names that the files beside a tokenizer's file may have; none for a tokenizer of
+/// another name.
+std::vector<std::string> names_beside(const std::filesystem::path& tokenizer);
 
 }  // namespace axle

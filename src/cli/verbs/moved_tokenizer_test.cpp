@@ -1,0 +1,67 @@
+// A run whose tokenizer's files have gone: what is said, and where they are looked for.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "testing/checkout.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+// A run of one step that began with a model of another program, which is then moved away.
+class MovedTokenizer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::copy(reference_file("lm_eval/named"), dir_ / "model");
+    replace_file(dir_ / "text.txt", std::string(2000, 'a'));
+    const Ran ran = train(dir_ / "model", dir_ / "run");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    fs::rename(dir_ / "model", dir_ / "elsewhere");
+  }
+  Ran train(const std::string& from, const std::string& to) {
+    return run_axle({"train", "--init-from", from, "--data", dir_ / "text.txt", "--steps", "1",
+                     "--dir", to, "--backend", "interpreter", "--set", "input.batch_size=1",
+                     "--set", "input.seq_len=8"});
+  }
+  Ran generate(const std::string& from) {
+    return run_axle({"generate", "--backend", "interpreter", "--from", from, "--prompt", "a",
+                     "--max-tokens", "1"});
+  }
+  void bring_back() {
+    for (const std::string name : {"tokenizer.json", "tokenizer_config.json"})
+      fs::copy_file(dir_ / ("elsewhere/" + name), dir_ / ("run/" + name));
+  }
+  TempDir dir_;
+};
+
+TEST_F(MovedTokenizer, TheFilesBesideItAreNamedToo) {
+  const Ran lost = generate(dir_ / "run");
+  EXPECT_EQ(lost.code, 3);
+  EXPECT_THAT(lost.err, HasSubstr((dir_ / "model/tokenizer.json") +
+                                  ": expected a file, got nothing there; copy it to " +
+                                  (dir_ / "run/tokenizer.json") +
+                                  ", with what lay beside it of tokenizer_config.json, "
+                                  "special_tokens_map.json, added_tokens.json, "
+                                  "generation_config.json, chat_template.jinja\n"));
+}
+
+TEST_F(MovedTokenizer, BesideTheRunItIsFoundByWhateverTakesTheRun) {
+  bring_back();
+  const std::string warning = "WARNING: " + (dir_ / "model/tokenizer.json") +
+                              " does not exist; the tokenizer is read from " +
+                              (dir_ / "run/tokenizer.json") + "\n";
+  for (const Ran& ran : {generate(dir_ / "run"), train(dir_ / "run", dir_ / "next")}) {
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(warning));
+  }
+  EXPECT_EQ(generate(dir_ / "next").code, 0) << "it names the files beside the run before it";
+}
+
+}  // namespace
+}  // namespace axle

@@ -24,11 +24,11 @@ struct PieceTable {
   std::vector<int32_t> types;
 };
 
-void add_piece(std::string_view message, PieceTable& out) {
+void add_piece(std::string_view message, std::string_view path, PieceTable& out) {
   out.tokens.emplace_back();
   out.scores.push_back(0);
   out.types.push_back(1);
-  ProtoReader piece(message);
+  ProtoReader piece(message, path);
   while (const auto field = piece.next()) {
     if (field->number == kPieceText) out.tokens.back() = std::string(field->bytes());
     if (field->number == kPieceScore)
@@ -38,8 +38,8 @@ void add_piece(std::string_view message, PieceTable& out) {
 }
 
 // Returns a number of a message, or what it has as its default.
-int64_t number_in(std::string_view message, int number, int64_t otherwise) {
-  ProtoReader reader(message);
+int64_t number_in(std::string_view message, std::string_view path, int number, int64_t otherwise) {
+  ProtoReader reader(message, path);
   while (const auto field = reader.next())
     if (field->number == number) otherwise = static_cast<int64_t>(field->varint());
   return otherwise;
@@ -55,13 +55,13 @@ GgufMetadata gguf_keys_of_sentencepiece(const std::string& path) {
   int64_t type = 1, unknown = 0, has_prefix = 1;
   ProtoReader reader(model, path);
   while (const auto field = reader.next()) {
-    if (field->number == kPieces) add_piece(field->bytes(), pieces);
+    if (field->number == kPieces) add_piece(field->bytes(), path, pieces);
     if (field->number == kTrainer) {
-      type = number_in(field->bytes(), kModelType, type);
-      unknown = number_in(field->bytes(), kUnknownId, unknown);
+      type = number_in(field->bytes(), path, kModelType, type);
+      unknown = number_in(field->bytes(), path, kUnknownId, unknown);
     }
     if (field->number == kNormalizer)
-      has_prefix = number_in(field->bytes(), kDummyPrefix, has_prefix);
+      has_prefix = number_in(field->bytes(), path, kDummyPrefix, has_prefix);
   }
   if (type != kMerges) return {};
   GgufMetadata out(path);

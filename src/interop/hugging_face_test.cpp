@@ -370,20 +370,34 @@ TEST_F(HuggingFace, AFolderIsReadInPlaceAsItsImportIs) {
 }
 
 TEST_F(HuggingFace, TheTokenizerComesWithItsFiles) {
-  write();
   const Json tokenizer = {
       {"model",
        {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"?", 2}}}, {"unk_token", "?"}}},
       {"added_tokens", {{{"id", 3}, {"content", "<end>"}, {"special", true}}}}};
-  replace_file(folder_ / "tokenizer.json", tokenizer.dump());
-  replace_file(folder_ / "tokenizer_config.json", R"({"eos_token": "<end>"})");
-  replace_file(folder_ / "chat_template.jinja", "{{ messages[0].content }}");
-  import_model({.source = folder_, .dir = dir_ / "imported"});
-  fs::remove_all(folder_);  // the import stands alone
-  fs::rename(dir_ / "imported", dir_ / "moved");
-  const LoadedModel moved = load_model(dir_ / "moved");
-  EXPECT_EQ(moved.tokenizer->special_ids().eos, 3);
-  EXPECT_EQ(moved.tokenizer->chat_settings().chat_template, "{{ messages[0].content }}");
+  for (const char* named : {"", "tokenizer.json", "tk.json"}) {  // by --tokenizer, of any name
+    fs::create_directories(folder_);
+    write();
+    const fs::path beside = *named ? fs::path(dir_ / "other") : folder_;
+    fs::create_directories(beside);
+    const fs::path file = beside / (*named ? named : "tokenizer.json");
+    replace_file(file, tokenizer.dump());
+    replace_file(beside / "tokenizer_config.json", R"({"eos_token": "<end>"})");
+    replace_file(beside / "chat_template.jinja", "{{ messages[0].content }}");
+    replace_file(beside / "generation_config.json", R"({"eos_token_id": [3, 1]})");
+    import_model(
+        {.source = folder_,
+         .dir = dir_ / "imported",
+         .options = {.tokenizer = *named ? file : fs::path(), .read = {.ignored = {"tokenizer"}}}});
+    fs::remove_all(folder_);  // the import stands alone
+    fs::remove_all(beside);
+    fs::rename(dir_ / "imported", dir_ / "moved");
+    const LoadedModel moved = load_model(dir_ / "moved");
+    EXPECT_EQ(moved.tokenizer->special_ids().eos, 3) << named;
+    const ChatSettings chat = moved.tokenizer->chat_settings();
+    EXPECT_EQ(chat.chat_template, "{{ messages[0].content }}") << named;
+    EXPECT_THAT(chat.end_ids, ::testing::ElementsAre(3, 1)) << named;
+    fs::remove_all(dir_ / "moved");
+  }
 }
 
 TEST_F(HuggingFace, SpecialIdsThatDifferAreSaidInOneLine) {

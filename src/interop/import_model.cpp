@@ -41,7 +41,7 @@ void take_tokenizer(ModelToSave& model) {
   if (is_gguf(file)) {
     model.files[name_there(file)] = gguf_tokenizer_alone(file);
   } else {
-    for (const auto& one : tokenizer_files(file))
+    for (const auto& one : tokenizer_files(file, model.tokenizer))
       model.files[one.filename().string()] = read_file(one);
   }
   nlohmann::ordered_json config = to_json(model.tokenizer);

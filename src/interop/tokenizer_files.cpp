@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"
 
 namespace axle {
@@ -14,6 +16,11 @@ constexpr const char* kBeside[] = {"tokenizer_config.json", "special_tokens_map.
                                    "added_tokens.json", "generation_config.json",
                                    "chat_template.jinja"};
 
+// These read the files beside them, whatever their own name.
+bool reads_files_beside(const Child<Tokenizer>& tokenizer) {
+  return tokenizer.get_if<HuggingFaceTokenizer>() || tokenizer.get_if<SentencePieceTokenizer>();
+}
+
 }  // namespace
 
 fs::path find_tokenizer(const fs::path& folder) {
@@ -23,10 +30,11 @@ fs::path find_tokenizer(const fs::path& folder) {
   return {};
 }
 
-std::vector<fs::path> tokenizer_files(const fs::path& tokenizer) {
-  std::vector<fs::path> out = {tokenizer};
-  for (const std::string& name : names_beside(tokenizer)) {
-    const fs::path file = tokenizer.parent_path() / name;
+std::vector<fs::path> tokenizer_files(const fs::path& path, const Child<Tokenizer>& tokenizer) {
+  std::vector<fs::path> out = {path};
+  if (!reads_files_beside(tokenizer) && names_beside(path).empty()) return out;
+  for (const char* name : kBeside) {
+    const fs::path file = path.parent_path() / name;
     if (path_exists(file)) out.push_back(file);
   }
   return out;

@@ -5,17 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "config/fields/child.h"
+#include "data/tokenizers/tokenizer.h"
+
 namespace axle {
 
 /// Returns the tokenizer in a folder of Hugging Face: tokenizer.json, else a SentencePiece model or
 /// ranks, else Tekken. Empty if there is none.
 std::filesystem::path find_tokenizer(const std::filesystem::path& folder);
-/// Returns the tokenizer's file and, if it has the name that it has in such a folder, the files
-/// beside it that say how the tokenizer and the model are used: special tokens, the chat template,
-/// the tokens that end a text.
-std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& tokenizer);
-/// Returns the names that the files beside a tokenizer's file may have; none for a tokenizer of
-/// another name.
+/// Returns the tokenizer's file and, if the tokenizer reads them or its file has the name that it
+/// has in such a folder, the files beside it that say how the tokenizer and the model are used:
+/// special tokens, the chat template, the tokens that end a text.
+std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& path,
+                                                   const Child<Tokenizer>& tokenizer);
+/// Returns the names that the files beside a tokenizer's file may have; none for a file that has
+/// not the name that it has in such a folder.
 std::vector<std::string> names_beside(const std::filesystem::path& tokenizer);
 
 }  // namespace axle

@@ -7,6 +7,7 @@
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer_json.h"
 #include "data/tokenizers/hugging_face/byte_level_json.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "interop/tokenizer_files.h"
@@ -50,13 +51,13 @@ std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& to
   if (!document.contains("path") || !document["path"].is_string()) return {};
   const fs::path file = path_of_text(document["path"].get<std::string>());
   if (tokenizer.get_if<GgufTokenizer>()) return gguf_tokenizer_json(file);
+  const std::string name = tokenizer.get_if<HuggingFaceTokenizer>()     ? kJson
+                           : tokenizer.get_if<SentencePieceTokenizer>() ? kModel
+                                                                        : file.filename().string();
   std::map<std::string, std::string> out;
-  if (file.filename() == kJson || file.filename() == kModel) {
-    for (const fs::path& one : tokenizer_files(file))
-      out.emplace(one.filename().string(), read_file(one));
-  } else if (tokenizer.get_if<SentencePieceTokenizer>()) {
-    out.emplace(kModel, read_file(file));
-  }
+  if (name != kJson && name != kModel) return out;
+  for (const fs::path& one : tokenizer_files(file, tokenizer))
+    out.emplace(one == file ? name : one.filename().string(), read_file(one));
   return out;
 }
 

@@ -10,9 +10,9 @@
 
 namespace axle {
 
-/// Returns the files by name: the tokenizer's own file with those beside it (tokenizer_files.h), if
-/// it has the name that it has in such a folder; tokenizer.model for a SentencePiece model of any
-/// name; a tokenizer.json for bytes, and for the tokens of a GGUF file if one gives their ids.
+/// Returns the files by name: a tokenizer.json of Hugging Face or a SentencePiece model, of any
+/// name, or another file of such a name, with the files beside it (tokenizer_files.h); a
+/// tokenizer.json for bytes, and for the tokens of a GGUF file if one gives their ids.
 /// Empty if there is no such file for the tokenizer, or no tokenizer. Throws StorageError, and
 /// DataError for a GGUF file that is damaged.
 std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& tokenizer);

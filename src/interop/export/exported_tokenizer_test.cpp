@@ -1,0 +1,48 @@
+#include "interop/export/exported_tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/tokenizers/open_tokenizer.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+#include "testing/trained_tokenizer.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+constexpr const char* kWords =
+    R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"},
+        "added_tokens": [{"id": 2, "content": "<end>", "special": true}]})";
+constexpr const char* kConfig = R"({"eos_token": "</s>", "chat_template": "{{ 1 }}"})";
+
+class ExportedTokenizer : public ::testing::Test {
+ protected:
+  std::map<std::string, std::string> exported(const std::string& name, const std::string& bytes) {
+    const TempDir dir;
+    replace_file(dir / name, bytes);
+    replace_file(dir / "tokenizer_config.json", kConfig);
+    replace_file(dir / "note.txt", "of the user");
+    return exported_tokenizer(tokenizer_in_file(dir / name, "--tokenizer"));
+  }
+};
+
+TEST_F(ExportedTokenizer, HasTheNameThatReadersWantAndTheFilesBesideIt) {
+  for (const char* name : {"tokenizer.json", "tk.json", "words"}) {
+    EXPECT_THAT(exported(name, kWords),
+                ElementsAre(Pair("tokenizer.json", kWords), Pair("tokenizer_config.json", kConfig)))
+        << name;
+  }
+  const std::string pieces = trained_bpe();
+  for (const char* name : {"tokenizer.model", "my.model"}) {
+    EXPECT_THAT(exported(name, pieces), ElementsAre(Pair("tokenizer.model", pieces),
+                                                    Pair("tokenizer_config.json", kConfig)))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace axle

@@ -38,12 +38,8 @@ std::string name_there(const std::filesystem::path& tokenizer) {
 // Copies the tokenizer's files, so that the folder does not depend on others and can be moved.
 void take_tokenizer(ModelToSave& model) {
   const std::filesystem::path& file = model.tokenizer_file;
-  if (is_gguf(file)) {
-    model.files[name_there(file)] = gguf_tokenizer_alone(file);
-  } else {
-    for (const auto& one : tokenizer_files(file, model.tokenizer))
-      model.files[one.filename().string()] = read_file(one);
-  }
+  for (const auto& one : tokenizer_files(file, model.tokenizer))
+    model.files[name_there(one)] = read_tokenizer_file(one);
   nlohmann::ordered_json config = to_json(model.tokenizer);
   config["path"] = text_of_path(name_there(file));
   from_json(model.tokenizer, config);

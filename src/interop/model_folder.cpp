@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
@@ -126,16 +128,17 @@ Json parse_config(const std::string& text, const std::string& source, const fs::
   return document;
 }
 
-// Calls fn(path), which may change it, for the file of each tokenizer and chat template in the
-// document.
-void each_tokenizer_file(Json& document, const std::function<void(Json& path)>& fn) {
+// Calls fn(path, tokenizer) for the file of each tokenizer and chat template in the document, whose
+// path it may change. The tokenizer of a chat template is null.
+void each_tokenizer_file(Json& document,
+                         const std::function<void(Json& path, const Json& tokenizer)>& fn) {
   if (!document.is_object()) return;
   for (auto& [key, value] : document.items()) {
     if (key == "tokenizer" && value.is_object() && value.contains("path") &&
         value["path"].is_string())
-      fn(value["path"]);
+      fn(value["path"], value);
     else if (key == "chat_template" && value.is_string())
-      fn(value);
+      fn(value, Json());
     else
       each_tokenizer_file(value, fn);
   }
@@ -144,7 +147,7 @@ void each_tokenizer_file(Json& document, const std::function<void(Json& path)>& 
 // Replaces a tokenizer's file that is not where the config says by the file of that name in `dir`,
 // if there is one: the tokenizer may have moved with the run.
 void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& report) {
-  each_tokenizer_file(document, [&](Json& file) {
+  each_tokenizer_file(document, [&](Json& file, const Json&) {
     const fs::path path = path_of_text(file.get<std::string>()), moved = dir / path.filename();
     if (path_exists(path) || !path_exists(moved)) return;
     report(fmt::format("WARNING: {} does not exist; the tokenizer is read from {}", path.string(),
@@ -156,7 +159,7 @@ void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& re
 // Throws DataError for a tokenizer's file that is neither where the config says nor in `dir`.
 void check_tokenizer_files(const ModelConfig& config, const fs::path& dir) {
   Json input = field(config.document, "input");
-  each_tokenizer_file(input, [&](Json& file) {
+  each_tokenizer_file(input, [&](Json& file, const Json&) {
     const fs::path path = path_of_text(file.get<std::string>());
     if (path_exists(path) || path.filename().empty()) return;
     const std::vector<std::string> beside = names_beside(path);
@@ -410,11 +413,35 @@ LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& r
 
 void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
   const bool is_model_folder = path_exists(checkpoints_of(dir));
-  each_tokenizer_file(document, [&](Json& file) {
+  each_tokenizer_file(document, [&](Json& file, const Json&) {
     const fs::path path = path_of_text(file.get<std::string>());
     if (path.is_relative() && (is_model_folder || path_exists(dir / path)))
       file = text_of_path((dir / path).string());
   });
+}
+
+std::vector<fs::path> keep_tokenizers(const Json& document, const fs::path& dir) {
+  std::map<std::string, std::map<fs::path, Child<Tokenizer>>> by_name;
+  Json copy = document;
+  each_tokenizer_file(copy, [&](const Json& file, const Json& fields) {
+    const fs::path path = path_of_text(file.get<std::string>());
+    if (!fs::is_regular_file(path)) return;
+    Child<Tokenizer>& tokenizer = by_name[path.filename()][path];
+    if (!fields.is_null()) from_json(tokenizer, fields);
+  });
+  std::vector<fs::path> out;
+  for (const auto& [name, paths] : by_name) {
+    if (paths.size() > 1 || path_exists(dir / name)) continue;
+    // The tokenizer comes last: where it is, the others are.
+    const auto& [path, tokenizer] = *paths.begin();
+    for (const fs::path& file : tokenizer_files(path, tokenizer) | std::views::reverse) {
+      const fs::path to = dir / file.filename();
+      if (path_exists(to)) continue;
+      replace_file(to, read_tokenizer_file(file));
+      out.push_back(to);
+    }
+  }
+  return out;
 }
 
 ModelConfig model_config(const ModelPlace& place, const Report& report) {

@@ -67,6 +67,12 @@ LoadedModel load_model(const ModelPlace& place, Weights weights = Weights::kTrai
 /// or an import all relative paths are meant so: the folder where the program runs may have another
 /// file of the name.
 void resolve_tokenizer_paths(nlohmann::ordered_json& document, const std::filesystem::path& dir);
+/// Copies the files of the tokenizers and chat templates that a config document names, with those
+/// beside them, into the folder of a run, where they are looked for once they are gone. What the
+/// folder has already stays as it is. Of several files of one name none is copied. Returns the new
+/// files. Throws StorageError.
+std::vector<std::filesystem::path> keep_tokenizers(const nlohmann::ordered_json& document,
+                                                   const std::filesystem::path& dir);
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
 /// in the folder are named through it (resolve_tokenizer_paths), so that the folder can be moved.
 struct ModelConfig {

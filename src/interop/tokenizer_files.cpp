@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"
+#include "io/gguf/gguf_file.h"
 
 namespace axle {
 namespace {
@@ -43,6 +45,10 @@ std::vector<fs::path> tokenizer_files(const fs::path& path, const Child<Tokenize
 std::vector<std::string> names_beside(const fs::path& tokenizer) {
   if (std::ranges::count(kTokenizers, tokenizer.filename()) == 0) return {};
   return {std::begin(kBeside), std::end(kBeside)};
+}
+
+std::string read_tokenizer_file(const fs::path& file) {
+  return is_gguf(file) ? gguf_tokenizer_alone(file) : read_file(file);
 }
 
 }  // namespace axle

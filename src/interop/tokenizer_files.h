@@ -22,4 +22,7 @@ std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& 
 /// not the name that it has in such a folder.
 std::vector<std::string> names_beside(const std::filesystem::path& tokenizer);
 
+/// Returns the bytes of one of these files for a copy. A GGUF file is copied without its weights.
+std::string read_tokenizer_file(const std::filesystem::path& file);
+
 }  // namespace axle

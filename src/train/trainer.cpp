@@ -186,7 +186,7 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note("data: " + found);
   for (const std::string& line : evaluations_.data_notes(input_->facts())) progress_->note(line);
   folder_.set_config(cfg_, cfg_.seed);
-  if (!has_checkpoint()) folder_.write_config();
+  if (!has_checkpoint()) folder_.begin(cfg_);
 }
 
 void Trainer::Run::warn(bool at_start) {

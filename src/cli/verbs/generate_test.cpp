@@ -239,12 +239,15 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
                                              "a",      "--max-tokens", "2"};
   const Ran ran = run(generate);
   std::filesystem::rename(dir / "tok.bin", dir / "elsewhere.bin");
+  const Ran kept = run(generate);
+  std::filesystem::remove(dir / "run/tok.bin");
   const Ran lost = run(generate);
   std::filesystem::rename(dir / "elsewhere.bin", dir / "run/tok.bin");
   const Ran copied = run(generate);
   std::filesystem::current_path(before);
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(kept.code, 0) << "the run has a copy: " << kept.err;
   EXPECT_EQ(lost.code, 3);
   EXPECT_THAT(lost.err, HasSubstr("tok.bin: expected a file, got nothing there; copy it to " +
                                   (dir / "run/tok.bin") + "\n"));

@@ -33,14 +33,20 @@ class MovedTokenizer : public ::testing::Test {
     return run_axle({"generate", "--backend", "interpreter", "--from", from, "--prompt", "a",
                      "--max-tokens", "1"});
   }
-  void bring_back() {
-    for (const std::string name : {"tokenizer.json", "tokenizer_config.json"})
-      fs::copy_file(dir_ / ("elsewhere/" + name), dir_ / ("run/" + name));
-  }
   TempDir dir_;
 };
 
+TEST_F(MovedTokenizer, AFileThatTheFolderHasStays) {
+  fs::create_directory(dir_ / "own");
+  replace_file(dir_ / "own/tokenizer.json", "mine");
+  fs::rename(dir_ / "elsewhere", dir_ / "model");
+  EXPECT_EQ(train(dir_ / "model", dir_ / "own").code, 0);
+  EXPECT_EQ(read_file(dir_ / "own/tokenizer.json"), "mine");
+  EXPECT_FALSE(fs::exists(dir_ / "own/tokenizer_config.json")) << "it belongs to another one";
+}
+
 TEST_F(MovedTokenizer, TheFilesBesideItAreNamedToo) {
+  fs::remove(dir_ / "run/tokenizer.json");
   const Ran lost = generate(dir_ / "run");
   EXPECT_EQ(lost.code, 3);
   EXPECT_THAT(lost.err, HasSubstr((dir_ / "model/tokenizer.json") +
@@ -51,8 +57,10 @@ TEST_F(MovedTokenizer, TheFilesBesideItAreNamedToo) {
                                   "generation_config.json, chat_template.jinja\n"));
 }
 
-TEST_F(MovedTokenizer, BesideTheRunItIsFoundByWhateverTakesTheRun) {
-  bring_back();
+TEST_F(MovedTokenizer, TheRunKeepsItsFiles) {
+  for (const std::string name : {"tokenizer.json", "tokenizer_config.json"})
+    EXPECT_EQ(read_file(dir_ / ("run/" + name)), read_file(dir_ / ("elsewhere/" + name)));
+  EXPECT_FALSE(fs::exists(dir_ / "run/config.json"));
   const std::string warning = "WARNING: " + (dir_ / "model/tokenizer.json") +
                               " does not exist; the tokenizer is read from " +
                               (dir_ / "run/tokenizer.json") + "\n";
@@ -60,7 +68,8 @@ TEST_F(MovedTokenizer, BesideTheRunItIsFoundByWhateverTakesTheRun) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr(warning));
   }
-  EXPECT_EQ(generate(dir_ / "next").code, 0) << "it names the files beside the run before it";
+  fs::remove_all(dir_ / "run");
+  EXPECT_EQ(generate(dir_ / "next").code, 0) << "it keeps copies of its own";
 }
 
 }  // namespace

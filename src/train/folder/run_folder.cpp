@@ -74,6 +74,7 @@ RunFolder::~RunFolder() {
     if (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT) return;
     for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
       ::unlink(file.c_str());
+    for (const auto& file : tokenizers_) ::unlink(file.c_str());
     for (const auto& folder : created_) {
       if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
     }
@@ -106,6 +107,11 @@ void RunFolder::write_config() {
   if (config_written_) return;
   replace_file(config_file(), config_text_);
   config_written_ = true;
+}
+
+void RunFolder::begin(const ConfigView& config) {
+  write_config();
+  tokenizers_ = keep_tokenizers(to_json(config), dir_);
 }
 
 void RunFolder::update_config() {

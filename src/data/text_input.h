@@ -8,8 +8,8 @@
 
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
+#include "data/forwarding_input.h"
 #include "data/held_out.h"
-#include "data/input.h"
 #include "data/packed_batches.h"
 #include "data/prompt.h"
 #include "data/text_source.h"
@@ -24,7 +24,7 @@ void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::strin
 /// Rows of seq_len positions, packed as RowPacker describes. A document is its begin token, its
 /// text and its end token, as far as the tokenizer has them. Without `epochs` the input
 /// never ends. With `epochs` it ends after a last, padded batch.
-class TextInput final : public Input {
+class TextInput final : public ForwardingInput {
  public:
   struct Config {
     /// Where the text comes from.
@@ -69,19 +69,6 @@ class TextInput final : public Input {
   /// packing `pairs`. Throws DataError as the source does, if the text gives no position with a
   /// label, or if no document has the end of a prompt.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
-
-  Tree<Type> element_spec() const override { return rows_->element_spec(); }
-  std::optional<Batch> next() override { return rows_->next(); }
-  std::string state() const override { return rows_->state(); }
-  void restore(std::string_view state) override { rows_->restore(state); }
-  InputFacts facts() const override { return rows_->facts(); }
-  /// Reads text in memory once more.
-  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
-    return rows_->origins_of_batch(batch);
-  }
-
- private:
-  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

@@ -12,8 +12,8 @@
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
 #include "data/chat/learned_text.h"
+#include "data/forwarding_input.h"
 #include "data/held_out.h"
-#include "data/input.h"
 #include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
@@ -35,7 +35,7 @@ constexpr auto texts_of(LongConversations) {
 ///
 /// The template's strftime_now() writes 26 July 2024, whatever the day: a run that is continued on
 /// another day has the same rows.
-class ChatInput final : public Input {
+class ChatInput final : public ForwardingInput {
  public:
   struct Config {
     /// Where the conversations come from: a ChatSource.
@@ -79,18 +79,6 @@ class ChatInput final : public Input {
   /// ConfigError if the tokenizer's vocabulary is larger than the model's, or for a packing that
   /// cuts. Throws DataError as the source and the template do, or if there is nothing to learn.
   ChatInput(const Config& cfg, const Dims& dims, const Scope& scope);
-
-  Tree<Type> element_spec() const override { return rows_->element_spec(); }
-  std::optional<Batch> next() override { return rows_->next(); }
-  std::string state() const override { return rows_->state(); }
-  void restore(std::string_view state) override { rows_->restore(state); }
-  InputFacts facts() const override { return rows_->facts(); }
-  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
-    return rows_->origins_of_batch(batch);
-  }
-
- private:
-  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

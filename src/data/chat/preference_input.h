@@ -11,8 +11,8 @@
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
+#include "data/forwarding_input.h"
 #include "data/held_out.h"
-#include "data/input.h"
 #include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
@@ -24,7 +24,7 @@ namespace axle {
 /// out and counted.
 ///
 /// The template's strftime_now() writes 26 July 2024, as ChatInput does.
-class PreferenceInput final : public Input {
+class PreferenceInput final : public ForwardingInput {
  public:
   struct Config {
     /// Where the pairs come from: a ChatSource.
@@ -57,18 +57,6 @@ class PreferenceInput final : public Input {
   /// Reads, renders and encodes all pairs, unless their tokens are there already. Throws as
   /// ChatInput does.
   PreferenceInput(const Config& cfg, const Dims& dims, const Scope& scope);
-
-  Tree<Type> element_spec() const override { return rows_->element_spec(); }
-  std::optional<Batch> next() override { return rows_->next(); }
-  std::string state() const override { return rows_->state(); }
-  void restore(std::string_view state) override { rows_->restore(state); }
-  InputFacts facts() const override { return rows_->facts(); }
-  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
-    return rows_->origins_of_batch(batch);
-  }
-
- private:
-  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

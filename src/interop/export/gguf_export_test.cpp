@@ -41,7 +41,7 @@ class GgufExporting : public TinyGguf {
 
 class ReferenceGguf : public GgufExporting, public ::testing::WithParamInterface<std::string> {};
 
-std::vector<std::string> reference_models() {
+std::vector<std::string> reference_files() {
   std::vector<std::string> out;
   for (const fs::path& file : list_directory(reference_file("gguf/models")))
     out.push_back(file.stem().string());
@@ -73,7 +73,7 @@ TEST_P(ReferenceGguf, AFileThatIsReadIsWrittenAgain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ReferenceGguf, ::testing::ValuesIn(reference_models()),
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceGguf, ::testing::ValuesIn(reference_files()),
                          [](const auto& at) { return test_name(at.param); });
 
 TEST_F(GgufExporting, DtypesGoRound) {

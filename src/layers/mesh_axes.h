@@ -4,6 +4,8 @@
 // Dims that are sharded over a missing axis are replicated.
 #pragma once
 
+#include <algorithm>
+
 #include "ir/devices/mesh.h"
 
 namespace axle {
@@ -27,5 +29,14 @@ inline const PartitionSpec kTokenPartsAxes = {{kBatchAxes, kSequenceAxes, kShard
 /// Layout of keys and values [B, S, K, H], also of cached ones. The sequence is not sharded, since
 /// a query may see every position.
 inline const PartitionSpec kWholeSequenceAxes = {{kBatchAxes, kReplicated, kShardAxes}};
+
+/// Returns how a weight is sharded while tokens meet it: without the axes that shard its model dim.
+inline PartitionSpec without_model_dim_axes(PartitionSpec weight) {
+  const auto is_one = [](const std::string& axis) {
+    return std::ranges::find(kModelDimAxes, axis) != kModelDimAxes.end();
+  };
+  for (DimAxes& axes : weight.dims) std::erase_if(axes, is_one);
+  return weight;
+}
 
 }  // namespace axle

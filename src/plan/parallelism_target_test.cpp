@@ -46,6 +46,32 @@ TEST_P(ParallelismOn, LookupAndHeadAreOneSum) {
   }
 }
 
+// A head of its own is collected once and its gradient summed once, for all chunks of the loss.
+TEST_P(ParallelismOn, AHeadIsCollectedOnceForAllChunksOfTheLoss) {
+  for (const char* mesh : {"data=2,fsdp=4", "fsdp=4,seq=2"}) {
+    SCOPED_TRACE(mesh);
+    for (const int chunk_len : {16, 8}) {
+      SCOPED_TRACE(chunk_len);
+      const CompileReport r =
+          report(mesh, fmt::format("set: {{model.decoder.lm_head: {{class: LmHead, '@partition': "
+                                   "'[model, [expert, fsdp, seq]]'}}, model.loss_chunk_len: {}}}",
+                                   chunk_len));
+      double gathers = 0;
+      for (const ArgumentGathers& one : r.gathers) {
+        if (r.arguments.at(static_cast<size_t>(one.argument)).find("lm_head") != std::string::npos)
+          gathers += one.times;
+      }
+      int64_t sums = 0;
+      for (const CollectiveRow& row : *r.collectives) {
+        const bool adds = row.kind == "all-reduce" || row.kind == "reduce-scatter";
+        if (adds && row.backward && row.layer.find("lm_head") != row.layer.npos) sums += row.count;
+      }
+      EXPECT_EQ(sums, 1);
+      EXPECT_NEAR(gathers, 1, 0.01);
+    }
+  }
+}
+
 // As in parallelism_plugin_test.cpp, devices exchange the heads of weights, never the keys and
 // values of tokens. The gradients of the input through queries, keys and values are one sum.
 TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {

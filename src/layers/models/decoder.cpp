@@ -68,9 +68,14 @@ Tensor Decoder::logits_of(const Tensor& x_BTD) {
   return constrain(head(x_BTD), kTokenPartsAxes);
 }
 
+const Layer& Decoder::head_layer() const {
+  return lm_head_ ? static_cast<const Layer&>(**lm_head_) : *emb_;
+}
+
+Tree<ParamSpec> Decoder::head_param_specs() const { return head_layer().param_specs(); }
+
 std::string Decoder::why_whole() const {
-  const Layer& head = lm_head_ ? static_cast<const Layer&>(**lm_head_) : *emb_;
-  if (!head.state_specs().empty()) return "the head keeps state";
+  if (!head_layer().state_specs().empty()) return "the head keeps state";
   if (options().remat || options().activation || !options().stats.empty())
     return "an option of the decoder asks for the logits of the call";
   return {};

@@ -69,6 +69,8 @@ class Decoder final
   /// Returns why the logits must be computed in one call; empty if parts of the positions may have
   /// calls of their own.
   std::string why_whole() const;
+  /// The parameters of the head, by path.
+  Tree<ParamSpec> head_param_specs() const;
 
  protected:
   Tensor forward(const Tensor& ids_BT, const MixerContext& context) override;
@@ -76,6 +78,7 @@ class Decoder final
  private:
   Tensor compute_hidden(const Tensor& ids_BT, const MixerContext& context);
   Tensor head(const Tensor& x);
+  const Layer& head_layer() const;
 
   int64_t model_dim_, vocab_size_;
   std::optional<int64_t> max_seq_len_;

@@ -42,10 +42,6 @@ Tensor times(const Tensor& x, double factor) {
   return astype(astype(x, wide_dtype(x.dtype())) * factor, x.dtype());
 }
 
-bool divides_model_dim(const std::string& axis) {
-  return std::ranges::find(kModelDimAxes, axis) != kModelDimAxes.end();
-}
-
 }  // namespace
 
 Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -56,11 +52,9 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),
-      table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes},
+      table_axes_(without_model_dim_axes(param_specs().at(weight_.path()).partition())),
       product_(child("product", cfg.product,
-                     product_dims("...d,vd->...v", *this, weight_, WeightUse::kRowsToo))) {
-  for (DimAxes& axes : table_axes_.dims) std::erase_if(axes, divides_model_dim);
-}
+                     product_dims("...d,vd->...v", *this, weight_, WeightUse::kRowsToo))) {}
 
 Tensor Embedding::forward(const Tensor& ids_BT) {
   const Tensor x_BTD = look_up(ids_BT);

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "config/walk.h"
+#include "layers/mesh_axes.h"
 #include "nn/call_forms.h"
 #include "nn/depends.h"
 #include "nn/tensor_tree.h"
+#include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
@@ -24,6 +26,19 @@ struct NeedsAllPositions {
   const char* why;
 };
 
+// Returns the parameters of the call. Those of the head are collected from the devices here, once,
+// and not in each pass of a loop.
+Tree<Tensor> with_whole_head(const Decoder& decoder, const Invocation& call) {
+  Tree<Tensor> out = call.parameters();
+  for (const auto& [path, spec] : decoder.head_param_specs()) {
+    const PartitionSpec shards = restrict(spec.partition(), call.options().mesh);
+    const PartitionSpec whole = without_model_dim_axes(shards);
+    const auto at = out.find(path);
+    if (at != out.end() && whole != shards) at->second = sharding_constraint(at->second, whole);
+  }
+  return out;
+}
+
 // Returns what `compute` makes of the head and of the segment ids of the rows. What layers of the
 // head report of each chunk is stacked.
 template <class Compute>
@@ -33,12 +48,13 @@ auto by_chunks(Decoder& decoder, const Compute& compute) {
   const std::optional<Tensor> ids_BT = std::exchange(options.segment_ids, std::nullopt);
   options.in_loop = true;
   OutputCollection collected;
+  const Tree<Tensor> parameters = with_whole_head(decoder, outer);
   const auto head = [&](const Tensor& x_BtD, const std::optional<Tensor>& ids_Bt) {
     InvocationOptions of_chunk = options;
     of_chunk.segment_ids = ids_Bt;
     // A value of this chunk, so that its uses can be seen.
     if (options.key) of_chunk.key = random::fold_in(options.key, 0);
-    Invocation inner(outer.path(), outer.parameters(), of_chunk);
+    Invocation inner(outer.path(), parameters, of_chunk);
     Values results = {decoder.logits_of(x_BtD)};
     collected = std::move(inner.collection());
     if (!collected.aux_losses.empty()) throw NeedsAllPositions{"the head adds a loss of its own"};

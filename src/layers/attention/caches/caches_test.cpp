@@ -29,6 +29,8 @@ Attention::Config attention(Child<AttentionMask> mask, Child<KVCache> cache) {
           .kv_cache = std::move(cache)};
 }
 const Child<AttentionMask> kWindow = SlidingWindowMask::Config{.window = 3};
+constexpr int64_t kManyMore = 1000;  // than the rows have positions
+const Child<AttentionMask> kLongWindow = SlidingWindowMask::Config{.window = kManyMore};
 
 struct Case {
   std::string name;
@@ -113,12 +115,30 @@ TEST_P(Caches, APromptIsReadWithoutTheCache) {
   EXPECT_LT(flops(false, 12), flops(true, 12));
 }
 
+// A published window may be far longer than the rows that are decoded.
+TEST_P(Caches, HaveNoMorePlacesThanTheRows) {
+  constexpr int64_t kRows = 2;
+  const auto elements = [&](const Child<KVCache>& cache) {
+    auto layer = build_for_test<Attention>(attention(GetParam().mask, cache), kCachesDims);
+    int64_t out = 0;
+    for (const auto& [path, spec] :
+         layer.layer().decode_state_specs({.batch_size = kRows, .max_len = kLength + 1}))
+      out += num_elements(spec.type.dims);
+    return out;
+  };
+  // Beside keys and values there are a few numbers for each place.
+  EXPECT_LE(elements(GetParam().cache),
+            elements(DenseKVCache::Config{}) + 4 * kRows * (kLength + 1));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Caches,
     ::testing::Values(Case{"dense", CausalMask::Config{}, DenseKVCache::Config{}},
                       Case{"dense_window", kWindow, DenseKVCache::Config{}},
                       Case{"sliding", kWindow, SlidingKVCache::Config{.window = 3}},
                       Case{"sliding_larger", kWindow, SlidingKVCache::Config{.window = 5}},
+                      Case{"sliding_longer_than_rows", kLongWindow,
+                           SlidingKVCache::Config{.window = kManyMore}},
                       Case{"paged", CausalMask::Config{}, PagedKVCache::Config{.page_size = 4}},
                       Case{"paged_window", kWindow, PagedKVCache::Config{.page_size = 1}},
                       Case{"quantized", CausalMask::Config{}, QuantizedKVCache::Config{}, 0.05},

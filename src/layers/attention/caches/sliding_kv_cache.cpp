@@ -57,15 +57,17 @@ class Ring {
 
 }  // namespace
 
+// A place for each position is enough: the ring of a window that is larger never comes round.
 Tree<StateSpec> SlidingKVCache::decode_state_specs(const DecodeDims& dims) const {
+  const int64_t num_places = std::min(window_, dims.max_len);
   const auto heads = [&](int64_t size) {
-    return StateSpec{.type = {dims.dtype, {dims.batch_size, window_, dims_.num_kv_heads, size}},
+    return StateSpec{.type = {dims.dtype, {dims.batch_size, num_places, dims_.num_kv_heads, size}},
                      .mesh_axes = kWholeSequenceAxes};
   };
   return {{join_path(path(), "key"), heads(dims_.head_dim)},
           {join_path(path(), "value"), heads(dims_.value_size())},
-          {join_path(path(), "place"), cached_token_spec(dims.batch_size, window_)},
-          {join_path(path(), "segment"), cached_token_spec(dims.batch_size, window_)}};
+          {join_path(path(), "place"), cached_token_spec(dims.batch_size, num_places)},
+          {join_path(path(), "segment"), cached_token_spec(dims.batch_size, num_places)}};
 }
 
 void SlidingKVCache::check_mask(const AttentionMask* mask) const {

@@ -6,13 +6,14 @@
 
 namespace axle {
 
-/// Keeps the last `window` positions of every sequence in a ring. The result is the ring, then the
-/// new tokens: window + T places, whose positions are given.
+/// Keeps the last W positions of every sequence in a ring: `window` of them, or max_len of
+/// DecodeDims if that is less. The result is the ring, then the new tokens: W + T places, whose
+/// positions are given.
 ///
 /// Throws ConfigError at construction unless the mask is, or includes, a window of at most `window`
 /// positions before the query.
-/// State: key and value [B, window, K, H] in the dtype of DecodeDims; place i32[B, window], the
-/// position + 1, 0 if empty; segment i32[B, window].
+/// State: key and value [B, W, K, H] in the dtype of DecodeDims; place i32[B, W], the position + 1,
+/// 0 if empty; segment i32[B, W].
 class SlidingKVCache final : public KVCache {
  public:
   struct Config {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text/units.h"
 
 namespace axle {
@@ -29,6 +31,11 @@ void add_long(InputFacts& facts, int64_t count, bool are_left_out) {
   }
   facts.skipped.count += count;
   facts.skipped.reasons["longer than a row"] += count;
+}
+
+void add_chat_template(InputFacts& facts, const std::string& text) {
+  std::vector<std::string>& all = facts.chat_templates;
+  if (!text.empty() && std::ranges::count(all, text) == 0) all.push_back(text);
 }
 
 }  // namespace axle

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "interop/trained_chat_template.h"
 
 namespace axle {
 namespace {
@@ -47,15 +47,11 @@ GeneratedText ChatSession::answer(std::string_view message, GenerateOptions opti
 }
 
 ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std::string>& file) {
-  const nlohmann::ordered_json& input = loaded.input;
-  const std::string kind = input.is_object() ? input.value("class", "") : "";
-  const bool is_chat = kind == "ChatInput" || kind == "PreferenceInput";
-  std::optional<std::string> named = file;
-  if (!named && is_chat && input.contains("chat_template") && input["chat_template"].is_string())
-    named = input["chat_template"].get<std::string>();
-  auto found = find_chat_template(*loaded.tokenizer, named, "--chat-template");
-  if (found) return std::move(*found);
-  if (is_chat) return plain_chat_template(*loaded.tokenizer);
+  if (!file) {
+    if (auto trained = trained_chat_template(loaded)) return std::move(*trained);
+  }
+  if (auto found = find_chat_template(*loaded.tokenizer, file, "--chat-template"))
+    return std::move(*found);
   throw ConfigError(
       "--chat: expected a model with a chat template, got one without; name the file of one by "
       "--chat-template");

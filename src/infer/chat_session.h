@@ -35,8 +35,9 @@ class ChatSession {
   std::vector<jinja::Value> messages_;
 };
 
-/// Returns the template of the model: of the given file, of its run's ChatInput, or of the
-/// tokenizer's files. Throws ConfigError if there is none, and as find_chat_template() does.
+/// Returns the template of the model: of the given file, the one that it was trained on
+/// (trained_chat_template), or that of the tokenizer's files. Throws ConfigError if there is none,
+/// and as find_chat_template() does.
 ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std::string>& file);
 
 /// Returns what the template puts behind an answer: a special token, or a text. Empty if it puts

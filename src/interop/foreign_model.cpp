@@ -29,7 +29,7 @@ void check_vocab_size(const fs::path& tokenizer, int64_t size, int64_t rows, boo
                               tokenizer.string(), is_exact ? "" : "at most ", rows, size));
 }
 
-ImportedModel read(const fs::path& path, const ReadOptions& options) {
+ImportedModel read_by_format(const fs::path& path, const ReadOptions& options) {
   if (is_gguf(path)) return read_gguf(path, options);
   if (!is_peft_folder(path)) return read_hugging_face(path, options);
   return storage_error_as<DataError>([&] {
@@ -40,7 +40,7 @@ ImportedModel read(const fs::path& path, const ReadOptions& options) {
                       "base of the adapters in {}, got another one",
                       base.string(), path.string()));
     }
-    ImportedModel out = with_peft_adapters(read(base, options), path, options);
+    ImportedModel out = with_peft_adapters(read_by_format(base, options), path, options);
     if (const fs::path own = find_tokenizer(path); !own.empty()) out.tokenizer = own;
     return out;
   });
@@ -94,7 +94,7 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
     throw ConfigError(
         fmt::format("--tokenizer: expected the vocabulary of {}, got none", path.string()));
   }
-  ImportedModel model = is_llama2c ? read_llama2c(path) : read(path, options.read);
+  ImportedModel model = is_llama2c ? read_llama2c(path) : read_by_format(path, options.read);
   ModelToSave out{.model = std::move(model.model),
                   .tokenizer = {},
                   .parameters = std::move(model.parameters),

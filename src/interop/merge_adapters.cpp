@@ -39,6 +39,9 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
   }
   Child<Input> input;  // evaluations read its fields, seq_len among them
   config_error_in(from.string(), [&] { from_json(input, model.input, "input"); });
+  std::map<std::string, std::string> files;
+  if (const auto& kept = model.chat_template_file; !kept.empty())
+    files[kept.filename().string()] = read_file(kept);
   const std::string prefix(stored_prefix(Weights::kTrained));
   const Tree<HostTensor> merged = merged_adapters(*model.model, std::move(model.parameters));
   save_model(to, {.model = std::move(config),
@@ -49,7 +52,8 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                   .input = std::move(input),
                   .step = model.step,
                   .compute_dtype = model.compute_dtype,
-                  .streams = model.streams.streams});
+                  .streams = model.streams.streams,
+                  .files = std::move(files)});
   return out;
 }
 

@@ -22,6 +22,7 @@
 #include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
 #include "interop/tokenizer_files.h"
+#include "interop/trained_chat_template.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/user_path.h"
@@ -408,6 +409,8 @@ LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& r
   out.parameters = std::move(parameters.by_path);
   drop_frozen(*out.model, out.parameters);
   out.step = parameters.step;
+  if (const fs::path kept = trained_chat_template_file(place.path); path_exists(kept))
+    out.chat_template_file = kept;
   return out;
 }
 

@@ -50,6 +50,8 @@ struct LoadedModel {
   StreamRule streams = {};
   /// The run's input: a class with its fields.
   nlohmann::ordered_json input = {};
+  /// The file of the chat template that the run keeps (trained_chat_template.h); empty: none.
+  std::filesystem::path chat_template_file = {};
   /// Training step of the checkpoint.
   int64_t step = 0;
 };

@@ -186,7 +186,7 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note("data: " + found);
   for (const std::string& line : evaluations_.data_notes(input_->facts())) progress_->note(line);
   folder_.set_config(cfg_, cfg_.seed);
-  if (!has_checkpoint()) folder_.begin(cfg_);
+  folder_.begin(cfg_, !has_checkpoint(), input_->facts());
 }
 
 void Trainer::Run::warn(bool at_start) {

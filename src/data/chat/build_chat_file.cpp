@@ -73,7 +73,7 @@ TokenCard ChatMaker::card() const {
           .ends = false,
           .field = build_.unit == ChatUnit::kPair ? "chosen, rejected" : "messages",
           .unit = to_text(build_.unit),
-          .learned = LearnedCard{.settings = settings()}};
+          .learned = LearnedCard{.settings = settings(), .chat_template = chat_.source()}};
 }
 
 std::string ChatMaker::nothing(const Skipped& skipped) const {

@@ -92,6 +92,7 @@ TEST_P(BuildChatFile, DocumentsHaveFlagsOfWhatIsLearned) {
     num_learned += std::ssize(learned);
   }
   EXPECT_EQ(result.card.learned->num_learned, num_learned);
+  EXPECT_EQ(result.card.learned->chat_template, read_file(dir_ / "chat.jinja"));
   EXPECT_EQ(result.card.skipped.reasons.at("no conversation"), 12);
   EXPECT_EQ(result.card.has_pairs(), is_pair());
   EXPECT_EQ(result.card.skipped.reasons.contains("too long"), is_pair());

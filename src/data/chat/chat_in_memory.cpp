@@ -43,6 +43,7 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
   InputFacts facts = learned.facts(*source, skips.skipped());
   facts.num_cut = num_cut;
   facts.num_unwritten = num_left_out;
+  add_chat_template(facts, chat.source());
   take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, cfg.packing),
        "conversations with answers of at most", scope.path);
 }

@@ -19,6 +19,7 @@ namespace axle {
 ChatTemplate::ChatTemplate(std::string_view source, std::string name,
                            std::vector<std::pair<std::string, std::string>> special_tokens)
     : template_(source, std::move(name)),
+      source_(source),
       special_tokens_(std::move(special_tokens)),
       marks_generation_(template_.has_generation()) {
   std::string what = fmt::format("{:x}", xxh3_64(source));
@@ -70,15 +71,19 @@ std::vector<std::pair<std::string, std::string>> special_tokens_of(const Tokeniz
 std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
                                                const std::optional<std::string>& file,
                                                std::string_view field) {
-  if (file)
-    return ChatTemplate(read_chat_template(*file, field), *file, special_tokens_of(tokenizer));
+  if (file) return chat_template_of_text(tokenizer, read_chat_template(*file, field), *file);
   const std::string text = tokenizer.chat_settings().chat_template;
   if (text.empty()) return std::nullopt;
-  return ChatTemplate(text, "the tokenizer's chat template", special_tokens_of(tokenizer));
+  return chat_template_of_text(tokenizer, text, "the tokenizer's chat template");
+}
+
+ChatTemplate chat_template_of_text(const Tokenizer& tokenizer, std::string_view text,
+                                   std::string name) {
+  return {text, std::move(name), special_tokens_of(tokenizer)};
 }
 
 ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {
-  return {kPlainTemplate, "the plain template", special_tokens_of(tokenizer)};
+  return chat_template_of_text(tokenizer, kPlainTemplate, "the plain template");
 }
 
 std::string read_chat_template(const std::string& path, std::string_view field) {

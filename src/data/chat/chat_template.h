@@ -37,11 +37,14 @@ class ChatTemplate {
   /// True if the template has `generation` blocks: they say what an assistant said.
   bool marks_generation() const { return marks_generation_; }
   const std::string& name() const { return template_.name(); }
+  /// The text that it was made from.
+  const std::string& source() const { return source_; }
   /// Returns a hash that is equal for templates with the same text and special tokens.
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:
   jinja::Template template_;
+  std::string source_;
   std::vector<std::pair<std::string, std::string>> special_tokens_;
   bool marks_generation_;
   uint64_t fingerprint_;
@@ -55,6 +58,10 @@ class Tokenizer;
 std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
                                                const std::optional<std::string>& file,
                                                std::string_view field);
+/// Returns the template of a text; it sees the tokenizer's special tokens. Throws as ChatTemplate
+/// does.
+ChatTemplate chat_template_of_text(const Tokenizer& tokenizer, std::string_view text,
+                                   std::string name);
 /// Returns a template that puts each message between <|im_start|> with its role and <|im_end|>.
 ChatTemplate plain_chat_template(const Tokenizer& tokenizer);
 

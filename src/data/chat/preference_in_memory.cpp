@@ -39,6 +39,7 @@ PreferenceInMemory::PreferenceInMemory(const PreferenceInput::Config& cfg, const
   }
   InputFacts facts = learned.facts(*source, skips.skipped());
   facts.num_documents /= 2;
+  add_chat_template(facts, chat.source());
   take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, Packing::kPairs),
        "pairs of answers that take at most", scope.path);
 }

@@ -55,13 +55,16 @@ TokenizerCard tokenizer_card_of(const JsonView& json) {
 }
 
 Json json_of(const LearnedCard& card) {
-  return {{"settings", card.settings},    {"tokens", card.num_learned},
-          {"cut", card.num_cut},          {"unwritten", card.num_unwritten},
-          {"flags", to_json(card.flags)}, {"index", to_json(card.index)}};
+  return {{"settings", card.settings},       {"chat_template", card.chat_template},
+          {"tokens", card.num_learned},      {"cut", card.num_cut},
+          {"unwritten", card.num_unwritten}, {"flags", to_json(card.flags)},
+          {"index", to_json(card.index)}};
 }
 
 LearnedCard learned_card_of(const JsonView& json) {
+  const auto chat_template = json.find("chat_template");
   return {.settings = json.at("settings").text(),
+          .chat_template = chat_template ? chat_template->text() : "",
           .num_learned = json.at("tokens").integer(0, kMost),
           .num_cut = json.at("cut").integer(0, kMost),
           .num_unwritten = json.at("unwritten").integer(0, kMost),

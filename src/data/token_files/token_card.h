@@ -34,10 +34,11 @@ struct TokenizerCard {
 
 /// What the flags of a token file say: which of its ids are targets (learned_prefix()).
 struct LearnedCard {
-  std::string settings = {};  // all that determines them, beside the tokenizer and the files
-  int64_t num_learned = 0;    // ids that are targets
-  int64_t num_cut = 0;        // conversations whose end was cut off
-  int64_t num_unwritten = 0;  // answers that the chat template leaves out
+  std::string settings = {};       // all that determines them, beside the tokenizer and the files
+  std::string chat_template = {};  // text of the template; "": of an earlier version, not kept
+  int64_t num_learned = 0;         // ids that are targets
+  int64_t num_cut = 0;             // conversations whose end was cut off
+  int64_t num_unwritten = 0;       // answers that the chat template leaves out
   HashedFile flags = {}, index = {};
 };
 

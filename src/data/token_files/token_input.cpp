@@ -99,6 +99,8 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
     what += fmt::format("\n{} {:x} {} {}", name, rows->fingerprint(),
                         source.weight ? double{*source.weight} : 0,
                         source.epochs ? int64_t{*source.epochs} : 0);
+    if (rows->card() && rows->card()->learned)
+      add_chat_template(facts_, rows->card()->learned->chat_template);
     ++facts_.num_files;
     if (made) add_made(*made, facts_);
     facts_.num_documents += rows->num_documents();

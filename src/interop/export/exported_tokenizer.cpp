@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/text/json.h"
 #include "config/document/serialize.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
@@ -20,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char *kJson = "tokenizer.json", *kModel = "tokenizer.model";
+constexpr const char *kJson = "tokenizer.json", *kModel = "tokenizer.model",
+                     *kConfig = "tokenizer_config.json", *kChatTemplateFile = "chat_template.jinja";
 
 // A byte-level model without merges.
 std::map<std::string, std::string> files_of_bytes() {
@@ -38,13 +41,10 @@ std::map<std::string, std::string> files_of_bytes() {
                     {"bos_token", boundary},
                     {"eos_token", boundary},
                     {"clean_up_tokenization_spaces", false}};
-  return {{kJson, tokenizer.document().dump(2) + "\n"},
-          {"tokenizer_config.json", config.dump(2) + "\n"}};
+  return {{kJson, tokenizer.document().dump(2) + "\n"}, {kConfig, config.dump(2) + "\n"}};
 }
 
-}  // namespace
-
-std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& tokenizer) {
+std::map<std::string, std::string> own_files(const Child<Tokenizer>& tokenizer) {
   if (!tokenizer) return {};
   if (tokenizer.get_if<ByteTokenizer>()) return files_of_bytes();
   const Json document = to_json(tokenizer);
@@ -58,6 +58,25 @@ std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& to
   if (name != kJson && name != kModel) return out;
   for (const fs::path& one : tokenizer_files(file, tokenizer))
     out.emplace(one == file ? name : one.filename().string(), read_file(one));
+  return out;
+}
+
+// All versions of the reader know the field; later ones prefer the file.
+void set_chat_template(const std::string& text, std::map<std::string, std::string>& files) {
+  std::string& config = files[kConfig];
+  Json fields =
+      json_as<DataError>(kConfig, [&] { return config.empty() ? Json() : read_json(config); });
+  fields["chat_template"] = text;
+  config = fields.dump(2) + "\n";
+  if (const auto file = files.find(kChatTemplateFile); file != files.end()) file->second = text;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& tokenizer,
+                                                      const std::string& chat_template) {
+  std::map<std::string, std::string> out = own_files(tokenizer);
+  if (!chat_template.empty() && !out.empty()) set_chat_template(chat_template, out);
   return out;
 }
 

@@ -44,5 +44,21 @@ TEST_F(ExportedTokenizer, HasTheNameThatReadersWantAndTheFilesBesideIt) {
   }
 }
 
+TEST_F(ExportedTokenizer, HasAnotherTemplateIfOneIsGiven) {
+  const TempDir dir;
+  replace_file(dir / "tokenizer.json", kWords);
+  const auto tokenizer = tokenizer_in_file(dir / "tokenizer.json", "--tokenizer");
+  EXPECT_THAT(
+      exported_tokenizer(tokenizer, "{{ 2 }}"),
+      ElementsAre(Pair("tokenizer.json", kWords),
+                  Pair("tokenizer_config.json", "{\n  \"chat_template\": \"{{ 2 }}\"\n}\n")));
+  replace_file(dir / "tokenizer_config.json", kConfig);
+  replace_file(dir / "chat_template.jinja", "{{ 3 }}");
+  const std::string config = "{\n  \"eos_token\": \"</s>\",\n  \"chat_template\": \"{{ 2 }}\"\n}\n";
+  EXPECT_THAT(exported_tokenizer(tokenizer, "{{ 2 }}"),
+              ElementsAre(Pair("chat_template.jinja", "{{ 2 }}"), Pair("tokenizer.json", kWords),
+                          Pair("tokenizer_config.json", config)));
+}
+
 }  // namespace
 }  // namespace axle

@@ -51,7 +51,8 @@ ExportReport export_gguf(const GgufExport& request, const Report& report) {
                   .type = request.type.empty() ? type_for(model.dtype) : request.type};
   if (model.tokenizer) {
     out.further = gguf_tokenizer_keys(model.tokenizer_config, *model.tokenizer,
-                                      model.described.fields.at("vocab_size").get<int64_t>());
+                                      model.described.fields.at("vocab_size").get<int64_t>(),
+                                      model.chat_template);
   }
   const bool has_tokenizer = out.further.contains("tokenizer.ggml.model");
   if (!has_tokenizer) out.further.set("tokenizer.ggml.model", "no_vocab");

@@ -21,7 +21,7 @@ namespace axle {
 namespace {
 
 constexpr const char *kTokens = "tokenizer.ggml.tokens", *kTypes = "tokenizer.ggml.token_type",
-                     *kScores = "tokenizer.ggml.scores";
+                     *kScores = "tokenizer.ggml.scores", *kChatTemplate = "tokenizer.chat_template";
 enum TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5 };
 
 // Texts of many kinds, on which tokenizers of other patterns differ.
@@ -48,7 +48,7 @@ void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
   set("tokenizer.ggml.padding_token_id", ids.pad);
   out.set("tokenizer.ggml.add_bos_token", ids.bos.has_value());
   const ChatSettings chat = tokenizer.chat_settings();
-  if (!chat.chat_template.empty()) out.set("tokenizer.chat_template", chat.chat_template);
+  if (!chat.chat_template.empty()) out.set(kChatTemplate, chat.chat_template);
   for (const int32_t id : chat.end_ids) {
     if (id == ids.eos) continue;
     set("tokenizer.ggml.eot_token_id", id);
@@ -161,7 +161,7 @@ void fit_to(int64_t num_rows, GgufMetadata& out) {
 }  // namespace
 
 GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer& tokenizer,
-                                 int64_t num_rows) {
+                                 int64_t num_rows, const std::string& chat_template) {
   GgufMetadata out;
   if (const auto* const gguf = config.get_if<GgufTokenizer>())
     out = keys_of_gguf(gguf->path);
@@ -174,7 +174,9 @@ GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer
     if (keys.contains(kTokens)) set_added(tokenizer, keys);
     out = with_usage(std::move(keys), tokenizer);
   }
-  if (out.contains(kTokens)) fit_to(num_rows, out);
+  if (!out.contains(kTokens)) return out;
+  fit_to(num_rows, out);
+  if (!chat_template.empty()) out.set(kChatTemplate, chat_template);
   return out;
 }
 

@@ -62,7 +62,8 @@ ExportReport export_hugging_face(const HuggingFaceExport& request, const Report&
   const Json& fields = model.described.fields;
   const SafetensorsShards shards =
       shards_of(model.weights.types(model.dtype), request.max_file_bytes);
-  std::map<std::string, std::string> files = exported_tokenizer(model.tokenizer_config);
+  std::map<std::string, std::string> files =
+      exported_tokenizer(model.tokenizer_config, model.chat_template);
   ExportReport out{.dir = request.dir,
                    .family = std::string(model.described.family->model_type),
                    .num_files = static_cast<int64_t>(shards.files.size()),

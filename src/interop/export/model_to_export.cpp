@@ -14,6 +14,7 @@
 #include "interop/forms/adapted_form.h"
 #include "interop/forms/change_form.h"
 #include "interop/hugging_face.h"
+#include "interop/trained_chat_template.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"
 #include "layers/products/lora_product.h"
@@ -89,6 +90,14 @@ void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& ori
   write("pad_token_id", ids.pad);
 }
 
+std::string new_chat_template(const LoadedModel& loaded) {
+  if (!loaded.tokenizer) return {};
+  const auto trained = trained_chat_template(loaded);
+  const bool is_new =
+      trained && trained->source() != loaded.tokenizer->chat_settings().chat_template;
+  return is_new ? trained->source() : "";
+}
+
 }  // namespace
 
 ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, const Report& report) {
@@ -126,6 +135,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   described.fields["torch_dtype"] = torch_name(dtype);
   write_special_ids(described.fields, loaded.tokenizer.get(), original);
   WeightMap weights(rows, stored(described.model));
+  std::string chat_template = new_chat_template(loaded);
   return {.described = std::move(described),
           .model = std::move(form),
           .parameters = std::move(parameters),
@@ -133,6 +143,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
           .dtype = dtype,
           .tokenizer_config = std::move(loaded.tokenizer_config),
           .tokenizer = std::move(loaded.tokenizer),
+          .chat_template = std::move(chat_template),
           .num_adapters = static_cast<int64_t>(num_adapters),
           .step = loaded.step};
 }

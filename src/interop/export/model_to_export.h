@@ -40,6 +40,8 @@ struct ModelToExport {
   /// Empty for a run on synthetic data.
   Child<Tokenizer> tokenizer_config;
   std::unique_ptr<Tokenizer> tokenizer;
+  /// The chat template that the model was trained on; empty: none, or that of the tokenizer.
+  std::string chat_template;
   /// Configs with an adapter.
   int64_t num_adapters = 0;
   int64_t step = 0;

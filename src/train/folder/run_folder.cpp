@@ -14,6 +14,7 @@
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "interop/model_folder.h"
+#include "interop/trained_chat_template.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 
@@ -74,7 +75,7 @@ RunFolder::~RunFolder() {
     if (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT) return;
     for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
       ::unlink(file.c_str());
-    for (const auto& file : tokenizers_) ::unlink(file.c_str());
+    for (const auto& file : copies_) ::unlink(file.c_str());
     for (const auto& folder : created_) {
       if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
     }
@@ -109,9 +110,19 @@ void RunFolder::write_config() {
   config_written_ = true;
 }
 
-void RunFolder::begin(const ConfigView& config) {
-  write_config();
-  tokenizers_ = keep_tokenizers(to_json(config), dir_);
+void RunFolder::begin(const ConfigView& config, bool is_new, const InputFacts& data) {
+  if (is_new) {
+    write_config();
+    copies_ = keep_tokenizers(to_json(config), dir_);
+  }
+  if (const size_t count = data.chat_templates.size(); count > 1) {
+    report_to_stderr(
+        fmt::format("WARNING: input: expected conversations of one chat template, got {}; `axle "
+                    "generate --chat` and exports take the first source's",
+                    count));
+  }
+  copies_.push_back(trained_chat_template_file(dir_));
+  keep_chat_template(data.chat_templates, dir_, is_new);
 }
 
 void RunFolder::update_config() {

@@ -7,6 +7,7 @@
 
 #include "checkpoint/run_files.h"
 #include "config/config_ref.h"
+#include "data/input.h"
 #include "io/file_lock.h"
 #include "train/folder/run_metadata.h"
 
@@ -47,9 +48,10 @@ class RunFolder {
   void set_config(const ConfigView& config, int64_t seed);
   /// Writes config.yaml, once for each text that set_config() sets. Throws StorageError.
   void write_config();
-  /// For a new run: write_config(), and copies of the files of the config's tokenizers, which go
-  /// with the folder (keep_tokenizers). Throws StorageError.
-  void begin(const ConfigView& config);
+  /// Takes what a run of these data is to keep: for a new run, write_config(), and copies of the
+  /// files of the config's tokenizers, which go with the folder (keep_tokenizers); the chat
+  /// template of the data (keep_chat_template). Throws StorageError.
+  void begin(const ConfigView& config, bool is_new, const InputFacts& data);
   /// Like write_config(), for a resumed run. Call it only after the first step: until then the file
   /// belongs to the checkpoint that the run resumed from. A failure is reported, not thrown, and
   /// the next call tries again.
@@ -72,8 +74,8 @@ class RunFolder {
   std::filesystem::path dir_;
   std::vector<std::filesystem::path> created_;  // created by us: dir_, then its parents
   FileLock lock_;
-  std::vector<std::filesystem::path> tokenizers_;  // copies that we made
-  std::string config_text_;                        // text of config.yaml for this run
+  std::vector<std::filesystem::path> copies_;  // that we made
+  std::string config_text_;                    // text of config.yaml for this run
   bool config_written_ = false;
   bool lost_ = false, replaced_ = false;
 };

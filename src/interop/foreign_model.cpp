@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "checkpoint/run_files.h"
@@ -54,8 +55,21 @@ bool is_foreign_model(const fs::path& path) {
          (!is_own && (path_exists(path / kHuggingFaceConfig) || is_peft_folder(path)));
 }
 
-fs::path foreign_config_file(const fs::path& path) {
-  return (is_peft_folder(path) ? peft_base(path) : path) / kHuggingFaceConfig;
+std::string origin_config(const fs::path& path) {
+  const fs::path model = is_peft_folder(path) ? peft_base(path) : path,
+                 file = model / kHuggingFaceConfig;
+  if (path_exists(file)) return read_file(file);
+  if (!is_gguf(model)) return {};
+  return nlohmann::ordered_json{{"model_type", gguf_family(model)}}.dump(2) + "\n";
+}
+
+std::vector<fs::path> keep_origin(const fs::path& path, const fs::path& dir) {
+  const fs::path to = dir / kHuggingFaceConfig;
+  if (path.empty() || path_exists(to)) return {};
+  const std::string text = origin_config(path);
+  if (text.empty()) return {};
+  replace_file(to, text);
+  return {to};
 }
 
 namespace {

@@ -23,9 +23,15 @@ struct ForeignOptions {
 /// folder of adapters, or a GGUF file. It can be read in place. False for the folder of a run or an
 /// import.
 bool is_foreign_model(const std::filesystem::path& path);
-/// The config.json that describes the model at `path`, or the one that its adapters belong to.
-/// There may be none.
-std::filesystem::path foreign_config_file(const std::filesystem::path& path);
+/// Returns the text of a config.json that names the family of the model at `path`: the one that its
+/// folder has, also a run or an import (keep_origin); that of the model that adapters belong to; of
+/// a GGUF file, `model_type` alone. Empty if nothing names one. Throws DataError for a GGUF file
+/// that is malformed.
+std::string origin_config(const std::filesystem::path& path);
+/// Writes it into the folder of a run that begins with the model at `path`, unless there is none or
+/// the folder has one. Returns the new files. Throws as origin_config() does, and StorageError.
+std::vector<std::filesystem::path> keep_origin(const std::filesystem::path& path,
+                                               const std::filesystem::path& dir);
 /// Reads a folder of Hugging Face (hugging_face.h), adapters with their base (peft_adapters.h), a
 /// GGUF file (gguf_model.h), or weights of llama2.c (llama2c.h), which need a tokenizer. The
 /// tokenizer's config names its file by its full path. Throws as these do; DataError if the

@@ -48,10 +48,13 @@ bool has_tokenizer(const GgufMetadata& metadata) {
   return model && model->text() != "no_vocab";
 }
 
+GgufKeys keys_in(const GgufFile& file, const std::string& where) {
+  return {file.header(), where, [&](const std::string& tensor) { return file.get(tensor); }};
+}
+
 ImportedModel read(const std::filesystem::path& path, const ReadOptions& options) {
   const GgufFile file(path);
-  const GgufKeys keys(file.header(), path.string(),
-                      [&](const std::string& tensor) { return file.get(tensor); });
+  const GgufKeys keys = keys_in(file, path.string());
   check_whole_model(file.metadata());
   const GgufArchitecture& architecture = architecture_of(keys);
   nlohmann::ordered_json fields = architecture.fields(keys);
@@ -71,6 +74,14 @@ ImportedModel read(const std::filesystem::path& path, const ReadOptions& options
 
 ImportedModel read_gguf(const std::filesystem::path& path, const ReadOptions& options) {
   return storage_error_as<DataError>([&] { return read(path, options); });
+}
+
+std::string gguf_family(const std::filesystem::path& path) {
+  return storage_error_as<DataError>([&] {
+    const GgufFile file(path);
+    const GgufKeys keys = keys_in(file, path.string());
+    return architecture_of(keys).fields(keys).at("model_type").get<std::string>();
+  });
 }
 
 }  // namespace axle

@@ -22,4 +22,8 @@ inline constexpr std::string_view kGgufTokenizerFile = "tokenizer.gguf";
 /// does not know.
 ImportedModel read_gguf(const std::filesystem::path& path, const ReadOptions& options = {});
 
+/// Returns the family of Hugging Face that holds the file's model: "phi3". Throws DataError as
+/// above.
+std::string gguf_family(const std::filesystem::path& path);
+
 }  // namespace axle

@@ -74,8 +74,8 @@ ImportReport import_model(const ImportRequest& request) {
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   if (!model.tokenizer_file.empty()) take_tokenizer(model);
   // An export asks for the family.
-  if (const auto config = foreign_config_file(request.source); path_exists(config))
-    model.files[std::string(kHuggingFaceConfig)] = read_file(config);
+  if (std::string config = origin_config(request.source); !config.empty())
+    model.files[std::string(kHuggingFaceConfig)] = std::move(config);
   save_model(request.dir, std::move(model));
   return report;
 }

@@ -6,6 +6,8 @@
 #include "base/text/units.h"
 #include "config/document/serialize.h"
 #include "interop/coded_weights.h"
+#include "interop/foreign_model.h"
+#include "interop/hugging_face.h"
 #include "interop/save_model.h"
 #include "io/file.h"
 #include "layers/products/lora_product.h"
@@ -42,6 +44,8 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
   std::map<std::string, std::string> files;
   if (const auto& kept = model.chat_template_file; !kept.empty())
     files[kept.filename().string()] = read_file(kept);
+  if (std::string config = origin_config(from); !config.empty())
+    files[std::string(kHuggingFaceConfig)] = std::move(config);
   const std::string prefix(stored_prefix(Weights::kTrained));
   const Tree<HostTensor> merged = merged_adapters(*model.model, std::move(model.parameters));
   save_model(to, {.model = std::move(config),

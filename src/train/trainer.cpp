@@ -186,7 +186,7 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note("data: " + found);
   for (const std::string& line : evaluations_.data_notes(input_->facts())) progress_->note(line);
   folder_.set_config(cfg_, cfg_.seed);
-  folder_.begin(cfg_, !has_checkpoint(), input_->facts());
+  folder_.begin(cfg_, !has_checkpoint(), input_->facts(), options_.init);
 }
 
 void Trainer::Run::warn(bool at_start) {

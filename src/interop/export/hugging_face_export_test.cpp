@@ -92,6 +92,20 @@ TEST_P(ReferenceExport, AFolderOfAnotherProgramKeepsItsFamilyAndItsSpecialIds) {
   }
 }
 
+TEST(HuggingFaceExportTest, AModelThatLeftItsFamilyIsOfAnotherAndTheReportSaysSo) {
+  const TempDir dir;
+  import_model({.source = reference_file("hugging_face/qwen3"), .dir = dir / "run"});
+  replace_file(dir / "run/config.json", R"({"model_type": "phi3"})");
+  std::vector<std::string> lines;
+  const HuggingFaceExport request{.options = {.run = dir / "run"}, .dir = dir / "out"};
+  const ExportReport done =
+      export_hugging_face(request, [&](const std::string& line) { lines.push_back(line); });
+  EXPECT_EQ(done.family, "qwen3");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("expected a model of the family phi3, got another one; "));
+  EXPECT_THAT(lines[0], HasSubstr("; it becomes a qwen3"));
+}
+
 constexpr auto kNamedByModel = [](const auto& info) { return test_name(info.param); };
 INSTANTIATE_TEST_SUITE_P(Models, ReferenceExport, ::testing::ValuesIn(reference_models()),
                          kNamedByModel);

@@ -26,12 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// The config of the model of another program that RUN is, or was imported from; null if there is
-// none.
+// The config of the model of another program that RUN is or comes from; null if there is none.
 Json original_config(const fs::path& run) {
-  const fs::path file = foreign_config_file(run);
-  if (!path_exists(file)) return nullptr;
-  return json_as<DataError>(file.string(), [&] { return read_json(read_file(file)); });
+  const std::string text = origin_config(run);
+  if (text.empty()) return nullptr;
+  return json_as<DataError>((run / kHuggingFaceConfig).string(), [&] { return read_json(text); });
 }
 
 // The family of a config, if models of it can be written.
@@ -90,6 +89,20 @@ void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& ori
   write("pad_token_id", ids.pad);
 }
 
+// Training may have changed the model so that the family of its origin can't describe it any more.
+FamilyConfig described_as(const Child<Model>& model, const std::string& wanted,
+                          const std::string& origin, const std::string& where,
+                          const Report& report) {
+  if (!wanted.empty() || origin.empty()) return described(model, wanted, where);
+  try {
+    return described(model, origin, where);
+  } catch (const ConfigError& error) {
+    FamilyConfig other = described(model, "", where);
+    report(fmt::format("WARNING: {}; it becomes a {}", error.what(), other.family->model_type));
+    return other;
+  }
+}
+
 std::string new_chat_template(const LoadedModel& loaded) {
   if (!loaded.tokenizer) return {};
   const auto trained = trained_chat_template(loaded);
@@ -102,8 +115,7 @@ std::string new_chat_template(const LoadedModel& loaded) {
 
 ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, const Report& report) {
   const Json original = original_config(options.run);
-  std::string family = options.family;
-  if (family.empty() && original.is_object()) family = written_family(original);
+  const std::string origin = original.is_object() ? written_family(original) : "";
   LoadedModel loaded =
       load_model({options.run, options.ignored}, options.weights, report, RunData::kAny);
   decode_weights(loaded);
@@ -112,7 +124,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   Child<Model> plain = loaded.config;
   const size_t num_adapters = remove_adapters(plain).size();
   set_max_seq_len(plain, loaded.context_len);
-  FamilyConfig described = axle::described(plain, family, where);
+  FamilyConfig described = described_as(plain, options.family, origin, where, report);
   Child<Model> config = std::move(plain), form = described.model;
   if (num_adapters > 0 && adapted == Adapted::kKept) {
     config = loaded.config;

@@ -16,7 +16,8 @@ struct ExportOptions {
   /// Fields of the config of another program that are left out.
   std::vector<std::string> ignored = {};
   Weights weights = Weights::kTrained;
-  /// The family; empty: that of the model that RUN was imported from, else the first that fits.
+  /// The family; empty: that of the model that RUN comes from (origin_config), else, and if that
+  /// one can't describe the model any more, which is reported, the first that fits.
   std::string family = {};
   /// The dtype of the tensors; none: that of the parameters, f32 if they have several.
   std::optional<DType> dtype = {};

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -13,6 +15,7 @@
 #include "config/carry.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
+#include "interop/foreign_model.h"
 #include "interop/model_folder.h"
 #include "interop/trained_chat_template.h"
 #include "io/file.h"
@@ -110,10 +113,12 @@ void RunFolder::write_config() {
   config_written_ = true;
 }
 
-void RunFolder::begin(const ConfigView& config, bool is_new, const InputFacts& data) {
+void RunFolder::begin(const ConfigView& config, bool is_new, const InputFacts& data,
+                      const InitFrom& init) {
   if (is_new) {
     write_config();
     copies_ = keep_tokenizers(to_json(config), dir_);
+    std::ranges::move(keep_origin(init.folder, dir_), std::back_inserter(copies_));
   }
   if (const size_t count = data.chat_templates.size(); count > 1) {
     report_to_stderr(

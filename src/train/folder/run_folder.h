@@ -10,6 +10,7 @@
 #include "data/input.h"
 #include "io/file_lock.h"
 #include "train/folder/run_metadata.h"
+#include "train/init_from.h"
 
 namespace axle {
 
@@ -48,10 +49,11 @@ class RunFolder {
   void set_config(const ConfigView& config, int64_t seed);
   /// Writes config.yaml, once for each text that set_config() sets. Throws StorageError.
   void write_config();
-  /// Takes what a run of these data is to keep: for a new run, write_config(), and copies of the
-  /// files of the config's tokenizers, which go with the folder (keep_tokenizers); the chat
-  /// template of the data (keep_chat_template). Throws StorageError.
-  void begin(const ConfigView& config, bool is_new, const InputFacts& data);
+  /// Takes what a run of these data is to keep. A new run: write_config(), copies of the files of
+  /// the config's tokenizers, which go with the folder (keep_tokenizers), and of the config that
+  /// names the family of the model that it starts from (keep_origin). Any run: the chat template of
+  /// the data (keep_chat_template). Throws StorageError.
+  void begin(const ConfigView& config, bool is_new, const InputFacts& data, const InitFrom& init);
   /// Like write_config(), for a resumed run. Call it only after the first step: until then the file
   /// belongs to the checkpoint that the run resumed from. A failure is reported, not thrown, and
   /// the next call tries again.

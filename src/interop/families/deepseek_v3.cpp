@@ -37,6 +37,11 @@ LayerCounts counts_of(const ForeignConfig& config) {
   return {first, all - first};
 }
 
+// None: queries are projected at once.
+std::optional<int64_t> query_rank(const ForeignConfig& config) {
+  return config.optional_size("q_lora_rank", 1536);
+}
+
 // What queries are multiplied by: YaRN makes them longer where it makes texts longer.
 double query_scale(const ForeignConfig& config, int64_t head_dim) {
   double out = 1 / std::sqrt(static_cast<double>(head_dim));
@@ -68,9 +73,9 @@ LatentAttention::Config attention_of(const ForeignConfig& config) {
       .kv_down = Linear::Config{.bias = bias},
       .kv_norm = norm,
       .output = HeadOutputLinear::Config{.bias = bias}};
-  if (config.size("num_key_value_heads", out.num_heads) != out.num_heads)
+  if (config.size("num_key_value_heads", 128) != out.num_heads)
     config.fail("num_key_value_heads", fmt::format("{}, the heads", int64_t{*out.num_heads}));
-  if (const auto rank = config.optional_size("q_lora_rank")) {
+  if (const auto rank = query_rank(config)) {
     out.query_rank = *rank;
     out.query_down = Linear::Config{.bias = bias};
     out.query_norm = norm;
@@ -152,7 +157,7 @@ void add_layers(const ForeignConfig& config, const std::string& ours, int64_t fi
   const std::string attention = "attention/body/", module = "self_attn.";
   layer.linear(attention + "query_down", module + "q_a_proj", Storage::kTransposed);
   layer.norm(attention + "query_norm", module + "q_a_layernorm");
-  layer.linear(attention + "query_up", module + (config.has("q_lora_rank") ? "q_b_proj" : "q_proj"),
+  layer.linear(attention + "query_up", module + (query_rank(config) ? "q_b_proj" : "q_proj"),
                Storage::kTransposed);
   layer.linear(attention + "kv_down", module + "kv_a_proj_with_mqa", Storage::kTransposed);
   layer.norm(attention + "kv_norm", module + "kv_a_layernorm");

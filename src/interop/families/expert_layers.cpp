@@ -6,7 +6,7 @@
 namespace axle {
 
 Child<Mixer> experts_of(const ForeignConfig& config, const ExpertSizes& sizes) {
-  const double load_balance = config.number("router_aux_loss_coef", 0);
+  const double load_balance = config.number("router_aux_loss_coef", 1e-3);
   config.expect("router_jitter_noise", 0.0);
   return MoE::Config{
       .num_experts = sizes.num_experts,

@@ -9,15 +9,17 @@
 namespace axle {
 namespace {
 
+// Where a config has none.
+constexpr double kLocalTheta = LlamaDefaults().rope_theta, kGlobalTheta = 1e6;
+
 int64_t period_of(const ForeignConfig& config) { return config.size("sliding_window_pattern", 6); }
 
 Child<Model> gemma3(const ForeignConfig& config) {
-  const bool has_local_theta = config.has("rope_local_base_freq"),
-             has_types = !has_local_theta && config.has("rope_parameters");
+  const bool has_types = !config.has("rope_local_base_freq") && config.has("rope_parameters");
   RoPE::Config local = rope_of(config, has_types ? kLocal : ""),
-               global = rope_of(config, has_types ? kGlobal : "");
-  if (has_local_theta) {
-    local.theta = config.number("rope_local_base_freq", 1e4);
+               global = rope_of(config, has_types ? kGlobal : "", kGlobalTheta);
+  if (!has_types) {
+    local.theta = config.number("rope_local_base_freq", kLocalTheta);
     local.frequencies = PlainFrequencies{};
   }
   return gemma_like(config, {.period = period_of(config),

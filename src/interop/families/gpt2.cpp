@@ -40,13 +40,13 @@ Child<Model> gpt2(const ForeignConfig& config) {
                       .num_heads = config.size("n_head"),
                       .qkv = SeparateQKV::Config{.q_proj = heads, .k_proj = heads, .v_proj = heads},
                       .output = HeadOutputLinear::Config{.bias = true}}},
-      .feed_forward =
-          PreNorm::Config{.norm = norm,
-                          .body = FeedForward::Config{
-                              .hidden_dim = FixedDim{.dim = config.size("n_inner", 4 * model_dim)},
-                              .activation = activation_of(config, "activation_function"),
-                              .up = linear,
-                              .down = linear}}};
+      .feed_forward = PreNorm::Config{
+          .norm = norm,
+          .body = FeedForward::Config{
+              .hidden_dim = FixedDim{.dim = config.size("n_inner", 4 * model_dim)},
+              .activation = activation_of(config, "activation_function", "gelu_new"),
+              .up = linear,
+              .down = linear}}};
   Decoder::Config decoder{
       .model_dim = model_dim,
       .vocab_size = config.size("vocab_size"),

@@ -98,11 +98,15 @@ Child<QKV> projections(const LlamaVariant& variant) {
 
 Attention::Config attention_of(const ForeignConfig& config, const LlamaVariant& variant) {
   const int64_t num_heads = config.size("num_attention_heads");
-  Attention::Config out{.num_heads = num_heads,
-                        .num_kv_heads = config.size("num_key_value_heads", num_heads),
-                        .qkv = rope_of(config),
-                        .output = HeadOutputLinear::Config{.bias = variant.output_bias}};
-  if (const auto head_dim = config.optional_size("head_dim")) out.head_dim = *head_dim;
+  const LlamaDefaults& defaults = variant.defaults;
+  Attention::Config out{
+      .num_heads = num_heads,
+      .num_kv_heads =
+          config.optional_size("num_key_value_heads", defaults.num_kv_heads).value_or(num_heads),
+      .qkv = rope_of(config, {}, defaults.rope_theta),
+      .output = HeadOutputLinear::Config{.bias = variant.output_bias}};
+  if (const auto head_dim = config.optional_size("head_dim", defaults.head_dim))
+    out.head_dim = *head_dim;
   out.qkv.get_if<RoPE>()->inner = projections(variant);
   if (variant.window) {
     out.mask = SlidingWindowMask::Config{.window = *variant.window - 1};
@@ -160,8 +164,9 @@ void ignore_common(const ForeignConfig& config) {
   config.expect("rope_interleaved", false);
 }
 
-RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type) {
-  RoPE::Config out{.theta = config.number("rope_theta", 1e4),
+RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type,
+                     double default_theta) {
+  RoPE::Config out{.theta = config.number("rope_theta", default_theta),
                    .pairs = PairLayout::kHalves,
                    .fraction = config.number("partial_rotary_factor", 1)};
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
@@ -180,8 +185,8 @@ double yarn_scale(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
-Child<Norm> rms_norm_of(const ForeignConfig& config) {
-  return RMSNorm::Config{.eps = static_cast<float>(config.number("rms_norm_eps", 1e-6))};
+Child<Norm> rms_norm_of(const ForeignConfig& config, double default_eps) {
+  return RMSNorm::Config{.eps = static_cast<float>(config.number("rms_norm_eps", default_eps))};
 }
 
 Activation activation_of(const ForeignConfig& config, std::string_view key,
@@ -197,7 +202,7 @@ Activation activation_of(const ForeignConfig& config, std::string_view key,
 
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant) {
   ignore_common(config);
-  const Child<Norm> norm = rms_norm_of(config);
+  const Child<Norm> norm = rms_norm_of(config, variant.defaults.rms_norm_eps);
   const auto residual = [&](Child<Mixer> body) -> Child<Block> {
     if (!variant.norms_results) return PreNorm::Config{.norm = norm, .body = std::move(body)};
     return Sandwich::Config{

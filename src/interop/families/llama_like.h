@@ -13,8 +13,18 @@
 
 namespace axle {
 
+/// What stands for fields that a config lacks: what transformers takes for them.
+struct LlamaDefaults {
+  double rms_norm_eps = 1e-6, rope_theta = 1e4;
+  /// None: as many as heads.
+  std::optional<int64_t> num_kv_heads = {};
+  /// None: the share of a head in the model dim.
+  std::optional<int64_t> head_dim = {};
+};
+
 /// In which they differ.
 struct LlamaVariant {
+  LlamaDefaults defaults = {};
   /// Biases of the projections of queries, keys and values; of the one behind attention; of those
   /// of the feed-forward network.
   bool qkv_bias = false, output_bias = false, feed_forward_bias = false;
@@ -38,11 +48,13 @@ std::vector<WeightRow> llama_weights(const ForeignConfig& config);
 void ignore_common(const ForeignConfig& config);
 /// Returns the rotation of queries and keys, without its inner projections: `rope_theta` with
 /// `rope_scaling`, or `rope_parameters`, which may have fields for each type of layer.
-RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = {});
+RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = {},
+                     double default_theta = LlamaDefaults().rope_theta);
 /// Returns the factor of turned elements that YaRN has for texts `factor` times longer.
 double yarn_scale(double factor, double mscale);
 /// Returns the norm with the config's epsilon.
-Child<Norm> rms_norm_of(const ForeignConfig& config);
+Child<Norm> rms_norm_of(const ForeignConfig& config,
+                        double default_eps = LlamaDefaults().rms_norm_eps);
 /// Returns the activation of the field, or the one called `fallback`.
 Activation activation_of(const ForeignConfig& config, std::string_view key,
                          std::string_view fallback = "silu");

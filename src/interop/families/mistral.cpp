@@ -8,7 +8,8 @@ namespace axle {
 namespace {
 
 Child<Model> mistral(const ForeignConfig& config) {
-  return llama_like(config, {.window = config.optional_size("sliding_window")});
+  return llama_like(config, {.defaults = {.num_kv_heads = 8},
+                             .window = config.optional_size("sliding_window", 4096)});
 }
 
 nlohmann::ordered_json mistral_config(const PlainModel& model) {

@@ -8,10 +8,12 @@ namespace axle {
 namespace {
 
 Child<Model> mixtral(const ForeignConfig& config) {
-  return llama_like(config, {.window = config.optional_size("sliding_window"),
-                             .feed_forward = experts_of(
-                                 config, {.num_experts = config.count("num_local_experts"),
-                                          .hidden_dim = config.size("intermediate_size")})});
+  return llama_like(
+      config,
+      {.defaults = {.rms_norm_eps = 1e-5, .rope_theta = 1e6, .num_kv_heads = 8},
+       .window = config.optional_size("sliding_window"),
+       .feed_forward = experts_of(config, {.num_experts = config.count("num_local_experts"),
+                                           .hidden_dim = config.size("intermediate_size")})});
 }
 
 std::vector<WeightRow> mixtral_weights(const ForeignConfig& config) {

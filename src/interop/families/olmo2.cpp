@@ -10,9 +10,11 @@ namespace {
 
 Child<Model> olmo2(const ForeignConfig& config) {
   const bool has_bias = config.flag("attention_bias", false);
-  return llama_like(config, {.qkv_bias = has_bias,
+  const LlamaDefaults defaults{.rms_norm_eps = 1e-5};
+  return llama_like(config, {.defaults = defaults,
+                             .qkv_bias = has_bias,
                              .output_bias = has_bias,
-                             .head_norm = rms_norm_of(config),
+                             .head_norm = rms_norm_of(config, defaults.rms_norm_eps),
                              .head_norm_over = NormOver::kAllHeads,
                              .norms_results = true});
 }

@@ -11,7 +11,8 @@ Child<Model> phi3(const ForeignConfig& config) {
   config.expect("embd_pdrop", 0.0);
   config.expect("resid_pdrop", 0.0);
   config.ignore({"original_max_position_embeddings"});  // of LongRoPE, which reads it
-  return llama_like(config, {.window = config.optional_size("sliding_window")});
+  return llama_like(config, {.defaults = {.rms_norm_eps = 1e-5},
+                             .window = config.optional_size("sliding_window")});
 }
 
 std::vector<WeightRow> phi3_weights(const ForeignConfig& config) {

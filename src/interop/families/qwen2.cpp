@@ -8,7 +8,7 @@ namespace {
 
 Child<Model> qwen2(const ForeignConfig& config) {
   check_full_attention(config);
-  return llama_like(config, {.qkv_bias = true});
+  return llama_like(config, {.defaults = {.num_kv_heads = 32}, .qkv_bias = true});
 }
 
 const FamilyRow qwen2_row({.model_type = "qwen2",

@@ -9,7 +9,8 @@ namespace {
 Child<Model> qwen3(const ForeignConfig& config) {
   check_full_attention(config);
   const bool attention_bias = config.flag("attention_bias", false);
-  return llama_like(config, {.qkv_bias = attention_bias,
+  return llama_like(config, {.defaults = {.num_kv_heads = 32, .head_dim = 128},
+                             .qkv_bias = attention_bias,
                              .output_bias = attention_bias,
                              .head_norm = rms_norm_of(config)});
 }

@@ -15,7 +15,8 @@ Child<Model> qwen3_moe(const ForeignConfig& config) {
   const bool attention_bias = config.flag("attention_bias", false);
   return llama_like(
       config,
-      {.qkv_bias = attention_bias,
+      {.defaults = {.num_kv_heads = 4},
+       .qkv_bias = attention_bias,
        .output_bias = attention_bias,
        .head_norm = rms_norm_of(config),
        .feed_forward = experts_of(

@@ -69,6 +69,12 @@ std::optional<int64_t> ForeignConfig::optional_size(std::string_view key) const 
   return value->get<int64_t>();
 }
 
+std::optional<int64_t> ForeignConfig::optional_size(std::string_view key,
+                                                    std::optional<int64_t> fallback) const {
+  const auto value = optional_size(key);
+  return mentions(key) ? value : fallback;
+}
+
 int64_t ForeignConfig::size(std::string_view key) const {
   if (const auto value = optional_size(key)) return *value;
   fail(key, "an integer");

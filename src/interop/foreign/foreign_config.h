@@ -29,6 +29,8 @@ class ForeignConfig {
   int64_t size(std::string_view key) const;
   int64_t size(std::string_view key, int64_t fallback) const;
   std::optional<int64_t> optional_size(std::string_view key) const;
+  /// As above, but `fallback` for a field that is missing, and not for one that is null.
+  std::optional<int64_t> optional_size(std::string_view key, std::optional<int64_t> fallback) const;
   /// Returns a size that is a number of layers or experts, each of which has tensors of its own.
   /// Throws DataError if that is more than bound_counts() allows: before a model of them is made.
   int64_t count(std::string_view key) const;

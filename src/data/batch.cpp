@@ -39,6 +39,7 @@ Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len, const BatchFields& fi
   if (fields.num_streams > 0) {
     spec.emplace("position_streams", Type{DType::kI32, {batch_size, seq_len, fields.num_streams}});
   }
+  if (fields.is_pair) spec.emplace("is_pair", Type{DType::kI32, {batch_size}});
   return spec;
 }
 
@@ -59,7 +60,8 @@ RowView row_of(Batch& batch, int64_t i) {
     return tensor.values<int32_t>().subspan(static_cast<size_t>(i) * size, size);
   };
   return {row("input_ids"),       row("target_labels"),  row("input_segment_ids"),
-          row("input_positions"), row("prefix_lengths"), row("position_streams")};
+          row("input_positions"), row("prefix_lengths"), row("position_streams"),
+          row("is_pair")};
 }
 
 void count_targets(Batch& batch, const RowView& row, std::span<const double> text_bytes) {

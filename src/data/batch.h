@@ -19,6 +19,8 @@ struct BatchFields {
   bool prefix_lengths = false;
   /// Size of the last dim of "position_streams" i32[B, T, n]; 0: no such tensor.
   int64_t num_streams = 0;
+  /// "is_pair" i32[B]: 1 for rows of two answers, of which segment 1 is the better one; else 0.
+  bool is_pair = false;
 };
 
 /// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and

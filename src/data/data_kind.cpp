@@ -44,7 +44,7 @@ std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
 // None for what is no record at all.
 std::optional<DataKind> kind_of_record(std::string_view text) {
   try {
-    return kind_of_object(read_json(text));
+    return kind_of_object(read_record_json(text));
   } catch (const JsonError&) {
     return std::nullopt;
   }
@@ -58,7 +58,7 @@ DataKind kind_of_list(LineReader& lines, std::string list) {
     if (list.size() > kMaxJsonBytes) return DataKind::kCorpus;
   }
   try {
-    const nlohmann::ordered_json records = read_json(list);
+    const nlohmann::ordered_json records = read_record_json(list);
     if (!records.empty()) return kind_of_object(records.front()).value_or(DataKind::kCorpus);
   } catch (const JsonError&) {
   }

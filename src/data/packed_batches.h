@@ -45,6 +45,7 @@ class PackedBatches {
     static Options of(const Config& cfg, uint64_t seed, Packing packing) {
       return {.seq_len = cfg.seq_len,
               .batch_size = cfg.batch_size,
+              .fields = {.is_pair = packing == Packing::kPairs},
               .shuffle = cfg.shuffle,
               .epochs = cfg.epochs,
               .seed = seed,

@@ -57,7 +57,10 @@ uint64_t TokenizedDocuments::fingerprint() const {
 
 RowPacker::RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order,
                      int64_t seq_len, StreamRule streams, Packing packing)
-    : documents_(&documents), order_(std::move(order)), streams_(std::move(streams)) {
+    : documents_(&documents),
+      order_(std::move(order)),
+      streams_(std::move(streams)),
+      packing_(packing) {
   std::vector<int64_t> counts;
   counts.reserve(order_.size());
   for (const int64_t i : order_) counts.push_back(num_positions(documents.document(i)));
@@ -95,6 +98,7 @@ void RowPacker::fill(int64_t row, const RowView& out) const {
     filled += count;
   }
   fill_padding_from(out, filled);
+  mark_pair(out, packing_ == Packing::kPairs);
 }
 
 void fill_segment(const RowView& out, size_t filled, std::span<const int32_t> tokens,
@@ -120,6 +124,13 @@ void fill_padding_from(const RowView& out, size_t begin) {
   std::ranges::fill(out.position_streams.subspan(begin * num_streams), 0);
 }
 
-void fill_padding(const RowView& out) { fill_padding_from(out, 0); }
+void mark_pair(const RowView& out, bool is_pair) {
+  std::ranges::fill(out.is_pair, is_pair ? 1 : 0);
+}
+
+void fill_padding(const RowView& out) {
+  fill_padding_from(out, 0);
+  mark_pair(out, false);
+}
 
 }  // namespace axle

@@ -43,10 +43,10 @@ class TokenizedDocuments {
 };
 
 /// One row to fill: spans of seq_len values. prefix_lengths may be empty; position_streams has a
-/// value for each stream and position, or none.
+/// value for each stream and position, or none; is_pair has one value, or none.
 struct RowView {
   std::span<int32_t> input_ids, target_labels, input_segment_ids, input_positions;
-  std::span<int32_t> prefix_lengths = {}, position_streams = {};
+  std::span<int32_t> prefix_lengths = {}, position_streams = {}, is_pair = {};
 };
 
 /// The rows of one epoch, with random access by row number.
@@ -77,6 +77,7 @@ class RowPacker {
   const TokenizedDocuments* documents_;
   std::vector<int64_t> order_;
   StreamRule streams_;
+  Packing packing_;
   PackedRows rows_;  // of documents by their places in order_
 };
 
@@ -87,6 +88,8 @@ void fill_segment(const RowView& out, size_t filled, std::span<const int32_t> to
 /// Fills the row with padding from a position on.
 void fill_padding_from(const RowView& out, size_t begin);
 
+/// Notes whether the row holds a pair of answers, if it has a place for that.
+void mark_pair(const RowView& out, bool is_pair);
 /// Fills the row with padding.
 void fill_padding(const RowView& out);
 

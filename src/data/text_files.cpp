@@ -19,7 +19,7 @@ namespace {
 bool is_json_object(std::string_view line) {
   if (!line.starts_with('{')) return false;
   try {
-    return !read_json(line).empty();
+    return !read_record_json(line).empty();
   } catch (const JsonError&) {
     return false;
   }

@@ -28,6 +28,12 @@ Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& r
   for (const ProgramValue& input : program.inputs) {
     if (!input.name.starts_with("model/") && !input.name.starts_with("state/")) continue;
     const auto node = parameters.extract(input.name);  // frees the host's copy
+    if (node.empty()) {
+      throw ConfigError(
+          fmt::format("{}: expected it in the folder, which an evaluation of these data reads, got "
+                      "none; evaluate a checkpoint of the run",
+                      input.name));
+    }
     out.push_back(runtime.make_array(node.mapped(), input.sharding, program.mesh));
   }
   return out;

@@ -52,7 +52,7 @@ GgufKeys keys_in(const GgufFile& file, const std::string& where) {
   return {file.header(), where, [&](const std::string& tensor) { return file.get(tensor); }};
 }
 
-ImportedModel read(const std::filesystem::path& path, const ReadOptions& options) {
+ImportedModel read_gguf_file(const std::filesystem::path& path, const ReadOptions& options) {
   const GgufFile file(path);
   const GgufKeys keys = keys_in(file, path.string());
   check_whole_model(file.metadata());
@@ -73,7 +73,7 @@ ImportedModel read(const std::filesystem::path& path, const ReadOptions& options
 }  // namespace
 
 ImportedModel read_gguf(const std::filesystem::path& path, const ReadOptions& options) {
-  return storage_error_as<DataError>([&] { return read(path, options); });
+  return storage_error_as<DataError>([&] { return read_gguf_file(path, options); });
 }
 
 std::string gguf_family(const std::filesystem::path& path) {

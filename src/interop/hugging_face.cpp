@@ -19,30 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Python writes numbers that are not finite as bare words, which JSON has not. Later versions of
-// transformers write an object in their place.
-std::string with_objects_for_words(std::string_view text) {
-  std::string out;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') in_string = !in_string;
-    if (in_string) {
-      out += text[i];
-      if (text[i] == '\\' && i + 1 < text.size()) out += text[++i];
-      continue;
-    }
-    std::string_view word;
-    for (const std::string_view each : {"-Infinity", "Infinity", "NaN"}) {
-      if (word.empty() && text.substr(i).starts_with(each)) word = each;
-    }
-    if (word.empty()) {
-      out += text[i];
-    } else {
-      out += fmt::format(R"({{"__float__": "{}"}})", word);
-      i += word.size() - 1;
-    }
-  }
-  return out;
+// Later versions of transformers write such an object in place of Python's word.
+std::string as_object(std::string_view word) {
+  return fmt::format(R"({{"__float__": "{}"}})", word);
 }
 
 ForeignConfig config_of(const fs::path& folder) {
@@ -53,7 +32,7 @@ ForeignConfig config_of(const fs::path& folder) {
   }
   return json_as<DataError>(file.string(), [&] {
     constexpr size_t kMaxBytes = size_t{16} << 20;
-    return ForeignConfig(read_json(with_objects_for_words(read_file(file)), kMaxBytes),
+    return ForeignConfig(read_json(replace_python_numbers(read_file(file), as_object), kMaxBytes),
                          file.string());
   });
 }

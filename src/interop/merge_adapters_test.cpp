@@ -78,8 +78,8 @@ TEST_F(MergeAdapters, ARunOnSyntheticDataHasNoTokenizer) {
             2e-5);
   EXPECT_THAT(read_file(dir / "config.yaml"), HasSubstr("class: SyntheticInput\n  seq_len: 8\n"));
   EXPECT_THAT(error_of([&] { load_model(dir); }),
-              HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
-                        "synthetic data has no tokenizer"));
+              HasSubstr("input.tokenizer: expected a class with its fields, got none; an import "
+                        "without a tokenizer (--tokenizer) and a run on synthetic data have none"));
 }
 
 // An evaluation reads the lengths of rows and batches from the folder.

@@ -311,9 +311,9 @@ std::vector<PositionStream> streams_of(const Json& input, const std::string& whe
 // Adds the tokenizer of the input, whose vocabulary must fit the model's.
 void add_tokenizer(LoadedModel& out, const ModelConfig& config, const Json& input) {
   const std::string source = config.source + ": ";
-  out.tokenizer_config =
-      read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
-                            "; a run on synthetic data has no tokenizer");
+  out.tokenizer_config = read_child<Tokenizer>(
+      field(input, "tokenizer"), source + "input.tokenizer",
+      "; an import without a tokenizer (--tokenizer) and a run on synthetic data have none");
   out.tokenizer = config_error_in(config.source, [&] {
     return out.tokenizer_config.build({}, Scope{.path = "input.tokenizer"});
   });

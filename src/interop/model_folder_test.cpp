@@ -288,8 +288,8 @@ TEST_F(ModelFolder, ARunWithoutTextHasNothingToGoOnFrom) {
   text.resize(text.find("input:"));
   replace_file(config, text + "input:\n  class: SyntheticInput\n  seq_len: 8\n");
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run"); }),
-              HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
-                        "synthetic data has no tokenizer"));
+              HasSubstr("input.tokenizer: expected a class with its fields, got none; an import "
+                        "without a tokenizer (--tokenizer) and a run on synthetic data have none"));
 }
 
 }  // namespace

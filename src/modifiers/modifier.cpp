@@ -27,19 +27,36 @@ void at(const std::string& path, const std::function<void()>& apply) {
   }
 }
 
-// Returns the paths that the modifier selected and could not change, with the reasons: the first
-// few, and the number of the others.
+// Returns the paths that the modifier selected and could not change, with the reasons. Those of one
+// reason are one; the reason of the most comes first, and after a few there is only a number.
 std::vector<std::string> reasons_in(const std::vector<Rewrite>& rewrites) {
-  std::vector<std::string> out;
+  struct Reason {
+    std::string why, first_path;
+    int64_t count = 0;
+  };
+  std::vector<Reason> reasons;
   for (const Rewrite& rewrite : rewrites) {
-    for (const auto& [path, why] : rewrite.report.skipped)
-      out.push_back(fmt::format("{}: {}", path, why));
+    for (const auto& [path, text] : rewrite.report.skipped) {
+      // A reason may begin with the path, or with a field of it.
+      const std::string why = text.starts_with(path) ? text.substr(path.size()) : ": " + text;
+      auto at = std::ranges::find(reasons, why, &Reason::why);
+      if (at == reasons.end()) at = reasons.insert(at, {why, path});
+      ++at->count;
+    }
   }
+  std::ranges::stable_sort(reasons, std::greater(), &Reason::count);
+  std::vector<std::string> out;
+  int64_t rest = 0;
   constexpr size_t kMax = 3;
-  if (out.size() <= kMax) return out;
-  const size_t rest = out.size() - kMax;
-  out.resize(kMax);
-  out.push_back(fmt::format("and {} more", rest));
+  for (const Reason& reason : reasons) {
+    if (out.size() == kMax) {
+      rest += reason.count;
+      continue;
+    }
+    out.push_back(reason.first_path + reason.why);
+    if (reason.count > 1) out.back() += fmt::format(" (and {} like it)", reason.count - 1);
+  }
+  if (rest > 0) out.push_back(fmt::format("and {} more", rest));
   return out;
 }
 

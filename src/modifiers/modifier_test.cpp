@@ -65,18 +65,19 @@ class Stubborn final : public Modifier {
   };
   Stubborn(const Config&, const Dims&, const Scope&) {}
   std::vector<Rewrite> apply(ConfigRef) const override {
-    return {{"Stubborn", {.skipped = {{"a", "too large"}, {"b", "too small"}}}}};
+    return {{"Stubborn",
+             {.skipped = {{"a", "too large"}, {"b", "b.x: too small"}, {"c", "c.x: too small"}}}}};
   }
 };
 
 TEST(Modifier, ThatCanChangeNothingIsAnErrorUnlessAllowed) {
   TinyRoot root;
-  EXPECT_EQ(
-      error_of([&] { apply_modifier(Stubborn::Config{}, "modify[0]", root); }),
-      "Stubborn: expected at least one slot that it can change, got only a: too large; b: too "
-      "small; correct it, or set '@allow_none: true'");
+  EXPECT_EQ(error_of([&] { apply_modifier(Stubborn::Config{}, "modify[0]", root); }),
+            "Stubborn: expected at least one slot that it can change, got only b.x: too small (and "
+            "1 like "
+            "it); a: too large; correct it, or set '@allow_none: true'");
   const Child<Modifier> allowed = {Stubborn::Config{}, {.allow_none = true}};
-  EXPECT_EQ(apply_modifier(allowed, "modify[0]", root).at(0).report.skipped.size(), 2u);
+  EXPECT_EQ(apply_modifier(allowed, "modify[0]", root).at(0).report.skipped.size(), 3u);
 }
 
 TEST(MeshRules, APatternThatIsNoneIsNamed) {

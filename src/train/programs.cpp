@@ -270,7 +270,9 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
 
 Program eval_program(const ProgramParts& parts, Weights weights) {
   const std::vector<ProgramValue> parameters = values_of(parts.model.param_specs()),
-                                  layers = values_of(inference_state_specs(parts.model),
+                                  layers = values_of(parts.model.evaluates_frozen(parts.batch)
+                                                         ? parts.model.state_specs()
+                                                         : inference_state_specs(parts.model),
                                                      kLayerStatePath),
                                   batch = batch_inputs(parts);
   std::vector<ProgramValue> inputs = parameters, outputs;

@@ -134,6 +134,43 @@ Json read_json(std::string_view text, size_t max_bytes) {
   return builder.take();
 }
 
+std::string replace_python_numbers(std::string_view text,
+                                   const std::function<std::string(std::string_view)>& value_of) {
+  std::string out;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') in_string = !in_string;
+    std::string_view word;
+    if (!in_string) {
+      for (const std::string_view each : {"-Infinity", "Infinity", "NaN"}) {
+        if (word.empty() && text.substr(i).starts_with(each)) word = each;
+      }
+    }
+    if (!word.empty()) {
+      out += value_of(word);
+      i += word.size() - 1;
+      continue;
+    }
+    out += text[i];
+    if (in_string && text[i] == '\\' && i + 1 < text.size()) out += text[++i];
+  }
+  return out;
+}
+
+Json read_record_json(std::string_view text) {
+  try {
+    return read_json(text);
+  } catch (const JsonError&) {
+    const std::string other = replace_python_numbers(text, [](auto) { return "null"; });
+    if (other == text) throw;
+    try {
+      return read_json(other);
+    } catch (const JsonError&) {
+    }
+    throw;  // with the places of the text itself
+  }
+}
+
 void JsonView::fail(std::string_view expected) const {
   // Shows only the size of a list or object, which may hold millions of values.
   const std::string got =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +26,14 @@ inline constexpr size_t kMaxJsonBytes = size_t{256} << 20;
 /// text of more than `max_bytes`, or more than 64 nested objects and lists. Throws Error with
 /// kDoesNotFit if the host lacks the memory.
 nlohmann::ordered_json read_json(std::string_view text, size_t max_bytes = kMaxJsonBytes);
+
+/// Returns the text with `value_of(word)` in place of each of Python's bare words for numbers that
+/// are not finite: NaN, Infinity, -Infinity. JSON has no such numbers, but Python writes them.
+std::string replace_python_numbers(std::string_view text,
+                                   const std::function<std::string(std::string_view)>& value_of);
+/// Like read_json(), for records of data sets: Python's words for numbers that are not finite are
+/// read as null.
+nlohmann::ordered_json read_record_json(std::string_view text);
 
 /// A value in a document together with its path ("files[2].bytes"). Reading it as the wrong type
 /// throws JsonError "<path>: expected ..., got ...". The document must outlive the view.

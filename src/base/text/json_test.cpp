@@ -27,6 +27,17 @@ TEST(Json, DocumentsAreReadAsTheyStand) {
   EXPECT_EQ(read_json(" [ 1 , 2 ] \n").dump(), "[1,2]");
 }
 
+TEST(Json, RecordsMayHaveNumbersAsPythonWritesThem) {
+  EXPECT_EQ(
+      read_record_json(R"({"a": NaN, "b": [-Infinity, Infinity, 1], "c": "NaN \" NaN"})").dump(),
+      R"({"a":null,"b":[null,null,1],"c":"NaN \" NaN"})");
+  const auto error = [](std::string_view text) {
+    return error_of<JsonError>([&] { read_record_json(text); });
+  };
+  EXPECT_EQ(error(R"({"a": NaN, "b": nan})"), "byte 7: expected JSON, got a syntax error");
+  EXPECT_EQ(error("[1,]"), "byte 4: expected JSON, got a syntax error");
+}
+
 TEST(Json, WhatIsNoneIsRefusedWithItsByte) {
   EXPECT_EQ(error_in(""), "byte 1: expected JSON, got a syntax error");
   EXPECT_EQ(error_in("[1,]"), "byte 4: expected JSON, got a syntax error");

@@ -56,7 +56,7 @@ bool ChatReader::read_list() {
       return false;
   }
   try {
-    list_ = read_json(text);
+    list_ = read_record_json(text);
   } catch (const JsonError& error) {
     throw NotText(fmt::format("{}: {}", path_, error.what()), kNoConversation);
   }
@@ -86,7 +86,7 @@ std::optional<RawDocument> ChatReader::next() {
 }
 
 std::string conversation_in(const RawDocument& record, ChatFormat format) {
-  return messages_of(read_json(record.bytes), format).dump();
+  return messages_of(read_record_json(record.bytes), format).dump();
 }
 
 }  // namespace axle

@@ -23,22 +23,58 @@ int64_t num_left_out(Messages messages, const std::vector<MessagePlace>& places)
   return out;
 }
 
-// A call without content: some templates ask for a null there, others for a text.
-std::optional<std::vector<jinja::Value>> with_empty_contents(Messages messages) {
+// Returns the messages with other contents where `other_of` gives one; none if it gives none.
+template <class F>
+std::optional<std::vector<jinja::Value>> with_contents(Messages messages, const F& other_of) {
   std::vector<jinja::Value> out(messages.begin(), messages.end());
-  bool has_null = false;
+  bool has_other = false;
   for (jinja::Value& message : out) {
     const jinja::Value* const content = jinja::find_text_key(message.dict(), "content");
-    if (!content || !content->is_none()) continue;
+    const std::optional<jinja::Value> other = content ? other_of(*content) : std::nullopt;
+    if (!other) continue;
     auto items = message.dict().items;
     for (auto& [key, value] : items) {
-      if (key.is_text() && key.text() == "content") value = "";
+      if (key.is_text() && key.text() == "content") value = *other;
     }
     message = jinja::Value::dict(std::move(items));
-    has_null = true;
+    has_other = true;
   }
-  if (!has_null) return std::nullopt;
+  if (!has_other) return std::nullopt;
   return out;
+}
+
+// A call without content: some templates ask for a null there, others for a text.
+std::optional<jinja::Value> empty_text(const jinja::Value& content) {
+  return content.is_none() ? std::optional(jinja::Value("")) : std::nullopt;
+}
+
+// The text of a list of parts that are all texts: {"type": "text", "text": "..."}.
+std::optional<jinja::Value> text_of_parts(const jinja::Value& content) {
+  if (!content.is_list()) return std::nullopt;
+  std::string out;
+  for (const jinja::Value& part : content.list().elements) {
+    const auto* const text = part.is_dict() ? jinja::find_text_key(part.dict(), "text") : nullptr;
+    if (!text || !text->is_text()) return std::nullopt;
+    out += text->text();
+  }
+  return out;
+}
+
+// True if the template reads a list of parts as it reads their text. One that prints the content as
+// it is would write Python's form of a list.
+bool reads_parts(const ChatTemplate& chat, const ChatTemplate::Options& options) {
+  const auto text_with = [&](jinja::Value content) -> std::optional<std::string> {
+    const jinja::Value message =
+        jinja::Value::dict({{"role", "user"}, {"content", std::move(content)}});
+    try {
+      return chat.render(std::span(&message, 1), jinja::Value(), options).text;
+    } catch (const DataError&) {
+      return std::nullopt;
+    }
+  };
+  const jinja::Value part = jinja::Value::dict({{"type", "text"}, {"text", "a"}});
+  const auto as_text = text_with("a");
+  return !as_text || text_with(jinja::Value::list({part})) == as_text;
 }
 
 LearnedText learned_as_given(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
@@ -105,13 +141,15 @@ LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) 
 
 LearnedText learned_text(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
                          Learned learned, const ChatTemplate::Options& options) {
+  const auto texts = with_contents(messages, text_of_parts);
+  if (texts && !reads_parts(chat, options)) messages = *texts;
   try {
     return learned_as_given(chat, messages, tools, learned, options);
   } catch (const jinja::TemplateRefusal&) {
     throw;
   } catch (const DataError& error) {
     if (std::string_view(error.what()).find("NoneType") == std::string_view::npos) throw;
-    const auto others = with_empty_contents(messages);
+    const auto others = with_contents(messages, empty_text);
     if (!others) throw;
     return learned_as_given(chat, *others, tools, learned, options);
   }

@@ -53,6 +53,30 @@ TEST(LearnedText, WithoutBlocksTurnsAreWhatEachMessageAdds) {
   EXPECT_THAT(learned(turns, R"({"messages":[{"role":"user","content":"a"}]})"), ElementsAre());
 }
 
+// As published: templates of models of texts print the content, others go through its parts.
+TEST(LearnedText, PartsAreTextsWhereATemplateKnowsNoParts) {
+  const char* const json =
+      R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},)"
+      R"({"role":"assistant","content":[{"type":"text","text":"c"}]}]})";
+  const auto whole = [&](const std::string& source) {
+    return learned(source, json, Learned::kAll);
+  };
+  EXPECT_THAT(whole("{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}"),
+              ElementsAre("u:ab;a:c;"));
+  EXPECT_THAT(whole("{% for m in messages %}{{ m.role[0] + ':' + m.content + ';' }}{% endfor %}"),
+              ElementsAre("u:ab;a:c;"));
+  EXPECT_THAT(learned("{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}", json),
+              ElementsAre("a:c;"));
+  EXPECT_THAT(whole("{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+                    "{% for part in m.content %}{{ part.text }},{% endfor %}{% endif %};"
+                    "{% endfor %}"),
+              ElementsAre("ab;c;"));
+  EXPECT_THAT(whole("{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+                    "{% for part in m.content %}{{ '' if loop.first else '|' }}{{ part.text }}"
+                    "{% endfor %}{% endif %};{% endfor %}"),
+              ElementsAre("a|b;c;"));
+}
+
 TEST(LearnedText, BlocksInMacrosAreRefused) {
   const std::string source =
       "{% macro m() %}{% generation %}{% endgeneration %}{% endmacro %}{{ m() }}";

@@ -60,6 +60,25 @@ TEST_F(PreferenceInputTest, ARowHoldsBothAnswersOfAPair) {
 }
 
 // What both conversations have in common is no answer, also if the assistant said it.
+TEST_F(PreferenceInputTest, RowsSayWhetherTheyHoldAPair) {
+  build(R"({"prompt": "q", "chosen": "yes", "rejected": "no"})"
+        "\n"
+        R"({"prompt": "r", "chosen": "a", "rejected": "b"})"
+        "\n"
+        R"({"prompt": "s", "chosen": "c", "rejected": "d"})"
+        "\n");
+  const auto input =
+      Child<Input>(PreferenceInput::Config{.source = ChatSource::Config{.path = dir_ / "x.jsonl"},
+                                           .chat_template = dir_ / "chat.jinja",
+                                           .seq_len = 20,
+                                           .batch_size = 2,
+                                           .epochs = 1})
+          .build({.vocab_size = 512, .seed = 1}, {.path = "input"});
+  EXPECT_EQ(input->element_spec().at("is_pair"), (Type{DType::kI32, {2}}));
+  EXPECT_EQ(input->next()->tensors.at("is_pair"), HostTensor({2}, {1, 1}));
+  EXPECT_EQ(input->next()->tensors.at("is_pair"), HostTensor({2}, {1, 0}));
+}
+
 TEST_F(PreferenceInputTest, OnlyMessagesThatDifferAreLearned) {
   const std::string start =
       R"({"role": "user", "content": "q"}, {"role": "assistant", "content": "s"}, {"role": "user", "content": "t"})";

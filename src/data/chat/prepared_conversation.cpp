@@ -9,11 +9,11 @@ namespace axle {
 PreparedConversation ConversationPreparer::prepare(const Document& document) const {
   PreparedConversation out;
   try {
-    const Conversation conversation =
-        json_as<DataError>(document.where, [&] { return conversation_of(document.text); });
-    fit(conversation, out);
+    fit(conversation_of(document.text), out);
   } catch (const jinja::TemplateRefusal& refusal) {
     out = {.reason = "refused by the template", .message = document.where + ": " + refusal.what()};
+  } catch (const JsonError& error) {
+    out = {.reason = "no conversation", .message = document.where + ": " + error.what()};
   } catch (const DataError& error) {
     out = {.reason = "not rendered", .message = document.where + ": " + error.what()};
   }

@@ -33,16 +33,16 @@ bool has_answer(const Conversation& conversation, size_t count) {
 PreparedPair PairPreparer::prepare(const Document& document) const {
   try {
     return read(document);
+  } catch (const JsonError& error) {
+    return {.reason = "no pair of answers", .message = document.where + ": " + error.what()};
   } catch (const DataError& error) {
     return {.reason = "not rendered", .message = document.where + ": " + error.what()};
   }
 }
 
 PreparedPair PairPreparer::read(const Document& document) const {
-  const auto conversation = [&](const char* name) {
-    return json_as<DataError>(document.where, [&] { return conversation_of(document.text, name); });
-  };
-  const Conversation chosen = conversation("chosen"), rejected = conversation("rejected");
+  const Conversation chosen = conversation_of(document.text, "chosen"),
+                     rejected = conversation_of(document.text, "rejected");
   const size_t num_shared = num_shared_messages(document.text);
   PreparedPair out;
   if (num_shared == std::min(chosen.messages.size(), rejected.messages.size())) {

@@ -194,7 +194,7 @@ void CorpusReader::check_size(const RawDocument& document) const {
 
 std::string text_of_document(RawDocument document, bool is_json, std::string_view field) {
   if (!is_json) return std::move(document.bytes);
-  const auto json = read_json(document.bytes);
+  const auto json = read_record_json(document.bytes);
   if (json.is_object() && !json.contains(field)) {
     std::vector<std::string> names;
     for (const auto& [name, value] : json.items()) names.push_back(name);

@@ -79,10 +79,12 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
   for (const auto& [name, source] : cfg.sources) {
     const std::string where = fmt::format("{}.sources.{}", scope.path, name);
     const auto made = tokens_of_source(source, cfg.tokenizer, dims, where);
+    const Packing packing = source.packing.value_or(cfg.packing);
+    fields_.is_pair |= packing == Packing::kPairs;
     auto rows = std::make_unique<TokenRows>(
         made ? made->prefix : source.path.get(),
         TokenRows::Options{.seq_len = seq_len_,
-                           .packing = source.packing.value_or(cfg.packing),
+                           .packing = packing,
                            .long_documents = source.long_documents.value_or(cfg.long_documents),
                            .split = cfg.split,
                            .held_out_fraction = cfg.held_out_fraction,
@@ -165,7 +167,7 @@ TokenInput::Place TokenInput::place_of(int64_t row) {
 std::optional<Batch> TokenInput::next() {
   const int64_t end = num_rows();
   if (next_row_ >= end) return std::nullopt;
-  Batch batch = make_batch(batch_size_, seq_len_);
+  Batch batch = make_batch(batch_size_, seq_len_, fields_);
   for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {
     const Place place = place_of(next_row_);
     const Source& source = sources_[place.source];

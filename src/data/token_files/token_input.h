@@ -98,7 +98,7 @@ class TokenInput final : public Input {
   /// that does not belong to a file. Throws as tokens_of_source() does for files of text.
   TokenInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
-  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }
+  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_, fields_); }
   std::optional<Batch> next() override;
   std::string state() const override;
   void restore(std::string_view state) override;
@@ -121,6 +121,7 @@ class TokenInput final : public Input {
   int64_t num_rows() const;
 
   int64_t seq_len_, batch_size_;
+  BatchFields fields_;
   bool is_shuffled_;
   uint64_t seed_;
   std::vector<Source> sources_;

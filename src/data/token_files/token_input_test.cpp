@@ -425,6 +425,14 @@ TEST_F(TokenInputTest, PairsStayTogether) {
   }
   EXPECT_EQ(std::ssize(seen), facts.num_rows);
   EXPECT_LT(*seen.rbegin(), 500) << "the first pairs";
+  const auto again = build(cfg);
+  int64_t num_pairs = 0;
+  while (const auto batch = again->next()) {
+    for (const int32_t is_pair : batch->tensors.at("is_pair").values<int32_t>())
+      num_pairs += is_pair;
+  }
+  EXPECT_EQ(num_pairs, facts.num_rows) << "rows of padding hold none";
+  EXPECT_FALSE(build(config({"p"}))->element_spec().contains("is_pair"));
   write("odd", 3);
   cfg = config({"odd"}, 1);
   cfg.packing = Packing::kPairs;

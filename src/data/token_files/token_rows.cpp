@@ -73,11 +73,10 @@ TokenRows::TokenRows(const std::string& path, const Options& options, const std:
 
 // A model that takes both answers of a pair for what it should say would learn the worse one too.
 void TokenRows::check_pairs(const std::string& where) const {
-  const bool packs_pairs = options_.packing == Packing::kPairs;
-  const bool has_pairs = card_ ? card_->has_pairs() : packs_pairs;
-  if (has_pairs != packs_pairs) {
+  const bool has_pairs = card_ ? card_->has_pairs() : packs_pairs();
+  if (has_pairs != packs_pairs()) {
     throw DataError(fmt::format("{}: expected {} for packing={}, got {} in {}", where,
-                                packs_pairs ? "pairs of answers" : "texts or conversations",
+                                packs_pairs() ? "pairs of answers" : "texts or conversations",
                                 to_text(options_.packing),
                                 has_pairs ? "pairs of answers" : "documents", file_.index_path()));
   }
@@ -212,6 +211,7 @@ void TokenRows::fill(int64_t row, const RowView& out) {
     filled += static_cast<size_t>(part.count);
   }
   fill_padding_from(out, filled);
+  mark_pair(out, packs_pairs());
 }
 
 void TokenRows::check_flags(int64_t document) const {

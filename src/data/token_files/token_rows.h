@@ -57,7 +57,7 @@ class TokenRows {
   int64_t num_long() const { return num_long_; }
   /// True if documents, or pairs, of more than a row are in none.
   bool leaves_long_out() const {
-    return options_.packing == Packing::kPairs || options_.long_documents == LongDocuments::kSkip;
+    return packs_pairs() || options_.long_documents == LongDocuments::kSkip;
   }
   /// Hash of the file's content and of all that determines the rows.
   uint64_t fingerprint() const;
@@ -68,8 +68,9 @@ class TokenRows {
   std::vector<RowPart> parts(int64_t row);
 
  private:
+  bool packs_pairs() const { return options_.packing == Packing::kPairs; }
   // Documents that stay together.
-  int64_t unit_size() const { return options_.packing == Packing::kPairs ? 2 : 1; }
+  int64_t unit_size() const { return packs_pairs() ? 2 : 1; }
   int64_t document_at(int64_t place) const;
   void check_pairs(const std::string& where) const;
   void check_ids() const;

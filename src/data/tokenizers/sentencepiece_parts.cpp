@@ -215,7 +215,13 @@ std::unique_ptr<SentencePieceParts> SentencePieceParts::of_model(std::string_vie
   out->users_ = model.users();
   out->cuts_at_users_ = !model.is_unigram();
   out->spaces_ = model.spaces();
+  out->note_plain();
   return out;
+}
+
+void SentencePieceParts::note_plain() {
+  for (uint8_t c = 0; c < is_plain_.size(); ++c)
+    is_plain_[c] = !users_.begins_with(c) && (!characters_ || characters_->keeps_in_ascii(c));
 }
 
 std::vector<int32_t> SentencePieceParts::encode(std::string_view text, bool adds_space) const {
@@ -263,7 +269,19 @@ std::string SentencePieceParts::normal(std::string_view text, bool adds_space) c
   out.reserve(text.size() + text.size() / 2);
   if (adds_space && !spaces_.are_behind) out += kMetaSpace;
   bool was_space = spaces_.join;
+  const auto is_ascii = [&](size_t i) { return static_cast<uint8_t>(text[i]) < 128; };
   while (!text.empty()) {
+    size_t run = 0;  // most texts are words of plain letters
+    while (run < text.size() && is_ascii(run) && text[run] != ' ' &&
+           is_plain_[static_cast<uint8_t>(text[run])])
+      ++run;
+    if (run > 0 && run < text.size() && !is_ascii(run)) --run;
+    if (run > 0) {
+      out += text.substr(0, run);
+      text.remove_prefix(run);
+      was_space = false;
+      continue;
+    }
     auto [first, size] = first_of(text);
     text.remove_prefix(size);
     while (was_space && first.starts_with(' ')) first.remove_prefix(1);

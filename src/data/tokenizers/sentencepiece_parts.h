@@ -2,6 +2,7 @@
 // library's time: it puts all of a text into one queue of merges.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,12 +42,14 @@ class SentencePieceParts {
   SentencePieceParts() = default;
   std::string normal(std::string_view text, bool adds_space) const;
   CharsMap::Found first_of(std::string_view text) const;
+  void note_plain();
 
   std::unique_ptr<TokenModel> model_;
   std::optional<CharsMap> characters_;
   ByteTrie users_;              // pieces that users defined: the longest goes before all else
   bool cuts_at_users_ = false;  // else they are tokens of the model
   Spaces spaces_;
+  std::array<bool, 128> is_plain_{};  // characters that stay as they are before such ones
 };
 
 }  // namespace axle

@@ -151,6 +151,8 @@ void ignore_common(const ForeignConfig& config) {
                  "label2id",
                  "problem_type",
                  "tokenizer_class",
+                 "unsloth_fixed",
+                 "unsloth_version",
                  "is_llama_config",
                  "transformers.js_config",
                  "sep_token_id",

@@ -31,7 +31,10 @@ Tree<StateSpec> BesideFrozen::decode_state_specs(const DecodeDims& dims) const {
 }
 
 ModelOutput BesideFrozen::forward(const Tree<Tensor>& batch) {
-  return is_training() ? train_forward(batch) : trained_(batch);
+  Tree<Type> types;
+  for (const auto& [name, tensor] : batch) types.emplace(name, tensor.type());
+  const bool beside = is_training() || evaluates_frozen(types);
+  return beside ? forward_beside(batch) : trained_(batch);
 }
 
 }  // namespace axle

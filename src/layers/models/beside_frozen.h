@@ -9,7 +9,8 @@ namespace axle {
 
 /// A model whose parameters are those of the trained model below it, and whose state holds the
 /// parameters of the frozen one (Model::frozen_models). Whatever is no training is a call of the
-/// trained model alone: evaluation, decoding, the export of parameters.
+/// trained model alone: decoding, the export of parameters, and evaluation unless
+/// evaluates_frozen() says otherwise.
 ///
 /// Throws ConfigError at construction if the vocabularies differ.
 class BesideFrozen : public Model {
@@ -34,8 +35,8 @@ class BesideFrozen : public Model {
   BesideFrozen(const Part& trained, const Part& frozen, const Scope& scope);
 
   ModelOutput forward(const Tree<Tensor>& batch) final;
-  /// The loss of a call in training.
-  virtual ModelOutput train_forward(const Tree<Tensor>& batch) = 0;
+  /// The loss of a call that sees both models.
+  virtual ModelOutput forward_beside(const Tree<Tensor>& batch) = 0;
   Tensor hidden_forward(const Tree<Tensor>& batch) final { return trained_->hidden(batch); }
   Tensor head_forward(const Tensor& x_BTD) final { return trained_->logits_of(x_BTD); }
   Tensor logits_forward(const Tree<Tensor>& batch) final { return trained_->logits(batch); }

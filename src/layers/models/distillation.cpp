@@ -18,7 +18,7 @@ Distillation::Distillation(const Config& cfg, const Dims&, const Scope& scope)
     note("soft_weight", "expected a positive soft_weight or hard_weight, got 0 for both");
 }
 
-ModelOutput Distillation::train_forward(const Tree<Tensor>& batch) {
+ModelOutput Distillation::forward_beside(const Tree<Tensor>& batch) {
   const auto log_probs = [&](const Tensor& logits) {
     return log_softmax(astype(logits, wide_dtype(logits.dtype())) / temperature_);
   };

@@ -43,7 +43,7 @@ class Distillation final : public BesideFrozen {
   Distillation(const Config& cfg, const Dims&, const Scope& scope);
 
  protected:
-  ModelOutput train_forward(const Tree<Tensor>& batch) override;
+  ModelOutput forward_beside(const Tree<Tensor>& batch) override;
 
  private:
   Divergence divergence_;

@@ -12,9 +12,9 @@
 namespace axle {
 
 /// Names of the tensors that language models read from a batch.
-inline constexpr std::array<std::string_view, 7> kBatchNames = {
-    "input_ids",  "target_labels",  "input_positions", "input_segment_ids",
-    "last_index", "prefix_lengths", "position_streams"};
+inline constexpr std::array<std::string_view, 8> kBatchNames = {
+    "input_ids",  "target_labels",  "input_positions",  "input_segment_ids",
+    "last_index", "prefix_lengths", "position_streams", "is_pair"};
 
 /// The metric that counts the targets of a batch. The loss and all other metrics are means over
 /// these, so that those of several batches can be joined. A model without it counts each batch
@@ -72,6 +72,8 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   /// parameters are state of this layer (state_specs). A new run loads them from folders of their
   /// own. Evaluation, decoding and export leave them out.
   virtual std::vector<const Model*> frozen_models() const { return {}; }
+  /// True if an evaluation of a batch of these tensors reads the frozen models all the same.
+  virtual bool evaluates_frozen(const Tree<Type>& /*batch*/) const { return false; }
   /// The parts that each begin with the parameters of the model that --init-from names; none: the
   /// model itself begins with them.
   virtual std::vector<std::string> starting_parts() const { return {}; }

@@ -23,7 +23,7 @@ PreferenceLM::PreferenceLM(const Config& cfg, const Dims&, const Scope& scope)
       beta_(cfg.beta),
       label_smoothing_(cfg.label_smoothing) {}
 
-ModelOutput PreferenceLM::train_forward(const Tree<Tensor>& batch) {
+ModelOutput PreferenceLM::forward_beside(const Tree<Tensor>& batch) {
   const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
   const Tensor segments_BT = batch_tensor(batch, "input_segment_ids", *this);
   const auto is_answer_BT = [&](Segment segment) {
@@ -41,9 +41,7 @@ ModelOutput PreferenceLM::train_forward(const Tree<Tensor>& batch) {
   const Tensor loss_B =
       (label_smoothing_ - 1) * log_sigmoid(margin_B) - label_smoothing_ * log_sigmoid(-margin_B);
 
-  // Rows of padding hold no pair.
-  const Tensor is_pair_B = astype(
-      reduce_max(astype(is_answer_BT(kRejected), rewards_BT.dtype()), {1}), rewards_BT.dtype());
+  const Tensor is_pair_B = astype(batch_tensor(batch, "is_pair", *this) > 0, rewards_BT.dtype());
   const Tensor num_pairs = sum(is_pair_B), divisor = maximum(num_pairs, 1);
   const auto mean = [&](const Tensor& x_B) { return sum(x_B * is_pair_B) / divisor; };
   ModelOutput out{.loss = mean(loss_B)};

@@ -9,23 +9,25 @@
 
 namespace axle {
 
-/// A row of a batch holds a pair: the conversation with the answer that is preferred in segment 1,
-/// the one with the other answer in segment 2. The targets are the tokens of the answers.
+/// A row of a batch holds a pair if its is_pair is 1 (i32[B]): the conversation with the answer
+/// that is preferred in segment 1, the one with the other answer in segment 2. The targets are the
+/// tokens of the answers.
 ///
 /// The reward of an answer is beta * (log p(answer) - log p_reference(answer)), with sums over its
 /// tokens. The loss is the mean over the pairs of -log(sigmoid(margin)), where the margin is the
 /// difference of both rewards, plus the auxiliary losses of the policy.
 ///
 /// The reference is never changed: as the teacher of Distillation, its parameters are state of this
-/// layer. A new run takes both models from the folder of --init-from. Evaluation, decoding and the
-/// export of parameters see the policy alone, so an evaluation reports its cross entropy.
+/// layer. A new run takes both models from the folder of --init-from. Decoding and the export of
+/// parameters see the policy alone. So does an evaluation of a batch without is_pair: it reports
+/// the cross entropy of a text.
 ///
 /// Parameters: policy/.... State: reference/... and the state of the policy.
-/// Metrics in training, means over the pairs: "preference_loss"; "preferred" (the share of pairs
+/// Metrics, means over the pairs: "preference_loss"; "preferred" (the share of pairs
 /// with a positive margin, half of those with none); "margin"; "chosen_reward" and
 /// "rejected_reward". "num_targets" counts the pairs.
 /// Throws ConfigError at construction if the vocabularies differ; on a call in training if the
-/// batch has no segment ids.
+/// batch has no is_pair or segment ids.
 class PreferenceLM final : public BesideFrozen {
  public:
   struct Config {
@@ -41,9 +43,12 @@ class PreferenceLM final : public BesideFrozen {
   };
   PreferenceLM(const Config& cfg, const Dims&, const Scope& scope);
   std::vector<std::string> starting_parts() const override { return {"policy", "reference"}; }
+  bool evaluates_frozen(const Tree<Type>& batch) const override {
+    return batch.contains("is_pair");
+  }
 
  protected:
-  ModelOutput train_forward(const Tree<Tensor>& batch) override;
+  ModelOutput forward_beside(const Tree<Tensor>& batch) override;
 
  private:
   double beta_, label_smoothing_;

@@ -32,6 +32,7 @@ const HostTensor kLabels({2, 4}, {1, -1, 0, 3, 2, -1, 1, -1});
 Tree<HostTensor> batch() {
   return {{"batch/input_ids", testing::token_ids()},
           {"batch/input_segment_ids", kSegments},
+          {"batch/is_pair", HostTensor({2}, {1, 1})},
           {"batch/target_labels", kLabels}};
 }
 
@@ -119,9 +120,13 @@ TEST(PreferenceLM, RowsOfPaddingHoldNoPair) {
   auto layer = build_for_test<PreferenceLM>(preference(), {});
   const double expected = layer.call(batch(), {.training = true}).outputs[0].at(0);
   const auto with_padding = [](const HostTensor& x, double fill) {
-    HostTensor out(Type{x.dtype(), {3, 4}});
-    for (int64_t i = 0; i < 12; ++i)
-      out.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i < 8 ? x.at(i) : fill);
+    Shape shape = x.shape();
+    shape[0] = 3;
+    HostTensor out(Type{x.dtype(), shape});
+    for (int64_t i = 0; i < out.size(); ++i) {
+      out.values<int32_t>()[static_cast<size_t>(i)] =
+          static_cast<int32_t>(i < x.size() ? x.at(i) : fill);
+    }
     return out;
   };
   Tree<HostTensor> padded = batch();
@@ -138,8 +143,19 @@ TEST(PreferenceLM, TheReferenceIsStateAndNothingElseSeesIt) {
   for (const auto& [path, spec] : built.state_specs())
     EXPECT_TRUE(path.starts_with("preference_lm/reference/")) << path;
   EXPECT_TRUE(inference_state_specs(built).empty());
-  // Evaluation is that of the policy: its loss, accuracy, cross entropy and number of targets.
-  EXPECT_EQ(layer.call(batch(), {}).outputs.size(), 4u);
+  // The evaluation of a text is that of the policy: its loss, accuracy, cross entropy and number of
+  // targets.
+  Tree<HostTensor> text = batch();
+  text.erase("batch/is_pair");
+  EXPECT_EQ(layer.call(text, {}).outputs.size(), 4u);
+}
+
+TEST(PreferenceLM, HeldOutPairsAreEvaluatedAsInTraining) {
+  auto layer = build_for_test<PreferenceLM>(preference(0.1), {});
+  const auto trained = layer.call(batch(), {.training = true}).outputs,
+             evaluated = layer.call(batch(), {}).outputs;
+  ASSERT_EQ(evaluated.size(), trained.size());
+  for (size_t i = 0; i < trained.size(); ++i) EXPECT_EQ(evaluated[i], trained[i]) << i;
 }
 
 TEST(PreferenceLM, WrongModelsAndBatchesAreRefused) {
@@ -148,10 +164,12 @@ TEST(PreferenceLM, WrongModelsAndBatchesAreRefused) {
   EXPECT_THAT(error_of<ConfigError>([&] { build_for_test<PreferenceLM>(other, {}); }),
               ::testing::HasSubstr("must have the vocabulary of the policy, got 7 and 5"));
   auto layer = build_for_test<PreferenceLM>(preference(), {});
-  Tree<HostTensor> without = batch();
-  without.erase("batch/input_segment_ids");
-  EXPECT_THAT(error_of<ConfigError>([&] { layer.call(without, {.training = true}); }),
-              ::testing::HasSubstr("input_segment_ids"));
+  for (const char* missing : {"input_segment_ids", "is_pair"}) {
+    Tree<HostTensor> without = batch();
+    without.erase(std::string("batch/") + missing);
+    EXPECT_THAT(error_of<ConfigError>([&] { layer.call(without, {.training = true}); }),
+                ::testing::HasSubstr(missing));
+  }
 }
 
 }  // namespace

@@ -61,6 +61,23 @@ void read_corpus(TextInput::Config& input) {
   input.source = std::move(corpus);
 }
 
+std::string_view holds(DataKind kind) {
+  if (kind == DataKind::kConversations) return "conversations";
+  return kind == DataKind::kPreferences ? "pairs of answers" : "texts";
+}
+
+// One input reads files of one kind.
+void check_goes_with(DataKind kind, const std::string& data, DataKind other,
+                     const std::string& path) {
+  const bool is_known = kind != DataKind::kUnknown && other != DataKind::kUnknown;
+  if (!is_known || holds(kind) == holds(other)) return;
+  const bool has_pairs = kind == DataKind::kPreferences || other == DataKind::kPreferences;
+  throw ConfigError(fmt::format(
+      "--data {}: expected {}, as in {}, got {}; {}", path, holds(kind), data, holds(other),
+      has_pairs ? "learn from pairs of answers alone"
+                : fmt::format("mix them by weights: --data {}=0.5 --data {}=0.5", data, path)));
+}
+
 }  // namespace
 
 void suit_input(Child<Input>& input, const std::string& data,
@@ -76,7 +93,11 @@ void suit_input(Child<Input>& input, const std::string& data,
              is_pairs = input.get_if<PreferenceInput>();
   if (!is_text && !is_chat && !is_pairs) return;
   DataKind kind = data_kind_at(data);
-  for (const std::string& path : more) kind = joined_kind(kind, data_kind_at(path));
+  for (const std::string& path : more) {
+    const DataKind own = data_kind_at(path);
+    check_goes_with(kind, data, own, path);
+    kind = joined_kind(kind, own);
+  }
   const bool is_corpus = kind == DataKind::kCorpus;
   if ((kind == DataKind::kText || is_corpus) && !is_text)
     put_input(input, TextInput::Config{}, {"source", "packing"});

@@ -1,6 +1,7 @@
 // Which inputs `--data` points at the text, and which it leaves unchanged.
 #include "recipes/resolve/use_data.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -81,6 +82,31 @@ TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
   EXPECT_EQ(path_of(config.input), dir / "text.txt");
   EXPECT_EQ(config.input.get_if<TextInput>()->packing, Packing::kCut);
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), dir / "text.txt");
+}
+
+TEST(UseData, KindsMixByWeightsAlone) {
+  const TempDir dir;
+  const auto file = [&](const char* name, const char* text) {
+    replace_file(dir / name, text);
+    return std::string(dir / name);
+  };
+  const std::string
+      text = file("a.txt", "one\ntwo\n"),
+      pairs = file("p.jsonl", R"({"prompt": "a", "chosen": "b", "rejected": "c"})"),
+      chat = file(
+          "c.jsonl",
+          R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})");
+  const auto error = [](const std::string& data, const std::string& more) {
+    Trainer::Config config = recipe("fuji-test-v1");
+    return error_of<ConfigError>([&] { UseData{.data = data, .more = {more}}.apply_to(config); });
+  };
+  EXPECT_EQ(error(text, chat),
+            fmt::format("--data {1}: expected texts, as in {0}, got conversations; mix them by "
+                        "weights: --data {0}=0.5 --data {1}=0.5",
+                        text, chat));
+  EXPECT_EQ(error(chat, pairs), fmt::format("--data {1}: expected conversations, as in {0}, got "
+                                            "pairs of answers; learn from pairs of answers alone",
+                                            chat, pairs));
 }
 
 TEST(UseData, PairsOfAnswersNeedAModelThatComparesThem) {

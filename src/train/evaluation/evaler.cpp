@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -73,33 +74,44 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
   const int64_t num_batches = input.facts().num_batches;
   int64_t done = 0;
   Tree<double> sums;
-  double num_bytes = 0;
+  double num_bytes = 0, counted = 0;  // counted: what the metrics are means over
   while (const auto batch = input.next()) {
     if (stop && stop()) return std::nullopt;
     Arrays arguments = parameters;
     append_by_name(arguments, batch->tensors, program, runtime);
     const Arrays outputs = executable.execute(arguments);
     // Each batch is weighted by its number of targets, since the last batch of the data is mostly
-    // padding.
-    for (const auto& [name, value] : metric_values(program, 0, outputs))
-      sums[name] += value * static_cast<double>(batch->num_targets);
+    // padding. A model may count other things.
+    const Tree<double> values = metric_values(program, 0, outputs);
+    const auto own = values.find(std::string(kNumTargets));
+    const double count =
+        own == values.end() ? static_cast<double>(batch->num_targets) : own->second;
+    for (const auto& [name, value] : values) sums[name] += value * count;
+    counted += count;
     if (num_batches > 0) wait.done(static_cast<double>(++done) / static_cast<double>(num_batches));
     result.num_targets += batch->num_targets;
     num_bytes += batch->num_target_bytes;
   }
   if (result.num_targets == 0)
     throw DataError("evaluation: expected at least one target, got an input without any");
-  for (const auto& [name, sum] : sums) {
-    if (name != kNumTargets) result.metrics[name] = sum / static_cast<double>(result.num_targets);
-  }
+  for (const auto& [name, sum] : sums) result.metrics[name] = sum / std::max(counted, 1.0);
+  if (sums.contains(std::string(kNumTargets))) result.metrics[std::string(kNumTargets)] = counted;
   result.num_bytes = std::llround(num_bytes);
   add_text_metrics(result.metrics, result.num_targets, num_bytes);
+  result.metrics.erase(std::string(kNumTargets));
+  result.num_targets = std::llround(counted);
   result.byte_entropy_bits = input.facts().byte_entropy_bits;
   return result;
 }
 
 std::string to_text(const EvalResult& result) {
   std::string out = fmt::format("loss {:.4f}", result.metrics.at("loss"));
+  // What a text's loss says by its bits, others say by metrics of their own.
+  if (!result.metrics.contains("cross_entropy")) {
+    for (const auto& [name, value] : result.metrics) {
+      if (name != "loss" && name != "bits_per_byte") out += fmt::format(", {} {:.4f}", name, value);
+    }
+  }
   if (const auto bits = result.metrics.find("bits_per_byte"); bits != result.metrics.end()) {
     out += fmt::format(", {:.3f} bits per byte", bits->second);
     if (result.byte_entropy_bits > 0) {

@@ -21,16 +21,17 @@ class LongWait;
 struct TrainingParts;
 
 struct EvalResult {
-  /// Means over all targets: "loss" (nats per target) and the model's other metrics. Also
-  /// "perplexity", if the model reports "cross_entropy", and "bits_per_byte", if the targets are
-  /// text.
+  /// Means over all targets, or over what the model counts in "num_targets": "loss" and the model's
+  /// other metrics. Also "perplexity", if the model reports "cross_entropy", and "bits_per_byte",
+  /// if the targets are text.
   Tree<double> metrics = {};
   int64_t num_targets = 0, num_bytes = 0;
   /// Entropy of the text's own bytes (order 0), in bits per byte; 0 if unknown.
   double byte_entropy_bits = 0;
 };
 
-/// Returns "loss 2.5012, 3.608 bits per byte (entropy of the text's own bytes: 4.810)".
+/// Returns "loss 2.5012, 3.608 bits per byte (entropy of the text's own bytes: 4.810)". Without a
+/// cross entropy it names the model's other metrics: "loss 0.5012, margin 0.4211, preferred 0.75".
 std::string to_text(const EvalResult& result);
 
 /// Throws ConfigError if `input` reports that it is endless.

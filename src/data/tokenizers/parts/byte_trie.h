@@ -44,6 +44,8 @@ class ByteTrie {
   /// Returns the first place at or after `from` where a text of the set stands, and the longest of
   /// those that begin there.
   std::optional<Found> find(std::string_view text, size_t from) const;
+  /// True if a text of the set begins with the byte.
+  bool begins_with(uint8_t byte) const { return units_[units_[0].base + byte].parent == 1; }
 
  private:
   static constexpr uint32_t kNumBytes = 256;
@@ -53,8 +55,6 @@ class ByteTrie {
     int32_t value = -1;
   };
   struct Builder;
-
-  bool begins_with(uint8_t byte) const { return units_[units_[0].base + byte].parent == 1; }
 
   // There are always units for all bytes behind a base. The first one is the root.
   std::vector<Unit> units_ = std::vector<Unit>(kNumBytes + 1);

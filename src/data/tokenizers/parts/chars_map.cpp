@@ -94,6 +94,20 @@ std::optional<CharsMap::Found> CharsMap::find_longest(std::string_view text) con
   return out;
 }
 
+bool CharsMap::keeps_in_ascii(uint8_t character) const {
+  const size_t at = base_of(units_[0], 0) ^ character;
+  const auto has_label = [&](size_t place, size_t label) {
+    return (units_[place] & (kIsLeaf | 0xff)) == label;
+  };
+  if (!has_label(at, character)) return true;
+  const size_t base = base_of(units_[at], at);
+  if (units_[at] & kHasLeaf) return false;
+  for (size_t next = 0; next < 128; ++next) {
+    if (has_label(base ^ next, next)) return false;
+  }
+  return true;
+}
+
 void CharsMap::normalize(std::string& text) const {
   std::string out;
   out.reserve(text.size());

@@ -16,14 +16,6 @@ namespace {
 // An unknown character is so much less likely than the least likely token.
 constexpr double kUnknownPenalty = 10;
 
-// The best way that ends at a byte of the piece.
-struct Node {
-  double score = 0;
-  size_t begin = 0;
-  int32_t id = -1;
-  bool is_reached = false;
-};
-
 // A part of the piece that becomes one token, or unknown text.
 struct Part {
   size_t begin, end;
@@ -31,6 +23,15 @@ struct Part {
 };
 
 }  // namespace
+
+// The best way that ends at a byte of the piece: its last token, of so many bytes. A long text has
+// a node for each byte, so that small ones are faster.
+template <class Score>
+struct UnigramModel::Node {
+  Score score = 0;
+  uint32_t size = 0;
+  int32_t id = -1;  // -1: no way ends here
+};
 
 UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options)
     : TokenModel(std::move(vocabulary)), scores_(std::move(scores)), options_(options) {
@@ -50,20 +51,27 @@ UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Op
 }
 
 void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
-  std::vector<Node> nodes(piece.size() + 1);
-  const auto rounded = [&](double sum) {
-    return options_.sums == ScoreSums::kF32 ? static_cast<float>(sum) : sum;
-  };
-  const auto reach = [&](size_t begin, size_t end, int32_t id, double total) {
-    Node& node = nodes[end];
-    if (node.is_reached && total <= node.score) return;
-    node = {rounded(total), begin, id, true};
+  if (options_.sums == ScoreSums::kF32)
+    encode_with_sums<float>(piece, ids);
+  else
+    encode_with_sums<double>(piece, ids);
+}
+
+template <class Score>
+void UnigramModel::encode_with_sums(std::string_view piece, std::vector<int32_t>& ids) const {
+  std::vector<Node<Score>> nodes(piece.size() + 1);
+  // The sum is rounded once the best way is known, as the library does.
+  const auto reach = [&](size_t end, size_t size, int32_t id, double total) {
+    Node<Score>& node = nodes[end];
+    if (node.id >= 0 && total <= node.score) return;
+    node = {static_cast<Score>(total), static_cast<uint32_t>(size), id};
   };
   for (size_t at = 0; at < piece.size();) {
     const size_t size = first_code_point(piece.substr(at)).size;
+    const double before = nodes[at].score;
     bool has_character = false;
     trie_.prefixes(piece.substr(at), [&](size_t length, int32_t id) {
-      reach(at, at + length, id, nodes[at].score + scores_[static_cast<size_t>(id)]);
+      reach(at + length, length, id, before + scores_[static_cast<size_t>(id)]);
       has_character |= length == size;
     });
     if (!has_character) {
@@ -73,19 +81,20 @@ void UnigramModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids
                         "'{}', and there is no unknown token",
                         printable(piece.substr(at, size))));
       }
-      reach(at, at + size, *options_.unknown, rounded(nodes[at].score + unknown_score_));
+      reach(at + size, size, *options_.unknown, static_cast<Score>(before + unknown_score_));
     }
     at += size;
   }
   // From the end to the beginning; neighbouring unknown parts are one.
   std::vector<Part> parts;
   const auto is_unknown = [&](int32_t id) { return options_.unknown && id == *options_.unknown; };
-  for (size_t end = piece.size(); end > 0; end = nodes[end].begin) {
-    const auto [score, begin, id, is_reached] = nodes[end];
+  for (size_t end = piece.size(); end > 0;) {
+    const auto [score, size, id] = nodes[end];
     if (is_unknown(id) && !parts.empty() && is_unknown(parts.back().id))
-      parts.back().begin = begin;
+      parts.back().begin = end - size;
     else
-      parts.push_back({begin, end, id});
+      parts.push_back({end - size, end, id});
+    end -= size;
   }
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     if (is_unknown(part->id))

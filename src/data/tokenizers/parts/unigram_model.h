@@ -43,7 +43,11 @@ class UnigramModel final : public TokenModel {
   int64_t piece_bytes() const override { return 88; }
 
  private:
+  template <class Score>
+  struct Node;
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
+  template <class Score>
+  void encode_with_sums(std::string_view piece, std::vector<int32_t>& ids) const;
   void add_unknown(std::string_view text, std::vector<int32_t>& ids) const;
 
   std::vector<double> scores_;

@@ -175,7 +175,7 @@ TokenFileFacts token_file_facts(const std::string& name, const Child<Tokenizer>&
   std::unique_ptr<Tokenizer> built;
   if (tokenizer) {
     built = tokenizer.build({}, {.path = "tokenizer"});
-    if (out.card) check_tokenizer(*out.card, *built, out.prefix, "--tokenizer");
+    if (out.card) check_encodes_alike(*out.card, *built, out.prefix, "--tokenizer");
   } else if (out.card) {
     built = tokenizer_of(*out.card);
   }

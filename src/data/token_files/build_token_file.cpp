@@ -19,9 +19,7 @@ class TextMaker final : public TokenMaker {
   explicit TextMaker(const TokenBuild& build)
       : build_(build),
         tokenizer_(build.tokenizer.build({}, {.path = "tokenizer"})),
-        special_(tokenizer_->special_ids()) {
-    if (!build.begins) special_.bos.reset();
-    if (!build.ends) special_.eos.reset();
+        special_(boundary_ids(tokenizer_->special_ids(), build.begins, build.ends)) {
     for (int64_t id = 0; id < tokenizer_->vocab_size(); ++id)
       piece_sizes_.push_back(std::ssize(tokenizer_->piece(static_cast<int32_t>(id))));
   }

@@ -214,6 +214,41 @@ TEST_F(BuildTokenFile, TheSameBuildIsThereAnotherOneIsRefused) {
               HasSubstr("part.part: expected an unfinished build of the same sources"));
 }
 
+// Of the special ids, those that stand in the documents count.
+TEST_F(BuildTokenFile, OtherBeginAndEndTokensMakeAnotherBuild) {
+  using Config = HuggingFaceTokenizer::Config;
+  const Config first{.path = reference_file("tokenizers/llama3.json"), .eos = "<|end|>"};
+  Config other_begin = first, other_end = first, other_padding = first;
+  other_begin.bos = other_end.eos = other_padding.pad = "<|im_start|>";
+  const auto with = [&](const std::string& out, const Config& tokenizer, bool begins = true) {
+    TokenBuild one = build(out);
+    one.tokenizer = tokenizer;
+    one.begins = begins;
+    return one;
+  };
+  const TokenCard card = build_token_file(with("out", first)).card;
+  build_token_file(with("bare", first, false));
+  build_token_file(with("part", first), {.should_stop = [] { return true; }});
+  const auto check = [&](const Config& tokenizer) {
+    check_tokenizer(card, *Child<Tokenizer>(tokenizer).build({}, {}), "out", "input.tokenizer");
+  };
+  for (const Config& other : {other_begin, other_end}) {
+    EXPECT_THAT(error_of<DataError>([&] { build_token_file(with("out", other)); }),
+                HasSubstr("expected nothing there, or the tokens of this very build"));
+    EXPECT_THAT(error_of<DataError>([&] { build_token_file(with("part", other)); }),
+                HasSubstr("expected an unfinished build of the same sources"));
+  }
+  EXPECT_EQ(error_of<DataError>([&] { check(other_end); }),
+            "out.json: expected a tokenizer whose documents begin and end as those of out (bos 0, "
+            "eos 1), got one with bos 0, eos 2; set input.tokenizer, or build the tokens anew");
+  EXPECT_THAT(error_of<DataError>([&] { check(other_begin); }),
+              HasSubstr("got one with bos 2, eos 1;"));
+  EXPECT_TRUE(build_token_file(with("out", other_padding)).was_there);
+  EXPECT_TRUE(build_token_file(with("part", other_padding)).is_finished);
+  EXPECT_TRUE(build_token_file(with("bare", other_begin, false)).was_there);
+  check(other_padding);
+}
+
 TEST_F(BuildTokenFile, AChangedFileIsNotContinued) {
   build_token_file(build(), {.should_stop = [] { return true; }});
   std::string bytes = read_file(dir_ / "in/a.jsonl");

@@ -165,9 +165,14 @@ class TokenBuilder {
   // Hash of all that determines the bytes, but the content of the files. What was left out of an
   // unfinished build stays so: another policy may continue it.
   uint64_t job() const {
-    std::string what = fmt::format("{:x} {}", maker_.tokenizer().fingerprint(), maker_.job());
+    std::string what =
+        fmt::format("{} {}", encoding_text(maker_.tokenizer(), boundaries()), maker_.job());
     for (size_t i = 0; i < files_.size(); ++i) what += fmt::format("\n{} {}", sizes_[i], files_[i]);
     return xxh3_64(what);
+  }
+
+  SpecialIds boundaries() const {
+    return boundary_ids(maker_.tokenizer().special_ids(), made_.begins, made_.ends);
   }
 
   // Returns the card of this very build; throws if something else is there.
@@ -195,8 +200,9 @@ class TokenBuilder {
       return one.learned ? one.learned->settings : "";
     };
     if (card.tokenizer.fingerprint != maker_.tokenizer().fingerprint() ||
-        card.begins != made_.begins || card.ends != made_.ends || card.field != made_.field ||
-        card.unit != made_.unit || settings(card) != settings(made_) ||
+        card.begins != made_.begins || card.ends != made_.ends ||
+        card.boundaries() != boundaries() || card.field != made_.field || card.unit != made_.unit ||
+        settings(card) != settings(made_) ||
         card.learned.has_value() != made_.learned.has_value() ||
         card.sources.size() != files_.size())
       return false;

@@ -72,10 +72,12 @@ bool is_streamed(const TextInput::Config& cfg) {
 MadeTokens tokens_of_text(const Child<Source>& source, const Child<Tokenizer>& tokenizer,
                           const MadeFor& whom) {
   SourceFiles files = files_of(source, whom.source);
-  const uint64_t encodes = tokenizer.build({}, {.path = whom.input + ".tokenizer"})->fingerprint();
-  const TokenCache cache(fmt::format("{:x} {} {} {} {}{}", encodes, to_text(files.build.unit),
-                                     to_text(files.build.on_error), kTextPartBytes,
-                                     CorpusReader::kRules, files.format),
+  const auto built = tokenizer.build({}, {.path = whom.input + ".tokenizer"});
+  const SpecialIds boundaries =
+      boundary_ids(built->special_ids(), files.build.begins, files.build.ends);
+  const TokenCache cache(fmt::format("{} {} {} {} {}{}", encoding_text(*built, boundaries),
+                                     to_text(files.build.unit), to_text(files.build.on_error),
+                                     kTextPartBytes, CorpusReader::kRules, files.format),
                          files.build.sources, whom.input, whom.or_in_memory(files.num_bytes));
   cache.ensure([&] {
     TokenBuild& build = files.build;

@@ -10,7 +10,9 @@
 
 #include "data/prefetcher.h"
 #include "data/token_files/corpus_reader.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"
+#include "testing/checkout.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/peak_memory.h"
@@ -205,6 +207,22 @@ TEST_F(StreamedTextTest, AChangedTextIsEncodedAnewAndTheOldTokensAreRemoved) {
   EXPECT_THAT(error_of<DataError>([&] { second->restore(first->state()); }),
               HasSubstr("input: expected the data of the saved position"));
   EXPECT_TRUE(first->next()) << "an open input goes on";
+}
+
+// A token file holds the ids that end its documents.
+TEST_F(StreamedTextTest, OtherEndTokensAreThoseOfTextInMemory) {
+  replace_file(dir_ / "tokenizer.json", read_file(reference_file("tokenizers/llama3.json")));
+  for (const char* eos : {"<|end|>", "<|im_start|>", "<|end|>"}) {
+    replace_file(dir_ / "tokenizer_config.json", fmt::format(R"({{"eos_token": "{}"}})", eos));
+    const auto with = [&](int64_t memory_bytes) {
+      TextInput::Config cfg = config(memory_bytes);
+      cfg.tokenizer = HuggingFaceTokenizer::Config{.path = dir_ / "tokenizer.json"};
+      cfg.epochs = 1;
+      return Child<Input>(cfg).build({.vocab_size = 700, .seed = 1}, {.path = "input"});
+    };
+    EXPECT_EQ(segments_of(*with(100)), segments_of(*with(1 << 20))) << eos;
+  }
+  EXPECT_EQ(cached().size(), 2u) << "the first is found again";
 }
 
 TEST_F(StreamedTextTest, ManyWhoWantOneTextEncodeItOnce) {

@@ -93,6 +93,11 @@ TokenCard card_of(const JsonView& json) {
   return out;
 }
 
+std::string to_text(const SpecialIds& boundaries) {
+  const auto text = [](std::optional<int32_t> id) { return id ? std::to_string(*id) : "none"; };
+  return fmt::format("bos {}, eos {}", text(boundaries.bos), text(boundaries.eos));
+}
+
 }  // namespace
 
 Json to_json(const HashedFile& file) {
@@ -185,8 +190,19 @@ std::string TokenCard::source_of(int64_t document) const {
   return {};
 }
 
-void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const std::string& prefix,
-                     std::string_view field) {
+SpecialIds boundary_ids(const SpecialIds& special, bool begins, bool ends) {
+  SpecialIds out;
+  if (begins) out.bos = special.bos;
+  if (ends) out.eos = special.eos;
+  return out;
+}
+
+std::string encoding_text(const Tokenizer& tokenizer, const SpecialIds& boundaries) {
+  return fmt::format("{:x}, {}", tokenizer.fingerprint(), to_text(boundaries));
+}
+
+void check_encodes_alike(const TokenCard& card, const Tokenizer& tokenizer,
+                         const std::string& prefix, std::string_view field) {
   if (card.tokenizer.fingerprint == tokenizer.fingerprint()) return;
   throw DataError(fmt::format(
       "{}: expected the tokenizer of {} ({}{}, vocabulary of {}), got one that encodes otherwise "
@@ -194,6 +210,17 @@ void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const st
       token_card_path(prefix), prefix, card.tokenizer.class_name,
       card.tokenizer.path.empty() ? "" : " of " + card.tokenizer.path, card.tokenizer.vocab_size,
       tokenizer.vocab_size(), field));
+}
+
+void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const std::string& prefix,
+                     std::string_view field) {
+  check_encodes_alike(card, tokenizer, prefix, field);
+  const SpecialIds own = boundary_ids(tokenizer.special_ids(), card.begins, card.ends);
+  if (card.boundaries() == own) return;
+  throw DataError(fmt::format(
+      "{}: expected a tokenizer whose documents begin and end as those of {} ({}), got one with "
+      "{}; set {}, or build the tokens anew",
+      token_card_path(prefix), prefix, to_text(card.boundaries()), to_text(own), field));
 }
 
 }  // namespace axle

@@ -42,6 +42,9 @@ struct LearnedCard {
   HashedFile flags = {}, index = {};
 };
 
+/// Returns the ids that documents begin and end with, if they are to; without that of padding.
+SpecialIds boundary_ids(const SpecialIds& special, bool begins, bool ends);
+
 struct TokenCard {
   static constexpr std::string_view kPairUnit = "pair";
   TokenizerCard tokenizer = {};
@@ -58,6 +61,8 @@ struct TokenCard {
 
   /// True if each two documents are a pair of answers, the better one first.
   bool has_pairs() const { return unit == kPairUnit; }
+  /// The ids that documents begin and end with.
+  SpecialIds boundaries() const { return boundary_ids(tokenizer.special, begins, ends); }
   /// "a.jsonl, its document 17", counted from 0 without those that were left out.
   std::string source_of(int64_t document) const;
 };
@@ -77,7 +82,13 @@ std::string text_of_card(const TokenCard& card);
 /// Returns the card of a token file; none if it has none. Throws DataError if it is damaged.
 std::optional<TokenCard> read_token_card(const std::string& prefix);
 
+/// Returns all that determines the ids of a document, beside its text.
+std::string encoding_text(const Tokenizer& tokenizer, const SpecialIds& boundaries);
+
 /// Throws DataError unless the tokenizer encodes as that of the card.
+void check_encodes_alike(const TokenCard& card, const Tokenizer& tokenizer,
+                         const std::string& prefix, std::string_view field);
+/// Also unless documents begin and end with the same ids.
 void check_tokenizer(const TokenCard& card, const Tokenizer& tokenizer, const std::string& prefix,
                      std::string_view field);
 

@@ -17,6 +17,7 @@ struct SpecialIds {
   std::optional<int32_t> bos = {};  // begins a document
   std::optional<int32_t> eos = {};  // ends a document
   std::optional<int32_t> pad = {};  // padding
+  bool operator==(const SpecialIds&) const = default;
 };
 
 /// What happens to the leading space of a piece at the start of decoded text, since some

@@ -137,6 +137,16 @@ std::vector<AddedToken> FilesBeside::added_tokens() const {
   return out;
 }
 
+std::string FilesBeside::tokenizer_class() const {
+  if (!tokenizer_config_.json) return {};
+  std::string out = json_as<DataError>(tokenizer_config_.path, [&] {
+    return text_field(JsonView(*tokenizer_config_.json), "tokenizer_class", "");
+  });
+  constexpr std::string_view kFast = "Fast";
+  if (out.ends_with(kFast)) out.resize(out.size() - kFast.size());
+  return out;
+}
+
 bool FilesBeside::flag(std::string_view name, bool otherwise) const {
   if (!tokenizer_config_.json) return otherwise;
   return json_as<DataError>(tokenizer_config_.path, [&] {

@@ -30,6 +30,9 @@ class FilesBeside {
   std::vector<std::string> special_tokens() const;
   /// Returns the tokens added to a vocabulary, by id. Throws DataError for two of one id or text.
   std::vector<AddedToken> added_tokens() const;
+  /// Returns the class of transformers that tokenizer_config.json names: "LlamaTokenizer", also for
+  /// "LlamaTokenizerFast". "": none.
+  std::string tokenizer_class() const;
   /// Returns a setting of tokenizer_config.json.
   bool flag(std::string_view name, bool otherwise) const;
   /// Returns the template, the special tokens, and the ids of generation_config.json that end a

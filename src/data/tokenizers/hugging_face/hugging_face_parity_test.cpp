@@ -5,6 +5,7 @@
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/reference_texts_test.h"
 #include "data/tokenizers/stream_decoder.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -72,6 +73,40 @@ TEST_P(HuggingFaceParity, RandomStringsHaveTheLibrarysIdsAndDecodeAsThere) {
     EXPECT_EQ(ids.hex(), expected[static_cast<size_t>(block)][0].get<std::string>()) << block;
     EXPECT_EQ(texts.hex(), expected[static_cast<size_t>(block)][1].get<std::string>()) << block;
   }
+}
+
+// What transformers puts around a text, for files tokenizer_config.json of many kinds
+// (tools/oracle/tokenizer_frames.py).
+TEST(HuggingFaceFrames, AreThoseOfTransformers) {
+  const auto all = read_json(read_file(reference_file("tokenizers/frames.json")));
+  const std::string text = all.at("text");
+  int num_framed = 0;
+  for (const auto& [kind, expected] : all.at("kinds").items()) {
+    auto document = read_json(read_file(reference_file("tokenizers/" + kind + ".json")));
+    auto frame = expected.at("frames").begin();
+    for (const auto& processor : expected.at("post_processors")) {
+      document["post_processor"] = processor;
+      for (const auto& config : expected.at("configs")) {
+        const TempDir dir;
+        replace_file(dir / "tokenizer.json", document.dump());
+        replace_file(dir / "tokenizer_config.json", config.dump());
+        const auto tokenizer =
+            Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = dir / "tokenizer.json"})
+                .build({}, {});
+        const Ids ids = tokenizer->encode(text);
+        Ids whole = frame->at(0);
+        EXPECT_EQ(tokenizer->special_ids().bos,
+                  whole.empty() ? std::nullopt : std::optional(whole[0]));
+        whole.insert(whole.end(), ids.begin(), ids.end());
+        for (const int32_t id : frame->at(1)) whole.push_back(id);
+        EXPECT_EQ(tokenizer->framed(ids), whole) << processor << " " << config;
+        num_framed += whole.size() > ids.size();
+        ++frame;
+      }
+    }
+    EXPECT_EQ(frame, expected.at("frames").end());
+  }
+  EXPECT_GT(num_framed, 100);
 }
 
 }  // namespace

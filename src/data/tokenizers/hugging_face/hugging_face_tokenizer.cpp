@@ -35,6 +35,19 @@ class Names {
   const TokenizerParts& parts_;
 };
 
+// Two classes of transformers take no notice of the file's post-processor. No class takes notice of
+// "add_bos_token" and "add_eos_token" where there is a tokenizer.json.
+void set_frame_of_class(const FilesBeside& files, TokenizerParts& out) {
+  const std::string name = files.tokenizer_class();
+  const bool begins = name == "CodeLlamaTokenizer";
+  if (!begins && name != "GPTNeoXTokenizer") return;
+  out.before.clear();
+  out.behind.clear();
+  if (!begins) return;
+  if (const auto bos = Names(out).find(files.special_token("bos_token").value_or("<s>")))
+    out.before = {*bos};
+}
+
 SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,
                             const FilesBeside& files, const Scope& scope) {
   const Names names(parts);
@@ -93,6 +106,7 @@ TokenizerParts read_tokenizer(const HuggingFaceTokenizer::Config& cfg, const Sco
   });
   out.fingerprint = xxh3_64(bytes);
   const FilesBeside files(path_of_text(path));
+  set_frame_of_class(files, out);
   out.special_ids = find_special_ids(cfg, out, files, scope);
   out.chat = files.chat_settings(out.num_ids());
   return out;

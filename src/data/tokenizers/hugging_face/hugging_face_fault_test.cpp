@@ -191,11 +191,21 @@ TEST_F(HuggingFaceFault, APostProcessorCannotFillTheMemory) {
   EXPECT_LT(peak_resident_bytes() - before, int64_t{256} << 20);
 }
 
+// Whatever the model, and also where the last character is none of the vocabulary.
 TEST_F(HuggingFaceFault, ALongPieceTakesLittleTime) {
-  use(kBytePairs);
-  const auto tokenizer =
-      Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
-  EXPECT_FALSE(tokenizer->encode(std::string(1 << 20, 'a')).empty());
+  Json words = Json::parse(kWordPiece);
+  words["model"]["max_input_chars_per_word"] = INT32_MAX;
+  words["model"]["vocab"] = {{"a", 0}, {"##a", 1}, {"u", 2}, {std::string(100, 'a') + "b", 3}};
+  const std::string longest(1 << 20, 'a');
+  std::unique_ptr<Tokenizer> tokenizer;
+  for (const std::string& bytes : {std::string(kBytePairs), std::string(kUnigram), words.dump()}) {
+    use(bytes);
+    tokenizer = Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
+    EXPECT_FALSE(tokenizer->encode(longest).empty());
+    EXPECT_FALSE(tokenizer->encode(longest + "z").empty());
+  }
+  EXPECT_EQ(tokenizer->encode(longest).size(), longest.size());
+  EXPECT_THAT(tokenizer->encode(longest + "z"), ::testing::ElementsAre(2));
 }
 
 }  // namespace

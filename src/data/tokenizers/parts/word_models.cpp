@@ -1,30 +1,48 @@
 #include "data/tokenizers/parts/word_models.h"
 
+#include <utility>
+#include <vector>
+
 #include "base/text/unicode.h"
 
 namespace axle {
+
+WordPieceModel::WordPieceModel(Vocabulary vocabulary, Options options)
+    : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
+  const std::string& prefix = options_.continuing_prefix;
+  std::vector<ByteTrie::Entry> beginnings, continuations;
+  for (int64_t i = 0; i < vocabulary_.end_id(); ++i) {
+    const std::string* const token = vocabulary_.token(i);
+    if (!token) continue;
+    const std::string_view text = *token;
+    const int32_t id = *vocabulary_.find(text);
+    if (!text.empty()) beginnings.push_back({text, id});
+    if (text.starts_with(prefix) && text.size() > prefix.size())
+      continuations.push_back({text.substr(prefix.size()), id});
+  }
+  beginnings_ = ByteTrie(std::move(beginnings));
+  continuations_ = ByteTrie(std::move(continuations));
+}
 
 void WordPieceModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
   int64_t num_characters = 0;
   for_each_code_point(piece, [&](char32_t) { ++num_characters; });
   if (num_characters > options_.max_characters) return ids.push_back(options_.unknown);
   const size_t first = ids.size();
-  std::string part;
   for (size_t begin = 0; begin < piece.size();) {
-    const size_t prefix = begin == 0 ? 0 : options_.continuing_prefix.size();
-    part.assign(begin == 0 ? "" : options_.continuing_prefix).append(piece.substr(begin));
-    std::optional<int32_t> id;
-    while (part.size() > prefix && !(id = vocabulary_.find(part))) {
-      do part.pop_back();  // a whole character
-      while (part.size() > prefix &&
-             (static_cast<uint8_t>(piece[begin + part.size() - prefix]) & 0xc0) == 0x80);
-    }
-    if (!id) {
+    const ByteTrie& tokens = begin == 0 ? beginnings_ : continuations_;
+    size_t longest = 0;
+    int32_t id = 0;
+    tokens.prefixes(piece.substr(begin), [&](size_t size, int32_t value) {
+      longest = size;
+      id = value;
+    });
+    if (longest == 0) {
       ids.resize(first);
       return ids.push_back(options_.unknown);
     }
-    ids.push_back(*id);
-    begin += part.size() - prefix;
+    ids.push_back(id);
+    begin += longest;
   }
 }
 

@@ -1,6 +1,7 @@
 // Models that look up words: whole, or in the longest parts that are tokens.
 #pragma once
 
+#include "data/tokenizers/parts/byte_trie.h"
 #include "data/tokenizers/parts/piece_cache.h"
 #include "data/tokenizers/parts/token_model.h"
 
@@ -18,8 +19,7 @@ class WordPieceModel final : public TokenModel {
     /// Longer words are unknown.
     int64_t max_characters = 100;
   };
-  WordPieceModel(Vocabulary vocabulary, Options options)
-      : TokenModel(std::move(vocabulary)), options_(std::move(options)) {}
+  WordPieceModel(Vocabulary vocabulary, Options options);
   void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override {
     encode_cached(scratch, piece, ids, [this](std::string_view text, std::vector<int32_t>& out) {
       encode_anew(text, out);
@@ -34,6 +34,7 @@ class WordPieceModel final : public TokenModel {
   void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
 
   Options options_;
+  ByteTrie beginnings_, continuations_;  // the latter without the prefix
   PieceCaches caches_;
 };
 

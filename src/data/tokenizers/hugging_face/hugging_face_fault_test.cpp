@@ -111,6 +111,13 @@ TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
       path_ + ": model.type: expected one of BPE, Unigram, WordPiece, WordLevel, got \"GPT\"");
   EXPECT_EQ(error_with(kBytePairs, "/added_tokens/0/id", 7),
             path_ + ": added_tokens[0].id: expected 5, the id of '<s>' by the vocabulary, got 7");
+  for (const Json& none : {Json(nullptr), Json(0), Json(0.0)})
+    EXPECT_EQ(error_with(kBytePairs, "/model/dropout", none), "no error");
+  for (const Json& dropout : {Json(0.1), Json(1), Json("0")}) {
+    EXPECT_EQ(error_with(kBytePairs, "/model/dropout", dropout),
+              path_ + ": model.dropout: expected null or 0, which gives a text the same ids each " +
+                  "time, got " + dropout.dump());
+  }
   EXPECT_EQ(error_with(kUnigram, "/model/unk_id", 3),
             path_ + ": model.unk_id: expected an integer of 0 to 2, got 3");
   EXPECT_THAT(error_with(kBytePairs, "/normalizer/normalizers/1/pattern/Regex", "("),

@@ -77,6 +77,8 @@ MergeTable read_merges(const JsonView& json, const Vocabulary& vocabulary,
 
 std::unique_ptr<TokenModel> read_byte_pairs(const JsonView& json, PreTokenizers& pre) {
   using Symbols = BytePairModel::Symbols;
+  if (const auto dropout = field(json, "dropout"); dropout && dropout->json() != 0.0)
+    dropout->fail("null or 0, which gives a text the same ids each time");
   Vocabulary vocabulary = read_vocabulary(json.at("vocab"));
   BytePairModel::Options options{
       .ignore_merges = bool_field(json, "ignore_merges", false),

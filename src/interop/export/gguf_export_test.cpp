@@ -217,6 +217,53 @@ TEST(SentencePieceKeys, HaveTheAddedTokens) {
     EXPECT_TRUE(keys_of(reference(name)).entries().empty()) << name;
 }
 
+// The files of a tokenizer say what stands around a text, and so do the keys.
+TEST(TokenizerKeys, PutTheSameAroundAText) {
+  const TempDir dir;
+  const std::vector<int32_t> text = {40, 41};
+  const auto check = [&](const Child<Tokenizer>& config, const std::vector<int32_t>& expected) {
+    const auto tokenizer = config.build({}, {.path = "t"});
+    EXPECT_EQ(tokenizer->framed(text), expected);
+    const GgufMetadata keys = gguf_tokenizer_keys(config, *tokenizer, tokenizer->vocab_size());
+    replace_file(dir / "t.gguf", gguf_without_tensors(keys));
+    EXPECT_EQ(tokenizer_of(dir / "t.gguf").build({}, {.path = "t"})->framed(text), expected);
+  };
+  const auto pieces = [&](bool begins, bool ends) -> Child<Tokenizer> {
+    fs::copy_file(reference_file("tokenizers/pieces_old/tokenizer.model"), dir / "tokenizer.model",
+                  fs::copy_options::overwrite_existing);
+    const nlohmann::json files = {{"bos_token", "<s>"},
+                                  {"eos_token", "</s>"},
+                                  {"add_bos_token", begins},
+                                  {"add_eos_token", ends}};
+    replace_file(dir / "tokenizer_config.json", files.dump());
+    return SentencePieceTokenizer::Config{.path = dir / "tokenizer.model"};
+  };
+  check(pieces(true, false), {1, 40, 41});
+  check(pieces(true, true), {1, 40, 41, 2});
+  check(pieces(false, true), {40, 41, 2});
+  check(pieces(false, false), {40, 41});
+  const auto merges = [&](const std::string& before, const std::string& behind) {
+    auto file = nlohmann::json::parse(read_file(reference_file("tokenizers/llama3.json")));
+    const auto token = [](const std::string& name) {
+      return nlohmann::json{{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
+    };
+    auto parts = nlohmann::json::array({{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}});
+    if (!before.empty()) parts.insert(parts.begin(), token(before));
+    if (!behind.empty()) parts.push_back(token(behind));
+    file["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single", parts},
+        {"special_tokens", {{"<|begin|>", {{"ids", {0}}}}, {"<|end|>", {{"ids", {1}}}}}}};
+    replace_file(dir / "tokenizer.json", file.dump());
+    replace_file(dir / "tokenizer_config.json", R"({"eos_token": "<|end|>"})");
+    return HuggingFaceTokenizer::Config{.path = dir / "tokenizer.json"};
+  };
+  check(merges("<|begin|>", "<|end|>"), {0, 40, 41, 1});
+  check(merges("", "<|end|>"), {40, 41, 1});
+  check(merges("<|end|>", ""), {1, 40, 41});
+  check(merges("", ""), {40, 41});
+}
+
 TEST_F(GgufExporting, FilesAreNotReplaced) {
   write();
   replace_file(out_, "mine");

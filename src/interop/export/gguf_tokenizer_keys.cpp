@@ -37,6 +37,12 @@ class TokenizerOfKeys final : public PipelineTokenizer {
       : PipelineTokenizer(parts_of_gguf(keys, "GGUF")) {}
 };
 
+// True if the tokenizer's files put the end token behind a text.
+bool adds_end(const Tokenizer& tokenizer) {
+  constexpr int32_t kText = -1;
+  return tokenizer.framed({kText}).back() == tokenizer.special_ids().eos;
+}
+
 // What the tokenizer's object knows: ids and the chat template.
 void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
   const SpecialIds ids = tokenizer.special_ids();
@@ -47,6 +53,7 @@ void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
   set("tokenizer.ggml.eos_token_id", ids.eos);
   set("tokenizer.ggml.padding_token_id", ids.pad);
   out.set("tokenizer.ggml.add_bos_token", ids.bos.has_value());
+  out.set("tokenizer.ggml.add_eos_token", adds_end(tokenizer));
   const ChatSettings chat = tokenizer.chat_settings();
   if (!chat.chat_template.empty()) out.set(kChatTemplate, chat.chat_template);
   for (const int32_t id : chat.end_ids) {

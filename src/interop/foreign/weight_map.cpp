@@ -185,8 +185,9 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
       fitting.push_back(name);
     }
   }
+  const std::set<std::string_view> is_unused(unused.begin(), unused.end());
   for (const std::string& name : names) {
-    if (parts_.contains(name) || std::ranges::count(unused, name) > 0) continue;
+    if (parts_.contains(name) || is_unused.contains(name)) continue;
     add(name, fmt::format("expected no tensor of this name, got {}", to_text(source.type(name))));
   }
   Tree<HostTensor> out;

@@ -1,5 +1,6 @@
 #include "interop/foreign/weight_map.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -135,6 +136,34 @@ TEST_F(LargeTensors, AllThatIsWrongIsListedTogether) {
     EXPECT_THAT(text, HasSubstr("l.0.up: expected a tensor [900, 1000], got none"));
     EXPECT_THAT(text, HasSubstr("more: expected no tensor of this name, got f32[2]"));
   });
+}
+
+// Tensors of one number.
+class ManyTensors final : public TensorSource {
+ public:
+  explicit ManyTensors(std::vector<std::string> names) : names_(std::move(names)) {}
+  std::vector<std::string> names() const override { return names_; }
+  Type type(const std::string&) const override { return {DType::kF32, {1}}; }
+  HostTensor get(const std::string&) const override { return HostTensor::ones({1}); }
+  const std::string& where() const override { return where_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::string where_ = "many";
+};
+
+TEST(WeightMapOfManyTensors, ThoseLeftOutTakeLittleTime) {
+  std::vector<std::string> unused;
+  for (int i = 0; i < 1'000'000; ++i) unused.push_back(fmt::format("x.{:07}", i));
+  std::vector<std::string> names = unused;
+  names.insert(names.begin(), "emb");
+  const ManyTensors source(std::move(names));
+  const WeightMap map({{.ours = "emb", .theirs = "emb", .storage = Storage::kVector}},
+                      {{"emb", {.shape = {1}, .dtype = DType::kF32}}});
+  EXPECT_EQ(map.read(source, unused).at("emb"), HostTensor::ones({1}));
+  unused.pop_back();
+  EXPECT_EQ(error_of<DataError>([&] { map.read(source, unused); }),
+            "many: x.0999999: expected no tensor of this name, got f32[1]");
 }
 
 }  // namespace

@@ -216,6 +216,17 @@ std::vector<MessagePlace> answer_places(const RenderedChat& rendered) {
   return AnswerFinder(rendered).find();
 }
 
+void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& places) {
+  if (std::ranges::none_of(rendered.messages, is_unlearned)) return;
+  std::erase_if(places, [&](const MessagePlace& place) {
+    if (place.message != kUnknownMessage) return is_unlearned(rendered.messages[place.message]);
+    throw DataError(fmt::format(
+        "{}: expected one generation block for each answer, or blocks in a loop over messages, "
+        "for a conversation with answers of the weight 0, got blocks of unknown answers",
+        rendered.chat.name()));
+  });
+}
+
 std::vector<MessagePlace> generation_places(const RenderedChat& rendered) {
   const std::vector<MessagePlace> rounds = round_places(rendered.messages, rendered.rendering);
   std::vector<size_t> answers;

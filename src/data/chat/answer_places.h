@@ -39,4 +39,8 @@ std::vector<MessagePlace> answer_places(const RenderedChat& rendered);
 /// in the order of the answers, if there is one for each, else to kUnknownMessage.
 std::vector<MessagePlace> generation_places(const RenderedChat& rendered);
 
+/// Removes the places of answers that are not to be learned (is_unlearned). Throws DataError if
+/// such a place may be among those of unknown messages.
+void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& places);
+
 }  // namespace axle

@@ -27,6 +27,16 @@ void check_content(const JsonView& content) {
   }
 }
 
+// The weight of a message, if it has one: only what the assistant says may be learned.
+void check_weight(const JsonView& turn, std::string_view role) {
+  if (!has(turn, "weight")) return;
+  const JsonView weight = turn.at("weight");
+  const bool is_answer = role == "assistant";
+  if (weight.json() == 0 || (is_answer && weight.json() == 1)) return;
+  weight.fail(is_answer ? "0 or 1, whether the answer is learned"
+                        : "0, since only what the assistant says is learned");
+}
+
 // One message without its null fields, but for the content.
 Json message_of(const JsonView& message) {
   Json out = Json::object();
@@ -40,6 +50,7 @@ Json message_of(const JsonView& message) {
   }
   if (message.at("role").text().empty()) message.at("role").fail("a role");
   if (!has_more) check_content(message.at("content"));  // names what is missing
+  check_weight(message, message.at("role").text());
   return out;
 }
 
@@ -76,7 +87,10 @@ Json said(std::string role, const std::string& text) {
 // One message of ShareGPT or of the other form.
 Json turn_of(const JsonView& turn) {
   if (turn.find("role")) return message_of(turn);
-  return said(role_of_share_gpt(turn.at("from")), turn.at("value").text());
+  Json out = said(role_of_share_gpt(turn.at("from")), turn.at("value").text());
+  check_weight(turn, out["role"].get<std::string>());
+  if (has(turn, "weight")) out["weight"] = turn.at("weight").json();
+  return out;
 }
 
 // "tools" may be the text of a list.
@@ -207,6 +221,11 @@ Conversation conversation_of(std::string_view text, const char* messages) {
 
 const std::string& role_of(const jinja::Value& message) {
   return jinja::find_text_key(message.dict(), "role")->text();
+}
+
+bool is_unlearned(const jinja::Value& message) {
+  const jinja::Value* const weight = jinja::find_text_key(message.dict(), "weight");
+  return weight && weight->is_number() && weight->number() == 0;
 }
 
 std::string_view content_of(const jinja::Value& message) {

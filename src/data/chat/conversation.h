@@ -43,7 +43,9 @@ inline constexpr std::array<std::string_view, 11> kConversationFields = {
 /// conversations. What comes before the answers is its prompt, a text or messages, or a
 /// conversation in one of the other forms. Without that, both answers are whole conversations.
 ///
-/// Throws JsonError for another record.
+/// A message may have a "weight", as in OpenAI's files: 0 for an answer that is not learned, or 1.
+///
+/// Throws JsonError for another record, and for another weight.
 nlohmann::ordered_json messages_of(const nlohmann::ordered_json& record, ChatFormat format);
 
 /// One conversation as values of templates.
@@ -56,6 +58,8 @@ struct Conversation {
 Conversation conversation_of(std::string_view json, const char* messages = "messages");
 /// Returns the role of a message: "user".
 const std::string& role_of(const jinja::Value& message);
+/// True for a message of the weight 0.
+bool is_unlearned(const jinja::Value& message);
 /// Returns the content of a message if it is a text, else "".
 std::string_view content_of(const jinja::Value& message);
 

@@ -49,6 +49,24 @@ TEST(Conversation, ToolsAndPartsStayAndNullsGo) {
             R"({"messages":[{"role":"user","content":"q"}],"tools":[{"name":"f"}]})");
 }
 
+TEST(Conversation, WeightsSayWhetherAnAnswerIsLearned) {
+  const auto with = [](const std::string& role, const std::string& weight) {
+    return of(R"({"messages":[{"role":")" + role + R"(","content":"a","weight":)" + weight + "}]}");
+  };
+  EXPECT_EQ(with("assistant", "0"),
+            R"({"messages":[{"role":"assistant","content":"a","weight":0}]})");
+  EXPECT_EQ(with("user", "0"), R"({"messages":[{"role":"user","content":"a","weight":0}]})");
+  EXPECT_EQ(with("assistant", "null"), R"({"messages":[{"role":"assistant","content":"a"}]})");
+  EXPECT_EQ(of(R"({"conversations":[{"from":"gpt","value":"a","weight":0}]})"),
+            R"({"messages":[{"role":"assistant","content":"a","weight":0}]})");
+  EXPECT_EQ(with("assistant", "0.5"),
+            "messages[0].weight: expected 0 or 1, whether the answer is learned, got 0.5");
+  EXPECT_EQ(with("user", "1"),
+            "messages[0].weight: expected 0, since only what the assistant says is learned, got 1");
+  EXPECT_EQ(of(R"({"conversations":[{"from":"gpt","value":"a","weight":"no"}]})"),
+            "conversations[0].weight: expected 0 or 1, whether the answer is learned, got \"no\"");
+}
+
 TEST(Conversation, MistakesNameTheField) {
   EXPECT_EQ(of("{}"),
             "expected a conversation with 'messages', 'conversations' or 'instruction', got no "

@@ -94,6 +94,7 @@ LearnedText learned_as_given(const ChatTemplate& chat, Messages messages, const 
   std::vector<MessagePlace> places =
       chat.marks_generation() ? generation_places(rendered) : answer_places(rendered);
   const int64_t left_out = num_left_out(messages, places);
+  remove_unlearned(rendered, places);
   return {std::move(rendering.text), std::move(places), left_out};
 }
 

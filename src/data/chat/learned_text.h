@@ -34,8 +34,9 @@ struct LearnedText {
 };
 
 /// Renders the messages. What the assistant says is what the template's generation blocks hold; if
-/// it has none, what it writes for the assistant's messages (answer_places()). Throws DataError as
-/// ChatTemplate::render() does, and for generation blocks whose place in the text is not known.
+/// it has none, what it writes for the assistant's messages (answer_places()); messages of the
+/// weight 0 are not learned, except with Learned::kAll. Throws DataError as ChatTemplate::render()
+/// does, and for generation blocks whose place in the text is not known.
 LearnedText learned_text(const ChatTemplate& chat, std::span<const jinja::Value> messages,
                          const jinja::Value& tools, Learned learned,
                          const ChatTemplate::Options& options);

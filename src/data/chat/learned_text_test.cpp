@@ -77,6 +77,27 @@ TEST(LearnedText, PartsAreTextsWhereATemplateKnowsNoParts) {
               ElementsAre("a|b;c;"));
 }
 
+TEST(LearnedText, AnswersOfTheWeightZeroAreNotLearned) {
+  const std::string first =
+      R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","weight":0},)"
+      R"({"role":"user","content":"c"},{"role":"assistant","content":"d","weight":1}]})";
+  const std::string turns =
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}"
+      "{% if add_generation_prompt %}<assistant>{% endif %}";
+  EXPECT_THAT(learned(turns, first), ElementsAre("d<end>"));
+  const std::string block = "{% generation %}{{ m.content }}{% endgeneration %}";
+  EXPECT_THAT(learned("{% for m in messages %}{% if m.role == 'assistant' %}" + block +
+                          "{% else %}{{ m.content }}{% endif %}{% endfor %}",
+                      first),
+              ElementsAre("d"));
+  EXPECT_THAT(learned(turns, first, Learned::kAll), ElementsAre(::testing::StartsWith("<user>a")));
+  // One block for both answers.
+  const std::string both = "{% generation %}{{ messages[1].content }}{% endgeneration %}";
+  EXPECT_THAT(learned(both), ElementsAre("b"));
+  EXPECT_THAT(error_of<DataError>([&] { learned(both, first); }),
+              HasSubstr("expected one generation block for each answer"));
+}
+
 TEST(LearnedText, BlocksInMacrosAreRefused) {
   const std::string source =
       "{% macro m() %}{% generation %}{% endgeneration %}{% endmacro %}{{ m() }}";

@@ -1,5 +1,6 @@
 #include "data/token_files/build_token_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -257,6 +258,52 @@ TEST_F(BuildTokenFile, AChangedFileIsNotContinued) {
   EXPECT_THAT(error_of<DataError>([&] { build_token_file(build()); }),
               AllOf(HasSubstr("a.jsonl: expected the file that the build began with ("),
                     HasSubstr("to begin anew")));
+}
+
+// Whatever its size and the time of its change are.
+TEST_F(BuildTokenFile, AnEditedSourceIsNoneOfTheSameBuild) {
+  const std::string path = dir_ / "in/a.jsonl", bytes = read_file(path);
+  const auto set_time = [&](int64_t secs) {
+    const timespec times[2] = {{.tv_sec = secs, .tv_nsec = 0}, {.tv_sec = secs, .tv_nsec = 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  };
+  build_token_file(build());
+  std::string edited = bytes;
+  edited[100] ^= 1;
+  const auto expect_refused = [&](const std::string& out) {
+    EXPECT_THAT(error_of<DataError>([&] { build_token_file(build(out)); }),
+                AllOf(HasSubstr("a.jsonl: expected the bytes that the tokens were made of, got "
+                                "others; remove "),
+                      HasSubstr(out + ".")));
+  };
+  for (const int64_t secs : {int64_t{1000}, int64_t{4'000'000'000}}) {
+    replace_file(path, edited);
+    set_time(secs);
+    expect_refused("out");
+    replace_file(path, bytes);
+    set_time(secs);
+    EXPECT_TRUE(build_token_file(build()).was_there) << "touched alone";
+  }
+  // A card of an earlier version, which has no state.
+  std::string card = read_file(dir_ / "out.json");
+  for (size_t at; (at = card.find("\"state\"")) != card.npos;) card.replace(at, 7, "\"other\"");
+  replace_file(dir_ / "out.json", card);
+  EXPECT_TRUE(build_token_file(build()).was_there);
+  replace_file(path, edited);
+  expect_refused("out");
+}
+
+// The first file is done when the build stops.
+TEST_F(BuildTokenFile, AnEditedSourceIsNotContinued) {
+  int files = 0;
+  build_token_file(build(), {.should_stop = [&] { return files == 1; },
+                             .report = [&](const auto& p) { files = int(p.num_files_done); }});
+  std::string bytes = read_file(dir_ / "in/a.jsonl");
+  bytes[100] ^= 1;
+  replace_file(dir_ / "in/a.jsonl", bytes);
+  EXPECT_THAT(error_of<DataError>([&] { build_token_file(build()); }),
+              AllOf(HasSubstr("a.jsonl: expected the bytes that the tokens were made of"),
+                    HasSubstr("out.part to begin anew")));
 }
 
 TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {

@@ -73,6 +73,12 @@ void check_prefix(const std::string& prefix) {
       is_other ? "tokens.bin" : (path / "tokens.bin").string()));
 }
 
+// A file of the same state is not read again.
+bool is_changed(const HashedFile& source, const std::string& path) {
+  if (source.state == state_of_file(path) || source.sha256.empty()) return false;
+  return storage_error_as<DataError>([&] { return sha256_of_file(path); }) != source.sha256;
+}
+
 class TokenBuilder {
  public:
   TokenBuilder(const TokenWork& work, const TokenMaker& maker, const TokenBuildHooks& hooks)
@@ -181,11 +187,9 @@ class TokenBuilder {
     for (const char* ending : kEndings) {
       const std::string path = work_.prefix + ending;
       if (!path_exists(path)) continue;
-      try {
-        const auto card = read_token_card(work_.prefix);
-        if (card && is_this_build(*card)) return card;
-      } catch (const DataError&) {
-        // Some other file.
+      if (auto card = card_of_this_build()) {
+        check_unchanged(card->sources, work_.prefix + ".json, .idx and .bin");
+        return card;
       }
       throw DataError(fmt::format(
           "{}: expected nothing there, or the tokens of this very build, got another file; remove "
@@ -193,6 +197,27 @@ class TokenBuilder {
           path));
     }
     return std::nullopt;
+  }
+
+  std::optional<TokenCard> card_of_this_build() const {
+    try {
+      auto card = read_token_card(work_.prefix);
+      if (card && is_this_build(*card)) return card;
+    } catch (const DataError&) {
+      // Some other file.
+    }
+    return std::nullopt;
+  }
+
+  // `made` are the first of the files, and `out` was made of them.
+  void check_unchanged(const std::vector<HashedFile>& made, const std::string& out) const {
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!is_changed(made[i], files_[i])) continue;
+      throw DataError(
+          fmt::format("{}: expected the bytes that the tokens were made of, got others; remove {} "
+                      "to begin anew, or choose another --out",
+                      files_[i], out));
+    }
   }
 
   bool is_this_build(const TokenCard& card) const {
@@ -223,6 +248,7 @@ class TokenBuilder {
           "give them again, or remove this folder",
           folder_));
     }
+    check_unchanged(before->sources, folder_);
     progress_ = *before;
     for (const HashedFile& file : progress_.sources) count_done(file);
     if (progress_.num_taken == 0) return;
@@ -241,7 +267,9 @@ class TokenBuilder {
     progress_.next_file = state_of_file(path);
     FileHash hash(path);
     std::unique_ptr<RecordReader> reader;
-    HashedFile done{.path = text_of_path(path), .num_bytes = sizes_[progress_.sources.size()]};
+    HashedFile done{.path = text_of_path(path),
+                    .num_bytes = sizes_[progress_.sources.size()],
+                    .state = progress_.next_file};
     const bool is_read = read_from(path, [&] {
       reader = maker_.open(path);
       for (int64_t i = 0; i < progress_.num_taken; ++i) reader->next();

@@ -61,8 +61,8 @@ struct TokenBuildResult {
 /// ids: about batch_bytes * (1 + Tokenizer::encode_bytes().of_text).
 ///
 /// Throws DataError for sources that are missing, and for records that are refused, unless they are
-/// skipped; if no document is left; if a source changes between two parts of a build; for
-/// PREFIX.part of another build, and for other files at PREFIX.
+/// skipped; if no document is left; if a source has changed since a part of the build, or all of
+/// it, was made; for PREFIX.part of another build, and for other files at PREFIX.
 TokenBuildResult make_token_file(const TokenWork& work, const TokenMaker& maker,
                                  const TokenBuildHooks& hooks = {});
 

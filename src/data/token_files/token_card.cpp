@@ -101,17 +101,21 @@ std::string to_text(const SpecialIds& boundaries) {
 }  // namespace
 
 Json to_json(const HashedFile& file) {
-  return {{"path", file.path},
-          {"bytes", file.num_bytes},
-          {"sha256", file.sha256},
-          {"documents", file.num_documents}};
+  Json out = {{"path", file.path},
+              {"bytes", file.num_bytes},
+              {"sha256", file.sha256},
+              {"documents", file.num_documents}};
+  if (!file.state.empty()) out["state"] = file.state;
+  return out;
 }
 
 HashedFile hashed_file_of(const JsonView& json) {
+  const auto state = json.find("state");
   return {.path = json.at("path").text(),
           .num_bytes = json.at("bytes").integer(0, kMost),
           .sha256 = json.at("sha256").text(),
-          .num_documents = json.at("documents").integer(0, kMost)};
+          .num_documents = json.at("documents").integer(0, kMost),
+          .state = state ? state->text() : ""};
 }
 
 uint64_t hexadecimal(const JsonView& json) {

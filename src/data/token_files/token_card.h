@@ -21,6 +21,7 @@ struct HashedFile {
   int64_t num_bytes = 0;
   std::string sha256 = {};
   int64_t num_documents = 0;  // that came from it
+  std::string state = {};     // of a source, as it was read (state_of_file); "": not known
 };
 
 /// The tokenizer of a token file.

@@ -58,10 +58,11 @@ ImportedModel read_gguf_file(const std::filesystem::path& path, const ReadOption
   check_whole_model(file.metadata());
   const GgufArchitecture& architecture = architecture_of(keys);
   nlohmann::ordered_json fields = architecture.fields(keys);
-  const int64_t head_dim = fields.value("head_dim", int64_t{0});
+  const GgufTensors::Sizes sizes{.head_dim = fields.value("head_dim", int64_t{0}),
+                                 .num_experts = fields.value("num_local_experts", int64_t{0})};
   keys.add_unread(fields);
   const ForeignConfig config(std::move(fields), path.string());
-  const GgufTensors source(file, architecture.names(), head_dim, rope_tensors());
+  const GgufTensors source(file, architecture.names(), sizes, rope_tensors());
   ImportedModel out = read_model(config, source, dtype_of(file), options);
   out.special = special_ids(file.metadata(), path.string());
   if (has_tokenizer(file.metadata())) out.tokenizer = path;

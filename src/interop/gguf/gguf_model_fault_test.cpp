@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/mutants.h"
+#include "testing/peak_memory.h"
 
 namespace axle {
 namespace {
@@ -49,6 +50,29 @@ TEST_F(GgufModelFault, WrongTensorsAreListedByTheirNamesInTheFile) {
   open("llama_tied");
   tensors_.at("blk.0.attn_norm.weight").values<float>()[2] = std::numeric_limits<float>::infinity();
   EXPECT_THAT(error(), HasSubstr("blk.0.attn_norm.weight: expected finite numbers, got NaN"));
+}
+
+// Experts of one number each: a tensor of them stays one until there are so many.
+TEST_F(GgufModelFault, ExpertsThatTheKeysDoNotTellOfTakeNoMemory) {
+  const HostTensor many(Type{DType::kF32, {1'000'000, 1, 1}});
+  const auto expect_small = [&](const std::string& name, const std::string& message) {
+    tensors_.insert_or_assign(name, many);
+    write();
+    reset_peak_resident_bytes();
+    const int64_t before = peak_resident_bytes();
+    EXPECT_THAT(thrown_by<Error>([&] { read_gguf(path_); }).message, HasSubstr(message));
+    EXPECT_LT(peak_resident_bytes() - before, 32 << 20);
+  };
+  const std::string unknown = ": expected no tensor of this name, got f32[1000000, 1, 1]";
+  expect_small("blk.0.ffn_gate_exps.weight", "blk.0.ffn_gate_exps.weight" + unknown);
+  open("mixtral");
+  expect_small("blk.1.ffn_up_exps.weight", "blk.1.ffn_up_exps.weight" + unknown);
+  open("mixtral");
+  metadata_.set("llama.expert_count", uint32_t{1'000'000});
+  for (const std::string layer : {"0", "1"})
+    tensors_.insert_or_assign("blk." + layer + ".ffn_gate_exps.weight", many);
+  expect_small("blk.1.ffn_up_exps.weight",
+               "expert_count': expected at most 65536, got u32 1000000");
 }
 
 TEST_F(GgufModelFault, KeysOfOtherTypesAndValuesAreNamed) {

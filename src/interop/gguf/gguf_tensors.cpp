@@ -20,9 +20,9 @@ T* numbers_of(Tree<HostTensor>& parts, std::string_view name) {
 
 }  // namespace
 
-GgufTensors::GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows, int64_t head_dim,
-                         const std::set<std::string>& left_out)
-    : file_(file), names_(rows), head_dim_(head_dim), where_(file.path().string()) {
+GgufTensors::GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows,
+                         const Sizes& sizes, const std::set<std::string>& left_out)
+    : file_(file), names_(rows), head_dim_(sizes.head_dim), where_(file.path().string()) {
   for (const std::string& own : file.names()) {
     if (left_out.contains(own)) continue;
     const auto foreign = names_.foreign(own);
@@ -38,7 +38,8 @@ GgufTensors::GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows
       places_.emplace(foreign->name, place);
       continue;
     }
-    if (shape.size() != 3 || num_elements(shape) == 0) {
+    // Each expert takes memory, even of a single number.
+    if (shape.size() != 3 || num_elements(shape) == 0 || shape[0] > sizes.num_experts) {
       places_.emplace(own, place);
       continue;
     }

@@ -12,12 +12,15 @@
 
 namespace axle {
 
-/// Tensors that no row names keep their names.
+/// Tensors that no row names, and those of more experts than there are, keep their names.
 class GgufTensors final : public TensorSource {
  public:
-  /// `file` must outlive this. `head_dim` is the number of rows of a head (kNeighbouringPairs).
-  /// `left_out` names tensors of the file that are not wanted.
-  GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows, int64_t head_dim,
+  struct Sizes {
+    int64_t head_dim = 0;  // the rows of a head (kNeighbouringPairs)
+    int64_t num_experts = 0;
+  };
+  /// `file` must outlive this. `left_out` names tensors of the file that are not wanted.
+  GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows, const Sizes& sizes,
               const std::set<std::string>& left_out);
 
   std::vector<std::string> names() const override;

@@ -84,6 +84,7 @@ std::vector<GgufName> llama_like_names() {
 }
 
 void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields) {
+  constexpr int64_t kMostExperts = 65536;  // each has tensors of its own
   const int64_t num_experts = keys.size("expert_count");
   for (int64_t layer = 0; layer < num_layers_of(keys); ++layer) {
     const std::string name = fmt::format("blk.{}.ffn_gate_exps.weight", layer);
@@ -91,6 +92,8 @@ void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields) {
     if (num_elements(shape) == 0 || shape[0] != num_experts)
       keys.at("expert_count").fail(fmt::format("the first dim of {}, {}", name, to_text(shape)));
   }
+  if (num_experts > kMostExperts)
+    keys.at("expert_count").fail(fmt::format("at most {}", kMostExperts));
   keys.expect("expert_gating_func", 1.0);  // softmax
   keys.expect("expert_weights_norm", true);
   keys.expect("expert_weights_scale", 1.0);

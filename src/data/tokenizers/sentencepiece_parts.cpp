@@ -222,6 +222,33 @@ std::unique_ptr<SentencePieceParts> SentencePieceParts::of_model(std::string_vie
 void SentencePieceParts::note_plain() {
   for (uint8_t c = 0; c < is_plain_.size(); ++c)
     is_plain_[c] = !users_.begins_with(c) && (!characters_ || characters_->keeps_in_ascii(c));
+  for (uint32_t c = 0x800; c < is_kept_.size(); ++c) {
+    const std::string text = {static_cast<char>(0xe0 | c >> 12),
+                              static_cast<char>(0x80 | (c >> 6 & 0x3f)),
+                              static_cast<char>(0x80 | (c & 0x3f))};
+    is_kept_[c] = !users_.begins_with(static_cast<uint8_t>(text[0])) &&
+                  (!characters_ || !characters_->may_begin_with(text));
+  }
+}
+
+// The bytes at the beginning that stay as they are, without spaces.
+size_t SentencePieceParts::plain_size(std::string_view text) const {
+  size_t at = 0;
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  while (at < text.size()) {
+    const uint8_t first = byte(at);
+    if (first < 128) {
+      const bool is_alone = at + 1 == text.size() || byte(at + 1) < 128;
+      if (first == ' ' || !is_plain_[first] || !is_alone) return at;
+      ++at;
+    } else {
+      if ((first & 0xf0) != 0xe0 || at + 3 > text.size()) return at;
+      if (!is_kept_[(first & 0xfu) << 12 | (byte(at + 1) & 0x3fu) << 6 | (byte(at + 2) & 0x3fu)])
+        return at;
+      at += 3;
+    }
+  }
+  return at;
 }
 
 std::vector<int32_t> SentencePieceParts::encode(std::string_view text, bool adds_space) const {
@@ -269,13 +296,8 @@ std::string SentencePieceParts::normal(std::string_view text, bool adds_space) c
   out.reserve(text.size() + text.size() / 2);
   if (adds_space && !spaces_.are_behind) out += kMetaSpace;
   bool was_space = spaces_.join;
-  const auto is_ascii = [&](size_t i) { return static_cast<uint8_t>(text[i]) < 128; };
   while (!text.empty()) {
-    size_t run = 0;  // most texts are words of plain letters
-    while (run < text.size() && is_ascii(run) && text[run] != ' ' &&
-           is_plain_[static_cast<uint8_t>(text[run])])
-      ++run;
-    if (run > 0 && run < text.size() && !is_ascii(run)) --run;
+    const size_t run = plain_size(text);
     if (run > 0) {
       out += text.substr(0, run);
       text.remove_prefix(run);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,13 +44,17 @@ class SentencePieceParts {
   std::string normal(std::string_view text, bool adds_space) const;
   CharsMap::Found first_of(std::string_view text) const;
   void note_plain();
+  size_t plain_size(std::string_view text) const;
 
   std::unique_ptr<TokenModel> model_;
   std::optional<CharsMap> characters_;
   ByteTrie users_;              // pieces that users defined: the longest goes before all else
   bool cuts_at_users_ = false;  // else they are tokens of the model
   Spaces spaces_;
-  std::array<bool, 128> is_plain_{};  // characters that stay as they are before such ones
+  // Characters that stay as they are: those of ASCII before others of ASCII and at the end, and by
+  // code point those of three bytes, wherever they stand.
+  std::array<bool, 128> is_plain_{};
+  std::bitset<0x10000> is_kept_;
 };
 
 }  // namespace axle

@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/walk.h"
 #include "interop/families/family.h"
 #include "interop/families/stored_tensors.h"
 #include "interop/foreign/coded_parameters.h"
+#include "layers/blocks/repeat.h"
+#include "nn/remat_policies.h"
 
 namespace axle {
 namespace {
@@ -86,6 +89,16 @@ void read_all_codes(const Layer& model, const TensorSource& source, Tree<ParamSp
   });
 }
 
+// Training keeps the projections of each layer and computes the rest again, as recipes have it: a
+// step takes a quarter less memory.
+void keep_projections(Child<Model>& model) {
+  for_each_config<Repeat>(model, [](const std::string&, Repeat::Config& layers) {
+    layers.layer.options.remat =
+        SaveNames{.optional = {"q_proj", "k_proj", "v_proj", "attention_output", "attention_blocks",
+                               "attention_log_sum", "gate", "input"}};
+  });
+}
+
 // Sizes that do not go together are a mistake of the file, and not of the user.
 std::unique_ptr<Model> built(const Child<Model>& model, const std::string& where) {
   try {
@@ -103,6 +116,7 @@ ImportedModel read_model(const ForeignConfig& config, const TensorSource& source
   config.bound_counts(std::ssize(source.names()));
   ImportedModel out{.model = family.model(config), .parameters = {}};
   config.check_all_read(options.ignored);
+  keep_projections(out.model);
   dtype = options.dtypes.all.value_or(dtype);
   // No model has parameters in f16, whose range is too small to train in.
   if (dtype != DType::kF32 && dtype != DType::kF16) out.model.options.dtype = dtype;

@@ -94,6 +94,17 @@ std::optional<CharsMap::Found> CharsMap::find_longest(std::string_view text) con
   return out;
 }
 
+bool CharsMap::may_begin_with(std::string_view text) const {
+  size_t base = base_of(units_[0], 0);
+  for (const char c : text) {
+    const size_t label = static_cast<uint8_t>(c), at = base ^ label;
+    if ((units_[at] & (kIsLeaf | 0xff)) != label) return false;
+    if (units_[at] & kHasLeaf) return true;
+    base = base_of(units_[at], at);
+  }
+  return true;
+}
+
 bool CharsMap::keeps_in_ascii(uint8_t character) const {
   const size_t at = base_of(units_[0], 0) ^ character;
   const auto has_label = [&](size_t place, size_t label) {

@@ -30,6 +30,8 @@ class CharsMap {
     size_t size;
   };
   std::optional<Found> find_longest(std::string_view text) const;
+  /// True if an entry of the table begins with `text`, or `text` with an entry.
+  bool may_begin_with(std::string_view text) const;
   /// True if the ASCII character stays as it is at the end of a text and before ASCII characters.
   bool keeps_in_ascii(uint8_t character) const;
   /// Replaces grapheme clusters of fewer than 6 bytes and characters that begin with an entry of

@@ -56,7 +56,8 @@ Mamba2::Config mixer_of(const ForeignConfig& config) {
 
 Child<Model> mamba2(const ForeignConfig& config) {
   ignore_common(config);
-  // Initialisers, a number of bits, and the name of what the layers do. Version 4 of transformers
+  // Initialisers, the name of what the layers do, and residual_in_fp32: sums of residuals in f32,
+  // where blocks here keep the dtype of the model (docs/import.md). Version 4 of transformers
   // wrote norm_before_gate, true by default, and its layers never read it: they gate first.
   config.ignore({"time_step_rank", "time_step_min", "time_step_max", "time_step_floor",
                  "time_step_scale", "time_step_init_scheme", "norm_before_gate",

@@ -11,6 +11,7 @@
 #include "inspect/eval_config.h"
 #include "layers/check_mesh.h"
 #include "pjrt/make_runtime.h"
+#include "recipes/fine_tune.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/programs.h"
@@ -48,6 +49,7 @@ UseData use_of(const std::vector<std::string>& data) {
 struct Evaluation {
   Evaluation(const EvalRunOptions& options, const ModelConfig& trained)
       : resolved(resolve_evaluation(trained, use_of(options.data), options.edits)) {
+    take_chat_template(options.dir.path, resolved.config);
     const Trainer::Config& config = resolved.config;
     check_complete(config.model, "model");
     check_complete(config.input, "input");

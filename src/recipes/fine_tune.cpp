@@ -4,7 +4,15 @@
 
 #include "base/error.h"
 #include "config/document/serialize.h"
+#include "config/walk.h"
+#include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
+#include "data/data_kind.h"
+#include "data/token_files/token_input.h"
 #include "interop/model_folder.h"
+#include "interop/trained_chat_template.h"
+#include "io/file.h"
+#include "io/user_path.h"
 #include "layers/products/lora_product.h"
 #include "recipes/language_model.h"
 
@@ -19,6 +27,14 @@ Child<Role> child_of(const ModelConfig& config, const nlohmann::ordered_json& do
   Child<Role> out;
   from_json(out, document, config.source + ": " + name);
   return out;
+}
+
+// Of a token file, the template is known already.
+bool reads_conversations(const TokenSource& source) {
+  if (!source.path.has_value() || source.field || source.unit || is_token_file(*source.path))
+    return false;
+  const DataKind kind = data_kind_at(*source.path);
+  return kind == DataKind::kConversations || kind == DataKind::kPreferences;
 }
 
 }  // namespace
@@ -66,6 +82,23 @@ Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
   }
   out.evalers.at("held_out").every_steps = {};
   return out;
+}
+
+void take_chat_template(const std::filesystem::path& model, Trainer::Config& config) {
+  const std::filesystem::path kept = trained_chat_template_file(model);
+  if (!path_exists(kept)) return;
+  const auto take = [&](std::optional<std::string>& field) {
+    if (!field) field = text_of_path(std::filesystem::absolute(kept).string());
+  };
+  for_each_config<ChatInput>(
+      config, [&](const std::string&, ChatInput::Config& input) { take(input.chat_template); });
+  for_each_config<PreferenceInput>(config, [&](const std::string&, PreferenceInput::Config& input) {
+    take(input.chat_template);
+  });
+  for_each_config<TokenInput>(config, [&](const std::string&, TokenInput::Config& input) {
+    for (auto& [name, source] : input.sources)
+      if (reads_conversations(source)) take(source.chat_template);
+  });
 }
 
 }  // namespace axle

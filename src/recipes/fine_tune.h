@@ -22,4 +22,8 @@ enum class FineTuned { kAll, kAdapters };
 Trainer::Config fine_tune(const ModelPlace& model, FineTuned trained,
                           const std::optional<DType>& dtype = {});
 
+/// Gives the inputs of conversations that name no chat template the one that the run in the folder
+/// `model` keeps (trained_chat_template_file), if it keeps one.
+void take_chat_template(const std::filesystem::path& model, Trainer::Config& config);
+
 }  // namespace axle

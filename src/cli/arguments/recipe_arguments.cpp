@@ -198,7 +198,9 @@ Resolved RecipeArguments::resolve(std::string_view backend, const std::filesyste
     throw ConfigError(
         "--dtype: expected --init-from and no recipe, whose model has a dtype; set model.@dtype");
   }
-  return resolve_config(out);
+  Resolved resolved = resolve_config(out);
+  if (out.start) take_chat_template(model, resolved.config);
+  return resolved;
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend) const {

@@ -110,6 +110,37 @@ TEST_F(TrainedTemplate, IsThatOfTheDataOfAnyInput) {
   }
 }
 
+// Also where the data are of another kind than before.
+TEST_F(TrainedTemplate, IsThatOfRunsThatBeginWithItAndOfEvaluations) {
+  build("talks", mine());
+  train("tokens", {"--data", dir_ / "data/talks.idx"});
+  const std::string talks = dir_ / "data/talks.jsonl", pairs = dir_ / "data/pairs.jsonl",
+                    text = dir_ / "data/text.txt", kept = "/trained_chat_template.jinja";
+  const auto tune = [&](const std::string& run, const Arguments& more) {
+    const Ran ran = run_axle(joined({"train", "--init-from", dir_ / "tokens", "--steps", "1",
+                                     "--dir", dir_ / run, "--backend", "interpreter"},
+                                    joined(set_flags({"input.seq_len=96", "input.batch_size=1",
+                                                      "input.split=all", "evalers={}"}),
+                                           more)));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(read_file((dir_ / run) + kept), kMine) << run;
+  };
+  tune("tuned", {"--data", talks});
+  tune("preferred", {"--dpo", "beta=0.1", "--data", pairs});
+  tune("mixed", {"--data", talks + "=0.5", "--data", text + "=0.5"});
+  const auto evaluated = [&](const Arguments& more) {
+    const Ran ran = run_axle(joined({"eval", "--from", dir_ / "tokens", "--data", talks, "--json",
+                                     "--backend", "interpreter", "--set", "input.split=all"},
+                                    more));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.code == 0 ? Json::parse(ran.out).at("metrics").dump() : ran.err;
+  };
+  const std::string own = evaluated({});
+  EXPECT_EQ(own, evaluated(set_mine()));
+  replace_file(dir_ / "data/other.jinja", "{{ messages[1].content }}!");
+  EXPECT_NE(own, evaluated({"--set", "input.chat_template=" + (dir_ / "data/other.jinja")}));
+}
+
 TEST_F(TrainedTemplate, MayBeThePlainOne) {
   build("talks", {});
   train("run", {"--data", dir_ / "data/talks.idx"});

@@ -8,10 +8,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/reversed.h"
 #include "base/text/text.h"
 #include "base/tree.h"
 #include "checkpoint/folder.h"
@@ -437,7 +437,7 @@ std::vector<fs::path> keep_tokenizers(const Json& document, const fs::path& dir)
     if (paths.size() > 1 || path_exists(dir / name)) continue;
     // The tokenizer comes last: where it is, the others are.
     const auto& [path, tokenizer] = *paths.begin();
-    for (const fs::path& file : tokenizer_files(path, tokenizer) | std::views::reverse) {
+    for (const fs::path& file : Reversed(tokenizer_files(path, tokenizer))) {
       const fs::path to = dir / file.filename();
       if (path_exists(to)) continue;
       replace_file(to, read_tokenizer_file(file));

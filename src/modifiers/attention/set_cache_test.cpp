@@ -67,7 +67,7 @@ TEST(SetCache, ThatFitsNowhereIsAnError) {
   EXPECT_THAT(error_of([&] { apply_modifier(modifier, "modify[0]", root); }),
               ::testing::AllOf(
                   HasSubstr("SetCache: expected at least one slot that it can change, got only "
-                            "model.decoder.layers.layer.attention.body.kv_cache: "),
+                            "model.decoder.layers.layer.attention.body.kv_cache.window: "),
                   HasSubstr("a mask without a window")));
   EXPECT_EQ(diff(TinyRoot{}, root), "");
 }

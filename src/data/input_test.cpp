@@ -360,6 +360,15 @@ TEST_F(TextInputTest, EntropyIsThatOfTheBytes) {
   EXPECT_DOUBLE_EQ(build(cfg)->facts().byte_entropy_bits, 2.0);
 }
 
+TEST(SyntheticInput, RowsHoldPairs) {
+  const auto input =
+      build(SyntheticInput::Config{.seq_len = 5, .batch_size = 1, .num_batches = 1, .pairs = true});
+  const Batch batch = input->next().value();
+  EXPECT_EQ(batch.tensors.at("is_pair"), HostTensor({1}, {1}));
+  EXPECT_EQ(batch.tensors.at("input_segment_ids"), HostTensor({1, 5}, {1, 1, 2, 2, 2}));
+  EXPECT_EQ(batch.tensors.at("input_positions"), HostTensor({1, 5}, {0, 1, 0, 1, 2}));
+}
+
 TEST(SyntheticInput, ResumesAndDependsOnTheSeedOnly) {
   const SyntheticInput::Config cfg{.seq_len = 8, .batch_size = 2, .num_batches = 5};
   expect_resumes_everywhere([&] { return build(cfg, 7, 32000); }, 7);

@@ -17,7 +17,8 @@ SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope&
     : seq_len_(cfg.seq_len),
       batch_size_(cfg.batch_size),
       fields_{.prefix_lengths = cfg.prompt.has_value(),
-              .num_streams = std::ssize(cfg.position_streams)},
+              .num_streams = std::ssize(cfg.position_streams),
+              .is_pair = cfg.pairs},
       prompt_len_(cfg.prompt ? cfg.prompt->share_of(seq_len_) : 0),
       streams_{.streams = cfg.position_streams},
       num_batches_(cfg.num_batches),
@@ -47,6 +48,13 @@ std::optional<Batch> SyntheticInput::next() {
     }
     std::ranges::fill(row.input_segment_ids, 1);
     std::iota(row.input_positions.begin(), row.input_positions.end(), 0);
+    if (fields_.is_pair) {
+      const auto half = static_cast<size_t>(seq_len_ / 2);
+      std::ranges::fill(row.input_segment_ids.subspan(half), 2);
+      std::iota(row.input_positions.begin() + static_cast<int64_t>(half), row.input_positions.end(),
+                0);
+      mark_pair(row, true);
+    }
     std::ranges::fill(row.prefix_lengths, static_cast<int32_t>(prompt_len_));
     const auto prompt_labels = static_cast<size_t>(std::max<int64_t>(prompt_len_ - 1, 0));
     std::ranges::fill(row.target_labels.first(prompt_labels), kIgnoredLabel);

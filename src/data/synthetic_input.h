@@ -24,7 +24,9 @@ class SyntheticInput final : public Input {
     std::optional<Prompt> prompt = {};
     /// Numbers for the place of each token, as in TextInput; a row is one line.
     std::vector<PositionStream> position_streams = {};
-    AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches, prompt, position_streams)
+    /// Each row holds two answers, as those of a PreferenceInput.
+    bool pairs = false;
+    AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches, prompt, position_streams, pairs)
   };
   SyntheticInput(const Config& cfg, const Dims& dims, const Scope& scope);
 

@@ -27,11 +27,12 @@ std::string unit_of(const TokenBuildFlags& flags) {
       const auto name = [](const std::string& of) {
         return of == "conversation" ? "conversations" : of == "pair" ? "pairs of answers" : "texts";
       };
-      throw ConfigError(
-          fmt::format("SOURCES: expected one kind, got {} in {} and {} in {}; build each by itself "
-                      "and mix them "
-                      "by axle train --data A.idx=0.5 --data B.idx=0.5",
-                      name(unit), first, name(one), source));
+      throw ConfigError(fmt::format(
+          "SOURCES: expected one kind, got {} in {} and {} in {}; build each by itself{}",
+          name(unit), first, name(one), source,
+          one == "pair" || unit == "pair"
+              ? ", and learn from the pairs alone"
+              : " and mix them by axle train --data A.idx=0.5 --data B.idx=0.5"));
     }
     if (unit.empty()) first = source;
     unit = one;

@@ -161,8 +161,10 @@ TEST_F(HuggingFace, SeveralFilesAreOneModel) {
   places.erase("model.norm.weight");
   EXPECT_THAT(error(), HasSubstr("expected weight_map to name b.safetensors for "
                                  "model.norm.weight, got none"));
-  places["model.norm.weight"] = "../model/b.safetensors";
-  EXPECT_THAT(error(), HasSubstr("expected the name of a file"));
+  for (const char* name : {"../model/b.safetensors", "b\n.safetensors"}) {
+    places["model.norm.weight"] = name;
+    EXPECT_THAT(error(), HasSubstr("expected the name of a file"));
+  }
 }
 
 // As transformers, which reads the index only of a folder without the single file.

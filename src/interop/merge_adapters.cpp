@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/text/units.h"
 #include "config/document/serialize.h"
 #include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
 #include "interop/hugging_face.h"
+#include "interop/model_folder.h"
 #include "interop/save_model.h"
 #include "io/file.h"
 #include "layers/products/lora_product.h"
@@ -25,6 +28,12 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                            Weights weights, const Report& report) {
   check_new_model(to, {});
   LoadedModel model = load_model(from, weights, report, RunData::kAny);
+  if (!model.model->frozen_models().empty()) {
+    throw ConfigError(fmt::format(
+        "{0}: expected a model alone, got one beside a frozen one, whose folder needs both; axle "
+        "export {0} writes the trained one, adapters merged",
+        from.string()));
+  }
   MergeReport out{.dir = to, .step = model.step};
   decode_weights(model);
   Child<Model> config = model.config;
@@ -58,6 +67,8 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                   .compute_dtype = model.compute_dtype,
                   .streams = model.streams.streams,
                   .files = std::move(files)});
+  if (model.tokenizer_config)
+    keep_tokenizers({{"input", {{"tokenizer", to_json(model.tokenizer_config)}}}}, to);
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "ir/eval.h"
 #include "layers/experts/upcycle.h"
 #include "layers/products/lora_product.h"
+#include "layers/products/quantized_product.h"
 #include "nn/draw_parameter.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
@@ -59,6 +60,19 @@ void check_part(const std::string& path, const Tree<ParamSpec>& specs) {
                                 path.substr(model.size())));
 }
 
+// Says what to do with a start that is no plain model; empty if it is one.
+std::string advice_on_start(const Model& own, const std::string& path, const std::string& folder) {
+  const auto text = [&](const char* got, const std::string& command) {
+    return fmt::format("{}: expected plain weights for {}, got {}; {} first", folder, path, got,
+                       command);
+  };
+  if (!own.frozen_models().empty())
+    return text("a model beside a frozen one", "axle export " + folder + " --format hf --out NEW");
+  if (!adapter_paths(own).empty())
+    return text("weights with adapters", "axle checkpoint merge " + folder + " --dir NEW");
+  return {};
+}
+
 // Returns the values of the model in `folder` by their names in the training state of a larger
 // model, which holds that model at `path`. Its parameters may be layer state there.
 Tree<HostTensor> state_of_part(const std::string& path, const ModelPlace& place,
@@ -73,8 +87,12 @@ Tree<HostTensor> state_of_part(const std::string& path, const ModelPlace& place,
   };
   check_part(path, specs);
   const std::string folder = place.path.string();
-  const ModelParameters saved = load_parameters(
-      place, [](const ModelConfig& config) { return stored_specs(*built_model(config)); });
+  std::string advice;
+  const ModelParameters saved = load_parameters(place, [&](const ModelConfig& config) {
+    const auto own = built_model(config);
+    advice = advice_on_start(*own, path, folder);
+    return stored_specs(*own);
+  });
   Tree<HostTensor> out;
   Mistakes mistakes;
   for (const auto& [stored, value] : saved.by_path) {
@@ -94,6 +112,7 @@ Tree<HostTensor> state_of_part(const std::string& path, const ModelPlace& place,
     if (is_below && !out.contains(name) && mistakes.size() == 0)
       mistakes.add(fmt::format("{}: expected a value in {}, got none", name, folder));
   }
+  if (mistakes.size() > 0 && !advice.empty()) throw ConfigError(advice);
   mistakes.throw_any();
   progress.note(
       fmt::format("{} starts with the parameters of {} after step {}", path, folder, saved.step));
@@ -129,6 +148,11 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
   std::map<std::string, std::filesystem::path> parts = from.parts;
   const bool by_parts = !from.folder.empty() && !model.starting_parts().empty();
   if (by_parts) {
+    if (!quantized_products(model).empty()) {
+      throw ConfigError(
+          "--init-from: expected a policy and a reference whose weights are no codes, got "
+          "QuantizedProduct; take --lora in place of --qlora");
+    }
     for (const std::string& part : model.starting_parts()) parts.emplace(part, from.folder);
   }
   if (from.upcycle) {

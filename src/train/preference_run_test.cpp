@@ -85,6 +85,11 @@ TEST_F(PreferenceRun, HeldOutPairsAreComparedAndATextIsNot) {
   EXPECT_TRUE(last["text"].contains("accuracy"));
   EXPECT_THAT(ended.err + ended.out,
               ::testing::ContainsRegex("eval pairs at step 6: .*margin.*, 3 targets"));
+
+  RunOptions again;
+  again.init.parts.emplace("reference", run());
+  EXPECT_THAT(train(config, "again", std::move(again)).error,
+              ::testing::HasSubstr("got a model beside a frozen one; axle export "));
 }
 
 }  // namespace

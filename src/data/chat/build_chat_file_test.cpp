@@ -211,6 +211,25 @@ TEST_P(BuildChatFile, MixesWithOtherKindsAndGoesOnAnywhere) {
   }
 }
 
+// Without its flags, all of a conversation would be learned.
+TEST_P(BuildChatFile, FlagsThatTheCardTellsOfMustBeThere) {
+  for (const char* missing : {"out.learned.idx", "out.learned.bin"}) {
+    run(build());
+    remove_tree(dir_ / missing);
+    TokenInput::Config cfg{.seq_len = 34, .batch_size = 4};
+    cfg.sources["out"] = {.path = dir_ / "out",
+                          .packing = is_pair() ? Packing::kPairs : Packing::kWhole};
+    EXPECT_THAT(error_of<DataError>([&] {
+                  Child<Input>(cfg).build({.vocab_size = 257, .seed = 1}, {.path = "input"});
+                }),
+                HasSubstr(missing));
+    for (const char* ending : {"bin", "idx", "json", "learned.bin", "learned.idx"}) {
+      if (path_exists(dir_ / fmt::format("out.{}", ending)))
+        remove_tree(dir_ / fmt::format("out.{}", ending));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Units, BuildChatFile,
                          ::testing::Values(ChatUnit::kConversation, ChatUnit::kPair),
                          [](const auto& one) { return to_text(one.param); });

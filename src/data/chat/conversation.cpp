@@ -51,6 +51,12 @@ Json message_of(const JsonView& message) {
   if (message.at("role").text().empty()) message.at("role").fail("a role");
   if (!has_more) check_content(message.at("content"));  // names what is missing
   check_weight(message, message.at("role").text());
+  // Axolotl's word for the weight.
+  if (has(message, "train")) {
+    if (!message.at("train").json().is_boolean()) message.at("train").fail("true or false");
+    if (!message.at("train").json().get<bool>()) out["weight"] = 0;
+    out.erase("train");
+  }
   return out;
 }
 

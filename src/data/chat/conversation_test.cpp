@@ -56,6 +56,12 @@ TEST(Conversation, WeightsSayWhetherAnAnswerIsLearned) {
   EXPECT_EQ(with("assistant", "0"),
             R"({"messages":[{"role":"assistant","content":"a","weight":0}]})");
   EXPECT_EQ(with("user", "0"), R"({"messages":[{"role":"user","content":"a","weight":0}]})");
+  EXPECT_EQ(of(R"({"messages":[{"role":"assistant","content":"a","train":false},)"
+               R"({"role":"assistant","content":"b","train":true}]})"),
+            R"({"messages":[{"role":"assistant","content":"a","weight":0},)"
+            R"({"role":"assistant","content":"b"}]})");
+  EXPECT_EQ(of(R"({"messages":[{"role":"assistant","content":"a","train":1}]})"),
+            "messages[0].train: expected true or false, got 1");
   EXPECT_EQ(with("assistant", "null"), R"({"messages":[{"role":"assistant","content":"a"}]})");
   EXPECT_EQ(of(R"({"conversations":[{"from":"gpt","value":"a","weight":0}]})"),
             R"({"messages":[{"role":"assistant","content":"a","weight":0}]})");

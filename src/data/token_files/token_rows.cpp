@@ -52,7 +52,8 @@ TokenRows::TokenRows(const std::string& path, const Options& options, const std:
       order_(num_documents_, mix_seed(options.seed, kDocuments)),
       window_documents_(documents_of_a_window(file_, options.seq_len, unit_size())) {
   check_pairs(where);
-  if (const std::string flags = learned_prefix(file_.prefix()); is_token_file(flags)) {
+  if (const std::string flags = learned_prefix(file_.prefix());
+      is_token_file(flags) || (card_ && card_->learned)) {
     learned_ = std::make_unique<TokenFile>(flags);
     if (learned_->num_documents() != file_.num_documents() ||
         learned_->num_tokens() != file_.num_tokens()) {

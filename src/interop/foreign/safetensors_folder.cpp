@@ -47,8 +47,8 @@ bool is_whole(const SafetensorsFile& single, const fs::path& index) {
     for (const auto& [name, file] : places)
       if (file.text() == kSingle) return false;
     for (const auto& [name, file] : places)
-      if (unnamed.erase(name) == 0) refuse(name + " as well");
-    if (!unnamed.empty()) refuse("no " + *unnamed.begin());
+      if (unnamed.erase(name) == 0) refuse(printable(name) + " as well");
+    if (!unnamed.empty()) refuse("no " + printable(*unnamed.begin()));
     return true;
   });
 }
@@ -91,13 +91,16 @@ void SafetensorsFolder::read_index(const fs::path& index) {
     for (const auto& [name, file] : JsonView(document).at("weight_map").members()) {
       const fs::path file_name = file.text();
       // A name with a folder could lead out of this one.
-      if (file_name.empty() || file_name != file_name.filename()) file.fail("the name of a file");
+      const bool is_line = std::ranges::none_of(
+          file.text(), [](char c) { return static_cast<uint8_t>(c) < ' ' || c == 0x7f; });
+      if (!is_line || file_name.empty() || file_name != file_name.filename())
+        file.fail("the name of a file");
       auto& open = opened[file_name.string()];
       if (!open) {
         files_.push_back(std::make_unique<SafetensorsFile>(index.parent_path() / file_name));
         open = files_.back().get();
       }
-      if (!open->contains(name)) file.fail(fmt::format("a file that holds {}", name));
+      if (!open->contains(name)) file.fail(fmt::format("a file that holds {}", printable(name)));
       file_of_.emplace(name, open);
     }
   });
@@ -107,7 +110,7 @@ void SafetensorsFolder::read_index(const fs::path& index) {
       const auto found = file_of_.find(name);
       if (found != file_of_.end() && found->second == file) continue;
       throw DataError(fmt::format("{}: expected weight_map to name {} for {}, got {}",
-                                  index.string(), file_name, name,
+                                  index.string(), file_name, printable(name),
                                   found == file_of_.end() ? "none" : "another file"));
     }
   }

@@ -16,9 +16,9 @@ namespace axle {
 namespace {
 
 // Token files of pairs say that each is to have a row.
-bool gives_pairs_of_tokens(const Trainer::Config& config) {
+void check_sources_of_pairs(const Trainer::Config& config) {
   const auto* const tokens = config.input.get_if<TokenInput>();
-  if (!tokens) return false;
+  if (!tokens) return;
   const auto num_pairs = std::ranges::count_if(tokens->sources, [&](const auto& source) {
     return source.second.packing.value_or(tokens->packing) == Packing::kPairs;
   });
@@ -27,20 +27,20 @@ bool gives_pairs_of_tokens(const Trainer::Config& config) {
         "input.sources: expected pairs of answers in all sources or in none, got {} of {}",
         num_pairs, tokens->sources.size()));
   }
-  return num_pairs > 0;
 }
 
 // A model that takes both answers of a pair for what it should say would learn the worse one too.
 void check_pairs(const Trainer::Config& config) {
-  const bool gives_pairs =
-                 config.input.get_if<PreferenceInput>() != nullptr || gives_pairs_of_tokens(config),
+  check_sources_of_pairs(config);
+  const bool has_pairs = gives_pairs(config.input),
              takes_pairs = config.model.get_if<PreferenceLM>() != nullptr;
-  if (gives_pairs && !takes_pairs) {
+  if (has_pairs && !takes_pairs) {
     throw ConfigError(
         "model: expected a PreferenceLM for pairs of answers, got another; add --dpo beta=0.1");
   }
-  const bool is_synthetic = config.input.get_if<SyntheticInput>() != nullptr;
-  if (takes_pairs && !gives_pairs && !is_synthetic) {
+  if (takes_pairs && !has_pairs) {
+    if (config.input.get_if<SyntheticInput>())
+      throw ConfigError("input.pairs: expected true for a PreferenceLM, got false");
     throw ConfigError(
         "input: expected pairs of answers (PreferenceInput) for a PreferenceLM, got others; --data "
         "takes JSON Lines with 'prompt', 'chosen' and 'rejected', and what data build makes of "

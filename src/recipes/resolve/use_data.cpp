@@ -12,6 +12,7 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/token_files/corpus_source.h"
+#include "layers/models/preference_lm.h"
 #include "recipes/resolve/put_input.h"
 #include "recipes/resolve/token_data.h"
 
@@ -122,8 +123,18 @@ std::set<std::string> text_paths(ConfigRef root) {
   return out;
 }
 
+bool gives_pairs(const Child<Input>& input) {
+  if (const auto* const synthetic = input.get_if<SyntheticInput>()) return synthetic->pairs;
+  const auto* const tokens = input.get_if<TokenInput>();
+  if (!tokens) return input.get_if<PreferenceInput>() != nullptr;
+  return std::ranges::any_of(tokens->sources, [&](const auto& source) {
+    return source.second.packing.value_or(tokens->packing) == Packing::kPairs;
+  });
+}
+
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
-  put_input(input, SyntheticInput::Config{.num_batches = num_batches}, {"num_batches"});
+  put_input(input, SyntheticInput::Config{.num_batches = num_batches, .pairs = gives_pairs(input)},
+            {"num_batches", "pairs"});
 }
 
 std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
@@ -135,6 +146,8 @@ std::vector<Rewrite> UseData::apply_to(Trainer::Config& config) const {
   }
   if (data == kSyntheticData) {
     make_synthetic(config.input, {});
+    if (auto* const rows = config.input.get_if<SyntheticInput>())
+      rows->pairs |= config.model.get_if<PreferenceLM>() != nullptr;
     for (auto& [name, evaler] : config.evalers) {
       if (!has_own_data(evaler, moving)) make_synthetic(evaler.input, kSyntheticEvalBatches);
     }

@@ -15,8 +15,13 @@ inline constexpr int64_t kSyntheticEvalBatches = 8;
 /// The word that `--data` takes instead of a path, for random tokens made from a seed.
 inline constexpr const char* kSyntheticData = "synthetic";
 
+/// True if rows of the input hold pairs of answers: those of a PreferenceInput, and of a TokenInput
+/// with such a source.
+bool gives_pairs(const Child<Input>& input);
+
 /// Replaces an input by a synthetic one with batches of the same shapes, of `num_batches` batches;
 /// none: without end.
+/// Rows of pairs of answers remain such.
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
 /// Makes an input of text, conversations or pairs of answers the one that reads what `data` and

@@ -123,6 +123,13 @@ TEST(UseData, PairsOfAnswersNeedAModelThatComparesThem) {
               ::testing::HasSubstr("expected a PreferenceLM for pairs of answers"));
   apply_modifier(PreferenceTuning::Config{}, "modify", config);
   check_recipe(config);
+  Trainer::Config synthetic = config;
+  UseData{kSyntheticData}.apply_to(synthetic);
+  EXPECT_TRUE(synthetic.input.get_if<SyntheticInput>()->pairs);
+  check_recipe(synthetic);
+  synthetic.input.get_if<SyntheticInput>()->pairs = false;
+  EXPECT_THAT(error_of([&] { check_recipe(synthetic); }),
+              ::testing::HasSubstr("input.pairs: expected true for a PreferenceLM"));
   UseData{dir / "text.txt"}.apply_to(config);
   EXPECT_THAT(error_of([&] { check_recipe(config); }),
               ::testing::HasSubstr("expected pairs of answers (PreferenceInput)"));

@@ -10,6 +10,7 @@
 #include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "io/file.h"
 #include "io/file_reader.h"
 

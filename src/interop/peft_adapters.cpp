@@ -3,18 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
-#include "base/text/json.h"
-#include "base/text/regex.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/walk.h"
-#include "interop/foreign/foreign_config.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -27,66 +22,10 @@ namespace axle {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}", kWeight = ".weight",
                            kPrefix = "base_model.model.", kDown = ".lora_A.weight",
                            kUp = ".lora_B.weight";
-
-Json peft_fields(const fs::path& folder) {
-  const fs::path file = folder / kPeftConfig;
-  return json_as<DataError>(file.string(), [&] { return read_json(read_file(file)); });
-}
-
-// How the adapters are applied, all or those of modules whose names match a pattern.
-struct Scaling {
-  std::optional<double> alpha;
-  std::vector<std::pair<Regex, double>> patterns = {};
-  bool by_root = false;  // alpha / sqrt(rank)
-  double dropout = 0;
-
-  // LoraProduct divides by the rank.
-  double alpha_of(const std::string& module, int64_t rank, const ForeignConfig& config) const {
-    std::optional<double> out = alpha;
-    for (const auto& [pattern, own] : patterns) {
-      if (!pattern.match(module)) continue;
-      out = own;
-      break;
-    }
-    if (!out || *out <= 0) config.fail("lora_alpha", "a number above 0");
-    return by_root ? *out * std::sqrt(static_cast<double>(rank)) : *out;
-  }
-};
-
-Scaling scaling_of(const ForeignConfig& config, const Json& fields,
-                   const std::vector<std::string>& ignored) {
-  // What the tensors say, and how they began.
-  config.ignore({"task_type", "base_model_name_or_path", "revision", "r", "rank_pattern",
-                 "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
-                 "fan_in_fan_out", "inference_mode", "auto_mapping", "peft_version",
-                 "alpha_pattern", "qalora_group_size", "runtime_config", "megatron_core"});
-  config.expect("peft_type", "LORA");
-  config.expect("bias", "none");
-  config.expect("modules_to_save", nullptr);
-  if (const auto init = fields.find("init_lora_weights");
-      init != fields.end() && !init->is_boolean() && *init != "gaussian")
-    config.fail("init_lora_weights", "true, false or gaussian, which leave the base as it is");
-  config.ignore({"init_lora_weights"});
-  Scaling out{.alpha = config.optional_number("lora_alpha"),
-              .by_root = config.flag("use_rslora", false),
-              .dropout = config.number("lora_dropout", 0)};
-  if (out.dropout < 0 || out.dropout >= 1)
-    config.fail("lora_dropout", "at least 0 and less than 1");
-  if (const auto patterns = fields.find("alpha_pattern");
-      patterns != fields.end() && patterns->is_object()) {
-    for (const auto& [pattern, alpha] : patterns->items()) {
-      if (!alpha.is_number()) config.fail("alpha_pattern", "numbers by patterns of modules");
-      out.patterns.emplace_back(Regex("(?:.*\\.)?(?:" + pattern + ")"), alpha.get<double>());
-    }
-  }
-  config.check_all_read(ignored);
-  return out;
-}
 
 // The two matrices of a module: [rank, inputs] and [outputs, rank].
 struct Adapter {
@@ -280,14 +219,14 @@ void fill(const Projection& projection, const std::vector<const Adapter*>& adapt
 }
 
 LoraProduct::Config lora_of(const Projection& projection, const Adapter& adapter,
-                            const Scaling& scaling, const ForeignConfig& config) {
+                            const PeftScaling& scaling) {
   const int64_t rank = adapter.down->shape()[0];
-  const double alpha = scaling.alpha_of(projection.modules.front(), rank, config);
+  const double alpha = scaling.alpha_of(projection.modules.front(), rank);
   for (const std::string& module : projection.modules) {
-    if (scaling.alpha_of(module, rank, config) != alpha)
-      config.fail("alpha_pattern", "one lora_alpha for all layers that are stacked");
+    if (scaling.alpha_of(module, rank) != alpha)
+      scaling.fail("alpha_pattern", "one lora_alpha for all layers that are stacked");
   }
-  return {.rank = rank, .alpha = alpha, .dropout = Dropout::Config{.rate = scaling.dropout}};
+  return {.rank = rank, .alpha = alpha, .dropout = Dropout::Config{.rate = scaling.dropout()}};
 }
 
 // A projection with the adapters of its layers.
@@ -319,11 +258,7 @@ bool is_peft_folder(const fs::path& path) {
 
 fs::path peft_base(const fs::path& folder) {
   if (path_exists(folder / "base")) return folder / "base";
-  const Json fields = peft_fields(folder);
-  const std::string name = fields.is_object() && fields.contains("base_model_name_or_path") &&
-                                   fields["base_model_name_or_path"].is_string()
-                               ? fields["base_model_name_or_path"].get<std::string>()
-                               : "";
+  const std::string name = read_peft_config(folder).fields.text("base_model_name_or_path", "");
   if (!name.empty()) {
     const fs::path path = path_of_text(name);
     for (const fs::path& at : {folder / path, path})
@@ -339,9 +274,7 @@ fs::path peft_base(const fs::path& folder) {
 ImportedModel with_peft_adapters(ImportedModel base, const fs::path& folder,
                                  const ReadOptions& options) {
   const std::string where = (folder / kPeftTensors).string();
-  const Json fields = peft_fields(folder);
-  const ForeignConfig config(fields, (folder / kPeftConfig).string());
-  const Scaling scaling = scaling_of(config, fields, options.ignored);
+  const PeftScaling scaling(read_peft_config(folder), options.ignored);
   const std::map<std::string, Adapter> adapters = adapters_in(folder / kPeftTensors);
   const auto plain = base.model.build({}, Scope{.path = "model"});
   const Projections projections(base.rows, subtree(plain->param_specs(), "model"));
@@ -352,7 +285,7 @@ ImportedModel with_peft_adapters(ImportedModel base, const fs::path& folder,
     if (own.empty()) continue;
     const auto slot = slots.find(projection.path);
     put_adapter(base.model, slot == slots.end() ? projection.path : slot->second,
-                lora_of(projection, *own.front(), scaling, config), where);
+                lora_of(projection, *own.front(), scaling), where);
     adapted.push_back({&projection, std::move(own)});
   }
   check_all_taken(adapters, adapted, where);

@@ -8,17 +8,17 @@
 #include <string_view>
 
 #include "interop/imported_model.h"
+#include "interop/peft_config.h"
 
 namespace axle {
 
-inline constexpr std::string_view kPeftConfig = "adapter_config.json",
-                                  kPeftTensors = "adapter_model.safetensors";
+inline constexpr std::string_view kPeftTensors = "adapter_model.safetensors";
 
 /// True for a folder that holds adapters and no model.
 bool is_peft_folder(const std::filesystem::path& path);
 /// Returns the model that the adapters belong to: a folder or a file called "base" among them, or
 /// the path in `base_model_name_or_path`, from the folder or from the working directory. Throws
-/// ConfigError if neither is there.
+/// ConfigError if neither is there; DataError for a config that is malformed.
 std::filesystem::path peft_base(const std::filesystem::path& folder);
 /// Returns `base` with a LoraProduct around the product of each projection that has an adapter.
 /// Adapters are f32. Where the base stores several projections as one matrix, each of them gets the

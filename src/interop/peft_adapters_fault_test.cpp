@@ -1,7 +1,9 @@
 // Folders of adapters that are malformed, or not those of their base.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/error.h"
 #include "interop/foreign_model.h"
@@ -88,6 +90,90 @@ TEST_F(PeftAdapters, FilesThatAreDamagedAreMistakesOfTheData) {
     }
     replace_file(folder_ / name, whole);
   }
+}
+
+// Every field that peft writes, and values of kinds that it can't have.
+TEST_F(PeftAdapters, FieldsOfAnotherKindAreMistakesOfTheData) {
+  write();
+  const Json yes = true, number = 3, text = "x", list = Json::array({1}), texts = {"x", "y"},
+             object = {{"a", text}}, none = Json::object(), empty = Json::array();
+  const std::map<std::string, std::vector<Json>> wrong = {
+      {"alora_invocation_tokens", {text, number, object, texts, false, ""}},
+      {"alpha_pattern", {list, text, object, number, yes, empty, "", {{"a", nullptr}}}},
+      {"arrow_config", {list, text, number, yes}},
+      {"auto_mapping", {list, text, number, yes}},
+      {"base_model_name_or_path", {number, list, object, yes, empty, none}},
+      {"bias", {number, list, object, yes}},
+      {"corda_config", {list, text, number, yes}},
+      {"ensure_weight_tying", {text, number, list, object, 0, ""}},
+      {"eva_config", {list, text, number, yes}},
+      {"exclude_modules", {number, list, object, yes}},
+      {"fan_in_fan_out", {text, number, list, object}},
+      {"inference_mode", {text, number, list, object}},
+      {"init_lora_weights", {number, list, object, texts}},
+      {"kasa_config", {list, text, number, yes}},
+      {"layer_replication", {text, number, list, object, yes}},
+      {"layers_pattern", {number, list, object, yes}},
+      {"layers_to_transform", {text, texts, object, yes, -1, 1.5}},
+      {"loftq_config", {list, text, number, yes}},
+      {"lora_alpha", {text, list, object, yes}},
+      {"lora_bias", {text, number, list, object}},
+      {"lora_dropout", {text, list, object, yes, -0.5, 1}},
+      {"lora_ga_config", {list, text, number, yes}},
+      {"megatron_config", {list, text, number, yes}},
+      {"megatron_core", {number, list, object, yes}},
+      {"modules_to_save", {text, number, list, object, yes, "", none}},
+      {"monteclora_config", {list, text, number, yes}},
+      {"peft_type", {number, list, object, yes}},
+      {"peft_version", {number, list, object, yes}},
+      {"qalora_group_size", {text, list, object, yes, 0}},
+      {"r", {text, list, object, yes, 0, -3, 1.5}},
+      {"rank_pattern", {list, text, object, number, yes, empty, {{"a", 0}}, {{"a", 1.5}}}},
+      {"revision", {number, list, object, yes}},
+      {"runtime_config", {list, text, number, yes}},
+      {"target_modules", {number, list, object, yes}},
+      {"target_parameters", {number, list, object, yes, text}},
+      {"task_type", {number, list, object, yes}},
+      {"trainable_token_indices", {text, number, texts, object, yes}},
+      {"use_bdlora", {list, text, number, yes}},
+      {"use_dora", {text, number, list, object, empty, ""}},
+      {"use_qalora", {text, number, list, object}},
+      {"use_rslora", {text, number, list, object}},
+      {"velora_config", {list, text, number, yes}},
+  };
+  const auto expect_refused = [&](const Json& config, const std::string& name) {
+    replace_file(folder_ / kPeftConfig, config.dump());
+    const Thrown thrown = thrown_by([&] { read_foreign_model(folder_); });
+    EXPECT_EQ(thrown.code, ExitCode::kData) << thrown.message << "; " << config.dump();
+    EXPECT_THAT(thrown.message, HasSubstr(name + "expected "));
+    EXPECT_EQ(thrown.message.find('\n'), std::string::npos) << thrown.message;
+  };
+  for (const auto& [name, written] : config_.items()) EXPECT_TRUE(wrong.contains(name)) << name;
+  for (const auto& [name, values] : wrong) {
+    for (const Json& value : values) {
+      Json config = config_;
+      config[name] = value;
+      expect_refused(config, name + ": ");
+    }
+  }
+  for (const Json& whole : {empty, list, text, number, yes, Json()})
+    expect_refused(whole, std::string(kPeftConfig) + ": ");
+  for (const char* const pattern : {"(", "[", "*", "\\"}) {
+    Json config = config_;
+    config["alpha_pattern"] = {{pattern, 4}};
+    expect_refused(config, "alpha_pattern: ");
+  }
+  // Another file may be the base: the fields count all the same.
+  fs::create_symlink(fs::path(reference_file("hugging_face/llama")), folder_ / "base");
+  Json config = config_;
+  config["base_model_name_or_path"] = 3;
+  expect_refused(config, "base_model_name_or_path: ");
+  // A field that is left out may be anything.
+  config = config_;
+  config["alpha_pattern"] = object;
+  replace_file(folder_ / kPeftConfig, config.dump());
+  EXPECT_FALSE(
+      read_foreign_model(folder_, {.read = {.ignored = {"alpha_pattern"}}}).parameters.empty());
 }
 
 TEST_F(PeftAdapters, ABaseThatIsNotThereIsNamed) {

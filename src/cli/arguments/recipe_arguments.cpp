@@ -96,6 +96,25 @@ void take_codes_of(const std::filesystem::path& start, std::vector<Edit>& edits)
   }
 }
 
+// Whether a flag or a file asks for adapters, by name or by the flag's own.
+bool adds_adapters(const ResolveRequest& request) {
+  const auto is_lora = [](const std::string& name) { return is_name_of("Lora", name); };
+  return std::ranges::any_of(request.edits,
+                             [&](const Edit& edit) {
+                               const auto* const use = std::get_if<UseModifier>(&edit);
+                               return use && is_lora(use->named().name);
+                             }) ||
+         std::ranges::any_of(request.files, [&](const RecipeFile& file) {
+           return std::ranges::any_of(file.modify, is_lora, &RecipeFileEntry::key);
+         });
+}
+
+bool names_recipe(const ResolveRequest& request) {
+  return !request.recipe.empty() || std::ranges::any_of(request.files, [](const RecipeFile& file) {
+    return file.config.has_value() || !file.recipe.empty();
+  });
+}
+
 // All texts are one edit, in the place of the last flag.
 void add_data(std::vector<Edit>& edits, const std::string& path) {
   UseData use;
@@ -131,7 +150,8 @@ void RecipeArguments::add_to(CLI::App& app) {
                  "Name of a recipe (axle config list), unless a file names one")
       ->type_name("");
   add("--config", "FILE",
-      "Apply the sections recipe, replace, modify, set of a YAML file; '-' is stdin",
+      "Apply the sections recipe, replace, modify, set of a YAML file; '-' is stdin. A file "
+      "without recipe: changes RECIPE, or what --init-from goes on training",
       [this](const std::string& path) { files_.push_back(path == "-" ? "/dev/stdin" : path); })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set_to(app, edits);
@@ -141,14 +161,12 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--lora", "FIELDS", "Train low-rank adapters alone: rank=16,alpha=32 (modifier Lora)",
       [&](const std::string& text) {
         edits.push_back(UseModifier{modifier_text("Lora", "--lora", text)});
-        has_adapters_ = true;
       });
   add("--qlora", "FIELDS",
       "Train adapters alone, beside weights that are kept as codes: rank=16,bits=8 (modifiers "
       "KeepAsCodes and Lora)",
       [&](const std::string& text) {
         for (UseModifier& use : qlora(text)) edits.push_back(std::move(use));
-        has_adapters_ = true;
       });
   add("--dpo", "FIELDS",
       "Learn to prefer one of two answers to the start: beta=0.1 (modifier PreferenceTuning)",
@@ -181,18 +199,19 @@ std::string RecipeArguments::machine(std::string_view backend) const {
   return target_ ? target_->machine() : host_machine(backend);
 }
 
-Trainer::Config RecipeArguments::fine_tune(const std::filesystem::path& model,
+Trainer::Config RecipeArguments::fine_tune(const ResolveRequest& request,
+                                           const std::filesystem::path& model,
                                            const std::optional<DType>& dtype) const {
-  return axle::fine_tune({model, ignored_}, has_adapters_ ? FineTuned::kAdapters : FineTuned::kAll,
-                         dtype);
+  return axle::fine_tune({model, ignored_},
+                         adds_adapters(request) ? FineTuned::kAdapters : FineTuned::kAll, dtype);
 }
 
 Resolved RecipeArguments::resolve(std::string_view backend, const std::filesystem::path& model,
                                   const std::optional<DType>& dtype) const {
   ResolveRequest out = request(backend, !model.empty());
   if (!model.empty()) take_codes_of(model, out.edits);
-  if (out.recipe.empty() && out.files.empty() && !model.empty()) {
-    out.start = fine_tune(model, dtype);
+  if (!names_recipe(out) && !model.empty()) {
+    out.start = fine_tune(out, model, dtype);
     out.recipe = "fine-tuned-" + std::filesystem::absolute(model).filename().string();
   } else if (dtype) {
     throw ConfigError(
@@ -209,13 +228,14 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
 
 ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_other_model) const {
   ResolveRequest out = request_;
+  for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   if (path_exists(out.recipe) && std::ranges::count(recipe_names(), out.recipe) == 0) {
     if (!is_foreign_model(out.recipe)) {
       throw ConfigError(fmt::format("RECIPE: expected a name, got {} {}; --config takes a file",
                                     directory_exists(out.recipe) ? "the folder" : "the file",
                                     out.recipe));
     }
-    out.start = fine_tune(out.recipe);
+    out.start = fine_tune(out, out.recipe);
     reads_other_model = true;
   }
   if (!reads_other_model && !ignored_.empty()) {
@@ -226,7 +246,6 @@ ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_oth
   }
   if (preference_) out.edits.emplace_back(*preference_);  // around the model as the others leave it
   out.machine = machine(backend);
-  for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   return out;
 }
 

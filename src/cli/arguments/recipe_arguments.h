@@ -24,8 +24,8 @@ class RecipeArguments {
   /// ConfigError for files that can't be read or parsed, and for --ignore without a model of
   /// another program.
   ResolveRequest request(std::string_view backend = "cpu") const;
-  /// Resolves the config of request(). Without RECIPE and files it begins with the config that
-  /// fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError, also
+  /// Resolves the config of request(). Without a recipe, also in files, it begins with the config
+  /// that fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError, also
   /// for a dtype where there is another config.
   Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {},
                    const std::optional<DType>& dtype = {}) const;
@@ -41,12 +41,11 @@ class RecipeArguments {
  private:
   std::string machine(std::string_view backend) const;
   ResolveRequest request(std::string_view backend, bool reads_other_model) const;
-  Trainer::Config fine_tune(const std::filesystem::path& model,
+  Trainer::Config fine_tune(const ResolveRequest& request, const std::filesystem::path& model,
                             const std::optional<DType>& dtype = {}) const;
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_, ignored_;
-  bool has_adapters_ = false;
   std::optional<UseModifier> preference_;
 };
 

@@ -5,8 +5,10 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "cli/arguments/parse_test.h"
+#include "config/document/serialize.h"
 #include "io/file.h"
 #include "learn/learner.h"
+#include "recipes/recipe.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -104,6 +106,41 @@ TEST(RecipeArguments, WithoutARecipeAModelIsTunedInADtypeOfItsParameters) {
   EXPECT_EQ(error_of([&] { Flags({"quickstart"}).arguments.resolve("cpu", llama, DType::kBF16); }),
             "--dtype: expected --init-from and no recipe, whose model has a dtype; set "
             "model.@dtype");
+}
+
+TEST(RecipeArguments, FilesWithoutARecipeChangeWhatGoesOnFromAStart) {
+  const std::filesystem::path llama = reference_file("hugging_face/llama");
+  const auto resolve = [&](const std::vector<std::string>& words) {
+    return Flags(words).arguments.resolve("cpu", llama);
+  };
+  const TempDir dir;
+  const auto file = [&](const char* name, const std::string& text) {
+    replace_file(dir / name, text);
+    return std::string(dir / name);
+  };
+  const std::string steps = file("steps.yaml", "set: {max_steps: 7, seed: 3}"),
+                    lora = file("lora.yaml", "modify: [lora: {rank: 2}]"),
+                    recipe = file("recipe.yaml", "recipe: quickstart"),
+                    whole = file("whole.yaml", to_yaml(axle::recipe("quickstart")));
+  const Resolved both = resolve({"--seed", "4", "--config", steps, "--config", lora});
+  EXPECT_EQ(both.config.max_steps, 7);
+  EXPECT_EQ(both.config.seed, 4) << "flags come after files";
+  EXPECT_EQ(both.report.recipe, "fine-tuned-llama");
+  // Adapters of a file are those of the flag.
+  const std::string by_flag = to_yaml(resolve({"--lora", "rank=2"}).config);
+  EXPECT_EQ(to_yaml(resolve({"--config", lora}).config), by_flag);
+  EXPECT_EQ(to_yaml(resolve({"--modify", "LoRA: {rank: 2}"}).config), by_flag);
+  EXPECT_NE(to_yaml(resolve({"--config", steps, "--steps", "200", "--seed", "0"}).config), by_flag);
+  // A model as RECIPE takes them too.
+  EXPECT_EQ(to_yaml(Flags({llama, "--config", lora}).arguments.resolve().config), by_flag);
+  // A file with a recipe or a whole config is one.
+  const std::string quickstart = to_yaml(Flags({"quickstart"}).arguments.resolve().config);
+  EXPECT_EQ(to_yaml(resolve({"--config", recipe}).config), quickstart);
+  EXPECT_EQ(resolve({"--config", whole}).report.recipe, "");
+  EXPECT_THAT(error_of([&] {
+                Flags({"--config", steps}).arguments.resolve();
+              }),
+              HasSubstr("or a file with 'recipe:', got none"));
 }
 
 TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {

@@ -15,12 +15,16 @@ using Json = nlohmann::ordered_json;
 
 AnyConfig modifier_named(const std::string& name) {
   for (const std::string& known : names_of(typeid(Modifier))) {
-    if (lower_case(known) == lower_case(name)) return make_config(role_info<Modifier>(), known);
+    if (is_name_of(known, name)) return make_config(role_info<Modifier>(), known);
   }
   return make_config(role_info<Modifier>(), name);
 }
 
 }  // namespace
+
+bool is_name_of(std::string_view modifier, std::string_view name) {
+  return lower_case(modifier) == lower_case(name);
+}
 
 std::optional<NamedModifier> named_modifier(const Json& value) {
   if (value.is_string()) return NamedModifier{value.get<std::string>(), nullptr};
@@ -48,13 +52,16 @@ std::vector<Rewrite> apply_modifier_named(const std::string& name, const Json& f
   return apply_modifier(modifier, "modify", config);
 }
 
-std::vector<Rewrite> UseModifier::apply_to(Trainer::Config& config) const {
-  const Json document = parse_yaml(text, "--modify");
-  if (const auto modifier = named_modifier(document))
-    return apply_modifier_named(modifier->name, modifier->fields, config);
+NamedModifier UseModifier::named() const {
+  if (auto modifier = named_modifier(parse_yaml(text, "--modify"))) return std::move(*modifier);
   throw ConfigError(
       fmt::format("--modify: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'",
                   printable(text)));
+}
+
+std::vector<Rewrite> UseModifier::apply_to(Trainer::Config& config) const {
+  const NamedModifier modifier = named();
+  return apply_modifier_named(modifier.name, modifier.fields, config);
 }
 
 }  // namespace axle

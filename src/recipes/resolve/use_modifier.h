@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "train/trainer.h"
@@ -18,6 +19,9 @@ struct NamedModifier {
 /// Reads 'Name', {Name: {field: value}} or {class: Name, field: value}; none for anything else.
 std::optional<NamedModifier> named_modifier(const nlohmann::ordered_json& value);
 
+/// True for the name of this modifier, whatever the case of its letters.
+bool is_name_of(std::string_view modifier, std::string_view name);
+
 /// Applies the modifier of this name, whatever the case of its letters, with the values of `fields`
 /// for its fields and "@allow_none"; null: its defaults. Returns what it did. Throws ConfigError.
 std::vector<Rewrite> apply_modifier_named(const std::string& name,
@@ -28,7 +32,9 @@ std::vector<Rewrite> apply_modifier_named(const std::string& name,
 struct UseModifier {
   std::string text;
 
-  /// Returns what the modifier did. Throws ConfigError, also for text that names no modifier.
+  /// Returns the modifier that the text names. Throws ConfigError if it names none.
+  NamedModifier named() const;
+  /// Returns what the modifier did. Throws ConfigError as named() does, too.
   std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 

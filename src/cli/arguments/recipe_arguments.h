@@ -25,8 +25,8 @@ class RecipeArguments {
   /// another program.
   ResolveRequest request(std::string_view backend = "cpu") const;
   /// Resolves the config of request(). Without a recipe, also in files, it begins with the config
-  /// that fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError, also
-  /// for a dtype where there is another config.
+  /// that fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError,
+  /// also for a dtype where there is another config.
   Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {},
                    const std::optional<DType>& dtype = {}) const;
   /// The fields that --ignore names.

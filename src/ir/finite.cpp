@@ -1,36 +1,28 @@
 #include "ir/finite.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace axle {
 namespace {
 
-// NaN and infinity are the values with all exponent bits set. The loop has no branch, so that it
-// runs at the speed of memory.
+// A number is NaN or infinite if all bits of `mask` are set in it. Then the lowest of them carries
+// into the sign. A block has a fixed length and no branch, so that it becomes vectors at -O2, too.
 template <class Bits>
-bool none_has(std::span<const Bits> values, Bits exponent) {
-  Bits found = 0;
-  for (const Bits v : values) found |= static_cast<Bits>((v & exponent) == exponent);
-  return found == 0;
-}
-
-// Of the 8-bit floats some have no infinity, and none is large.
-template <class T>
-bool each_is_finite(const HostTensor& tensor) {
-  return std::ranges::all_of(tensor.values<T>(),
-                             [](T v) { return std::isfinite(static_cast<float>(v)); });
-}
-
-template <class Bits>
-bool none_has(const HostTensor& tensor, Bits exponent) {
-  const auto bytes = tensor.bytes();
-  return none_has(
-      std::span(reinterpret_cast<const Bits*>(bytes.data()), bytes.size() / sizeof(Bits)),
-      exponent);
+bool none_has(const HostTensor& tensor, Bits mask) {
+  constexpr size_t kBlock = 4096 / sizeof(Bits);
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  const auto lowest = static_cast<Bits>(mask & -mask);
+  const auto carries = [&](Bits v) { return static_cast<Bits>((v & mask) + lowest); };
+  const auto* at = reinterpret_cast<const Bits*>(tensor.bytes().data());
+  size_t rest = tensor.bytes().size() / sizeof(Bits);
+  for (; rest >= kBlock; rest -= kBlock, at += kBlock) {
+    Bits found = 0;
+    for (size_t i = 0; i < kBlock; ++i) found |= carries(at[i]);
+    if (found & kSign) return false;
+  }
+  return std::all_of(at, at + rest, [&](Bits v) { return !(carries(v) & kSign); });
 }
 
 }  // namespace
@@ -38,9 +30,9 @@ bool none_has(const HostTensor& tensor, Bits exponent) {
 bool all_finite(const HostTensor& tensor) {
   switch (tensor.dtype()) {
     case DType::kF8E4M3FN:
-      return each_is_finite<F8E4M3FN>(tensor);
+      return none_has<uint8_t>(tensor, 0x7f);  // has no infinity
     case DType::kF8E5M2:
-      return each_is_finite<F8E5M2>(tensor);
+      return none_has<uint8_t>(tensor, 0x7c);
     case DType::kF16:
       return none_has<uint16_t>(tensor, 0x7c00);
     case DType::kBF16:

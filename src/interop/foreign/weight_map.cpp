@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
@@ -19,6 +18,13 @@ namespace {
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
 constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}";
 
+// A multiple of the elements of a cache line, which two threads would share in a transposed tensor.
+int64_t rows_of_piece(int64_t row_bytes) {
+  constexpr int64_t kLine = 64;
+  const int64_t rows = kPieceBytes / std::max<int64_t>(row_bytes, 1);
+  return rows < kLine ? std::max<int64_t>(rows, 1) : rows / kLine * kLine;
+}
+
 bool holds(const std::string& name, std::string_view sign) {
   return name.find(sign) != std::string::npos;
 }
@@ -26,53 +32,6 @@ bool holds(const std::string& name, std::string_view sign) {
 std::string numbered(std::string name, std::string_view sign, int64_t number) {
   const size_t at = name.find(sign);
   return at == name.npos ? name : name.replace(at, sign.size(), std::to_string(number));
-}
-
-// Copies a part of a matrix of [rows, columns], or its transpose, into a part of another one. The
-// strides are the elements of a row of the whole matrices. Blocks keep both sides in the cache.
-template <class T>
-void copy_matrix(const T* from, int64_t stride, bool transpose, int64_t rows, int64_t columns,
-                 T* to, int64_t to_stride) {
-  constexpr int64_t kBlock = 32;
-  parallel_for((rows + kBlock - 1) / kBlock, 1 + (1 << 16) / (kBlock * (columns + 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r0 = begin * kBlock; r0 < std::min(end * kBlock, rows);
-                      r0 += kBlock) {
-                   const int64_t r1 = std::min(r0 + kBlock, rows);
-                   if (!transpose) {
-                     for (int64_t r = r0; r < r1; ++r)
-                       std::memcpy(to + r * to_stride, from + r * stride,
-                                   static_cast<size_t>(columns) * sizeof(T));
-                     continue;
-                   }
-                   for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
-                     const int64_t c1 = std::min(c0 + kBlock, columns);
-                     for (int64_t r = r0; r < r1; ++r)
-                       for (int64_t c = c0; c < c1; ++c)
-                         to[r * to_stride + c] = from[c * stride + r];
-                   }
-                 }
-               });
-}
-
-// Fills the window of `to`, of [rows, columns] elements.
-void copy_elements(const HostTensor& source, MatrixWindow from, bool transpose, int64_t rows,
-                   int64_t columns, HostTensor& target, MatrixWindow to) {
-  const auto copy = [&](auto zero) {
-    using T = decltype(zero);
-    copy_matrix(source.elements<T>().data() + from.offset, from.stride, transpose, rows, columns,
-                target.elements<T>().data() + to.offset, to.stride);
-  };
-  switch (size_bytes(target.dtype())) {
-    case 1:
-      return copy(uint8_t{});
-    case 2:
-      return copy(uint16_t{});
-    case 4:
-      return copy(uint32_t{});
-    default:
-      return copy(uint64_t{});
-  }
 }
 
 void throw_any(std::vector<std::string> mistakes) {
@@ -232,7 +191,7 @@ std::set<std::string> WeightMap::read_into(const TensorSource& source,
     const int64_t rows = parts_.at(name)[0].is_vector ? 1 : type.dims[0],
                   columns = type.num_elements() / std::max<int64_t>(rows, 1),
                   row_bytes = columns * static_cast<int64_t>(size_bytes(type.dtype)),
-                  step = std::max<int64_t>(kPieceBytes / std::max<int64_t>(row_bytes, 1), 1);
+                  step = rows_of_piece(row_bytes);
     for (int64_t row = 0; row < rows; row += step)
       pieces.push_back({&name, row, std::min(step, rows - row), columns, type.dtype});
   }

@@ -9,6 +9,7 @@
 
 #include "base/tree.h"
 #include "interop/foreign/tensor_source.h"
+#include "ir/copy_elements.h"
 #include "nn/param.h"
 
 namespace axle {
@@ -57,11 +58,6 @@ class WeightRows {
  private:
   std::vector<WeightRow>& rows_;
   std::string_view ours_, theirs_;
-};
-
-/// A part of a matrix: its first element, and the elements of a row of the whole matrix.
-struct MatrixWindow {
-  int64_t offset, stride;
 };
 
 /// Says how a set of parameters is stored.

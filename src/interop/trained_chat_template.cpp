@@ -29,8 +29,7 @@ std::optional<ChatTemplate> trained_chat_template(const LoadedModel& loaded) {
   std::optional<std::string> named;
   if (input.contains("chat_template") && input["chat_template"].is_string())
     named = input["chat_template"].get<std::string>();
-  auto found = find_chat_template(*loaded.tokenizer, named, "--chat-template");
-  return found ? std::move(found) : plain_chat_template(*loaded.tokenizer);
+  return chat_template_or_plain(*loaded.tokenizer, named, "--chat-template");
 }
 
 }  // namespace axle

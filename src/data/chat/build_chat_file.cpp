@@ -32,17 +32,12 @@ class MadeChat final : public RecordReader {
   ChatReader reader_;
 };
 
-ChatTemplate template_of(const ChatBuild& build, const Tokenizer& tokenizer) {
-  auto own = find_chat_template(tokenizer, build.chat_template, build.template_field);
-  return own ? std::move(*own) : plain_chat_template(tokenizer);
-}
-
 }  // namespace
 
 ChatMaker::ChatMaker(ChatBuild build, std::unique_ptr<Tokenizer> tokenizer)
     : build_(std::move(build)),
       tokenizer_(std::move(tokenizer)),
-      chat_(template_of(build_, *tokenizer_)),
+      chat_(chat_template_or_plain(*tokenizer_, build_.chat_template, build_.template_field)),
       sizes_(*tokenizer_) {}
 
 std::vector<std::string> ChatMaker::files(const std::vector<std::string>& sources,

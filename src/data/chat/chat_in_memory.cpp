@@ -12,8 +12,8 @@ namespace axle {
 ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const Scope& scope) {
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
-  auto own = find_chat_template(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
-  const ChatTemplate chat = own ? std::move(*own) : plain_chat_template(*tokenizer);
+  const ChatTemplate chat =
+      chat_template_or_plain(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   const std::vector<Document> documents =
       select_whole(source->documents(), cfg.split, cfg.held_out_fraction, scope.path);

@@ -15,6 +15,26 @@
 #include "io/user_path.h"
 
 namespace axle {
+namespace {
+
+// The text of a message of a user with this content; none if the template refuses it.
+std::optional<std::string> text_with(const ChatTemplate& chat, jinja::Value content) {
+  const jinja::Value message =
+      jinja::Value::dict({{"role", "user"}, {"content", std::move(content)}});
+  try {
+    return chat.render(std::span(&message, 1), jinja::Value(), {.now_secs = 0}).text;
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+}
+
+bool has_form_for_parts(const ChatTemplate& chat) {
+  const jinja::Value part = jinja::Value::dict({{"type", "text"}, {"text", "a"}});
+  const auto as_text = text_with(chat, "a");
+  return !as_text || text_with(chat, jinja::Value::list({part})) == as_text;
+}
+
+}  // namespace
 
 ChatTemplate::ChatTemplate(std::string_view source, std::string name,
                            std::vector<std::pair<std::string, std::string>> special_tokens)
@@ -26,6 +46,7 @@ ChatTemplate::ChatTemplate(std::string_view source, std::string name,
   for (const auto& [token, text] : special_tokens_)
     what += fmt::format(" {} {:x}", token, xxh3_64(text));
   fingerprint_ = xxh3_64(what);
+  reads_parts_ = has_form_for_parts(*this);
 }
 
 jinja::Rendering ChatTemplate::render(std::span<const jinja::Value> messages,
@@ -80,6 +101,13 @@ std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
 ChatTemplate chat_template_of_text(const Tokenizer& tokenizer, std::string_view text,
                                    std::string name) {
   return {text, std::move(name), special_tokens_of(tokenizer)};
+}
+
+ChatTemplate chat_template_or_plain(const Tokenizer& tokenizer,
+                                    const std::optional<std::string>& file,
+                                    std::string_view field) {
+  auto own = find_chat_template(tokenizer, file, field);
+  return own ? std::move(*own) : plain_chat_template(tokenizer);
 }
 
 ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {

@@ -36,6 +36,9 @@ class ChatTemplate {
                           const Options& options) const;
   /// True if the template has `generation` blocks: they say what an assistant said.
   bool marks_generation() const { return marks_generation_; }
+  /// True if the template reads a list of parts, {"type": "text", "text": "..."}, as it reads their
+  /// text. One that prints contents as they are would write Python's form of a list.
+  bool reads_parts() const { return reads_parts_; }
   const std::string& name() const { return template_.name(); }
   /// The text that it was made from.
   const std::string& source() const { return source_; }
@@ -47,6 +50,7 @@ class ChatTemplate {
   std::string source_;
   std::vector<std::pair<std::string, std::string>> special_tokens_;
   bool marks_generation_;
+  bool reads_parts_;
   uint64_t fingerprint_;
 };
 
@@ -62,6 +66,9 @@ std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
 /// does.
 ChatTemplate chat_template_of_text(const Tokenizer& tokenizer, std::string_view text,
                                    std::string name);
+/// The same, and plain_chat_template() where there is none.
+ChatTemplate chat_template_or_plain(const Tokenizer& tokenizer,
+                                    const std::optional<std::string>& file, std::string_view field);
 /// Returns a template that puts each message between <|im_start|> with its role and <|im_end|>.
 ChatTemplate plain_chat_template(const Tokenizer& tokenizer);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "data/chat/written_messages.h"
 
 namespace axle {
 namespace {
@@ -21,81 +22,6 @@ int64_t num_left_out(Messages messages, const std::vector<MessagePlace>& places)
     out += role_of(messages[i]) == "assistant" && std::ranges::none_of(places, is_here);
   }
   return out;
-}
-
-// Returns the messages with other contents where `other_of` gives one; none if it gives none.
-template <class F>
-std::optional<std::vector<jinja::Value>> with_contents(Messages messages, const F& other_of) {
-  std::vector<jinja::Value> out(messages.begin(), messages.end());
-  bool has_other = false;
-  for (jinja::Value& message : out) {
-    const jinja::Value* const content = jinja::find_text_key(message.dict(), "content");
-    const std::optional<jinja::Value> other = content ? other_of(*content) : std::nullopt;
-    if (!other) continue;
-    auto items = message.dict().items;
-    for (auto& [key, value] : items) {
-      if (key.is_text() && key.text() == "content") value = *other;
-    }
-    message = jinja::Value::dict(std::move(items));
-    has_other = true;
-  }
-  if (!has_other) return std::nullopt;
-  return out;
-}
-
-// A call without content: some templates ask for a null there, others for a text.
-std::optional<jinja::Value> empty_text(const jinja::Value& content) {
-  return content.is_none() ? std::optional(jinja::Value("")) : std::nullopt;
-}
-
-// The text of a list of parts that are all texts: {"type": "text", "text": "..."}.
-std::optional<jinja::Value> text_of_parts(const jinja::Value& content) {
-  if (!content.is_list()) return std::nullopt;
-  std::string out;
-  for (const jinja::Value& part : content.list().elements) {
-    const auto* const text = part.is_dict() ? jinja::find_text_key(part.dict(), "text") : nullptr;
-    if (!text || !text->is_text()) return std::nullopt;
-    out += text->text();
-  }
-  return out;
-}
-
-// True if the template reads a list of parts as it reads their text. One that prints the content as
-// it is would write Python's form of a list.
-bool reads_parts(const ChatTemplate& chat, const ChatTemplate::Options& options) {
-  const auto text_with = [&](jinja::Value content) -> std::optional<std::string> {
-    const jinja::Value message =
-        jinja::Value::dict({{"role", "user"}, {"content", std::move(content)}});
-    try {
-      return chat.render(std::span(&message, 1), jinja::Value(), options).text;
-    } catch (const DataError&) {
-      return std::nullopt;
-    }
-  };
-  const jinja::Value part = jinja::Value::dict({{"type", "text"}, {"text", "a"}});
-  const auto as_text = text_with("a");
-  return !as_text || text_with(jinja::Value::list({part})) == as_text;
-}
-
-LearnedText learned_as_given(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
-                             Learned learned, const ChatTemplate::Options& options) {
-  jinja::Rendering rendering = chat.render(messages, tools, options);
-  if (learned == Learned::kAll) {
-    const size_t size = rendering.text.size();
-    return {std::move(rendering.text), {{0, size, kUnknownMessage}}};
-  }
-  if (rendering.has_lost_generation) {
-    throw DataError(fmt::format(
-        "{}: expected generation blocks in the template itself, got one in a macro or another body "
-        "whose place in the text is not known",
-        chat.name()));
-  }
-  const RenderedChat rendered{chat, messages, tools, options, rendering};
-  std::vector<MessagePlace> places =
-      chat.marks_generation() ? generation_places(rendered) : answer_places(rendered);
-  const int64_t left_out = num_left_out(messages, places);
-  remove_unlearned(rendered, places);
-  return {std::move(rendering.text), std::move(places), left_out};
 }
 
 // The places of the ids in the text; none if their pieces do not add up to it.
@@ -140,20 +66,26 @@ LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) 
 
 }  // namespace
 
-LearnedText learned_text(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
+LearnedText learned_text(const ChatTemplate& chat, Messages given, const jinja::Value& tools,
                          Learned learned, const ChatTemplate::Options& options) {
-  const auto texts = with_contents(messages, text_of_parts);
-  if (texts && !reads_parts(chat, options)) messages = *texts;
-  try {
-    return learned_as_given(chat, messages, tools, learned, options);
-  } catch (const jinja::TemplateRefusal&) {
-    throw;
-  } catch (const DataError& error) {
-    if (std::string_view(error.what()).find("NoneType") == std::string_view::npos) throw;
-    const auto others = with_contents(messages, empty_text);
-    if (!others) throw;
-    return learned_as_given(chat, *others, tools, learned, options);
+  const std::vector<jinja::Value> messages = written_messages(chat, given, tools, options);
+  jinja::Rendering rendering = chat.render(messages, tools, options);
+  if (learned == Learned::kAll) {
+    const size_t size = rendering.text.size();
+    return {std::move(rendering.text), {{0, size, kUnknownMessage}}};
   }
+  if (rendering.has_lost_generation) {
+    throw DataError(fmt::format(
+        "{}: expected generation blocks in the template itself, got one in a macro or another body "
+        "whose place in the text is not known",
+        chat.name()));
+  }
+  const RenderedChat rendered{chat, messages, tools, options, rendering};
+  std::vector<MessagePlace> places =
+      chat.marks_generation() ? generation_places(rendered) : answer_places(rendered);
+  const int64_t left_out = num_left_out(messages, places);
+  remove_unlearned(rendered, places);
+  return {std::move(rendering.text), std::move(places), left_out};
 }
 
 bool LearnedTokens::has_learned() const {

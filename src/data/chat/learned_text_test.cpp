@@ -1,5 +1,6 @@
 #include "data/chat/learned_text.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,6 +76,79 @@ TEST(LearnedText, PartsAreTextsWhereATemplateKnowsNoParts) {
                     "{% for part in m.content %}{{ '' if loop.first else '|' }}{{ part.text }}"
                     "{% endfor %}{% endif %};{% endfor %}"),
               ElementsAre("a|b;c;"));
+}
+
+constexpr const char* kTurns =
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+// Writes calls, and no content where there is none.
+constexpr const char* kTurnsAndCalls =
+    "{% for m in messages %}<{{ m.role }}>{% if m.content is not none %}{{ m.content }}{% endif %}"
+    "{% for call in m.tool_calls or [] %}!{{ call.function.name }}{% endfor %}<end>{% endfor %}";
+constexpr const char* kCall =
+    R"("tool_calls":[{"type":"function","function":{"name":"f","arguments":{}}}])";
+
+std::string conversation_with(const std::string& answer) {
+  return R"({"messages":[{"role":"user","content":"a"},{"role":"assistant",)" + answer + "}]}";
+}
+
+TEST(LearnedText, CallsThatATemplateDropsAreRefused) {
+  for (const std::string content : {R"("content":null,)", "", R"("content":"b",)"}) {
+    const std::string json = conversation_with(content + kCall);
+    for (const Learned which : {Learned::kAssistant, Learned::kAll}) {
+      EXPECT_THAT(error_of<DataError>([&] { learned(kTurns, json, which); }),
+                  HasSubstr("chat: expected a template that writes the calls of tools"))
+          << json;
+    }
+  }
+  const std::string old = R"("content":null,"function_call":{"name":"f","arguments":"{}"})";
+  EXPECT_THAT(error_of<DataError>([&] { learned(kTurnsAndCalls, conversation_with(old)); }),
+              HasSubstr("drops them"));
+  EXPECT_THAT(learned(kTurnsAndCalls, conversation_with(R"("content":null,)" + std::string(kCall))),
+              ElementsAre("<assistant>!f<end>"));
+  EXPECT_THAT(learned(kTurns, conversation_with(R"("content":"b","tool_calls":[])")),
+              ElementsAre("<assistant>b<end>"));
+}
+
+TEST(LearnedText, ANullIsNotWrittenByItsName) {
+  const std::string prints =
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+      "{% for call in m.tool_calls or [] %}!{{ call.function.name }}{% endfor %}<end>{% endfor %}";
+  const std::string json = conversation_with(R"("content":null,)" + std::string(kCall));
+  EXPECT_THAT(learned(prints, json), ElementsAre("<assistant>!f<end>"));
+  // Other words that are like it stay.
+  const std::string name = conversation_with(R"("content":"None",)" + std::string(kCall));
+  EXPECT_THAT(learned(prints, name), ElementsAre("<assistant>None!f<end>"));
+  // A template may read the null.
+  const std::string reads =
+      "{% for m in messages %}<{{ m.role }}>{% if m.content is none %}CALL{% else %}"
+      "{{ m.content }}{% endif %}"
+      "{% for call in m.tool_calls or [] %}!{{ call.function.name }}{% endfor %}<end>{% endfor %}";
+  EXPECT_THAT(learned(reads, json), ElementsAre("<assistant>CALL!f<end>"));
+}
+
+TEST(LearnedText, PartsThatAreNoTextsAreRefused) {
+  const std::string reads =
+      "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+      "{% for part in m.content %}{{ part.text or '<' ~ part.type ~ '>' }}{% endfor %}{% endif %};"
+      "{% endfor %}";
+  const auto with_part = [](const std::string& part) {
+    return R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},)" + part +
+           R"(]},{"role":"assistant","content":"b"}]})";
+  };
+  for (const char* const type : {"image", "image_url", "input_audio", "video"}) {
+    const std::string json = with_part(fmt::format(R"({{"type":"{}","url":"x"}})", type));
+    for (const std::string& source : {std::string(kTurns), reads}) {
+      EXPECT_THAT(
+          error_of<DataError>([&] { learned(source, json); }),
+          HasSubstr(fmt::format("expected contents of text, got a part of the type '{}'", type)));
+    }
+  }
+  const std::string other = with_part(R"({"type":"quote"})");
+  EXPECT_THAT(error_of<DataError>([&] { learned(kTurns, other); }),
+              HasSubstr("a part of the type 'quote'"));
+  EXPECT_THAT(error_of<DataError>([&] { learned(kTurns, with_part(R"({"a":1})")); }),
+              HasSubstr("a part without a text"));
+  EXPECT_THAT(learned(reads, other, Learned::kAll), ElementsAre("a<quote>;b;"));
 }
 
 TEST(LearnedText, AnswersOfTheWeightZeroAreNotLearned) {

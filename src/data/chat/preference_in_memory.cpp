@@ -11,8 +11,8 @@ PreferenceInMemory::PreferenceInMemory(const PreferenceInput::Config& cfg, const
                                        const Scope& scope) {
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
-  auto own = find_chat_template(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
-  const ChatTemplate chat = own ? std::move(*own) : plain_chat_template(*tokenizer);
+  const ChatTemplate chat =
+      chat_template_or_plain(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   SkipLog skips(cfg.on_error, scope.path + ".on_error");
   skips.add(source->skipped());

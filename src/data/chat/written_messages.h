@@ -1,0 +1,22 @@
+// Messages in the form that a template can write, with nothing that it would drop.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "data/chat/chat_template.h"
+
+namespace axle {
+
+/// Returns the messages with contents that the template reads. A list of parts becomes its text
+/// where the template would print the list. A content that is null or not there, beside a call of a
+/// tool, becomes "" where the template fails on it or prints its name.
+///
+/// Throws DataError for what the template would lose: images, sounds and videos, other parts than
+/// texts where it reads none, and calls of tools that change nothing in what it writes.
+std::vector<jinja::Value> written_messages(const ChatTemplate& chat,
+                                           std::span<const jinja::Value> messages,
+                                           const jinja::Value& tools,
+                                           const ChatTemplate::Options& options);
+
+}  // namespace axle

@@ -33,7 +33,8 @@ std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
                                                                      : DataKind::kConversations;
   } catch (const JsonError&) {
     // A damaged conversation is one: its source says what is wrong.
-    constexpr auto kFields = std::to_array({"messages", "conversations", "instruction", "chosen"});
+    constexpr auto kFields =
+        std::to_array({"messages", "conversations", "instruction", "chosen", "completion"});
     const auto has = [&](const char* name) {
       return record.contains(name) && !record.at(name).is_null();
     };

@@ -29,6 +29,10 @@ TEST_F(DataKindTest, NamesAndTheFirstRecordTell) {
   EXPECT_EQ(kind("x.ndjson", kTalk), DataKind::kConversations);
   EXPECT_EQ(kind("p.json", R"([{"prompt": "q", "chosen": "y", "rejected": "n"}])"),
             DataKind::kPreferences);
+  EXPECT_EQ(kind("c.jsonl", R"({"prompt": "q", "completion": "a"})"), DataKind::kConversations);
+  EXPECT_EQ(kind("c.jsonl", R"({"prompt": "q", "completion": "a", "label": true})"),
+            DataKind::kConversations);
+  EXPECT_EQ(kind("t.jsonl", R"({"prompt": "q", "text": "a"})"), DataKind::kCorpus);
   EXPECT_EQ(kind("t.jsonl", kText), DataKind::kCorpus);
   EXPECT_EQ(kind("o.jsonl", R"({"content": "hi"})"), DataKind::kCorpus);
   EXPECT_EQ(kind("t.jsonl.gz", gzipped(kText)), DataKind::kCorpus);

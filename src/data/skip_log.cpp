@@ -25,15 +25,16 @@ void SkipLog::skip(const std::string& reason, const std::string& name) {
 
 void SkipLog::refuse(const std::string& reason, const std::string& name,
                      const std::string& message) {
+  // A source of a verb's flag --data has its policy in another flag.
   const bool is_flag = policy_path_.starts_with("--");
   if (on_error_ == OnError::kFail) {
-    throw DataError(fmt::format("{}; {}{}skip leaves it out", message, is_flag ? "" : "--set ",
-                                policy_path_ + (is_flag ? " " : "=")));
+    const std::string way = is_flag ? "--on-error " : "--set " + policy_path_ + "=";
+    throw DataError(fmt::format("{}; {}skip leaves it out", message, way));
   }
   skip(reason, name);
   if (skipped_.messages.size() < kMaxMessages)
     skipped_.messages.push_back(
-        fmt::format("{} ({}{}skip)", message, policy_path_, is_flag ? " " : " = "));
+        fmt::format("{} ({}skip)", message, is_flag ? "--on-error " : policy_path_ + " = "));
 }
 
 void SkipLog::add(const Skipped& other) {

@@ -8,7 +8,9 @@
 #include "data/data_kind.h"
 #include "data/token_files/build_token_file.h"
 #include "data/tokenizers/byte_tokenizer.h"
+#include "data/tokenizers/open_tokenizer.h"
 #include "inspect/token_file_report.h"
+#include "io/token_file.h"
 
 namespace axle {
 namespace {
@@ -66,8 +68,8 @@ TokenBuildResult build_chat(const TokenBuildFlags& flags, const std::string& uni
                  .chat_template = flags.chat_template,
                  .seq_len = flags.seq_len};
   from_text(unit, chat.unit);
-  if (flags.learned) from_text(*flags.learned, chat.learned);
-  if (flags.too_long) from_text(*flags.too_long, chat.too_long);
+  if (flags.learned) chat.learned = *flags.learned;
+  if (flags.too_long) chat.too_long = *flags.too_long;
   const ChatMaker maker(chat, chat.work.tokenizer.build({}, {.path = "tokenizer"}));
   return build_chat_file(maker, hooks);
 }
@@ -79,26 +81,24 @@ TokenBuildResult build_tokens(const TokenBuildFlags& flags, const TokenBuildHook
   const bool is_chat = unit == "conversation" || unit == "pair";
   check_flags(flags, unit, is_chat);
   const Child<Tokenizer> tokenizer = tokenizer_named(flags.tokenizer, "--tokenizer");
-  const std::string path = tokenizer.get_if<ByteTokenizer>() ? "" : flags.tokenizer;
-  OnError on_error = OnError::kFail;
-  from_text(flags.on_error, on_error);
+  const std::string path = tokenizer.get_if<ByteTokenizer>() ? "" : tokenizer_path(flags.tokenizer);
   if (is_chat) {
     return build_chat(flags, unit,
                       {.sources = flags.sources,
                        .tokenizer = tokenizer,
                        .tokenizer_path = path,
-                       .prefix = flags.prefix,
-                       .on_error = on_error,
-                       .on_unfit = on_error},
+                       .prefix = token_file_prefix(flags.prefix),
+                       .on_error = flags.on_error,
+                       .on_unfit = flags.on_error},
                       hooks);
   }
   TokenBuild build{.sources = flags.sources,
                    .tokenizer = tokenizer,
                    .tokenizer_path = path,
-                   .prefix = flags.prefix,
+                   .prefix = token_file_prefix(flags.prefix),
                    .begins = !flags.no_begin,
                    .ends = !flags.no_end,
-                   .on_error = on_error};
+                   .on_error = flags.on_error};
   if (flags.field) build.field = *flags.field;
   from_text(unit, build.unit);
   return build_token_file(build, hooks);

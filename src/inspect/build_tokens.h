@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/chat/build_chat_file.h"
 #include "data/token_files/make_token_file.h"
 
 namespace axle {
@@ -13,12 +14,15 @@ namespace axle {
 /// The flags as they were given; "" and none: as help says.
 struct TokenBuildFlags {
   std::vector<std::string> sources = {};
-  std::string tokenizer = {}, prefix = {}, unit = {}, on_error = "fail";
+  std::string tokenizer = {}, prefix = {}, unit = {};
+  OnError on_error = OnError::kFail;
   // Of texts.
   std::optional<std::string> field = {};
   bool no_begin = false, no_end = false;
   // Of conversations and pairs.
-  std::optional<std::string> chat_template = {}, too_long = {}, learned = {};
+  std::optional<std::string> chat_template = {};
+  std::optional<LongConversations> too_long = {};
+  std::optional<Learned> learned = {};
   std::optional<int64_t> seq_len = {};
 };
 

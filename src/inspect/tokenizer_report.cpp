@@ -10,6 +10,7 @@
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "data/text_source.h"
+#include "data/token_files/token_card.h"
 #include "data/tokenizers/open_tokenizer.h"
 
 namespace axle {
@@ -40,7 +41,7 @@ std::string joined(const std::vector<TokenText>& tokens) {
 
 NamedTokenizer open_tokenizer(const std::string& path) {
   const Child<Tokenizer> config = tokenizer_in_file(path, "FILE");
-  return {.path = path,
+  return {.path = tokenizer_path(path),
           .class_name = std::string(config.any().type().name),
           .tokenizer = config.build({}, {.path = "tokenizer"})};
 }
@@ -83,11 +84,12 @@ std::vector<int32_t> parse_ids(std::string_view text, const NamedTokenizer& toke
   }
 }
 
-TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& data) {
-  const TextSource::Config config{.path = data.front(),
-                                  .more_paths = {data.begin() + 1, data.end()}};
+TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& data,
+                        OnError on_error) {
+  const TextSource::Config config{
+      .path = data.front(), .more_paths = {data.begin() + 1, data.end()}, .on_error = on_error};
   const auto source = Child<Source>(config).build({}, {.path = "--data"});
-  TokenCount out{.num_files = source->num_files()};
+  TokenCount out{.num_files = source->num_files(), .skipped = source->skipped()};
   for (const Document& document : source->documents()) {
     ++out.num_documents;
     out.num_bytes += std::ssize(document.text);
@@ -98,16 +100,18 @@ TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::strin
 
 std::string to_text(const TokenCount& c) {
   return fmt::format(
-      "{}, {}, {}: {:.3f} bytes a token\n", counted(c.num_files, "file"),
+      "{}, {}, {}: {:.3f} bytes a token{}{}\n", counted(c.num_files, "file"),
       counted(c.num_bytes, "byte"), counted(c.num_tokens, "token"),
-      static_cast<double>(c.num_bytes) / static_cast<double>(std::max<int64_t>(c.num_tokens, 1)));
+      static_cast<double>(c.num_bytes) / static_cast<double>(std::max<int64_t>(c.num_tokens, 1)),
+      c.skipped.count > 0 ? "; " : "", to_text(c.skipped));
 }
 
 nlohmann::ordered_json to_json(const TokenCount& c) {
   return {{"num_files", c.num_files},
           {"num_documents", c.num_documents},
           {"num_bytes", c.num_bytes},
-          {"num_tokens", c.num_tokens}};
+          {"num_tokens", c.num_tokens},
+          {"skipped", to_json(c.skipped)}};
 }
 
 TokenizerFacts tokenizer_facts(const NamedTokenizer& named) {

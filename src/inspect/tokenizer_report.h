@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/skip_log.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
@@ -42,10 +43,12 @@ std::vector<int32_t> parse_ids(std::string_view text, const NamedTokenizer& toke
 
 struct TokenCount {
   int64_t num_files = 0, num_documents = 0, num_bytes = 0, num_tokens = 0;
+  Skipped skipped = {};
 };
 /// Counts the tokens of text files, folders or patterns (at least one), without special ids. Throws
 /// as TextSource does.
-TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& data);
+TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& data,
+                        OnError on_error = OnError::kFail);
 std::string to_text(const TokenCount& count);
 nlohmann::ordered_json to_json(const TokenCount& count);
 

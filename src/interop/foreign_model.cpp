@@ -13,7 +13,6 @@
 #include "interop/llama2c.h"
 #include "interop/peft_adapters.h"
 #include "interop/special_ids.h"
-#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
 #include "io/user_path.h"
@@ -116,7 +115,9 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
                   .context_len = model.max_seq_len,
                   .num_left_out = model.num_left_out,
                   .num_rounded = model.num_rounded};
-  const fs::path file = options.tokenizer.empty() ? model.tokenizer : options.tokenizer;
+  const fs::path file = options.tokenizer.empty()
+                            ? model.tokenizer
+                            : fs::path(tokenizer_path(options.tokenizer.string()));
   if (file.empty()) return out;
   out.tokenizer_file = fs::absolute(file);
   out.tokenizer = tokenizer_in_file(text_of_path(out.tokenizer_file.string()), "--tokenizer");

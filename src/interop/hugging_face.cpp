@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "data/tokenizers/open_tokenizer.h"
 #include "interop/families/read_model.h"
 #include "interop/foreign/fp8_blocks.h"
 #include "interop/foreign/safetensors_folder.h"
-#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/user_path.h"
 

@@ -4,6 +4,7 @@
 
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "data/tokenizers/open_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
@@ -13,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTokenizers[] = {"tokenizer.json", "tokenizer.model", "tekken.json"};
 constexpr const char* kBeside[] = {"tokenizer_config.json", "special_tokens_map.json",
                                    "added_tokens.json", "generation_config.json",
                                    "chat_template.jinja"};
@@ -24,13 +24,6 @@ bool reads_files_beside(const Child<Tokenizer>& tokenizer) {
 }
 
 }  // namespace
-
-fs::path find_tokenizer(const fs::path& folder) {
-  for (const char* name : kTokenizers) {
-    if (path_exists(folder / name)) return folder / name;
-  }
-  return {};
-}
 
 std::vector<fs::path> tokenizer_files(const fs::path& path, const Child<Tokenizer>& tokenizer) {
   std::vector<fs::path> out = {path};
@@ -43,7 +36,7 @@ std::vector<fs::path> tokenizer_files(const fs::path& path, const Child<Tokenize
 }
 
 std::vector<std::string> names_beside(const fs::path& tokenizer) {
-  if (std::ranges::count(kTokenizers, tokenizer.filename()) == 0) return {};
+  if (std::ranges::count(kTokenizerNames, tokenizer.filename().string()) == 0) return {};
   return {std::begin(kBeside), std::end(kBeside)};
 }
 

@@ -10,9 +10,6 @@
 
 namespace axle {
 
-/// Returns the tokenizer in a folder of Hugging Face: tokenizer.json, else a SentencePiece model or
-/// ranks, else Tekken. Empty if there is none.
-std::filesystem::path find_tokenizer(const std::filesystem::path& folder);
 /// Returns the tokenizer's file and, if the tokenizer reads them or its file has the name that it
 /// has in such a folder, the files beside it that say how the tokenizer and the model are used:
 /// special tokens, the chat template, the tokens that end a text.

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text/text.h"
+#include "cli/arguments/enum_option.h"
 #include "cli/arguments/number_options.h"
 #include "data/tokenizers/training/split_families.h"
 
@@ -26,10 +27,9 @@ void TokenizerArguments::add_texts(CLI::App& app) {
                  "The field of a JSON object, or the column of a Parquet file, that holds the text "
                  "(default: text)")
       ->type_name("NAME");
-  app.add_option("--on-error", on_error,
-                 "What a document that is no text does: fail ends the training, skip counts it "
-                 "(default: fail)")
-      ->check(CLI::IsMember({"fail", "skip"}))
+  add_enum(app, "--on-error", training.on_error,
+           "What a document that is no text does: fail ends the training, skip counts it "
+           "(default: fail)")
       ->type_name("POLICY");
   add_number<double>(
       app, "--max-text", [this](double gigabytes) { max_text_gigabytes = gigabytes; },
@@ -42,10 +42,9 @@ void TokenizerArguments::add_vocabulary(CLI::App& app) {
                       "Tokens: special tokens, 256 bytes, and one for each merge (default: 32000)",
                       {.min = 1, .max = 1 << 24})
       ->type_name("N");
-  app.add_option("--alphabet", alphabet,
-                 "What pieces of text begin as: bytes; or characters, the rare ones as bytes "
-                 "(default: bytes)")
-      ->check(CLI::IsMember({"bytes", "characters"}))
+  add_enum(app, "--alphabet", training.alphabet,
+           "What pieces of text begin as: bytes; or characters, the rare ones as bytes "
+           "(default: bytes)")
       ->type_name("KIND");
   add_number<double>(app, "--coverage",
                      [this](double share) { training.character_coverage = share; },
@@ -75,8 +74,6 @@ void TokenizerArguments::add_special_tokens(CLI::App& app) {
 
 TokenizerTraining TokenizerArguments::resolved() const {
   TokenizerTraining out = training;
-  from_text(on_error, out.on_error);
-  from_text(alphabet, out.alphabet);
   out.max_text_bytes = static_cast<int64_t>(max_text_gigabytes * 1e9);
   return out;
 }

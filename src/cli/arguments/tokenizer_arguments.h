@@ -13,7 +13,7 @@ namespace axle::cli {
 
 struct TokenizerArguments {
   TokenizerTraining training;
-  std::string dir, on_error = "fail", alphabet = "bytes";
+  std::string dir;
   double max_text_gigabytes = 4;
 
   void add_to(CLI::App& app);

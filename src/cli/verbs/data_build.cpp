@@ -4,6 +4,7 @@
 
 #include "base/console.h"
 #include "base/stop_signal.h"
+#include "cli/arguments/enum_option.h"
 #include "cli/arguments/number_options.h"
 #include "cli/verb.h"
 #include "inspect/build_tokens.h"
@@ -33,10 +34,9 @@ void add_build(CLI::App& app, TokenBuildFlags& flags, Output& out) {
                  "(default: what the first record is, else file)")
       ->check(CLI::IsMember({"file", "paragraph", "line", "conversation", "pair"}))
       ->type_name("UNIT");
-  app.add_option("--on-error", flags.on_error,
-                 "What a document does that can't be used: fail ends the build, skip counts it "
-                 "(default: fail)")
-      ->check(CLI::IsMember({"fail", "skip"}))
+  add_enum(app, "--on-error", flags.on_error,
+           "What a document does that can't be used: fail ends the build, skip counts it "
+           "(default: fail)")
       ->type_name("POLICY");
   app.add_flag("--no-begin", flags.no_begin,
                "Leave out the token that begins a document (default: put it, if there is one)");
@@ -49,14 +49,12 @@ void add_build(CLI::App& app, TokenBuildFlags& flags, Output& out) {
                       "Positions that a conversation, or a pair, has at the most (default: any)",
                       {.min = 1})
       ->type_name("N");
-  app.add_option("--too-long", flags.too_long,
-                 "What a conversation of more does: cut keeps all up to the last answer that fits, "
-                 "skip leaves it out (default: cut)")
-      ->check(CLI::IsMember({"cut", "skip"}))
+  add_enum(app, "--too-long", flags.too_long,
+           "What a conversation of more does: cut keeps all up to the last answer that fits, skip "
+           "leaves it out (default: cut)")
       ->type_name("POLICY");
-  app.add_option("--learned", flags.learned,
-                 "Which tokens of conversations are targets: assistant, all (default: assistant)")
-      ->check(CLI::IsMember({"assistant", "all"}))
+  add_enum(app, "--learned", flags.learned,
+           "Which tokens of conversations are targets: assistant, all (default: assistant)")
       ->type_name("TOKENS");
   out.add_json_flag(app);
 }

@@ -1,6 +1,7 @@
 // axle tokenize encode|decode|count|inspect FILE: what a tokenizer of any kind makes of texts.
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments/enum_option.h"
 #include "cli/arguments/prompt_argument.h"
 #include "cli/verb.h"
 #include "inspect/tokenizer_report.h"
@@ -12,6 +13,7 @@ struct TokenizeOptions {
   std::string file, text, ids;
   std::vector<std::string> data;
   bool special = false, framed = false;
+  OnError on_error = OnError::kFail;
 };
 
 void add_file(CLI::App& app, TokenizeOptions& options) {
@@ -77,10 +79,15 @@ const Verb<TokenizeOptions> tokenize_count({
                          "A file or folder of text, or a pattern; may be repeated")
               ->required()
               ->type_name("PATH");
+          add_enum(app, "--on-error", options.on_error,
+                   "What a file that is no text does: fail ends the count, skip leaves it out "
+                   "(default: fail)")
+              ->type_name("POLICY");
         },
     .run =
         [](const TokenizeOptions& options, Output& out) {
-          out.report(count_tokens(*open_tokenizer(options.file).tokenizer, options.data));
+          out.report(count_tokens(*open_tokenizer(options.file).tokenizer, options.data,
+                                  options.on_error));
           return ExitCode::kOk;
         },
 });

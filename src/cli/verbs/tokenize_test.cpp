@@ -37,6 +37,21 @@ TEST(Tokenize, CountsAndInspects) {
   EXPECT_THAT(inspected.out, HasSubstr("before a text: 0 <|begin|>"));
 }
 
+TEST(Tokenize, FilesThatAreNoTextEndTheCountOrAreLeftOut) {
+  const TempDir dir;
+  text_file(dir);
+  replace_file(dir / "z.txt", "\xff\xfe");
+  const std::vector<std::string> count = {"tokenize", "count", kFile, "--data", dir.path()};
+  const Ran failed = run_axle(count);
+  EXPECT_EQ(failed.code, static_cast<int>(ExitCode::kData));
+  EXPECT_THAT(failed.err, HasSubstr("z.txt"));
+  EXPECT_THAT(failed.err, HasSubstr("; --on-error skip leaves it out"));
+  const Ran ran = run_axle(joined(count, {"--on-error", "skip"}));
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("1 file, 1800 bytes"));
+  EXPECT_THAT(ran.out, HasSubstr("1 skipped ("));
+}
+
 TEST(Tokenize, MistakesAreNamed) {
   const Ran id = run_axle({"tokenize", "decode", kFile, "--ids", "1 700"});
   EXPECT_EQ(id.code, static_cast<int>(ExitCode::kData));

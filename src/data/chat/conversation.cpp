@@ -185,16 +185,27 @@ Json of_preference(const JsonView& record) {
           {"rejected", with_answer(record, prompt, "rejected")}};
 }
 
+Json of_completion(const JsonView& record) {
+  if (has(record, "label")) {
+    throw JsonError(
+        "expected a prompt with the completion to learn, got one with a label; keep those of the "
+        "label true, without it");
+  }
+  return {{"messages", with_answer(record, prompt_of(record), "completion")}};
+}
+
 ChatFormat format_of(const JsonView& record) {
   if (has(record, "chosen") && has(record, "rejected")) return ChatFormat::kPreference;
   if (has(record, "messages")) return ChatFormat::kMessages;
   if (has(record, "conversations")) return ChatFormat::kShareGPT;
   if (has(record, "instruction")) return ChatFormat::kAlpaca;
+  if (has(record, "prompt") && has(record, "completion")) return ChatFormat::kCompletion;
   std::string fields;
   for (const auto& [name, field] : record.members())
     fields += (fields.empty() ? "" : ", ") + printable(name, 30);
   throw JsonError(fmt::format(
-      "expected a conversation with 'messages', 'conversations' or 'instruction', got {}",
+      "expected a conversation with 'messages', 'conversations', 'instruction' or 'prompt' and "
+      "'completion', got {}",
       fields.empty() ? "no fields" : "the fields " + printable(fields, 100)));
 }
 
@@ -206,6 +217,7 @@ Json messages_of(const Json& json, ChatFormat format) {
   Json out = format == ChatFormat::kMessages     ? of_messages(record)
              : format == ChatFormat::kShareGPT   ? of_share_gpt(record)
              : format == ChatFormat::kPreference ? of_preference(record)
+             : format == ChatFormat::kCompletion ? of_completion(record)
                                                  : of_alpaca(record);
   add_tools(record, out);
   return out;

@@ -18,6 +18,7 @@ enum class ChatFormat {
   kMessages,    // {"messages": [{"role": "user", "content": "..."}, ...], "tools": [...]}
   kShareGPT,    // {"conversations": [{"from": "human", "value": "..."}, ...], "system": "..."}
   kAlpaca,      // {"instruction": "...", "input": "...", "output": "...", "system": "..."}
+  kCompletion,  // {"prompt": ..., "completion": ...}: texts or lists of messages
   kPreference,  // {"prompt": ..., "chosen": ..., "rejected": ...}: texts or lists of messages
 };
 constexpr auto texts_of(ChatFormat) {
@@ -25,18 +26,20 @@ constexpr auto texts_of(ChatFormat) {
                                               {ChatFormat::kMessages, "messages"},
                                               {ChatFormat::kShareGPT, "share_gpt"},
                                               {ChatFormat::kAlpaca, "alpaca"},
+                                              {ChatFormat::kCompletion, "completion"},
                                               {ChatFormat::kPreference, "preference"}});
 }
 
 /// The fields that records of conversations have: columns of a table.
-inline constexpr std::array<std::string_view, 11> kConversationFields = {
-    "messages", "conversations", "tools",  "system", "instruction", "input",
-    "output",   "history",       "prompt", "chosen", "rejected"};
+inline constexpr std::array<std::string_view, 13> kConversationFields = {
+    "messages", "conversations", "tools",  "system",   "instruction", "input", "output",
+    "history",  "prompt",        "chosen", "rejected", "completion",  "label"};
 
 /// Returns {"messages": [...], "tools": [...]} of a record. A list of messages may be the text of
 /// one. The roles of ShareGPT become system,
 /// user, assistant and tool. An Alpaca record is a question, which is its instruction and, on a
-/// line of its own, its input unless that is empty, and an answer. Fields that are null are left
+/// line of its own, its input unless that is empty, and an answer; so is a prompt with its
+/// completion. Fields that are null are left
 /// out, since templates take a null for a value; but not a content, where calls have none.
 ///
 /// A record with two answers gives {"chosen": [...], "rejected": [...], "tools": [...]}, two whole

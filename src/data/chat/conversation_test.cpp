@@ -37,6 +37,19 @@ TEST(Conversation, EveryFormGivesTheSameMessages) {
   EXPECT_EQ(of(R"({"instruction":"Add.","input":"1 2","output":"3","history":[["a","b"]]})"),
             R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
             R"({"role":"user","content":"Add.\n1 2"},{"role":"assistant","content":"3"}]})");
+  EXPECT_EQ(of(R"({"prompt":[{"role":"system","content":"S"},{"role":"user","content":"Q"}],)"
+               R"("completion":[{"role":"assistant","content":"A"}]})"),
+            expected);
+  EXPECT_EQ(of(R"({"prompt":"Q","completion":"A"})"),
+            R"({"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"}]})");
+}
+
+// Of an answer with a label, nobody knows what a better one is.
+TEST(Conversation, CompletionsWithALabelAreRefused) {
+  EXPECT_EQ(
+      of(R"({"prompt":"Q","completion":"A","label":false})"),
+      "expected a prompt with the completion to learn, got one with a label; keep those of the "
+      "label true, without it");
 }
 
 TEST(Conversation, ToolsAndPartsStayAndNullsGo) {
@@ -75,11 +88,11 @@ TEST(Conversation, WeightsSayWhetherAnAnswerIsLearned) {
 
 TEST(Conversation, MistakesNameTheField) {
   EXPECT_EQ(of("{}"),
-            "expected a conversation with 'messages', 'conversations' or 'instruction', got no "
-            "fields");
+            "expected a conversation with 'messages', 'conversations', 'instruction' or "
+            "'prompt' and 'completion', got no fields");
   EXPECT_EQ(of(R"({"text":"a","id":1})"),
-            "expected a conversation with 'messages', 'conversations' or 'instruction', got the "
-            "fields text, id");
+            "expected a conversation with 'messages', 'conversations', 'instruction' or "
+            "'prompt' and 'completion', got the fields text, id");
   EXPECT_EQ(of("[]"), "expected an object, got a list of 0");
   EXPECT_EQ(of(R"({"messages":[{"role":"user","content":null}]})"),
             "messages[0].content: expected a text or a list of parts, got null");

@@ -274,7 +274,7 @@ TEST_F(BuildTokenFile, AnEditedSourceIsNoneOfTheSameBuild) {
     EXPECT_THAT(error_of<DataError>([&] { build_token_file(build(out)); }),
                 AllOf(HasSubstr("a.jsonl: expected the bytes that the tokens were made of, got "
                                 "others; remove "),
-                      HasSubstr(out + ".")));
+                      HasSubstr(out + "{.bin,.idx,.json} to begin anew")));
   };
   for (const int64_t secs : {int64_t{1000}, int64_t{4'000'000'000}}) {
     replace_file(path, edited);

@@ -188,7 +188,7 @@ class TokenBuilder {
       const std::string path = work_.prefix + ending;
       if (!path_exists(path)) continue;
       if (auto card = card_of_this_build()) {
-        check_unchanged(card->sources, work_.prefix + ".json, .idx and .bin");
+        check_unchanged(card->sources, files_there());
         return card;
       }
       throw DataError(fmt::format(
@@ -197,6 +197,15 @@ class TokenBuilder {
           path));
     }
     return std::nullopt;
+  }
+
+  // The files that are there, as a shell takes them: "tokens{.bin,.idx,.json}".
+  std::string files_there() const {
+    std::vector<std::string> endings;
+    for (const char* ending : kEndings) {
+      if (path_exists(work_.prefix + ending)) endings.push_back(ending);
+    }
+    return fmt::format("{}{{{}}}", work_.prefix, join(endings, ","));
   }
 
   std::optional<TokenCard> card_of_this_build() const {

@@ -151,6 +151,27 @@ TEST_F(SourceTokensTest, TokensAreMadeOnce) {
   EXPECT_EQ(num_files(), 3);
 }
 
+TEST_F(SourceTokensTest, OneDocumentHasNoHeldOutPart) {
+  TokenInput::Config cfg{.seq_len = 24, .batch_size = 1};
+  cfg.split = Split::kHeldOut;
+  cfg.held_out_fraction = 0.05;
+  const auto problem_of = [&](const TokenSource& source) {
+    cfg.sources = {{"a", source}};
+    return error_of<DataError>([&] { build(cfg); });
+  };
+  EXPECT_THAT(
+      problem_of({.path = dir_ / "z.txt"}),
+      HasSubstr("got 1 document; cut the texts into more (--set input.sources.a.unit=line)"));
+  build_token_file(
+      {.sources = {dir_ / "z.txt"}, .tokenizer = ByteTokenizer::Config{}, .prefix = dir_ / "one"});
+  EXPECT_THAT(problem_of({.path = dir_ / "one"}),
+              HasSubstr("cut the texts into more (data build --unit line)"));
+  replace_file(dir_ / "talk.jsonl", R"({"prompt":"q","completion":"a"})");
+  EXPECT_THAT(problem_of({.path = dir_ / "talk.jsonl"}), HasSubstr("; give more, or change"));
+  cfg.sources = {{"a", {.path = dir_ / "z.txt", .unit = DocumentUnit::kLine}}};
+  EXPECT_EQ(build(cfg)->facts().num_documents, 5);
+}
+
 TEST_F(SourceTokensTest, FieldsThatChangeNothingAreRefused) {
   const auto error = [&](const char* name, auto change) {
     TokenInput::Config cfg = config();

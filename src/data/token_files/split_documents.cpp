@@ -32,7 +32,7 @@ int64_t place_of_bit(uint64_t word, int64_t n) {
 }  // namespace
 
 SplitDocuments::SplitDocuments(int64_t num_documents, Split split, double fraction,
-                               std::string_view where)
+                               std::string_view where, std::string_view advice)
     : num_documents_(num_documents), split_(split), fraction_(fraction) {
   const int64_t blocks = split == Split::kAll ? 0 : blocks_of(num_documents);
   if (blocks <= kMostBlocksInMemory) {
@@ -45,9 +45,9 @@ SplitDocuments::SplitDocuments(int64_t num_documents, Split split, double fracti
   }
   if (count() > 0) return;
   throw DataError(
-      fmt::format("{}: expected enough documents for the split '{}', got {}; change "
+      fmt::format("{}: expected enough documents for the split '{}', got {}; {}, or change "
                   "held_out_fraction ({})",
-                  where, to_text(split), counted(num_documents, "document"), fraction));
+                  where, to_text(split), counted(num_documents, "document"), advice, fraction));
 }
 
 // Documents that are held out before a document that begins a block, or before the end.

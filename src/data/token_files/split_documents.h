@@ -16,8 +16,10 @@ namespace axle {
 /// documents and `fraction`, never on a seed. Takes at most 8 MiB of memory.
 class SplitDocuments {
  public:
-  /// Throws DataError "<where>: ..." if the split would be empty.
-  SplitDocuments(int64_t num_documents, Split split, double fraction, std::string_view where);
+  /// Throws DataError "<where>: ..." if the split would be empty. `advice` says how there are more
+  /// documents.
+  SplitDocuments(int64_t num_documents, Split split, double fraction, std::string_view where,
+                 std::string_view advice = "give more");
   int64_t count() const { return before(num_documents_); }
   /// Returns the number of the split's document i, below count().
   int64_t at(int64_t i) const;

@@ -94,7 +94,8 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
                            .is_shuffled = is_shuffled_,
                            .seed = mix_seed(seed_, xxh3_64(name)),
                            .vocab_size = std::min(tokenizer.vocab_size(), dims.vocab_size),
-                           .tokenizer = tokenizer_name(cfg.tokenizer)},
+                           .tokenizer = tokenizer_name(cfg.tokenizer),
+                           .is_made = made.has_value()},
         where);
     if (rows->card())
       check_tokenizer(*rows->card(), tokenizer, rows->file().prefix(), scope.path + ".tokenizer");

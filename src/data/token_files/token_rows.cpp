@@ -41,13 +41,21 @@ uint64_t hash_of_ends(const std::string& path) {
   return mix_seed(mix_seed(begin, xxh3_64(bytes)), static_cast<uint64_t>(file.size()));
 }
 
+std::string advice_for_more(const std::optional<TokenCard>& card, bool is_made,
+                            const std::string& where) {
+  if (card && card->learned) return "give more";
+  return is_made ? fmt::format("cut the texts into more (--set {}.unit=line)", where)
+                 : "cut the texts into more (data build --unit line)";
+}
+
 }  // namespace
 
 TokenRows::TokenRows(const std::string& path, const Options& options, const std::string& where)
     : file_(path),
       card_(read_token_card(file_.prefix())),
       options_(options),
-      split_(file_.num_documents() / unit_size(), options.split, options.held_out_fraction, where),
+      split_(file_.num_documents() / unit_size(), options.split, options.held_out_fraction, where,
+             advice_for_more(card_, options.is_made, where)),
       num_documents_(std::min(split_.count(), options.max_documents.value_or(split_.count()))),
       order_(num_documents_, mix_seed(options.seed, kDocuments)),
       window_documents_(documents_of_a_window(file_, options.seq_len, unit_size())) {

@@ -40,6 +40,7 @@ class TokenRows {
     uint64_t seed = 0;
     int64_t vocab_size = 1;      // that ids are below
     std::string tokenizer = {};  // its name, for messages
+    bool is_made = false;        // of texts or conversations, for this run
   };
   /// Reads the lengths of all documents, and ids of a file without a card: all of a small one, else
   /// those of documents here and there. Throws DataError as TokenFile and SplitDocuments do, if no

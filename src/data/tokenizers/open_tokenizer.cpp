@@ -34,13 +34,32 @@ bool is_llama2c(std::string_view head) {
 
 }  // namespace
 
-Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field) {
+std::filesystem::path find_tokenizer(const std::filesystem::path& folder) {
+  for (const std::string_view name : kTokenizerNames) {
+    if (path_exists(folder / name)) return folder / name;
+  }
+  return {};
+}
+
+std::string tokenizer_path(const std::string& path) {
+  const std::filesystem::path found = find_tokenizer(path_of_text(path));
+  return found.empty() ? path : text_of_path(found.string());
+}
+
+Child<Tokenizer> tokenizer_in_file(const std::string& given, std::string_view field) {
+  const std::string path = tokenizer_path(given);
   if (const std::string problem = path_problem(path); !problem.empty())
     throw DataError(fmt::format("{}: {}", field, problem));
   const std::filesystem::path file = path_of_text(path);
   if (!path_exists(file)) {
     throw DataError(
         fmt::format("{}: expected a file, got {}; set {}", path, nothing_at(file), field));
+  }
+  if (directory_exists(file)) {
+    throw DataError(
+        fmt::format("{}: expected a tokenizer's file, or a folder with one of {}, got "
+                    "a folder without; set {}",
+                    path, fmt::join(kTokenizerNames, ", "), field));
   }
   const std::string head = storage_error_as<DataError>([&] { return head_of(FileReader(file)); });
   const FileFormat* const format = recognized_format(head);

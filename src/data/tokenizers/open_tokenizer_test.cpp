@@ -41,6 +41,19 @@ TEST_F(OpenTokenizer, TheClassIsToldByTheContent) {
   EXPECT_EQ(class_for(read_file(path_)), "GgufTokenizer");
 }
 
+TEST_F(OpenTokenizer, AFolderStandsForTheTokenizerInIt) {
+  EXPECT_THAT(error_of<DataError>([&] { tokenizer_in_file(dir_.path(), "--tokenizer"); }),
+              HasSubstr("got a folder without; set --tokenizer"));
+  replace_file(dir_ / "tokenizer.model", trained_bpe());
+  EXPECT_EQ(tokenizer_path(dir_.path()), dir_ / "tokenizer.model");
+  replace_file(dir_ / "tokenizer.json", read_file(reference_file("tokenizers/gpt2.json")));
+  EXPECT_EQ(tokenizer_path(dir_.path()), dir_ / "tokenizer.json");
+  EXPECT_EQ(tokenizer_path(path_), path_);
+  const auto tokenizer =
+      tokenizer_in_file(dir_.path(), "--tokenizer").build({}, {.path = "tokenizer"});
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode("one folder")), "one folder");
+}
+
 TEST_F(OpenTokenizer, OtherFilesAreNamed) {
   EXPECT_THAT(error_for("#version: 0.2\nt h\na n\n"),
               HasSubstr("llama2.c), got a list of BPE merges, as of GPT-2; name the tokenizer.json "

@@ -1,7 +1,6 @@
-// axle tokenize encode|decode|count|inspect FILE: what a tokenizer of any kind makes of texts.
+// axle tokenize encode|decode|inspect FILE: what a tokenizer of any kind makes of texts.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/enum_option.h"
 #include "cli/arguments/prompt_argument.h"
 #include "cli/verb.h"
 #include "inspect/tokenizer_report.h"
@@ -11,9 +10,7 @@ namespace {
 
 struct TokenizeOptions {
   std::string file, text, ids;
-  std::vector<std::string> data;
   bool special = false, framed = false;
-  OnError on_error = OnError::kFail;
 };
 
 void add_file(CLI::App& app, TokenizeOptions& options) {
@@ -65,29 +62,6 @@ const Verb<TokenizeOptions> tokenize_decode({
         [](const TokenizeOptions& options, Output& out) {
           const NamedTokenizer named = open_tokenizer(options.file);
           out.write(named.tokenizer->decode(parse_ids(read_prompt(options.ids), named)) + "\n");
-          return ExitCode::kOk;
-        },
-});
-
-const Verb<TokenizeOptions> tokenize_count({
-    .name = "tokenize count",
-    .help = "Count the tokens of text files",
-    .add =
-        [](CLI::App& app, TokenizeOptions& options, Output& out) {
-          add_file_and_json(app, options, out);
-          app.add_option("--data", options.data,
-                         "A file or folder of text, or a pattern; may be repeated")
-              ->required()
-              ->type_name("PATH");
-          add_enum(app, "--on-error", options.on_error,
-                   "What a file that is no text does: fail ends the count, skip leaves it out "
-                   "(default: fail)")
-              ->type_name("POLICY");
-        },
-    .run =
-        [](const TokenizeOptions& options, Output& out) {
-          out.report(count_tokens(*open_tokenizer(options.file).tokenizer, options.data,
-                                  options.on_error));
           return ExitCode::kOk;
         },
 });

@@ -33,10 +33,11 @@ struct LearnedText {
   int64_t num_left_out = 0;                // answers that the template does not write
 };
 
-/// Renders the messages, as written_messages() makes them. What the assistant says is what the template's generation blocks hold; if
-/// it has none, what it writes for the assistant's messages (answer_places()); messages of the
-/// weight 0 are not learned, except with Learned::kAll. Throws DataError as ChatTemplate::render()
-/// and written_messages() do, and for generation blocks whose place in the text is not known.
+/// Renders the messages, as written_messages() makes them. What the assistant says is what the
+/// template's generation blocks hold; if it has none, what it writes for the assistant's messages
+/// (answer_places()); messages of the weight 0 are not learned, except with Learned::kAll. Throws
+/// DataError as ChatTemplate::render() and written_messages() do, and for generation blocks whose
+/// place in the text is not known.
 LearnedText learned_text(const ChatTemplate& chat, std::span<const jinja::Value> messages,
                          const jinja::Value& tools, Learned learned,
                          const ChatTemplate::Options& options);

@@ -22,8 +22,9 @@ std::filesystem::path find_tokenizer(const std::filesystem::path& folder);
 std::string tokenizer_path(const std::string& path);
 
 /// Returns the config of the class that reads the file, told by its first bytes: tokenizer.json,
-/// ranks, Tekken, GGUF, SentencePiece or llama2.c. Throws DataError if the file is missing or of
-/// another kind. A folder stands for the file that find_tokenizer() finds in it. `field` is the flag or the config path to set.
+/// ranks, Tekken, GGUF, SentencePiece or llama2.c. A folder stands for what find_tokenizer() finds
+/// in it. Throws DataError if the file is missing or of another kind. `field` is the flag or the
+/// config path to set.
 Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field);
 
 /// Returns what to call a tokenizer in messages: "tokenizer.json (HuggingFaceTokenizer)", or its

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/chat/jinja/printing.h"
 
 namespace axle {
@@ -23,7 +24,7 @@ jinja::Value DocField::of(const TaskDocument& document) const {
     if (const jinja::Value* found = jinja::find_text_key(document.fields.dict(), text_))
       return *found;
     throw DataError(fmt::format("{}: expected the field '{}' ({}), got a document without it",
-                                document.where, text_, where_));
+                                document.where, printable(text_), where_));
   }
   jinja::Variables variables;
   for (const auto& [name, value] : document.fields.dict().items)

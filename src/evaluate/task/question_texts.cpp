@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "config/document/codec.h"
 #include "data/chat/jinja/literal.h"
 
@@ -22,7 +23,8 @@ bool is_name(std::string_view text) {
 std::optional<DocField> field_of(const TaskText& text, const std::set<std::string>& fields) {
   if (text.where.empty()) return std::nullopt;
   if (is_name(text.text) && !fields.contains(text.text)) {
-    const std::vector<std::string> names(fields.begin(), fields.end());
+    std::vector<std::string> names;
+    for (const std::string& field : fields) names.push_back(printable(field));
     std::string hint = suggest(text.text, names);
     if (hint.empty()) hint = fmt::format("; for a text, write {{{{ '{}' }}}}", text.text);
     throw DataError(
@@ -99,7 +101,8 @@ std::string QuestionTexts::solved(const TaskDocument& document) const {
     const int64_t right = question.is_integer() ? question.integer() : -1;
     if (right < 0 || right >= std::ssize(all)) {
       throw DataError(fmt::format("{}: expected a text or the number of a choice ({}), got {}",
-                                  document.where, text_->where(), text_of_value(question)));
+                                  document.where, text_->where(),
+                                  printable(text_of_value(question))));
     }
     question = all[static_cast<size_t>(right)];
   } else if (answer.is_integer() && has_choices_) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 namespace {
@@ -45,7 +46,7 @@ std::vector<int64_t> Task::gold_of(const jinja::Value& target, const TaskDocumen
     }
     if (gold < 0 || gold >= std::ssize(choices)) {
       throw DataError(fmt::format("{}: expected the right answer to be one of {} choices, got {}",
-                                  document.where, choices.size(), text_of_value(one)));
+                                  document.where, choices.size(), printable(text_of_value(one))));
     }
     out.push_back(gold);
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "config/document/yaml.h"
 #include "evaluate/task/yaml_section.h"
 #include "io/file.h"
@@ -89,8 +90,8 @@ class TaskReader {
     const fs::path path = path_of_text(text), beside = file_.parent_path() / path;
     const std::string found = (path_exists(beside) ? beside : path).string();
     if (!path_exists(found)) {
-      throw DataError(
-          fmt::format("{}: expected a file of documents, got {}", found, nothing_at(found)));
+      throw DataError(fmt::format("{}: expected a file of documents, got {}", printable(found),
+                                  nothing_at(found)));
     }
     return found;
   }
@@ -115,10 +116,10 @@ class TaskReader {
         "and dataset_kwargs: {data_files: {test: FILE}}";
     const auto path = task_.take_text("dataset_path");
     if (path != "json")
-      task_.fail("dataset_path",
-                 fmt::format("expected json, got {}{}", path.value_or("none"), kWhatToDo));
+      task_.fail("dataset_path", fmt::format("expected json, got {}{}",
+                                             printable(path.value_or("none")), kWhatToDo));
     if (const auto name = task_.take_text("dataset_name"))
-      task_.fail("dataset_name", fmt::format("expected none for JSON, got {}", *name));
+      task_.fail("dataset_name", fmt::format("expected none for JSON, got {}", printable(*name)));
     YamlSection kwargs(task_.take("dataset_kwargs").value_or(Json()), task_.place("dataset_kwargs"),
                        "a dataset");
     const auto files = kwargs.take("data_files");
@@ -142,9 +143,9 @@ class TaskReader {
     auto split = task_.take_text(key);
     if (split && !out_.data_files.contains(*split)) {
       std::vector<std::string> names;
-      for (const auto& [name, files] : out_.data_files) names.push_back(name);
+      for (const auto& [name, files] : out_.data_files) names.push_back(printable(name));
       task_.fail(key, fmt::format("expected a split of data_files ({}), got '{}'",
-                                  join(names, ", "), *split));
+                                  join(names, ", "), printable(*split)));
     }
     return split;
   }
@@ -216,7 +217,8 @@ class TaskReader {
       few.at("sampler", [&] { from_text(*sampler, out_.sampler); });
     if (const auto split = few.take_text("split")) {
       if (!out_.data_files.contains(*split))
-        few.fail("split", fmt::format("expected a split of data_files, got '{}'", *split));
+        few.fail("split",
+                 fmt::format("expected a split of data_files, got '{}'", printable(*split)));
       out_.fewshot_split = split;
     }
     read_doc(few, out_.fewshot_doc);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "config/mistakes.h"
 
 namespace axle {
@@ -21,7 +22,7 @@ std::vector<Task> read_task_files(std::span<const std::filesystem::path> files,
         config.num_fewshot = *options.num_fewshot;
       if (!names.insert(config.name).second) {
         throw ConfigError(fmt::format("{}: task: expected a name of its own, got '{}' twice",
-                                      file.string(), config.name));
+                                      file.string(), printable(config.name)));
       }
       Task task(std::move(config));
       task.questions(options.limit);

@@ -146,6 +146,8 @@ TEST_F(TaskFile, BadDocumentsAreNamed) {
          "expected the right answer to be one of 1 choices, got 1");
   expect(R"({"q": "", "c": ["a"], "l": -1})", "expected the right answer to be one of 1 choices");
   expect(R"({"q": "", "c": ["a"], "l": "b"})", "expected the right answer to be one of 1 choices");
+  expect(R"({"q": "", "c": ["a"], "l": "b\n"})",
+         R"(expected the right answer to be one of 1 choices, got b\x0a)");
   expect(R"({"q": "", "c": ["a"], "l": []})", "expected a right answer, got none");
   write_documents("");
   EXPECT_THAT(mistake(""), HasSubstr("docs.jsonl: expected documents, got none"));

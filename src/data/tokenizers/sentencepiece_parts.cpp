@@ -17,8 +17,6 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in pieces
-
 // Kinds of pieces and of models in sentencepiece_model.proto. The numbers below are those of its
 // fields.
 enum class PieceType : int64_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
@@ -55,7 +53,7 @@ class Model {
     return ByteTrie(std::move(out));
   }
 
-  SentencePieceParts::Spaces spaces() const { return spaces_; }
+  SentencePieceNormalizer::Spaces spaces() const { return spaces_; }
 
  private:
   struct Piece {
@@ -199,7 +197,7 @@ class Model {
   std::optional<int32_t> unknown_;
   ModelType type_ = ModelType::kUnigram;
   bool has_bytes_ = false, writes_spaces_ = true;
-  SentencePieceParts::Spaces spaces_;
+  SentencePieceNormalizer::Spaces spaces_;
 };
 
 }  // namespace
@@ -211,52 +209,17 @@ std::unique_ptr<SentencePieceParts> SentencePieceParts::of_model(std::string_vie
   if (!model.is_plain()) return nullptr;
   std::unique_ptr<SentencePieceParts> out(new SentencePieceParts);
   out->model_ = model.make_token_model(path);
-  out->characters_ = std::move(characters);
-  out->users_ = model.users();
+  out->normalizer_.emplace(std::move(characters), model.users(), model.spaces());
   out->cuts_at_users_ = !model.is_unigram();
-  out->spaces_ = model.spaces();
-  out->note_plain();
   return out;
-}
-
-void SentencePieceParts::note_plain() {
-  for (uint8_t c = 0; c < is_plain_.size(); ++c)
-    is_plain_[c] = !users_.begins_with(c) && (!characters_ || characters_->keeps_in_ascii(c));
-  for (uint32_t c = 0x800; c < is_kept_.size(); ++c) {
-    const std::string text = {static_cast<char>(0xe0 | c >> 12),
-                              static_cast<char>(0x80 | (c >> 6 & 0x3f)),
-                              static_cast<char>(0x80 | (c & 0x3f))};
-    is_kept_[c] = !users_.begins_with(static_cast<uint8_t>(text[0])) &&
-                  (!characters_ || !characters_->may_begin_with(text));
-  }
-}
-
-// The bytes at the beginning that stay as they are, without spaces.
-size_t SentencePieceParts::plain_size(std::string_view text) const {
-  size_t at = 0;
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  while (at < text.size()) {
-    const uint8_t first = byte(at);
-    if (first < 128) {
-      const bool is_alone = at + 1 == text.size() || byte(at + 1) < 128;
-      if (first == ' ' || !is_plain_[first] || !is_alone) return at;
-      ++at;
-    } else {
-      if ((first & 0xf0) != 0xe0 || at + 3 > text.size()) return at;
-      if (!is_kept_[(first & 0xfu) << 12 | (byte(at + 1) & 0x3fu) << 6 | (byte(at + 2) & 0x3fu)])
-        return at;
-      at += 3;
-    }
-  }
-  return at;
 }
 
 std::vector<int32_t> SentencePieceParts::encode(std::string_view text, bool adds_space) const {
   std::vector<int32_t> ids;
-  const std::string pieces = normal(text, adds_space && spaces_.add);
+  const std::string pieces = (*normalizer_)(text, adds_space);
   const auto scratch = model_->make_scratch(pieces.size());
   std::string_view rest = pieces;
-  while (const auto user = cuts_at_users_ ? users_.find(rest, 0) : std::nullopt) {
+  while (const auto user = cuts_at_users_ ? normalizer_->users().find(rest, 0) : std::nullopt) {
     if (user->begin > 0) model_->encode(rest.substr(0, user->begin), scratch.get(), ids);
     ids.push_back(user->value);
     rest.remove_prefix(user->begin + user->size);
@@ -270,55 +233,6 @@ EncodeBytes SentencePieceParts::encode_bytes() const {
   const int64_t of_piece = model_->piece_bytes();
   if (model_->cuts_words()) return {.of_text = kOfText, .of_stretch = of_piece};
   return {.of_text = kOfText + of_piece * 4 / 3};  // a space becomes three bytes
-}
-
-// What the beginning of a text becomes, and its bytes: at least a character. Pieces that users
-// defined stay as they are.
-CharsMap::Found SentencePieceParts::first_of(std::string_view text) const {
-  size_t user_size = 0;
-  users_.prefixes(text, [&](size_t size, int32_t) { user_size = size; });
-  if (user_size > 0) return {text.substr(0, user_size), user_size};
-  if (characters_) {
-    if (const auto found = characters_->find_longest(text)) return *found;
-  }
-  const size_t size = first_code_point(text).size;
-  return {text.substr(0, size), size};
-}
-
-std::string SentencePieceParts::normal(std::string_view text, bool adds_space) const {
-  while (spaces_.join && !text.empty()) {
-    const auto [first, size] = first_of(text);
-    if (first != " ") break;
-    text.remove_prefix(size);
-  }
-  std::string out;
-  if (text.empty()) return out;
-  out.reserve(text.size() + text.size() / 2);
-  if (adds_space && !spaces_.are_behind) out += kMetaSpace;
-  bool was_space = spaces_.join;
-  while (!text.empty()) {
-    const size_t run = plain_size(text);
-    if (run > 0) {
-      out += text.substr(0, run);
-      text.remove_prefix(run);
-      was_space = false;
-      continue;
-    }
-    auto [first, size] = first_of(text);
-    text.remove_prefix(size);
-    while (was_space && first.starts_with(' ')) first.remove_prefix(1);
-    if (first.empty()) continue;
-    for (const char c : first) {
-      if (c == ' ')
-        out += kMetaSpace;
-      else
-        out += c;
-    }
-    was_space = spaces_.join && first.back() == ' ';
-  }
-  while (spaces_.join && out.ends_with(kMetaSpace)) out.resize(out.size() - kMetaSpace.size());
-  if (adds_space && spaces_.are_behind) out += kMetaSpace;
-  return out;
 }
 
 }  // namespace axle

@@ -2,8 +2,6 @@
 // library's time: it puts all of a text into one queue of merges.
 #pragma once
 
-#include <array>
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "data/tokenizers/parts/byte_trie.h"
 #include "data/tokenizers/parts/chars_map.h"
+#include "data/tokenizers/parts/sentencepiece_normalizer.h"
 #include "data/tokenizers/parts/token_model.h"
 #include "data/tokenizers/tokenizer.h"
 
@@ -21,12 +19,6 @@ namespace axle {
 /// Gives the ids of the library for valid UTF-8.
 class SentencePieceParts {
  public:
-  struct Spaces {
-    bool add = true;          // one to a text
-    bool are_behind = false;  // words, else before them
-    bool join = true;         // to one, and drop them at the ends of a text
-  };
-
   /// Returns none for models that only the library encodes: those of whole words or characters,
   /// those that do not write U+2581 for a space, and those with pieces out of the ordinary (a BPE
   /// piece with a character that is no piece; a special piece that is found in text). `model` has
@@ -41,20 +33,10 @@ class SentencePieceParts {
 
  private:
   SentencePieceParts() = default;
-  std::string normal(std::string_view text, bool adds_space) const;
-  CharsMap::Found first_of(std::string_view text) const;
-  void note_plain();
-  size_t plain_size(std::string_view text) const;
 
   std::unique_ptr<TokenModel> model_;
-  std::optional<CharsMap> characters_;
-  ByteTrie users_;              // pieces that users defined: the longest goes before all else
-  bool cuts_at_users_ = false;  // else they are tokens of the model
-  Spaces spaces_;
-  // Characters that stay as they are: those of ASCII before others of ASCII and at the end, and by
-  // code point those of three bytes, wherever they stand.
-  std::array<bool, 128> is_plain_{};
-  std::bitset<0x10000> is_kept_;
+  std::optional<SentencePieceNormalizer> normalizer_;
+  bool cuts_at_users_ = false;  // else their pieces are tokens of the model
 };
 
 }  // namespace axle

@@ -160,6 +160,38 @@ TEST_P(SentencePiecePartsKinds, CutUnusedPiecesOfAnyScore) {
   expect_ids_of_the_library(model, 2000);
 }
 
+// The library adds up the scores of a text in f32: the longer the text, the coarser. So a word may
+// be cut in another way in another place, where two ways are nearly as good.
+TEST(SentencePieceParts, EncodeWordsWhoseWayDependsOnTheTextBefore) {
+  const std::string model = with_pieces(
+      trained_tokenizer("--model_type=unigram --vocab_size=300"), [](std::vector<Piece>& pieces) {
+        std::mt19937 random(5);
+        for (Piece& piece : pieces) {
+          const auto size = static_cast<float>(piece.text.size());
+          if (piece.type == kNormal)
+            piece.score = -size - static_cast<float>(random() % 64) * 0x1p-13f;
+        }
+      });
+  ASSERT_TRUE(takes(model));
+  const TempDir dir;
+  replace_file(dir / "m.model", model);
+  sentencepiece::SentencePieceProcessor library;
+  ASSERT_TRUE(library.Load(dir / "m.model").ok());
+  const auto ours = sentencepiece_tokenizer(dir / "m.model");
+  std::string text;
+  std::vector<int32_t> ids, apart;
+  for (int round = 0; round < 20; ++round) {
+    for (const std::string& line : made_up_lines(100, 8)) {
+      text += (text.empty() ? "" : " ") + line;
+      ids = ours->encode(line);
+      apart.insert(apart.end(), ids.begin(), ids.end());
+    }
+    ids = ours->encode(text);
+    ASSERT_EQ(ids, library.EncodeAsIds(text)) << text.size();
+  }
+  EXPECT_NE(ids, apart);
+}
+
 // The library encodes others.
 TEST(SentencePieceParts, LeaveModelsOutOfTheOrdinary) {
   EXPECT_FALSE(takes(trained_tokenizer("--model_type=word --vocab_size=150")));

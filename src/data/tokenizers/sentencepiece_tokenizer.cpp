@@ -9,6 +9,7 @@
 #include "base/text/utf8.h"
 #include "config/register.h"
 #include "data/data_file.h"
+#include "data/tokenizers/parts/token_model.h"
 #include "data/tokenizers/sentencepiece_model.h"
 #include "data/tokenizers/sentencepiece_parts.h"
 
@@ -16,7 +17,6 @@ namespace axle {
 namespace {
 
 using sentencepiece::SentencePieceProcessor;
-constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in pieces
 
 std::string with_spaces(std::string text) {
   for (size_t at = text.find(kMetaSpace); at != text.npos; at = text.find(kMetaSpace, at + 1))

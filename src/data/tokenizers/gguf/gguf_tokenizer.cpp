@@ -19,7 +19,6 @@
 namespace axle {
 namespace {
 
-constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in tokens
 constexpr const char *kModel = "tokenizer.ggml.model", *kTokens = "tokenizer.ggml.tokens",
                      *kMerges = "tokenizer.ggml.merges", *kPre = "tokenizer.ggml.pre";
 

@@ -10,6 +10,7 @@
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/gguf/split_names.h"
 #include "data/tokenizers/hugging_face/byte_level_json.h"
+#include "data/tokenizers/parts/token_model.h"
 #include "io/file.h"
 #include "io/gguf/gguf_header.h"
 
@@ -43,7 +44,6 @@ std::vector<FrameToken> frame_tokens(const std::vector<int32_t>& ids,
 }
 
 enum TokenKind : int64_t { kNormal = 1, kUserDefined = 4 };
-constexpr const char* kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in tokens
 
 // The merges that join tokens to one of a better score first. Null for unions of equal scores: of
 // them the leftmost in a text goes first, and here the one that is named first.
@@ -81,7 +81,7 @@ Json scored_document(const GgufMetadata& metadata, const TokenizerParts& parts) 
   if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
   const bool has_prefix = parts.decoder.leading_space != LeadingSpace::kKeep;
   if (has_prefix && std::ranges::count(kinds, kUserDefined) > 0) return nullptr;
-  const Json spaces = replace_step(" ", kMetaSpace);
+  const Json spaces = replace_step(" ", std::string(kMetaSpace));
   ByteLevelJson out{
       .added_tokens = added_tokens(tokens, kinds),
       .pre_tokenizer = nullptr,
@@ -90,10 +90,11 @@ Json scored_document(const GgufMetadata& metadata, const TokenizerParts& parts) 
       .vocab = vocabulary_object(tokens),
       .merges = merges_by_score(tokens, kinds, metadata.at("tokenizer.ggml.scores").numbers()),
       .byte_fallback = true,
-      .decoder =
-          {{"type", "Sequence"},
-           {"decoders",
-            {replace_step(kMetaSpace, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}}}},
+      .decoder = {{"type", "Sequence"},
+                  {"decoders",
+                   {replace_step(std::string(kMetaSpace), " "),
+                    {{"type", "ByteFallback"}},
+                    {{"type", "Fuse"}}}}},
       .normalizer = spaces,
       .unknown = special_token(parts, "unk_token")};
   if (out.merges.is_null()) return nullptr;

@@ -21,15 +21,6 @@ namespace {
 constexpr size_t kFewSymbols = 32;
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 
-constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in tokens
-
-// True if the text has the symbol of a space behind another character.
-bool has_inner_space(std::string_view text) {
-  size_t at = 0;
-  while (text.substr(at).starts_with(kMetaSpace)) at += kMetaSpace.size();
-  return text.find(kMetaSpace, at) != text.npos;
-}
-
 // A symbol of a long piece. Those that were merged into others are unlinked from the list.
 struct Symbol {
   int32_t id;

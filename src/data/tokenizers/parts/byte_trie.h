@@ -37,6 +37,17 @@ class ByteTrie {
     }
   }
 
+  /// Returns the value of a text; -1 if the set does not have it.
+  int32_t value(std::string_view text) const {
+    uint32_t node = 0;
+    for (const char c : text) {
+      const uint32_t at = units_[node].base + static_cast<uint8_t>(c);
+      if (units_[at].parent != node + 1) return -1;
+      node = at;
+    }
+    return units_[node].value;
+  }
+
   struct Found {
     size_t begin, size;
     int32_t value;

@@ -51,6 +51,11 @@ TEST(ByteTrie, FindsWhatASetHolds) {
     for (int i = 0; i < 200; ++i) {
       const std::string text = text_of(20);
       ASSERT_EQ(prefixes_of(trie, text), prefixes_by_set(set, text)) << round;
+      for (const std::string& whole :
+           {text, texts.empty() ? text : texts[random() % texts.size()]}) {
+        const auto at = set.find(whole);
+        ASSERT_EQ(trie.value(whole), at == set.end() ? -1 : at->second) << round;
+      }
       const auto found = trie.find(text, 0);
       size_t begin = 0;
       while (begin < text.size() && prefixes_by_set(set, text.substr(begin)).empty()) ++begin;

@@ -21,37 +21,54 @@ class PieceCache {
  public:
   static constexpr size_t kMaxBytes = 48;  // longer pieces rarely come again
 
+  /// `num_slots` is a power of two.
   explicit PieceCache(size_t num_slots) : entries_(num_slots) {}
   size_t num_slots() const { return entries_.size(); }
+
+  struct Entry {
+    uint64_t hash = 0;
+    uint8_t size = 0, num_ids = 0;
+    char text[kMaxBytes];
+    float note = 0;  // of the model, which may tell by it when the ids hold
+    int32_t numbers[10];
+
+    std::span<const int32_t> ids() const { return {numbers, num_ids}; }
+  };
 
   /// Appends the ids of a piece, which anew(piece, ids) appends if they are not known.
   template <class F>
   void encode(std::string_view piece, std::vector<int32_t>& ids, F&& anew) {
     if (piece.size() > kMaxBytes) return anew(piece, ids);
     const uint64_t hash = xxh3_64(piece);
-    Entry& entry = entries_[hash % entries_.size()];
-    if (entry.hash == hash && std::string_view(entry.text, entry.size) == piece) {
-      ids.insert(ids.end(), entry.ids, entry.ids + entry.num_ids);
+    if (const Entry* const known = find(piece, hash)) {
+      ids.insert(ids.end(), known->ids().begin(), known->ids().end());
       return;
     }
     const size_t first = ids.size();
     anew(piece, ids);
-    const auto made = std::span<const int32_t>(ids).subspan(first);
-    if (made.size() > std::size(entry.ids)) return;
+    put(piece, hash, std::span<const int32_t>(ids).subspan(first));
+  }
+
+  /// Returns what is known of a piece of at most kMaxBytes with this xxh3_64; nullptr if nothing
+  /// is.
+  const Entry* find(std::string_view piece, uint64_t hash) const {
+    const Entry& entry = entries_[hash & (entries_.size() - 1)];
+    const bool is_known = entry.hash == hash && std::string_view(entry.text, entry.size) == piece;
+    return is_known ? &entry : nullptr;
+  }
+  /// Keeps the ids of such a piece if they are few.
+  void put(std::string_view piece, uint64_t hash, std::span<const int32_t> ids, float note = 0) {
+    Entry& entry = entries_[hash & (entries_.size() - 1)];
+    if (ids.size() > std::size(entry.numbers)) return;
     entry.hash = hash;
     entry.size = static_cast<uint8_t>(piece.size());
-    entry.num_ids = static_cast<uint8_t>(made.size());
+    entry.num_ids = static_cast<uint8_t>(ids.size());
+    entry.note = note;
     std::ranges::copy(piece, entry.text);
-    std::ranges::copy(made, entry.ids);
+    std::ranges::copy(ids, entry.numbers);
   }
 
  private:
-  struct Entry {
-    uint64_t hash = 0;
-    uint8_t size = 0, num_ids = 0;
-    char text[kMaxBytes];
-    int32_t ids[10];
-  };
   std::vector<Entry> entries_;
 };
 
@@ -76,7 +93,7 @@ class PieceCaches {
 
   /// A small text needs no large cache, but gets one that is there.
   std::unique_ptr<TokenModel::Scratch> lend(size_t text_bytes) const {
-    const size_t wanted = std::bit_floor(std::clamp<size_t>(text_bytes / 8, 16, 1 << 13));
+    const size_t wanted = std::bit_floor(std::clamp<size_t>(text_bytes / 2, 16, 1 << 13));
     std::unique_ptr<PieceCache> out;
     {
       const std::lock_guard lock(mutex_);

@@ -18,6 +18,12 @@ const std::string* Vocabulary::token(int64_t id) const {
   return id >= 0 && id < end_id() ? by_id_[static_cast<size_t>(id)] : nullptr;
 }
 
+bool has_inner_space(std::string_view text) {
+  size_t at = 0;
+  while (text.substr(at).starts_with(kMetaSpace)) at += kMetaSpace.size();
+  return text.find(kMetaSpace, at) != text.npos;
+}
+
 std::string byte_token(uint8_t byte) { return fmt::format("<0x{:02X}>", byte); }
 
 std::optional<uint8_t> byte_of_token(std::string_view token) {

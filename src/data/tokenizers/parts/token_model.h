@@ -64,6 +64,11 @@ class TokenModel {
   Vocabulary vocabulary_;
 };
 
+/// U+2581 stands for a space in tokens.
+inline constexpr std::string_view kMetaSpace = "\xe2\x96\x81";
+/// True if the text has the symbol of a space behind another character.
+bool has_inner_space(std::string_view text);
+
 /// Returns "<0x0A>", the name that vocabularies with byte fallback give a byte.
 std::string byte_token(uint8_t byte);
 /// Returns the byte of such a name; none for other tokens.

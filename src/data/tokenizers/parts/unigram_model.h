@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/tokenizers/parts/byte_trie.h"
+#include "data/tokenizers/parts/character_pairs.h"
 #include "data/tokenizers/parts/piece_cache.h"
 #include "data/tokenizers/parts/token_model.h"
 
@@ -32,29 +33,37 @@ class UnigramModel final : public TokenModel {
   UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Options options);
 
   /// Throws DataError for text that no token covers if there is no unknown token.
-  void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override {
-    encode_cached(scratch, piece, ids, [this](std::string_view text, std::vector<int32_t>& out) {
-      encode_anew(text, out);
-    });
-  }
+  void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override;
   std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
     return caches_.lend(text_bytes);
   }
-  int64_t piece_bytes() const override { return 88; }
+  int64_t piece_bytes() const override { return 48; }
+  bool cuts_words() const override { return cuts_ && pairs_.words_are_apart(); }
 
  private:
+  struct Part;
   template <class Score>
   struct Node;
-  void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
   template <class Score>
-  void encode_with_sums(std::string_view piece, std::vector<int32_t>& ids) const;
+  struct Way;
+  class Output;
+  template <class Score>
+  void find_way(std::string_view piece, Score before, Way<Score>& way) const;
+  void encode_whole(std::string_view piece, std::vector<int32_t>& ids) const;
+  void encode_in_stretches(std::string_view text, Scratch* scratch,
+                           std::vector<int32_t>& ids) const;
+  float most_before(size_t stretch_size, float lead) const;
+  float after(float before, std::span<const int32_t> ids) const;
+  bool is_unknown(int32_t id) const { return id == options_.unknown; }
   void add_unknown(std::string_view text, std::vector<int32_t>& ids) const;
 
   std::vector<double> scores_;
   Options options_;
   ByteTrie trie_;
+  CharacterPairs pairs_;
+  bool cuts_ = false;  // into stretches
   PieceCaches caches_;
-  double unknown_score_ = 0;
+  double unknown_score_ = 0, largest_score_ = 0;
   std::vector<int32_t> fallback_;
 };
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "data/tokenizers/parts/token_model.h"
 #include "data/tokenizers/training/merges/merge_learner.h"
 #include "data/tokenizers/training/train_tokenizer.h"
 
 namespace axle {
 
-/// What stands for a space where pieces are made of characters, and the pattern of line ends, which
-/// are pieces there.
-inline constexpr std::string_view kMetaSpace = "\xe2\x96\x81", kLineEnds = "\n+";
+/// The pattern of line ends, which are pieces where pieces are made of characters.
+inline constexpr std::string_view kLineEnds = "\n+";
 
 /// Returns tokenizer.json and tokenizer_config.json, by their names, for tokens of which the first
 /// `num_special` are special.

@@ -8,6 +8,7 @@
 #include "base/text/units.h"
 #include "config/document/serialize.h"
 #include "interop/coded_weights.h"
+#include "interop/export/decoding_part.h"
 #include "interop/foreign_model.h"
 #include "interop/hugging_face.h"
 #include "interop/model_folder.h"
@@ -28,12 +29,7 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
                            Weights weights, const Report& report) {
   check_new_model(to, {});
   LoadedModel model = load_model(from, weights, report, RunData::kAny);
-  if (!model.model->frozen_models().empty()) {
-    throw ConfigError(fmt::format(
-        "{0}: expected a model alone, got one beside a frozen one, whose folder needs both; axle "
-        "export {0} writes the trained one, adapters merged",
-        from.string()));
-  }
+  take_trained_part(model);
   MergeReport out{.dir = to, .step = model.step};
   decode_weights(model);
   Child<Model> config = model.config;

@@ -21,8 +21,10 @@
 #include "config/document/serialize.h"
 #include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
+#include "interop/stored_part.h"
 #include "interop/tokenizer_files.h"
 #include "interop/trained_chat_template.h"
+#include "interop/trained_part.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/user_path.h"
@@ -71,25 +73,11 @@ std::optional<T> read_leaf(const Json& document, const std::string& name,
   }
 }
 
-// Returns the model's name for a stored tensor: a parameter below `prefix`, or the state of a layer
-// if `specs` asks for any. none for all other tensors.
-std::optional<std::string> model_name(const std::string& stored, std::string_view prefix,
-                                      const Tree<ParamSpec>& specs) {
-  const std::string kept = std::string(kLayerStatePath) + "/";
-  if (stored.starts_with(kept)) {
-    const auto it = specs.lower_bound(kept);
-    if (it != specs.end() && it->first.starts_with(kept)) return stored;
-    return std::nullopt;
-  }
-  if (!stored.starts_with(std::string(prefix) + "/")) return std::nullopt;
-  return join_path(kModelPath, stored.substr(prefix.size() + 1));
-}
-
 void check_stored(const fs::path& root, const Manifest& manifest, Weights weights,
-                  const Tree<ParamSpec>& specs) {
+                  const StoredPart& wanted) {
   Tree<Type> stored;
   for (const auto& [path, tensor] : manifest.tensors) {
-    if (const auto name = model_name(path, stored_prefix(weights), specs))
+    if (const auto name = wanted.name_of(path, stored_prefix(weights)))
       stored.emplace(*name, tensor.type);
   }
   if (stored.empty() && weights == Weights::kAverage) {
@@ -98,18 +86,12 @@ void check_stored(const fs::path& root, const Manifest& manifest, Weights weight
                     "learner.ema and train",
                     root.string(), manifest.step));
   }
-  if (const std::string text = type_differences(types_of(specs), stored); !text.empty()) {
+  if (const std::string text = type_differences(types_of(wanted.specs), stored); !text.empty()) {
     throw ConfigError(
         fmt::format("{}: expected the parameters of the config's model in the checkpoint of step "
                     "{}, got others: {}",
                     root.string(), manifest.step, text));
   }
-}
-
-bool keeps_layer_state(const Manifest& manifest) {
-  return std::ranges::any_of(manifest.tensors, [](const auto& entry) {
-    return entry.first.starts_with(std::string(kLayerStatePath) + "/");
-  });
 }
 
 void check_folder(const fs::path& dir) {
@@ -203,27 +185,27 @@ ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Repor
   return out;
 }
 
-// Returns the specs of the tensors to load from a checkpoint.
-using SpecsFor = std::function<Tree<ParamSpec>(const Manifest&)>;
+// Returns what to load from a checkpoint.
+using WantedOf = std::function<StoredPart(const Manifest&)>;
 
-ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights weights,
+ModelParameters load(const fs::path& dir, const WantedOf& wanted_of, Weights weights,
                      const Report& report) {
   check_folder(dir);
   const fs::path root = checkpoints_of(dir);
   ModelParameters out;
-  Tree<ParamSpec> specs;
+  StoredPart wanted;
   const auto begin = [&](const Manifest& manifest) -> TensorSink {
-    specs = specs_for(manifest);
-    check_stored(root, manifest, weights, specs);
+    wanted = wanted_of(manifest);
+    check_stored(root, manifest, weights, wanted);
     out.by_path.clear();
     int64_t bytes = 0;
     for (const auto& [path, tensor] : manifest.tensors) {
-      if (model_name(path, stored_prefix(weights), specs))
+      if (wanted.name_of(path, stored_prefix(weights)))
         bytes += static_cast<int64_t>(tensor.type.num_bytes());
     }
     check_host_allocation(root.string(), "the model", bytes);
     return [&](const std::string& path, HostTensor value) {
-      if (const auto name = model_name(path, stored_prefix(weights), specs))
+      if (const auto name = wanted.name_of(path, stored_prefix(weights)))
         out.by_path.insert_or_assign(*name, std::move(value));
     };
   };
@@ -363,6 +345,16 @@ LoadedModel build_model(const ModelConfig& config, RunData data) {
   return out;
 }
 
+// Returns the part of the model in the checkpoint that a new run of `model` begins with: all of it,
+// unless that trained a part beside a frozen model and `model` is none such.
+std::string part_for(const Model& model, const fs::path& dir, const Manifest& manifest,
+                     const Report& report) {
+  const auto is_stored = [&](const auto& spec) { return manifest.tensors.contains(spec.first); };
+  if (std::ranges::any_of(model.param_specs(), is_stored)) return {};
+  const ModelConfig config = config_of(dir, manifest, report);
+  return trained_part(read_child<Model>(field(config.document, "model"), config.source)).path;
+}
+
 // Weights that the model keeps as codes are read as numbers if `dir` is a run that does.
 ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
                                    const Report& report) {
@@ -381,18 +373,31 @@ ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
     out.num_coded = std::ssize(quantized_products(model));
     return out;
   }
-  const SpecsFor specs_for = [&](const Manifest& manifest) {
-    Tree<ParamSpec> specs = keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
+  const WantedOf wanted_of = [&](const Manifest& manifest) {
+    const std::string part = part_for(model, place.path, manifest, report);
+    Tree<ParamSpec> specs =
+        keeps_layer_state(manifest, part) ? stored_specs(model) : model.param_specs();
     const StoredDType stored = [&](const std::string& path) {
-      const auto found = manifest.tensors.find(path);
+      const auto found = manifest.tensors.find(path_in(part, path));
       return found == manifest.tensors.end() ? std::nullopt
                                              : std::optional(found->second.type.dtype);
     };
     drop_new_adapters(
         model, [&](const std::string& path) { return stored(path).has_value(); }, specs);
-    return with_plain_weights(model, std::move(specs), stored);
+    for (auto& [path, spec] : specs) {
+      const bool is_parameter = path.starts_with(std::string(kModelPath) + "/");
+      const auto dtype = is_parameter ? stored(path) : std::nullopt;
+      if (dtype && is_float(*dtype) && is_float(spec.type().dtype)) spec.dtype = *dtype;
+    }
+    return StoredPart{with_plain_weights(model, std::move(specs), stored), part};
   };
-  return load(place.path, specs_for, Weights::kTrained, report);
+  ModelParameters out = load(place.path, wanted_of, Weights::kTrained, report);
+  for (const auto& [path, spec] : model.param_specs()) {
+    const auto found = out.by_path.find(path);
+    if (found != out.by_path.end() && found->second.dtype() != spec.type().dtype)
+      found->second = found->second.astype(spec.type().dtype);
+  }
+  return out;
 }
 
 }  // namespace
@@ -469,10 +474,10 @@ ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& sp
                                 Weights weights, const Report& report) {
   if (is_read_in_place(place)) return load_foreign(place, specs_of, weights, report);
   const fs::path& dir = place.path;
-  const SpecsFor specs_for = [&](const Manifest& manifest) {
-    return specs_of(config_of(dir, manifest, report));
+  const WantedOf wanted_of = [&](const Manifest& manifest) {
+    return StoredPart{specs_of(config_of(dir, manifest, report))};
   };
-  return load(dir, specs_for, weights, report);
+  return load(dir, wanted_of, weights, report);
 }
 
 ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,

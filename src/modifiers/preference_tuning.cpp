@@ -1,10 +1,11 @@
 #include "modifiers/preference_tuning.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "layers/models/preference_lm.h"
-#include "modifiers/products/lora.h"
 #include "modifiers/trial_model.h"
 
 namespace axle {
@@ -20,6 +21,19 @@ std::optional<FloatDType> compute_dtype_of(ConfigRef root) {
   return std::nullopt;
 }
 
+// The patterns of the parameters that are trained where the learner freezes all others.
+std::optional<std::vector<std::string>> trained_alone(ConfigRef root) {
+  using Patterns = std::vector<std::string>;
+  const Patterns *frozen = nullptr, *trained = nullptr;
+  walk(root, [&](const std::string& path, const Slot& slot) {
+    if (*slot.ops->type != typeid(Patterns)) return;
+    if (path == "learner.frozen") frozen = static_cast<const Patterns*>(slot.at);
+    if (path == "learner.trained") trained = static_cast<const Patterns*>(slot.at);
+  });
+  if (!frozen || !trained || std::ranges::count(*frozen, "**") == 0) return std::nullopt;
+  return *trained;
+}
+
 }  // namespace
 
 std::vector<Rewrite> PreferenceTuning::apply(ConfigRef root) const {
@@ -31,13 +45,15 @@ std::vector<Rewrite> PreferenceTuning::apply(ConfigRef root) const {
     return {std::move(out)};
   }
   Child<Model>& model = const_cast<Child<Model>&>(*found);  // root is not const
-  Child<Model> reference = model;
-  remove_adapters(reference);
-  if (const auto dtype = compute_dtype_of(root)) reference.options.dtype = *dtype;
-  Child<Model> tuned = PreferenceLM::Config{.policy = model,
-                                            .reference = std::move(reference),
-                                            .beta = cfg_.beta,
-                                            .label_smoothing = cfg_.label_smoothing};
+  PreferenceLM::Config tuning{.policy = model,
+                              .reference = model,
+                              .beta = cfg_.beta,
+                              .label_smoothing = cfg_.label_smoothing};
+  if (const auto trained = trained_alone(root))
+    tuning.own = *trained;
+  else if (const auto dtype = compute_dtype_of(root))
+    tuning.reference.options.dtype = *dtype;
+  Child<Model> tuned = std::move(tuning);
   model = std::move(tuned);
   out.report.matched.push_back("model");
   return {std::move(out)};

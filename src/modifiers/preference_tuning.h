@@ -5,8 +5,10 @@
 
 namespace axle {
 
-/// Puts a PreferenceLM in the place of the model: the policy is the old model, the reference is the
-/// old model without adapters. A reference of a model that is computed with in bf16 is stored so.
+/// Puts a PreferenceLM in the place of the model: the policy and the reference are the old model.
+/// Where the learner freezes all parameters but some, such as those of adapters, the reference has
+/// these alone for itself, as they are at the start: new adapters change nothing. Elsewhere it has
+/// all. A reference of a model that is computed with in bf16 is then stored so.
 /// Applied twice, the modifier changes nothing more.
 class PreferenceTuning final : public Modifier {
  public:

@@ -11,6 +11,7 @@
 #include "data/token_files/token_input.h"
 #include "interop/model_folder.h"
 #include "interop/trained_chat_template.h"
+#include "interop/trained_part.h"
 #include "io/file.h"
 #include "io/user_path.h"
 #include "layers/products/lora_product.h"
@@ -42,7 +43,8 @@ bool reads_conversations(const TokenSource& source) {
 Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
                           const std::optional<DType>& dtype) {
   const ModelConfig config = model_config(place);
-  auto model = child_of<Model>(config, config.document.at("model"), "model");
+  Child<Model> model =
+      trained_part(child_of<Model>(config, config.document.at("model"), "model")).config;
   Child<Tokenizer> tokenizer;
   const nlohmann::ordered_json& input = config.document.at("input");
   if (input.contains("tokenizer") && input["tokenizer"].is_object())

@@ -18,7 +18,7 @@ int count_adapters(ConfigRef root) {
   return out;
 }
 
-TEST(PreferenceTuning, TheReferenceIsTheModelWithoutAdapters) {
+TEST(PreferenceTuning, TheReferenceHasAdaptersAloneForItself) {
   Trainer::Config config = recipe("fuji-test-v1");
   apply_modifier(Lora::Config{.rank = 2}, "modify[0]", config);
   const int adapters = count_adapters(config.model);
@@ -30,12 +30,20 @@ TEST(PreferenceTuning, TheReferenceIsTheModelWithoutAdapters) {
   EXPECT_EQ(tuned->beta, 0.3);
   EXPECT_EQ(tuned->label_smoothing, 0.1);
   EXPECT_EQ(count_adapters(tuned->policy), adapters);
-  EXPECT_EQ(count_adapters(tuned->reference), 0);
-  EXPECT_EQ(tuned->reference.options.dtype, DType::kBF16);  // what the recipe computes in
+  EXPECT_EQ(count_adapters(tuned->reference), adapters);
+  EXPECT_THAT(tuned->own, ::testing::ElementsAre("**.lora_down", "**.lora_up"));
   // A second time changes nothing.
   const auto again = apply_modifier(tuning, "modify[2]", config);
   EXPECT_THAT(again.at(0).report.unchanged, ::testing::ElementsAre("model"));
   EXPECT_EQ(config.model.get_if<PreferenceLM>()->policy.get_if<PreferenceLM>(), nullptr);
+}
+
+TEST(PreferenceTuning, AReferenceOfAModelThatIsTrainedHasAll) {
+  Trainer::Config config = recipe("fuji-test-v1");
+  apply_modifier(PreferenceTuning::Config{}, "modify[0]", config);
+  const auto* const tuned = config.model.get_if<PreferenceLM>();
+  EXPECT_THAT(tuned->own, ::testing::ElementsAre("**"));
+  EXPECT_EQ(tuned->reference.options.dtype, DType::kBF16);  // what the recipe computes in
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 #include "ir/eval.h"
 #include "layers/experts/upcycle.h"
 #include "layers/products/lora_product.h"
-#include "layers/products/quantized_product.h"
 #include "nn/draw_parameter.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
@@ -42,6 +41,59 @@ Tree<HostTensor> upcycled_state(const ModelPlace& folder, const Model& model, in
       "layers, and {} parameters are new",
       folder.path.string(), saved.step, out.size() - saved.by_path.size()));
   return out;
+}
+
+// Says what was loaded, besides parameters as they are stored.
+std::string loaded_text(const ModelParameters& saved, const Model& model) {
+  const bool has_state =
+      model.state_specs().empty() || !subtree(saved.by_path, kLayerStatePath).empty();
+  const auto num_new = std::ranges::count_if(
+      model.param_specs(), [&](const auto& spec) { return !saved.by_path.contains(spec.first); });
+  return fmt::format(
+      "after step {}{}{}{}", saved.step,
+      has_state ? "" : "; it holds no state of layers, which start with their initial values",
+      num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new),
+      saved.num_coded == 0
+          ? ""
+          : fmt::format("; {} became codes, {} of them rounded", counted(saved.num_coded, "weight"),
+                        saved.num_rounded == 0 ? "none" : std::to_string(saved.num_rounded)));
+}
+
+// Returns a path in the state of a training run: of a parameter, or of state if no parameter has
+// it, as those of frozen models are.
+std::string name_in_state(const std::string& path, bool is_state, const Tree<ParamSpec>& specs) {
+  return is_state || !specs.contains(path) ? join_path(kLayerStatePath, path) : path;
+}
+
+// Returns the values with which a part of a model starts, by their names in the training state.
+Tree<HostTensor> start_of_part(const Model::StartingPart& part, const ModelPlace& place,
+                               const Tree<ParamSpec>& specs, Progress& progress) {
+  const std::string root(stored_prefix(Weights::kTrained)),
+      path = join_path(root, part.field), state = std::string(kLayerStatePath) + "/";
+  const auto model = part.config.build({}, Scope{.path = root});
+  ModelParameters saved = load_initial_parameters(place, *model);
+  progress.note(fmt::format("{} starts with the parameters of {} {}", path, place.path.string(),
+                            loaded_text(saved, *model)));
+  Tree<HostTensor> out;
+  for (auto& [stored, value] : saved.by_path) {
+    const bool is_state = stored.starts_with(state);
+    const std::string below = stored.substr((is_state ? state.size() : 0) + root.size());
+    const std::string name = name_in_state(path + below, is_state, specs);
+    const DType dtype = specs.at(name).type().dtype;
+    out.emplace(name, value.dtype() == dtype ? std::move(value) : value.astype(dtype));
+  }
+  return out;
+}
+
+// The adapters of frozen models that have none at their start. They change nothing.
+void add_new_adapters(const Model& model, Tree<HostTensor>& given) {
+  const Tree<ParamSpec> state = model.state_specs();
+  for (const Model* frozen : model.frozen_models()) {
+    for (const std::string& path : adapter_paths(*frozen)) {
+      if (const auto own = state.find(path); own != state.end())
+        given.try_emplace(join_path(kLayerStatePath, path), HostTensor(own->second.type()));
+    }
+  }
 }
 
 // Throws ConfigError unless the model has values below `path`.
@@ -82,8 +134,7 @@ Tree<HostTensor> state_of_part(const std::string& path, const ModelPlace& place,
   const auto name_in_part = [&](const std::string& stored) {
     const bool is_state = stored.starts_with(state);
     const std::string below = stored.substr(is_state ? state.size() : 0);
-    const std::string name = path + below.substr(model.size());
-    return is_state || !specs.contains(name) ? state + name : name;
+    return name_in_state(path + below.substr(model.size()), is_state, specs);
   };
   check_part(path, specs);
   const std::string folder = place.path.string();
@@ -127,9 +178,19 @@ Tree<ParamSpec> specs_to_load(const Model& model) {
 }
 
 void check_frozen(const Model& model, const Tree<HostTensor>& given) {
+  for (const std::string& path : model.read_by_frozen()) {
+    if (given.contains(path)) continue;
+    throw ConfigError(fmt::format(
+        "{}: expected the value with which the frozen model reads it, got none; give --init-from "
+        "FOLDER, a trained model",
+        path));
+  }
+  const Tree<ParamSpec> state = model.state_specs();
   for (const Model* frozen : model.frozen_models()) {
+    const std::vector<std::string> adapters = adapter_paths(*frozen);
     for (const auto& [path, spec] : frozen->param_specs()) {
-      if (given.contains(join_path(kLayerStatePath, path))) continue;
+      const bool is_read = !state.contains(path), is_new = std::ranges::count(adapters, path) > 0;
+      if (is_read || is_new || given.contains(join_path(kLayerStatePath, path))) continue;
       const std::string part = frozen->config_path();
       throw ConfigError(fmt::format(
           "{}: expected the parameters of a trained model, got none; give --init-part {}=FOLDER",
@@ -145,43 +206,33 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
   Tree<HostTensor> out;
   if (from.upcycle && from.folder.empty())
     throw ConfigError("--upcycle: expected --init-from with the folder of a dense model, got none");
-  std::map<std::string, std::filesystem::path> parts = from.parts;
-  const bool by_parts = !from.folder.empty() && !model.starting_parts().empty();
-  if (by_parts) {
-    if (!quantized_products(model).empty()) {
-      throw ConfigError(
-          "--init-from: expected a policy and a reference whose weights are no codes, got "
-          "QuantizedProduct; take --lora in place of --qlora");
-    }
-    for (const std::string& part : model.starting_parts()) parts.emplace(part, from.folder);
-  }
+  const ModelPlace start{from.folder, from.ignored};
+  const std::vector<Model::StartingPart> starting = model.starting_parts();
+  const bool by_parts = !from.folder.empty() && !starting.empty();
   if (from.upcycle) {
-    out = upcycled_state({from.folder, from.ignored}, model, seed, progress);
+    out = upcycled_state(start, model, seed, progress);
   } else if (!by_parts && !from.folder.empty()) {
-    ModelParameters saved = load_initial_parameters({from.folder, from.ignored}, model);
-    const bool has_state =
-        model.state_specs().empty() || !subtree(saved.by_path, kLayerStatePath).empty();
-    const auto num_new = std::ranges::count_if(
-        model.param_specs(), [&](const auto& spec) { return !saved.by_path.contains(spec.first); });
-    progress.note(fmt::format(
-        "starts with the parameters of {} after step {}{}{}{}", from.folder.string(), saved.step,
-        has_state ? "" : "; it holds no state of layers, which start with their initial values",
-        num_new == 0 ? "" : fmt::format("; {} parameters of adapters are new", num_new),
-        saved.num_coded == 0
-            ? ""
-            : fmt::format("; {} became codes, {} of them rounded",
-                          counted(saved.num_coded, "weight"),
-                          saved.num_rounded == 0 ? "none" : std::to_string(saved.num_rounded))));
+    ModelParameters saved = load_initial_parameters(start, model);
+    progress.note(fmt::format("starts with the parameters of {} {}", from.folder.string(),
+                              loaded_text(saved, model)));
     out = std::move(saved.by_path);
   }
-  for (const auto& [part, folder] : parts) {
+  const Tree<ParamSpec> specs = stored_specs(model);
+  const auto take = [&](Tree<HostTensor> values) {
+    for (auto& [name, value] : values) out.insert_or_assign(name, std::move(value));
+  };
+  for (const Model::StartingPart& part : starting) {
+    if (by_parts && !from.parts.contains(part.field))
+      take(start_of_part(part, start, specs, progress));
+  }
+  for (const auto& [part, folder] : from.parts) {
     std::string path = join_path(stored_prefix(Weights::kTrained), part);
     std::ranges::replace(path, '.', '/');
-    for (auto& [name, value] :
-         state_of_part(path, {folder, from.ignored}, specs_to_load(model), progress))
-      out.insert_or_assign(name, value);
+    take(state_of_part(path, {folder, from.ignored}, specs_to_load(model), progress));
   }
+  model.complete_start(out);
   check_frozen(model, out);
+  add_new_adapters(model, out);
   return out;
 }
 

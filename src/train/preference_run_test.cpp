@@ -3,6 +3,7 @@
 
 #include "data/packing.h"
 #include "layers/models/preference_lm.h"
+#include "train/initial_state.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {
@@ -86,10 +87,52 @@ TEST_F(PreferenceRun, HeldOutPairsAreComparedAndATextIsNot) {
   EXPECT_THAT(ended.err + ended.out,
               ::testing::ContainsRegex("eval pairs at step 6: .*margin.*, 3 targets"));
 
+  // A plain model begins with what was trained.
+  const auto plain = Child<Model>(tiny_model(tiny_stack())).build({}, Scope{.path = "model"});
+  ::testing::internal::CaptureStdout();
+  Progress progress(1, 1);
+  const auto trained = state_of(run()).tensors,
+             begun = initial_values({.folder = run()}, *plain, 1, progress);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+              ::testing::HasSubstr("starts with the parameters of "));
+  EXPECT_EQ(begun.size(), plain->param_specs().size());
+  int count = 0;
+  for (const auto& [name, value] : trained) {
+    const std::string part = "model/policy/";
+    if (!name.starts_with(part)) continue;
+    EXPECT_EQ(begun.at("model/" + name.substr(part.size())), value) << name;
+    ++count;
+  }
+  EXPECT_GT(count, 0);
+
   RunOptions again;
   again.init.parts.emplace("reference", run());
   EXPECT_THAT(train(config, "again", std::move(again)).error,
               ::testing::HasSubstr("got a model beside a frozen one; axle export "));
+}
+
+TEST_F(PreferenceRun, WhatTheReferenceReadsIsFrozenAndStarted) {
+  Trainer::Config config = config_of(1);
+  config.input = SomePairs::Config{.endless = true};
+  config.evalers.clear();
+  PreferenceLM::Config model{.policy = tiny_model(tiny_stack()),
+                             .reference = tiny_model(tiny_stack()),
+                             .own = {"**.scale"}};
+  config.model = model;
+  EXPECT_THAT(
+      train(config).error,
+      ::testing::HasSubstr("model.own: expected patterns of all parameters that are trained, "
+                           "because a frozen model reads the others, got none of "));
+  auto& learner = *config.learner.get_if<Learner>();
+  learner.frozen = {"**"};
+  learner.trained = {"**.scale"};
+  EXPECT_THAT(train(config).error,
+              ::testing::HasSubstr("expected the value with which the frozen model reads it, got "
+                                   "none; give --init-from FOLDER, a trained model"));
+  model.reference.get_if<CausalLM>()->decoder.get_if<Decoder>()->model_dim = 8;
+  config.model = model;
+  EXPECT_THAT(train(config).error,
+              ::testing::HasSubstr("must have the parameters that it reads from the policy, got "));
 }
 
 }  // namespace

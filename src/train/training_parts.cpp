@@ -65,6 +65,16 @@ TrainingParts::TrainingParts(const Trainer::Config& cfg) : config(complete(cfg))
       [&] { check_rules_match(config.model, "model", with_frozen(params, model.get())); });
   learner = config.learner.build_part({.params = params, .run_steps = *config.max_steps},
                                       {.path = "learner", .construction = &construction});
+  if (model && learner) {
+    for (const std::string& path : model->read_by_frozen()) {
+      if (!learner->trained().contains(path)) continue;
+      construction.note(ConfigError(fmt::format(
+          "model.own: expected patterns of all parameters that are trained, because a frozen model "
+          "reads the others, got none of {}; add it, or freeze it",
+          path)));
+      break;
+    }
+  }
   construction.throw_any();
   input_dims = {.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)};
 }

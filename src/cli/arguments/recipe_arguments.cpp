@@ -11,10 +11,16 @@
 #include "base/text/utf8.h"
 #include "checkpoint/run_files.h"
 #include "cli/arguments/ignore_option.h"
+#include "config/document/serialize.h"
+#include "config/document/yaml.h"
+#include "config/walk.h"
 #include "data/text_source.h"
 #include "interop/foreign_model.h"
 #include "io/file.h"
 #include "io/user_path.h"
+#include "layers/products/lora_product.h"
+#include "modifiers/products/lora.h"
+#include "modifiers/products/product_slots.h"
 #include "recipes/fine_tune.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
@@ -71,18 +77,48 @@ std::string modifier_text(const char* modifier, const char* flag, const std::str
 // Weights as codes, in the form of the start that --init-from names.
 constexpr const char* kCodesAsStored = "KeepAsCodes";
 
+// A field of --qlora that is one of QuantizedProduct.
+bool is_of_codes(const FlagField& field) {
+  return field.name == "bits" || field.name == "group" || field.name == "scales" ||
+         field.name == "offsets";
+}
+
 // Adapters, and weights as codes below them: "rank=16,bits=8".
 std::vector<UseModifier> qlora(const std::string& text) {
   std::vector<FlagField> lora, product = {{"class", "QuantizedProduct"}};
-  for (const FlagField& field : fields_of("--qlora", text)) {
-    const bool is_of_product = field.name == "bits" || field.name == "group" ||
-                               field.name == "scales" || field.name == "offsets";
-    (is_of_product ? product : lora).push_back(field);
-  }
+  for (const FlagField& field : fields_of("--qlora", text))
+    (is_of_codes(field) ? product : lora).push_back(field);
   const UseModifier codes{product.size() == 1
                               ? kCodesAsStored
                               : fmt::format("KeepAsCodes: {{with: {}}}", flow_text(product))};
   return {codes, {fmt::format("Lora: {}", flow_text(lora))}};
+}
+
+// Throws ConfigError where a flag asks for other adapters than the start has, which stay.
+void check_adapters(Trainer::Config& start, const char* flag, const std::string& text,
+                    const std::string& folder) {
+  std::vector<FlagField> fields = fields_of(flag, text);
+  std::erase_if(fields, is_of_codes);
+  Child<Modifier> modifier = Lora::Config{};
+  from_json(modifier, parse_yaml(flow_text(fields), flag), flag);
+  const auto& wanted = *modifier.get_if<Lora>();
+  for (const ProductSlot& product : product_slots(start)) {
+    const auto* const own = held_config(product.slot)->get_if<LoraProduct::Config>();
+    if (!own || !matches_layer(wanted.at, product) || matches_layer(wanted.except, product))
+      continue;
+    const auto check = [&](std::string_view name, double has, double asked) {
+      if (has == asked || std::ranges::count(fields, name, &FlagField::name) == 0) return;
+      throw ConfigError(fmt::format(
+          "{}: {}: expected {}, as the adapters of {} have it ({}), got {}; leave it out to train "
+          "them on, or axle checkpoint merge {} --dir NEW and begin with NEW",
+          flag, name, has, folder, product.path, asked, folder));
+    };
+    check("rank", static_cast<double>(int64_t{own->rank}),
+          static_cast<double>(int64_t{wanted.rank}));
+    check("alpha", own->alpha, wanted.alpha);
+    if (const auto* const dropout = own->dropout.get_if<Dropout>())
+      check("dropout", dropout->rate, wanted.dropout);
+  }
 }
 
 // Names the start where --qlora asks for its codes.
@@ -161,12 +197,14 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--lora", "FIELDS", "Train low-rank adapters alone: rank=16,alpha=32 (modifier Lora)",
       [&](const std::string& text) {
         edits.push_back(UseModifier{modifier_text("Lora", "--lora", text)});
+        adapter_flags_.emplace_back("--lora", text);
       });
   add("--qlora", "FIELDS",
       "Train adapters alone, beside weights that are kept as codes: rank=16,bits=8 (modifiers "
       "KeepAsCodes and Lora)",
       [&](const std::string& text) {
         for (UseModifier& use : qlora(text)) edits.push_back(std::move(use));
+        adapter_flags_.emplace_back("--qlora", text);
       });
   add("--dpo", "FIELDS",
       "Learn to prefer one of two answers to the start: beta=0.1 (modifier PreferenceTuning)",
@@ -202,8 +240,10 @@ std::string RecipeArguments::machine(std::string_view backend) const {
 Trainer::Config RecipeArguments::fine_tune(const ResolveRequest& request,
                                            const std::filesystem::path& model,
                                            const std::optional<DType>& dtype) const {
-  return axle::fine_tune({model, ignored_},
-                         adds_adapters(request) ? FineTuned::kAdapters : FineTuned::kAll, dtype);
+  Trainer::Config out = axle::fine_tune(
+      {model, ignored_}, adds_adapters(request) ? FineTuned::kAdapters : FineTuned::kAll, dtype);
+  for (const auto& [flag, text] : adapter_flags_) check_adapters(out, flag, text, model.string());
+  return out;
 }
 
 Resolved RecipeArguments::resolve(std::string_view backend, const std::filesystem::path& model,

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "recipes/resolve/resolve.h"
 #include "targets/target.h"
@@ -46,6 +48,7 @@ class RecipeArguments {
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_, ignored_;
+  std::vector<std::pair<const char*, std::string>> adapter_flags_;  // --lora and its fields
   std::optional<UseModifier> preference_;
 };
 

@@ -16,6 +16,7 @@
 namespace axle::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -157,6 +158,27 @@ TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
     EXPECT_EQ(spec.type().dtype, is_adapter ? DType::kF32 : DType::kBF16) << path;
   }
   EXPECT_EQ(num_adapters, 8);
+}
+
+TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
+  const std::string start = reference_file("peft/llama");  // rank 3, alpha 5, without dropout
+  const auto error = [&](const std::string& flag, const std::string& fields) {
+    return error_of([&] { Flags({flag, fields}).arguments.resolve("cpu", start); });
+  };
+  for (const std::string flag : {"--lora", "--qlora"}) {
+    EXPECT_THAT(error(flag, "rank=8"),
+                AllOf(HasSubstr(flag + ": rank: expected 3, as the adapters of " + start),
+                      HasSubstr("got 8; leave it out to train them on, or axle checkpoint merge " +
+                                start + " --dir NEW and begin with NEW")));
+    EXPECT_THAT(error(flag, "rank=3,alpha=6"), HasSubstr(flag + ": alpha: expected 5, "));
+    EXPECT_THAT(error(flag, "dropout=0.5"), HasSubstr(flag + ": dropout: expected 0, "));
+  }
+  EXPECT_EQ(error("--lora", "alpha=5"), "no error");
+  EXPECT_EQ(error("--qlora", "rank=3,alpha=5,bits=8,group=8"), "no error");
+  EXPECT_THAT(error("--qlora", "rank=8,bits=8,group=8"), HasSubstr("--qlora: rank: expected 3"));
+  // Where the start has no adapter, new ones may be of any kind.
+  const std::string at = "at=\"**.attention.body.qkv.inner.k_proj.**\",rank=8";
+  EXPECT_EQ(error("--lora", at), "no error");
 }
 
 TEST(ResolveNamed, TakesRecipesFilesAndFoldersOfRuns) {

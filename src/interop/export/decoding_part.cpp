@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "config/document/serialize.h"
-#include "layers/models/beside_frozen.h"
+#include "interop/trained_part.h"
 #include "layers/models/multi_token_lm.h"
 
 namespace axle {
@@ -26,13 +25,13 @@ void replace(LoadedModel& loaded, Child<Model> config, const std::string& part) 
 
 }  // namespace
 
+void take_trained_part(LoadedModel& loaded) {
+  if (TrainedPart part = trained_part(loaded.config); !part.path.empty())
+    replace(loaded, std::move(part.config), part.path);
+}
+
 void take_decoding_part(LoadedModel& loaded, const std::string& where, const Report& report) {
-  while (const auto* const both = dynamic_cast<const BesideFrozen*>(&*loaded.model)) {
-    const std::string part = both->trained_part();
-    Child<Model> config;
-    from_json(config, to_json(loaded.config).at(part));
-    replace(loaded, std::move(config), part + "/");
-  }
+  take_trained_part(loaded);
   if (const auto* const heads = loaded.config.get_if<MultiTokenLM>()) {
     report(fmt::format("{}: the heads of MultiTokenLM for further tokens are left out", where));
     std::erase_if(loaded.parameters, [](const auto& tensor) {

@@ -118,9 +118,9 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   const std::string origin = original.is_object() ? written_family(original) : "";
   LoadedModel loaded =
       load_model({options.run, options.ignored}, options.weights, report, RunData::kAny);
-  decode_weights(loaded);
   const std::string where = options.run.string();
   take_decoding_part(loaded, where, report);
+  decode_weights(loaded);
   Child<Model> plain = loaded.config;
   const size_t num_adapters = remove_adapters(plain).size();
   set_max_seq_len(plain, loaded.context_len);

@@ -1,7 +1,6 @@
 #include "layers/models/distillation.h"
 
 #include "config/register.h"
-#include "layers/models/frozen_call.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/reductions/softmax.h"
@@ -22,16 +21,15 @@ ModelOutput Distillation::forward_beside(const Tree<Tensor>& batch) {
   const auto log_probs = [&](const Tensor& logits) {
     return log_softmax(astype(logits, wide_dtype(logits.dtype())) / temperature_);
   };
-  const TokenLoss divergence{
-      .name = "distillation",
-      .weight = soft_weight_ * temperature_ * temperature_,
-      .cross_entropy_weight = hard_weight_,
-      .inputs = {call_frozen(*frozen_, [&] { return frozen_->hidden(batch); })},
-      .losses = [&](const Tensor& logits_BtV, const Values& inputs) {
-        const Tensor by_teacher =
-            call_frozen(*frozen_, [&] { return frozen_->logits_of(inputs[0]); });
-        return divergence_({log_probs(logits_BtV), log_probs(by_teacher)});
-      }};
+  const TokenLoss divergence{.name = "distillation",
+                             .weight = soft_weight_ * temperature_ * temperature_,
+                             .cross_entropy_weight = hard_weight_,
+                             .inputs = {call_frozen([&] { return frozen_->hidden(batch); })},
+                             .losses = [&](const Tensor& logits_BtV, const Values& inputs) {
+                               const Tensor by_teacher =
+                                   call_frozen([&] { return frozen_->logits_of(inputs[0]); });
+                               return divergence_({log_probs(logits_BtV), log_probs(by_teacher)});
+                             }};
   return trained_->with_token_loss(batch, divergence);
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "ir/host_tensor.h"
 #include "layers/models/loss_sums.h"
 #include "nn/layer.h"
 
@@ -74,9 +75,18 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   virtual std::vector<const Model*> frozen_models() const { return {}; }
   /// True if an evaluation of a batch of these tensors reads the frozen models all the same.
   virtual bool evaluates_frozen(const Tree<Type>& /*batch*/) const { return false; }
-  /// The parts that each begin with the parameters of the model that --init-from names; none: the
-  /// model itself begins with them.
-  virtual std::vector<std::string> starting_parts() const { return {}; }
+  /// Paths of parameters that a frozen model reads as well: nothing may train them.
+  virtual std::vector<std::string> read_by_frozen() const { return {}; }
+  /// A field with a model that begins with the parameters of the model that --init-from names.
+  struct StartingPart {
+    std::string field;
+    Child<Model> config;
+  };
+  /// None: the model itself begins with them.
+  virtual std::vector<StartingPart> starting_parts() const { return {}; }
+  /// Adds what follows from the values that a new run begins with, by their names in the training
+  /// state: parameters by their paths, and state below "state/".
+  virtual void complete_start(Tree<HostTensor>& /*given*/) const {}
   std::vector<Method> methods() override;
 
  protected:

@@ -1,7 +1,6 @@
 #include "layers/models/preference_lm.h"
 
 #include "config/register.h"
-#include "layers/models/frozen_call.h"
 #include "layers/models/token_batch.h"
 #include "layers/models/token_losses.h"
 #include "ops/elementwise/activations.h"
@@ -19,9 +18,17 @@ enum Segment { kChosen = 1, kRejected = 2 };
 }  // namespace
 
 PreferenceLM::PreferenceLM(const Config& cfg, const Dims&, const Scope& scope)
-    : BesideFrozen({"policy", cfg.policy}, {"reference", cfg.reference}, scope),
+    : BesideFrozen({"policy", cfg.policy}, {"reference", cfg.reference}, scope, cfg.own),
+      policy_(cfg.policy),
+      reference_(cfg.reference),
       beta_(cfg.beta),
       label_smoothing_(cfg.label_smoothing) {}
+
+std::vector<Model::StartingPart> PreferenceLM::starting_parts() const {
+  std::vector<StartingPart> out = {{"policy", policy_}};
+  if (!shares()) out.push_back({"reference", reference_});
+  return out;
+}
 
 ModelOutput PreferenceLM::forward_beside(const Tree<Tensor>& batch) {
   const Tensor labels_BT = batch_tensor(batch, "target_labels", *this);
@@ -31,7 +38,7 @@ ModelOutput PreferenceLM::forward_beside(const Tree<Tensor>& batch) {
   };
   // -log p of each label.
   const Tensor policy_BT = trained_->cross_entropy(batch);
-  const Tensor reference_BT = call_frozen(*frozen_, [&] { return frozen_->cross_entropy(batch); });
+  const Tensor reference_BT = call_frozen([&] { return frozen_->cross_entropy(batch); });
   const Tensor rewards_BT = beta_ * (astype(reference_BT, policy_BT.dtype()) - policy_BT);
   const auto reward_B = [&](Segment segment) {
     return reduce_sum(select(is_answer_BT(segment), rewards_BT, 0), {1});

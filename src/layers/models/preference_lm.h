@@ -17,16 +17,17 @@ namespace axle {
 /// tokens. The loss is the mean over the pairs of -log(sigmoid(margin)), where the margin is the
 /// difference of both rewards, plus the auxiliary losses of the policy.
 ///
-/// The reference is never changed: as the teacher of Distillation, its parameters are state of this
-/// layer. A new run takes both models from the folder of --init-from. Decoding and the export of
-/// parameters see the policy alone. So does an evaluation of a batch without is_pair: it reports
+/// The reference is never changed: as the teacher of Distillation, its own parameters are state of
+/// this layer. A new run takes both models from the folder of --init-from. Decoding and the export
+/// of parameters see the policy alone. So does an evaluation of a batch without is_pair: it reports
 /// the cross entropy of a text.
 ///
 /// Parameters: policy/.... State: reference/... and the state of the policy.
 /// Metrics, means over the pairs: "preference_loss"; "preferred" (the share of pairs
 /// with a positive margin, half of those with none); "margin"; "chosen_reward" and
 /// "rejected_reward". "num_targets" counts the pairs.
-/// Throws ConfigError at construction if the vocabularies differ; on a call in training if the
+/// Throws ConfigError at construction if the vocabularies differ, and for parameters that only the
+/// reference has and that `own` does not match; on a call in training if the
 /// batch has no is_pair or segment ids.
 class PreferenceLM final : public BesideFrozen {
  public:
@@ -39,10 +40,13 @@ class PreferenceLM final : public BesideFrozen {
     Positive<double> beta = 0.1;
     /// The share of pairs that are taken to be the wrong way round.
     Ranged<double, Bounds{.min = 0, .max = 0.5}> label_smoothing = 0;
-    AXLE_CONFIG(PreferenceLM, policy, reference, beta, label_smoothing)
+    /// Patterns of the paths of parameters that the reference has for itself. It reads all others
+    /// from the policy, which must have them frozen: of a model with adapters, all but these.
+    std::vector<std::string> own = {"**"};
+    AXLE_CONFIG(PreferenceLM, policy, reference, beta, label_smoothing, own)
   };
   PreferenceLM(const Config& cfg, const Dims&, const Scope& scope);
-  std::vector<std::string> starting_parts() const override { return {"policy", "reference"}; }
+  std::vector<StartingPart> starting_parts() const override;
   bool evaluates_frozen(const Tree<Type>& batch) const override {
     return batch.contains("is_pair");
   }
@@ -51,6 +55,7 @@ class PreferenceLM final : public BesideFrozen {
   ModelOutput forward_beside(const Tree<Tensor>& batch) override;
 
  private:
+  Child<Model> policy_, reference_;
   double beta_, label_smoothing_;
 };
 

@@ -1,0 +1,143 @@
+// `train --init-from START --dpo` from a start of any kind: plain weights, adapters, codes, and
+// runs that have learned from pairs themselves.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/run_test.h"
+#include "train/run_result_test.h"
+
+namespace axle {
+namespace {
+
+bool holds(const std::string& name, std::string_view part) { return name.find(part) != name.npos; }
+
+class PreferenceStarts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pairs, text;
+    for (int i = 0; i < 6; ++i) {
+      const std::string n = std::to_string(i);
+      pairs += R"({"prompt": "q)" + n + R"(", "chosen": "yes", "rejected": "no"})" + "\n";
+      text += "A line of a text, as there are others: " + n + "\n";
+    }
+    replace_file(dir_ / "pairs.jsonl", pairs);
+    replace_file(dir_ / "text.txt", text);
+    run_well(joined({"train", "quickstart", "--steps", "1", "--data", dir_ / "text.txt"},
+                    joined(tiny_quickstart(), in("start"))));
+  }
+  Arguments in(const std::string& run) const {
+    return {"--dir", dir_ / run, "--backend", "interpreter"};
+  }
+  static std::string run_well(const Arguments& arguments) {
+    const Ran ran = run_axle(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  }
+  Arguments from(const std::string& start, const std::string& data) const {
+    return joined(
+        {"train", "--init-from", dir_ / start, "--data", dir_ / data},
+        set_flags({"input.seq_len=192", "input.batch_size=3", "input.split=all", "evalers={}",
+                   "log_every_steps=1", "learner.optimizer.learning_rate.peak=0.02",
+                   "learner.optimizer.learning_rate.warmup_steps=1"}));
+  }
+  // Trains from `start` on pairs and expects that they are learned, beginning with no difference
+  // between the policy and the reference. Returns the newest checkpoint.
+  RestoredTensors prefer(const std::string& start, const std::string& run,
+                         const Arguments& flags = {}) {
+    SCOPED_TRACE(run);
+    run_well(joined(joined(from(start, "pairs.jsonl"), {"--dpo", "beta=0.5", "--steps", "6"}),
+                    joined(flags, in(run))));
+    std::vector<nlohmann::json> steps;
+    for (auto& record : records_of(dir_ / run))
+      if (!record.contains("split")) steps.push_back(std::move(record));
+    EXPECT_EQ(steps.size(), 6u);
+    if (steps.empty()) return {};
+    EXPECT_NEAR(steps.front().at("loss").get<double>(), std::log(2), 1e-6);
+    EXPECT_NEAR(steps.front().at("margin").get<double>(), 0, 1e-6);
+    EXPECT_LT(steps.back().at("loss").get<double>(), std::log(2) - 1e-3);
+    EXPECT_GT(steps.back().at("margin").get<double>(), 1e-3);
+    EXPECT_EQ(steps.back().at("preferred"), 1);
+    return state_of(dir_ / run);
+  }
+  // Expects the model of a run to decode and to be exported.
+  void expect_usable(const std::string& run) {
+    SCOPED_TRACE(run);
+    run_well({"generate", "--from", dir_ / run, "--prompt", "q", "--max-tokens", "2", "--backend",
+              "interpreter"});
+    run_well({"export", dir_ / run, "--out", dir_ / (run + ".hf")});
+  }
+  // The same of a run with adapters, and that the merged model computes the same of a text.
+  void expect_mergeable(const std::string& run) {
+    SCOPED_TRACE(run);
+    expect_usable(run);
+    run_well({"export", dir_ / run, "--format", "peft", "--out", dir_ / (run + ".peft")});
+    run_well({"checkpoint", "merge", dir_ / run, "--dir", dir_ / (run + ".merged")});
+    const auto loss = [&](const std::string& model) {
+      const std::string out =
+          run_well({"eval", "--from", dir_ / model, "--data", dir_ / "text.txt", "--json",
+                    "--backend", "interpreter", "--set", "input.split=all"});
+      return nlohmann::json::parse(out).at("metrics").at("loss").get<double>();
+    };
+    EXPECT_NEAR(loss(run), loss(run + ".merged"), 1e-4);
+  }
+  // Expects the reference to have adapters of its own alone, as they were at the start: those of
+  // `start`, where new ones change nothing. The policy has all else, as it was.
+  static void expect_one_base(const RestoredTensors& state, const RestoredTensors* start) {
+    const std::string policy = "model/policy/", reference = "state/model/reference/";
+    int own = 0;
+    for (const auto& [name, value] : state.tensors) {
+      const bool is_adapter = holds(name, "/lora_");
+      if (name.starts_with(reference)) {
+        ++own;
+        EXPECT_TRUE(is_adapter) << name;
+        EXPECT_EQ(value, start ? start->tensors.at(policy + name.substr(reference.size()))
+                               : HostTensor(value.type()))
+            << name;
+      } else if (start && name.starts_with(policy) && !is_adapter) {
+        EXPECT_EQ(value, start->tensors.at(name)) << name;
+      }
+    }
+    EXPECT_EQ(own, 10);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(PreferenceStarts, OfPlainWeights) {
+  const RestoredTensors first = prefer("start", "first"), second = prefer("first", "second");
+  for (const auto& [name, value] : second.tensors) {
+    const std::string reference = "state/model/reference/";
+    if (!name.starts_with(reference)) continue;
+    EXPECT_EQ(value, first.tensors.at("model/policy/" + name.substr(reference.size()))) << name;
+  }
+  expect_usable("second");
+  // Without --dpo, the policy goes on alone.
+  run_well(joined(from("first", "text.txt"), joined({"--steps", "1"}, in("text"))));
+  EXPECT_TRUE(state_of(dir_ / "text").tensors.contains("model/decoder/emb/weight"));
+}
+
+TEST_F(PreferenceStarts, OfAdapters) {
+  const RestoredTensors first = prefer("start", "first", {"--lora", "rank=2"});
+  expect_one_base(first, nullptr);
+  expect_one_base(prefer("first", "second"), &first);
+  expect_mergeable("second");
+  prefer("second.merged", "fourth", {"--lora", "rank=2"});
+  // Adapters that began on a text.
+  run_well(joined(from("start", "text.txt"),
+                  joined({"--lora", "rank=2", "--steps", "2"}, in("adapted"))));
+  prefer("adapted", "third");
+}
+
+TEST_F(PreferenceStarts, OfCodes) {
+  const RestoredTensors first = prefer("start", "first", {"--qlora", "rank=2,bits=8,group=8"});
+  expect_one_base(first, nullptr);
+  EXPECT_TRUE(std::ranges::any_of(
+      first.tensors, [](const auto& tensor) { return holds(tensor.first, "/codes"); }));
+  expect_one_base(prefer("first", "second"), &first);
+  expect_mergeable("second");
+}
+
+}  // namespace
+}  // namespace axle

@@ -156,9 +156,10 @@ PeftScaling::PeftScaling(const PeftConfig& config, const std::vector<std::string
     fail(kStart, "true, false or gaussian, which leave the base as it is");
   if (dropout_ < 0 || dropout_ >= 1) fail("lora_dropout", "at least 0 and less than 1");
   if (std::ranges::count(ignored, kAlphas) == 0 && config_.has(kAlphas)) {
-    for (const auto& [pattern, alpha] : config.json.at(kAlphas).items()) {
+    for (const auto& item : config.json.at(kAlphas).items()) {
       with_pattern(config_, [&] {
-        patterns_.emplace_back(Regex("(?:.*\\.)?(?:" + pattern + ")"), alpha.get<double>());
+        patterns_.emplace_back(Regex("(?:.*\\.)?(?:" + item.key() + ")"),
+                               item.value().get<double>());
       });
     }
   }
@@ -167,9 +168,9 @@ PeftScaling::PeftScaling(const PeftConfig& config, const std::vector<std::string
 
 double PeftScaling::alpha_of(const std::string& module, int64_t rank) const {
   std::optional<double> out = alpha_;
-  for (const auto& [pattern, own] : patterns_) {
-    if (!with_pattern(config_, [&] { return pattern.match(module).has_value(); })) continue;
-    out = own;
+  for (const auto& own : patterns_) {
+    if (!with_pattern(config_, [&] { return own.first.match(module).has_value(); })) continue;
+    out = own.second;
     break;
   }
   if (!out || *out <= 0) fail("lora_alpha", "a number above 0");

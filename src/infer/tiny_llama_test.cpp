@@ -125,7 +125,7 @@ TEST(TinyLlama, PathsBesideAModelAreToldWhatToName) {
   for (const char* name : {"config.json", "model.safetensors"})
     EXPECT_THAT(error(model / name), HasSubstr("got a file in it; name " + model.string()));
   std::filesystem::create_directory_symlink(model, dir / "below");
-  EXPECT_THAT(error(dir.path()), HasSubstr("got a folder around a model; name " + (dir / "below")));
+  EXPECT_THAT(error(dir.path()), HasSubstr("got a folder around one; name " + (dir / "below")));
 }
 
 // A leftover import.tmp lets the import run again, and it removes what the first one left there.

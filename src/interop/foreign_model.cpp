@@ -71,14 +71,19 @@ std::vector<fs::path> keep_origin(const fs::path& path, const fs::path& dir) {
   return {to};
 }
 
+void check_no_model_inside(const fs::path& folder) {
+  for (const fs::path& entry : list_directory(folder)) {
+    if (!is_foreign_model(entry)) continue;
+    throw ConfigError(fmt::format("{}: expected a model, got a folder around one; name {}",
+                                  folder.string(), entry.string()));
+  }
+}
+
 namespace {
 
 // Throws DataError if nothing is there; ConfigError for a path beside the model that is meant: a
 // file of its folder, or the folder around it.
 void check_is_model(const fs::path& path) {
-  const auto refuse = [&](std::string_view expected, const std::string& got) {
-    throw ConfigError(fmt::format("{}: expected {}, got {}", path.string(), expected, got));
-  };
   if (!path_exists(path)) {
     throw DataError(fmt::format(
         "{}: expected a folder of Hugging Face, a GGUF file or weights of llama2.c, got {}",
@@ -86,15 +91,13 @@ void check_is_model(const fs::path& path) {
   }
   if (!directory_exists(path)) {
     const fs::path folder = fs::absolute(path).parent_path(), kind = path.extension();
-    if ((kind == ".json" || kind == ".safetensors") && is_foreign_model(folder))
-      refuse("the folder of a model", "a file in it; name " + folder.string());
+    if ((kind == ".json" || kind == ".safetensors") && is_foreign_model(folder)) {
+      throw ConfigError(fmt::format("{}: expected the folder of a model, got a file in it; name {}",
+                                    path.string(), folder.string()));
+    }
     return;
   }
-  if (is_foreign_model(path)) return;
-  for (const fs::path& entry : list_directory(path)) {
-    if (is_foreign_model(entry))
-      refuse("a folder with config.json", "a folder around a model; name " + entry.string());
-  }
+  if (!is_foreign_model(path)) check_no_model_inside(path);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ struct ForeignOptions {
 /// folder of adapters, or a GGUF file. It can be read in place. False for the folder of a run or an
 /// import.
 bool is_foreign_model(const std::filesystem::path& path);
+/// Throws ConfigError, which names the model, for a folder around one.
+void check_no_model_inside(const std::filesystem::path& folder);
 /// Returns the text of a config.json that names the family of the model at `path`: the one that its
 /// folder has, also a run or an import (keep_origin); that of the model that adapters belong to; of
 /// a GGUF file, `model_type` alone. Empty if nothing names one. Throws DataError for a GGUF file

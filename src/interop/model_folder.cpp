@@ -97,7 +97,9 @@ void check_stored(const fs::path& root, const Manifest& manifest, Weights weight
 void check_folder(const fs::path& dir) {
   struct stat info;
   const bool is_there = ::stat(dir.c_str(), &info) == 0;
-  if (is_there && S_ISDIR(info.st_mode)) return;
+  const bool is_folder = is_there && S_ISDIR(info.st_mode);
+  if (is_folder && !path_exists(config_file_of(dir))) check_no_model_inside(dir);
+  if (is_folder) return;
   throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
                                 dir.string(),
                                 is_there ? kind_name(info.st_mode) : nothing_at(dir)));

@@ -264,6 +264,9 @@ TEST_F(ModelFolder, WrongFoldersAreNamed) {
   EXPECT_THAT(error_of([&] { load_model(dir_ / "none"); }),
               HasSubstr("none: expected the folder of a run or of an import, got nothing there"));
   EXPECT_THAT(error_of([&] { load_model(dir_.path()); }), HasSubstr("got one without config.yaml"));
+  replace_file(dir_ / "m.gguf", "GGUF");
+  EXPECT_THAT(error_of([&] { load_model(dir_.path()); }),
+              HasSubstr("got a folder around one; name " + (dir_ / "m.gguf")));
   save(dir_ / "run");
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run", Weights::kAverage); }),
               HasSubstr("expected averaged parameters in the checkpoint of step 0, got none"));

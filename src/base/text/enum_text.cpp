@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 
@@ -12,7 +13,7 @@ void fail_no_enum_text(const std::vector<std::string_view>& texts, std::string_v
     const std::string_view separator = i == 0 ? "" : i + 1 == texts.size() ? " or " : ", ";
     expected.append(separator).append(texts[i]);
   }
-  throw ConfigError(fmt::format("expected {}, got '{}'", expected, got));
+  throw ConfigError(fmt::format("expected {}, got '{}'", expected, printable(got)));
 }
 
 }  // namespace axle

@@ -25,6 +25,8 @@ TEST(EnumText, OtherTextsAreErrorsAndChangeNothing) {
   Fruit fruit = Fruit::kPlum;
   EXPECT_EQ(error_of<ConfigError>([&] { from_text("nut", fruit); }),
             "expected pear, apple or plum, got 'nut'");
+  EXPECT_EQ(error_of<ConfigError>([&] { from_text("a\nb", fruit); }),
+            R"(expected pear, apple or plum, got 'a\x0ab')");
   EXPECT_EQ(fruit, Fruit::kPlum);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "evaluate/metrics/metric.h"
 #include "evaluate/metrics/python_random.h"
 
@@ -88,7 +89,7 @@ const Aggregation& aggregation_named(std::string_view name) {
     names.emplace_back(row.name);
   }
   throw ConfigError(fmt::format("expected an aggregation that is known ({}), got '{}'{}",
-                                join(names, ", "), name, suggest(name, names)));
+                                join(names, ", "), printable(name), suggest(name, names)));
 }
 
 }  // namespace axle

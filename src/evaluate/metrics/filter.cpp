@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "base/text/unicode_regex.h"
+#include "base/text/utf8.h"
 #include "config/document/codec.h"
 #include "data/chat/jinja/unicode.h"
 
@@ -114,7 +115,7 @@ AnswerFilter make_filter(const Json& config) {
     return row.make(config);
   }
   throw ConfigError(fmt::format("expected a filter that is known ({}), got '{}'{}",
-                                join(names, ", "), name, suggest(name, names)));
+                                join(names, ", "), printable(name), suggest(name, names)));
 }
 
 }  // namespace axle

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle {
@@ -131,7 +132,7 @@ MetricConfig metric_named(std::string_view name, OutputType output_type) {
     names.emplace_back(row.name);
   }
   throw ConfigError(fmt::format("expected a metric of {} ({}), got '{}'{}", to_text(output_type),
-                                join(names, ", "), name, suggest(name, names)));
+                                join(names, ", "), printable(name), suggest(name, names)));
 }
 
 std::vector<MetricConfig> default_metrics(OutputType output_type) {

@@ -110,6 +110,22 @@ TEST_F(TaskFile, KeysAndValuesThatAreNotUnderstoodAreNamed) {
       HasSubstr("generation_kwargs: do_sample: expected false"));
 }
 
+TEST_F(TaskFile, MistakesAreOneLineWhateverTheirTextsHold) {
+  constexpr const char* kTwoLines = "\"a\\nb\"";
+  for (const std::string key :
+       {"metric_list: [{metric: *}]", "metric_list: [{metric: acc, aggregation: *}]",
+        "validation_split: *", "fewshot_config: {split: *}", "dataset_name: *", "num_fewshot: *",
+        "output_type: *", "dataset_path: *", "dataset_kwargs: {data_files: *}", "*: 1",
+        "filter_list: [{name: *, filter: [{function: *}]}]", "fewshot_config: {sampler: *}"}) {
+    std::string text = key;
+    for (size_t at; (at = text.find('*')) != text.npos;) text.replace(at, 1, kTwoLines);
+    replace_file(dir_ / "bad.yaml", "task: t\n" + text + "\n");
+    const std::string error = error_of<Error>([&] { read_task_config(dir_ / "bad.yaml"); });
+    EXPECT_NE(error, "no error") << text;
+    EXPECT_EQ(error.find('\n'), error.npos) << error;
+  }
+}
+
 TEST_F(TaskFile, WhatIsNoTaskIsRefused) {
   const auto expect = [&](const std::string& text, const std::string& message) {
     replace_file(dir_ / "bad.yaml", text);

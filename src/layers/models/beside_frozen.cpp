@@ -101,9 +101,7 @@ Tree<StateSpec> BesideFrozen::decode_state_specs(const DecodeDims& dims) const {
 }
 
 ModelOutput BesideFrozen::forward(const Tree<Tensor>& batch) {
-  Tree<Type> types;
-  for (const auto& [name, tensor] : batch) types.emplace(name, tensor.type());
-  const bool beside = is_training() || evaluates_frozen(types);
+  const bool beside = is_training() || evaluates_frozen(batch);
   return beside ? forward_beside(batch) : trained_(batch);
 }
 

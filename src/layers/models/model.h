@@ -73,8 +73,13 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   /// parameters are state of this layer (state_specs). A new run loads them from folders of their
   /// own. Evaluation, decoding and export leave them out.
   virtual std::vector<const Model*> frozen_models() const { return {}; }
-  /// True if an evaluation of a batch of these tensors reads the frozen models all the same.
-  virtual bool evaluates_frozen(const Tree<Type>& /*batch*/) const { return false; }
+  /// True if an evaluation of a batch of tensors with these names reads the frozen models all the
+  /// same.
+  template <class T>
+  bool evaluates_frozen(const Tree<T>& batch) const {
+    const std::optional<std::string> name = frozen_evaluation_name();
+    return name && batch.contains(*name);
+  }
   /// Paths of parameters that a frozen model reads as well: nothing may train them.
   virtual std::vector<std::string> read_by_frozen() const { return {}; }
   /// A field with a model that begins with the parameters of the model that --init-from names.
@@ -98,6 +103,8 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   /// The defaults: the logits themselves, and the identity.
   virtual Tensor hidden_forward(const Tree<Tensor>& batch);
   virtual Tensor head_forward(const Tensor& x_BTD);
+  /// The tensor whose batches evaluates_frozen() is true for; none: it is false for all.
+  virtual std::optional<std::string> frozen_evaluation_name() const { return std::nullopt; }
   friend LayerRole;
   void check_result(const ModelOutput& out, const Tree<Tensor>& batch) const;
 };

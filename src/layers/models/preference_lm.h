@@ -47,11 +47,9 @@ class PreferenceLM final : public BesideFrozen {
   };
   PreferenceLM(const Config& cfg, const Dims&, const Scope& scope);
   std::vector<StartingPart> starting_parts() const override;
-  bool evaluates_frozen(const Tree<Type>& batch) const override {
-    return batch.contains("is_pair");
-  }
 
  protected:
+  std::optional<std::string> frozen_evaluation_name() const override { return "is_pair"; }
   ModelOutput forward_beside(const Tree<Tensor>& batch) override;
 
  private:

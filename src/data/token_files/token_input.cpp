@@ -57,6 +57,16 @@ void check_sources(const TokenInput::Config& cfg, const Scope& scope) {
 
 }  // namespace
 
+Packing packing_of(const TokenSource& source, const TokenInput::Config& input) {
+  return source.packing.value_or(input.packing);
+}
+
+int64_t num_sources_of_pairs(const TokenInput::Config& input) {
+  return std::ranges::count_if(input.sources, [&](const auto& source) {
+    return packing_of(source.second, input) == Packing::kPairs;
+  });
+}
+
 TokenInput::TokenInput(const Config& cfg, const Dims& dims, const Scope& scope)
     : seq_len_(cfg.seq_len),
       batch_size_(cfg.batch_size),
@@ -76,15 +86,14 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
   std::string what =
       fmt::format("tokens {:x} {} {}", tokenizer.fingerprint(), seq_len_, is_shuffled_ ? seed_ : 0);
   facts_.endless = !cfg.epochs;
+  fields_.is_pair = num_sources_of_pairs(cfg) > 0;
   for (const auto& [name, source] : cfg.sources) {
     const std::string where = fmt::format("{}.sources.{}", scope.path, name);
     const auto made = tokens_of_source(source, cfg.tokenizer, dims, where);
-    const Packing packing = source.packing.value_or(cfg.packing);
-    fields_.is_pair |= packing == Packing::kPairs;
     auto rows = std::make_unique<TokenRows>(
         made ? made->prefix : source.path.get(),
         TokenRows::Options{.seq_len = seq_len_,
-                           .packing = packing,
+                           .packing = packing_of(source, cfg),
                            .long_documents = source.long_documents.value_or(cfg.long_documents),
                            .split = cfg.split,
                            .held_out_fraction = cfg.held_out_fraction,

@@ -133,4 +133,9 @@ class TokenInput final : public Input {
   int64_t next_row_ = 0;  // counted over all epochs
 };
 
+/// Returns how the documents of one of the input's sources share rows.
+Packing packing_of(const TokenSource& source, const TokenInput::Config& input);
+/// Returns how many of the sources give rows of pairs of answers.
+int64_t num_sources_of_pairs(const TokenInput::Config& input);
+
 }  // namespace axle

@@ -19,9 +19,7 @@ namespace {
 void check_sources_of_pairs(const Trainer::Config& config) {
   const auto* const tokens = config.input.get_if<TokenInput>();
   if (!tokens) return;
-  const auto num_pairs = std::ranges::count_if(tokens->sources, [&](const auto& source) {
-    return source.second.packing.value_or(tokens->packing) == Packing::kPairs;
-  });
+  const int64_t num_pairs = num_sources_of_pairs(*tokens);
   if (num_pairs > 0 && num_pairs < std::ssize(tokens->sources)) {
     throw ConfigError(fmt::format(
         "input.sources: expected pairs of answers in all sources or in none, got {} of {}",

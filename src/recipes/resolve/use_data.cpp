@@ -126,10 +126,7 @@ std::set<std::string> text_paths(ConfigRef root) {
 bool gives_pairs(const Child<Input>& input) {
   if (const auto* const synthetic = input.get_if<SyntheticInput>()) return synthetic->pairs;
   const auto* const tokens = input.get_if<TokenInput>();
-  if (!tokens) return input.get_if<PreferenceInput>() != nullptr;
-  return std::ranges::any_of(tokens->sources, [&](const auto& source) {
-    return source.second.packing.value_or(tokens->packing) == Packing::kPairs;
-  });
+  return tokens ? num_sources_of_pairs(*tokens) > 0 : input.get_if<PreferenceInput>() != nullptr;
 }
 
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {

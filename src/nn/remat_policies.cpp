@@ -10,6 +10,11 @@ RematPolicy CombinedPolicies::operator()() const {
   return combine(std::move(all));
 }
 
+SaveNames kept_projections() {
+  return {.names = {"q_proj", "k_proj", "v_proj", "attention_output"},
+          .optional = {"attention_blocks", "attention_log_sum"}};
+}
+
 AXLE_REGISTER(SaveNothing)
 AXLE_REGISTER(SaveEverything)
 AXLE_REGISTER(SaveDots)

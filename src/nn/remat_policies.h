@@ -45,6 +45,9 @@ struct SaveNames {
   RematPolicy operator()() const { return save_names(names, offload, optional); }
   AXLE_CONFIG(SaveNames, names, offload, optional)
 };
+/// Saves the projections of each attention layer (the names), and what attention by blocks needs in
+/// order not to be computed twice (the optional ones).
+SaveNames kept_projections();
 
 /// Keeps the values whose whole tag one of these regular expressions matches, and recomputes the
 /// rest. At least one of the two lists must not be empty.

@@ -16,6 +16,7 @@
 #include "layers/blocks/pattern.h"
 #include "layers/models/causal_lm.h"
 #include "modifiers/set_mesh.h"
+#include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 
 namespace axle {

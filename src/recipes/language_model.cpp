@@ -17,7 +17,6 @@
 #include "learn/schedules/warmup_schedule.h"
 #include "learn/transforms/clip_by_global_norm.h"
 #include "modifiers/set_mesh.h"
-#include "modifiers/set_remat.h"
 #include "train/record/tensorboard_writer.h"
 
 namespace axle {
@@ -101,12 +100,6 @@ Trainer::Config byte_model(ByteModel m) {
   cfg.checkpointer = {.every_steps = m.save_every_steps};
   cfg.evalers.at("held_out").every_steps = {};
   return cfg;
-}
-
-SaveNames kept_projections() {
-  SaveNames out = save("q_proj", "k_proj", "v_proj", "attention_output");
-  out.optional = {"attention_blocks", "attention_log_sum"};
-  return out;
 }
 
 Mesh one_axis(std::string name) { return {.axes = {{.name = std::move(name), .size = -1}}}; }

@@ -6,7 +6,6 @@
 #include "layers/models/decoder.h"
 #include "modifiers/modifier.h"
 #include "modifiers/set_fields.h"
-#include "nn/remat_policies.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -66,10 +65,6 @@ struct ByteModel {
 };
 /// Returns language_model() of these numbers, with 16 rows a batch and all products in f32.
 Trainer::Config byte_model(ByteModel m);
-
-/// Remat policy: saves the projections of each layer for the backward pass, and what attention by
-/// blocks needs in order not to be computed twice; recomputes the rest.
-SaveNames kept_projections();
 
 /// A mesh of one axis for all devices.
 Mesh one_axis(std::string name);

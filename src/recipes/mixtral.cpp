@@ -6,6 +6,7 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/models/lm_head.h"
+#include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 
 namespace axle {

@@ -14,6 +14,7 @@
 #include "layers/mesh_axes.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
+#include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"
 

@@ -92,10 +92,12 @@ void read_all_codes(const Layer& model, const TensorSource& source, Tree<ParamSp
 // Training keeps the projections of each layer and computes the rest again, as recipes have it: a
 // step takes a quarter less memory.
 void keep_projections(Child<Model>& model) {
-  for_each_config<Repeat>(model, [](const std::string&, Repeat::Config& layers) {
-    layers.layer.options.remat =
-        SaveNames{.optional = {"q_proj", "k_proj", "v_proj", "attention_output", "attention_blocks",
-                               "attention_log_sum", "gate", "input"}};
+  const SaveNames kept = kept_projections();
+  std::vector<std::string> all = kept.names;  // not every family has them
+  all.insert(all.end(), kept.optional.begin(), kept.optional.end());
+  all.insert(all.end(), {"gate", "input"});
+  for_each_config<Repeat>(model, [&](const std::string&, Repeat::Config& layers) {
+    layers.layer.options.remat = SaveNames{.optional = all};
   });
 }
 

@@ -5,18 +5,20 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "config/find_slot.h"
+#include "nn/remat_policies.h"
 
 namespace axle {
 namespace {
 
 // Policies for all layers, as texts of SetRemat. The first keeps what recipes keep, but for results
 // of attention by blocks.
-constexpr const char* kKeep =
-    "{class: SaveNames, names: [q_proj, k_proj, v_proj, attention_output]}";
-constexpr const char* kOffload =
-    "{class: SaveNames, offload: [q_proj, k_proj, v_proj, attention_output]}";
-constexpr const char* kNothing = "SaveNothing";
+std::string for_projections(std::string_view list) {
+  return fmt::format("{{class: SaveNames, {}: [{}]}}", list, join(kept_projections().names, ", "));
+}
+const std::string kKeep = for_projections("names"), kOffload = for_projections("offload"),
+                  kNothing = "SaveNothing";
 
 // For changes that take away the scores of all queries and keys, of which compilers keep several.
 constexpr double kScaleWithoutScores = 2;
@@ -34,7 +36,7 @@ class Search {
   std::vector<ChangeFamily> run() {
     const Edits none, blocks = all_.by_blocks(), sharded = {SetField{"mesh", "fsdp=-1"}};
     add_microbatches("microbatches", none);
-    for (const char* policy : {kKeep, kOffload}) add("a remat policy", {all_.remat(policy)});
+    for (const std::string& policy : {kKeep, kOffload}) add("a remat policy", {all_.remat(policy)});
     if (may_shard_more()) add("parameters shared by all devices", sharded);
     if (!blocks.empty()) {
       add("attention and loss by blocks", blocks);
@@ -42,7 +44,7 @@ class Search {
       for (size_t i = families_.size(); i-- > 0 && families_[i].name.ends_with("by blocks");)
         families_[i].most_scale = kScaleWithoutScores;
     }
-    for (const char* policy : {kKeep, kOffload, kNothing})
+    for (const std::string& policy : {kKeep, kOffload, kNothing})
       add_microbatches("microbatches with a remat policy", with(blocks, {all_.remat(policy)}));
     if (may_shard_more()) {
       add_microbatches("microbatches with shared parameters", with(blocks, sharded));

@@ -14,6 +14,7 @@
 #include "layers/models/causal_lm.h"
 #include "modifiers/set_fields.h"
 #include "modifiers/set_remat.h"
+#include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"
 
@@ -95,8 +96,7 @@ Trainer::Config envy(const EnvySize& s, MeshRules rules) {
   return envy(m, {.model_dim = s.model_dim, .final_fraction = 0.005});
 }
 
-const SaveNames kOffloadedProjections{
-    .offload = {"q_proj", "k_proj", "v_proj", "attention_output"}};
+const SaveNames kOffloadedProjections{.offload = kept_projections().names};
 
 MeshRule envy_rule(std::string machine, Fn<RematPolicy()> policy) {
   MeshRule out = mesh_rule(std::move(machine), {.data = -1, .expert = 16, .fsdp = 16});

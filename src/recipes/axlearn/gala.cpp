@@ -9,6 +9,7 @@
 #include "layers/attention/cores/sigmoid_attention.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/repeat.h"
+#include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"
 

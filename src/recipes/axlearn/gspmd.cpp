@@ -14,6 +14,7 @@
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
 #include "modifiers/set_mesh.h"
+#include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 
 namespace axle {

@@ -10,6 +10,7 @@
 #include "layers/models/causal_lm.h"
 #include "learn/optimizers/adastar.h"
 #include "learn/optimizers/skip_and_clip.h"
+#include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"
 

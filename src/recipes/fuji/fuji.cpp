@@ -5,6 +5,7 @@
 #include "config/register.h"
 #include "layers/blocks/repeat.h"
 #include "layers/models/lm_head.h"
+#include "nn/remat_policies.h"
 #include "recipes/fuji/fuji_rules.h"
 #include "recipes/language_model.h"
 

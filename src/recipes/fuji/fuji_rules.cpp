@@ -8,6 +8,7 @@
 #include "modifiers/set_mesh.h"
 #include "modifiers/set_partition.h"
 #include "modifiers/set_remat.h"
+#include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -21,8 +22,7 @@ SetRemat::Config keep_hidden_too() {
 }
 // For machines with little device memory: offloads the projections to the host.
 SetRemat::Config offload_projections() {
-  return remat("**.layer",
-               SaveNames{.offload = {"q_proj", "k_proj", "v_proj", "attention_output"}});
+  return remat("**.layer", SaveNames{.offload = kept_projections().names});
 }
 
 MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat, const FujiRules& r,

@@ -100,7 +100,6 @@ endfunction()
 
 function(axle_floor_tests name tests)
   find_package(GTest REQUIRED)
-  include(GoogleTest)
   set(rest ${tests})
   foreach(kind ${AXLE_TEST_KINDS})
     set(of_kind ${tests})
@@ -157,6 +156,7 @@ endfunction()
 
 # Tests whose suite is named Weekly... take too long for each run: they are labelled long, wherever they stand.
 function(axle_discover_tests program label list filter)
+  include(GoogleTest)
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_FILTER "${filter}"
     TEST_LIST ${list} PROPERTIES LABELS "${label}" TIMEOUT 600)
 endfunction()

@@ -56,7 +56,8 @@ TEST(ChatSourceFault, DeepAndOddLinesAreRefused) {
   }
   // Valid JSON that the template cannot use.
   overwrite(path, R"({"messages":[{"role":"user","content":[{"a":1}]}]})");
-  EXPECT_THAT(error_of_file(path), HasSubstr(":1: the plain template:1: expected values that '+'"));
+  EXPECT_THAT(error_of_file(path),
+              HasSubstr(":1: the plain template: expected contents of text, got a part"));
   overwrite(path, R"({"messages":[{"role":"user","content":"a","n":18446744073709551615}]})");
   EXPECT_THAT(error_of_file(path), StartsWith(path + ":1: "));
 }

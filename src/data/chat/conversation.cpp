@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -99,17 +101,62 @@ Json turn_of(const JsonView& turn) {
   return out;
 }
 
-// "tools" may be the text of a list.
+// A value, or the text of one; none for "".
+std::optional<Json> value_in(const JsonView& field) {
+  if (!field.json().is_string()) return field.json();
+  if (field.text().empty()) return std::nullopt;
+  return read_json(field.text());
+}
+
+// OpenAI's "functions" are tools of an earlier form.
 void add_tools(const JsonView& record, Json& out) {
-  if (!has(record, "tools")) return;
-  const JsonView tools = record.at("tools");
-  Json list = tools.json();
-  if (list.is_string()) {
-    if (tools.text().empty()) return;
-    list = read_json(tools.text());
+  const bool has_tools = has(record, "tools");
+  if (!has_tools && !has(record, "functions")) return;
+  const JsonView given = record.at(has_tools ? "tools" : "functions");
+  const auto list = value_in(given);
+  if (!list) return;
+  if (!list->is_array()) given.fail("a list of tools");
+  if (list->empty()) return;
+  if (has_tools) {
+    out["tools"] = *list;
+    return;
   }
-  if (!list.is_array()) tools.fail("a list of tools");
-  if (!list.empty()) out["tools"] = std::move(list);
+  Json tools = Json::array();
+  for (const Json& function : *list) {
+    const Json tool = {{"type", "function"}, {"function", function}};
+    tools.push_back(tool);
+  }
+  out["tools"] = std::move(tools);
+}
+
+// More variables of the template, as of TRL.
+void add_variables(const JsonView& record, Json& out) {
+  if (!has(record, "chat_template_kwargs")) return;
+  const JsonView given = record.at("chat_template_kwargs");
+  const auto variables = value_in(given);
+  if (!variables) return;
+  if (!variables->is_object()) given.fail("variables of the template by name");
+  for (const char* name : {"messages", "tools", "add_generation_prompt"}) {
+    if (variables->contains(name)) given.fail(fmt::format("variables other than '{}'", name));
+  }
+  if (!variables->empty()) out["chat_template_kwargs"] = *variables;
+}
+
+// The system's text beside the messages comes before them.
+void add_system(const JsonView& record, Json& out) {
+  if (!has(record, "system")) return;
+  const JsonView system = record.at("system");
+  check_content(system);
+  if (system.json().empty() || system.json() == "") return;
+  for (auto& [name, messages] : out.items()) {
+    const Json& first = messages.front();
+    if (first.at("role") == "system") {
+      if (first.at("content") == system.json()) continue;
+      system.fail("one text of the system, beside the messages or among them");
+    }
+    const Json message = {{"role", "system"}, {"content", system.json()}};
+    messages.insert(messages.begin(), message);
+  }
 }
 
 // Tables that can't hold lists have them as texts.
@@ -123,8 +170,6 @@ Json of_messages(const JsonView& record) {
 Json of_share_gpt(const JsonView& record) {
   const JsonView turns = record.at("conversations");
   Json messages = Json::array();
-  if (has(record, "system") && !record.at("system").text().empty())
-    messages.push_back(said("system", record.at("system").text()));
   for (const JsonView& turn : turns.elements()) {
     messages.push_back(turn_of(turn));  // some files have the names of the other form
   }
@@ -132,10 +177,24 @@ Json of_share_gpt(const JsonView& record) {
   return {{"messages", std::move(messages)}};
 }
 
+// The first of the fields that has a text; "" if none has.
+std::string text_of_first(const JsonView& record, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (has(record, name) && !record.at(name).text().empty()) return record.at(name).text();
+  }
+  return {};
+}
+
+// What Alpaca calls an input, Dolly calls the context.
+Json question_of(const JsonView& record) {
+  std::string question = record.at("instruction").text();
+  if (const std::string input = text_of_first(record, {"input", "context"}); !input.empty())
+    question += "\n" + input;
+  return said("user", question);
+}
+
 Json of_alpaca(const JsonView& record) {
   Json messages = Json::array();
-  if (has(record, "system") && !record.at("system").text().empty())
-    messages.push_back(said("system", record.at("system").text()));
   if (has(record, "history")) {
     for (const JsonView& pair : record.at("history").elements()) {
       const std::vector<std::string> both = pair.texts();
@@ -144,38 +203,57 @@ Json of_alpaca(const JsonView& record) {
       messages.push_back(said("assistant", both[1]));
     }
   }
-  std::string question = record.at("instruction").text();
-  if (has(record, "input") && !record.at("input").text().empty())
-    question += "\n" + record.at("input").text();
-  messages.push_back(said("user", question));
-  messages.push_back(said("assistant", record.at("output").text()));
+  messages.push_back(question_of(record));
+  const char* const answer =
+      has(record, "response") && !has(record, "output") ? "response" : "output";
+  messages.push_back(said("assistant", record.at(answer).text()));
   return {{"messages", std::move(messages)}};
 }
 
 // What comes before the answers of a preference.
 Json prompt_of(const JsonView& record) {
-  if (has(record, "prompt")) {
-    const JsonView prompt = record.at("prompt");
+  for (const char* name : {"prompt", "question"}) {
+    if (!has(record, name)) continue;
+    const JsonView prompt = record.at(name);
     return prompt.json().is_string() ? Json::array({said("user", prompt.text())}) : list_of(prompt);
   }
   if (has(record, "messages")) return of_messages(record).at("messages");
   if (has(record, "conversations")) return of_share_gpt(record).at("messages");
+  if (has(record, "instruction")) return Json::array({question_of(record)});
   return Json::array();
 }
 
-// The conversation with one of the answers: a text, a message or messages.
+bool is_of(const Json& message, std::string_view role) { return message.at("role") == role; }
+
+// True if the messages have the whole prompt among them.
+bool holds(const Json& messages, const Json& prompt) {
+  return std::search(messages.begin(), messages.end(), prompt.begin(), prompt.end()) !=
+         messages.end();
+}
+
+// The conversation with one of the answers: a text, a message or messages, which may be the whole
+// conversation.
 Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
   const JsonView answer = record.at(name);
-  Json out = prompt;
+  Json said_now = Json::array();
   if (answer.json().is_string()) {
     if (prompt.empty()) record.at("prompt");  // throws: a text alone is no conversation
-    out.push_back(said("assistant", answer.text()));
+    said_now.push_back(said("assistant", answer.text()));
   } else if (answer.json().is_object()) {
-    out.push_back(turn_of(answer));
+    said_now.push_back(turn_of(answer));
   } else {
-    for (const JsonView& turn : answer.elements()) out.push_back(turn_of(turn));
+    for (const JsonView& turn : answer.elements()) said_now.push_back(turn_of(turn));
   }
-  if (out.size() == prompt.size()) answer.fail("an answer");
+  if (said_now.empty()) answer.fail("an answer");
+  const bool is_whole = !is_of(said_now.front(), "assistant") && !is_of(said_now.front(), "tool");
+  if (is_whole && !prompt.empty() && !holds(said_now, prompt))
+    answer.fail("an answer, or a conversation with the prompt, the same messages");
+  Json out = is_whole ? Json::array() : prompt;
+  out.insert(out.end(), said_now.begin(), said_now.end());
+  const auto asked =
+      std::ranges::find_if(out, [](const Json& one) { return !is_of(one, "system"); });
+  if (asked == out.end() || is_of(*asked, "assistant"))
+    answer.fail("a question before the answer ('prompt', or whole conversations)");
   return out;
 }
 
@@ -219,7 +297,9 @@ Json messages_of(const Json& json, ChatFormat format) {
              : format == ChatFormat::kPreference ? of_preference(record)
              : format == ChatFormat::kCompletion ? of_completion(record)
                                                  : of_alpaca(record);
+  add_system(record, out);
   add_tools(record, out);
+  add_variables(record, out);
   return out;
 }
 
@@ -231,6 +311,10 @@ Conversation conversation_of(std::string_view text, const char* messages) {
     for (const Json& message : json.at(messages))
       out.messages.push_back(jinja::Value::of_json(message));
     if (json.contains("tools")) out.tools = jinja::Value::of_json(json.at("tools"));
+    if (json.contains("chat_template_kwargs")) {
+      for (const auto& [name, value] : json.at("chat_template_kwargs").items())
+        out.variables.emplace_back(name, jinja::Value::of_json(value));
+    }
   } catch (const jinja::JinjaError& error) {
     throw JsonError(error.what());
   }

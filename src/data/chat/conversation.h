@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text/enum_text.h"
@@ -31,30 +32,35 @@ constexpr auto texts_of(ChatFormat) {
 }
 
 /// The fields that records of conversations have: columns of a table.
-inline constexpr std::array<std::string_view, 13> kConversationFields = {
-    "messages", "conversations", "tools",  "system",   "instruction", "input", "output",
-    "history",  "prompt",        "chosen", "rejected", "completion",  "label"};
+inline constexpr std::array<std::string_view, 18> kConversationFields = {
+    "messages", "conversations", "tools",   "system",   "instruction", "input",
+    "output",   "history",       "prompt",  "chosen",   "rejected",    "completion",
+    "label",    "question",      "context", "response", "functions",   "chat_template_kwargs"};
 
-/// Returns {"messages": [...], "tools": [...]} of a record. A list of messages may be the text of
-/// one. The roles of ShareGPT become system,
-/// user, assistant and tool. An Alpaca record is a question, which is its instruction and, on a
-/// line of its own, its input unless that is empty, and an answer; so is a prompt with its
-/// completion. Fields that are null are left
-/// out, since templates take a null for a value; but not a content, where calls have none.
+/// Returns {"messages": [...], "tools": [...]} of a record. A list may be the text of one. The
+/// roles of ShareGPT become system, user, assistant and tool. An Alpaca record is a question, which
+/// is its instruction and, on a line of its own, its input unless that is empty, and an answer; so
+/// are a record of Dolly (instruction, context, response) and a prompt with its completion. A
+/// "system" beside the messages comes before them. "functions" become tools. The variables that a
+/// template gets more stay as "chat_template_kwargs". Fields that are null are left out, since
+/// templates take a null for a value; but not a content, where calls have none.
 ///
 /// A record with two answers gives {"chosen": [...], "rejected": [...], "tools": [...]}, two whole
-/// conversations. What comes before the answers is its prompt, a text or messages, or a
-/// conversation in one of the other forms. Without that, both answers are whole conversations.
+/// conversations. What comes before the answers is its prompt or question, a text or messages, or a
+/// conversation in one of the other forms. An answer may be the whole conversation, with the prompt
+/// if there is one.
 ///
 /// A message may have a "weight", as in OpenAI's files: 0 for an answer that is not learned, or 1.
 ///
-/// Throws JsonError for another record, and for another weight.
+/// Throws JsonError for another record, for another weight, and for answers to no question.
 nlohmann::ordered_json messages_of(const nlohmann::ordered_json& record, ChatFormat format);
 
 /// One conversation as values of templates.
 struct Conversation {
   std::vector<jinja::Value> messages;  // mappings with a "role" and mostly a "content"
   jinja::Value tools;                  // a list, or none
+  /// More variables of the template.
+  std::vector<std::pair<std::string, jinja::Value>> variables = {};
 };
 
 /// Reads what messages_of() returned, as text. `messages` names the list. Throws JsonError.

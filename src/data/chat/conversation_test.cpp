@@ -44,6 +44,65 @@ TEST(Conversation, EveryFormGivesTheSameMessages) {
             R"({"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"}]})");
 }
 
+TEST(Conversation, FieldsBesideTheMessagesAreKept) {
+  const std::string question = R"({"role":"user","content":"Q"})";
+  EXPECT_EQ(of(R"({"system":"S","messages":[)" + question + "]}"),
+            R"({"messages":[{"role":"system","content":"S"},)" + question + "]}");
+  EXPECT_EQ(of(R"({"system":"S","prompt":"Q","completion":"A"})"),
+            R"({"messages":[{"role":"system","content":"S"},)" + question +
+                R"(,{"role":"assistant","content":"A"}]})");
+  EXPECT_EQ(of(R"({"system":"S","messages":[{"role":"system","content":"S"},)" + question + "]}"),
+            R"({"messages":[{"role":"system","content":"S"},)" + question + "]}");
+  EXPECT_EQ(
+      of(R"({"system":"S","messages":[{"role":"system","content":"T"},)" + question + "]}"),
+      "system: expected one text of the system, beside the messages or among them, got \"S\"");
+  EXPECT_EQ(of(R"({"system":"","messages":[)" + question + "]}"),
+            R"({"messages":[)" + question + "]}");
+  EXPECT_EQ(of(R"({"functions":[{"name":"f"}],"messages":[)" + question + "]}"),
+            R"({"messages":[)" + question +
+                R"(],"tools":[{"type":"function","function":{"name":"f"}}]})");
+  const std::string with_variables =
+      of(R"({"chat_template_kwargs":{"think":false},"messages":[)" + question + "]}");
+  EXPECT_EQ(with_variables,
+            R"({"messages":[)" + question + R"(],"chat_template_kwargs":{"think":false}})");
+  const Conversation read = conversation_of(with_variables);
+  ASSERT_EQ(read.variables.size(), 1u);
+  EXPECT_EQ(read.variables[0].first, "think");
+  EXPECT_THAT(of(R"({"chat_template_kwargs":{"tools":[]},"messages":[)" + question + "]}"),
+              ::testing::HasSubstr("expected variables other than 'tools'"));
+  EXPECT_EQ(of(R"({"instruction":"I","context":"C","response":"A","category":"c"})"),
+            R"({"messages":[{"role":"user","content":"I\nC"},)"
+            R"({"role":"assistant","content":"A"}]})");
+}
+
+// The layouts of published pairs: with whole conversations beside the prompt, with a question.
+TEST(Conversation, PairsHaveTheirQuestionOnce) {
+  const auto said = [](const std::string& role, const std::string& text) {
+    return R"({"role":")" + role + R"(","content":")" + text + R"("})";
+  };
+  const std::string q = said("user", "Q"), a = said("assistant", "A"), b = said("assistant", "B");
+  const std::string expected =
+      R"({"chosen":[)" + q + "," + a + R"(],"rejected":[)" + q + "," + b + "]}";
+  const std::string answers = R"("chosen":[)" + a + R"(],"rejected":[)" + b + "]}";
+  const std::string whole =
+      R"("chosen":[)" + q + "," + a + R"(],"rejected":[)" + q + "," + b + "]}";
+  EXPECT_EQ(of("{" + whole), expected);
+  EXPECT_EQ(of(R"({"prompt":"Q",)" + whole), expected);
+  EXPECT_EQ(of(R"({"prompt":[)" + q + "]," + whole), expected);
+  EXPECT_EQ(of(R"({"prompt":"Q",)" + answers), expected);
+  EXPECT_EQ(of(R"({"question":"Q",)" + answers), expected);
+  EXPECT_EQ(of(R"({"question":"Q","chosen":"A","rejected":"B"})"), expected);
+  EXPECT_EQ(of(R"({"instruction":"Q",)" + answers), expected);
+  const std::string s = said("system", "S");
+  EXPECT_EQ(of(R"({"system":"S","question":"Q","chosen":"A","rejected":"B"})"),
+            R"({"chosen":[)" + s + "," + q + "," + a + R"(],"rejected":[)" + s + "," + q + "," + b +
+                "]}");
+  EXPECT_THAT(of("{" + answers), ::testing::HasSubstr("chosen: expected a question before"));
+  EXPECT_THAT(
+      of(R"({"prompt":"R",)" + whole),
+      ::testing::HasSubstr("chosen: expected an answer, or a conversation with the prompt"));
+}
+
 // Of an answer with a label, nobody knows what a better one is.
 TEST(Conversation, CompletionsWithALabelAreRefused) {
   EXPECT_EQ(

@@ -26,9 +26,9 @@ bool ConversationPreparer::fits(const PreparedConversation& prepared) const {
 
 PreparedConversation ConversationPreparer::of_first(const Conversation& conversation,
                                                     size_t count) const {
-  LearnedText text =
-      learned_text(chat_, std::span(conversation.messages).first(count), conversation.tools,
-                   options_.learned, {.now_secs = kNowOfTraining});
+  LearnedText text = learned_text(
+      chat_, std::span(conversation.messages).first(count), conversation.tools, options_.learned,
+      {.variables = conversation.variables, .now_secs = kNowOfTraining});
   PreparedConversation out{.tokens = encode_learned(tokenizer_, text),
                            .text = std::move(text.text),
                            .num_left_out = text.num_left_out};

@@ -62,8 +62,9 @@ PreparedPair PairPreparer::read(const Document& document) const {
 // The tokens of a conversation, whose first messages are not learned.
 LearnedTokens PairPreparer::answer_of(const Conversation& conversation, size_t num_shared,
                                       std::string& text) const {
-  LearnedText learned = learned_text(chat_, conversation.messages, conversation.tools,
-                                     Learned::kAssistant, {.now_secs = kNowOfTraining});
+  LearnedText learned =
+      learned_text(chat_, conversation.messages, conversation.tools, Learned::kAssistant,
+                   {.variables = conversation.variables, .now_secs = kNowOfTraining});
   for (const MessagePlace& place : learned.learned) {
     if (place.message == kUnknownMessage && has_answer(conversation, num_shared))
       throw DataError(chat_.name() + kUnknownBlock);

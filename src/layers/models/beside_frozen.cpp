@@ -22,9 +22,11 @@ BesideFrozen::BesideFrozen(const Part& trained, const Part& frozen, const Scope&
                                    trained.field, frozen_->vocab_size(), trained_->vocab_size()));
   }
   const Tree<ParamSpec> there = trained_->param_specs();
+  const auto is_own = [&](const std::string& path) {
+    return std::ranges::any_of(own, [&](const auto& one) { return matches_path(one, path); });
+  };
   for (const auto& [path, spec] : frozen_->param_specs()) {
-    const auto is_own = [&](const std::string& pattern) { return matches_path(pattern, path); };
-    if (std::ranges::any_of(own, is_own)) continue;
+    if (is_own(path)) continue;
     const auto found = there.find(twin(path));
     if (found == there.end() || found->second.type() != spec.type()) {
       fail(frozen.field,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "data/chat/written_messages.h"
@@ -24,28 +25,45 @@ int64_t num_left_out(Messages messages, const std::vector<MessagePlace>& places)
   return out;
 }
 
-// The places of the ids in the text; none if their pieces do not add up to it.
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+// The bytes at the beginning of `rest` that the id stands for; none if it does not stand there.
+std::optional<size_t> size_at(const Tokenizer& tokenizer, int32_t id, std::string_view rest) {
+  std::string_view piece = tokenizer.piece(id);
+  const std::string name = piece.empty() ? tokenizer.token(id) : std::string();
+  if (piece.empty()) piece = name;
+  if (rest.starts_with(piece)) return piece.size();
+  // A space that the tokenizer itself puts before a text.
+  if (!piece.starts_with(' ') || tokenizer.leading_space(id) == LeadingSpace::kKeep)
+    return std::nullopt;
+  piece.remove_prefix(1);
+  return rest.starts_with(piece) ? std::optional(piece.size()) : std::nullopt;
+}
+
+// The places of the ids in the text; none if their pieces do not add up to it. Spaces may be left
+// out: special tokens that strip take those beside them, as Phi-3's do.
 std::optional<std::vector<size_t>> places_of(const Tokenizer& tokenizer,
                                              std::span<const int32_t> ids, std::string_view text) {
   std::vector<size_t> places;
-  size_t at = 0;
+  size_t at = 0, first_empty = 0;  // ids without bytes, for a space that is not in the text
   for (const int32_t id : ids) {
+    std::optional<size_t> size;
+    while (!(size = size_at(tokenizer, id, text.substr(at)))) {
+      if (at == text.size() || !is_space(text[at])) return std::nullopt;
+      ++at;
+    }
     places.push_back(at);
-    const std::string_view rest = text.substr(at);
-    std::string_view piece = tokenizer.piece(id);
-    const std::string name = piece.empty() ? tokenizer.token(id) : std::string();
-    if (piece.empty()) piece = name;
-    // A space that the tokenizer itself puts before a text.
-    if (!rest.starts_with(piece) && piece.starts_with(' ') &&
-        tokenizer.leading_space(id) != LeadingSpace::kKeep)
-      piece.remove_prefix(1);
-    if (!rest.starts_with(piece)) return std::nullopt;
-    at += piece.size();
+    at += *size;
+    if (*size == 0) continue;
+    // They stand before what comes next, behind the spaces that were left out.
+    std::fill(places.begin() + static_cast<ptrdiff_t>(first_empty), places.end(), places.back());
+    first_empty = places.size();
   }
-  if (at != text.size()) return std::nullopt;
+  if (!std::ranges::all_of(text.substr(at), is_space)) return std::nullopt;
   return places;
 }
 
+// The parts of the text one by one. Their ids may be others than those of the whole text.
 LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) {
   LearnedTokens out;
   size_t at = 0;
@@ -61,6 +79,39 @@ LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) 
     add(end, true);
   }
   add(text.text.size(), false);
+  return out;
+}
+
+// How many ids of each sequence are passed over until both go on alike, for at least two ids.
+std::pair<size_t, size_t> difference(std::span<const int32_t> a, std::span<const int32_t> b) {
+  constexpr size_t kMost = 64;
+  const auto is_alike = [&](size_t i, size_t j) {
+    if (i >= a.size() || j >= b.size()) return i >= a.size() && j >= b.size();
+    if (a[i] != b[j]) return false;
+    return i + 1 >= a.size() || j + 1 >= b.size() || a[i + 1] == b[j + 1];
+  };
+  for (size_t sum = 0; sum <= kMost; ++sum) {
+    for (size_t i = 0; i <= sum; ++i) {
+      if (is_alike(i, sum - i)) return {i, sum - i};
+    }
+  }
+  return {1, 1};
+}
+
+// The flags of the parts' ids for the same text encoded as a whole. Ids that differ, at the border
+// of a part, get the flag of the part's id in their place.
+std::vector<uint8_t> flags_along(const LearnedTokens& parts, std::span<const int32_t> ids) {
+  std::vector<uint8_t> out;
+  if (parts.ids.empty()) return std::vector<uint8_t>(ids.size());
+  for (size_t at = 0; out.size() < ids.size();) {
+    const auto [of_parts, of_whole] =
+        difference(std::span(parts.ids).subspan(at), ids.subspan(out.size()));
+    const size_t last = std::min(at, parts.is_learned.size() - 1);
+    out.resize(out.size() + of_whole, parts.is_learned[last]);
+    at += of_parts;
+    if (out.size() >= ids.size() || at >= parts.ids.size()) continue;
+    if (parts.ids[at] == ids[out.size()]) out.push_back(parts.is_learned[at++]);
+  }
   return out;
 }
 
@@ -97,7 +148,10 @@ bool LearnedTokens::has_learned() const {
 LearnedTokens encode_learned(const Tokenizer& tokenizer, const LearnedText& text) {
   LearnedTokens out{.ids = tokenizer.encode_with_special(text.text)};
   const auto places = places_of(tokenizer, out.ids, text.text);
-  if (!places) return encode_parts(tokenizer, text);
+  if (!places) {
+    out.is_learned = flags_along(encode_parts(tokenizer, text), out.ids);
+    return out;
+  }
   auto span = text.learned.begin();
   for (const size_t place : *places) {
     while (span != text.learned.end() && span->end <= place) ++span;

@@ -49,9 +49,9 @@ struct LearnedTokens {
   bool has_learned() const;
 };
 
-/// Encodes the text with its special tokens. A token is learned if its first byte is. Where the
-/// pieces of the ids do not add up to the text, so that their places are not known, learned and
-/// other parts are encoded one by one.
+/// Encodes the text as a whole, with its special tokens. A token is learned if its first byte is.
+/// Where the pieces of the ids do not add up to the text, so that their places are not known, the
+/// flags are those that the ids have where learned and other parts are encoded one by one.
 LearnedTokens encode_learned(const Tokenizer& tokenizer, const LearnedText& text);
 
 }  // namespace axle

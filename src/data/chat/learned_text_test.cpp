@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "config/fields/child.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "io/file.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -214,15 +218,75 @@ TEST(LearnedText, SpecialTokensInTheTextBecomeTheirIds) {
 }
 
 // WordPiece drops spaces and case: the pieces do not add up to the text.
-TEST(LearnedText, WhereBytesAreLostPartsAreEncodedOneByOne) {
+TEST(LearnedText, WhereBytesAreLostTheIdsAreThoseOfTheWholeText) {
   const auto tokenizer =
       Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/bert.json")})
           .build({}, {});
-  const LearnedTokens tokens = encode_learned(*tokenizer, {"One  Two three", {{5, 8}}});
-  const size_t first = tokenizer->encode("One  ").size(), second = tokenizer->encode("Two").size();
-  ASSERT_EQ(tokens.ids.size(), first + second + tokenizer->encode(" three").size());
+  const std::string text = "One  Two three";
+  const LearnedTokens tokens = encode_learned(*tokenizer, {text, {{5, 8}}});
+  EXPECT_EQ(tokens.ids, tokenizer->encode_with_special(text));
+  const size_t first = tokenizer->encode("One").size(), second = tokenizer->encode("Two").size();
+  ASSERT_EQ(tokens.ids.size(), tokens.is_learned.size());
   for (size_t i = 0; i < tokens.ids.size(); ++i)
     EXPECT_EQ(tokens.is_learned[i], i >= first && i < first + second) << i;
+}
+
+// Text that is normalized: the letter and its mark become one, also over the border of a part.
+TEST(LearnedText, WhereLettersAreNormalizedTheIdsAreThoseOfTheWholeText) {
+  const auto tokenizer = Child<Tokenizer>(HuggingFaceTokenizer::Config{
+                                              .path = reference_file("tokenizers/qwen2.json")})
+                             .build({}, {});
+  std::string text;
+  LearnedText learned;
+  for (int i = 0; i < 20; ++i) {
+    text += "Cafe\xcc\x81 number " + std::to_string(i) + ": ";
+    const size_t begin = text.size();
+    text += i % 2 == 0 ? "re\xcc\x81sume\xcc\x81.\n"
+                       : "\xcc\x81"
+                         "a b c\n";
+    learned.learned.push_back({begin, text.size()});
+  }
+  learned.text = text;
+  const LearnedTokens tokens = encode_learned(*tokenizer, learned);
+  EXPECT_EQ(tokens.ids, tokenizer->encode_with_special(text));
+  ASSERT_EQ(tokens.ids.size(), tokens.is_learned.size());
+  // Each answer ends with its line, whose first id is learned and whose next is not.
+  int ends = 0;
+  for (size_t i = 0; i + 1 < tokens.ids.size(); ++i)
+    ends += tokens.is_learned[i] > tokens.is_learned[i + 1];
+  EXPECT_EQ(ends, 19);
+}
+
+// As of Phi-3. The ids are those of the library tokenizers; learned is what stands in an answer.
+TEST(LearnedText, TokensThatStripSpacesTakeThemFromTheText) {
+  const TempDir dir;
+  auto json = nlohmann::ordered_json::parse(read_file(reference_file("tokenizers/llama2.json")));
+  int id = 559;
+  for (const char* const token : {"<|user|>", "<|assistant|>", "<|end|>"}) {
+    json["added_tokens"].push_back({{"id", id++},
+                                    {"content", token},
+                                    {"single_word", false},
+                                    {"lstrip", false},
+                                    {"rstrip", true},
+                                    {"normalized", false},
+                                    {"special", true}});
+  }
+  replace_file(dir / "tokenizer.json", json.dump());
+  const auto tokenizer =
+      Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = dir / "tokenizer.json"}).build({}, {});
+  const std::string question = "<|user|>\nHow many?<|end|>\n<|assistant|>\n",
+                    answer = "  the end<|end|>",
+                    then = "\n<|user|>\nAnd now?<|end|>\n<|assistant|>\n", last = "None.<|end|>";
+  const std::string before = question + answer + then;
+  const LearnedTokens tokens =
+      encode_learned(*tokenizer, {before + last + "\n",
+                                  {{question.size(), question.size() + answer.size()},
+                                   {before.size(), before.size() + last.size()}}});
+  EXPECT_THAT(tokens.ids,
+              ElementsAre(559, 341, 75, 446, 385, 539, 313, 66, 561, 560, 355, 389, 364, 561, 559,
+                          430, 364, 376, 446, 66, 561, 560, 341, 283, 369, 428, 561));
+  EXPECT_THAT(flags(tokens), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0,
+                                         0, 0, 1, 1, 1, 1, 1));
 }
 
 }  // namespace

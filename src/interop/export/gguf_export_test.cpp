@@ -211,6 +211,25 @@ TEST(SentencePieceKeys, HaveTheAddedTokens) {
   EXPECT_EQ(own->encode(text), tokenizer->encode(text));
   EXPECT_EQ(own->special_ids().eos, 601);
   EXPECT_EQ(own->token(600), "<|im_start|>");
+  // As of Phi-3, which readers of GGUF know by its name.
+  const auto entry = [](const std::string& content, bool strips) {
+    return R"({"content":")" + content + R"(","lstrip":false,"normalized":false,"rstrip":)" +
+           (strips ? "true" : "false") + R"(,"single_word":false,"special":true})";
+  };
+  replace_file(dir / "added_tokens.json", R"({"<|end|>": 600, "<|user|>": 601})");
+  replace_file(dir / "tokenizer_config.json",
+               R"({"added_tokens_decoder":{"0":)" + entry("<unk>", false) + R"(,"1":)" +
+                   entry("<s>", false) + R"(,"2":)" + entry("</s>", true) + R"(,"600":)" +
+                   entry("<|end|>", true) + R"(,"601":)" + entry("<|user|>", true) + "}}");
+  const GgufMetadata stripping = keys_of(model);
+  ASSERT_FALSE(stripping.entries().empty());
+  EXPECT_EQ(stripping.at("general.name").text(), "Phi-3");
+  replace_file(dir / "s.gguf", gguf_without_tensors(stripping));
+  const std::string turn = "<|user|>\nHi there<|end|> \n<|user|>";
+  EXPECT_EQ(tokenizer_of(dir / "s.gguf").build({}, {.path = "t"})->encode_with_special(turn),
+            Child<Tokenizer>(SentencePieceTokenizer::Config{.path = model})
+                .build({}, {.path = "t"})
+                ->encode_with_special(turn));
   // GGUF has no form for tokens with a space behind them that are no special ones, for tokens that
   // take spaces with them, and for one space at the beginning.
   for (const char* name : {"old", "legacy", "single"})

@@ -98,13 +98,17 @@ std::string sample_with_added(const Tokenizer& tokenizer) {
 GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer) {
   if (!keys.contains(kTokens)) return {};
   set_usage(tokenizer, keys);
-  const TokenizerOfKeys own(keys);
   const std::string with_added = sample_with_added(tokenizer);
-  const bool is_same =
-      own.encode(kSample) == tokenizer.encode(kSample) &&
-      own.encode_with_special(with_added) == tokenizer.encode_with_special(with_added) &&
-      own.special_ids().bos == tokenizer.special_ids().bos;
-  return is_same ? keys : GgufMetadata();
+  const auto is_same = [&] {
+    const TokenizerOfKeys own(keys);
+    return own.encode(kSample) == tokenizer.encode(kSample) &&
+           own.encode_with_special(with_added) == tokenizer.encode_with_special(with_added) &&
+           own.special_ids().bos == tokenizer.special_ids().bos;
+  };
+  if (is_same()) return keys;
+  // Programs know by the name that the special tokens take the spaces behind them.
+  keys.set("general.name", "Phi-3");
+  return is_same() ? keys : GgufMetadata();
 }
 
 // All but what tells of the weights.

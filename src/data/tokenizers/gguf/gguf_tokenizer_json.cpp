@@ -26,12 +26,15 @@ Json special_token(const TokenizerParts& parts, std::string_view name) {
   return nullptr;
 }
 
-Json added_tokens(const std::vector<std::string>& tokens, const std::vector<int64_t>& kinds) {
+Json added_tokens(const TokenizerParts& parts, const std::vector<std::string>& tokens,
+                  const std::vector<int64_t>& kinds) {
   Json out = Json::array();
   for (size_t i = 0; i < kinds.size(); ++i) {
     const bool is_special = kinds[i] == 2 || kinds[i] == 3;  // unknown, control
     if (!is_special && kinds[i] != 4) continue;              // user-defined
     out.push_back(added_token_entry(static_cast<int64_t>(i), tokens[i], is_special));
+    const AddedToken* const added = parts.added.find(static_cast<int32_t>(i));
+    out.back()["rstrip"] = added && added->strip_right;
   }
   return out;
 }
@@ -83,7 +86,7 @@ Json scored_document(const GgufMetadata& metadata, const TokenizerParts& parts) 
   if (has_prefix && std::ranges::count(kinds, kUserDefined) > 0) return nullptr;
   const Json spaces = replace_step(" ", std::string(kMetaSpace));
   ByteLevelJson out{
-      .added_tokens = added_tokens(tokens, kinds),
+      .added_tokens = added_tokens(parts, tokens, kinds),
       .pre_tokenizer = nullptr,
       .post_processor =
           frame_step(frame_tokens(parts.before, tokens), frame_tokens(parts.behind, tokens)),
@@ -114,7 +117,7 @@ Json byte_level_document(const GgufMetadata& metadata, const TokenizerParts& par
   if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
   const auto pre = metadata.find("tokenizer.ggml.pre");
   const GgufSplit& split = *find_gguf_split(pre ? pre->text() : "default");
-  const ByteLevelJson out{.added_tokens = added_tokens(tokens, kinds),
+  const ByteLevelJson out{.added_tokens = added_tokens(parts, tokens, kinds),
                           .pre_tokenizer = split_steps(split.patterns),
                           .post_processor = frame_step(frame_tokens(parts.before, tokens),
                                                        frame_tokens(parts.behind, tokens)),

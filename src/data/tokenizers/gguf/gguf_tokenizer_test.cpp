@@ -110,6 +110,26 @@ GgufMetadata byte_level_metadata() {
   return out;
 }
 
+// llama.cpp knows the family by the file's name; <|endoftext|> keeps what is behind it.
+TEST_F(GgufTokenizerTest, TokensOfPhi3TakeTheSpacesBehindThem) {
+  GgufMetadata metadata = byte_level_metadata();
+  const std::string text = "<|a|>\n  the<b> 12<|a|>";
+  const auto plain = build(metadata);
+  EXPECT_THAT(plain->encode_with_special(text),
+              ElementsAre(256, '\n', ' ', 260, 257, ' ', '1', '2', 256));
+  for (const char* const name : {"Phi-3-mini-4k", "my phi3"}) {
+    metadata.set("general.name", name);
+    const auto tokenizer = build(metadata);
+    EXPECT_THAT(tokenizer->encode_with_special(text), ElementsAre(256, 259, 257, '1', '2', 256));
+    EXPECT_NE(tokenizer->fingerprint(), plain->fingerprint());
+  }
+  std::vector<std::string> tokens = metadata.at("tokenizer.ggml.tokens").texts();
+  tokens[256] = "<|endoftext|>";
+  metadata.set("tokenizer.ggml.tokens", tokens);
+  EXPECT_THAT(build(metadata)->encode_with_special("<|endoftext|> the<b> the"),
+              ElementsAre(256, 260, 257, 259));
+}
+
 TEST_F(GgufTokenizerTest, ByteLevelTokensAreCutByTheNamedPattern) {
   GgufMetadata metadata = byte_level_metadata();
   auto tokenizer = build(metadata);

@@ -59,13 +59,10 @@ ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std
 
 AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer) {
   constexpr std::string_view kAnswer = "9b1e7c45";  // no template has it
-  std::string text;
-  try {
-    const jinja::Value messages[] = {message_of("user", "?"), message_of("assistant", kAnswer)};
-    text = chat.render(messages, {}, {}).text;
-  } catch (const DataError&) {
-    return {};
-  }
+  const jinja::Value messages[] = {message_of("user", "?"), message_of("assistant", kAnswer)};
+  const auto rendered = chat.try_render(messages, {}, {});
+  if (!rendered) return {};
+  const std::string& text = rendered->text;
   const size_t at = text.rfind(kAnswer);
   if (at == text.npos) return {};
   const std::string_view tail = trim(std::string_view(text).substr(at + kAnswer.size()));

@@ -95,11 +95,7 @@ class AnswerFinder {
   std::optional<jinja::Rendering> render(const Messages& messages, bool add_prompt) const {
     ChatTemplate::Options options = rendered_.options;
     options.add_generation_prompt = add_prompt;
-    try {
-      return rendered_.chat.render(messages, rendered_.tools, options);
-    } catch (const DataError&) {
-      return std::nullopt;
-    }
+    return rendered_.chat.try_render(messages, rendered_.tools, options);
   }
 
   Messages first(size_t count) const {
@@ -151,21 +147,9 @@ class AnswerFinder {
     return {};
   }
 
-  // The answer with a mark in place of its content.
-  jinja::Value marked_message(size_t i) const {
-    std::vector<std::pair<jinja::Value, jinja::Value>> items = rendered_.messages[i].dict().items;
-    std::erase_if(items, [](const auto& item) { return equals_text(item.first, "content"); });
-    items.emplace_back("content", mark_);
-    return jinja::Value::dict(std::move(items));
-  }
-
-  static bool equals_text(const jinja::Value& value, std::string_view text) {
-    return value.is_text() && value.text() == text;
-  }
-
   std::optional<MessagePlace> place_by_mark(size_t i) const {
     Messages messages = first(rendered_.messages.size());
-    messages[i] = marked_message(i);
+    messages[i] = with_content(rendered_.messages[i], mark_);
     const auto marked = render(messages, false);
     if (!marked) return std::nullopt;
     const size_t at = marked->text.find(mark_);

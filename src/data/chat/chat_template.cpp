@@ -17,21 +17,17 @@
 namespace axle {
 namespace {
 
-// The text of a message of a user with this content; none if the template refuses it.
-std::optional<std::string> text_with(const ChatTemplate& chat, jinja::Value content) {
-  const jinja::Value message =
-      jinja::Value::dict({{"role", "user"}, {"content", std::move(content)}});
-  try {
-    return chat.render(std::span(&message, 1), jinja::Value(), {.now_secs = 0}).text;
-  } catch (const DataError&) {
-    return std::nullopt;
-  }
-}
-
 bool has_form_for_parts(const ChatTemplate& chat) {
+  const auto render = [&](jinja::Value content) {
+    const jinja::Value message =
+        jinja::Value::dict({{"role", "user"}, {"content", std::move(content)}});
+    return chat.try_render(std::span(&message, 1), jinja::Value(), {.now_secs = 0});
+  };
   const jinja::Value part = jinja::Value::dict({{"type", "text"}, {"text", "a"}});
-  const auto as_text = text_with(chat, "a");
-  return !as_text || text_with(chat, jinja::Value::list({part})) == as_text;
+  const auto of_text = render("a");
+  if (!of_text) return true;
+  const auto of_parts = render(jinja::Value::list({part}));
+  return of_parts && of_parts->text == of_text->text;
 }
 
 }  // namespace
@@ -59,6 +55,16 @@ jinja::Rendering ChatTemplate::render(std::span<const jinja::Value> messages,
   variables.emplace_back("add_generation_prompt", options.add_generation_prompt);
   for (const auto& variable : options.variables) variables.push_back(variable);
   return template_.render(variables, {}, options.now_secs);
+}
+
+std::optional<jinja::Rendering> ChatTemplate::try_render(std::span<const jinja::Value> messages,
+                                                         const jinja::Value& tools,
+                                                         const Options& options) const {
+  try {
+    return render(messages, tools, options);
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
 }
 
 namespace {

@@ -34,6 +34,10 @@ class ChatTemplate {
   /// Throws DataError as jinja::Template::render() does.
   jinja::Rendering render(std::span<const jinja::Value> messages, const jinja::Value& tools,
                           const Options& options) const;
+  /// The same; none where that throws DataError.
+  std::optional<jinja::Rendering> try_render(std::span<const jinja::Value> messages,
+                                             const jinja::Value& tools,
+                                             const Options& options) const;
   /// True if the template has `generation` blocks: they say what an assistant said.
   bool marks_generation() const { return marks_generation_; }
   /// True if the template reads a list of parts, {"type": "text", "text": "..."}, as it reads their

@@ -335,4 +335,13 @@ std::string_view content_of(const jinja::Value& message) {
   return content && content->is_text() ? std::string_view(content->text()) : std::string_view();
 }
 
+jinja::Value with_content(const jinja::Value& message, jinja::Value content) {
+  auto items = message.dict().items;
+  std::erase_if(items, [](const auto& item) {
+    return item.first.is_text() && item.first.text() == "content";
+  });
+  items.emplace_back("content", std::move(content));
+  return jinja::Value::dict(std::move(items));
+}
+
 }  // namespace axle

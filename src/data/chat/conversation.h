@@ -71,5 +71,7 @@ const std::string& role_of(const jinja::Value& message);
 bool is_unlearned(const jinja::Value& message);
 /// Returns the content of a message if it is a text, else "".
 std::string_view content_of(const jinja::Value& message);
+/// Returns the message with another content.
+jinja::Value with_content(const jinja::Value& message, jinja::Value content);
 
 }  // namespace axle

@@ -18,19 +18,6 @@ using jinja::Value;
 
 constexpr std::array<std::string_view, 2> kCalls = {"tool_calls", "function_call"};
 
-bool has_any(std::string_view text, std::span<const std::string_view> words) {
-  return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
-}
-
-bool is_key(const Value& key, std::string_view text) { return key.is_text() && key.text() == text; }
-
-Value with_content(const Value& message, const Value& content) {
-  auto items = message.dict().items;
-  std::erase_if(items, [](const auto& item) { return is_key(item.first, "content"); });
-  items.emplace_back("content", content);
-  return Value::dict(std::move(items));
-}
-
 const Value* text_of_part(const Value& part) {
   const Value* const text = part.is_dict() ? find_text_key(part.dict(), "text") : nullptr;
   return text && text->is_text() ? text : nullptr;
@@ -70,7 +57,9 @@ class Writer {
     static constexpr std::array<std::string_view, 3> kMedia = {"image", "audio", "video"};
     const std::string type = type_of_part(part);
     const bool is_text = text_of_part(part) != nullptr;
-    if (!has_any(type, kMedia) && (is_text || chat_.reads_parts())) return;
+    const bool is_medium = std::ranges::any_of(
+        kMedia, [&](std::string_view medium) { return type.find(medium) != type.npos; });
+    if (!is_medium && (is_text || chat_.reads_parts())) return;
     throw DataError(
         fmt::format("{}: expected contents of text, got a part {}", chat_.name(),
                     type.empty() ? "without a text" : "of the type '" + printable(type, 30) + "'"));
@@ -88,9 +77,9 @@ class Writer {
     }
     if (!has_gaps) return;
     try {
-      const std::string as_given = text_of(messages);
-      const auto other = text_if_any(filled);
-      if (!other || num_nones(as_given) <= num_nones(*other)) return;
+      const std::string as_given = chat_.render(messages, tools_, options_).text;
+      const auto other = try_render(filled);
+      if (!other || num_nones(as_given) <= num_nones(other->text)) return;
     } catch (const jinja::TemplateRefusal&) {
       return;
     } catch (const DataError&) {
@@ -111,8 +100,10 @@ class Writer {
       has_calls = true;
     }
     if (!has_calls) return;
-    const auto text = text_if_any(messages);
-    if (!text || text_if_any(others) != text) return;
+    const auto written = try_render(messages);
+    if (!written) return;
+    const auto without = try_render(others);
+    if (!without || without->text != written->text) return;
     throw DataError(fmt::format(
         "{}: expected a template that writes the calls of tools in this conversation, got one that "
         "drops them",
@@ -120,7 +111,7 @@ class Writer {
   }
 
   static bool is_one_of(const Value& key) {
-    return std::ranges::any_of(kCalls, [&](auto name) { return is_key(key, name); });
+    return key.is_text() && std::ranges::count(kCalls, key.text()) > 0;
   }
 
   static bool is_empty(const Value& calls) {
@@ -133,16 +124,8 @@ class Writer {
     return out;
   }
 
-  std::string text_of(const std::vector<Value>& messages) const {
-    return chat_.render(messages, tools_, options_).text;
-  }
-
-  std::optional<std::string> text_if_any(const std::vector<Value>& messages) const {
-    try {
-      return text_of(messages);
-    } catch (const DataError&) {
-      return std::nullopt;
-    }
+  std::optional<jinja::Rendering> try_render(const std::vector<Value>& messages) const {
+    return chat_.try_render(messages, tools_, options_);
   }
 
   const ChatTemplate& chat_;

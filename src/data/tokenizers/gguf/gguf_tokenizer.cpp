@@ -26,10 +26,20 @@ constexpr const char *kModel = "tokenizer.ggml.model", *kTokens = "tokenizer.ggm
 
 enum class TokenKind { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
+// The format has no flags of tokens. Programs that read it know this family by its name: its tokens
+// take the white space behind them, but for three.
+bool strips_behind(const GgufMetadata& metadata) {
+  const auto name = metadata.find("general.name");
+  if (!name) return false;
+  const std::string lower = lower_case(name->text());
+  return lower.find("phi-3") != lower.npos || lower.find("phi3") != lower.npos;
+}
+
 // What both kinds of tokenizers have.
 struct Tokens {
   Vocabulary vocabulary;
   std::vector<TokenKind> kinds;
+  bool strip_behind = false;
   std::string hashed;
 };
 
@@ -50,6 +60,8 @@ Tokens read_tokens(const GgufMetadata& metadata) {
     out.hashed += texts[i] + static_cast<char>(kinds[i]);
     out.vocabulary.add(texts[i], id);
   }
+  out.strip_behind = strips_behind(metadata);
+  if (out.strip_behind) out.hashed += "strips";
   return out;
 }
 
@@ -65,33 +77,22 @@ std::optional<int32_t> id_at(const GgufMetadata& metadata, std::string_view key,
   return static_cast<int32_t>(found->integer(0, vocabulary.end_id() - 1));
 }
 
-// The format has no flags of tokens. Programs that read it know this family by its name: its tokens
-// take the white space behind them, but for three.
-bool strips_behind(const GgufMetadata& metadata) {
-  const auto name = metadata.find("general.name");
-  if (!name) return false;
-  const std::string lower = lower_case(name->text());
-  return lower.find("phi-3") != lower.npos || lower.find("phi3") != lower.npos;
-}
-
 // Takes control tokens only by name, and user-defined tokens always.
-std::vector<AddedToken> added_tokens(const GgufMetadata& metadata, Tokens& tokens,
-                                     bool user_defined_are_normalized) {
+std::vector<AddedToken> added_tokens(const Tokens& tokens, bool user_defined_are_normalized) {
   constexpr auto kKeepSpaces = std::to_array<std::string_view>({"<unk>", "<s>", "<|endoftext|>"});
-  const bool strips = strips_behind(metadata);
-  if (strips) tokens.hashed += "strips";
   std::vector<AddedToken> out;
   for (size_t i = 0; i < tokens.kinds.size(); ++i) {
     const TokenKind kind = tokens.kinds[i];
     const bool is_special = kind == TokenKind::kControl || kind == TokenKind::kUnknown;
     const auto id = static_cast<int32_t>(i);
     if (is_special || kind == TokenKind::kUserDefined) {
-      out.push_back({.text = *tokens.vocabulary.token(id),
-                     .id = id,
-                     .special = is_special,
-                     .strip_right = strips && std::ranges::count(kKeepSpaces,
-                                                                 *tokens.vocabulary.token(id)) == 0,
-                     .normalized = !is_special && user_defined_are_normalized});
+      out.push_back(
+          {.text = *tokens.vocabulary.token(id),
+           .id = id,
+           .special = is_special,
+           .strip_right = tokens.strip_behind &&
+                          std::ranges::count(kKeepSpaces, *tokens.vocabulary.token(id)) == 0,
+           .normalized = !is_special && user_defined_are_normalized});
     }
   }
   return out;
@@ -161,7 +162,7 @@ TokenizerParts read_byte_level(const GgufMetadata& metadata, const std::string& 
   for (const std::string_view pattern : split->patterns)
     out.pre_tokenizers.push_back(
         split_at_pattern(UnicodeRegex(pattern, RegexSyntax::kRust), SplitBehavior::kIsolated));
-  out.added = AddedTokens(added_tokens(metadata, tokens, false), {});
+  out.added = AddedTokens(added_tokens(tokens, false), {});
   out.decoder = {.steps = {decode_byte_level}, .invalid_bytes = InvalidBytes::kEachPart};
   set_special_ids(metadata, tokens.vocabulary, split->adds_bos, out);
   out.fingerprint = xxh3_64(tokens.hashed + std::string(pre ? pre->text() : "default"));
@@ -188,7 +189,7 @@ TokenizerParts read_scored(const GgufMetadata& metadata, const std::string& path
   TokenizerParts out{.path = path};
   if (has_prefix) out.normalizers.push_back(prepend(std::string(kMetaSpace)));
   out.normalizers.push_back(spaces);
-  out.added = AddedTokens(added_tokens(metadata, tokens, true), std::span(&spaces, 1));
+  out.added = AddedTokens(added_tokens(tokens, true), std::span(&spaces, 1));
   out.decoder = {.steps = {decode_byte_token, replace_text(std::string(kMetaSpace), " ")},
                  .leading_space = has_prefix ? LeadingSpace::kDropOne : LeadingSpace::kKeep};
   set_special_ids(metadata, tokens.vocabulary, true, out);

@@ -216,11 +216,18 @@ TEST(SentencePieceKeys, HaveTheAddedTokens) {
     return R"({"content":")" + content + R"(","lstrip":false,"normalized":false,"rstrip":)" +
            (strips ? "true" : "false") + R"(,"single_word":false,"special":true})";
   };
-  replace_file(dir / "added_tokens.json", R"({"<|end|>": 600, "<|user|>": 601})");
-  replace_file(dir / "tokenizer_config.json",
-               R"({"added_tokens_decoder":{"0":)" + entry("<unk>", false) + R"(,"1":)" +
-                   entry("<s>", false) + R"(,"2":)" + entry("</s>", true) + R"(,"600":)" +
-                   entry("<|end|>", true) + R"(,"601":)" + entry("<|user|>", true) + "}}");
+  const auto add = [&](const std::string& tokens, const std::string& entries) {
+    replace_file(dir / "added_tokens.json", R"({"<|end|>": 600, "<|user|>": 601)" + tokens + "}");
+    replace_file(dir / "tokenizer_config.json",
+                 R"({"added_tokens_decoder":{"0":)" + entry("<unk>", false) + R"(,"1":)" +
+                     entry("<s>", false) + R"(,"2":)" + entry("</s>", true) + R"(,"600":)" +
+                     entry("<|end|>", true) + R"(,"601":)" + entry("<|user|>", true) + entries +
+                     "}}");
+  };
+  add("", "");
+  // llama.cpp does not load such a file without a further token.
+  EXPECT_TRUE(keys_of(model).entries().empty());
+  add(R"(, "<|endoftext|>": 602)", R"(,"602":)" + entry("<|endoftext|>", false));
   const GgufMetadata stripping = keys_of(model);
   ASSERT_FALSE(stripping.entries().empty());
   EXPECT_EQ(stripping.at("general.name").text(), "Phi-3");

@@ -106,7 +106,12 @@ GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer) {
            own.special_ids().bos == tokenizer.special_ids().bos;
   };
   if (is_same()) return keys;
-  // Programs know by the name that the special tokens take the spaces behind them.
+  // llama.cpp knows by the name that the special tokens take the spaces behind them. It looks then
+  // for these, and does not load a file without them.
+  const std::vector<std::string>& tokens = keys.at(kTokens).texts();
+  const auto is_there = [&](const char* token) { return std::ranges::count(tokens, token) > 0; };
+  if (!std::ranges::all_of(std::to_array({"<unk>", "<s>", "</s>", "<|endoftext|>"}), is_there))
+    return {};
   keys.set("general.name", "Phi-3");
   return is_same() ? keys : GgufMetadata();
 }

@@ -317,9 +317,9 @@ TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
   EXPECT_THAT(error_with("hidden_act", "tanh"), HasSubstr("hidden_act: expected silu, gelu"));
   EXPECT_THAT(error_with("model_type", "gpt_oss"),
               HasSubstr("model_type: expected one of deepseek_v3, gemma2, gemma3"));
-  EXPECT_THAT(error_with("rope_parameters", {{"rope_type", "dynamic"}}),
-              HasSubstr("rope_parameters.rope_type: expected default, linear, llama3, longrope or "
-                        "yarn"));
+  EXPECT_THAT(error_with("rope_parameters", {{"rope_type", "proportional"}}),
+              HasSubstr("rope_parameters.rope_type: expected default, linear, dynamic, llama3, "
+                        "longrope or yarn"));
   EXPECT_THAT(error_with("attention_dropout", 0.1), HasSubstr("attention_dropout: expected 0.0"));
   EXPECT_THAT(error_with("rms_norm_eps", "small"), HasSubstr("expected a finite number"));
   EXPECT_THAT(error_with("mlp_bias", 1), HasSubstr("mlp_bias: expected true or false, got 1"));

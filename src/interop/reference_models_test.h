@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "interop/imported_model.h"
 #include "io/file.h"
+#include "layers/models/causal_lm.h"
 #include "testing/checkout.h"
 
 namespace axle {
@@ -17,6 +19,12 @@ inline std::vector<std::string> reference_models() {
     out.push_back(folder.filename().string());
   std::ranges::sort(out);
   return out;
+}
+
+/// Lets the model take texts of so many tokens, where one was made for shorter ones.
+inline void take_texts_of(int64_t num_tokens, ImportedModel& imported) {
+  auto& decoder = *imported.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  if (decoder.max_seq_len && *decoder.max_seq_len < num_tokens) decoder.max_seq_len = num_tokens;
 }
 
 }  // namespace axle

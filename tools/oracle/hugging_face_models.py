@@ -42,12 +42,27 @@ MODELS = {
     "llama_linear_rope": ("llama", {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}}),
     "llama_yarn": ("llama", {"rope_parameters": {
         "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 8}}),
+    "llama_dynamic_rope": ("llama", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}),
+    "llama_dynamic_rope_beyond": ("llama", {  # the texts are longer than the model was made for
+        "max_position_embeddings": 8, "head_dim": 8,
+        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}),
     "mistral": ("mistral", {"sliding_window": 4, "rope_theta": 1e6}),
     "qwen2": ("qwen2", {"rope_theta": 1e6}),
+    "qwen2_window": ("qwen2", {
+        "num_hidden_layers": 3, "rope_theta": 1e6, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
     "qwen3": ("qwen3", {"head_dim": 8, "rope_theta": 1e6}),
     "qwen3_moe": ("qwen3_moe", {"head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}),
     "qwen3_moe_normed": ("qwen3_moe", {
         "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "norm_topk_prob": True}),
+    "qwen3_window": ("qwen3", {
+        "num_hidden_layers": 5, "head_dim": 8, "rope_theta": 1e6, "use_sliding_window": True, "sliding_window": 4,
+        "layer_types": ["sliding_attention", "full_attention"] * 2 + ["sliding_attention"]}),
+    "qwen3_moe_dense": ("qwen3_moe", {
+        "num_hidden_layers": 6, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12,
+        "decoder_sparse_step": 2, "mlp_only_layers": [1]}),
+    "qwen3_moe_by_turns": ("qwen3_moe", {
+        "num_hidden_layers": 5, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12,
+        "decoder_sparse_step": 2, "use_sliding_window": True, "sliding_window": 4}),
     "mixtral": ("mixtral", {"num_local_experts": 4}),
     "phi3": ("phi3", {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}),
     "phi3_longrope": ("phi3", {

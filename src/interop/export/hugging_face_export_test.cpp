@@ -24,6 +24,7 @@
 #include "layers/models/preference_lm.h"
 #include "layers/pipeline/pipeline.h"
 #include "layers/positions/divided_frequencies.h"
+#include "layers/positions/dynamic_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/yarn_frequencies.h"
@@ -199,7 +200,8 @@ TEST_F(HuggingFaceExporting, RotationsKeepTheirFrequencies) {
   for (const FrequencyFn& frequencies : std::vector<FrequencyFn>{
            DividedFrequencies{.divisors = std::vector<Positive<double>>{1, 2.5},
          .attention_factor = 1.25},
-           LinearFrequencies{.factor = 4}, Llama3Frequencies{.factor = 8, .original_len = 16},
+           LinearFrequencies{.factor = 4}, DynamicFrequencies{.factor = 4, .original_len = 64},
+           Llama3Frequencies{.factor = 8, .original_len = 16},
            YaRNFrequencies{.factor = 4, .original_len = 8, .whole_indices = false}}) {
     const RoPE::Config rope{
         .theta = 500, .frequencies = frequencies, .inner = FusedGroupedQKV::Config{}};

@@ -11,8 +11,6 @@
 #include "interop/families/written_fields.h"
 #include "layers/attention/latent_attention.h"
 #include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
 #include "layers/experts/balanced_router.h"
 #include "layers/experts/moe.h"
 #include "layers/models/causal_lm.h"
@@ -29,12 +27,15 @@ struct LayerCounts {
   int64_t dense, expert;
 };
 LayerCounts counts_of(const ForeignConfig& config) {
-  constexpr const char* kKey = "first_k_dense_replace";
-  const int64_t all = config.count("num_hidden_layers");
-  const double dense = config.number(kKey, 3);
-  if (dense < 0 || dense != std::floor(dense)) config.fail(kKey, "a number of layers");
-  const int64_t first = dense < static_cast<double>(all) ? static_cast<int64_t>(dense) : all;
+  const int64_t all = config.count("num_hidden_layers"),
+                first = std::min(config.whole_number("first_k_dense_replace", 3), all);
   return {first, all - first};
+}
+// 0: layers without experts; 1: those with them.
+LayerKinds kinds_of(const LayerCounts& counts) {
+  std::vector<size_t> kinds(static_cast<size_t>(counts.dense), 0);
+  kinds.resize(static_cast<size_t>(counts.dense + counts.expert), 1);
+  return LayerKinds(std::move(kinds));
 }
 
 // None: queries are projected at once.
@@ -121,36 +122,28 @@ Child<Model> deepseek_v3(const ForeignConfig& config) {
   config.ignore({"head_dim", "qk_head_dim", "ep_size", "aux_loss_alpha", "seq_aux",
                  "output_router_logits", "num_nextn_predict_layers"});
   const Child<Norm> norm = rms_norm_of(config);
-  const auto repeated = [&](int64_t num_layers, Child<Mixer> feed_forward) -> Child<Block> {
-    const TransformerLayer::Config layer{
+  const auto layer = [&](Child<Mixer> feed_forward) -> Child<Block> {
+    return TransformerLayer::Config{
         .attention = PreNorm::Config{.norm = norm, .body = attention_of(config)},
         .feed_forward = PreNorm::Config{.norm = norm, .body = std::move(feed_forward)}};
-    return Repeat::Config{.num_layers = num_layers, .layer = layer};
   };
   const LayerCounts counts = counts_of(config);
   const FeedForward::Config dense = gated(config, config.size("intermediate_size", 18432));
   const MoE::Config experts = experts_of(config, counts.expert);
-  Child<Block> layers = counts.dense == 0 ? repeated(counts.expert, experts)
-                        : counts.expert == 0
-                            ? repeated(counts.dense, dense)
-                            : Stacked::Config{.num_layers = 2,
-                                              .layer = {},
-                                              .layers = {repeated(counts.dense, dense),
-                                                         repeated(counts.expert, experts)}};
   Decoder::Config decoder{.model_dim = config.size("hidden_size", 7168),
                           .vocab_size = config.size("vocab_size", 129280),
                           .max_seq_len = config.size("max_position_embeddings"),
-                          .layers = std::move(layers),
+                          .layers = kinds_of(counts).stack({layer(dense), layer(experts)}),
                           .output_norm = norm};
   if (!config.flag("tie_word_embeddings", false)) decoder.lm_head = LmHead::Config{};
   return CausalLM::Config{.decoder = std::move(decoder)};
 }
 
-// Rows of the layers from `first` on, which are stacked at `ours`.
-void add_layers(const ForeignConfig& config, const std::string& ours, int64_t first,
-                std::vector<WeightRow>& rows) {
-  const size_t begin = rows.size();
-  const std::string theirs = "model.layers.{layer}.";
+// The rows of a model whose layers are all alike.
+std::vector<WeightRow> rows_of(const ForeignConfig& config, bool has_experts) {
+  const std::string ours = "decoder/layers/layer/", theirs = "model.layers.{layer}.";
+  std::vector<WeightRow> rows = llama_weights(config);
+  std::erase_if(rows, [&](const WeightRow& row) { return row.ours.starts_with(ours); });
   const WeightRows layer(rows, ours, theirs);
   layer.norm("attention/norm", "input_layernorm");
   layer.norm("feed_forward/norm", "post_attention_layernorm");
@@ -172,25 +165,16 @@ void add_layers(const ForeignConfig& config, const std::string& ours, int64_t fi
                  .theirs = theirs + "mlp.gate.e_score_correction_bias",
                  .storage = Storage::kVector};
   for (const std::string name : {"gate", "up", "down"}) {
-    const std::string expert = first < counts_of(config).dense ? "" : "experts.{expert}.";
+    const std::string expert = has_experts ? "experts.{expert}." : "";
     layer.linear(mixer + name, "mlp." + expert + name + "_proj", Storage::kTransposed);
     layer.linear(mixer + "shared/" + name, "mlp.shared_experts." + name + "_proj",
                  Storage::kTransposed);
   }
-  for (size_t i = begin; i < rows.size(); ++i) rows[i].first_layer = first;
+  return rows;
 }
 
 std::vector<WeightRow> deepseek_v3_weights(const ForeignConfig& config) {
-  std::vector<WeightRow> out = llama_weights(config);
-  std::erase_if(out, [](const WeightRow& row) { return row.ours.starts_with("decoder/layers/"); });
-  const LayerCounts counts = counts_of(config);
-  if (counts.dense == 0 || counts.expert == 0) {
-    add_layers(config, "decoder/layers/layer/", 0, out);
-  } else {
-    add_layers(config, "decoder/layers/layer0/layer/", 0, out);
-    add_layers(config, "decoder/layers/layer1/layer/", counts.dense, out);
-  }
-  return out;
+  return kinds_of(counts_of(config)).rows({rows_of(config, false), rows_of(config, true)});
 }
 
 bool is_of_further_tokens(const ForeignConfig& config, const std::string& tensor) {

@@ -39,6 +39,7 @@ class FamiliesParity : public ::testing::TestWithParam<std::string> {
     folder_ = reference_file("hugging_face/" + GetParam());
     numbers_ = load_safetensors(folder_ / "numbers.safetensors");
     imported_ = read_hugging_face(folder_);
+    take_texts_of(numbers_.at("ids").shape()[1] + numbers_.at("greedy").shape()[1], imported_);
     model_ = imported_.model.build({}, Scope{.path = "model"});
     put_subtree(parameters_, "model", imported_.parameters);
   }

@@ -10,6 +10,7 @@
 #include "interop/families/family.h"
 #include "interop/families/read_model.h"
 #include "interop/families/reference_fields_test.h"
+#include "interop/families/written_fields.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/import_model.h"
 #include "io/file.h"
@@ -22,6 +23,7 @@
 namespace axle {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
@@ -51,6 +53,63 @@ TEST(Gemma2, CapsHaveDefaultsButNullIsNone) {
   EXPECT_EQ(cap_of(fields), 30);
 }
 
+TEST(Phi3Family, FieldsOfPhi4CountOnlyIfTheyChangeTheModel) {
+  EXPECT_THAT(error_with("phi3", "full_attn_mod", 2),
+              HasSubstr("full_attn_mod: expected 1, got 2"));
+  EXPECT_THAT(error_with("phi3", "interpolate_factor", 2), HasSubstr("interpolate_factor"));
+  EXPECT_EQ(error_with("phi3", "interpolate_factor", 1), "no error");
+}
+
+std::vector<int64_t> windows_of(const Child<Model>& model) {
+  std::vector<int64_t> out;
+  for (const Child<Block>& layer : plain_model(model).layers)
+    out.push_back(parts_of(layer).window.value_or(0));
+  return out;
+}
+
+// Configs of older programs have no list of types.
+TEST(QwenFamilies, WindowsAreThoseOfTheLayersThatTheConfigNames) {
+  Json fields = fields_of("qwen2_window");
+  EXPECT_THAT(windows_of(model_of(fields)), ElementsAre(0, 4, 4));
+  fields.erase("layer_types");
+  EXPECT_THAT(windows_of(model_of(fields)), ElementsAre(0, 4, 4));
+  fields["max_window_layers"] = 0;
+  EXPECT_THAT(windows_of(model_of(fields)), ElementsAre(4, 4, 4));
+  fields["max_window_layers"] = 70;
+  EXPECT_THAT(windows_of(model_of(fields)), ElementsAre(0, 0, 0));
+  fields["use_sliding_window"] = false;
+  fields["max_window_layers"] = 0;
+  EXPECT_THAT(windows_of(model_of(fields)), ElementsAre(0, 0, 0));
+  EXPECT_THAT(windows_of(model_of(fields_of("qwen3_window"))), ElementsAre(4, 0, 4, 0, 4));
+}
+
+TEST(QwenFamilies, WindowsThatAreNotThereAreRefused) {
+  EXPECT_THAT(error_with("qwen2_window", "use_sliding_window", false),
+              HasSubstr("layer_types: expected 3 of full_attention, without a window, got"));
+  EXPECT_THAT(error_with("qwen2_window", "layer_types", {"full_attention"}),
+              HasSubstr("layer_types: expected 3 of full_attention and sliding_attention, got"));
+  EXPECT_THAT(error_with("qwen2_window", "max_window_layers", -1),
+              HasSubstr("max_window_layers: expected an integer from 0"));
+  EXPECT_THAT(error_with("qwen3_moe", "layer_types", {"sliding_attention"}),
+              HasSubstr("layer_types: expected full_attention for all layers, without a window"));
+}
+
+TEST(Qwen3MoeFamily, LayersWithoutExpertsAreThoseOfTheConfig) {
+  const auto has_experts = [](const Json& fields) {
+    std::vector<bool> out;
+    for (const Child<Block>& layer : plain_model(model_of(fields)).layers)
+      out.push_back(parts_of(layer).has_experts);
+    return out;
+  };
+  Json fields = fields_of("qwen3_moe_dense");
+  EXPECT_THAT(has_experts(fields), ElementsAre(false, false, false, true, false, true));
+  fields["decoder_sparse_step"] = 1;
+  EXPECT_THAT(has_experts(fields), ElementsAre(true, false, true, true, true, true));
+  EXPECT_THAT(error_with("qwen3_moe", "decoder_sparse_step", 0), HasSubstr("an integer from 1"));
+  EXPECT_THAT(error_with("qwen3_moe", "mlp_only_layers", {-1}),
+              HasSubstr("mlp_only_layers: expected a list of integers from 0"));
+}
+
 TEST(Mamba2Family, WhatTheLayerHasNotIsRefused) {
   EXPECT_THAT(error_with("mamba2", "num_heads", 5),
               HasSubstr("num_heads: expected 4 heads of 8 elements, expand * hidden_size in all"));
@@ -76,7 +135,7 @@ TEST(DeepSeekV3Family, WhatTheLayersHaveNotIsRefused) {
   EXPECT_THAT(error_with("deepseek_v3", "num_key_value_heads", 2),
               HasSubstr("expected 4, the heads"));
   EXPECT_THAT(error_with("deepseek_v3", "first_k_dense_replace", 0.5),
-              HasSubstr("expected a number of layers"));
+              HasSubstr("expected an integer from 0 to 2147483647"));
   EXPECT_THAT(error_with("deepseek_v3", "quantization_config", {{"quant_method", "fp8"}}),
               HasSubstr("expected fields that Axle knows, got quantization_config"));
 }

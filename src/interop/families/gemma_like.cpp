@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interop/families/layer_kinds.h"
 #include "interop/families/llama_like.h"
 #include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
@@ -13,7 +14,6 @@
 #include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/hybrid_norm.h"
-#include "layers/blocks/pattern.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
@@ -36,13 +36,11 @@ std::vector<std::string> types_of_layers(const ForeignConfig& config, int64_t pe
   return out;
 }
 
-// The number of layers after which their types repeat.
-size_t period_of(const std::vector<std::string>& types) {
-  for (size_t period = 1; period < types.size(); ++period) {
-    if (std::equal(types.begin() + static_cast<std::ptrdiff_t>(period), types.end(), types.begin()))
-      return period;
-  }
-  return types.size();
+// 0: layers that see a window; 1: those that see everything.
+LayerKinds kinds_of(const ForeignConfig& config, int64_t period) {
+  std::vector<size_t> out;
+  for (const std::string& type : types_of_layers(config, period)) out.push_back(type == kGlobal);
+  return LayerKinds(std::move(out));
 }
 
 Child<Norm> norm_of(const ForeignConfig& config) {
@@ -94,22 +92,6 @@ Child<Block> layer_of(const ForeignConfig& config, const GemmaVariant& variant, 
       .feed_forward = HybridNorm::Config{.norm = norm, .body = feed_forward, .post_norm = norm}};
 }
 
-// The rows of a layer, which the rows of Llama name but for the norms.
-std::vector<WeightRow> rows_of_layer(const ForeignConfig& config) {
-  const std::string ours = "decoder/layers/layer/", theirs = "model.layers.{layer}.";
-  std::vector<WeightRow> out = llama_weights(config);
-  std::erase_if(out, [&](const WeightRow& row) {
-    return !row.ours.starts_with(ours) || row.ours.find("/norm/") != row.ours.npos;
-  });
-  const WeightRows layer(out, ours, theirs);
-  layer.norm("attention/norm", "input_layernorm");
-  layer.norm("attention/post_norm", "post_attention_layernorm");
-  layer.norm("feed_forward/norm", "pre_feedforward_layernorm");
-  layer.norm("feed_forward/post_norm", "post_feedforward_layernorm");
-  for (WeightRow& row : out) row.ours.erase(0, ours.size());
-  return out;
-}
-
 // The number whose root divides queries: the whole number that gives the same factor, if one does.
 // transformers takes no other.
 nlohmann::ordered_json query_scalar(double factor) {
@@ -124,42 +106,30 @@ Child<Model> gemma_like(const ForeignConfig& config, const GemmaVariant& variant
   ignore_common(config);
   config.ignore({"_sliding_window_pattern", "cache_implementation"});
   config.expect("use_bidirectional_attention", false);
-  const std::vector<std::string> types = types_of_layers(config, variant.period);
-  Pattern::Config layers{.num_layers = static_cast<int64_t>(types.size())};
-  for (size_t i = 0; i < period_of(types); ++i)
-    layers.pattern.push_back(layer_of(config, variant, types[i] == kLocal));
-  Decoder::Config decoder{.model_dim = config.size("hidden_size"),
-                          .vocab_size = config.size("vocab_size"),
-                          .max_seq_len = config.size("max_position_embeddings"),
-                          .emb = Embedding::Config{.scale = RootOfDim{}},
-                          .layers = std::move(layers),
-                          .output_norm = norm_of(config)};
+  const LayerKinds kinds = kinds_of(config, variant.period);
+  Decoder::Config decoder{
+      .model_dim = config.size("hidden_size"),
+      .vocab_size = config.size("vocab_size"),
+      .max_seq_len = config.size("max_position_embeddings"),
+      .emb = Embedding::Config{.scale = RootOfDim{}},
+      .layers = kinds.stack({layer_of(config, variant, true), layer_of(config, variant, false)}),
+      .output_norm = norm_of(config)};
   if (!config.flag("tie_word_embeddings", true)) decoder.lm_head = LmHead::Config{};
   if (variant.logit_cap) decoder.logit_cap = *variant.logit_cap;
   return CausalLM::Config{.decoder = std::move(decoder)};
 }
 
-std::vector<WeightRow> gemma_weights(const ForeignConfig& config, int64_t period_of_types) {
-  std::vector<WeightRow> out = llama_weights(config);
-  std::erase_if(out, [](const WeightRow& row) { return row.ours.starts_with("decoder/layers/"); });
-  const std::vector<std::string> types = types_of_layers(config, period_of_types);
-  const size_t period = period_of(types), num_grouped = types.size() / period * period;
-  for (const WeightRow& row : rows_of_layer(config)) {
-    for (size_t i = 0; i < period; ++i) {
-      WeightRow own = row;
-      own.first_layer = static_cast<int64_t>(i);
-      own.layer_stride = static_cast<int64_t>(period);
-      own.ours = fmt::format("decoder/layers/groups/layer/layer{}/{}", i, row.ours);
-      out.push_back(own);
-    }
-    for (size_t i = num_grouped; i < types.size(); ++i) {
-      WeightRow own = row;
-      own.ours = fmt::format("decoder/layers/rest/layer{}/{}", i - num_grouped, row.ours);
-      own.theirs.replace(own.theirs.find("{layer}"), 7, std::to_string(i));
-      out.push_back(own);
-    }
-  }
-  return out;
+// Those of Llama but for the norms.
+std::vector<WeightRow> gemma_weights(const ForeignConfig& config, int64_t period) {
+  std::vector<WeightRow> rows = llama_weights(config);
+  std::erase_if(rows,
+                [](const WeightRow& row) { return row.ours.find("/norm/") != row.ours.npos; });
+  const WeightRows layer(rows, "decoder/layers/layer/", "model.layers.{layer}.");
+  layer.norm("attention/norm", "input_layernorm");
+  layer.norm("attention/post_norm", "post_attention_layernorm");
+  layer.norm("feed_forward/norm", "pre_feedforward_layernorm");
+  layer.norm("feed_forward/post_norm", "post_feedforward_layernorm");
+  return kinds_of(config, period).rows({rows, rows});
 }
 
 nlohmann::ordered_json gemma_fields(const PlainModel& model) {

@@ -9,7 +9,6 @@
 #include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
 #include "layers/blocks/sandwich.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
@@ -17,6 +16,7 @@
 #include "layers/models/lm_head.h"
 #include "layers/norms/rms_norm.h"
 #include "layers/positions/divided_frequencies.h"
+#include "layers/positions/dynamic_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/yarn_frequencies.h"
@@ -62,6 +62,11 @@ FrequencyFn frequencies_of(const ForeignConfig& config, const ForeignConfig& sca
   };
   if (type == "default") return PlainFrequencies{};
   if (type == "linear") return LinearFrequencies{.factor = factor()};
+  if (type == "dynamic") {
+    scaling.ignore({"original_max_position_embeddings"});  // transformers takes no notice of it
+    return DynamicFrequencies{.factor = factor(),
+                              .original_len = config.size("max_position_embeddings")};
+  }
   if (type == "llama3") {
     return Llama3Frequencies{.factor = factor(),
                              .low_freq_factor = scaling.number("low_freq_factor", 1),
@@ -83,7 +88,7 @@ FrequencyFn frequencies_of(const ForeignConfig& config, const ForeignConfig& sca
   }
   if (type == "longrope") return longrope_of(config, scaling);
   scaling.fail(scaling.has("rope_type") ? "rope_type" : "type",
-               "default, linear, llama3, longrope or yarn");
+               "default, linear, dynamic, llama3, longrope or yarn");
 }
 
 Child<QKV> projections(const LlamaVariant& variant) {
@@ -123,6 +128,17 @@ Child<Mixer> feed_forward_of(const ForeignConfig& config, const LlamaVariant& va
                              .gate = linear,
                              .up = linear,
                              .down = linear};
+}
+
+Child<Block> layer_of(const ForeignConfig& config, const LlamaVariant& variant) {
+  const Child<Norm> norm = rms_norm_of(config, variant.defaults.rms_norm_eps);
+  const auto residual = [&](Child<Mixer> body) -> Child<Block> {
+    if (!variant.norms_results) return PreNorm::Config{.norm = norm, .body = std::move(body)};
+    return Sandwich::Config{
+        .in_norm = {}, .body = std::move(body), .body_norm = norm, .out_norm = {}};
+  };
+  return TransformerLayer::Config{.attention = residual(attention_of(config, variant)),
+                                  .feed_forward = residual(feed_forward_of(config, variant))};
 }
 
 }  // namespace
@@ -203,21 +219,19 @@ Activation activation_of(const ForeignConfig& config, std::string_view key,
 }
 
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant) {
+  return llama_like(config, LayerKinds::all_alike(config.count("num_hidden_layers")), {variant});
+}
+
+Child<Model> llama_like(const ForeignConfig& config, const LayerKinds& kinds,
+                        const std::vector<LlamaVariant>& variants) {
   ignore_common(config);
-  const Child<Norm> norm = rms_norm_of(config, variant.defaults.rms_norm_eps);
-  const auto residual = [&](Child<Mixer> body) -> Child<Block> {
-    if (!variant.norms_results) return PreNorm::Config{.norm = norm, .body = std::move(body)};
-    return Sandwich::Config{
-        .in_norm = {}, .body = std::move(body), .body_norm = norm, .out_norm = {}};
-  };
-  TransformerLayer::Config layer{.attention = residual(attention_of(config, variant)),
-                                 .feed_forward = residual(feed_forward_of(config, variant))};
+  std::vector<Child<Block>> layers;
+  for (const LlamaVariant& variant : variants) layers.push_back(layer_of(config, variant));
   Decoder::Config decoder{.model_dim = config.size("hidden_size"),
                           .vocab_size = config.size("vocab_size"),
                           .max_seq_len = config.size("max_position_embeddings"),
-                          .layers = Repeat::Config{.num_layers = config.count("num_hidden_layers"),
-                                                   .layer = std::move(layer)},
-                          .output_norm = norm};
+                          .layers = kinds.stack(layers),
+                          .output_norm = rms_norm_of(config, variants.at(0).defaults.rms_norm_eps)};
   if (!config.flag("tie_word_embeddings", false)) decoder.lm_head = LmHead::Config{};
   return CausalLM::Config{.decoder = std::move(decoder)};
 }

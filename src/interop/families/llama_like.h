@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "interop/families/family.h"
+#include "interop/families/layer_kinds.h"
 #include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/mixer.h"
@@ -41,6 +42,9 @@ struct LlamaVariant {
 
 /// Returns the model that the config describes; reads the fields that all of them have.
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant);
+/// As above, of layers that differ: those of a kind are of variants[kind]. The defaults are alike.
+Child<Model> llama_like(const ForeignConfig& config, const LayerKinds& kinds,
+                        const std::vector<LlamaVariant>& variants);
 /// Rows of the parameters of all of them, also of biases and norms of heads.
 std::vector<WeightRow> llama_weights(const ForeignConfig& config);
 

@@ -11,6 +11,8 @@ Child<Model> phi3(const ForeignConfig& config) {
   config.expect("embd_pdrop", 0.0);
   config.expect("resid_pdrop", 0.0);
   config.ignore({"original_max_position_embeddings"});  // of LongRoPE, which reads it
+  config.expect("full_attn_mod", 1);                    // each layer sees the whole text
+  config.expect("interpolate_factor", 1);
   return llama_like(config, {.defaults = {.rms_norm_eps = 1e-5},
                              .window = config.optional_size("sliding_window")});
 }

@@ -67,6 +67,7 @@ TEST(PublishedConfigs, Olmo2) { expect_size(published::kOlmo2_7B, {100352, 4096,
 TEST(PublishedConfigs, Phi3) {
   expect_size(published::kPhi3Mini, {32064, 4096, 3'821'079'552});
   expect_size(published::kPhi35Mini, {32064, 131072, 3'821'079'552});
+  expect_size(published::kPhi4Mini, {200064, 131072, 3'836'021'760});
 }
 
 // Without the module for a further token, which has 11.5e9 parameters of the published 685e9, and

@@ -226,6 +226,33 @@ inline constexpr const char* kPhi35Mini = R"({
   "torch_dtype": "bfloat16", "transformers_version": "4.43.3", "use_cache": true,
   "vocab_size": 32064})";
 
+// microsoft/Phi-4-mini-instruct, but for the factors, of which those of Phi-3.5 stand here
+inline constexpr const char* kPhi4Mini = R"({
+  "architectures": ["Phi3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config",
+               "AutoModelForCausalLM": "modeling_phi3.Phi3ForCausalLM",
+               "AutoTokenizer": "Xenova/gpt-4o"},
+  "bos_token_id": 199999, "embd_pdrop": 0.0, "eos_token_id": 199999, "full_attn_mod": 1,
+  "hidden_act": "silu", "hidden_size": 3072, "initializer_range": 0.02,
+  "intermediate_size": 8192, "interpolate_factor": 1, "lm_head_bias": false,
+  "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "phi3",
+  "num_attention_heads": 24, "num_hidden_layers": 32, "num_key_value_heads": 8,
+  "original_max_position_embeddings": 4096, "pad_token_id": 199999, "partial_rotary_factor": 0.75,
+  "resid_pdrop": 0.0, "rms_norm_eps": 1e-05,
+  "rope_scaling": {
+    "long_factor": [1.08, 1.11, 1.13, 1.28, 1.31, 1.45, 1.45, 1.90, 2.90, 3.69, 5.50, 7.94,
+                    9.51, 15.2, 21.0, 27.0, 32.5, 38.7, 44.0, 48.3, 50.8, 53.3, 55.6, 57.2,
+                    59.2, 60.3, 61.1, 61.9, 62.3, 62.7, 63.0, 63.2, 63.4, 63.5, 63.7, 63.8,
+                    64.0, 64.1, 64.2, 64.3, 64.4, 64.5, 64.6, 64.7, 64.8, 64.8, 64.9, 64.9],
+    "short_factor": [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+                     1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+                     1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+                     1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+    "type": "longrope"},
+  "rope_theta": 10000.0, "sliding_window": 262144, "tie_word_embeddings": true,
+  "torch_dtype": "bfloat16", "transformers_version": "4.45.0", "use_cache": true,
+  "vocab_size": 200064})";
+
 // deepseek-ai/DeepSeek-V3
 inline constexpr const char* kDeepSeekV3 = R"({
   "architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,

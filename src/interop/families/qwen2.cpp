@@ -7,13 +7,12 @@ namespace axle {
 namespace {
 
 Child<Model> qwen2(const ForeignConfig& config) {
-  check_full_attention(config);
-  return llama_like(config, {.defaults = {.num_kv_heads = 32}, .qkv_bias = true});
+  return qwen_like(config, {.defaults = {.num_kv_heads = 32}, .qkv_bias = true});
 }
 
 const FamilyRow qwen2_row({.model_type = "qwen2",
                            .model = qwen2,
-                           .weights = llama_weights,
+                           .weights = qwen_weights,
                            .architecture = "Qwen2ForCausalLM",
                            .fields = qwen_fields});
 

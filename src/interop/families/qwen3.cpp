@@ -7,12 +7,11 @@ namespace axle {
 namespace {
 
 Child<Model> qwen3(const ForeignConfig& config) {
-  check_full_attention(config);
   const bool attention_bias = config.flag("attention_bias", false);
-  return llama_like(config, {.defaults = {.num_kv_heads = 32, .head_dim = 128},
-                             .qkv_bias = attention_bias,
-                             .output_bias = attention_bias,
-                             .head_norm = rms_norm_of(config)});
+  return qwen_like(config, {.defaults = {.num_kv_heads = 32, .head_dim = 128},
+                            .qkv_bias = attention_bias,
+                            .output_bias = attention_bias,
+                            .head_norm = rms_norm_of(config)});
 }
 
 nlohmann::ordered_json qwen3_config(const PlainModel& model) {
@@ -23,7 +22,7 @@ nlohmann::ordered_json qwen3_config(const PlainModel& model) {
 
 const FamilyRow qwen3_row({.model_type = "qwen3",
                            .model = qwen3,
-                           .weights = llama_weights,
+                           .weights = qwen_weights,
                            .architecture = "Qwen3ForCausalLM",
                            .fields = qwen3_config});
 

@@ -16,6 +16,7 @@
 #include "layers/norms/layer_norm.h"
 #include "layers/norms/rms_norm.h"
 #include "layers/positions/divided_frequencies.h"
+#include "layers/positions/dynamic_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/yarn_frequencies.h"
@@ -63,6 +64,7 @@ void read_feed_forward(const Child<Mixer>& body, LayerParts& out) {
     out.feed_forward = *dense;
     if (const auto* const up = dense->up.get_if<Linear>()) out.feed_forward_bias = up->bias;
   } else if (const auto* const experts = body.get_if<MoE>()) {
+    out.has_experts = true;
     out.experts = *experts;
     if (const auto* const router = experts->router.get_if<TopKRouter>()) out.router = *router;
   }
@@ -73,6 +75,11 @@ Json scaling_of(const FrequencyFn& frequencies) {
   if (!fn) return nullptr;
   if (const auto* const linear = fn.get_if<LinearFrequencies>())
     return {{"rope_type", "linear"}, {"factor", double{*linear->factor}}};
+  if (const auto* const dynamic = fn.get_if<DynamicFrequencies>()) {
+    return {{"rope_type", "dynamic"},
+            {"factor", double{*dynamic->factor}},
+            {"original_max_position_embeddings", int64_t{*dynamic->original_len}}};
+  }
   if (const auto* const llama3 = fn.get_if<Llama3Frequencies>()) {
     return {{"rope_type", "llama3"},
             {"factor", double{*llama3->factor}},
@@ -143,6 +150,10 @@ void write_rope(Json& fields, const RoPE::Config& rope) {
   fields["rope_theta"] = double{rope.theta};
   Json scaling = scaling_of(rope.frequencies);
   constexpr const char* kOriginal = "original_max_position_embeddings";
+  if (scaling.is_object() && scaling["rope_type"] == "dynamic") {
+    fields["max_position_embeddings"] = scaling[kOriginal];  // the base grows from there on
+    scaling.erase(kOriginal);
+  }
   if (scaling.is_object() && scaling["rope_type"] == "longrope") {
     if (scaling.contains(kOriginal))
       fields[kOriginal] = scaling[kOriginal];  // of the model, as Phi-3 has it

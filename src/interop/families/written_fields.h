@@ -23,6 +23,8 @@ struct LayerParts {
   bool has_head_norms = false, qkv_bias = false, output_bias = false, feed_forward_bias = false;
   /// The positions that a query sees, its own included; none: all before it.
   std::optional<int64_t> window;
+  /// The network is a mixture of experts.
+  bool has_experts = false;
   FeedForward::Config feed_forward;
   MoE::Config experts{.num_experts = 1};
   TopKRouter::Config router;

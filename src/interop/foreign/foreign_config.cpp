@@ -22,6 +22,13 @@ bool says_nothing(const Json& value) {
          value == Json::object();
 }
 
+// None for other numbers, and for what is no number.
+std::optional<int64_t> whole_number_of(const Json& value) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value > kLargestSize)) return {};
+  const auto out = value.get<int64_t>();
+  return out >= 0 && out <= kLargestSize ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
 
 struct ForeignConfig::Document {
@@ -61,12 +68,9 @@ void ForeignConfig::fail(std::string_view key, std::string_view expected) const 
 std::optional<int64_t> ForeignConfig::optional_size(std::string_view key) const {
   const Json* const value = find(key);
   if (!value) return {};
-  const bool is_beyond =
-      value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(kLargestSize);
-  const bool is_size = value->is_number_integer() && !is_beyond && value->get<int64_t>() >= 1 &&
-                       value->get<int64_t>() <= kLargestSize;
-  if (!is_size) fail(key, fmt::format("an integer from 1 to {}", kLargestSize));
-  return value->get<int64_t>();
+  const auto out = whole_number_of(*value);
+  if (!out || *out == 0) fail(key, fmt::format("an integer from 1 to {}", kLargestSize));
+  return out;
 }
 
 std::optional<int64_t> ForeignConfig::optional_size(std::string_view key,
@@ -96,6 +100,23 @@ int64_t ForeignConfig::count(std::string_view key, int64_t fallback) const {
 
 void ForeignConfig::bound_counts(int64_t num_tensors) const {
   document_->num_tensors = num_tensors;
+}
+
+int64_t ForeignConfig::whole_number(std::string_view key, int64_t fallback) const {
+  const Json* const value = find(key);
+  if (!value) return fallback;
+  const auto out = whole_number_of(*value);
+  if (!out) fail(key, fmt::format("an integer from 0 to {}", kLargestSize));
+  return *out;
+}
+
+std::vector<int64_t> ForeignConfig::whole_numbers(std::string_view key) const {
+  const Json* const value = find(key);
+  if (!value) return {};
+  const auto is_whole = [](const Json& element) { return whole_number_of(element).has_value(); };
+  if (!value->is_array() || !std::ranges::all_of(*value, is_whole))
+    fail(key, fmt::format("a list of integers from 0 to {}", kLargestSize));
+  return value->get<std::vector<int64_t>>();
 }
 
 std::optional<double> ForeignConfig::optional_number(std::string_view key) const {

@@ -38,6 +38,10 @@ class ForeignConfig {
   int64_t count(std::string_view key, int64_t fallback) const;
   /// Bounds counts by the number of tensors that there are. Without a call, nothing does.
   void bound_counts(int64_t num_tensors) const;
+  /// Returns an integer from 0 to 2^31 - 1.
+  int64_t whole_number(std::string_view key, int64_t fallback) const;
+  /// Returns those of a list; empty if the field is missing.
+  std::vector<int64_t> whole_numbers(std::string_view key) const;
   /// Returns a finite number.
   double number(std::string_view key, double fallback) const;
   std::optional<double> optional_number(std::string_view key) const;

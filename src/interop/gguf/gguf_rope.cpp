@@ -87,6 +87,7 @@ void write_divisors(const RoPE::Config& rope, const FrequencySpec& spec,
     for (size_t i = 0; i < radians.size(); ++i) out.push_back(plain.radians[i] / radians[i]);
     return out;
   };
+  if (own.growth) refuse("frequencies that fall with the length of a text");
   const bool differ = !own.long_radians.empty();
   const auto is_long = [](const std::string& name) { return name == kLong; };
   if (differ && std::ranges::none_of(abilities.divisors, is_long))

@@ -113,6 +113,11 @@ TEST_F(WriteGguf, WhatHasNoKeyIsRefused) {
   };
   EXPECT_THAT(error("qwen3_moe", "norm_topk_prob", false),
               HasSubstr("expected a model that GGUF has keys for, got "));
+  EXPECT_THAT(error("qwen3_moe", "mlp_only_layers", {1}),
+              HasSubstr("expected experts in all layers, as GGUF has them, got layers without"));
+  EXPECT_THAT(error("qwen2_window", "max_window_layers", 1), HasSubstr("mask"));
+  EXPECT_THAT(error("llama", "rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2.0}}),
+              HasSubstr("got frequencies that fall with the length of a text"));
   EXPECT_THAT(error("gemma3", "query_pre_attn_scalar", 7), HasSubstr("core.scale"));
   EXPECT_THAT(error("llama", "hidden_act", "gelu"), HasSubstr("activation"));
   EXPECT_THAT(error("gemma2", "final_logit_softcapping", nullptr),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,12 +21,23 @@ struct FrequencySpec {
   int64_t dim = 0;
 };
 
+/// Frequencies that fall with the length L of a row of positions: they are multiplied by
+/// (1 + factor * max(0, L - original_len) / original_len)^exponent.
+struct BaseGrowth {
+  double factor = 1;
+  int64_t original_len = 1;
+  /// One for each pair.
+  std::vector<double> exponents;
+};
+
 struct Frequencies {
   /// The angle in radians by which each pair turns from one position to the next, [dim / 2].
   std::vector<double> radians;
   /// The angles in rows of positions that reach `long_from`; empty: those of all rows.
   std::vector<double> long_radians = {};
   int64_t long_from = 0;
+  /// None: they do not fall.
+  std::optional<BaseGrowth> growth = {};
   /// Factor of the turned elements.
   double scale = 1;
 };

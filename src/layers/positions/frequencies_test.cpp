@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "layers/positions/divided_frequencies.h"
+#include "layers/positions/dynamic_frequencies.h"
 #include "layers/positions/linear_frequencies.h"
 #include "layers/positions/llama3_frequencies.h"
 #include "layers/positions/ntk_frequencies.h"
@@ -95,6 +96,22 @@ TEST(NTKFrequencies, KeepTheHighestAndDivideTheLowest) {
   EXPECT_EQ(f.radians.front(), 1);
   EXPECT_NEAR(f.radians.back() * 3, plain.radians.back(), 1e-12);
   EXPECT_EQ(NTKFrequencies{.factor = 3}({.dim = 2}).radians, std::vector<double>{1});
+}
+
+// Of a row of L positions they are those of NTKFrequencies with the factor to which the base grows.
+TEST(DynamicFrequencies, FallWithTheLengthBeyondTheOriginalOne) {
+  const FrequencySpec spec{.theta = 100, .dim = 6};
+  const Frequencies own = DynamicFrequencies{.factor = 3, .original_len = 4}(spec),
+                    plain = PlainFrequencies{}(spec);
+  const HostTensor angles = testing::run([&](const Values& x) { return angles_of(x[0], own); },
+                                         {HostTensor({2, 2}, {1, 3, 1, 9})});
+  const std::vector<double> grown = NTKFrequencies{.factor = 3 * 10 / 4.0 - 2}(spec).radians;
+  for (size_t i = 0; i < 3; ++i) {
+    const auto pair = static_cast<int64_t>(i);
+    EXPECT_EQ(angles.at(pair), static_cast<float>(plain.radians[i])) << i;
+    EXPECT_NEAR(angles.at(6 + pair), grown[i], 1e-6) << i;
+    EXPECT_NEAR(angles.at(9 + pair), 9 * grown[i], 1e-5) << i;
+  }
 }
 
 TEST(Llama3Frequencies, AreNumbersOfTheOracle) {

@@ -5,6 +5,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -26,6 +27,13 @@ Tensor angles_of(const Tensor& positions, const Frequencies& frequencies) {
   if (!frequencies.long_radians.empty()) {
     const Tensor is_long = reduce_max(positions, {-1}, true) >= frequencies.long_from;
     radians = select(expand_dims(is_long, -1), as_constant(frequencies.long_radians), radians);
+  }
+  if (const auto& growth = frequencies.growth) {
+    const double per_position = growth->factor / static_cast<double>(growth->original_len);
+    const Tensor beyond =
+                     maximum(reduce_max(positions, {-1}, true) + (1 - growth->original_len), 0),
+                 grown = astype(beyond, DType::kF32) * per_position + 1;  // 1 up to the length
+    radians = radians * pow(expand_dims(grown, -1), as_constant(growth->exponents));
   }
   return expand_dims(astype(positions, DType::kF32), -1) * radians;
 }

@@ -1,4 +1,7 @@
 // Qwen3 with experts. llama.cpp scales the weights of the chosen experts to a sum of 1.
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "interop/gguf/llama_like_gguf.h"
 
 namespace axle {
@@ -25,6 +28,13 @@ std::vector<GgufName> qwen3_moe_names() {
 }
 
 void write_qwen3_moe(const ForeignConfig& config, GgufKeyWriter& keys) {
+  if (!config.whole_numbers("mlp_only_layers").empty() ||
+      config.size("decoder_sparse_step", 1) > 1) {
+    throw ConfigError(
+        fmt::format("{}: expected experts in all layers, as GGUF has them, got "
+                    "layers without experts",
+                    config.where()));
+  }
   write_llama_like(config, {}, keys);
   write_expert_keys(config, keys);
   keys.size("expert_feed_forward_length", config.size("moe_intermediate_size"));

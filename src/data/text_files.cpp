@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/text/file_format.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "data/source_files.h"
@@ -15,6 +14,8 @@
 
 namespace axle {
 namespace {
+
+constexpr std::string_view kJson = "JSON";
 
 bool is_json_object(std::string_view line) {
   if (!line.starts_with('{')) return false;
@@ -31,7 +32,7 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
   // People also learn from the texts of pages and tables. A pointer is no such text.
   if (format && !format->is_useful_text()) return format->name;
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return "JSON";
+  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return kJson;
   // One line of JSON may begin a text. Two of them, or a file with nothing else, are a data set.
   std::string_view rest = bytes;
   const auto next_line = [&] {
@@ -41,7 +42,7 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
   };
   if (!is_json_object(next_line())) return {};
   const std::string_view second = next_line();
-  return second.empty() || is_json_object(second) ? "JSON" : "";
+  return second.empty() || is_json_object(second) ? kJson : "";
 }
 
 }  // namespace
@@ -68,12 +69,18 @@ std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::strin
     return NoPlainText{"not compressed", fmt::format("{}: {}", path, problem)};
   }
   const FileFormat* const known = recognized_format(begin.substr(0, kFormatHeadBytes));
-  return NoPlainText{std::string(format),
-                     fmt::format("{}: expected plain UTF-8 text, got {}; {}", path, format,
-                                 known && known->name == format && !known->advice.empty()
-                                     ? known->advice
-                                     : "only plain text is supported here; axle data build makes a "
-                                       "token file of JSON Lines")};
+  const std::string advice =
+      format == kJson ? "--data reads JSON Lines from files named *.jsonl, *.ndjson or *.json"
+                      : advice_on_data(known && known->name == format ? known : nullptr);
+  return NoPlainText{std::string(format), fmt::format("{}: expected plain UTF-8 text, got {}; {}",
+                                                      path, format, advice)};
+}
+
+std::string advice_on_data(const FileFormat* format) {
+  const bool is_model = format && format->is_model;
+  if (format && !format->advice.empty() && !is_model) return std::string(format->advice);
+  return fmt::format("data are texts, JSON Lines, Parquet, conversations or token files{}",
+                     is_model ? "; a model to begin with is named by --init-from" : "");
 }
 
 TextFiles::TextFiles(std::span<const std::string> named, SkipLog& skips) : skips_(skips) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/file_format.h"
 #include "data/skip_log.h"
 
 namespace axle {
@@ -45,6 +46,9 @@ struct NoPlainText {
 /// blank.
 std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::string_view begin,
                                              bool is_all);
+
+/// Returns what to do with a file of this format, which was to be data; none: of no known one.
+std::string advice_on_data(const FileFormat* format);
 
 /// True for text of white space alone.
 bool is_blank(std::string_view text);

@@ -124,17 +124,29 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
     return error_of<DataError>([&] { build_source({.path = dir_ / name}); });
   };
   const auto got = [](const std::string& what,
-                      const std::string& advice = "only plain text is supported") {
+                      const std::string& advice = "data are texts, JSON Lines, Parquet") {
     return HasSubstr(": expected plain UTF-8 text, got " + what + "; " + advice);
   };
   const std::string lines = "{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
-  EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
-  EXPECT_THAT(message("a.json", "[1]"), got("JSON"));
-  EXPECT_THAT(message("lines.txt", "\n" + lines), got("JSON"));
+  const std::string of_json =
+      "--data reads JSON Lines from files named *.jsonl, *.ndjson or *.json";
+  EXPECT_THAT(message("a.jsonl", lines), got("JSON", of_json));
+  EXPECT_THAT(message("a.json", "[1]"), got("JSON", of_json));
+  EXPECT_THAT(message("lines.txt", "\n" + lines), got("JSON", of_json));
   EXPECT_THAT(
       message("pointer.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
       got("a git-LFS pointer", "`git lfs pull` fetches the file itself"));
-  EXPECT_THAT(message("a.gguf", "GGUF\3"), got("a GGUF file"));
+  // Models are no data.
+  const std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  const std::string of_model =
+      "data are texts, JSON Lines, Parquet, conversations or token files; a model to begin with is "
+      "named by --init-from";
+  EXPECT_THAT(message("a.gguf", "GGUF\3"), got("a GGUF file", of_model));
+  EXPECT_THAT(message("a.bin", "\x80\x02}q"), got("a Python pickle", of_model));
+  EXPECT_THAT(message("a.safetensors", std::string("\x37\0\0\0\0\0\0\0", 8) + header),
+              got("a safetensors file", of_model));
+  std::filesystem::remove(dir_ / "a.bin");
+  std::filesystem::remove(dir_ / "a.safetensors");
   EXPECT_EQ(message("page.txt", "<!DOCTYPE html>\n<p>text</p>\n"), "no error");
   std::filesystem::remove(dir_ / "page.txt");
   std::filesystem::remove(dir_ / "pointer.txt");

@@ -20,7 +20,7 @@ constexpr FileFormat kPickle = {
     kPickleName,
     "reading one may run any code; save its tensors as safetensors (transformers: "
     "model.save_pretrained(DIR))",
-    false};
+    false, false, true};
 
 struct FormatRow {
   std::string_view begin;
@@ -40,7 +40,7 @@ constexpr FormatRow kByBeginning[] = {
     {"\x7f\x45LF", {"a program", "", false}},
     {"\xff\xfe", {"UTF-16", "", false}},
     {"\xfe\xff", {"UTF-16", "", false}},
-    {"GGUF", {kGgufName, "", false}},
+    {"GGUF", {kGgufName, "", false, false, true}},
     {"\x93NUMPY", {"a NumPy array", "", false}},
     {"\x89HDF", {"an HDF5 file", "", false}},
     {"SQLite format 3", {"an SQLite database", "", false}},
@@ -65,7 +65,7 @@ constexpr FileFormat
                         "name the tokenizer.json beside it", true},
     kModelConfig = {"a config.json of Hugging Face", "", true},
     kIndexJson = {"an index of safetensors files", "name one of its files", true},
-    kSafetensors = {"a safetensors file", "", false},
+    kSafetensors = {"a safetensors file", "", false, false, true},
     kSentencePiece = {kSentencePieceName, "", false};
 
 bool is_html(std::string_view text) {

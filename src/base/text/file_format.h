@@ -13,6 +13,7 @@ struct FileFormat {
   std::string_view advice;  // "`git lfs pull` fetches the file itself", or ""
   bool is_text;             // its bytes are UTF-8 text
   bool stands_in = false;   // in place of a file that was to be here; its text is of no use
+  bool is_model = false;    // weights of a model, perhaps
   bool is_useful_text() const { return is_text && !stands_in; }
 };
 

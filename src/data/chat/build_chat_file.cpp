@@ -44,7 +44,8 @@ std::vector<std::string> ChatMaker::files(const std::vector<std::string>& source
                                           SkipLog& skips) const {
   std::vector<std::string> named;
   for (const std::string& source : sources) {
-    for (std::string& path : named_texts(source, "SOURCES")) named.push_back(std::move(path));
+    for (std::string& path : named_texts(source, build_.sources_field))
+      named.push_back(std::move(path));
   }
   std::vector<std::string> out = chat_files(named, skips);
   if (out.empty()) throw DataError(nothing(skips.skipped()));

@@ -33,6 +33,7 @@ constexpr auto texts_of(ChatUnit) {
 struct ChatBuild {
   TokenWork work;          // its sources are those of a ChatSource
   std::string where = {};  // what messages call the sources
+  std::string sources_field = "SOURCES";
   ChatUnit unit = ChatUnit::kConversation;
   ChatFormat format = ChatFormat::kAuto;
   std::optional<std::string> chat_template = {};  // as ChatInput has it

@@ -90,6 +90,7 @@ MadeTokens tokens_of_chat(ChatBuild build, const ChatSource::Config& source, con
   const uint64_t fingerprint = tokenizer->fingerprint();
   const ChatFiles files = files_of(source, source.on_error, whom.source);
   build.where = whom.source;
+  build.sources_field = whom.source + ".path";
   build.format = source.format;
   build.work.on_error = source.on_error;
   build.work.on_error_field = whom.source + ".on_error";

@@ -27,7 +27,7 @@ class TextMaker final : public TokenMaker {
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
   std::vector<std::string> files(const std::vector<std::string>& sources,
                                  SkipLog& skips) const override {
-    return corpus_files(sources, "SOURCES", skips);
+    return corpus_files(sources, build_.sources_field, skips);
   }
   std::unique_ptr<RecordReader> open(const std::string& path) const override;
 

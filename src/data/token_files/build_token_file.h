@@ -18,6 +18,7 @@ struct TokenBuild {
   /// Files, folders and patterns: plain text, or JSON Lines (*.jsonl, *.ndjson, *.json), either
   /// perhaps compressed (.gz, .zst), or Parquet.
   std::vector<std::string> sources;
+  std::string sources_field = "SOURCES";  // what messages call them
   Child<Tokenizer> tokenizer;
   std::string tokenizer_path = {};          // "": the tokenizer has no file
   std::string prefix;                       // of the token file

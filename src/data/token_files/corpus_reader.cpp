@@ -44,8 +44,10 @@ void check_text(const std::string& path, const CorpusFormat& format) {
   std::string head(kFormatHeadBytes, '\0');
   head.resize(open_stream(path)->read(head));
   const FileFormat* const found = recognized_format(head);
-  if (found && !found->is_useful_text())
-    throw NotText(fmt::format("{}: expected text or JSON Lines, got {}", path, to_text(*found)));
+  if (found && !found->is_useful_text()) {
+    throw NotText(fmt::format("{}: expected text or JSON Lines, got {}; {}", path, found->name,
+                              advice_on_data(found)));
+  }
 }
 
 // Returns how many bytes of a text are a part of at most `limit` of them, which it is longer than.

@@ -82,6 +82,19 @@ TEST_F(CorpusSourceTest, AFolderWithoutTextsIsNamed) {
               HasSubstr(message));
 }
 
+// What a run reads has a path in its config.
+TEST_F(CorpusSourceTest, AFileThatIsGoneIsNamedWithItsField) {
+  std::filesystem::create_directory(dir_ / "linked");
+  std::filesystem::create_symlink(dir_ / "nowhere.jsonl", dir_ / "linked/a.jsonl");
+  CorpusSource::Config source;
+  source.path = dir_ / "linked";
+  TextInput::Config input{.source = source, .seq_len = 8, .batch_size = 1};
+  EXPECT_THAT(error_of<DataError>(
+                  [&] { Child<Input>(input).build({.vocab_size = 257}, {.path = "input"}); }),
+              ::testing::AllOf(HasSubstr("set input.source.path or --data"),
+                               ::testing::Not(HasSubstr("SOURCES"))));
+}
+
 TEST_F(CorpusSourceTest, AnInputEncodesThemOnceIntoATokenFile) {
   TextInput::Config cfg{.source = source(), .seq_len = 8, .batch_size = 1};
   EXPECT_TRUE(is_streamed(cfg));

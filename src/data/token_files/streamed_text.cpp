@@ -83,6 +83,7 @@ MadeTokens tokens_of_text(const Child<Source>& source, const Child<Tokenizer>& t
     TokenBuild& build = files.build;
     build.tokenizer = tokenizer;
     build.prefix = cache.prefix();
+    build.sources_field = whom.source + ".path";
     build.on_error_field = whom.source + ".on_error";
     build.part_bytes = kTextPartBytes;
     for (std::string& path : build.sources) path = text_of_path(path);

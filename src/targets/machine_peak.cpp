@@ -152,7 +152,10 @@ const std::vector<Published>& published_peaks() {
 MeasuredPeak detail::sum_fastest_runs(const std::vector<std::vector<CoreRun>>& by_core,
                                       std::string_view what) {
   constexpr double kMinShare = 0.95;
-  const auto speed = [](const CoreRun& run) { return run.flops / run.wall_secs; };
+  // What other work takes of the core is no time of the loop.
+  const auto speed = [](const CoreRun& run) {
+    return run.flops / (run.cpu_secs > 0 ? std::min(run.cpu_secs, run.wall_secs) : run.wall_secs);
+  };
   MeasuredPeak out;
   for (const auto& runs : by_core) {
     const auto best = std::ranges::max_element(runs, {}, speed);
@@ -174,7 +177,7 @@ Peak detail::cached_peak(const std::filesystem::path& note, const std::string& k
   // Another process may have measured meanwhile.
   const auto known = read_note(note, key);
   if (known && known->flops >= measured.peak.flops) return *known;
-  if (measured.is_shared) measured.peak.source += ", shared with other work, so too low";
+  if (measured.is_shared) measured.peak.source += ", beside other work, so perhaps too low";
   // A relative path means that the user has no cache folder.
   if (measured.is_shared || !note.is_absolute()) return measured.peak;
   try {

@@ -25,8 +25,8 @@ namespace axle {
 
 struct Peak {
   double flops = 0;  // per second, of all devices together; 0: unknown
-  /// "measured: AVX-512 on 2 cores" or "published: H100". Ends in ", shared with other work, so too
-  /// low" if other work took part of the cores during the measurement.
+  /// "measured: AVX-512 on 2 cores" or "published: H100". Ends in ", beside other work, so perhaps
+  /// too low" if other work took part of the cores during the measurement.
   std::string source;
 };
 
@@ -44,8 +44,9 @@ struct MeasuredPeak {
   Peak peak;
   bool is_shared = false;  // other work took part of the cores
 };
-/// Sums the fastest run of each core. The result is shared if such a run had less than 95 % of its
-/// core, or if a core has no run. `what` is the instruction set, "AVX-512".
+/// Sums the fastest run of each core, by the time that it had the core. The result is shared if
+/// such a run had less than 95 % of its core, or if a core has no run. `what` is the instruction
+/// set, "AVX-512".
 MeasuredPeak sum_fastest_runs(const std::vector<std::vector<CoreRun>>& by_core,
                               std::string_view what);
 

@@ -5,40 +5,38 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text/json.h"
-#include "base/text/text.h"
 #include "data/chat/conversation.h"
+#include "data/json_records.h"
 #include "data/source_files.h"
 #include "data/text_source.h"
 #include "io/file.h"
-#include "io/line_reader.h"
 #include "io/parquet/parquet_texts.h"
 
 namespace axle {
 namespace {
 
-constexpr auto kRecords = std::to_array<std::string_view>({".jsonl", ".ndjson", ".json"});
-
-bool has_records(const std::filesystem::path& path) {
-  return std::ranges::count(kRecords, format_ending(path)) > 0;
-}
-
 std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
   if (!record.is_object()) return std::nullopt;
+  const auto has_one_of = [&](std::span<const char* const> names) {
+    return std::ranges::any_of(names, [&](const char* name) {
+      return record.contains(name) && !record.at(name).is_null();
+    });
+  };
+  constexpr auto kSure = std::to_array(
+      {"messages", "conversations", "instruction", "chosen", "preferred_output", "completion"});
+  // Texts may have a question or an answer of their own beside them.
+  if (!has_one_of(kSure) && has_one_of(std::to_array({"text"}))) return DataKind::kCorpus;
   try {
     return messages_of(record, ChatFormat::kAuto).contains("chosen") ? DataKind::kPreferences
                                                                      : DataKind::kConversations;
   } catch (const JsonError&) {
     // A damaged conversation is one: its source says what is wrong.
-    constexpr auto kFields =
-        std::to_array({"messages", "conversations", "instruction", "chosen", "completion"});
-    const auto has = [&](const char* name) {
-      return record.contains(name) && !record.at(name).is_null();
-    };
-    return std::ranges::any_of(kFields, has) ? DataKind::kConversations : DataKind::kCorpus;
+    return has_one_of(kSure) ? DataKind::kConversations : DataKind::kCorpus;
   }
 }
 
@@ -51,33 +49,18 @@ std::optional<DataKind> kind_of_record(std::string_view text) {
   }
 }
 
-// The list that a file is, if it is one.
-DataKind kind_of_list(LineReader& lines, std::string list) {
-  while (const auto line = lines.next()) {
-    list += *line;
-    list += '\n';
-    if (list.size() > kMaxJsonBytes) return DataKind::kCorpus;
-  }
-  try {
-    const nlohmann::ordered_json records = read_record_json(list);
-    if (!records.empty()) return kind_of_object(records.front()).value_or(DataKind::kCorpus);
-  } catch (const JsonError&) {
-  }
-  return DataKind::kCorpus;
-}
-
 // Tells by the first record of the file. Without one, its source says what is wrong.
 DataKind kind_of_records(const std::string& path) {
-  constexpr int kMostLines = 1000;
+  constexpr int kMostRecords = 1000;
   try {
-    LineReader lines(path);
-    for (int i = 0; i < kMostLines; ++i) {
-      const auto line = lines.next();
-      if (!line) break;
-      if (i == 0 && trim(*line).starts_with('[')) return kind_of_list(lines, std::string(*line));
-      if (const auto kind = kind_of_record(*line)) return *kind;
+    JsonRecords records(path, "no record");
+    for (int i = 0; i < kMostRecords; ++i) {
+      const auto record = records.next();
+      if (!record) break;
+      if (const auto kind = kind_of_record(record->bytes)) return *kind;
     }
   } catch (const StorageError&) {
+  } catch (const DataError&) {
   }
   return DataKind::kCorpus;
 }
@@ -85,7 +68,9 @@ DataKind kind_of_records(const std::string& path) {
 // Tells by the columns and the first row. What can't be read is a matter of its source.
 DataKind kind_of_table(const std::string& path) {
   try {
-    ParquetTexts rows(path, kConversationFields);
+    std::vector<std::string_view> columns(kConversationFields.begin(), kConversationFields.end());
+    columns.emplace_back("text");
+    ParquetTexts rows(path, columns);
     if (const auto row = rows.next())
       return kind_of_record(row->text.value_or("")).value_or(DataKind::kCorpus);
   } catch (const StorageError&) {
@@ -95,7 +80,7 @@ DataKind kind_of_table(const std::string& path) {
 }
 
 DataKind kind_of_file(const std::string& path) {
-  if (has_records(path)) return kind_of_records(path);
+  if (names_records(path)) return kind_of_records(path);
   if (format_ending(path) == ".parquet") return kind_of_table(path);
   const bool is_compressed =
       format_ending(path) != lower_case(std::filesystem::path(path).extension().string());
@@ -114,7 +99,7 @@ DataKind kind_of_folder(const std::string& path) {
   for (const auto& [ending, file] : firsts) {
     const DataKind kind = kind_of_file(file);
     // Conversations beside texts are left out, and so are .json files, which describe the texts.
-    if (has_records(file) && (kind != DataKind::kCorpus || format_ending(file) == ".json"))
+    if (names_records(file) && (kind != DataKind::kCorpus || format_ending(file) == ".json"))
       continue;
     texts = joined_kind(texts, kind);
   }

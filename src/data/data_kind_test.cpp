@@ -33,6 +33,13 @@ TEST_F(DataKindTest, NamesAndTheFirstRecordTell) {
   EXPECT_EQ(kind("c.jsonl", R"({"prompt": "q", "completion": "a", "label": true})"),
             DataKind::kConversations);
   EXPECT_EQ(kind("t.jsonl", R"({"prompt": "q", "text": "a"})"), DataKind::kCorpus);
+  EXPECT_EQ(kind("t.jsonl", R"({"input": "q", "output": "a", "text": "b"})"), DataKind::kCorpus);
+  EXPECT_EQ(kind("q.jsonl", R"({"question": "q", "answer": "a"})"), DataKind::kConversations);
+  EXPECT_EQ(kind("q.jsonl", R"({"question": "q", "answer": ["a", "b"]})"), DataKind::kCorpus);
+  EXPECT_EQ(kind("hh.jsonl", R"({"chosen": "\n\nHuman: q\n\nAssistant: y", )"
+                             R"("rejected": "\n\nHuman: q\n\nAssistant: n"})"),
+            DataKind::kPreferences);
+  EXPECT_EQ(kind("l.json", "[\n \"a\",\n \"b\"\n]"), DataKind::kCorpus);
   EXPECT_EQ(kind("t.jsonl", kText), DataKind::kCorpus);
   EXPECT_EQ(kind("o.jsonl", R"({"content": "hi"})"), DataKind::kCorpus);
   EXPECT_EQ(kind("t.jsonl.gz", gzipped(kText)), DataKind::kCorpus);

@@ -36,14 +36,15 @@ std::string later(const std::string& where, int64_t lines) {
   return fmt::format("{}:{}", where.substr(0, colon), std::stoll(where.substr(colon + 1)) + lines);
 }
 
-}  // namespace
+int64_t num_bytes(const std::vector<Document>& documents) {
+  int64_t out = 0;
+  for (const Document& one : documents) out += std::ssize(one.text);
+  return out;
+}
 
-std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
-                                   double fraction) {
-  if (split == Split::kAll) return documents;
-  double total = 0;
-  for (const auto& document : documents) total += static_cast<double>(document.text.size());
-
+// Whole documents to hold out; none if every one is too large.
+std::vector<bool> held_documents(const std::vector<Document>& documents, double fraction) {
+  const auto total = static_cast<double>(num_bytes(documents));
   std::vector<bool> held(documents.size());
   double held_bytes = 0;
   for (const int64_t i : permutation(static_cast<int64_t>(documents.size()), kChoice)) {
@@ -53,17 +54,33 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
     held[static_cast<size_t>(i)] = true;
     held_bytes += size;
   }
+  return held_bytes > 0 ? held : std::vector<bool>();
+}
 
+std::vector<Document> those_of(const std::vector<Document>& documents,
+                               const std::vector<bool>& held, Split split) {
+  std::vector<Document> out;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    if (held[i] == (split == Split::kHeldOut)) out.push_back(documents[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
+                                   double fraction) {
+  if (split == Split::kAll) return documents;
+  const int64_t total = num_bytes(documents);
+  const std::vector<bool> held = held_documents(documents, fraction);
   const bool wanted = split == Split::kHeldOut;
   std::vector<Document> out;
-  if (held_bytes > 0) {
-    for (size_t i = 0; i < documents.size(); ++i) {
-      if (held[i] == wanted) out.push_back(documents[i]);
-    }
+  if (!held.empty()) {
+    out = those_of(documents, held, split);
   } else if (fraction > 0) {
     const auto largest =
         std::ranges::max_element(documents, {}, [](const auto& d) { return d.text.size(); });
-    const size_t cut = tail_begin(largest->text, fraction * total);
+    const size_t cut = tail_begin(largest->text, fraction * static_cast<double>(total));
     const std::string_view head = largest->text.substr(0, cut), tail = largest->text.substr(cut);
     if (wanted) {
       if (!tail.empty()) out.push_back({tail, later(largest->where, count_lines(head))});
@@ -84,9 +101,29 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
                     "change held_out_fraction ({})",
                     documents.empty() ? "corpus" : documents[0].where, to_text(split),
                     counted(static_cast<int64_t>(documents.size()), "document"),
-                    counted(static_cast<int64_t>(total), "byte"), fraction));
+                    counted(total, "byte"), fraction));
   }
   return out;
+}
+
+std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
+                                   double fraction, std::string_view path) {
+  if (split == Split::kAll || fraction == 0) return select_split(documents, split, fraction);
+  if (documents.size() < 2) {
+    throw DataError(fmt::format(
+        "{}.held_out_fraction: expected at least 2 conversations to hold out one, got {}; give "
+        "more, or train without held-out ones (--set input.held_out_fraction=0 --set "
+        "'evalers={{}}')",
+        path, documents.size()));
+  }
+  std::vector<bool> held = held_documents(documents, fraction);
+  if (held.empty()) {
+    const auto smallest =
+        std::ranges::min_element(documents, {}, [](const auto& d) { return d.text.size(); });
+    held.resize(documents.size());
+    held[static_cast<size_t>(smallest - documents.begin())] = true;
+  }
+  return those_of(documents, held, split);
 }
 
 }  // namespace axle

@@ -25,5 +25,9 @@ constexpr auto texts_of(Split) {
 /// would be empty.
 std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
                                    double fraction);
+/// The same of documents that can't be cut, such as conversations: if every one is too large, holds
+/// out the smallest. `path` is the config path of the input. Throws DataError for fewer than two.
+std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
+                                   double fraction, std::string_view path);
 
 }  // namespace axle

@@ -53,6 +53,25 @@ TEST(HeldOut, OneDocumentGivesUpItsLastLines) {
   EXPECT_EQ(held[0].where, "f:" + std::to_string(11 + lines));
 }
 
+TEST(HeldOut, WhatCannotBeCutGivesUpItsSmallest) {
+  const std::vector<Document> documents = {
+      {"long one", "f:1"}, {"short", "f:2"}, {"longer one", "f:3"}};
+  const auto selected = [&](Split split, double fraction) {
+    return joined(select_whole(documents, split, fraction, "input"));
+  };
+  EXPECT_EQ(selected(Split::kHeldOut, 0.05), "short");
+  EXPECT_EQ(selected(Split::kTrain, 0.05), "long onelonger one");
+  // With a larger share, as select_split() chooses.
+  EXPECT_EQ(selected(Split::kHeldOut, 0.4), joined(select_split(documents, Split::kHeldOut, 0.4)));
+  EXPECT_EQ(selected(Split::kTrain, 0).size(), joined(documents).size());
+  EXPECT_EQ(selected(Split::kAll, 0.05).size(), joined(documents).size());
+  EXPECT_THROW(selected(Split::kHeldOut, 0), DataError);
+  EXPECT_THAT([&] { select_whole({documents[0]}, Split::kTrain, 0.5, "input"); },
+              ThrowsMessage<DataError>(HasSubstr(
+                  "input.held_out_fraction: expected at least 2 conversations to hold out one, "
+                  "got 1; give more, or train without held-out ones")));
+}
+
 TEST(HeldOut, TextWithoutLinesIsCutBetweenCharacters) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "\xe2\x82\xac";

@@ -127,10 +127,24 @@ class AnswerFinder {
     if (before->only_adds && !prompt.empty() && said.starts_with(prompt)) return prompt.size();
     // Contents may begin as prompts do, so only what stands before them counts.
     const std::string beginning = beginning_of_turn(answer.message);
+    if (answer.message == 0) return shared_begin(end_of_prompt(prompt, beginning), said);
     size_t size = std::min(beginning.size(), all.size());
     while (!all.ends_with(std::string_view(beginning).substr(0, size))) --size;
     size = std::max(size, shared_begin(prompt, beginning));
     return shared_begin(std::string_view(beginning).substr(0, size), said);
+  }
+
+  // The beginning of a first turn up to where the prompt in it ends, as far as it goes. Templates
+  // write a system's text of their own before a first message.
+  static std::string_view end_of_prompt(std::string_view prompt, std::string_view beginning) {
+    size_t best = 0, end = 0;
+    for (size_t at = 0; at < beginning.size(); ++at) {
+      const size_t size = shared_begin(prompt, beginning.substr(at));
+      if (size < best || size == 0) continue;
+      best = size;
+      end = at + size;
+    }
+    return beginning.substr(0, end);
   }
 
   // What the template writes before the content of an answer in this place.

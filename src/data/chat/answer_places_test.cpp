@@ -250,6 +250,20 @@ TEST(AnswerPlaces, CallsWithoutContentHaveANullOrAnEmptyText) {
               ElementsAre("call;", "b;"));
 }
 
+TEST(AnswerPlaces, ASystemTextBeforeAFirstAnswerIsNotLearned) {
+  const std::string system =
+      "{% for m in messages %}{% if loop.first and m.role != 'system' %}"
+      "{{ '<|im_start|>system\nYou are kind.<|im_end|>\n' }}{% endif %}"
+      "{{ '<|im_start|>' ~ m.role ~ '\n' ~ m.content ~ '<|im_end|>\n' }}{% endfor %}";
+  const std::string prompt = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}";
+  const Json talk = {says("assistant", "a"), says("user", "b"), says("assistant", "c")};
+  EXPECT_THAT(answers(system + prompt + "{% endif %}", talk).texts,
+              ElementsAre("a<|im_end|>", "c<|im_end|>"));
+  // The prompt begins a thought.
+  EXPECT_THAT(answers(system + prompt + "<think>\n{% endif %}", talk).texts,
+              ElementsAre("a<|im_end|>", "c<|im_end|>"));
+}
+
 TEST(AnswerPlaces, ThePromptIsFoundForAnAnswerWithNothingBeforeIt) {
   // Without messages the template fails.
   EXPECT_THAT(answers("{{ messages[0].role | length }}{% for m in messages %}\n{{ m.role }}: "

@@ -4,6 +4,7 @@
 
 #include "base/host_memory_check.h"
 #include "data/chat/prepared_conversation.h"
+#include "data/held_out.h"
 #include "data/text_input.h"
 #include "data/tokenizers/open_tokenizer.h"
 

@@ -193,10 +193,11 @@ TEST_F(ChatInputTest, NothingToLearnIsAnError) {
       "skipped (1 without an answer: x.jsonl:1)");
   auto cfg = config(line_of({"a", "b"}));
   cfg.split = Split::kTrain;
-  EXPECT_EQ(error_of<DataError>([&] { build(cfg); }),
-            "input.held_out_fraction: expected enough conversations to hold out whole ones, got 1 "
-            "conversation for a share of 0.05; give more, or raise the share (--set "
-            "input.held_out_fraction=0.2)");
+  EXPECT_EQ(
+      error_of<DataError>([&] { build(cfg); }),
+      "input.held_out_fraction: expected at least 2 conversations to hold out one, got 1; give "
+      "more, or train without held-out ones (--set input.held_out_fraction=0 --set "
+      "'evalers={}')");
   EXPECT_THAT(error_of<ConfigError>([&] {
                 build(config(line_of({"a", "b"})), 1, 100);
               }),

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/chat/conversation.h"
+#include "data/json_records.h"
 #include "data/skip_log.h"
-#include "data/token_files/corpus_reader.h"
-#include "io/line_reader.h"
 #include "io/parquet/parquet_texts.h"
 
 namespace axle {
@@ -18,13 +16,13 @@ namespace axle {
 /// Returns the files of conversations that files and folders name. Counts what it leaves out.
 std::vector<std::string> chat_files(const std::vector<std::string>& named, SkipLog& skips);
 
-/// Reads JSON Lines, a file with one JSON list, or Parquet, as ChatSource says. Memory: a record,
-/// or the list of the file, or what ParquetTexts takes.
+/// Reads JSON Lines, a file with one JSON list, or Parquet, as ChatSource says. Memory: what
+/// JsonRecords or ParquetTexts takes.
 class ChatReader {
  public:
   /// Raise it with every change of what a conversation is, or of how it is rendered: kept tokens
   /// are then made anew.
-  static constexpr int kRules = 4;
+  static constexpr int kRules = 5;
 
   /// Throws StorageError for a file that can't be read, NotText for one that holds no conversation
   /// at all.
@@ -34,14 +32,8 @@ class ChatReader {
   std::optional<RawDocument> next();
 
  private:
-  bool read_list();
-
-  std::string path_;
-  std::optional<LineReader> lines_;
-  std::optional<RawDocument> first_;  // line that was read, but not returned
-  std::unique_ptr<ParquetTexts> rows_;
-  std::optional<nlohmann::ordered_json> list_;
-  size_t next_ = 0;  // of the list
+  std::optional<JsonRecords> records_;
+  std::unique_ptr<ParquetTexts> rows_;  // of a table
 };
 
 /// Returns the conversation of a record, in the form that conversation_of() reads. Throws JsonError

@@ -114,7 +114,7 @@ TEST_F(ChatSourceTest, NothingToReadIsAnError) {
   replace_file(dir_ / "x.json", "{\n}");
   EXPECT_EQ(error({.path = dir_ / "x.json"}),
             dir_ / "x.json" +
-                ": expected a list of conversations, got another value; --set "
+                ": expected a list of records, got another value; --set "
                 "input.source.on_error=skip leaves it out");
 }
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/error.h"
 #include "base/hash.h"
 #include "data/chat/chat_template.h"
 #include "data/chat/learned_text.h"
@@ -56,14 +59,23 @@ TEST_F(ChatTemplateForeign, SmolLM2) {
 // move to the last question, a text that ends without a prompt ends with another token.
 class AnswerPlacesForeign : public ForeignDataTest {
  protected:
-  static std::vector<std::string> answers(const std::string& path) {
-    const ChatTemplate chat(read_chat_template(path, "path"), "chat", {{"eos_token", "</s>"}});
-    const Conversation talk = conversation_of(
+  static constexpr std::string_view kTools =
+      R"(,"tools":[{"type":"function","function":{"name":"f","parameters":{}}}])";
+
+  // For templates without tools, `tools` is empty.
+  static std::vector<std::string> answers(const std::string& path,
+                                          std::string_view tools = kTools) {
+    const std::string messages =
         R"({"messages":[{"role":"user","content":"a"},)"
         R"({"role":"assistant","content":"<think>\nfirst\n</think>\n\nb"},)"
         R"({"role":"user","content":"c"},)"
-        R"({"role":"assistant","content":"<think>\nsecond\n</think>\n\nd"}],)"
-        R"("tools":[{"type":"function","function":{"name":"f","parameters":{}}}]})");
+        R"({"role":"assistant","content":"<think>\nsecond\n</think>\n\nd"}])";
+    return answers(path, conversation_of(messages + std::string(tools) + "}"));
+  }
+
+  static std::vector<std::string> answers(const std::string& path, const Conversation& talk) {
+    const ChatTemplate chat(read_chat_template(path, "path"), "chat",
+                            {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
     const LearnedText learned =
         learned_text(chat, talk.messages, talk.tools, Learned::kAssistant, {});
     std::vector<std::string> out;
@@ -85,8 +97,29 @@ TEST_F(AnswerPlacesForeign, Qwen3) {
 
 TEST_F(AnswerPlacesForeign, DeepSeekR1) {
   AXLE_NEEDS_FILES("templates/deepseek-r1-distill-qwen.jinja");
-  EXPECT_EQ(answers(file("templates/deepseek-r1-distill-qwen.jinja")),
+  EXPECT_EQ(answers(file("templates/deepseek-r1-distill-qwen.jinja"), ""),
             (Texts{"\n\nb<｜end▁of▁sentence｜>", "\n\nd<｜end▁of▁sentence｜>"}));
+}
+
+// A system's text that the template has for a first message is not of the answer.
+TEST_F(AnswerPlacesForeign, AFirstAnswerIsTheSameWithoutAQuestion) {
+  AXLE_NEEDS_FILES("templates/qwen3.jinja");
+  int num_told = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(file("templates/qwen3.jinja")).parent_path())) {
+    const std::string path = entry.path();
+    Conversation talk = conversation_of(
+        R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
+        R"({"role":"user","content":"c"},{"role":"assistant","content":"d"}]})");
+    const Texts expected = answers(path, talk);
+    talk.messages.erase(talk.messages.begin());
+    try {
+      EXPECT_EQ(answers(path, talk), expected) << path;
+      ++num_told;
+    } catch (const DataError&) {  // some ask for a question
+    }
+  }
+  EXPECT_GT(num_told, 40);
 }
 
 TEST_F(AnswerPlacesForeign, MistralAndPhi3) {
@@ -96,7 +129,7 @@ TEST_F(AnswerPlacesForeign, MistralAndPhi3) {
                     second = "<think>\nsecond\n</think>\n\nd";
   EXPECT_EQ(answers(file("templates/mistral-large-instruct.jinja")),
             (Texts{first + "</s>", second + "</s>"}));
-  EXPECT_EQ(answers(file("templates/phi-3-mini-128k-instruct.jinja")),
+  EXPECT_EQ(answers(file("templates/phi-3-mini-128k-instruct.jinja"), ""),
             (Texts{first + "<|end|>", second + "<|end|>"}));
 }
 

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "base/text/json.h"
+#include "base/text/text.h"
 #include "base/text/utf8.h"
 
 namespace axle {
@@ -16,9 +19,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The names that published data sets have for the same things, the most telling first.
+using Names = std::span<const char* const>;
+constexpr auto kMessageLists =
+    std::to_array({"messages", "conversation", "dialog", "dialogue", "conversations"});
+constexpr auto kQuestions = std::to_array({"prompt", "question", "query", "input"});
+constexpr auto kAnswers = std::to_array({"output", "completion", "response", "answer"});
+constexpr auto kChosen = std::to_array({"chosen", "preferred_output"});
+constexpr auto kRejected = std::to_array({"rejected", "non_preferred_output"});
+
 bool has(const JsonView& record, std::string_view name) {
   const auto field = record.find(name);
   return field && !field->json().is_null();
+}
+
+// The first of the names that the record has a field of.
+std::optional<const char*> first_of(const JsonView& record, Names names) {
+  const auto at = std::ranges::find_if(names, [&](const char* name) { return has(record, name); });
+  return at == names.end() ? std::nullopt : std::optional(*at);
 }
 
 void check_content(const JsonView& content) {
@@ -62,13 +80,6 @@ Json message_of(const JsonView& message) {
   return out;
 }
 
-Json list_of(const JsonView& messages) {
-  Json out = Json::array();
-  for (const JsonView& message : messages.elements()) out.push_back(message_of(message));
-  if (out.empty()) messages.fail("at least one message");
-  return out;
-}
-
 std::string role_of_share_gpt(const JsonView& from) {
   static const std::map<std::string_view, const char*> kRoles = {{"human", "user"},
                                                                  {"user", "user"},
@@ -84,7 +95,7 @@ std::string role_of_share_gpt(const JsonView& from) {
                                                                  {"observation", "tool"},
                                                                  {"function_response", "tool"}};
   const auto at = kRoles.find(from.text());
-  if (at == kRoles.end()) from.fail("one of human, gpt, system, tool");
+  if (at == kRoles.end()) from.fail("one of human, gpt, system, tool, observation, function_call");
   return at->second;
 }
 
@@ -92,30 +103,85 @@ Json said(std::string role, const std::string& text) {
   return {{"role", std::move(role)}, {"content", text}};
 }
 
-// One message of ShareGPT or of the other form.
-Json turn_of(const JsonView& turn) {
-  if (turn.find("role")) return message_of(turn);
+// What a text holds as JSON; none for "".
+std::optional<Json> json_in(const JsonView& field, std::string_view expected) {
+  if (field.text().empty()) return std::nullopt;
+  try {
+    return read_json(field.text());
+  } catch (const JsonError&) {
+    field.fail(expected);
+  }
+}
+
+// A call, or several, which LLaMA-Factory has as texts.
+Json calls_in(const JsonView& value) {
+  constexpr const char* kExpected = R"(a call as JSON, {"name": ..., "arguments": {...}})";
+  Json calls = json_in(value, kExpected).value_or(Json());
+  if (!calls.is_array()) calls = Json::array({calls});
+  Json out = Json::array();
+  for (const Json& call : calls) {
+    if (!call.is_object() || !call.contains("name")) value.fail(kExpected);
+    const Json one = {{"type", "function"}, {"function", call}};
+    out.push_back(one);
+  }
+  if (out.empty()) value.fail(kExpected);
+  return out;
+}
+
+Json of_share_gpt_turn(const JsonView& turn) {
+  if (turn.at("from").json() == "function_call")
+    return {
+        {"role", "assistant"}, {"content", nullptr}, {"tool_calls", calls_in(turn.at("value"))}};
   Json out = said(role_of_share_gpt(turn.at("from")), turn.at("value").text());
   check_weight(turn, out["role"].get<std::string>());
   if (has(turn, "weight")) out["weight"] = turn.at("weight").json();
   return out;
 }
 
-// A value, or the text of one; none for "".
-std::optional<Json> value_in(const JsonView& field) {
-  if (!field.json().is_string()) return field.json();
-  if (field.text().empty()) return std::nullopt;
-  return read_json(field.text());
+// The messages of one element of a list: of ShareGPT, a question with its answer (Firefly), or one
+// message. Some files have the names of one form in the other.
+void add_turn(const JsonView& turn, Json& out) {
+  const bool has_role = turn.find("role").has_value();
+  if (!has_role && turn.find("from")) {
+    out.push_back(of_share_gpt_turn(turn));
+  } else if (!has_role && turn.find("human") && turn.find("assistant")) {
+    out.push_back(said("user", turn.at("human").text()));
+    out.push_back(said("assistant", turn.at("assistant").text()));
+  } else {
+    out.push_back(message_of(turn));
+  }
 }
 
-// OpenAI's "functions" are tools of an earlier form.
-void add_tools(const JsonView& record, Json& out) {
+// Tables that can't hold lists have them as texts.
+Json list_of(const JsonView& messages) {
+  constexpr const char* kExpected = "a list of messages";
+  if (messages.json().is_string()) {
+    const Json list = json_in(messages, kExpected).value_or(Json());
+    if (!list.is_array()) messages.fail(kExpected);
+    return list_of(JsonView(list, messages.path()));
+  }
+  Json out = Json::array();
+  for (const JsonView& turn : messages.elements()) add_turn(turn, out);
+  if (out.empty()) messages.fail("at least one message");
+  return out;
+}
+
+// A value, or the text of one; none for "".
+std::optional<Json> value_in(const JsonView& field, std::string_view expected) {
+  return field.json().is_string() ? json_in(field, expected) : std::optional(field.json());
+}
+
+// OpenAI's "functions" are tools of an earlier form. In its files of pairs, tools are in the input.
+void add_tools(const JsonView& all, Json& out) {
+  const auto input = all.find("input");
+  const JsonView& record = input && input->json().is_object() ? *input : all;
   const bool has_tools = has(record, "tools");
   if (!has_tools && !has(record, "functions")) return;
   const JsonView given = record.at(has_tools ? "tools" : "functions");
-  const auto list = value_in(given);
+  constexpr const char* kExpected = "a list of tools";
+  const auto list = value_in(given, kExpected);
   if (!list) return;
-  if (!list->is_array()) given.fail("a list of tools");
+  if (!list->is_array()) given.fail(kExpected);
   if (list->empty()) return;
   if (has_tools) {
     out["tools"] = *list;
@@ -133,22 +199,24 @@ void add_tools(const JsonView& record, Json& out) {
 void add_variables(const JsonView& record, Json& out) {
   if (!has(record, "chat_template_kwargs")) return;
   const JsonView given = record.at("chat_template_kwargs");
-  const auto variables = value_in(given);
+  constexpr const char* kExpected = "variables of the template by name";
+  const auto variables = value_in(given, kExpected);
   if (!variables) return;
-  if (!variables->is_object()) given.fail("variables of the template by name");
+  if (!variables->is_object()) given.fail(kExpected);
   for (const char* name : {"messages", "tools", "add_generation_prompt"}) {
     if (variables->contains(name)) given.fail(fmt::format("variables other than '{}'", name));
   }
   if (!variables->empty()) out["chat_template_kwargs"] = *variables;
 }
 
-// The system's text beside the messages comes before them.
+// The system's text beside the messages comes before them. OpenOrca calls it the system's prompt.
 void add_system(const JsonView& record, Json& out) {
-  if (!has(record, "system")) return;
-  const JsonView system = record.at("system");
+  const auto name = first_of(record, std::to_array({"system", "system_prompt"}));
+  if (!name) return;
+  const JsonView system = record.at(*name);
   check_content(system);
   if (system.json().empty() || system.json() == "") return;
-  for (auto& [name, messages] : out.items()) {
+  for (auto& [list, messages] : out.items()) {
     const Json& first = messages.front();
     if (first.at("role") == "system") {
       if (first.at("content") == system.json()) continue;
@@ -159,22 +227,13 @@ void add_system(const JsonView& record, Json& out) {
   }
 }
 
-// Tables that can't hold lists have them as texts.
 Json of_messages(const JsonView& record) {
-  const JsonView messages = record.at("messages");
-  if (!messages.json().is_string()) return {{"messages", list_of(messages)}};
-  const Json list = read_json(messages.text());
-  return {{"messages", list_of(JsonView(list))}};
+  const auto name = first_of(record, kMessageLists);
+  return {{"messages", list_of(record.at(name.value_or("messages")))}};
 }
 
 Json of_share_gpt(const JsonView& record) {
-  const JsonView turns = record.at("conversations");
-  Json messages = Json::array();
-  for (const JsonView& turn : turns.elements()) {
-    messages.push_back(turn_of(turn));  // some files have the names of the other form
-  }
-  if (messages.empty()) turns.fail("at least one message");
-  return {{"messages", std::move(messages)}};
+  return {{"messages", list_of(record.at("conversations"))}};
 }
 
 // The first of the fields that has a text; "" if none has.
@@ -204,23 +263,44 @@ Json of_alpaca(const JsonView& record) {
     }
   }
   messages.push_back(question_of(record));
-  const char* const answer =
-      has(record, "response") && !has(record, "output") ? "response" : "output";
+  const char* const answer = first_of(record, kAnswers).value_or("output");
   messages.push_back(said("assistant", record.at(answer).text()));
   return {{"messages", std::move(messages)}};
 }
 
-// What comes before the answers of a preference.
-Json prompt_of(const JsonView& record) {
-  for (const char* name : {"prompt", "question"}) {
-    if (!has(record, name)) continue;
-    const JsonView prompt = record.at(name);
-    return prompt.json().is_string() ? Json::array({said("user", prompt.text())}) : list_of(prompt);
+// The messages in a text as Anthropic's HH has them: each has its speaker before it, behind blank
+// lines. None for another text.
+std::optional<Json> spoken_in(std::string_view text) {
+  constexpr std::string_view kHuman = "\n\nHuman:", kAssistant = "\n\nAssistant:";
+  if (!text.starts_with(kHuman)) return std::nullopt;
+  Json out = Json::array();
+  while (!text.empty()) {
+    const bool is_human = text.starts_with(kHuman);
+    text.remove_prefix(is_human ? kHuman.size() : kAssistant.size());
+    const size_t size = std::min({text.find(kHuman), text.find(kAssistant), text.size()});
+    out.push_back(said(is_human ? "user" : "assistant", std::string(trim(text.substr(0, size)))));
+    text.remove_prefix(size);
   }
-  if (has(record, "messages")) return of_messages(record).at("messages");
-  if (has(record, "conversations")) return of_share_gpt(record).at("messages");
+  return out;
+}
+
+// A text is a question, or a conversation up to the answer.
+Json question_in(const JsonView& prompt) {
+  if (prompt.json().is_object()) return list_of(prompt.at("messages"));  // as OpenAI has it
+  if (!prompt.json().is_string()) return list_of(prompt);
+  auto spoken = spoken_in(prompt.text());
+  if (!spoken) return Json::array({said("user", prompt.text())});
+  if (spoken->back() == said("assistant", "")) spoken->erase(spoken->size() - 1);
+  return *spoken;
+}
+
+// What comes before the answers.
+Json prompt_of(const JsonView& record) {
+  if (const auto name = first_of(record, Names(kQuestions).first(3)))
+    return question_in(record.at(*name));
+  if (first_of(record, kMessageLists)) return of_messages(record).at("messages");
   if (has(record, "instruction")) return Json::array({question_of(record)});
-  return Json::array();
+  return has(record, "input") ? question_in(record.at("input")) : Json::array();
 }
 
 bool is_of(const Json& message, std::string_view role) { return message.at("role") == role; }
@@ -237,12 +317,16 @@ Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
   const JsonView answer = record.at(name);
   Json said_now = Json::array();
   if (answer.json().is_string()) {
-    if (prompt.empty()) record.at("prompt");  // throws: a text alone is no conversation
-    said_now.push_back(said("assistant", answer.text()));
+    if (auto spoken = spoken_in(answer.text())) {
+      said_now = std::move(*spoken);
+    } else {
+      if (prompt.empty()) record.at("prompt");  // throws: a text alone is no conversation
+      said_now.push_back(said("assistant", answer.text()));
+    }
   } else if (answer.json().is_object()) {
-    said_now.push_back(turn_of(answer));
+    add_turn(answer, said_now);
   } else {
-    for (const JsonView& turn : answer.elements()) said_now.push_back(turn_of(turn));
+    for (const JsonView& turn : answer.elements()) add_turn(turn, said_now);
   }
   if (said_now.empty()) answer.fail("an answer");
   const bool is_whole = !is_of(said_now.front(), "assistant") && !is_of(said_now.front(), "tool");
@@ -259,31 +343,37 @@ Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
 
 Json of_preference(const JsonView& record) {
   const Json prompt = prompt_of(record);
-  return {{"chosen", with_answer(record, prompt, "chosen")},
-          {"rejected", with_answer(record, prompt, "rejected")}};
+  const auto with = [&](Names names) {
+    return with_answer(record, prompt, first_of(record, names).value_or(names.front()));
+  };
+  return {{"chosen", with(kChosen)}, {"rejected", with(kRejected)}};
 }
 
+// A question with its answer.
 Json of_completion(const JsonView& record) {
   if (has(record, "label")) {
     throw JsonError(
         "expected a prompt with the completion to learn, got one with a label; keep those of the "
         "label true, without it");
   }
-  return {{"messages", with_answer(record, prompt_of(record), "completion")}};
+  const char* const answer = first_of(record, kAnswers).value_or("completion");
+  return {{"messages", with_answer(record, prompt_of(record), answer)}};
 }
 
 ChatFormat format_of(const JsonView& record) {
-  if (has(record, "chosen") && has(record, "rejected")) return ChatFormat::kPreference;
+  if (first_of(record, kChosen) && first_of(record, kRejected)) return ChatFormat::kPreference;
   if (has(record, "messages")) return ChatFormat::kMessages;
   if (has(record, "conversations")) return ChatFormat::kShareGPT;
+  if (first_of(record, kMessageLists)) return ChatFormat::kMessages;
   if (has(record, "instruction")) return ChatFormat::kAlpaca;
-  if (has(record, "prompt") && has(record, "completion")) return ChatFormat::kCompletion;
+  if (first_of(record, kQuestions) && first_of(record, kAnswers)) return ChatFormat::kCompletion;
   std::string fields;
   for (const auto& [name, field] : record.members())
     fields += (fields.empty() ? "" : ", ") + printable(name, 30);
   throw JsonError(fmt::format(
-      "expected a conversation with 'messages', 'conversations', 'instruction' or 'prompt' and "
-      "'completion', got {}",
+      "expected a conversation ('messages', 'conversations'), a question with its answer "
+      "('instruction' and 'output', 'prompt' and 'completion', 'question' and 'answer') or two "
+      "answers ('chosen', 'rejected'), got {}",
       fields.empty() ? "no fields" : "the fields " + printable(fields, 100)));
 }
 

@@ -75,6 +75,71 @@ TEST(Conversation, FieldsBesideTheMessagesAreKept) {
             R"({"role":"assistant","content":"A"}]})");
 }
 
+// The names of published data sets.
+TEST(Conversation, OtherNamesOfFieldsMeanTheSame) {
+  const std::string expected =
+      R"({"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"}]})";
+  for (const std::string list : {"messages", "conversation", "dialog", "dialogue"}) {
+    EXPECT_EQ(of("{\"" + list +
+                 R"(":[{"role":"user","content":"Q"},)"
+                 R"({"role":"assistant","content":"A"}]})"),
+              expected);
+    EXPECT_EQ(of("{\"" + list + R"(":[{"human":"Q","assistant":"A"}]})"), expected);
+    EXPECT_EQ(of("{\"" + list + R"(":[{"from":"human","value":"Q"},{"from":"gpt","value":"A"}]})"),
+              expected);
+  }
+  for (const std::string question : {"prompt", "question", "query", "input"}) {
+    for (const std::string answer : {"completion", "response", "answer", "output"}) {
+      EXPECT_EQ(of("{\"" + question + "\":\"Q\",\"" + answer + "\":\"A\"}"), expected);
+    }
+  }
+  EXPECT_EQ(of(R"({"id":1,"system_prompt":"","question":"Q","response":"A"})"), expected);
+  EXPECT_EQ(of(R"({"system_prompt":"S","question":"Q","response":"A"})"),
+            R"({"messages":[{"role":"system","content":"S"},{"role":"user","content":"Q"},)"
+            R"({"role":"assistant","content":"A"}]})");
+}
+
+TEST(Conversation, CallsOfShareGptAreCallsOfTools) {
+  const std::string head = R"({"conversations":[{"from":"human","value":"Q"},)";
+  const std::string call = R"({"name":"f","arguments":{"a":1}})";
+  const std::string expected =
+      R"({"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":null,)"
+      R"("tool_calls":[{"type":"function","function":)" +
+      call + R"(}]},{"role":"tool","content":"1"}]})";
+  const std::string value = R"({"from":"function_call","value":)";
+  const std::string result = R"(},{"from":"observation","value":"1"}]})";
+  EXPECT_EQ(of(head + value + R"("{\"name\":\"f\",\"arguments\":{\"a\":1}}")" + result), expected);
+  EXPECT_EQ(of(head + value + R"("[{\"name\":\"f\",\"arguments\":{\"a\":1}}]")" + result),
+            expected);
+  for (const std::string wrong : {"f(1)", "", "[]", "{}"}) {
+    EXPECT_THAT(of(head + value + "\"" + wrong + "\"" + result),
+                ::testing::HasSubstr("conversations[1].value: expected a call as JSON"));
+  }
+}
+
+// As Anthropic's HH has them, and OpenAI's files of preferences.
+TEST(Conversation, PairsOfOtherForms) {
+  const std::string expected =
+      R"({"chosen":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"},)"
+      R"({"role":"user","content":"R?"},{"role":"assistant","content":"B"}],)"
+      R"("rejected":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"},)"
+      R"({"role":"user","content":"R?"},{"role":"assistant","content":"C"}]})";
+  const std::string talk = R"(\n\nHuman: Q\n\nAssistant: A\n\nHuman: R?\n\nAssistant:)";
+  EXPECT_EQ(of(R"({"chosen":")" + talk + R"( B","rejected":")" + talk + R"( C"})"), expected);
+  EXPECT_EQ(of(R"({"prompt":")" + talk + R"(","chosen":"B","rejected":"C"})"), expected);
+  const std::string q = R"({"role":"user","content":"Q"})";
+  const auto answer = [](const std::string& text) {
+    return R"([{"role":"assistant","content":")" + text + R"("}])";
+  };
+  const std::string pair = R"({"chosen":[)" + q + R"(,{"role":"assistant","content":"A"}],)" +
+                           R"("rejected":[)" + q + R"(,{"role":"assistant","content":"B"}])";
+  const std::string tools = R"("tools":[{"name":"f"}])";
+  EXPECT_EQ(of(R"({"input":{"messages":[)" + q + "]," + tools + R"(},"preferred_output":)" +
+               answer("A") + R"(,"non_preferred_output":)" + answer("B") + "}"),
+            pair + "," + tools + "}");
+  EXPECT_EQ(of(R"({"input":"Q","chosen":"A","rejected":"B"})"), pair + "}");
+}
+
 // The layouts of published pairs: with whole conversations beside the prompt, with a question.
 TEST(Conversation, PairsHaveTheirQuestionOnce) {
   const auto said = [](const std::string& role, const std::string& text) {
@@ -147,14 +212,19 @@ TEST(Conversation, WeightsSayWhetherAnAnswerIsLearned) {
 
 TEST(Conversation, MistakesNameTheField) {
   EXPECT_EQ(of("{}"),
-            "expected a conversation with 'messages', 'conversations', 'instruction' or "
-            "'prompt' and 'completion', got no fields");
+            "expected a conversation ('messages', 'conversations'), a question with its answer "
+            "('instruction' and 'output', 'prompt' and 'completion', 'question' and 'answer') or "
+            "two answers ('chosen', 'rejected'), got no fields");
   EXPECT_EQ(of(R"({"text":"a","id":1})"),
-            "expected a conversation with 'messages', 'conversations', 'instruction' or "
-            "'prompt' and 'completion', got the fields text, id");
+            "expected a conversation ('messages', 'conversations'), a question with its answer "
+            "('instruction' and 'output', 'prompt' and 'completion', 'question' and 'answer') or "
+            "two answers ('chosen', 'rejected'), got the fields text, id");
   EXPECT_EQ(of("[]"), "expected an object, got a list of 0");
   EXPECT_EQ(of(R"({"messages":[{"role":"user","content":null}]})"),
             "messages[0].content: expected a text or a list of parts, got null");
+  EXPECT_EQ(of(R"({"messages":"hello"})"), "messages: expected a list of messages, got \"hello\"");
+  EXPECT_EQ(of(R"({"messages":[{"role":"user","content":"a"}],"tools":"none"})"),
+            "tools: expected a list of tools, got \"none\"");
   EXPECT_EQ(of(R"({"messages":[]})"), "messages: expected at least one message, got a list of 0");
   EXPECT_EQ(of(R"({"messages":[{"content":"a"}]})"),
             "messages[0]: expected the field 'role', got an object without it");
@@ -165,7 +235,8 @@ TEST(Conversation, MistakesNameTheField) {
   EXPECT_EQ(of(R"({"messages":[{"role":"user","content":["a"]}]})"),
             "messages[0].content[0]: expected a part with a type, got \"a\"");
   EXPECT_EQ(of(R"({"conversations":[{"from":"narrator","value":"a"}]})"),
-            "conversations[0].from: expected one of human, gpt, system, tool, got \"narrator\"");
+            "conversations[0].from: expected one of human, gpt, system, tool, "
+            "observation, function_call, got \"narrator\"");
   EXPECT_EQ(of(R"({"instruction":"a"})"), "expected the field 'output', got an object without it");
   EXPECT_EQ(of(R"({"instruction":"a","output":"b"})", ChatFormat::kMessages),
             "expected the field 'messages', got an object without it");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "base/text/units.h"
@@ -85,21 +84,6 @@ std::unique_ptr<PackedBatches> LearnedDocuments::take_batches(
   std::vector<double> sizes = text_of_ids_.bytes_of_ids();
   return std::make_unique<PackedBatches>(options, std::move(documents), std::move(sizes),
                                          tokenizer_.fingerprint());
-}
-
-std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
-                                   double fraction, const std::string& path) {
-  std::set<std::pair<const char*, size_t>> whole;
-  for (const Document& one : documents) whole.emplace(one.text.data(), one.text.size());
-  std::vector<Document> out = select_split(documents, split, fraction);
-  for (const Document& one : out) {
-    if (whole.contains({one.text.data(), one.text.size()})) continue;
-    throw DataError(fmt::format(
-        "{}.held_out_fraction: expected enough conversations to hold out whole ones, got {} "
-        "for a share of {}; give more, or raise the share (--set {}.held_out_fraction=0.2)",
-        path, counted(std::ssize(documents), "conversation"), fraction, path));
-  }
-  return out;
 }
 
 }  // namespace axle

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "data/chat/learned_text.h"
-#include "data/held_out.h"
 #include "data/input.h"
 #include "data/packed_batches.h"
 #include "data/tokenizers/byte_histogram.h"
@@ -70,10 +69,5 @@ class LearnedDocuments {
   int64_t model_vocab_size_;
   TextOfIds text_of_ids_;
 };
-
-/// Returns the documents of a split, as select_split() does. `path` is that of the input. Throws
-/// DataError if the split would cut a conversation.
-std::vector<Document> select_whole(const std::vector<Document>& documents, Split split,
-                                   double fraction, const std::string& path);
 
 }  // namespace axle

@@ -119,8 +119,7 @@ std::vector<uint8_t> flags_along(const LearnedTokens& parts, std::span<const int
 
 LearnedText learned_text(const ChatTemplate& chat, Messages given, const jinja::Value& tools,
                          Learned learned, const ChatTemplate::Options& options) {
-  const std::vector<jinja::Value> messages = written_messages(chat, given, tools, options);
-  jinja::Rendering rendering = chat.render(messages, tools, options);
+  auto [messages, rendering] = written_messages(chat, given, tools, options);
   if (learned == Learned::kAll) {
     const size_t size = rendering.text.size();
     return {std::move(rendering.text), {{0, size, kUnknownMessage}}};

@@ -113,6 +113,35 @@ TEST(LearnedText, CallsThatATemplateDropsAreRefused) {
               ElementsAre("<assistant>b<end>"));
 }
 
+TEST(LearnedText, ToolsAndThoughtsThatATemplateDropsAreRefused) {
+  const std::string talk =
+      R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}],"tools":)";
+  const std::string tool = R"([{"type":"function","function":{"name":"f"}}]})";
+  EXPECT_THAT(error_of<DataError>([&] { learned(kTurns, talk + tool); }),
+              HasSubstr("expected a template that writes the tools of this conversation"));
+  const std::string writes_tools = "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}";
+  EXPECT_THAT(learned(writes_tools + kTurns, talk + tool), ElementsAre("<assistant>b<end>"));
+  EXPECT_THAT(learned(kTurns, talk + "[]}"), ElementsAre("<assistant>b<end>"));
+
+  for (const std::string name : {"reasoning_content", "reasoning", "thinking"}) {
+    const std::string json = conversation_with(R"("content":"b",")" + name + R"(":"why")");
+    EXPECT_THAT(error_of<DataError>([&] { learned(kTurns, json); }),
+                HasSubstr("writes the thoughts ('" + name + "') of this conversation"));
+    const std::string writes = "{% for m in messages %}<{{ m.role }}>{% if loop.last and m." +
+                               name + " %}({{ m." + name +
+                               " }}){% endif %}{{ m.content }}<end>{% endfor %}";
+    EXPECT_THAT(learned(writes, json), ElementsAre("<assistant>(why)b<end>"));
+    const std::string earlier = R"({"messages":[{"role":"user","content":"a"},)"
+                                R"({"role":"assistant","content":"b",")" +
+                                name +
+                                R"(":"why"},{"role":"user","content":"c"},)"
+                                R"({"role":"assistant","content":"d"}]})";
+    EXPECT_THAT(learned(writes, earlier), ElementsAre("<assistant>b<end>", "<assistant>d<end>"));
+    EXPECT_THAT(learned(kTurns, conversation_with(R"("content":"b",")" + name + R"(":"")")),
+                ElementsAre("<assistant>b<end>"));
+  }
+}
+
 TEST(LearnedText, ANullIsNotWrittenByItsName) {
   const std::string prints =
       "{% for m in messages %}<{{ m.role }}>{{ m.content }}"

@@ -2,6 +2,7 @@
 
 #include "base/host_memory_check.h"
 #include "data/chat/prepared_pair.h"
+#include "data/held_out.h"
 #include "data/text_input.h"
 #include "data/tokenizers/open_tokenizer.h"
 

@@ -133,7 +133,7 @@ TEST_F(PreferenceInputTest, WhatDoesNotFitIsCounted) {
   EXPECT_THAT(error_of<DataError>([&] { build(R"({"chosen": "a", "rejected": "b"})"); }),
               HasSubstr("x.jsonl:1: expected the field 'prompt'"));
   EXPECT_THAT(error_of<DataError>([&] { build(R"({"prompt": "a"})"); }),
-              HasSubstr("expected a conversation with"));
+              HasSubstr("expected a conversation ("));
 }
 
 TEST_F(PreferenceInputTest, ShufflingKeepsPairsTogether) {

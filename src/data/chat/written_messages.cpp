@@ -16,7 +16,10 @@ namespace {
 using jinja::find_text_key;
 using jinja::Value;
 
+using Names = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 2> kCalls = {"tool_calls", "function_call"};
+constexpr std::array<std::string_view, 3> kThoughts = {"reasoning_content", "reasoning",
+                                                       "thinking"};
 
 const Value* text_of_part(const Value& part) {
   const Value* const text = part.is_dict() ? find_text_key(part.dict(), "text") : nullptr;
@@ -33,11 +36,13 @@ class Writer {
   Writer(const ChatTemplate& chat, const Value& tools, const ChatTemplate::Options& options)
       : chat_(chat), tools_(tools), options_(options) {}
 
-  std::vector<Value> write(std::span<const Value> given) const {
-    std::vector<Value> out(given.begin(), given.end());
-    for (Value& message : out) join_parts(message);
-    fill_contents(out);
+  WrittenMessages write(std::span<const Value> given) const {
+    WrittenMessages out{{given.begin(), given.end()}, {}};
+    for (Value& message : out.messages) join_parts(message);
+    out.rendering = fill_contents(out.messages);
     check_calls(out);
+    check_tools(out);
+    check_thoughts(out.messages);
     return out;
   }
 
@@ -65,8 +70,9 @@ class Writer {
                     type.empty() ? "without a text" : "of the type '" + printable(type, 30) + "'"));
   }
 
-  // Some templates ask for a null where a call has no content, others for a text.
-  void fill_contents(std::vector<Value>& messages) const {
+  // Some templates ask for a null where a call has no content, others for a text. Returns what the
+  // template writes for the one that it asks for.
+  jinja::Rendering fill_contents(std::vector<Value>& messages) const {
     std::vector<Value> filled = messages;
     bool has_gaps = false;
     for (Value& message : filled) {
@@ -75,57 +81,89 @@ class Writer {
       message = with_content(message, "");
       has_gaps = true;
     }
-    if (!has_gaps) return;
+    std::optional<jinja::Rendering> as_given;
     try {
-      const std::string as_given = chat_.render(messages, tools_, options_).text;
-      const auto other = try_render(filled);
-      if (!other || num_nones(as_given) <= num_nones(other->text)) return;
+      as_given = chat_.render(messages, tools_, options_);
     } catch (const jinja::TemplateRefusal&) {
-      return;
+      throw;
     } catch (const DataError&) {
-      // The template fails on a null; whoever renders the other form hears what else is wrong.
+      if (!has_gaps) throw;  // else it may have failed on a null
+    }
+    if (!has_gaps) return *std::move(as_given);
+    if (as_given) {
+      auto other = chat_.try_render(filled, tools_, options_);
+      if (!other || num_nones(as_given->text) <= num_nones(other->text))
+        return *std::move(as_given);
+      messages = std::move(filled);
+      return *std::move(other);
     }
     messages = std::move(filled);
+    return chat_.render(messages, tools_, options_);
   }
 
-  void check_calls(const std::vector<Value>& messages) const {
-    std::vector<Value> others = messages;
+  void check_calls(const WrittenMessages& written) const {
+    std::vector<Value> others = written.messages;
     bool has_calls = false;
     for (Value& message : others) {
+      if (!has_one_of(message, kCalls)) continue;
       auto items = message.dict().items;
-      const auto num_calls = std::erase_if(
-          items, [](const auto& item) { return is_one_of(item.first) && !is_empty(item.second); });
-      if (num_calls == 0) continue;
+      std::erase_if(items, [](const auto& item) { return is_one_of(item.first, kCalls); });
       message = Value::dict(std::move(items));
       has_calls = true;
     }
     if (!has_calls) return;
-    const auto written = try_render(messages);
-    if (!written) return;
-    const auto without = try_render(others);
-    if (!without || without->text != written->text) return;
+    const auto without = chat_.try_render(others, tools_, options_);
+    if (without && without->text == written.rendering.text) fail("calls of tools");
+  }
+
+  void check_tools(const WrittenMessages& written) const {
+    if (is_empty(tools_)) return;
+    const auto without = chat_.try_render(written.messages, Value(), options_);
+    if (without && without->text == written.rendering.text) fail("tools");
+  }
+
+  // Templates leave out the thoughts of earlier answers, as a model does when it goes on.
+  void check_thoughts(const std::vector<Value>& messages) const {
+    constexpr std::string_view kThought = "AxleThought";
+    for (const std::string_view name : kThoughts) {
+      const auto has_it = [&](const Value& message) { return has_one_of(message, {&name, 1}); };
+      if (std::ranges::none_of(messages, has_it)) continue;
+      const std::array<Value, 2> probe = {
+          Value::dict({{"role", "user"}, {"content", "a"}}),
+          Value::dict({{"role", "assistant"},
+                       {"content", "b"},
+                       {Value(std::string(name)), std::string(kThought)}})};
+      const auto written = chat_.try_render(probe, Value(), options_);
+      if (written && written->text.find(kThought) == written->text.npos)
+        fail(fmt::format("thoughts ('{}')", name));
+    }
+  }
+
+  [[noreturn]] void fail(std::string_view what) const {
     throw DataError(fmt::format(
-        "{}: expected a template that writes the calls of tools in this conversation, got one that "
-        "drops them",
-        chat_.name()));
+        "{}: expected a template that writes the {} of this conversation, got one that drops them",
+        chat_.name(), what));
   }
 
-  static bool is_one_of(const Value& key) {
-    return key.is_text() && std::ranges::count(kCalls, key.text()) > 0;
+  static bool is_one_of(const Value& key, Names names) {
+    return key.is_text() && std::ranges::count(names, key.text()) > 0;
   }
 
-  static bool is_empty(const Value& calls) {
-    return calls.is_none() || (calls.is_list() && calls.list().elements.empty());
+  static bool has_one_of(const Value& message, Names names) {
+    return std::ranges::any_of(message.dict().items, [&](const auto& item) {
+      return is_one_of(item.first, names) && !is_empty(item.second);
+    });
+  }
+
+  static bool is_empty(const Value& value) {
+    return value.is_none() || (value.is_list() && value.list().elements.empty()) ||
+           (value.is_text() && value.text().empty());
   }
 
   static int64_t num_nones(std::string_view text) {
     int64_t out = 0;
     for (size_t at = 0; (at = text.find("None", at)) != text.npos; at += 4) ++out;
     return out;
-  }
-
-  std::optional<jinja::Rendering> try_render(const std::vector<Value>& messages) const {
-    return chat_.try_render(messages, tools_, options_);
   }
 
   const ChatTemplate& chat_;
@@ -135,10 +173,8 @@ class Writer {
 
 }  // namespace
 
-std::vector<jinja::Value> written_messages(const ChatTemplate& chat,
-                                           std::span<const jinja::Value> messages,
-                                           const jinja::Value& tools,
-                                           const ChatTemplate::Options& options) {
+WrittenMessages written_messages(const ChatTemplate& chat, std::span<const jinja::Value> messages,
+                                 const jinja::Value& tools, const ChatTemplate::Options& options) {
   return Writer(chat, tools, options).write(messages);
 }
 

@@ -8,15 +8,21 @@
 
 namespace axle {
 
-/// Returns the messages with contents that the template reads. A list of parts becomes its text
+/// Messages and what a template writes for them.
+struct WrittenMessages {
+  std::vector<jinja::Value> messages;
+  jinja::Rendering rendering;
+};
+
+/// Renders the messages with contents that the template reads. A list of parts becomes its text
 /// where the template would print the list. A content that is null or not there, beside a call of a
 /// tool, becomes "" where the template fails on it or prints its name.
 ///
-/// Throws DataError for what the template would lose: images, sounds and videos, other parts than
-/// texts where it reads none, and calls of tools that change nothing in what it writes.
-std::vector<jinja::Value> written_messages(const ChatTemplate& chat,
-                                           std::span<const jinja::Value> messages,
-                                           const jinja::Value& tools,
-                                           const ChatTemplate::Options& options);
+/// Throws DataError as ChatTemplate::render() does, and for what the template would lose: images,
+/// sounds and videos, other parts than texts where it reads none, calls of tools and lists of them
+/// that change nothing in what it writes, and thoughts ("reasoning_content", "reasoning",
+/// "thinking") where it would not write those of a last answer either.
+WrittenMessages written_messages(const ChatTemplate& chat, std::span<const jinja::Value> messages,
+                                 const jinja::Value& tools, const ChatTemplate::Options& options);
 
 }  // namespace axle

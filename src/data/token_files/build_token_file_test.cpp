@@ -313,9 +313,11 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
   replace_file(dir_ / "in/f.txt", gzipped("x").substr(0, 12));
   replace_file(dir_ / "in/g.txt", "PAR1" + std::string(100, '\0'));
   TokenBuild one = build();
-  EXPECT_THAT(error_of<DataError>([&] { build_token_file(one); }),
-              HasSubstr("a.jsonl:2: expected the field 'text', got an object without it (id); "
-                        "--on-error skip leaves it out"));
+  EXPECT_THAT(
+      error_of<DataError>([&] { build_token_file(one); }),
+      HasSubstr("a.jsonl:2: expected the field 'text', got an object without it and without "
+                "a conversation's, such as 'messages' or 'question' with 'answer' (id); "
+                "--on-error skip leaves it out"));
   one.on_error = OnError::kSkip;  // continues
   const Skipped skipped = build_token_file(one).card.skipped;
   EXPECT_EQ(skipped.reasons.at("without a text"), 3);

@@ -20,11 +20,7 @@
 namespace axle {
 namespace {
 
-bool names_json(const std::string& path) {
-  const std::string ending = format_ending(path);
-  return ending == ".jsonl" || ending == ".ndjson" || ending == ".json";
-}
-
+constexpr const char* kNoText = "without a text";
 constexpr size_t kHeadBytes = 64 << 10, kPieceBytes = 256 << 10;
 
 void check_plain_text(const std::string& path) {
@@ -79,17 +75,19 @@ bool may_begin_with_space(std::string_view text) {
 }  // namespace
 
 CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
-    : path_(path), format_(format), is_json_(!format.only_plain_text && names_json(path)) {
+    : path_(path), format_(format), is_json_(!format.only_plain_text && names_records(path)) {
   if (!format.only_plain_text && format_ending(path) == ".parquet") {
     try {
       rows_ = std::make_unique<ParquetTexts>(path, format.field);
     } catch (const NoTextColumn& error) {
-      throw NotText(error.what(), "without a text");
+      throw NotText(error.what(), kNoText);
     }
     return;
   }
   check_text(path, format);
-  if (is_read_in_parts())
+  if (is_json_)
+    records_.emplace(path, kNoText, kMaxDocumentBytes);
+  else if (is_read_in_parts())
     stream_ = open_stream(path);
   else
     lines_.emplace(path, kMaxDocumentBytes);
@@ -97,7 +95,8 @@ CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
 
 std::optional<RawDocument> CorpusReader::next() {
   if (rows_) return next_row();
-  if (is_json_ || format_.unit == DocumentUnit::kLine) return next_line();
+  if (records_) return records_->next();
+  if (format_.unit == DocumentUnit::kLine) return next_line();
   if (format_.unit == DocumentUnit::kParagraph) return next_paragraph();
   return stream_ ? next_part() : whole_file();
 }
@@ -109,7 +108,7 @@ bool CorpusReader::is_read_in_parts() const {
 std::optional<RawDocument> CorpusReader::next_row() {
   const auto row = rows_->next();
   if (!row) return std::nullopt;
-  RawDocument out{.is_missing = !row->text, .line = rows_->number()};
+  RawDocument out{.bytes = {}, .is_missing = !row->text, .line = rows_->number()};
   if (row->text) out.bytes = *row->text;
   check_size(out);
   return out;
@@ -197,11 +196,14 @@ void CorpusReader::check_size(const RawDocument& document) const {
 std::string text_of_document(RawDocument document, bool is_json, std::string_view field) {
   if (!is_json) return std::move(document.bytes);
   const auto json = read_record_json(document.bytes);
+  if (json.is_string()) return json.get<std::string>();
   if (json.is_object() && !json.contains(field)) {
     std::vector<std::string> names;
     for (const auto& [name, value] : json.items()) names.push_back(name);
-    throw JsonError(fmt::format("expected the field '{}', got an object without it ({})", field,
-                                printable(join(names, ", "))));
+    throw JsonError(fmt::format(
+        "expected the field '{}', got an object without it and without a conversation's, such as "
+        "'messages' or 'question' with 'answer' ({})",
+        field, printable(join(names, ", "))));
   }
   return JsonView(json).at(field).text();
 }

@@ -7,21 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "data/json_records.h"
 #include "data/text_source.h"
 #include "io/byte_stream.h"
 #include "io/line_reader.h"
 #include "io/parquet/parquet_texts.h"
 
 namespace axle {
-
-/// A document as it stands in its file: text, or a JSON object with a text in it.
-struct RawDocument {
-  std::string bytes;
-  bool is_missing = false;          // a row of a table has no text
-  int64_t line = 1;                 // at which it begins, or the row
-  bool begins = true, ends = true;  // false: it is a part behind another one, or before
-};
 
 /// How a file is read.
 struct CorpusFormat {
@@ -34,27 +26,21 @@ struct CorpusFormat {
   std::optional<int64_t> part_bytes = {};
 };
 
-/// A file of another format, perhaps one that others read.
-struct NotText : DataError {
-  explicit NotText(const std::string& message, std::string why = "no text")
-      : DataError(message), reason(std::move(why)) {}
-  std::string reason;  // as a SkipLog counts it
-};
-
-/// Reads plain text, or JSON Lines if the path ends in .jsonl, .ndjson or .json; either may be
-/// compressed by gzip or zstd. Reads a table if the path ends in .parquet. Lines and paragraphs of
+/// Reads plain text, or records (JsonRecords) if the path names some; either may be compressed by
+/// gzip or zstd. Reads a table if the path ends in .parquet. Lines and paragraphs of
 /// blanks are no documents; a blank file is one. Memory: one document, of at most
-/// kMaxDocumentBytes, or a part; for a table also what ParquetTexts takes.
+/// kMaxDocumentBytes, or a part; also a JSON list, and for a table what ParquetTexts takes.
 class CorpusReader {
  public:
   static constexpr size_t kMaxDocumentBytes = size_t{256} << 20;
   /// Raise it with every change of what is refused, or of what a document is: kept tokens of files
   /// that were read by other rules are then made anew.
-  static constexpr int kRules = 2;
+  static constexpr int kRules = 3;
 
   /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
   /// a table without the field. Throws DataError if nothing here reads tables.
   CorpusReader(const std::string& path, const CorpusFormat& format);
+  /// True if its documents are records, which text_of_document() reads.
   bool is_json() const { return is_json_; }
   /// Returns the next document; none at the end. Throws StorageError for a damaged file and for a
   /// document that is too large.
@@ -79,7 +65,8 @@ class CorpusReader {
   bool is_json_;
   bool is_read_ = false;                // the file as a whole, to its end
   std::unique_ptr<ParquetTexts> rows_;  // of a table
-  std::optional<LineReader> lines_;     // of other files, unless they are read in parts
+  std::optional<JsonRecords> records_;
+  std::optional<LineReader> lines_;  // of other files, unless they are read in parts
   // Of a file that is read in parts: text behind those taken, and the line at which it begins.
   std::unique_ptr<ByteStream> stream_;
   std::string rest_ = {};
@@ -88,7 +75,8 @@ class CorpusReader {
   std::string first_line_ = {};  // of the next block
 };
 
-/// Returns the text of a document: of a JSON object, the field. Throws JsonError.
+/// Returns the text of a document: of a record, the field, or the record itself if it is a text.
+/// Throws JsonError.
 std::string text_of_document(RawDocument document, bool is_json, std::string_view field);
 
 }  // namespace axle

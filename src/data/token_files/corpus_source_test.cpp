@@ -69,6 +69,23 @@ TEST_F(CorpusSourceTest, ReadsEveryFormatOfText) {
               ElementsAre("c.txt.zst:1 four", "c.txt.zst:2 four", "b.jsonl.gz:1 three"));
 }
 
+TEST_F(CorpusSourceTest, AListIsReadAsOne) {
+  CorpusSource::Config list = source();
+  list.path = dir_ / "list.json";
+  replace_file(list.path.get(), "[\n  {\n    \"text\": \"one\"\n  },\n  {\"text\": \"two\"}\n]\n");
+  EXPECT_THAT(read(list), ElementsAre("list.json:1 one", "list.json:2 two"));
+  EXPECT_THAT(rows(*input(list)), HasSubstr("one"));
+  replace_file(list.path.get(), "[\n\"one\",\n\"two\"\n]");
+  EXPECT_THAT(read(list), ElementsAre("list.json:1 one", "list.json:2 two"));
+  replace_file(list.path.get(), "\"one\"\n\"two\"\n");
+  EXPECT_THAT(error_of<DataError>([&] { read(list); }), HasSubstr("list.json: byte "));
+  replace_file(list.path.get(), "[\n\"one\"\n");
+  EXPECT_THAT(error_of<DataError>([&] { input(list); }), HasSubstr("list.json: byte "));
+  replace_file(list.path.get(), "{\n\"text\": \"one\"\n}");
+  EXPECT_THAT(error_of<DataError>([&] { input(list); }),
+              HasSubstr("list.json: expected a list of records, got another value"));
+}
+
 TEST_F(CorpusSourceTest, AFolderWithoutTextsIsNamed) {
   make_directories(dir_ / "other");
   replace_file(dir_ / "other/x.json", "{}");

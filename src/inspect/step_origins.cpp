@@ -10,6 +10,12 @@
 namespace axle {
 
 StepOrigins origins_of_step(const Trainer::Config& config, int64_t step) {
+  if (config.max_steps.has_value() && step > *config.max_steps) {
+    throw ConfigError(
+        fmt::format("--step {}: expected a step of the run, which has {} (max_steps), got a later "
+                    "one",
+                    step, int64_t{*config.max_steps}));
+  }
   check_complete(config.model, "model");
   check_complete(config.input, "input");
   const auto model = config.model.build({}, Scope{.path = "model"});

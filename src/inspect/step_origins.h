@@ -17,7 +17,8 @@ struct StepOrigins {
 };
 
 /// Opens the training input of a config as a run does, and asks for the rows of a step, from 1.
-/// Throws ConfigError if the input has no documents, or if the data end before the step.
+/// Throws ConfigError for a step behind `max_steps`, if the input has no documents, or if the data
+/// end before the step.
 StepOrigins origins_of_step(const Trainer::Config& config, int64_t step);
 std::string to_text(const StepOrigins& origins);
 nlohmann::ordered_json to_json(const StepOrigins& origins);

@@ -1,6 +1,7 @@
 #include "interop/foreign_model.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "interop/peft_adapters.h"
 #include "interop/special_ids.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 #include "io/gguf/gguf_file.h"
 #include "io/user_path.h"
 
@@ -27,6 +29,11 @@ void check_vocab_size(const fs::path& tokenizer, int64_t size, int64_t rows, boo
   if (is_exact ? size == rows : size <= rows) return;
   throw DataError(fmt::format("{}: expected a vocabulary of {}{} tokens, as in the weights, got {}",
                               tokenizer.string(), is_exact ? "" : "at most ", rows, size));
+}
+
+// A run or an import.
+bool is_own_folder(const fs::path& path) {
+  return path_exists(config_file_of(path)) || path_exists(checkpoints_of(path));
 }
 
 ImportedModel read_by_format(const fs::path& path, const ReadOptions& options) {
@@ -49,9 +56,12 @@ ImportedModel read_by_format(const fs::path& path, const ReadOptions& options) {
 }  // namespace
 
 bool is_foreign_model(const fs::path& path) {
-  const bool is_own = path_exists(config_file_of(path)) || path_exists(checkpoints_of(path));
   return is_gguf(path) ||
-         (!is_own && (path_exists(path / kHuggingFaceConfig) || is_peft_folder(path)));
+         (!is_own_folder(path) && (path_exists(path / kHuggingFaceConfig) || is_peft_folder(path)));
+}
+
+bool holds_model(const fs::path& path) {
+  return !path.empty() && (is_own_folder(path) || is_foreign_model(path));
 }
 
 std::string origin_config(const fs::path& path) {
@@ -62,13 +72,14 @@ std::string origin_config(const fs::path& path) {
   return nlohmann::ordered_json{{"model_type", gguf_family(model)}}.dump(2) + "\n";
 }
 
-std::vector<fs::path> keep_origin(const fs::path& path, const fs::path& dir) {
+void keep_origin(const fs::path& path, const fs::path& dir,
+                 const std::function<void(const fs::path&)>& will_make) {
   const fs::path to = dir / kHuggingFaceConfig;
-  if (path.empty() || path_exists(to)) return {};
+  if (path.empty() || path_exists(to)) return;
   const std::string text = origin_config(path);
-  if (text.empty()) return {};
+  if (text.empty()) return;
+  will_make(to);
   replace_file(to, text);
-  return {to};
 }
 
 void check_no_model_inside(const fs::path& folder) {
@@ -81,6 +92,20 @@ void check_no_model_inside(const fs::path& folder) {
 
 namespace {
 
+// Throws ConfigError, which names the folder, for a file in the folder of a model.
+void check_no_file_of_model(const fs::path& path) {
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (!holds_model(folder)) return;
+  throw ConfigError(fmt::format("{}: expected the folder of a model, got a file in it; name {}",
+                                path.string(), folder.string()));
+}
+
+// True for "org/name", as hubs call their models.
+bool is_name_of_hub(const std::string& path) {
+  return std::ranges::count(path, '/') == 1 && !path.ends_with('/') &&
+         path.find_first_of("/.~") != 0;
+}
+
 // Throws DataError if nothing is there; ConfigError for a path beside the model that is meant: a
 // file of its folder, or the folder around it.
 void check_is_model(const fs::path& path) {
@@ -90,17 +115,34 @@ void check_is_model(const fs::path& path) {
         path.string(), nothing_at(path)));
   }
   if (!directory_exists(path)) {
-    const fs::path folder = fs::absolute(path).parent_path(), kind = path.extension();
-    if ((kind == ".json" || kind == ".safetensors") && is_foreign_model(folder)) {
-      throw ConfigError(fmt::format("{}: expected the folder of a model, got a file in it; name {}",
-                                    path.string(), folder.string()));
-    }
+    const fs::path kind = path.extension();
+    if (kind == ".json" || kind == ".safetensors") check_no_file_of_model(path);
     return;
   }
   if (!is_foreign_model(path)) check_no_model_inside(path);
 }
 
 }  // namespace
+
+void fail_no_model(const fs::path& path) {
+  struct stat info;
+  std::string got;
+  if (::stat(path.c_str(), &info) != 0) {
+    got = nothing_at(path);
+    if (is_name_of_hub(path.string()))
+      got += "; of a model of a hub, download the files and name their folder";
+  } else if (S_ISDIR(info.st_mode)) {
+    check_no_model_inside(path);
+    got = "one without config.yaml or config.json";
+  } else {
+    check_no_file_of_model(path);
+    got = kind_name(info.st_mode);
+  }
+  throw ConfigError(fmt::format(
+      "{}: expected the folder of a run or of an import, a folder of Hugging Face or a GGUF file, "
+      "got {}",
+      path.string(), got));
+}
 
 ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& options) {
   check_is_model(path);

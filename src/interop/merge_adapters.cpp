@@ -13,6 +13,7 @@
 #include "interop/hugging_face.h"
 #include "interop/model_folder.h"
 #include "interop/save_model.h"
+#include "interop/tokenizer_paths.h"
 #include "io/file.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"

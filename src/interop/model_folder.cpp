@@ -1,7 +1,6 @@
 #include "interop/model_folder.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
-#include "base/reversed.h"
 #include "base/text/text.h"
 #include "base/tree.h"
 #include "checkpoint/folder.h"
@@ -22,11 +20,10 @@
 #include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
 #include "interop/stored_part.h"
-#include "interop/tokenizer_files.h"
+#include "interop/tokenizer_paths.h"
 #include "interop/trained_chat_template.h"
 #include "interop/trained_part.h"
 #include "io/file.h"
-#include "io/file_kind.h"
 #include "io/user_path.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
@@ -95,14 +92,10 @@ void check_stored(const fs::path& root, const Manifest& manifest, Weights weight
 }
 
 void check_folder(const fs::path& dir) {
-  struct stat info;
-  const bool is_there = ::stat(dir.c_str(), &info) == 0;
-  const bool is_folder = is_there && S_ISDIR(info.st_mode);
-  if (is_folder && !path_exists(config_file_of(dir))) check_no_model_inside(dir);
-  if (is_folder) return;
-  throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
-                                dir.string(),
-                                is_there ? kind_name(info.st_mode) : nothing_at(dir)));
+  if (!directory_exists(dir)) fail_no_model(dir);
+  if (path_exists(config_file_of(dir))) return;
+  check_no_model_inside(dir);
+  if (!path_exists(checkpoints_of(dir))) fail_no_model(dir);
 }
 
 Json parse_config(const std::string& text, const std::string& source, const fs::path& dir) {
@@ -111,48 +104,6 @@ Json parse_config(const std::string& text, const std::string& source, const fs::
     throw ConfigError(fmt::format("{}: expected a mapping, got something else", source));
   resolve_tokenizer_paths(document, dir);
   return document;
-}
-
-// Calls fn(path, tokenizer) for the file of each tokenizer and chat template in the document, whose
-// path it may change. The tokenizer of a chat template is null.
-void each_tokenizer_file(Json& document,
-                         const std::function<void(Json& path, const Json& tokenizer)>& fn) {
-  if (!document.is_object()) return;
-  for (auto& [key, value] : document.items()) {
-    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
-        value["path"].is_string())
-      fn(value["path"], value);
-    else if (key == "chat_template" && value.is_string())
-      fn(value, Json());
-    else
-      each_tokenizer_file(value, fn);
-  }
-}
-
-// Replaces a tokenizer's file that is not where the config says by the file of that name in `dir`,
-// if there is one: the tokenizer may have moved with the run.
-void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& report) {
-  each_tokenizer_file(document, [&](Json& file, const Json&) {
-    const fs::path path = path_of_text(file.get<std::string>()), moved = dir / path.filename();
-    if (path_exists(path) || !path_exists(moved)) return;
-    report(fmt::format("WARNING: {} does not exist; the tokenizer is read from {}", path.string(),
-                       moved.string()));
-    file = text_of_path(moved.string());
-  });
-}
-
-// Throws DataError for a tokenizer's file that is neither where the config says nor in `dir`.
-void check_tokenizer_files(const ModelConfig& config, const fs::path& dir) {
-  Json input = field(config.document, "input");
-  each_tokenizer_file(input, [&](Json& file, const Json&) {
-    const fs::path path = path_of_text(file.get<std::string>());
-    if (path_exists(path) || path.filename().empty()) return;
-    const std::vector<std::string> beside = names_beside(path);
-    throw DataError(
-        fmt::format("{}: expected a file, got {}; copy it to {}{}", path.string(), nothing_at(path),
-                    (dir / path.filename()).string(),
-                    beside.empty() ? "" : ", with what lay beside it of " + join(beside, ", ")));
-  });
 }
 
 // Warns of a config.yaml that can't be read, or that differs from the checkpoint's config in what a
@@ -183,7 +134,7 @@ ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Repor
   const std::string text = is_import ? read_file(config_file_of(dir)) : kept->second;
   ModelConfig out{parse_config(text, source, dir), source};
   if (!is_import) compare_with_file(dir, out.document, manifest.step, report);
-  take_moved_tokenizers(out.document, dir, report);
+  take_kept_tokenizers(out.document, dir, report);
   return out;
 }
 
@@ -333,6 +284,7 @@ LoadedModel build_model(const ModelConfig& config, RunData data) {
       .tokenizer = {},
       .context_len = {}};
   out.input = input;
+  out.learner = field(config.document, "learner");
   out.streams.streams = streams_of(input, source + "input.position_streams");
   if (data == RunData::kText || !is_synthetic(input)) add_tokenizer(out, config, input);
   out.context_len = out.model->max_seq_len();
@@ -349,11 +301,10 @@ LoadedModel build_model(const ModelConfig& config, RunData data) {
 
 // Returns the part of the model in the checkpoint that a new run of `model` begins with: all of it,
 // unless that trained a part beside a frozen model and `model` is none such.
-std::string part_for(const Model& model, const fs::path& dir, const Manifest& manifest,
-                     const Report& report) {
+std::string part_for(const Model& model, const fs::path& dir, const Manifest& manifest) {
   const auto is_stored = [&](const auto& spec) { return manifest.tensors.contains(spec.first); };
   if (std::ranges::any_of(model.param_specs(), is_stored)) return {};
-  const ModelConfig config = config_of(dir, manifest, report);
+  const ModelConfig config = config_of(dir, manifest, [](const std::string&) {});
   return trained_part(read_child<Model>(field(config.document, "model"), config.source)).path;
 }
 
@@ -376,7 +327,7 @@ ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
     return out;
   }
   const WantedOf wanted_of = [&](const Manifest& manifest) {
-    const std::string part = part_for(model, place.path, manifest, report);
+    const std::string part = part_for(model, place.path, manifest);
     Tree<ParamSpec> specs =
         keeps_layer_state(manifest, part) ? stored_specs(model) : model.param_specs();
     const StoredDType stored = [&](const std::string& path) {
@@ -408,7 +359,7 @@ LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& r
                        RunData data) {
   LoadedModel out;
   const auto specs_of = [&](const ModelConfig& config) {
-    check_tokenizer_files(config, place.path);
+    check_tokenizer_files(field(config.document, "input"), place.path);
     out = build_model(config, data);
     return stored_specs(*out.model);
   };
@@ -418,39 +369,6 @@ LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& r
   out.step = parameters.step;
   if (const fs::path kept = trained_chat_template_file(place.path); path_exists(kept))
     out.chat_template_file = kept;
-  return out;
-}
-
-void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
-  const bool is_model_folder = path_exists(checkpoints_of(dir));
-  each_tokenizer_file(document, [&](Json& file, const Json&) {
-    const fs::path path = path_of_text(file.get<std::string>());
-    if (path.is_relative() && (is_model_folder || path_exists(dir / path)))
-      file = text_of_path((dir / path).string());
-  });
-}
-
-std::vector<fs::path> keep_tokenizers(const Json& document, const fs::path& dir) {
-  std::map<std::string, std::map<fs::path, Child<Tokenizer>>> by_name;
-  Json copy = document;
-  each_tokenizer_file(copy, [&](const Json& file, const Json& fields) {
-    const fs::path path = path_of_text(file.get<std::string>());
-    if (!fs::is_regular_file(path)) return;
-    Child<Tokenizer>& tokenizer = by_name[path.filename()][path];
-    if (!fields.is_null()) from_json(tokenizer, fields);
-  });
-  std::vector<fs::path> out;
-  for (const auto& [name, paths] : by_name) {
-    if (paths.size() > 1 || path_exists(dir / name)) continue;
-    // The tokenizer comes last: where it is, the others are.
-    const auto& [path, tokenizer] = *paths.begin();
-    for (const fs::path& file : Reversed(tokenizer_files(path, tokenizer))) {
-      const fs::path to = dir / file.filename();
-      if (path_exists(to)) continue;
-      replace_file(to, read_tokenizer_file(file));
-      out.push_back(to);
-    }
-  }
   return out;
 }
 
@@ -464,7 +382,7 @@ ModelConfig model_config(const ModelPlace& place, const Report& report) {
   check_config_file(dir);
   const std::string source = config_file_of(dir).string();
   ModelConfig out{parse_config(read_file(source), source, dir), source};
-  take_moved_tokenizers(out.document, dir, report);
+  take_kept_tokenizers(out.document, dir, report);
   return out;
 }
 

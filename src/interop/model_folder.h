@@ -50,6 +50,8 @@ struct LoadedModel {
   StreamRule streams = {};
   /// The run's input: a class with its fields.
   nlohmann::ordered_json input = {};
+  /// The run's learner: a class with its fields. Null for an import.
+  nlohmann::ordered_json learner = {};
   /// The file of the chat template that the run keeps (trained_chat_template.h); empty: none.
   std::filesystem::path chat_template_file = {};
   /// Training step of the checkpoint.
@@ -64,19 +66,8 @@ struct LoadedModel {
 LoadedModel load_model(const ModelPlace& place, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr, RunData data = RunData::kText);
 
-/// Replaces relative paths of tokenizers and chat templates in a config document by paths through
-/// `dir`, if the file is in `dir`. The files are then found from any folder. In the folder of a run
-/// or an import all relative paths are meant so: the folder where the program runs may have another
-/// file of the name.
-void resolve_tokenizer_paths(nlohmann::ordered_json& document, const std::filesystem::path& dir);
-/// Copies the files of the tokenizers and chat templates that a config document names, with those
-/// beside them, into the folder of a run, where they are looked for once they are gone. What the
-/// folder has already stays as it is. Of several files of one name none is copied. Returns the new
-/// files. Throws StorageError.
-std::vector<std::filesystem::path> keep_tokenizers(const nlohmann::ordered_json& document,
-                                                   const std::filesystem::path& dir);
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
-/// in the folder are named through it (resolve_tokenizer_paths), so that the folder can be moved.
+/// in the folder are named through it (tokenizer_paths.h), so that the folder can be moved.
 struct ModelConfig {
   nlohmann::ordered_json document;  // a mapping
   std::string source;               // the file, for messages

@@ -11,6 +11,7 @@
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/file_lock.h"
+#include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
@@ -261,8 +262,16 @@ TEST_F(ModelFolder, TheTypeThatTheRunComputesInIsTaken) {
 }
 
 TEST_F(ModelFolder, WrongFoldersAreNamed) {
-  EXPECT_THAT(error_of([&] { load_model(dir_ / "none"); }),
-              HasSubstr("none: expected the folder of a run or of an import, got nothing there"));
+  EXPECT_THAT(
+      error_of([&] { load_model(dir_ / "none"); }),
+      HasSubstr("none: expected the folder of a run or of an import, a folder of Hugging Face "
+                "or a GGUF file, got nothing there"));
+  EXPECT_THAT(error_of([&] { load_model("org/name"); }),
+              HasSubstr("got nothing there; of a model of a hub, download the files and name their "
+                        "folder"));
+  const std::string folder = reference_file("hugging_face/llama");
+  EXPECT_THAT(error_of([&] { load_model(folder + "/config.json"); }),
+              HasSubstr("expected the folder of a model, got a file in it; name " + folder));
   EXPECT_THAT(error_of([&] { load_model(dir_.path()); }), HasSubstr("got one without config.yaml"));
   replace_file(dir_ / "m.gguf", "GGUF");
   EXPECT_THAT(error_of([&] { load_model(dir_.path()); }),

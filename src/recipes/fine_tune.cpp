@@ -86,6 +86,10 @@ Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
   return out;
 }
 
+std::string fine_tuned_name(const std::filesystem::path& model) {
+  return "fine-tuned-" + std::filesystem::absolute(model).filename().string();
+}
+
 void take_chat_template(const std::filesystem::path& model, Trainer::Config& config) {
   const std::filesystem::path kept = trained_chat_template_file(model);
   if (!path_exists(kept)) return;

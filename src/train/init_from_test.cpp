@@ -85,10 +85,12 @@ TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
   state_after(tiny_config(), "second", 1, "nowhere");
   EXPECT_THAT(
       ended_.error,
-      HasSubstr("nowhere: expected the folder of a run or of an import, got nothing there"));
+      HasSubstr("nowhere: expected the folder of a run or of an import, a folder of Hugging Face "
+                "or a GGUF file, got nothing there"));
   state_after(tiny_config(), "second", 1, "first/config.yaml");
   EXPECT_THAT(ended_.error,
-              HasSubstr("expected the folder of a run or of an import, got a regular file"));
+              HasSubstr("config.yaml: expected the folder of a model, got a file in it; name " +
+                        (dir_ / "first")));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
 }
 

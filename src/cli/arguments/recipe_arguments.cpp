@@ -7,24 +7,25 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/report.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "checkpoint/run_files.h"
+#include "cli/arguments/flag_fields.h"
 #include "cli/arguments/ignore_option.h"
 #include "config/document/serialize.h"
 #include "config/document/yaml.h"
-#include "config/walk.h"
 #include "data/text_source.h"
 #include "interop/foreign_model.h"
 #include "io/file.h"
 #include "io/user_path.h"
-#include "layers/products/lora_product.h"
-#include "modifiers/products/lora.h"
-#include "modifiers/products/product_slots.h"
+#include "layers/products/quantized_product.h"
 #include "recipes/fine_tune.h"
+#include "recipes/kept_from_start.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
+#include "recipes/resolve/resumed_run.h"
 #include "recipes/resolve/token_data.h"
 #include "recipes/resolve/use_data.h"
 
@@ -50,28 +51,20 @@ SetField parse_set(const std::string& text) {
   return {text.substr(0, equals), std::move(value)};
 }
 
-struct FlagField {
-  std::string_view name, value;
-};
-// "rank=16,alpha=32".
-std::vector<FlagField> fields_of(const char* flag, const std::string& text) {
-  std::vector<FlagField> out;
-  for (const std::string_view field : split(text, ',')) {
-    const size_t equals = field.find('=');
-    if (equals == field.npos || equals == 0)
-      throw CLI::ValidationError(flag, fmt::format("expected FIELD=VALUE, got '{}'", field));
-    out.push_back({field.substr(0, equals), field.substr(equals + 1)});
-  }
+// A modifier with the fields that the value of a flag names.
+template <class Modifier>
+UseModifier use_of(const char* name, const char* flag, const std::vector<FlagField>& fields) {
+  return {fmt::format("{}: {}", name, flow_text(fields, Modifier::Config::config_type())), flag};
+}
+
+template <class Modifier>
+FlagRequest<Modifier> request_of(const char* flag, const std::vector<FlagField>& fields) {
+  FlagRequest<Modifier> out{.flag = flag};
+  axle::Child<axle::Modifier> modifier = typename Modifier::Config{};
+  from_json(modifier, parse_yaml(flow_text(fields, Modifier::Config::config_type()), flag), flag);
+  out.fields = *modifier.get_if<Modifier>();
+  for (const FlagField& field : fields) out.given.push_back(field.name);
   return out;
-}
-// "{rank: 16, alpha: 32}".
-std::string flow_text(const std::vector<FlagField>& fields) {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : fields) out.push_back(fmt::format("{}: {}", name, value));
-  return fmt::format("{{{}}}", join(out, ", "));
-}
-std::string modifier_text(const char* modifier, const char* flag, const std::string& text) {
-  return fmt::format("{}: {}", modifier, flow_text(fields_of(flag, text)));
 }
 
 // Weights as codes, in the form of the start that --init-from names.
@@ -83,42 +76,25 @@ bool is_of_codes(const FlagField& field) {
          field.name == "offsets";
 }
 
-// Adapters, and weights as codes below them: "rank=16,bits=8".
-std::vector<UseModifier> qlora(const std::string& text) {
-  std::vector<FlagField> lora, product = {{"class", "QuantizedProduct"}};
-  for (const FlagField& field : fields_of("--qlora", text))
-    (is_of_codes(field) ? product : lora).push_back(field);
-  const UseModifier codes{product.size() == 1
-                              ? kCodesAsStored
-                              : fmt::format("KeepAsCodes: {{with: {}}}", flow_text(product))};
-  return {codes, {fmt::format("Lora: {}", flow_text(lora))}};
+// The fields of adapters alone.
+std::vector<FlagField> adapter_fields(const char* flag, const std::string& text) {
+  std::vector<FlagField> out = flag_fields(flag, text);
+  std::erase_if(out, is_of_codes);
+  return out;
 }
 
-// Throws ConfigError where a flag asks for other adapters than the start has, which stay.
-void check_adapters(Trainer::Config& start, const char* flag, const std::string& text,
-                    const std::string& folder) {
-  std::vector<FlagField> fields = fields_of(flag, text);
-  std::erase_if(fields, is_of_codes);
-  Child<Modifier> modifier = Lora::Config{};
-  from_json(modifier, parse_yaml(flow_text(fields), flag), flag);
-  const auto& wanted = *modifier.get_if<Lora>();
-  for (const ProductSlot& product : product_slots(start)) {
-    const auto* const own = held_config(product.slot)->get_if<LoraProduct::Config>();
-    if (!own || !matches_layer(wanted.at, product) || matches_layer(wanted.except, product))
-      continue;
-    const auto check = [&](std::string_view name, double has, double asked) {
-      if (has == asked || std::ranges::count(fields, name, &FlagField::name) == 0) return;
-      throw ConfigError(fmt::format(
-          "{}: {}: expected {}, as the adapters of {} have it ({}), got {}; leave it out to train "
-          "them on, or axle checkpoint merge {} --dir NEW and begin with NEW",
-          flag, name, has, folder, product.path, asked, folder));
-    };
-    check("rank", static_cast<double>(int64_t{own->rank}),
-          static_cast<double>(int64_t{wanted.rank}));
-    check("alpha", own->alpha, wanted.alpha);
-    if (const auto* const dropout = own->dropout.get_if<Dropout>())
-      check("dropout", dropout->rate, wanted.dropout);
+// Adapters, and weights as codes below them: "rank=16,bits=8".
+std::vector<UseModifier> qlora(const std::string& text) {
+  constexpr const char* kFlag = "--qlora";
+  std::vector<FlagField> product = flag_fields(kFlag, text);
+  std::erase_if(product, [](const FlagField& field) { return !is_of_codes(field); });
+  std::string codes = kCodesAsStored;
+  if (!product.empty()) {
+    product.insert(product.begin(), {"class", "QuantizedProduct"});
+    codes +=
+        fmt::format(": {{with: {}}}", flow_text(product, QuantizedProduct::Config::config_type()));
   }
+  return {{codes, kFlag}, use_of<Lora>("Lora", kFlag, adapter_fields(kFlag, text))};
 }
 
 // Names the start where --qlora asks for its codes.
@@ -170,6 +146,10 @@ void add_data(std::vector<Edit>& edits, const std::string& path) {
 
 void print_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
 
+void print_warnings(const ResolveReport& report) {
+  for (const std::string& line : report.warnings) report_to_stderr(line);
+}
+
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
            [&edits](const std::string& text) { edits.push_back(parse_set(text)); })
@@ -183,7 +163,8 @@ void RecipeArguments::add_to(CLI::App& app) {
     return add_flag(app, flag, value, help, take);
   };
   app.add_option("RECIPE", request_.recipe,
-                 "Name of a recipe (axle config list), unless a file names one")
+                 "Name of a recipe (axle config list), or the folder of a run or a model, unless a "
+                 "file names one")
       ->type_name("");
   add("--config", "FILE",
       "Apply the sections recipe, replace, modify, set of a YAML file; '-' is stdin. A file "
@@ -196,7 +177,7 @@ void RecipeArguments::add_to(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add("--lora", "FIELDS", "Train low-rank adapters alone: rank=16,alpha=32 (modifier Lora)",
       [&](const std::string& text) {
-        edits.push_back(UseModifier{modifier_text("Lora", "--lora", text)});
+        edits.push_back(use_of<Lora>("Lora", "--lora", flag_fields("--lora", text)));
         adapter_flags_.emplace_back("--lora", text);
       });
   add("--qlora", "FIELDS",
@@ -205,11 +186,13 @@ void RecipeArguments::add_to(CLI::App& app) {
       [&](const std::string& text) {
         for (UseModifier& use : qlora(text)) edits.push_back(std::move(use));
         adapter_flags_.emplace_back("--qlora", text);
-      });
+      })
+      ->excludes("--lora");
   add("--dpo", "FIELDS",
       "Learn to prefer one of two answers to the start: beta=0.1 (modifier PreferenceTuning)",
       [this](const std::string& text) {
-        preference_ = UseModifier{modifier_text("PreferenceTuning", "--dpo", text)};
+        preference_ = text;
+        flag_fields("--dpo", text);  // mistakes are told while flags are parsed
       });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
@@ -237,46 +220,94 @@ std::string RecipeArguments::machine(std::string_view backend) const {
   return target_ ? target_->machine() : host_machine(backend);
 }
 
+void RecipeArguments::check_kept(Trainer::Config& start, const std::string& folder) const {
+  for (const auto& [flag, text] : adapter_flags_)
+    check_adapters(start, folder, request_of<Lora>(flag, adapter_fields(flag, text)));
+}
+
 Trainer::Config RecipeArguments::fine_tune(const ResolveRequest& request,
                                            const std::filesystem::path& model,
                                            const std::optional<DType>& dtype) const {
   Trainer::Config out = axle::fine_tune(
       {model, ignored_}, adds_adapters(request) ? FineTuned::kAdapters : FineTuned::kAll, dtype);
-  for (const auto& [flag, text] : adapter_flags_) check_adapters(out, flag, text, model.string());
+  check_kept(out, model.string());
   return out;
 }
 
-Resolved RecipeArguments::resolve(std::string_view backend, const std::filesystem::path& model,
-                                  const std::optional<DType>& dtype) const {
-  ResolveRequest out = request(backend, !model.empty());
-  if (!model.empty()) take_codes_of(model, out.edits);
-  if (!names_recipe(out) && !model.empty()) {
-    out.start = fine_tune(out, model, dtype);
-    out.recipe = "fine-tuned-" + std::filesystem::absolute(model).filename().string();
-  } else if (dtype) {
-    throw ConfigError(
-        "--dtype: expected --init-from and no recipe, whose model has a dtype; set model.@dtype");
+// The config of the run, which holds what its start was. What flags and files ask for is applied to
+// it again, so that a resume refuses what the run is not.
+Resolved RecipeArguments::go_on(ResolveRequest request, const RunStart& start) const {
+  request.files.insert(request.files.begin(), config_of_run(start.resumed));
+  Trainer::Config own = resolve_config({.files = {request.files.front()}}).config;
+  const std::string folder = start.resumed.string();
+  if (!start.model.empty()) {
+    report_to_stderr(
+        fmt::format("WARNING: --init-from {}: expected a model, got {}; the run in {} goes on as "
+                    "its own config says, and what it began with may be left out",
+                    start.model.string(),
+                    path_exists(start.model) ? "something else" : nothing_at(start.model), folder));
   }
-  Resolved resolved = resolve_config(out);
-  if (out.start) take_chat_template(model, resolved.config);
-  return resolved;
+  check_kept(own, folder);
+  if (preference_) {
+    check_preference(own, folder,
+                     request_of<PreferenceTuning>("--dpo", flag_fields("--dpo", *preference_)));
+  }
+  Resolved out = resolve_config(request);
+  if (!start.model.empty()) out.report.recipe = fine_tuned_name(start.model);
+  return out;
+}
+
+Resolved RecipeArguments::resolve(std::string_view backend, const RunStart& start) const {
+  const std::filesystem::path& model = start.model;
+  ResolveRequest request = this->request(backend, !model.empty());
+  Resolved out;
+  const bool is_alone = !start.resumed.empty() && !holds_model(model);
+  if (is_alone && !names_recipe(request)) {
+    out = go_on(std::move(request), start);
+  } else {
+    if (!model.empty()) take_codes_of(is_alone ? start.resumed : model, request.edits);
+    if (!names_recipe(request) && !model.empty()) {
+      request.start = fine_tune(request, model, start.dtype);
+      request.recipe = fine_tuned_name(model);
+    } else if (start.dtype) {
+      throw ConfigError(
+          "--dtype: expected --init-from and no recipe, whose model has a dtype; set "
+          "model.@dtype");
+    }
+    out = resolve_config(request);
+    if (request.start) take_chat_template(model, out.config);
+  }
+  print_warnings(out.report);
+  return out;
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend) const {
   return request(backend, false);
 }
 
+// A recipe that is the place of a model: of another program, or of a run or an import, whose config
+// is a whole one.
+void RecipeArguments::take_place(ResolveRequest& request) const {
+  const std::string place = request.recipe;
+  if (is_foreign_model(place)) {
+    request.start = fine_tune(request, place);
+  } else if (path_exists(config_file_of(place))) {
+    request.recipe.clear();
+    request.files.insert(request.files.begin(), config_of_run(place));
+  } else {
+    throw ConfigError(
+        fmt::format("RECIPE: expected a name, or the folder of a run or a model, got {} {}{}",
+                    directory_exists(place) ? "the folder" : "the file", place,
+                    directory_exists(place) ? "" : "; --config takes a file"));
+  }
+}
+
 ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_other_model) const {
   ResolveRequest out = request_;
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   if (path_exists(out.recipe) && std::ranges::count(recipe_names(), out.recipe) == 0) {
-    if (!is_foreign_model(out.recipe)) {
-      throw ConfigError(fmt::format("RECIPE: expected a name, got {} {}; --config takes a file",
-                                    directory_exists(out.recipe) ? "the folder" : "the file",
-                                    out.recipe));
-    }
-    out.start = fine_tune(out, out.recipe);
-    reads_other_model = true;
+    take_place(out);
+    reads_other_model |= out.start.has_value();
   }
   if (!reads_other_model && !ignored_.empty()) {
     throw ConfigError(
@@ -284,7 +315,10 @@ ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_oth
                     "got none",
                     ignored_.front()));
   }
-  if (preference_) out.edits.emplace_back(*preference_);  // around the model as the others leave it
+  if (preference_) {  // around the model as the others leave it
+    out.edits.emplace_back(
+        use_of<PreferenceTuning>("PreferenceTuning", "--dpo", flag_fields("--dpo", *preference_)));
+  }
   out.machine = machine(backend);
   return out;
 }
@@ -324,7 +358,9 @@ Resolved resolve_named(const std::string& name, const std::optional<std::string>
   } else {
     request.recipe = name;
   }
-  return resolve_config(request);
+  Resolved out = resolve_config(request);
+  print_warnings(out.report);
+  return out;
 }
 
 }  // namespace axle::cli

@@ -16,6 +16,16 @@ class App;
 
 namespace axle::cli {
 
+/// What a run begins with, or the run that goes on.
+struct RunStart {
+  /// The model that --init-from names; empty: none.
+  std::filesystem::path model = {};
+  /// The dtype of its parameters; none: as stored.
+  std::optional<DType> dtype = {};
+  /// The folder of a run with checkpoints, which is resumed; empty: a new run.
+  std::filesystem::path resumed = {};
+};
+
 /// RECIPE, --config, --on, --ignore, and the flags that change fields: --set, --modify, --mesh,
 /// --steps, --seed, --data. The flags that change fields apply in their order on the command line,
 /// but --dpo comes last.
@@ -26,11 +36,11 @@ class RecipeArguments {
   /// ConfigError for files that can't be read or parsed, and for --ignore without a model of
   /// another program.
   ResolveRequest request(std::string_view backend = "cpu") const;
-  /// Resolves the config of request(). Without a recipe, also in files, it begins with the config
-  /// that fine-tunes `model`, if that names one, with parameters of this dtype. Throws ConfigError,
-  /// also for a dtype where there is another config.
-  Resolved resolve(std::string_view backend = "cpu", const std::filesystem::path& model = {},
-                   const std::optional<DType>& dtype = {}) const;
+  /// Resolves the config of request(), and prints its warnings. Without a recipe, also in files, it
+  /// begins with the config that fine-tunes the model of `start`, if that names one. A run that is
+  /// resumed begins with its own config where that model is not there any more, or not named.
+  /// Throws ConfigError, also for a dtype where there is another config.
+  Resolved resolve(std::string_view backend = "cpu", const RunStart& start = {}) const;
   /// The fields that --ignore names.
   const std::vector<std::string>& ignored() const { return ignored_; }
   /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.
@@ -43,17 +53,23 @@ class RecipeArguments {
  private:
   std::string machine(std::string_view backend) const;
   ResolveRequest request(std::string_view backend, bool reads_other_model) const;
+  void take_place(ResolveRequest& request) const;
   Trainer::Config fine_tune(const ResolveRequest& request, const std::filesystem::path& model,
                             const std::optional<DType>& dtype = {}) const;
+  Resolved go_on(ResolveRequest request, const RunStart& start) const;
+  void check_kept(Trainer::Config& start, const std::string& folder) const;
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_, ignored_;
   std::vector<std::pair<const char*, std::string>> adapter_flags_;  // --lora and its fields
-  std::optional<UseModifier> preference_;
+  std::optional<std::string> preference_;                           // --dpo
 };
 
 /// Prints the changes to stderr, for verbs whose stdout holds something else.
 void print_changes(const ResolveReport& report);
+
+/// Prints the warnings to stderr, a line each.
+void print_warnings(const ResolveReport& report);
 
 /// Adds --set PATH=VALUE to a verb that takes no recipe. Each use appends one edit.
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);

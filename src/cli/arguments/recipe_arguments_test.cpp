@@ -100,19 +100,22 @@ TEST(RecipeArguments, VerbsThatReadNoDataCheckThatTheyAreThere) {
 TEST(RecipeArguments, WithoutARecipeAModelIsTunedInADtypeOfItsParameters) {
   const std::filesystem::path llama = reference_file("hugging_face/llama");
   const auto tuned = [&](const std::filesystem::path& model, const std::optional<DType>& dtype) {
-    return Flags().arguments.resolve("cpu", model, dtype).config;
+    return Flags().arguments.resolve("cpu", {.model = model, .dtype = dtype}).config;
   };
   EXPECT_FALSE(tuned(llama, {}).model.options.dtype);
   EXPECT_EQ(tuned(llama, DType::kBF16).model.options.dtype, DType::kBF16);
-  EXPECT_EQ(error_of([&] { Flags({"quickstart"}).arguments.resolve("cpu", llama, DType::kBF16); }),
-            "--dtype: expected --init-from and no recipe, whose model has a dtype; set "
-            "model.@dtype");
+  EXPECT_EQ(
+      error_of([&] {
+        Flags({"quickstart"}).arguments.resolve("cpu", {.model = llama, .dtype = DType::kBF16});
+      }),
+      "--dtype: expected --init-from and no recipe, whose model has a dtype; set "
+      "model.@dtype");
 }
 
 TEST(RecipeArguments, FilesWithoutARecipeChangeWhatGoesOnFromAStart) {
   const std::filesystem::path llama = reference_file("hugging_face/llama");
   const auto resolve = [&](const std::vector<std::string>& words) {
-    return Flags(words).arguments.resolve("cpu", llama);
+    return Flags(words).arguments.resolve("cpu", {.model = llama});
   };
   const TempDir dir;
   const auto file = [&](const char* name, const std::string& text) {
@@ -146,7 +149,9 @@ TEST(RecipeArguments, FilesWithoutARecipeChangeWhatGoesOnFromAStart) {
 
 TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
   const Trainer::Config config =
-      Flags().arguments.resolve("cpu", reference_file("peft/llama"), DType::kBF16).config;
+      Flags()
+          .arguments.resolve("cpu", {.model = reference_file("peft/llama"), .dtype = DType::kBF16})
+          .config;
   const auto& learner = *config.learner.get_if<Learner>();
   EXPECT_THAT(learner.frozen, ElementsAre("**"));
   EXPECT_THAT(learner.trained, ElementsAre("**.lora_down", "**.lora_up"));
@@ -163,7 +168,7 @@ TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
 TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
   const std::string start = reference_file("peft/llama");  // rank 3, alpha 5, without dropout
   const auto error = [&](const std::string& flag, const std::string& fields) {
-    return error_of([&] { Flags({flag, fields}).arguments.resolve("cpu", start); });
+    return error_of([&] { Flags({flag, fields}).arguments.resolve("cpu", {.model = start}); });
   };
   for (const std::string flag : {"--lora", "--qlora"}) {
     EXPECT_THAT(error(flag, "rank=8"),
@@ -179,6 +184,35 @@ TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
   // Where the start has no adapter, new ones may be of any kind.
   const std::string at = "at=\"**.attention.body.qkv.inner.k_proj.**\",rank=8";
   EXPECT_EQ(error("--lora", at), "no error");
+}
+
+TEST(RecipeArguments, AdaptersAreOfOneKind) {
+  RecipeArguments arguments;
+  EXPECT_EQ(parse_error([&](CLI::App& app) { arguments.add_to(app); },
+                        {"--lora", "rank=2", "--qlora", "rank=2"}),
+            "--lora excludes --qlora");
+}
+
+TEST(RecipeArguments, MistakesInAFlagNameIt) {
+  const std::string start = reference_file("hugging_face/llama");
+  EXPECT_THAT(error_of([&] {
+                Flags({"--lora", "at={[}"}).arguments.resolve("cpu", {.model = start});
+              }),
+              ::testing::StartsWith("--lora:"));
+}
+
+// A run is a whole config, that of its newest checkpoint; an import is read as far as it goes.
+TEST(RecipeArguments, AFolderWithAConfigIsARecipe) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "run");
+  Trainer::Config config = axle::recipe("quickstart");
+  config.seed = 5;
+  replace_file(dir / "run/config.yaml", to_yaml(config));
+  EXPECT_EQ(Flags({dir / "run"}).arguments.resolve().config.seed, 5);
+  EXPECT_EQ(Flags({dir / "run", "--seed", "6"}).arguments.resolve().config.seed, 6);
+  EXPECT_EQ(error_of([&] { Flags({dir.path()}).arguments.resolve(); }),
+            "RECIPE: expected a name, or the folder of a run or a model, got the folder " +
+                dir.path().string());
 }
 
 TEST(ResolveNamed, TakesRecipesFilesAndFoldersOfRuns) {

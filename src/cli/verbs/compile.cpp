@@ -62,6 +62,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
     check_device_count("--on " + to_text(target), target.num_devices());
   const ResolveRequest request = options.recipe.request();
   const Resolved resolved = resolve_config(request);
+  print_warnings(resolved.report);
   std::vector<std::string> inputs = paths_in(resolved.config);
   inputs.insert(inputs.end(), options.recipe.files().begin(), options.recipe.files().end());
   check_output_file("--save", options.save, OutputKind::kExecutable, inputs);

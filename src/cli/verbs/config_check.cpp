@@ -24,6 +24,7 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
   Mistakes mistakes;
   const ResolveRequest request = recipe.request();
   const Resolved resolved = resolve_config(request, mistakes);
+  print_warnings(resolved.report);
   const auto devices =
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
   // The memory of another machine is not known here.

@@ -164,8 +164,8 @@ TEST(GraphVerb, TakesOneRecipe) {
   EXPECT_THAT(graph({"--op-count"}).err, HasSubstr("did you mean '--op-counts'?"));
   const TempDir dir;
   EXPECT_EQ(run_axle({"graph", text_file(dir)}).err,
-            "axle: RECIPE: expected a name, got the file " + (dir / "text.txt") +
-                "; --config takes a file\n");
+            "axle: RECIPE: expected a name, or the folder of a run or a model, got the file " +
+                (dir / "text.txt") + "; --config takes a file\n");
   EXPECT_EQ(run_axle({"graph", dir.path().string()}).code, 2);
 }
 

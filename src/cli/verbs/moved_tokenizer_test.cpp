@@ -67,6 +67,7 @@ TEST_F(MovedTokenizer, TheRunKeepsItsFiles) {
   for (const Ran& ran : {generate(dir_ / "run"), train(dir_ / "run", dir_ / "next")}) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr(warning));
+    EXPECT_EQ(ran.err.find(warning), ran.err.rfind(warning)) << "told once: " << ran.err;
   }
   fs::remove_all(dir_ / "run");
   EXPECT_EQ(generate(dir_ / "next").code, 0) << "it keeps copies of its own";

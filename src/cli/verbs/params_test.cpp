@@ -18,5 +18,17 @@ TEST(Params, TakesWhatEveryRecipeVerbTakes) {
   EXPECT_EQ(run_axle({"params", "quickstrat"}).code, 2);
 }
 
+TEST(Params, TakesARun) {
+  const TempDir dir;
+  const Ran trained = run_axle(joined({"train", "quickstart", "--data", "synthetic", "--steps", "1",
+                                       "--dir", dir / "run", "--backend", "interpreter"},
+                                      tiny_quickstart()));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Ran ran = run_axle({"params", dir / "run", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["params"]["decoder/output_norm/scale"]["shape"], nlohmann::json({8}));
+}
+
 }  // namespace
 }  // namespace axle

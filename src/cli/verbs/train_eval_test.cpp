@@ -439,7 +439,8 @@ TEST_F(TrainEval, BadBackend) {
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(
       unknown.err,
-      HasSubstr("nowhere: expected the folder of a run or of an import, got nothing there"));
+      HasSubstr("nowhere: expected the folder of a run or of an import, a folder of Hugging Face "
+                "or a GGUF file, got nothing there"));
 }
 
 TEST_F(TrainEval, MissingPlugin) {

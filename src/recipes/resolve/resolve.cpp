@@ -13,12 +13,14 @@
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "config/set.h"
-#include "interop/model_folder.h"
+#include "interop/tokenizer_paths.h"
 #include "recipes/recipe.h"
 #include "train/evaluation/evaler_inputs.h"
 
 namespace axle {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // Sets the mesh rules that files and edits name. Returns true if there are any. Rules are set
 // before everything else.
@@ -71,9 +73,13 @@ std::string rules_text(const Trainer::Config& config) {
   return to_json(config).at("mesh_rules").dump();
 }
 
-Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& source,
+// A run keeps copies of its tokenizer's files beside its config.
+Trainer::Config whole_tree(Json document, const std::string& source, ResolveReport& report,
                            Mistakes& mistakes) {
-  resolve_tokenizer_paths(document, std::filesystem::path(source).parent_path());
+  const std::filesystem::path folder = std::filesystem::path(source).parent_path();
+  resolve_tokenizer_paths(document, folder);
+  take_kept_tokenizers(document, folder,
+                       [&](const std::string& line) { report.warnings.push_back(line); });
   Trainer::Config config;
   try {
     from_json(config, document);
@@ -99,6 +105,24 @@ void check_rewrites(const std::vector<Rewrite>& rewrites, Trainer::Config& confi
   if (mistakes.size() > 0) return;
   for (const Rewrite& rewrite : rewrites) {
     if (rewrite.check) mistakes.attempt([&] { rewrite.check(config); });
+  }
+}
+
+Json tokenizer_of(const Child<Input>& input) {
+  const Json fields = input ? to_json(input) : Json();
+  return fields.is_object() && fields.contains("tokenizer") ? fields["tokenizer"] : Json();
+}
+
+// Evalers have the run's tokenizer. In a whole config they name it themselves; where an edit gives
+// the run another one than `before`, they take it as well.
+void move_tokenizers(const Json& before, Trainer::Config& config) {
+  const Json now = tokenizer_of(config.input);
+  if (before.is_null() || now.is_null() || now == before) return;
+  for (auto& [name, evaler] : config.evalers) {
+    if (tokenizer_of(evaler.input) != before) continue;
+    Json fields = to_json(evaler.input);
+    fields["tokenizer"] = now;
+    from_json(evaler.input, fields);
   }
 }
 
@@ -158,7 +182,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
                     tree->source, out.report.recipe));
   }
   if (tree) {
-    out.config = whole_tree(*tree->config, tree->source, mistakes);
+    out.config = whole_tree(*tree->config, tree->source, out.report, mistakes);
   } else if (request.start) {
     out.config = *request.start;
   } else if (out.report.recipe.empty()) {
@@ -175,11 +199,13 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   else if (!sets)
     out.report.rule_not_reapplied = rule_that_would_change(out.config, request.machine);
   const std::string rules = rules_text(out.config);
+  const Json tokenizer = tokenizer_of(out.config.input);
   for (const RecipeFile& file : request.files) apply(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
     out.report.rule_set_too_late = rule_that_would_change(out.config, request.machine);
   mistakes.attempt([&] { check_texts(request.edits); });
   apply_edits(request.edits, out.config, out.report.rewrites, mistakes);
+  mistakes.attempt([&] { move_tokenizers(tokenizer, out.config); });
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   check_rewrites(out.report.rewrites, out.config, mistakes);
   return out;

@@ -53,8 +53,10 @@ struct Resolved {
 /// Mesh rules that a file or an edit sets replace those of the recipe. A file with a whole config
 /// takes the place of the recipe and the mesh rule, unless a file or an edit sets mesh rules.
 /// Relative paths of tokenizer files that lie beside a whole config are resolved against its
-/// folder. Throws ConfigError with one line for each mistake, also if a later change does not suit
-/// an earlier rewrite (Rewrite::check); mistakes in a file read "<file>:<line>: ...".
+/// folder; files that are not where it says are those of their names there. Evalers that have the
+/// run's tokenizer take the one that an edit gives it. Throws ConfigError with one line for each
+/// mistake, also if a later change does not suit an earlier rewrite (Rewrite::check); mistakes in a
+/// file read "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
 /// Like resolve_config() above, but leaves out what can't be applied and adds it to `mistakes`.
 /// Throws ConfigError if there is nothing to apply changes to: no recipe, or two

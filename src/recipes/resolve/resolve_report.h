@@ -22,6 +22,8 @@ struct ResolveReport {
   /// was not applied. Empty: none.
   std::string rule_set_too_late = {};
   std::vector<Rewrite> rewrites = {};
+  /// Files that are read from another place than the config says.
+  std::vector<std::string> warnings = {};
 };
 /// Returns the report as text:
 ///   mesh rule gpu-.* for gpu-H100-8

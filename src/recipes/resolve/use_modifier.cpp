@@ -53,9 +53,9 @@ std::vector<Rewrite> apply_modifier_named(const std::string& name, const Json& f
 }
 
 NamedModifier UseModifier::named() const {
-  if (auto modifier = named_modifier(parse_yaml(text, "--modify"))) return std::move(*modifier);
+  if (auto modifier = named_modifier(parse_yaml(text, flag))) return std::move(*modifier);
   throw ConfigError(
-      fmt::format("--modify: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'",
+      fmt::format("{}: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'", flag,
                   printable(text)));
 }
 

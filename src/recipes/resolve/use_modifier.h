@@ -31,6 +31,7 @@ std::vector<Rewrite> apply_modifier_named(const std::string& name,
 /// An edit that applies a modifier, as text: "SequenceParallel" or "SetRemat: {at: '**.layer'}".
 struct UseModifier {
   std::string text;
+  std::string flag = "--modify";  // that the text comes from, for messages
 
   /// Returns the modifier that the text names. Throws ConfigError if it names none.
   NamedModifier named() const;

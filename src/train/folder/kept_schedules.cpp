@@ -11,13 +11,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/reversed.h"
-#include "checkpoint/folder.h"
-#include "checkpoint/read.h"
-#include "checkpoint/run_files.h"
 #include "config/document/serialize.h"
 #include "config/document/yaml.h"
 #include "learn/schedule.h"
+#include "train/folder/run_metadata.h"
 
 namespace axle {
 namespace {
@@ -35,23 +32,10 @@ std::optional<Trainer::Config> config_with_ends(const std::string& text) {
   }
 }
 
-// Returns the config of the newest checkpoint whose manifest is whole; "" if there is none.
-std::string newest_config(const std::filesystem::path& root) {
-  for (const int64_t step : Reversed(checkpoint_steps(root))) {
-    try {
-      const StoredCheckpoint stored(root, step);
-      const auto config = stored.manifest().metadata.find("config");
-      return config == stored.manifest().metadata.end() ? "" : config->second;
-    } catch (const StorageError&) {  // the resume reports it
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Trainer::Config with_kept_schedules(Trainer::Config config, const std::filesystem::path& dir) {
-  if (std::optional<Trainer::Config> saved = config_with_ends(newest_config(checkpoints_of(dir))))
+  if (std::optional<Trainer::Config> saved = config_with_ends(newest_config(dir)))
     keep_schedule_ends(config.learner, saved->learner);
   return config;
 }

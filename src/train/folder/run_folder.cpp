@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -16,7 +15,7 @@
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "interop/foreign_model.h"
-#include "interop/model_folder.h"
+#include "interop/tokenizer_paths.h"
 #include "interop/trained_chat_template.h"
 #include "io/file.h"
 #include "io/file_kind.h"
@@ -42,9 +41,11 @@ bool is_open_end(const ConfigChange& change) {
 
 constexpr std::string_view kConfigBegins = "# axle ";
 
-// Returns `dir`, unless it has a config.yaml that no run wrote, which a run would replace.
-std::filesystem::path without_foreign_config(std::filesystem::path dir) {
+// Returns `dir`, unless a run can't have its files there, or would replace a config.yaml that no
+// run wrote.
+std::filesystem::path checked_folder(std::filesystem::path dir) {
   const std::filesystem::path config = config_file_of(dir);
+  for (const auto& file : {config, metrics_file_of(dir)}) check_regular(file);
   std::error_code not_there;
   if (!std::filesystem::is_regular_file(config, not_there) || directory_exists(checkpoints_of(dir)))
     return dir;
@@ -56,29 +57,35 @@ std::filesystem::path without_foreign_config(std::filesystem::path dir) {
       config.string()));
 }
 
+// Returns those of a run's own files that are not there.
+std::vector<std::filesystem::path> missing_files(const std::filesystem::path& dir) {
+  std::vector<std::filesystem::path> out = {config_file_of(dir), metrics_file_of(dir),
+                                            lock_file_of(dir), trained_chat_template_file(dir)};
+  std::erase_if(out, [](const std::filesystem::path& file) { return path_exists(file); });
+  return out;
+}
+
 }  // namespace
 
 bool is_safe_change(std::string_view path) {
-  const bool is_data = path.ends_with(".path") || path.find(".more_paths") != path.npos;
+  const bool is_data = path.ends_with(".path") || path.ends_with(".chat_template") ||
+                       path.find(".more_paths") != path.npos;
   if (first_name(path) == kInput && is_data) return true;
   return path == kRowsOfDevices || std::ranges::count(kSafe, first_name(path)) > 0;
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(without_foreign_config(std::move(dir))),
+    : dir_(checked_folder(std::move(dir))),
       created_(make_directories(dir_)),
-      lock_(lock_file_of(dir_)) {
-  for (const auto& file : {config_file(), metrics_file_of(dir_)}) check_regular(file);
-}
+      new_(missing_files(dir_)),
+      lock_(lock_file_of(dir_)) {}
 
 RunFolder::~RunFolder() {
-  if (created_.empty()) return;
+  if (kept_ || replaced_) return;
   while_memory_lasts([this] {
     // Only empty folders are removed. A checkpoint and anything that others put here stay.
     if (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT) return;
-    for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
-      ::unlink(file.c_str());
-    for (const auto& file : copies_) ::unlink(file.c_str());
+    for (const auto& file : new_) ::unlink(file.c_str());
     for (const auto& folder : created_) {
       if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
     }
@@ -117,8 +124,9 @@ void RunFolder::begin(const ConfigView& config, bool is_new, const InputFacts& d
                       const InitFrom& init) {
   if (is_new) {
     write_config();
-    copies_ = keep_tokenizers(to_json(config), dir_);
-    std::ranges::move(keep_origin(init.folder, dir_), std::back_inserter(copies_));
+    const auto will_make = [&](const std::filesystem::path& file) { new_.push_back(file); };
+    keep_tokenizers(to_json(config), dir_, will_make);
+    keep_origin(init.folder, dir_, will_make);
   }
   if (const size_t count = data.chat_templates.size(); count > 1) {
     report_to_stderr(
@@ -126,7 +134,6 @@ void RunFolder::begin(const ConfigView& config, bool is_new, const InputFacts& d
                     "generate --chat` and exports take the first source's",
                     count));
   }
-  copies_.push_back(trained_chat_template_file(dir_));
   keep_chat_template(data.chat_templates, dir_, is_new);
 }
 
@@ -139,8 +146,10 @@ void RunFolder::update_config() {
   }
 }
 
-void RunFolder::replace_lost_config(const std::string& text) const {
-  if (!text.empty() && !path_exists(config_file())) replace_file(config_file(), text);
+void RunFolder::replace_lost_config(const std::string& text) {
+  if (text.empty() || path_exists(config_file())) return;
+  replace_file(config_file(), text);
+  std::erase(new_, config_file());
 }
 
 void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,

@@ -20,8 +20,8 @@ struct AllowedChanges {
   bool input = false;  // --restart-data: the data are restarted
 };
 
-/// Holds the folder's lock while alive. The destructor removes a folder that this process created,
-/// unless something was kept in it: a refused start leaves nothing behind.
+/// Holds the folder's lock while alive. The destructor removes what this process made, the folder
+/// as well, unless something was kept in it: a refused start leaves nothing behind.
 class RunFolder {
  public:
   /// Creates the folder if it is missing. Throws StorageError if another process holds the lock, or
@@ -32,8 +32,8 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// Marks the folder as worth keeping: the destructor does not remove it.
-  void keep() { created_.clear(); }
+  /// Marks the folder as worth keeping: the destructor removes nothing.
+  void keep() { kept_ = true; }
   /// Throws StorageError, once, if the folder was removed, moved or replaced while it was held. If
   /// nothing is in its place, first makes a new folder with its config.yaml, so that the run can
   /// still save its state.
@@ -59,7 +59,7 @@ class RunFolder {
   /// the next call tries again.
   void update_config();
   /// Writes `text`, the copy that a checkpoint holds, to config.yaml if that file is missing.
-  void replace_lost_config(const std::string& text) const;
+  void replace_lost_config(const std::string& text);
   /// The text of config.yaml. Checkpoints hold a copy, so that a resume does not depend on
   /// config.yaml; check_same_config() compares it.
   const std::string& config_text() const { return config_text_; }
@@ -75,16 +75,16 @@ class RunFolder {
  private:
   std::filesystem::path dir_;
   std::vector<std::filesystem::path> created_;  // created by us: dir_, then its parents
+  std::vector<std::filesystem::path> new_;      // files that are ours alone, if they are there
   FileLock lock_;
-  std::vector<std::filesystem::path> copies_;  // that we made
-  std::string config_text_;                    // text of config.yaml for this run
-  bool config_written_ = false;
+  std::string config_text_;  // text of config.yaml for this run
+  bool config_written_ = false, kept_ = false;
   bool lost_ = false, replaced_ = false;
 };
 
 /// True for fields that do not change the steps already taken: the length of the run, its logging,
-/// its saving and its devices. Also true for paths of data, which may be written differently: the
-/// resumed input itself compares the data.
+/// its saving and its devices. Also true for paths of data, tokenizers and chat templates, which
+/// may be written differently: the resumed input itself compares the data that they give.
 bool is_safe_change(std::string_view path);
 
 }  // namespace axle

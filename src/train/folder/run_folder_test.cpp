@@ -103,11 +103,17 @@ TEST(RunFolder, WhatIsOfWorthStays) {
   EXPECT_TRUE(is_whole());
   made([](RunFolder& folder) { replace_file(folder.dir() / "notes.txt", "of somebody else"); });
   EXPECT_EQ(read_file(path / "notes.txt"), "of somebody else");
-  // A folder that existed before is never removed, not even an empty one.
+  // A folder that existed before is never removed, not even an empty one, nor are files in it.
   remove_tree(path);
   make_directories(path);
-  { const RunFolder folder(path); }
-  EXPECT_TRUE(path_exists(path));
+  replace_file(path / "metrics.jsonl", "of an earlier start");
+  {
+    RunFolder folder(path);
+    folder.set_config(tiny_config(), 0);
+    folder.write_config();
+  }
+  EXPECT_EQ(read_file(path / "metrics.jsonl"), "of an earlier start");
+  EXPECT_EQ(list_directory(path).size(), 1u);
 }
 
 TEST(RunFolder, ConfigIsKeptExactly) {

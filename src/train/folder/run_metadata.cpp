@@ -5,6 +5,10 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/reversed.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/read.h"
+#include "checkpoint/run_files.h"
 #include "data/row_position.h"
 
 namespace axle {
@@ -41,6 +45,19 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
     out.wall_secs = info.number_entry("wall_secs", 0, std::numeric_limits<double>::max());
   if (info.metadata.contains("stopped")) out.stopped = info.entry("stopped");
   return out;
+}
+
+std::string newest_config(const std::filesystem::path& run) {
+  const std::filesystem::path root = checkpoints_of(run);
+  for (const int64_t step : Reversed(checkpoint_steps(root))) {
+    try {
+      const StoredCheckpoint stored(root, step);
+      const auto config = stored.manifest().metadata.find("config");
+      return config == stored.manifest().metadata.end() ? "" : config->second;
+    } catch (const StorageError&) {  // the resume reports it
+    }
+  }
+  return {};
 }
 
 void check_not_stopped(const RunMetadata& saved) {

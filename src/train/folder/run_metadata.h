@@ -34,6 +34,9 @@ Tree<std::string> to_tree(const RunMetadata& metadata);
 /// Parses the metadata of a checkpoint. Throws StorageError naming the manifest if no run can have
 /// written them, ConfigError if the checkpoint is that of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
+/// Returns the config of the newest checkpoint of a run whose manifest is whole; empty if there is
+/// none, or if it keeps no config.
+std::string newest_config(const std::filesystem::path& run);
 /// Throws Error with kValidationFailed, as the run did, if a step that was not finite ended the run
 /// of this checkpoint.
 void check_not_stopped(const RunMetadata& saved);

@@ -1,0 +1,32 @@
+// The flags that name the folder of a run, and say how a run that is there goes on.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "train/init_from.h"
+#include "train/trainer.h"
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+/// --dir, --no-resume, --force, --restart-data and --schedule.
+struct RunFolderArguments {
+  std::string dir, schedule;
+  bool resume = true, force = false, restart_data = false;
+
+  void add_to(CLI::App& app);
+  /// The folder of the run of a recipe. Throws ConfigError if neither a flag nor a recipe names it.
+  std::string named(const std::string& recipe) const;
+  /// True if the run in `folder` goes on.
+  bool resumes(const std::filesystem::path& folder) const;
+  /// The folder of a run that goes on, as far as it is known before the config; empty: it is a new
+  /// run, or not known yet.
+  std::filesystem::path resumed(const InitFrom& init) const;
+  void apply_to(RunOptions& options) const;
+};
+
+}  // namespace axle::cli

@@ -1,0 +1,190 @@
+// A run goes on, and tells of its data, when the model that it began with is gone.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "checkpoint/folder.h"
+#include "checkpoint/run_files.h"
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "testing/checkout.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+// The model is a folder that tests move away.
+class ResumeAlone : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::copy(reference_file("lm_eval/named"), dir_ / "model");
+    replace_file(dir_ / "model/short.jinja",
+                 "{% for m in messages %}{{ m['content'] }}{% endfor %}");
+    replace_file(dir_ / "text.txt", std::string(4000, 'a'));
+    std::string talks, pairs;
+    for (int i = 0; i < 8; ++i) {
+      talks += R"({"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]})";
+      talks += "\n";
+      pairs += R"({"prompt": "q", "chosen": "a", "rejected": "b"})"
+               "\n";
+    }
+    replace_file(dir_ / "talks.jsonl", talks);
+    replace_file(dir_ / "pairs.jsonl", pairs);
+  }
+  Arguments in_run(int steps) const {
+    return {"--dir", dir_ / "run", "--steps", std::to_string(steps), "--backend", "interpreter"};
+  }
+  // What a run begins with.
+  Arguments start(const std::string& data, const Arguments& flags = {}) const {
+    return joined({"train", "--init-from", dir_ / "model", "--data", dir_ / data, "--set",
+                   "input.batch_size=1", "--set", "input.seq_len=64", "--set", "evalers={}"},
+                  flags);
+  }
+  // A chat template that takes little room, beside the model.
+  Arguments in_short(const Arguments& flags) const {
+    return joined(flags, {"--set", "input.split=all", "--set",
+                          "input.chat_template=" + (dir_ / "model/short.jinja")});
+  }
+  void run_well(const Arguments& arguments) {
+    const Ran ran = run_axle(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+  void move_model() { fs::rename(dir_ / "model", dir_ / "elsewhere"); }
+  // Expects these flags to take the run to its third step.
+  Ran expect_goes_on(const Arguments& flags) {
+    const Ran ran = run_axle(joined(flags, in_run(3)));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("resumed from step 1"));
+    const std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(dir_ / "run"));
+    EXPECT_TRUE(!steps.empty() && steps.back() == 3) << ran.out;
+    return ran;
+  }
+  TempDir dir_;
+};
+
+TEST_F(ResumeAlone, WithTheSameFlags) {
+  const Arguments same = start("text.txt", {"--lora", "rank=2,at=**.attention.**"});
+  run_well(joined(same, in_run(1)));
+  move_model();
+  const Ran ran = expect_goes_on(same);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("WARNING: --init-from " + (dir_ / "model") +
+                              ": expected a model, got nothing there; the run in " +
+                              (dir_ / "run") + " goes on as its own config says"),
+                    HasSubstr("the tokenizer is read from " + (dir_ / "run/tokenizer.json"))));
+}
+
+TEST_F(ResumeAlone, WithFewerFlags) {
+  run_well(joined(start("text.txt", {"--lora", "rank=2"}), in_run(1)));
+  move_model();
+  EXPECT_THAT(expect_goes_on({"train"}).err, Not(HasSubstr("--init-from")));
+}
+
+TEST_F(ResumeAlone, WithItsEvaluations) {
+  Arguments flags = start("text.txt");
+  flags.resize(flags.size() - 2);  // the evalers of the recipe
+  flags = joined(flags, {"--set", "input.source.unit=line", "--set", "input.split=train"});
+  replace_file(dir_ / "text.txt", [] {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "line " + std::to_string(i) + "\n";
+    return text;
+  }());
+  run_well(joined(flags, in_run(1)));
+  move_model();
+  expect_goes_on({"train", "--set", "evalers.held_out.every_steps=2"});
+}
+
+TEST_F(ResumeAlone, OnConversationsAndOnPairs) {
+  for (const Arguments& flags :
+       {start("talks.jsonl", in_short({"--qlora", "rank=2,bits=8,group=8"})),
+        start("pairs.jsonl", in_short({"--dpo", "beta=0.5"}))}) {
+    run_well(joined(flags, in_run(1)));
+    move_model();
+    const std::string err = expect_goes_on(flags).err,
+                      told = "the chat template is read from " + (dir_ / "run/short.jinja");
+    EXPECT_THAT(err, HasSubstr(told));
+    EXPECT_EQ(err.find(told), err.rfind(told)) << "told once";
+    fs::remove_all(dir_ / "run");
+    fs::rename(dir_ / "elsewhere", dir_ / "model");
+  }
+}
+
+TEST_F(ResumeAlone, WhereTheModelIsAnotherOneNow) {
+  const Arguments same = start("text.txt");
+  run_well(joined(same, in_run(1)));
+  fs::remove(dir_ / "model/config.json");
+  EXPECT_THAT(expect_goes_on(same).err, HasSubstr("expected a model, got something else"));
+}
+
+TEST_F(ResumeAlone, OtherFlagsThanTheRunHasAreRefused) {
+  run_well(
+      joined(start("pairs.jsonl", in_short({"--dpo", "beta=0.5", "--lora", "rank=2"})), in_run(1)));
+  move_model();
+  const auto error = [&](const Arguments& flags) {
+    const Ran ran = run_axle(joined(joined({"train"}, flags), in_run(3)));
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  EXPECT_THAT(error({"--lora", "rank=4"}),
+              HasSubstr("--lora: rank: expected 2, as the adapters of " + (dir_ / "run")));
+  EXPECT_THAT(error({"--dpo", "beta=0.1"}),
+              HasSubstr("--dpo: beta: expected 0.5, as the run in " + (dir_ / "run")));
+  EXPECT_THAT(error({"--set", "learner.optimizer.learning_rate.peak=1"}),
+              HasSubstr("expected the config of this run, got these differences"));
+}
+
+TEST_F(ResumeAlone, ANewRunStillNeedsItsStart) {
+  move_model();
+  const Ran ran = run_axle(joined(start("text.txt"), in_run(1)));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("a folder of Hugging Face or a GGUF file, got nothing there"));
+  EXPECT_FALSE(fs::exists(dir_ / "run"));
+}
+
+TEST_F(ResumeAlone, TheDocumentsOfAStepAreFound) {
+  run_well(joined(start("text.txt"), in_run(1)));
+  move_model();
+  const Ran ran = run_axle({"data", "which", dir_ / "run", "--step", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("text.txt:1"));
+  EXPECT_THAT(ran.err, HasSubstr("the tokenizer is read from " + (dir_ / "run/tokenizer.json")));
+  EXPECT_THAT(run_axle({"data", "which", dir_ / "run", "--step", "2"}).err,
+              HasSubstr("--step 2: expected a step of the run, which has 1 (max_steps), got a "
+                        "later one"));
+}
+
+// Where the file lies elsewhere, one field says so for the evalers as well.
+TEST_F(ResumeAlone, ATokenizerThatIsNamedAnewIsThatOfTheEvalersToo) {
+  Arguments flags = start("text.txt");
+  flags.resize(flags.size() - 2);
+  run_well(joined(joined(flags, {"--set", "input.source.unit=line", "--set",
+                                 "evalers.held_out.input.split=all", "--set", "input.split=all"}),
+                  in_run(1)));
+  move_model();
+  fs::remove(dir_ / "run/tokenizer.json");
+  expect_goes_on({"train", "--set", "input.tokenizer.path=" + (dir_ / "elsewhere/tokenizer.json")});
+}
+
+// A start that fails leaves nothing in a folder that was there before.
+TEST_F(ResumeAlone, AStartThatFailsLeavesNothing) {
+  fs::create_directory(dir_ / "run");
+  replace_file(dir_ / "run/notes.txt", "mine");
+  fs::create_directory(dir_ / "run/metrics.jsonl");
+  const auto left = [&] { return list_directory(dir_ / "run").size(); };
+  EXPECT_NE(run_axle(joined(start("text.txt"), in_run(1))).code, 0);
+  EXPECT_EQ(left(), 2u);
+  fs::remove(dir_ / "run/metrics.jsonl");
+  // After the tokenizer is copied: the executable is read when programs are compiled.
+  replace_file(dir_ / "bad.exe", "no program");
+  EXPECT_NE(run_axle(joined(start("text.txt", {"--executable", dir_ / "bad.exe"}), in_run(1))).code,
+            0);
+  EXPECT_EQ(left(), 1u);
+  EXPECT_EQ(read_file(dir_ / "run/notes.txt"), "mine");
+}
+
+}  // namespace
+}  // namespace axle

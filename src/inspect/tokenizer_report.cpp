@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/json.h"
+#include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "data/text_source.h"
@@ -65,7 +68,20 @@ nlohmann::ordered_json to_json(const EncodedText& encoded) {
   return {{"num_tokens", encoded.tokens.size()}, {"tokens", to_json(encoded.tokens)}};
 }
 
+// The ids of what to_json(EncodedText) gives, as a text of ids.
+std::string ids_in_json(std::string_view text) {
+  return json_as<DataError>("--ids", [&] {
+    const nlohmann::ordered_json document = read_json(text);
+    std::string out = " ";
+    for (const JsonView& token : JsonView(document).at("tokens").elements())
+      out += fmt::format("{} ", token.at("id").integer(0, std::numeric_limits<int32_t>::max()));
+    return out;
+  });
+}
+
 std::vector<int32_t> parse_ids(std::string_view text, const NamedTokenizer& tokenizer) {
+  const std::string of_json = trim(text).starts_with('{') ? ids_in_json(text) : "";
+  if (!of_json.empty()) text = of_json;
   constexpr std::string_view kBetween = " ,\t\r\n[]";
   const int64_t size = tokenizer.tokenizer->vocab_size();
   std::vector<int32_t> out;

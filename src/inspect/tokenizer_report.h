@@ -37,8 +37,8 @@ EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text, bool 
 std::string to_text(const EncodedText& encoded);
 nlohmann::ordered_json to_json(const EncodedText& encoded);
 
-/// Reads ids with spaces, commas or line ends between them, also in brackets. Throws DataError for
-/// other text and for ids outside the vocabulary.
+/// Reads ids with spaces, commas or line ends between them, also in brackets, or the JSON of an
+/// EncodedText. Throws DataError for other text and for ids outside the vocabulary.
 std::vector<int32_t> parse_ids(std::string_view text, const NamedTokenizer& tokenizer);
 
 struct TokenCount {

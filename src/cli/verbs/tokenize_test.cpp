@@ -25,6 +25,20 @@ TEST(Tokenize, EncodesAndDecodes) {
   EXPECT_EQ(tokens.back()["token"], "<|end|>");
 }
 
+TEST(Tokenize, DecodesWhatEncodePrintsAsJson) {
+  const std::string text = "Hello, world!";
+  const Ran encoded = run_axle({"tokenize", "encode", kFile, "--text", text, "--json"});
+  EXPECT_EQ(run_axle({"tokenize", "decode", kFile, "--ids", encoded.out}).out, text + "\n");
+  const auto error = [](const std::string& ids) {
+    const Ran ran = run_axle({"tokenize", "decode", kFile, "--ids", ids});
+    EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData));
+    return ran.err;
+  };
+  EXPECT_THAT(error(R"({"tokens": [{"id": 700}]})"), HasSubstr("--ids: expected ids of 0 to 699"));
+  EXPECT_THAT(error(R"({"tokens": [{"id": "a"}]})"), HasSubstr("--ids: tokens[0].id: expected "));
+  EXPECT_THAT(error("{1"), HasSubstr("--ids: "));
+}
+
 TEST(Tokenize, CountsAndInspects) {
   const TempDir dir;
   const auto count = nlohmann::json::parse(

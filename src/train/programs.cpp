@@ -269,6 +269,13 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
 }
 
 Program eval_program(const ProgramParts& parts, Weights weights) {
+  const bool has_pairs = parts.batch.contains("is_pair");
+  if (has_pairs && !parts.model.evaluates_frozen(parts.batch)) {
+    throw ConfigError(
+        "input: expected texts or conversations for this model, got pairs of answers, which it "
+        "would take for what it should say, the worse ones too; evaluate a run of train --dpo "
+        "beta=0.1, which compares them");
+  }
   const std::vector<ProgramValue> parameters = values_of(parts.model.param_specs()),
                                   layers = values_of(parts.model.evaluates_frozen(parts.batch)
                                                          ? parts.model.state_specs()

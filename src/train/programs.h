@@ -56,7 +56,8 @@ Program init_program(const ProgramParts& parts, const std::set<std::string>& giv
 Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* prints = nullptr);
 /// (parameters, state of layers, batch) -> metrics: "loss" and the model's own, without dropout and
 /// without gradients. The parameters are the trained ones or, under their names in the training
-/// state, their averages.
+/// state, their averages. Throws ConfigError for pairs of answers ("is_pair"), unless the model
+/// compares them.
 Program eval_program(const ProgramParts& parts, Weights weights = Weights::kTrained);
 
 }  // namespace axle

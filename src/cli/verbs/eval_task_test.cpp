@@ -54,6 +54,13 @@ class EvalTask : public ::testing::Test {
   TempDir dir_;
 };
 
+TEST_F(EvalTask, DocumentsAreNoTask) {
+  expect_mistake({"--task", dir_ / "docs.jsonl"},
+                 "docs.jsonl: expected the YAML file of a task, got documents; write one beside it "
+                 "with task: NAME, dataset_path: json, dataset_kwargs: {data_files: {test: "
+                 "docs.jsonl}}, test_split: test, ");
+}
+
 TEST_F(EvalTask, PrintsATable) {
   const Ran ran = run({"--task", task("choices"), "--task", task("answers")});
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -118,6 +118,16 @@ TEST_F(PreferenceStarts, OfPlainWeights) {
   EXPECT_TRUE(state_of(dir_ / "text").tensors.contains("model/decoder/emb/weight"));
 }
 
+// A model that compares no answers would learn, and be judged by, the worse ones too.
+TEST_F(PreferenceStarts, AnOrdinaryModelIsNotEvaluatedOnPairs) {
+  const Ran ran = run_axle({"eval", "--from", dir_ / "start", "--data", dir_ / "pairs.jsonl",
+                            "--backend", "interpreter", "--set", "input.seq_len=192"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err,
+              ::testing::HasSubstr("input: expected texts or conversations for this model, "
+                                   "got pairs of answers"));
+}
+
 TEST_F(PreferenceStarts, OfAdapters) {
   const RestoredTensors first = prefer("start", "first", {"--lora", "rank=2"});
   expect_one_base(first, nullptr);

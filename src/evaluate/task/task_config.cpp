@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/document/yaml.h"
+#include "data/source_files.h"
 #include "evaluate/task/yaml_section.h"
 #include "io/file.h"
 #include "io/user_path.h"
@@ -20,6 +23,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMaxIncludes = 16;
 
+// The documents of a task are not the task: throws ConfigError for a file of them.
+void check_is_no_data(const fs::path& file) {
+  constexpr auto kEndings = std::to_array<std::string_view>({".jsonl", ".ndjson", ".parquet"});
+  if (std::ranges::count(kEndings, format_ending(file)) == 0) return;
+  throw ConfigError(fmt::format(
+      "{}: expected the YAML file of a task, got documents; write one beside it with task: NAME, "
+      "dataset_path: json, dataset_kwargs: {{data_files: {{test: {}}}}}, test_split: test, "
+      "output_type: multiple_choice, doc_to_text, doc_to_choice and doc_to_target, the fields of "
+      "the question, the choices and the right one",
+      file.string(), file.filename().string()));
+}
+
 // A file that another one includes has the keys that the other one lacks. Adds its path to
 // `included`.
 Json with_includes(const fs::path& file, std::vector<std::string>& included) {
@@ -27,6 +42,7 @@ Json with_includes(const fs::path& file, std::vector<std::string>& included) {
     throw ConfigError(
         fmt::format("{}: expected the file of a task, got {}", file.string(), nothing_at(file)));
   }
+  check_is_no_data(file);
   Json document =
       parse_yaml(storage_error_as<ConfigError>([&] { return read_stream(file, kMaxConfigBytes); }),
                  file.string(), nullptr, NullWords::kOfYaml);

@@ -1,5 +1,6 @@
 #include "interop/trained_part.h"
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "config/document/serialize.h"
@@ -7,11 +8,13 @@
 
 namespace axle {
 
-TrainedPart trained_part(Child<Model> config) {
+TrainedPart trained_part(Child<Model> config, const Model* built) {
   TrainedPart out{.config = std::move(config)};
   for (;;) {
-    const auto model = out.config.build({}, Scope{.path = "model"});
-    const auto* const both = dynamic_cast<const BesideFrozen*>(&*model);
+    std::unique_ptr<Model> own;
+    if (!built) own = out.config.build({}, Scope{.path = "model"});
+    const auto* const both = dynamic_cast<const BesideFrozen*>(built ? built : own.get());
+    built = nullptr;
     if (!both) return out;
     Child<Model> trained;
     from_json(trained, to_json(out.config).at(both->trained_part()));

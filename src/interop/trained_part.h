@@ -13,7 +13,8 @@ struct TrainedPart {
   std::string path = {};  // "policy/"; empty: the whole model
 };
 /// Returns the policy of a PreferenceLM, the student of a Distillation, and of a model within these
-/// the same; another model as it is. Throws ConfigError for a model that can't be built.
-TrainedPart trained_part(Child<Model> config);
+/// the same; another model as it is. `built` is the model of the config, if there is one already.
+/// Throws ConfigError for a model that can't be built.
+TrainedPart trained_part(Child<Model> config, const Model* built = nullptr);
 
 }  // namespace axle

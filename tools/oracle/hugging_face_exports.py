@@ -8,7 +8,8 @@ AXLE is the program. The models are those of testdata/reference/hugging_face, re
 in their numbers.safetensors, and small runs of Axle's own recipes, whose logits `axle eval-layer` computes. Each exported
 folder must load without a warning and without a missing, unexpected or misshapen tensor; logits may differ by 1e-4. A
 tokenizer that was exported must give back the text of its ids. Adapters that `--lora` trains on the models of testdata must
-load with peft, and give the logits of the merged model. With AXLE_FOREIGN_DATA (./dev foreign) real models are exported, too.
+load with peft, and give the logits of the merged model, also with norms and embeddings trained beside them. With
+AXLE_FOREIGN_DATA (./dev foreign) real models are exported, too.
 """
 
 import json
@@ -103,8 +104,8 @@ def check(name, folder, ids, logits):
     print(f"{name}: {kind}, no warning, all tensors, logits differ by at most {worst:.1e}{tokens}")
 
 
-def check_adapters(axle, name, original, work):
-    run(axle, "train", "--init-from", original, "--data", "synthetic", "--steps", 4, "--lora", "rank=3,alpha=5", "--dir",
+def check_adapters(axle, name, original, work, lora):
+    run(axle, "train", "--init-from", original, "--data", "synthetic", "--steps", 4, "--lora", lora, "--dir",
         work / (name + "-lora"), "--set", "input.seq_len=16", "--set", "learner.optimizer.learning_rate.peak=0.1")
     family = json.loads((original / "config.json").read_text())["model_type"]
     run(axle, "export", work / (name + "-lora"), "--format", "peft", "--family", family, "--out", work / (name + "-peft"))
@@ -159,6 +160,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         (work / "text.txt").write_text(TEXT)
+        (work / "beside").mkdir()
         for original in sorted(REFERENCE.iterdir()):
             if wanted and original.name not in wanted:
                 continue
@@ -168,7 +170,9 @@ def main():
             check(original.name, out, numbers["ids"], numbers["logits"])
             # peft knows no adapters of experts, and none of all of Mamba's projections
             if not any(part in original.name for part in ("moe", "mixtral", "deepseek", "mamba")):
-                check_adapters(axle, original.name, original, work)
+                check_adapters(axle, original.name, original, work, "rank=3,alpha=5")
+                check_adapters(axle, original.name, original, work / "beside",
+                               "rank=3,at=**.attention.**,also_train=[**.scale,**.emb.weight]")
         for name, flags in RUNS.items():
             if wanted and name not in wanted:
                 continue

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
 #include "interop/model_folder.h"
@@ -66,6 +67,51 @@ TEST_F(TrainAdapters, BesideWeightsAsTheyAre) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(quantized_products(*expect_adapters_alone(kLlama, kAdaptersOfLlama).model).empty());
   expect_export(kModulesOfLlama);
+}
+
+// What is trained besides goes with the adapters, or the export says what to do.
+TEST_F(TrainAdapters, BesideParametersThatAreTrainedToo) {
+  const auto exported = [&](const std::string& patterns) {
+    std::filesystem::remove_all(dir_ / "run");
+    std::filesystem::remove_all(dir_ / "adapters");
+    const Ran ran = train(kLlama, {"--lora", "rank=2,at=**.attention.**,also_train=" + patterns});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
+  };
+  const Ran good = exported("[**.norm.scale,**.lm_head.weight,**.output_norm.scale]");
+  ASSERT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(good.out, ::testing::HasSubstr("adapters of 8 modules of a llama, 6 modules kept"));
+  const Tree<HostTensor> written = load_safetensors(dir_ / "adapters/adapter_model.safetensors");
+  const LoadedModel run = load_model(
+      dir_ / "run", Weights::kTrained, [](const std::string&) {}, RunData::kAny);
+  EXPECT_EQ(written.at("base_model.model.model.norm.weight"),
+            run.parameters.at("model/decoder/output_norm/scale"));
+  EXPECT_EQ(written.size(), 16u + 6u);
+  const Ran refused = exported("**.up.weight");
+  EXPECT_EQ(refused.code, 0) << "it has no adapter: " << refused.err;
+  std::filesystem::remove_all(dir_ / "run");
+  ASSERT_EQ(train(kLlama, {"--lora", "rank=2,also_train=**.up.weight"}).code, 0);
+  std::filesystem::remove_all(dir_ / "adapters");
+  const Ran both =
+      run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, ::testing::HasSubstr("up_proj.weight; merge them (--format hf)"));
+}
+
+// peft has the head as a module of its own, whose weight it ties.
+TEST_F(TrainAdapters, BesideATableThatIsTheHeadToo) {
+  const Ran ran = train("hugging_face/llama_tied",
+                        {"--lora", "rank=2,at=**.attention.**,also_train=**.emb.weight"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran done =
+      run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Tree<HostTensor> written = load_safetensors(dir_ / "adapters/adapter_model.safetensors");
+  EXPECT_EQ(written.at("base_model.model.lm_head.weight"),
+            written.at("base_model.model.model.embed_tokens.weight"));
+  const auto config = nlohmann::json::parse(read_file(dir_ / "adapters/adapter_config.json"));
+  EXPECT_EQ(config["modules_to_save"], nlohmann::json({"lm_head", "model.embed_tokens"}));
+  EXPECT_EQ(config["ensure_weight_tying"], true);
 }
 
 TEST_F(TrainAdapters, BesideCodes) {

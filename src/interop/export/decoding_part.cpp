@@ -26,7 +26,7 @@ void replace(LoadedModel& loaded, Child<Model> config, const std::string& part) 
 }  // namespace
 
 void take_trained_part(LoadedModel& loaded) {
-  if (TrainedPart part = trained_part(loaded.config); !part.path.empty())
+  if (TrainedPart part = trained_part(loaded.config, loaded.model.get()); !part.path.empty())
     replace(loaded, std::move(part.config), part.path);
 }
 

@@ -9,6 +9,7 @@
 #include "data/tokenizers/open_tokenizer.h"
 #include "interop/foreign/fp8_blocks.h"
 #include "interop/foreign/safetensors_folder.h"
+#include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
 #include "interop/import_model.h"
 #include "interop/reference_models_test.h"
@@ -90,6 +91,26 @@ TEST_P(ReferenceExport, AFolderOfAnotherProgramKeepsItsFamilyAndItsSpecialIds) {
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
     const bool is_in_vocabulary = theirs[key].is_number() && theirs[key] < theirs["vocab_size"];
     EXPECT_EQ(own[key], is_in_vocabulary ? theirs[key] : Json(nullptr)) << key;  // GPT-2's are not
+  }
+}
+
+// A GGUF file may name a token that begins no text: the folder names it, too.
+class OfGguf : public TinyGguf {};
+TEST_F(OfGguf, SpecialIdsAreThoseThatTheFileNames) {
+  metadata_.set("tokenizer.ggml.model", "gpt2");
+  metadata_.set("tokenizer.ggml.pre", "smollm");
+  metadata_.set("tokenizer.ggml.tokens", std::vector<std::string>{"A", "<|s|>", "<|e|>"});
+  metadata_.set("tokenizer.ggml.token_type", std::vector<int32_t>{1, 3, 3});
+  metadata_.set("tokenizer.ggml.merges", std::vector<std::string>{});
+  metadata_.set("tokenizer.ggml.add_bos_token", false);
+  metadata_.set("tokenizer.ggml.bos_token_id", uint32_t{1});
+  metadata_.set("tokenizer.ggml.eos_token_id", uint32_t{2});
+  write();
+  export_hugging_face({.options = {.run = path_}, .dir = dir_ / "out"}, kQuiet);
+  for (const char* name : {"config.json", "generation_config.json"}) {
+    const Json fields = Json::parse(read_file(dir_ / ("out/" + std::string(name))));
+    EXPECT_EQ(fields["bos_token_id"], 1) << name;
+    EXPECT_EQ(fields["eos_token_id"], 2) << name;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "interop/coded_weights.h"
+#include "interop/export/also_trained.h"
 #include "interop/export/decoding_part.h"
 #include "interop/families/stored_tensors.h"
 #include "interop/foreign_model.h"
@@ -71,22 +72,36 @@ bool is_special_id(const Json& value, int64_t vocab_size) {
   return value.is_number_unsigned() && value.get<uint64_t>() < static_cast<uint64_t>(vocab_size);
 }
 
+// The id of a token that the tokenizer's files name ("bos_token"), also one that no text begins
+// with.
+std::optional<int32_t> named_id(const Tokenizer& tokenizer, std::string_view name,
+                                int64_t vocab_size) {
+  for (const auto& [own, text] : tokenizer.chat_settings().special_tokens) {
+    if (own != name) continue;
+    const std::vector<int32_t> ids = tokenizer.encode_with_special(text);
+    if (ids.size() == 1 && ids[0] < vocab_size && tokenizer.token(ids[0]) == text) return ids[0];
+  }
+  return std::nullopt;
+}
+
 // Special ids are those of the tokenizer, else those of the model's origin, unless the vocabulary
-// does not have them.
+// does not have them, else those of tokens that the tokenizer's files name.
 void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& original) {
   const SpecialIds ids = tokenizer ? tokenizer->special_ids() : SpecialIds{};
-  const auto write = [&](const char* key, const std::optional<int32_t>& id) {
+  const auto vocab_size = fields["vocab_size"].get<int64_t>();
+  const auto write = [&](const char* key, const char* name, const std::optional<int32_t>& id) {
     fields[key] = nullptr;
     if (id) {
       fields[key] = *id;
     } else if (original.is_object() && original.contains(key)) {
-      if (is_special_id(original[key], fields["vocab_size"].get<int64_t>()))
-        fields[key] = original[key];
+      if (is_special_id(original[key], vocab_size)) fields[key] = original[key];
+    } else if (tokenizer) {
+      if (const auto named = named_id(*tokenizer, name, vocab_size)) fields[key] = *named;
     }
   };
-  write("bos_token_id", ids.bos);
-  write("eos_token_id", ids.eos);
-  write("pad_token_id", ids.pad);
+  write("bos_token_id", "bos_token", ids.bos);
+  write("eos_token_id", "eos_token", ids.eos);
+  write("pad_token_id", "pad_token", ids.pad);
 }
 
 // Training may have changed the model so that the family of its origin can't describe it any more.
@@ -119,6 +134,8 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   LoadedModel loaded =
       load_model({options.run, options.ignored}, options.weights, report, RunData::kAny);
   const std::string where = options.run.string();
+  std::set<std::string> trained;
+  if (adapted == Adapted::kKept) trained = also_trained(loaded, where);
   take_decoding_part(loaded, where, report);
   decode_weights(loaded);
   Child<Model> plain = loaded.config;
@@ -143,6 +160,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
   const auto stored = [&](const Child<Model>& model) {
     return stored_tensors(*model.build({}, Scope{.path = "model"}), rows);
   };
+  trained = paths_in_form(config, parameters, form, stored(form), trained);
   parameters = in_form(config, std::move(parameters), form, stored(form));
   described.fields["torch_dtype"] = torch_name(dtype);
   write_special_ids(described.fields, loaded.tokenizer.get(), original);
@@ -157,6 +175,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
           .tokenizer = std::move(loaded.tokenizer),
           .chat_template = std::move(chat_template),
           .num_adapters = static_cast<int64_t>(num_adapters),
+          .also_trained = std::move(trained),
           .step = loaded.step};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "interop/families/describe.h"
@@ -45,6 +46,9 @@ struct ModelToExport {
   std::string chat_template;
   /// Configs with an adapter.
   int64_t num_adapters = 0;
+  /// With Adapted::kKept: the paths in `parameters` of those that the run has trained besides its
+  /// adapters (also_trained.h).
+  std::set<std::string> also_trained;
   int64_t step = 0;
 };
 

@@ -22,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+const std::string kRoot = "base_model.model.";
+
 // An adapter, by the weight that it belongs to.
 struct Adapter {
   std::string down, up;
@@ -94,8 +96,8 @@ class Adapters {
   Tree<HostTensor> tensors() const {
     Tree<HostTensor> out;
     for (const auto& [name, parts] : modules_) {
-      out.emplace("base_model.model." + name + ".lora_A.weight", down(parts));
-      out.emplace("base_model.model." + name + ".lora_B.weight", up(parts));
+      out.emplace(kRoot + name + ".lora_A.weight", down(parts));
+      out.emplace(kRoot + name + ".lora_B.weight", up(parts));
     }
     return out;
   }
@@ -174,6 +176,51 @@ class Adapters {
   std::map<std::string, std::vector<Part>> modules_;
 };
 
+std::string module_of(const std::string& tensor) { return tensor.substr(0, tensor.rfind('.')); }
+
+// What the run has trained besides its adapters, in modules that peft keeps whole.
+class SavedModules {
+ public:
+  SavedModules(const ModelToExport& model, const Adapters& adapters, const std::string& where) {
+    for (const std::string& name : model.weights.names_of(model.also_trained)) {
+      const std::string module = module_of(name);
+      const bool is_whole = name.ends_with(".weight") || name.ends_with(".bias"),
+                 is_of_experts = name.find(".experts.") != name.npos;  // one parameter there
+      if (!is_whole || is_of_experts || adapters.modules().contains(module)) {
+        throw ConfigError(fmt::format(
+            "{}: expected trained parameters of modules that peft keeps whole, without an adapter, "
+            "got {}; merge them (--format hf)",
+            where, name));
+      }
+      modules_.insert(module);
+    }
+    const Tree<Type> tensors = model.weights.types(model.dtype);
+    for (const auto& [name, type] : tensors)
+      if (modules_.contains(module_of(name))) sources_[name] = name;
+    // A head that is tied is a module of its own there.
+    for (const std::string& name : model.weights.names_of({"decoder/emb/weight"})) {
+      if (!modules_.contains(module_of(name)) || tensors.contains(kHead)) continue;
+      sources_[kHead] = name;
+      modules_.insert(module_of(kHead));
+      is_tied_ = true;
+    }
+  }
+
+  const std::set<std::string>& names() const { return modules_; }
+  bool is_tied() const { return is_tied_; }
+  void add_to(Tree<HostTensor>& tensors, const ModelToExport& model) const {
+    for (const auto& [name, source] : sources_)
+      tensors.emplace(kRoot + name, model.weights.tensor(source, model.parameters, model.dtype));
+  }
+
+ private:
+  inline static const std::string kHead = "lm_head.weight";
+
+  std::set<std::string> modules_;
+  std::map<std::string, std::string> sources_;  // of a tensor
+  bool is_tied_ = false;
+};
+
 std::string last_name(const std::string& module) { return module.substr(module.rfind('.') + 1); }
 
 // Names that say which modules have adapters: their last parts, if all such modules have one.
@@ -191,7 +238,8 @@ std::vector<std::string> target_modules(const std::map<std::string, std::vector<
   return {ends.begin(), ends.end()};
 }
 
-Json config_of(const Adapters& adapters, const ModelToExport& model, const std::string& base) {
+Json config_of(const Adapters& adapters, const SavedModules& saved, const ModelToExport& model,
+               const std::string& base) {
   const auto& first = adapters.modules().begin()->second;
   const int64_t rank = Adapters::rank(first);
   const double alpha = Adapters::scale(first) * static_cast<double>(rank);
@@ -202,27 +250,33 @@ Json config_of(const Adapters& adapters, const ModelToExport& model, const std::
     if (own_rank != rank) ranks[name] = own_rank;
     if (own_alpha != alpha) alphas[name] = own_alpha;
   }
-  return {{"peft_type", "LORA"},
-          {"task_type", "CAUSAL_LM"},
-          {"base_model_name_or_path", base.empty() ? Json() : Json(base)},
-          {"r", rank},
-          {"lora_alpha", alpha},
-          {"lora_dropout", 0.0},
-          {"target_modules", target_modules(adapters.modules(), model.weights.types(model.dtype))},
-          {"rank_pattern", ranks},
-          {"alpha_pattern", alphas},
-          {"bias", "none"},
-          {"fan_in_fan_out", model.described.family->inputs_first},
-          {"use_rslora", false},
-          {"modules_to_save", nullptr},
-          {"inference_mode", true}};
+  Json out = {
+      {"peft_type", "LORA"},
+      {"task_type", "CAUSAL_LM"},
+      {"base_model_name_or_path", base.empty() ? Json() : Json(base)},
+      {"r", rank},
+      {"lora_alpha", alpha},
+      {"lora_dropout", 0.0},
+      {"target_modules", target_modules(adapters.modules(), model.weights.types(model.dtype))},
+      {"rank_pattern", ranks},
+      {"alpha_pattern", alphas},
+      {"bias", "none"},
+      {"fan_in_fan_out", model.described.family->inputs_first},
+      {"use_rslora", false},
+      {"modules_to_save", saved.names().empty() ? Json() : Json(saved.names())},
+      {"inference_mode", true}};
+  if (saved.is_tied()) out["ensure_weight_tying"] = true;
+  return out;
 }
 
 }  // namespace
 
 std::string to_text(const PeftReport& r) {
-  return fmt::format("{}: adapters of {} of a {}, {} parameters\n", r.dir.string(),
-                     counted(r.num_modules, "module"), r.family, grouped_digits(r.num_parameters));
+  return fmt::format(
+      "{}: adapters of {} of a {}{}, {} parameters\n", r.dir.string(),
+      counted(r.num_modules, "module"), r.family,
+      r.num_saved == 0 ? "" : fmt::format(", {} kept whole", counted(r.num_saved, "module")),
+      grouped_digits(r.num_parameters));
 }
 
 PeftReport export_peft(const PeftExport& request, const Report& report) {
@@ -241,17 +295,21 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
       adapters_of(*model.model.build({}, Scope{.path = "model"}));
   const ForeignConfig fields(Json::parse(model.described.fields.dump()), where);
   const Adapters adapters(found, model.described.family->weights(fields), model.parameters, where);
+  const SavedModules saved(model, adapters, where);
   Tree<HostTensor> tensors = adapters.tensors();
+  saved.add_to(tensors, model);
   PeftReport out{.dir = request.dir,
                  .family = std::string(model.described.family->model_type),
-                 .num_modules = static_cast<int64_t>(adapters.modules().size())};
+                 .num_modules = static_cast<int64_t>(adapters.modules().size()),
+                 .num_saved = static_cast<int64_t>(saved.names().size())};
   for (auto& [name, value] : tensors) {
     out.num_parameters += value.size();
     if (request.options.dtype) value = value.astype(*request.options.dtype);
   }
   write_new_folder(folder, [&](const fs::path& unfinished) {
     save_safetensors(unfinished / kPeftTensors, tensors, {{"format", "pt"}});
-    replace_file(unfinished / kPeftConfig, config_of(adapters, model, request.base).dump(2) + "\n");
+    replace_file(unfinished / kPeftConfig,
+                 config_of(adapters, saved, model, request.base).dump(2) + "\n");
   });
   return out;
 }

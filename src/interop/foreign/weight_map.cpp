@@ -243,6 +243,15 @@ Tree<Type> WeightMap::types(DType dtype) const {
   return out;
 }
 
+std::set<std::string> WeightMap::names_of(const std::set<std::string>& paths) const {
+  std::set<std::string> out;
+  for (const auto& [name, parts] : parts_) {
+    const auto is_named = [&](const Part& part) { return paths.contains(part.path); };
+    if (std::ranges::any_of(parts, is_named)) out.insert(name);
+  }
+  return out;
+}
+
 HostTensor WeightMap::tensor(const std::string& name, const Tree<HostTensor>& parameters,
                              DType dtype) const {
   const std::vector<Part>& parts = parts_.at(name);

@@ -76,6 +76,8 @@ class WeightMap {
 
   /// Returns the tensors that hold the parameters, in this dtype, by their names.
   Tree<Type> types(DType dtype) const;
+  /// Returns the names of those that hold one of these parameters, or a part of one.
+  std::set<std::string> names_of(const std::set<std::string>& paths) const;
   /// Returns one of them, made of `parameters`, which have the shapes of the specs. Elements of
   /// another dtype are rounded.
   HostTensor tensor(const std::string& name, const Tree<HostTensor>& parameters, DType dtype) const;

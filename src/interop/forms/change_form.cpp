@@ -235,4 +235,17 @@ Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
   return out;
 }
 
+std::set<std::string> paths_in_form(const Child<Model>& from, const Tree<HostTensor>& parameters,
+                                    const Child<Model>& to, const Tree<ParamSpec>& specs,
+                                    const std::set<std::string>& paths) {
+  std::set<std::string> out;
+  if (paths.empty()) return out;
+  const Form form(from, parameters, to);
+  for (const auto& [path, spec] : specs) {
+    const auto is_named = [&](const Piece& piece) { return paths.contains(piece.path); };
+    if (std::ranges::any_of(form.pieces(path), is_named)) out.insert(path);
+  }
+  return out;
+}
+
 }  // namespace axle

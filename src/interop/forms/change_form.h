@@ -1,6 +1,9 @@
 // The parameters of a model in the form of another one that computes the same.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "base/tree.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
@@ -18,5 +21,10 @@ namespace axle {
 /// Takes no more memory than the parameters and the largest tensor of both forms.
 Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
                          const Child<Model>& to, const Tree<ParamSpec>& specs);
+
+/// Returns the parameters of `to` that hold numbers of these of `from`; otherwise as in_form().
+std::set<std::string> paths_in_form(const Child<Model>& from, const Tree<HostTensor>& parameters,
+                                    const Child<Model>& to, const Tree<ParamSpec>& specs,
+                                    const std::set<std::string>& paths);
 
 }  // namespace axle

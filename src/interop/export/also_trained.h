@@ -1,0 +1,17 @@
+// What a run with adapters has trained besides them.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "interop/model_folder.h"
+
+namespace axle {
+
+/// Returns the parameters that the learner of a run with adapters (LoraProduct) has trained besides
+/// them, by their paths below the model that it trains ("decoder/output_norm/scale"): see
+/// trained_part.h. Empty for an import, which no learner has trained. Throws ConfigError for a
+/// learner that can't be built.
+std::set<std::string> also_trained(const LoadedModel& run, const std::string& where);
+
+}  // namespace axle

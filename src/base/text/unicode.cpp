@@ -40,8 +40,68 @@ utf8proc_option_t options_of(NormalForm form) {
   AXLE_CHECK(false, "a normal form without a row");
 }
 
+// Capitals, and how far behind them their small letters are.
+struct Capitals {
+  char32_t first, last;
+  int32_t distance;
+};
+// Those that are newer than utf8proc's.
+constexpr Capitals kNewCapitals[] = {{0x1c89, 0x1c89, 1},      {0xa7cb, 0xa7cb, 0x264 - 0xa7cb},
+                                     {0xa7cc, 0xa7cc, 1},      {0xa7ce, 0xa7ce, 1},
+                                     {0xa7d2, 0xa7d2, 1},      {0xa7d4, 0xa7d4, 1},
+                                     {0xa7da, 0xa7da, 1},      {0xa7dc, 0xa7dc, 0x19b - 0xa7dc},
+                                     {0x10d50, 0x10d65, 0x20}, {0x16ea0, 0x16eb8, 0x1b}};
+
+char32_t lower_case(char32_t c) {
+  if (c >= kNewCapitals[0].first) {
+    for (const Capitals& own : kNewCapitals) {
+      if (c >= own.first && c <= own.last)
+        return static_cast<char32_t>(static_cast<int32_t>(c) + own.distance);
+    }
+  }
+  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+}
+
+struct CharacterRange {
+  char32_t first, last;
+};
+// What tools/oracle/normal_forms.py finds, of Unicode 10 to 18.
+constexpr CharacterRange kNewToNormalForms[] = {
+    {0x558, 0x558},     {0x58b, 0x58c},     {0x5c8, 0x5c9},     {0x7fd, 0x7fd},
+    {0x897, 0x89f},     {0x8ca, 0x8d3},     {0x9fe, 0x9fe},     {0xc3c, 0xc3c},
+    {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},   {0x1abf, 0x1af0},
+    {0x1df6, 0x1dfa},   {0x209d, 0x209f},   {0x32ff, 0x32ff},   {0xa7f1, 0xa7f4},
+    {0xa82c, 0xa82c},   {0xab69, 0xab69},   {0x105c9, 0x105c9}, {0x105e4, 0x105e4},
+    {0x10781, 0x10785}, {0x10787, 0x107b0}, {0x107b2, 0x107bf}, {0x10d24, 0x10d27},
+    {0x10d69, 0x10d6d}, {0x10eab, 0x10eac}, {0x10ecb, 0x10ecf}, {0x10ef0, 0x10efb},
+    {0x10efd, 0x10eff}, {0x10f46, 0x10f50}, {0x10f82, 0x10f85}, {0x11070, 0x11070},
+    {0x1133b, 0x1133b}, {0x11383, 0x11383}, {0x11385, 0x11385}, {0x1138e, 0x1138e},
+    {0x11391, 0x11391}, {0x113c5, 0x113c5}, {0x113c7, 0x113c8}, {0x113ce, 0x113d0},
+    {0x1145e, 0x1145e}, {0x11839, 0x1183a}, {0x11935, 0x11935}, {0x11938, 0x11938},
+    {0x1193d, 0x1193e}, {0x11943, 0x11943}, {0x119e0, 0x119e0}, {0x11a34, 0x11a34},
+    {0x11a47, 0x11a47}, {0x11a99, 0x11a99}, {0x11d42, 0x11d42}, {0x11d44, 0x11d45},
+    {0x11d97, 0x11d97}, {0x11f41, 0x11f42}, {0x16121, 0x16128}, {0x1612f, 0x1612f},
+    {0x16d68, 0x16d6a}, {0x16ff0, 0x16ff1}, {0x1b123, 0x1b126}, {0x1ccd6, 0x1ccf9},
+    {0x1d127, 0x1d128}, {0x1d250, 0x1d252}, {0x1d25b, 0x1d25c}, {0x1d25f, 0x1d25f},
+    {0x1d280, 0x1d281}, {0x1d6a6, 0x1d6a6}, {0x1df95, 0x1df95}, {0x1dfcd, 0x1dfff},
+    {0x1e030, 0x1e06d}, {0x1e08f, 0x1e08f}, {0x1e130, 0x1e136}, {0x1e2ae, 0x1e2ae},
+    {0x1e2ec, 0x1e2ef}, {0x1e4ec, 0x1e4ef}, {0x1e5ee, 0x1e5ef}, {0x1e6e3, 0x1e6e3},
+    {0x1e6e6, 0x1e6e6}, {0x1e6ee, 0x1e6ef}, {0x1e6f5, 0x1e6f5}, {0x1f16c, 0x1f16c},
+    {0x1fbf0, 0x1fbf9}};
+
+// Whether 256 characters have one of them. Most texts have none.
+constexpr auto kPagesWithNew = [] {
+  std::array<bool, 0x200> out{};
+  for (const CharacterRange& range : kNewToNormalForms)
+    for (char32_t page = range.first >> 8; page <= range.last >> 8; ++page) out[page] = true;
+  return out;
+}();
+
+bool is_new(utf8proc_int32_t c) { return is_new_to_normal_forms(static_cast<char32_t>(c)); }
+
 // Appends what the character decomposes into.
 void append_parts(std::vector<utf8proc_int32_t>& out, char32_t c, utf8proc_option_t options) {
+  if (is_new_to_normal_forms(c)) return out.push_back(static_cast<utf8proc_int32_t>(c));
   std::array<utf8proc_int32_t, 32> parts{};  // the longest of Unicode is of 18
   const utf8proc_ssize_t count = utf8proc_decompose_char(
       static_cast<utf8proc_int32_t>(c), parts.data(), parts.size(), options, nullptr);
@@ -53,7 +113,7 @@ void append_parts(std::vector<utf8proc_int32_t>& out, char32_t c, utf8proc_optio
 // exchanging neighbours, which takes the square of their number.
 void sort_marks(std::vector<utf8proc_int32_t>& characters) {
   const auto class_of = [](utf8proc_int32_t c) {
-    return utf8proc_get_property(c)->combining_class;
+    return is_new(c) ? utf8proc_propval_t{0} : utf8proc_get_property(c)->combining_class;
   };
   for (auto begin = characters.begin(); begin != characters.end();) {
     if (class_of(*begin) == 0) {
@@ -66,6 +126,20 @@ void sort_marks(std::vector<utf8proc_int32_t>& characters) {
       std::ranges::stable_sort(begin, end, {}, class_of);
     begin = end;
   }
+}
+
+// Composes what stands between new characters: none is a part of another one.
+void compose(std::vector<utf8proc_int32_t>& characters, utf8proc_option_t options) {
+  auto kept = characters.begin();
+  for (auto begin = kept; begin != characters.end();) {
+    auto end = std::find_if(begin, characters.end(), is_new);
+    const utf8proc_ssize_t size = utf8proc_normalize_utf32(&*begin, end - begin, options);
+    AXLE_CHECK(size >= 0, utf8proc_errmsg(size));
+    kept = std::copy_n(begin, size, kept);
+    if (end != characters.end()) *kept++ = *end++;
+    begin = end;
+  }
+  characters.erase(kept, characters.end());
 }
 
 }  // namespace
@@ -110,11 +184,6 @@ bool is_white_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
   return c == 0x85 || is_within(c, UTF8PROC_CATEGORY_ZS, UTF8PROC_CATEGORY_ZP);
 }
-bool is_punctuation(char32_t c) { return is_within(c, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO); }
-bool is_number(char32_t c) { return is_within(c, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
-bool is_mark(char32_t c) { return is_within(c, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
-bool is_nonspacing_mark(char32_t c) { return category(c) == UTF8PROC_CATEGORY_MN; }
-bool is_other(char32_t c) { return is_within(c, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO); }
 bool is_word(char32_t c) {
   const utf8proc_category_t own = category(c);
   return (own >= UTF8PROC_CATEGORY_LU && own <= UTF8PROC_CATEGORY_NL) ||
@@ -129,10 +198,17 @@ std::string unicode_lower_case(std::string_view text) {
     if (c == 0x130) {  // the one character whose lower case is two characters
       out += "i\xcc\x87";
     } else {
-      append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+      append_utf8(out, lower_case(c));
     }
   });
   return out;
+}
+
+bool is_new_to_normal_forms(char32_t c) {
+  if (c >> 8 >= kPagesWithNew.size() || !kPagesWithNew[c >> 8]) return false;
+  const auto* const range =
+      std::ranges::lower_bound(kNewToNormalForms, c, {}, &CharacterRange::last);
+  return range != std::end(kNewToNormalForms) && c >= range->first;
 }
 
 std::string normal_form(std::string_view text, NormalForm form) {
@@ -142,10 +218,7 @@ std::string normal_form(std::string_view text, NormalForm form) {
   characters.reserve(text.size());
   for_each_code_point(text, [&](char32_t c) { append_parts(characters, c, options); });
   sort_marks(characters);
-  const utf8proc_ssize_t size = utf8proc_normalize_utf32(
-      characters.data(), static_cast<utf8proc_ssize_t>(characters.size()), options);
-  AXLE_CHECK(size >= 0, utf8proc_errmsg(size));
-  characters.resize(static_cast<size_t>(size));
+  compose(characters, options);
   std::string out;
   out.reserve(text.size());
   for (const utf8proc_int32_t c : characters) append_utf8(out, static_cast<char32_t>(c));

@@ -26,16 +26,6 @@ std::string to_valid_utf8(std::string_view text);
 
 /// True for the characters of the property White_Space.
 bool is_white_space(char32_t c);
-/// True for the categories P* (punctuation).
-bool is_punctuation(char32_t c);
-/// True for the categories N* (digits, letters that are numbers, other numbers).
-bool is_number(char32_t c);
-/// True for the categories M* (marks).
-bool is_mark(char32_t c);
-/// True for the category Mn.
-bool is_nonspacing_mark(char32_t c);
-/// True for control, format, private and surrogate characters, not for unassigned ones.
-bool is_other(char32_t c);
 /// True for what regular expressions call a word: letters, marks, digits and connectors.
 bool is_word(char32_t c);
 
@@ -49,12 +39,17 @@ void for_each_code_point(std::string_view text, F&& f) {
   }
 }
 
-/// Returns the valid UTF-8 in lower case, character by character (no rules of context).
+/// Returns the valid UTF-8 in lower case of Unicode 17, character by character (no rules of
+/// context).
 std::string unicode_lower_case(std::string_view text);
 
 enum class NormalForm { kNfc, kNfd, kNfkc, kNfkd };
-/// Returns the normal form of valid UTF-8.
+/// Returns the normal form of valid UTF-8. It is that of Unicode 9, to which the library
+/// `tokenizers` keeps: models have learned its ids. Characters that are newer than that stay.
 std::string normal_form(std::string_view text, NormalForm form);
+/// True for characters to which later versions than Unicode 9 gave a decomposition or an order
+/// among marks.
+bool is_new_to_normal_forms(char32_t c);
 
 /// Returns the bytes of the first grapheme cluster (extended) of valid UTF-8, which must not be
 /// empty.

@@ -2,6 +2,7 @@
 
 #include "data/tokenizers/hugging_face/json_fields.h"
 #include "data/tokenizers/hugging_face/tokenizer_json.h"
+#include "data/tokenizers/parts/categories.h"
 
 namespace axle::hugging_face {
 namespace {

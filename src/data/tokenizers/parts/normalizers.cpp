@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/tokenizers/parts/categories.h"
 
 namespace axle {
 namespace {

@@ -92,6 +92,7 @@ std::vector<AddedToken> added_tokens(const Tokens& tokens, bool user_defined_are
            .special = is_special,
            .strip_right = tokens.strip_behind &&
                           std::ranges::count(kKeepSpaces, *tokens.vocabulary.token(id)) == 0,
+           .only_ascii = true,
            .normalized = !is_special && user_defined_are_normalized});
     }
   }
@@ -189,7 +190,9 @@ TokenizerParts read_scored(const GgufMetadata& metadata, const std::string& path
   TokenizerParts out{.path = path};
   if (has_prefix) out.normalizers.push_back(prepend(std::string(kMetaSpace)));
   out.normalizers.push_back(spaces);
-  out.added = AddedTokens(added_tokens(tokens, true), std::span(&spaces, 1));
+  // SentencePiece finds what users defined in the spaces that it writes; llama.cpp, and what Phi-3
+  // is made from, in the text as it is.
+  out.added = AddedTokens(added_tokens(tokens, !tokens.strip_behind), std::span(&spaces, 1));
   out.decoder = {.steps = {decode_byte_token, replace_text(std::string(kMetaSpace), " ")},
                  .leading_space = has_prefix ? LeadingSpace::kDropOne : LeadingSpace::kKeep};
   set_special_ids(metadata, tokens.vocabulary, true, out);

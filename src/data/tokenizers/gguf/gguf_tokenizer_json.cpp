@@ -35,6 +35,7 @@ Json added_tokens(const TokenizerParts& parts, const std::vector<std::string>& t
     out.push_back(added_token_entry(static_cast<int64_t>(i), tokens[i], is_special));
     const AddedToken* const added = parts.added.find(static_cast<int32_t>(i));
     out.back()["rstrip"] = added && added->strip_right;
+    out.back()["normalized"] = added && added->normalized;
   }
   return out;
 }
@@ -46,7 +47,7 @@ std::vector<FrameToken> frame_tokens(const std::vector<int32_t>& ids,
   return out;
 }
 
-enum TokenKind : int64_t { kNormal = 1, kUserDefined = 4 };
+constexpr int64_t kNormal = 1;
 
 // The merges that join tokens to one of a better score first. Null for unions of equal scores: of
 // them the leftmost in a text goes first, and here the one that is named first.
@@ -83,7 +84,8 @@ Json scored_document(const GgufMetadata& metadata, const TokenizerParts& parts) 
   std::vector<int64_t> kinds(tokens.size(), kNormal);
   if (const auto types = metadata.find("tokenizer.ggml.token_type")) kinds = types->integers(1, 6);
   const bool has_prefix = parts.decoder.leading_space != LeadingSpace::kKeep;
-  if (has_prefix && std::ranges::count(kinds, kUserDefined) > 0) return nullptr;
+  if (has_prefix && std::ranges::any_of(parts.added.tokens(), &AddedToken::normalized))
+    return nullptr;
   const Json spaces = replace_step(" ", std::string(kMetaSpace));
   ByteLevelJson out{
       .added_tokens = added_tokens(parts, tokens, kinds),
@@ -101,7 +103,6 @@ Json scored_document(const GgufMetadata& metadata, const TokenizerParts& parts) 
       .normalizer = spaces,
       .unknown = special_token(parts, "unk_token")};
   if (out.merges.is_null()) return nullptr;
-  for (Json& token : out.added_tokens) token["normalized"] = !token["special"].get<bool>();
   if (has_prefix) {
     out.normalizer = {{"type", "Sequence"},
                       {"normalizers", {{{"type", "Prepend"}, {"prepend", kMetaSpace}}, spaces}}};

@@ -30,11 +30,11 @@ size_t space_at_end(std::string_view text) {
   }
   return text.size() - end;
 }
-size_t space_at_start(std::string_view text) {
+size_t space_at_start(std::string_view text, bool only_ascii) {
   size_t at = 0;
   while (at < text.size()) {
     const CodePoint c = first_code_point(text.substr(at));
-    if (!is_white_space(c.value)) break;
+    if (!is_white_space(c.value) || (only_ascii && c.size > 1)) break;
     at += c.size;
   }
   return at;
@@ -85,7 +85,7 @@ void AddedTokens::cut(std::string_view text, bool normalized, bool with_special,
       continue;
     if (token.strip_left)
       begin = std::max(begin - space_at_end(text.substr(0, begin)), std::min(done, begin));
-    if (token.strip_right) end += space_at_start(text.substr(end));
+    if (token.strip_right) end += space_at_start(text.substr(end), token.only_ascii);
     if (done < begin) on_text(text.substr(done, begin - done));
     on_token(token.id);
     done = end;

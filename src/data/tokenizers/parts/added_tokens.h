@@ -21,6 +21,8 @@ struct AddedToken {
   bool single_word = false;
   /// Takes the white space to its left and right.
   bool strip_left = false, strip_right = false;
+  /// That to its right is only white space of ASCII.
+  bool only_ascii = false;
   /// Is found in normalized text, by its own normalized form.
   bool normalized = false;
   /// What it is decoded as: `text`, or its normalized form.

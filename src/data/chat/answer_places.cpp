@@ -119,6 +119,7 @@ class AnswerFinder {
   // The bytes at the beginning of the answer that a generation prompt writes. The prompt may go on
   // where the answer does not, with the beginning of a thought.
   size_t prompt_size(const MessagePlace& answer) const {
+    if (answer.message == 0) return size_before_first(answer);
     auto before = with_prompt(answer.message);
     if (!before) before = with_prompt(rendered_.messages.size());
     if (!before) return 0;
@@ -127,15 +128,40 @@ class AnswerFinder {
     if (before->only_adds && !prompt.empty() && said.starts_with(prompt)) return prompt.size();
     // Contents may begin as prompts do, so only what stands before them counts.
     const std::string beginning = beginning_of_turn(answer.message);
-    if (answer.message == 0) return shared_begin(end_of_prompt(prompt, beginning), said);
     size_t size = std::min(beginning.size(), all.size());
     while (!all.ends_with(std::string_view(beginning).substr(0, size))) --size;
     size = std::max(size, shared_begin(prompt, beginning));
     return shared_begin(std::string_view(beginning).substr(0, size), said);
   }
 
-  // The beginning of a first turn up to where the prompt in it ends, as far as it goes. Templates
-  // write a system's text of their own before a first message.
+  // The same of a first message. Templates write more before it, such as a system's text of their
+  // own: a question before it tells what is of the answer.
+  size_t size_before_first(const MessagePlace& answer) const {
+    Messages asked = first(rendered_.messages.size());
+    asked.insert(asked.begin(), jinja::Value::dict({{"role", "user"}, {"content", "a"}}));
+    const std::string beginning = beginning_of_turn(0);
+    const std::string_view said = text_of(answer);
+    if (const auto rendering =
+            rendered_.chat.try_render(asked, rendered_.tools, rendered_.options)) {
+      const RenderedChat chat{rendered_.chat, asked, rendered_.tools, rendered_.options,
+                              *rendering};
+      const AnswerFinder other(chat);
+      const auto turn = std::ranges::find(other.rounds_, 1u, &MessagePlace::message);
+      const std::string usual = other.beginning_of_turn(1);
+      if (turn != other.rounds_.end() && beginning.ends_with(usual)) {
+        const size_t more = shared_begin(
+            std::string_view(beginning).substr(0, beginning.size() - usual.size()), said);
+        const std::string_view prompt = other.text_of(*turn).substr(0, other.prompt_size(*turn));
+        return more + shared_begin(said.substr(more), prompt);
+      }
+    }
+    const auto prompted = with_prompt(rendered_.messages.size());
+    if (!prompted) return 0;
+    const auto prompt = std::string_view(prompted->text).substr(prompted->shared);
+    return shared_begin(end_of_prompt(prompt, beginning), said);
+  }
+
+  // What stands before a first answer, up to where the prompt in it ends, as far as it goes.
   static std::string_view end_of_prompt(std::string_view prompt, std::string_view beginning) {
     size_t best = 0, end = 0;
     for (size_t at = 0; at < beginning.size(); ++at) {

@@ -204,10 +204,16 @@ function(axle_library)
     set(exported ${PROJECT_SOURCE_DIR}/cmake/exported_symbols.txt)
     target_link_options(axle PRIVATE LINKER:-Bsymbolic-functions,-O2,--gc-sections LINKER:--version-script=${exported})
     set_target_properties(axle PROPERTIES LINK_DEPENDS ${exported})
-    # The places that the loader moves, packed: 2 % of the library. Older loaders pass over them in silence.
+    # The places that the loader moves, packed: 2 % of the library. glibc 2.36 reads them, and only of a library that
+    # says so, as GNU ld writes it and LLD 14 does not.
+    find_program(AXLE_GNU_LD ld.bfd)
     execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE libc ERROR_QUIET)
-    if(libc MATCHES "glibc ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_GREATER_EQUAL 2.36)
-      target_link_options(axle PRIVATE LINKER:--pack-dyn-relocs=relr)
+    set(help "")
+    if(AXLE_GNU_LD)
+      execute_process(COMMAND ${AXLE_GNU_LD} --help OUTPUT_VARIABLE help ERROR_QUIET)
+    endif()
+    if(help MATCHES "pack-relative-relocs" AND libc MATCHES "glibc ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_GREATER_EQUAL 2.36)
+      target_link_options(axle PRIVATE -fuse-ld=bfd LINKER:-z,pack-relative-relocs)
     endif()
   endif()
   # fmt alone is named by headers; users of the library need none of the others.

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "data/batch.h"
+#include "layers/blocks/repeat.h"
+#include "layers/blocks/stacked.h"
+#include "layers/models/causal_lm.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
+#include "recipes/resolve/use_modifier.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -37,6 +41,57 @@ TEST(ModelFlops, AreThoseOfThePublishedFormula) {
     EXPECT_NEAR(counted / static_cast<double>(kRows * c.seq_len), formula, 1e-4 * formula)
         << c.recipe;
   }
+}
+
+// A small model, whose layers are in a loop or one by one.
+Trainer::Config small_model(bool is_loop) {
+  Trainer::Config config = recipe("quickstart");
+  UseData{kSyntheticData}.apply_to(config);
+  if (!is_loop) return config;
+  Child<Block>& layers = config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers;
+  const Stacked::Config stacked = *layers.get_if<Stacked>();
+  layers = Repeat::Config{.num_layers = stacked.num_layers, .layer = *stacked.layer};
+  return config;
+}
+
+// Frozen weights have no gradient: a product with one counts twice, not three times.
+TEST(ModelFlops, OfAdaptersAreThoseThatAStepNeeds) {
+  constexpr int64_t kRows = 2, kSeqLen = 256, kLayers = 4, kWidth = 128;
+  const auto count = [&](const TrainingParts& training) {
+    return model_flops(training.program_parts({}, batch_spec(kRows, kSeqLen))).count /
+           static_cast<double>(kRows * kSeqLen);
+  };
+  for (const bool is_loop : {false, true}) {
+    Trainer::Config config = small_model(is_loop);
+    const double all = count(TrainingParts(config));
+    UseModifier{"Lora: {rank: 4}"}.apply_to(config);
+    const TrainingParts adapted(config);
+    const Tree<ParamSpec> specs = adapted.model->param_specs();
+    const bool has_head = specs.contains("model/decoder/lm_head/weight");
+    double frozen = 0, own = 0;
+    for (const auto& [path, spec] : specs) {
+      const bool is_table = has_head && path == "model/decoder/emb/weight";  // only looked up
+      const auto size = static_cast<double>(spec.type().num_elements());
+      if (!is_table) (adapted.learner->trained().contains(path) ? own : frozen) += size;
+    }
+    const double attention = 12.0 * kLayers * kWidth * kSeqLen;
+    // The first layer's input has no gradient; a loop does not tell its first layer apart.
+    EXPECT_NEAR(count(adapted), 4 * frozen + 6 * own + attention, 0.05 * all) << is_loop;
+    EXPECT_LT(count(adapted), 0.85 * all) << is_loop;
+  }
+}
+
+// The reference of a policy is computed once, and has no gradient.
+TEST(ModelFlops, OfAFrozenModelAreThoseOfItsForwardPass) {
+  Trainer::Config config = small_model(true);
+  const double alone =
+      model_flops(TrainingParts(config).program_parts({}, batch_spec(2, 64))).count;
+  UseModifier{"PreferenceTuning"}.apply_to(config);
+  Tree<Type> batch = batch_spec(2, 64);
+  batch.emplace("is_pair", Type{DType::kI32, {2}});
+  batch.emplace("input_segment_ids", batch.at("input_ids"));
+  const double both = model_flops(TrainingParts(config).program_parts({}, batch)).count;
+  EXPECT_NEAR(both / alone, 4.0 / 3, 1e-6);
 }
 
 // Parts of a batch make no other model, nor do devices that share its rows.

@@ -22,6 +22,8 @@ struct ModelFlops {
 ///   P  the weights that a token is multiplied with
 ///   L  layers, of width d
 ///   S  positions that attention covers
+/// Where some parameters are frozen, or a frozen model stands beside, a product counts once, and
+/// once more for each operand that has a gradient: weights with adapters cost (4 P + 12 L d S).
 /// Recomputation, elementwise work and the optimizer do not count. The forward pass is traced
 /// outside of training; a model that only supports training gets no count.
 ModelFlops model_flops(const ProgramParts& parts);

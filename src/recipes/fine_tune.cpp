@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "io/user_path.h"
 #include "layers/products/lora_product.h"
+#include "nn/param_path.h"
 #include "recipes/language_model.h"
 
 namespace axle {
@@ -36,6 +37,28 @@ bool reads_conversations(const TokenSource& source) {
     return false;
   const DataKind kind = data_kind_at(*source.path);
   return kind == DataKind::kConversations || kind == DataKind::kPreferences;
+}
+
+// Adapters, and what the run of the model has trained beside them.
+std::vector<std::string> trained_patterns(const ModelConfig& config, const Model& model) {
+  using Json = nlohmann::ordered_json;
+  std::vector<std::string> out = {"**.lora_down", "**.lora_up"};
+  const Json learner = config.document.value("learner", Json());
+  const auto list = [&](const char* field) {
+    const Json found = learner.is_object() ? learner.value(field, Json()) : Json();
+    return found.is_array() ? found : Json::array();
+  };
+  const Json frozen = list("frozen");
+  if (std::ranges::count(frozen, Json("**")) == 0) return out;
+  const Tree<ParamSpec> params = model.param_specs();
+  for (const Json& pattern : list("trained")) {
+    const auto matches = [&](const auto& param) {
+      return matches_path(pattern.get<std::string>(), param.first);
+    };
+    if (!pattern.is_string() || std::ranges::count(out, pattern.get<std::string>()) > 0) continue;
+    if (std::ranges::any_of(params, matches)) out.push_back(pattern.get<std::string>());
+  }
+  return out;
 }
 
 }  // namespace
@@ -72,7 +95,7 @@ Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
   if (has_adapters) {
     auto& learner = *out.learner.get_if<Learner>();
     learner.frozen = {"**"};
-    learner.trained = {"**.lora_down", "**.lora_up"};
+    learner.trained = trained_patterns(config, *built);
   }
   if (!stored || *stored == DType::kF32) {
     out.compute_dtype = {};

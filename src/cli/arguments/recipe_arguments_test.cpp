@@ -165,6 +165,19 @@ TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
   EXPECT_EQ(num_adapters, 8);
 }
 
+TEST(RecipeArguments, WhatARunTrainsBesideItsAdaptersGoesOn) {
+  const std::filesystem::path llama = reference_file("hugging_face/llama");
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "run");
+  const Flags first({"--lora", "rank=2,also_train=**.norm.scale", "--data", "synthetic"});
+  replace_file(dir / "run/config.yaml",
+               to_yaml(first.arguments.resolve("cpu", {.model = llama}).config));
+  const Trainer::Config config =
+      Flags({"--data", "synthetic"}).arguments.resolve("cpu", {.model = dir / "run"}).config;
+  EXPECT_THAT(config.learner.get_if<Learner>()->trained,
+              ElementsAre("**.lora_down", "**.lora_up", "**.norm.scale"));
+}
+
 TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
   const std::string start = reference_file("peft/llama");  // rank 3, alpha 5, without dropout
   const auto error = [&](const std::string& flag, const std::string& fields) {

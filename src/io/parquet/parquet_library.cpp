@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <map>
 #include <mutex>
 
 #include "base/environment.h"
@@ -55,9 +56,8 @@ std::optional<fs::path> find_parquet_adapter() {
 
 const AxleParquetAdapter& parquet_adapter(const std::string& what_for) {
   static std::mutex mutex;
-  static const AxleParquetAdapter* loaded = nullptr;
+  static std::map<fs::path, const AxleParquetAdapter*> loaded;
   const std::lock_guard lock(mutex);
-  if (loaded) return *loaded;
   const auto file = find_parquet_adapter();
   if (!file) {
     throw DataError(fmt::format(
@@ -65,8 +65,10 @@ const AxleParquetAdapter& parquet_adapter(const std::string& what_for) {
         "fetches it into .axle/parquet, and {} names another folder",
         what_for, kParquetAdapterFile, kVariable));
   }
-  loaded = &load(*file);
-  return *loaded;
+  // What the variable names counts, also after another library was used.
+  const AxleParquetAdapter*& own = loaded[*file];
+  if (!own) own = &load(*file);
+  return *own;
 }
 
 }  // namespace axle

@@ -256,6 +256,10 @@ bool is_peft_folder(const fs::path& path) {
   return path_exists(path / kPeftConfig) && !path_exists(path / "config.json");
 }
 
+bool is_scaled_by_root(const fs::path& path) {
+  return is_peft_folder(path) && read_peft_config(path).fields.flag("use_rslora", false);
+}
+
 fs::path peft_base(const fs::path& folder) {
   if (path_exists(folder / "base")) return folder / "base";
   const std::string name = read_peft_config(folder).fields.text("base_model_name_or_path", "");

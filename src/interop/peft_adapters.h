@@ -16,6 +16,9 @@ inline constexpr std::string_view kPeftTensors = "adapter_model.safetensors";
 
 /// True for a folder that holds adapters and no model.
 bool is_peft_folder(const std::filesystem::path& path);
+/// True for a folder of adapters that are scaled by alpha / sqrt(rank) (rsLoRA). A LoraProduct
+/// divides by the rank, and its alpha is `lora_alpha` times the root.
+bool is_scaled_by_root(const std::filesystem::path& path);
 /// Returns the model that the adapters belong to: a folder or a file called "base" among them, or
 /// the path in `base_model_name_or_path`, from the folder or from the working directory. Throws
 /// ConfigError if neither is there; DataError for a config that is malformed.

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/error.h"
 #include "config/walk.h"
+#include "interop/peft_adapters.h"
 #include "layers/models/preference_lm.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/product_slots.h"
@@ -24,6 +26,7 @@ bool differs(const FlagRequest<Modifier>& wanted, std::string_view name, double 
 void check_adapters(Trainer::Config& start, const std::string& folder,
                     const FlagRequest<Lora>& wanted) {
   const Lora::Config& fields = wanted.fields;
+  const bool is_by_root = is_scaled_by_root(folder);
   for (const ProductSlot& product : product_slots(start)) {
     const auto* const own = held_config(product.slot)->get_if<LoraProduct::Config>();
     if (!own || !matches_layer(fields.at, product) || matches_layer(fields.except, product))
@@ -35,9 +38,11 @@ void check_adapters(Trainer::Config& start, const std::string& folder,
           "them on, or axle checkpoint merge {} --dir NEW and begin with NEW",
           wanted.flag, name, has, folder, product.path, asked, folder));
     };
-    check("rank", static_cast<double>(int64_t{own->rank}),
-          static_cast<double>(int64_t{fields.rank}));
-    check("alpha", own->alpha, fields.alpha);
+    const auto rank = static_cast<double>(int64_t{own->rank});
+    check("rank", rank, static_cast<double>(int64_t{fields.rank}));
+    // To as many digits as the alpha there has, since the root of the rank is not exact.
+    const double stated = std::round(own->alpha / std::sqrt(rank) * 1e9) / 1e9;
+    check("alpha", is_by_root ? stated : double{own->alpha}, fields.alpha);
     if (const auto* const dropout = own->dropout.get_if<Dropout>())
       check("dropout", dropout->rate, fields.dropout);
   }

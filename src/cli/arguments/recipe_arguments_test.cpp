@@ -199,6 +199,24 @@ TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
   EXPECT_EQ(error("--lora", at), "no error");
 }
 
+// They are scaled by lora_alpha / sqrt(rank).
+TEST(RecipeArguments, AlphaOfAdaptersOfRsLoraIsTheOneThatTheyState) {
+  const TempDir dir;
+  const std::filesystem::path start = dir / "start", peft = reference_file("peft/llama");
+  std::filesystem::copy(peft, start);
+  auto fields = nlohmann::json::parse(read_file(peft / "adapter_config.json"));
+  fields["use_rslora"] = true;
+  fields["base_model_name_or_path"] = reference_file("hugging_face/llama");
+  replace_file(start / "adapter_config.json", fields.dump());
+  const auto error = [&](const std::string& alpha) {
+    return error_of([&] {
+      Flags({"--lora", "alpha=" + alpha}).arguments.resolve("cpu", {.model = start});
+    });
+  };
+  EXPECT_EQ(error("5"), "no error");
+  EXPECT_THAT(error("6"), HasSubstr("--lora: alpha: expected 5, as the adapters of "));
+}
+
 TEST(RecipeArguments, AdaptersAreOfOneKind) {
   RecipeArguments arguments;
   EXPECT_EQ(parse_error([&](CLI::App& app) { arguments.add_to(app); },

@@ -62,6 +62,18 @@ void refuse_folder(const std::string& path, std::string_view patterns, SkipLog& 
       fmt::format("{}: expected a folder with files {}, got none of them", path, patterns));
 }
 
+bool refuse_broken_link(const std::filesystem::path& path, SkipLog& skips) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) return false;
+  const auto end = std::filesystem::status(path, error).type();  // a ring of links has none
+  if (end != std::filesystem::file_type::not_found && end != std::filesystem::file_type::none)
+    return false;
+  skips.refuse("links to nothing", path.string(),
+               fmt::format("{}: expected a file, got a link to nothing ({})", path.string(),
+                           error.message()));
+  return true;
+}
+
 std::string format_ending(const std::filesystem::path& path) {
   const std::string extension = lower_case(path.extension().string());
   if (extension != ".gz" && extension != ".zst") return extension;
@@ -79,6 +91,7 @@ std::vector<std::string> source_files(std::span<const std::string> named,
     if (is_folder && files.empty() && named.size() > 1)
       refuse_folder(name, patterns_of(endings), skips);
     for (const std::string& path : files) {
+      if (refuse_broken_link(path, skips)) continue;
       std::error_code error;
       const auto canonical = std::filesystem::canonical(path, error);
       if (!error && !seen.insert(canonical).second)

@@ -19,9 +19,12 @@ std::string format_ending(const std::filesystem::path& path);
 /// names counts.
 void refuse_folder(const std::string& path, std::string_view patterns, SkipLog& skips);
 
+/// Refuses a link to nothing. Returns false if `path` is none.
+bool refuse_broken_link(const std::filesystem::path& path, SkipLog& skips);
+
 /// Returns the files of `named`, files and folders. Of a folder and its subfolders, all files with
 /// one of the endings, in the order of their paths. Counts other files as skipped, hidden ones, and
-/// those named or linked a second time.
+/// those named or linked a second time. Links to nothing are refused.
 std::vector<std::string> source_files(std::span<const std::string> named,
                                       std::span<const std::string_view> endings, SkipLog& skips);
 

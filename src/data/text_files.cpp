@@ -87,7 +87,7 @@ TextFiles::TextFiles(std::span<const std::string> named, SkipLog& skips) : skips
   for (const std::string& path : named) {
     const size_t before = paths_.size() + num_repeats_;
     add_named(path);
-    if (named.size() > 1 && paths_.size() + num_repeats_ == before)
+    if (named.size() > 1 && paths_.size() + num_repeats_ == before && directory_exists(path))
       refuse_folder(path, "*.txt", skips);
   }
 }
@@ -108,6 +108,7 @@ void TextFiles::skip_repeat(const std::string& path) {
 }
 
 void TextFiles::add_named(const std::string& path) {
+  if (refuse_broken_link(path, skips_)) return;
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::canonical(path, error);
   if (!error && !seen_.insert(canonical).second) return skip_repeat(path);
@@ -140,11 +141,8 @@ void TextFiles::add_folder(const std::filesystem::path& folder,
                     fmt::format("{}: cannot read: {}", entry.string(), error.message()));
     else if (error && entry.has_extension() && entry.extension() != ".txt")
       skips_.skip("not *.txt", entry.string());
-    else if (error)  // without an extension it may have been a folder of texts
-      skips_.refuse("links to nothing", entry.string(),
-                    fmt::format("{}: expected a file, got a link to nothing ({})", entry.string(),
-                                error.message()));
-    else
+    // Without an extension it may have been a folder of texts.
+    else if (!error || !refuse_broken_link(entry, skips_))
       add_entry(entry, end);
   }
 }

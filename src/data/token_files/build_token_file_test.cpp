@@ -335,6 +335,21 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
               HasSubstr("expected texts, got no document; 6 skipped"));
 }
 
+TEST_F(BuildTokenFile, ALinkToNothingIsLeftOutOnceAndIsNoSource) {
+  std::filesystem::create_symlink(dir_ / "nothing", dir_ / "in/broken.jsonl");
+  std::filesystem::create_symlink("ring.txt", dir_ / "in/ring.txt");
+  EXPECT_THAT(
+      error_of<DataError>([&] { build_token_file(build()); }),
+      HasSubstr("broken.jsonl: expected a file, got a link to nothing (No such file or directory); "
+                "--on-error skip leaves it out"));
+  TokenBuild skipping = build();
+  skipping.on_error = OnError::kSkip;
+  const TokenCard card = build_token_file(skipping).card;
+  EXPECT_THAT(to_text(card.skipped), HasSubstr("2 links to nothing: broken.jsonl, ring.txt"));
+  EXPECT_EQ(card.skipped.count, 3);  // and a file of another kind
+  EXPECT_EQ(card.sources.size(), 4u);
+}
+
 // "corpus/" would name hidden files of the folder, and a device has no files beside it.
 TEST_F(BuildTokenFile, APrefixIsTheFirstPartOfNames) {
   TokenBuild one = build();

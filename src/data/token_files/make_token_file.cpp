@@ -290,7 +290,12 @@ class TokenBuilder {
       if (hooks_.should_stop && hooks_.should_stop()) return false;
       save_now_and_then();
     }
-    read_from(path, [&] { done.sha256 = hash.get(); });
+    try {
+      done.sha256 = hash.get();
+    } catch (const StorageError& error) {
+      // What could not be read at all is left out already.
+      if (is_read) skips_.refuse("not readable", path, error.what());
+    }
     done.num_documents = progress_.counts.num_documents - documents_of_done_;
     count_done(done);
     progress_.sources.push_back(std::move(done));

@@ -128,6 +128,7 @@ class Training {
   void read_file(const std::string& path, int64_t share) {
     std::unique_ptr<CorpusReader> reader;
     std::vector<RawDocument> batch;
+    const int64_t before = text_bytes_;
     bool is_read = read_or_leave_out(path, skips_, [&] {
       reader = std::make_unique<CorpusReader>(path, CorpusFormat{.field = training_.field});
     });
@@ -143,6 +144,7 @@ class Training {
     if (is_read && share <= 0)
       read_or_leave_out(path, skips_, [&] { num_files_cut_ += reader->next_block(1).has_value(); });
     ++progress_.num_files_done;
+    num_files_read_ += text_bytes_ > before;
   }
 
   static std::vector<RawDocument> next_batch(CorpusReader& reader, int64_t most_bytes) {
@@ -227,7 +229,7 @@ class Training {
                                              .excluded = std::move(excluded)});
     TrainedTokenizer out{.num_special = std::ssize(special_),
                          .num_characters = num_characters,
-                         .num_files = progress_.num_files,
+                         .num_files = num_files_read_,
                          .text_bytes = progress_.text_bytes,
                          .num_pieces = counts_.num_pieces(),
                          .num_files_cut = num_files_cut_,
@@ -259,7 +261,7 @@ class Training {
   TokenizerTrainingProgress progress_;
   PieceCounts counts_;
   std::atomic<int64_t> text_bytes_ = 0;
-  int64_t num_files_cut_ = 0;
+  int64_t num_files_read_ = 0, num_files_cut_ = 0;
   int64_t checked_bytes_ = 0;
 };
 

@@ -149,6 +149,18 @@ TEST_F(TrainTokenizer, FieldsAndWhatIsLeftOut) {
   EXPECT_EQ(trained.num_merges, 3);  // ab, abc, abcabc: the rest comes once
 }
 
+TEST_F(TrainTokenizer, FilesThatAreLeftOutAreNotCountedAsRead) {
+  replace_file(dir_ / "b.txt", std::string("\x7f"
+                                           "ELF\x02\x01\x01\0",
+                                           8));
+  std::filesystem::create_symlink(dir_ / "nothing", dir_ / "c.txt");
+  TokenizerTraining t = training({dir_.path().string()});
+  t.on_error = OnError::kSkip;
+  const TrainedTokenizer trained = train_tokenizer(t);
+  EXPECT_EQ(trained.num_files, 1);
+  EXPECT_EQ(trained.skipped.count, 2);
+}
+
 TEST_F(TrainTokenizer, RarePairsAreNotMerged) {
   TokenizerTraining t = training();
   t.vocab_size = 10000;

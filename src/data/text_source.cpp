@@ -60,14 +60,16 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 std::vector<std::string> named_texts(const std::string& path, std::string_view field) {
-  constexpr std::string_view kSources = "SOURCES";  // of a command, which has no config
+  // Of a command, which has no config.
+  const bool is_argument =
+      field == "SOURCES" || (field.starts_with("--") && field.find('.') == field.npos);
   std::vector<std::string> out = paths_named(path);
   if (!out.empty()) return out;
   if (const std::string problem = path_problem(path); !problem.empty())
     throw DataError(fmt::format("{}: {}", field, problem));
   throw DataError(fmt::format(
       "{}: expected a text file or a folder of them, got {}; {}", path, no_texts_at(path),
-      field == kSources ? "correct SOURCES" : fmt::format("set {} or --data", field)));
+      is_argument ? fmt::format("correct {}", field) : fmt::format("set {} or --data", field)));
 }
 
 std::string no_texts_at(const std::string& path) {

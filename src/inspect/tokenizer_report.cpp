@@ -10,9 +10,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
 #include "base/text/utf8.h"
-#include "data/text_source.h"
 #include "data/token_files/token_card.h"
 #include "data/tokenizers/open_tokenizer.h"
 
@@ -98,36 +96,6 @@ std::vector<int32_t> parse_ids(std::string_view text, const NamedTokenizer& toke
     out.push_back(static_cast<int32_t>(id));
     text.remove_prefix(word.size());
   }
-}
-
-TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& data,
-                        OnError on_error) {
-  const TextSource::Config config{
-      .path = data.front(), .more_paths = {data.begin() + 1, data.end()}, .on_error = on_error};
-  const auto source = Child<Source>(config).build({}, {.path = "--data"});
-  TokenCount out{.num_files = source->num_files(), .skipped = source->skipped()};
-  for (const Document& document : source->documents()) {
-    ++out.num_documents;
-    out.num_bytes += std::ssize(document.text);
-    out.num_tokens += std::ssize(tokenizer.encode(document.text));
-  }
-  return out;
-}
-
-std::string to_text(const TokenCount& c) {
-  return fmt::format(
-      "{}, {}, {}: {:.3f} bytes a token{}{}\n", counted(c.num_files, "file"),
-      counted(c.num_bytes, "byte"), counted(c.num_tokens, "token"),
-      static_cast<double>(c.num_bytes) / static_cast<double>(std::max<int64_t>(c.num_tokens, 1)),
-      c.skipped.count > 0 ? "; " : "", to_text(c.skipped));
-}
-
-nlohmann::ordered_json to_json(const TokenCount& c) {
-  return {{"num_files", c.num_files},
-          {"num_documents", c.num_documents},
-          {"num_bytes", c.num_bytes},
-          {"num_tokens", c.num_tokens},
-          {"skipped", to_json(c.skipped)}};
 }
 
 TokenizerFacts tokenizer_facts(const NamedTokenizer& named) {

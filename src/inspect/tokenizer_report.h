@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "data/skip_log.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
@@ -40,17 +39,6 @@ nlohmann::ordered_json to_json(const EncodedText& encoded);
 /// Reads ids with spaces, commas or line ends between them, also in brackets, or the JSON of an
 /// EncodedText. Throws DataError for other text and for ids outside the vocabulary.
 std::vector<int32_t> parse_ids(std::string_view text, const NamedTokenizer& tokenizer);
-
-struct TokenCount {
-  int64_t num_files = 0, num_documents = 0, num_bytes = 0, num_tokens = 0;
-  Skipped skipped = {};
-};
-/// Counts the tokens of text files, folders or patterns (at least one), without special ids. Throws
-/// as TextSource does.
-TokenCount count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& data,
-                        OnError on_error = OnError::kFail);
-std::string to_text(const TokenCount& count);
-nlohmann::ordered_json to_json(const TokenCount& count);
 
 struct TokenizerFacts {
   std::string path, class_name;

@@ -1,15 +1,19 @@
 #include "io/byte_stream.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text/file_format.h"
 #include "base/text/text.h"
+#include "io/file.h"
 #include "io/file_reader.h"
 
 namespace axle {
@@ -30,6 +34,26 @@ class PlainStream final : public ByteStream {
  private:
   FileReader file_;
   int64_t offset_ = 0;
+};
+
+class OpenFileStream final : public ByteStream {
+ public:
+  OpenFileStream(int file, std::string name) : file_(file), name_(std::move(name)) {}
+  size_t read(std::span<char> into) override {
+    size_t filled = 0;
+    while (filled < into.size()) {
+      const ssize_t count = ::read(file_, into.data() + filled, into.size() - filled);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail_storage(name_, "read", errno);
+      if (count == 0) break;
+      filled += static_cast<size_t>(count);
+    }
+    return filled;
+  }
+
+ private:
+  int file_;
+  std::string name_;
 };
 
 // The compressed bytes of a file, piece by piece.
@@ -151,6 +175,10 @@ std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path) {
   if (head.starts_with(kGzip)) return std::make_unique<GzipStream>(std::move(file));
   if (head.starts_with(kZstd)) return std::make_unique<ZstdStream>(std::move(file));
   return std::make_unique<PlainStream>(std::move(file));
+}
+
+std::unique_ptr<ByteStream> stream_of(int file, std::string name) {
+  return std::make_unique<OpenFileStream>(file, std::move(name));
 }
 
 std::string compression_problem(const std::filesystem::path& path, std::string_view head) {

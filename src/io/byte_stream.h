@@ -22,6 +22,10 @@ class ByteStream {
 /// read one after the other. Throws StorageError as FileReader does.
 std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path);
 
+/// Reads an open file from where it stands, such as a pipe on stdin, whose bytes are not
+/// decompressed. Keeps it open. `name` is for messages.
+std::unique_ptr<ByteStream> stream_of(int file, std::string name);
+
 /// Returns "expected gzip, got ..." for a file that is called *.gz and does not begin as one, and
 /// the same for *.zst; "" for others. kFormatHeadBytes of `head` are enough.
 std::string compression_problem(const std::filesystem::path& path, std::string_view head);

@@ -10,7 +10,11 @@
 namespace axle {
 
 LineReader::LineReader(const std::filesystem::path& path, size_t max_line_bytes)
-    : path_(path), max_line_bytes_(max_line_bytes), stream_(open_stream(path)) {
+    : LineReader(path, open_stream(path), max_line_bytes) {}
+
+LineReader::LineReader(std::filesystem::path path, std::unique_ptr<ByteStream> stream,
+                       size_t max_line_bytes)
+    : path_(std::move(path)), max_line_bytes_(max_line_bytes), stream_(std::move(stream)) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   while (buffer_.size() < kByteOrderMark.size() && fill()) {
   }

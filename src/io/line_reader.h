@@ -18,6 +18,8 @@ class LineReader {
 
   /// Opens a file, which may be compressed (open_stream). Drops a byte order mark.
   explicit LineReader(const std::filesystem::path& path, size_t max_line_bytes = kMaxLineBytes);
+  /// As above, of a stream; the path is for messages.
+  LineReader(std::filesystem::path path, std::unique_ptr<ByteStream> stream, size_t max_line_bytes);
   /// Returns the next line without its end, "\n" or "\r\n"; none at the end of the file. It is
   /// valid until the next call. Throws StorageError for a damaged file, and for a line of more than
   /// `max_line_bytes`.

@@ -1,8 +1,9 @@
-// axle tokenize count FILE: how many tokens text files have.
+// axle tokenize count FILE: how many tokens texts have.
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments/enum_option.h"
 #include "cli/verb.h"
+#include "inspect/token_count.h"
 #include "inspect/tokenizer_report.h"
 
 namespace axle::cli {
@@ -10,34 +11,37 @@ namespace {
 
 struct CountOptions {
   std::string file;
-  std::vector<std::string> data;
-  OnError on_error = OnError::kFail;
+  TextsToCount texts;
 };
 
 }  // namespace
 
 const Verb<CountOptions> tokenize_count({
     .name = "tokenize count",
-    .help = "Count the tokens of text files",
+    .help = "Count the tokens of texts",
     .add =
         [](CLI::App& app, CountOptions& options, Output& out) {
           app.add_option("FILE", options.file, "The file of a tokenizer of any kind")
               ->required()
               ->type_name("");
-          app.add_option("--data", options.data,
-                         "A file or folder of text, or a pattern; may be repeated")
+          app.add_option("--data", options.texts.data,
+                         "A file or folder of text, JSON Lines or Parquet, or a pattern; '-' is "
+                         "stdin; may be repeated")
               ->required()
               ->type_name("PATH");
-          add_enum(app, "--on-error", options.on_error,
-                   "What a file that is no text does: fail ends the count, skip leaves it out "
+          app.add_option("--field", options.texts.field,
+                         "The field of a JSON object, or the column of Parquet, that holds the "
+                         "text (default: text); with it, stdin is JSON Lines")
+              ->type_name("NAME");
+          add_enum(app, "--on-error", options.texts.on_error,
+                   "What a document that is no text does: fail ends the count, skip leaves it out "
                    "(default: fail)")
               ->type_name("POLICY");
           out.add_json_flag(app);
         },
     .run =
         [](const CountOptions& options, Output& out) {
-          out.report(count_tokens(*open_tokenizer(options.file).tokenizer, options.data,
-                                  options.on_error));
+          out.report(count_tokens(*open_tokenizer(options.file).tokenizer, options.texts));
           return ExitCode::kOk;
         },
 });

@@ -93,10 +93,19 @@ CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
     lines_.emplace(path, kMaxDocumentBytes);
 }
 
+CorpusReader::CorpusReader(std::string name, std::unique_ptr<ByteStream> stream, bool is_json,
+                           const CorpusFormat& format)
+    : path_(std::move(name)), format_(format), is_json_(is_json) {
+  if (is_read_in_parts())
+    stream_ = std::move(stream);
+  else
+    lines_.emplace(path_, std::move(stream), kMaxDocumentBytes);
+}
+
 std::optional<RawDocument> CorpusReader::next() {
   if (rows_) return next_row();
   if (records_) return records_->next();
-  if (format_.unit == DocumentUnit::kLine) return next_line();
+  if (is_json_ || format_.unit == DocumentUnit::kLine) return next_line();
   if (format_.unit == DocumentUnit::kParagraph) return next_paragraph();
   return stream_ ? next_part() : whole_file();
 }

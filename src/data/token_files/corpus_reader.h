@@ -40,6 +40,9 @@ class CorpusReader {
   /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
   /// a table without the field. Throws DataError if nothing here reads tables.
   CorpusReader(const std::string& path, const CorpusFormat& format);
+  /// Reads a stream of plain text, or of JSON Lines, instead. `name` is for messages.
+  CorpusReader(std::string name, std::unique_ptr<ByteStream> stream, bool is_json,
+               const CorpusFormat& format);
   /// True if its documents are records, which text_of_document() reads.
   bool is_json() const { return is_json_; }
   /// Returns the next document; none at the end. Throws StorageError for a damaged file and for a

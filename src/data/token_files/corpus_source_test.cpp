@@ -99,8 +99,8 @@ TEST_F(CorpusSourceTest, AFolderWithoutTextsIsNamed) {
               HasSubstr(message));
 }
 
-// What a run reads has a path in its config.
-TEST_F(CorpusSourceTest, AFileThatIsGoneIsNamedWithItsField) {
+// What a run leaves out has a policy in its config.
+TEST_F(CorpusSourceTest, ALinkToNothingIsNamedWithItsPolicy) {
   std::filesystem::create_directory(dir_ / "linked");
   std::filesystem::create_symlink(dir_ / "nowhere.jsonl", dir_ / "linked/a.jsonl");
   CorpusSource::Config source;
@@ -108,7 +108,8 @@ TEST_F(CorpusSourceTest, AFileThatIsGoneIsNamedWithItsField) {
   TextInput::Config input{.source = source, .seq_len = 8, .batch_size = 1};
   EXPECT_THAT(error_of<DataError>(
                   [&] { Child<Input>(input).build({.vocab_size = 257}, {.path = "input"}); }),
-              ::testing::AllOf(HasSubstr("set input.source.path or --data"),
+              ::testing::AllOf(HasSubstr("a.jsonl: expected a file, got a link to nothing"),
+                               HasSubstr("--set input.source.on_error=skip leaves it out"),
                                ::testing::Not(HasSubstr("SOURCES"))));
 }
 

@@ -5,12 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text/json.h"
-#include "data/chat/conversation.h"
+#include "data/chat/chat_layout.h"
 #include "data/json_records.h"
 #include "data/source_files.h"
 #include "data/text_source.h"
@@ -20,24 +19,15 @@
 namespace axle {
 namespace {
 
+// A damaged conversation is one: its source says what is wrong.
 std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
   if (!record.is_object()) return std::nullopt;
-  const auto has_one_of = [&](std::span<const char* const> names) {
-    return std::ranges::any_of(names, [&](const char* name) {
-      return record.contains(name) && !record.at(name).is_null();
-    });
-  };
-  constexpr auto kSure = std::to_array(
-      {"messages", "conversations", "instruction", "chosen", "preferred_output", "completion"});
-  // Texts may have a question or an answer of their own beside them.
-  if (!has_one_of(kSure) && has_one_of(std::to_array({"text"}))) return DataKind::kCorpus;
-  try {
-    return messages_of(record, ChatFormat::kAuto).contains("chosen") ? DataKind::kPreferences
-                                                                     : DataKind::kConversations;
-  } catch (const JsonError&) {
-    // A damaged conversation is one: its source says what is wrong.
-    return has_one_of(kSure) ? DataKind::kConversations : DataKind::kCorpus;
-  }
+  const auto format = chat_format_of(record);
+  // Texts may have a question and an answer of their own beside them.
+  const bool is_text = format == ChatFormat::kCompletion && record.contains("text") &&
+                       !record.contains("completion");
+  if (!format || is_text) return DataKind::kCorpus;
+  return format == ChatFormat::kPreference ? DataKind::kPreferences : DataKind::kConversations;
 }
 
 // None for what is no record at all.

@@ -35,7 +35,7 @@ TEST_F(DataKindTest, NamesAndTheFirstRecordTell) {
   EXPECT_EQ(kind("t.jsonl", R"({"prompt": "q", "text": "a"})"), DataKind::kCorpus);
   EXPECT_EQ(kind("t.jsonl", R"({"input": "q", "output": "a", "text": "b"})"), DataKind::kCorpus);
   EXPECT_EQ(kind("q.jsonl", R"({"question": "q", "answer": "a"})"), DataKind::kConversations);
-  EXPECT_EQ(kind("q.jsonl", R"({"question": "q", "answer": ["a", "b"]})"), DataKind::kCorpus);
+  EXPECT_EQ(kind("q.jsonl", R"({"question": "q", "answers": ["a", "b"]})"), DataKind::kCorpus);
   EXPECT_EQ(kind("hh.jsonl", R"({"chosen": "\n\nHuman: q\n\nAssistant: y", )"
                              R"("rejected": "\n\nHuman: q\n\nAssistant: n"})"),
             DataKind::kPreferences);

@@ -51,7 +51,10 @@ void JsonRecords::read_list(const char* if_none) {
     throw NotText(fmt::format("{}: {}", path_, error.what()), if_none);
   }
   if (list_->is_array()) return;
-  throw NotText(fmt::format("{}: expected a list of records, got another value", path_), if_none);
+  throw NotText(fmt::format("{}: expected a list of records, or one in each line, got one value of "
+                            "several lines",
+                            path_),
+                if_none);
 }
 
 std::optional<RawDocument> JsonRecords::next() {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/chat/conversation.h"
+#include "data/chat/chat_layout.h"
 #include "data/json_records.h"
 #include "data/skip_log.h"
 #include "io/parquet/parquet_texts.h"
@@ -22,7 +22,7 @@ class ChatReader {
  public:
   /// Raise it with every change of what a conversation is, or of how it is rendered: kept tokens
   /// are then made anew.
-  static constexpr int kRules = 5;
+  static constexpr int kRules = 6;
 
   /// Throws StorageError for a file that can't be read, NotText for one that holds no conversation
   /// at all.

@@ -7,7 +7,7 @@
 
 #include "config/axle_config.h"
 #include "config/fields/required.h"
-#include "data/chat/conversation.h"
+#include "data/chat/chat_layout.h"
 #include "data/skip_log.h"
 #include "data/source.h"
 

@@ -112,10 +112,10 @@ TEST_F(ChatSourceTest, NothingToReadIsAnError) {
   EXPECT_THAT(error({.path = dir_ / "none.jsonl"}), HasSubstr("got nothing there; set "
                                                               "input.source.path or --data"));
   replace_file(dir_ / "x.json", "{\n}");
-  EXPECT_EQ(error({.path = dir_ / "x.json"}),
-            dir_ / "x.json" +
-                ": expected a list of records, got another value; --set "
-                "input.source.on_error=skip leaves it out");
+  EXPECT_EQ(error({.path = dir_ / "x.json"}), dir_ / "x.json" +
+                                                  ": expected a list of records, or one in each "
+                                                  "line, got one value of several lines; --set "
+                                                  "input.source.on_error=skip leaves it out");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class CorpusReader {
   static constexpr size_t kMaxDocumentBytes = size_t{256} << 20;
   /// Raise it with every change of what is refused, or of what a document is: kept tokens of files
   /// that were read by other rules are then made anew.
-  static constexpr int kRules = 3;
+  static constexpr int kRules = 4;
 
   /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
   /// a table without the field. Throws DataError if nothing here reads tables.

@@ -83,7 +83,8 @@ TEST_F(CorpusSourceTest, AListIsReadAsOne) {
   EXPECT_THAT(error_of<DataError>([&] { input(list); }), HasSubstr("list.json: byte "));
   replace_file(list.path.get(), "{\n\"text\": \"one\"\n}");
   EXPECT_THAT(error_of<DataError>([&] { input(list); }),
-              HasSubstr("list.json: expected a list of records, got another value"));
+              HasSubstr("list.json: expected a list of records, or one in each line, got one value "
+                        "of several lines"));
 }
 
 TEST_F(CorpusSourceTest, AFolderWithoutTextsIsNamed) {

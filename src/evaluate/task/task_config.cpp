@@ -23,10 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMaxIncludes = 16;
 
-// The documents of a task are not the task: throws ConfigError for a file of them.
-void check_is_no_data(const fs::path& file) {
-  constexpr auto kEndings = std::to_array<std::string_view>({".jsonl", ".ndjson", ".parquet"});
-  if (std::ranges::count(kEndings, format_ending(file)) == 0) return;
+// The documents of a task are not the task.
+[[noreturn]] void fail_of_documents(const fs::path& file) {
   throw ConfigError(fmt::format(
       "{}: expected the YAML file of a task, got documents; write one beside it with task: NAME, "
       "dataset_path: json, dataset_kwargs: {{data_files: {{test: {}}}}}, test_split: test, "
@@ -42,10 +40,12 @@ Json with_includes(const fs::path& file, std::vector<std::string>& included) {
     throw ConfigError(
         fmt::format("{}: expected the file of a task, got {}", file.string(), nothing_at(file)));
   }
-  check_is_no_data(file);
+  constexpr auto kEndings = std::to_array<std::string_view>({".jsonl", ".ndjson", ".parquet"});
+  if (std::ranges::count(kEndings, format_ending(file)) > 0) fail_of_documents(file);
   Json document =
       parse_yaml(storage_error_as<ConfigError>([&] { return read_stream(file, kMaxConfigBytes); }),
                  file.string(), nullptr, NullWords::kOfYaml);
+  if (document.is_array()) fail_of_documents(file);
   if (!document.is_object())
     throw ConfigError(file.string() +
                       ": expected a mapping with the keys of a task, got another value");

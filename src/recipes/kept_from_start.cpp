@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/walk.h"
 #include "interop/peft_adapters.h"
+#include "interop/trained_part.h"
 #include "layers/models/preference_lm.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/product_slots.h"
@@ -46,6 +47,14 @@ void check_adapters(Trainer::Config& start, const std::string& folder,
     if (const auto* const dropout = own->dropout.get_if<Dropout>())
       check("dropout", dropout->rate, fields.dropout);
   }
+}
+
+void check_dtype(const Trainer::Config& run, const std::string& folder, DType wanted) {
+  const DType own = trained_part(run.model).config.options.dtype.value_or(DType::kF32);
+  if (own == wanted) return;
+  throw ConfigError(fmt::format(
+      "--dtype: expected {}, as the run in {} has it, got {}; leave it out, or use another --dir",
+      to_text(own), folder, to_text(wanted)));
 }
 
 void check_preference(const Trainer::Config& run, const std::string& folder,

@@ -23,6 +23,9 @@ struct FlagRequest {
 /// `start` have, which stay. `folder` is where they come from, for the message.
 void check_adapters(Trainer::Config& start, const std::string& folder,
                     const FlagRequest<Lora>& wanted);
+/// Throws ConfigError where --dtype asks for parameters of another dtype than those of the run that
+/// it is to resume.
+void check_dtype(const Trainer::Config& run, const std::string& folder, DType wanted);
 /// Throws ConfigError where a flag asks for another PreferenceLM than the one of the run that it is
 /// to resume.
 void check_preference(const Trainer::Config& run, const std::string& folder,

@@ -121,6 +121,11 @@ bool adds_adapters(const ResolveRequest& request) {
          });
 }
 
+// Whether RECIPE is a file or a folder. Names of recipes come first.
+bool is_place(const std::string& recipe) {
+  return path_exists(recipe) && std::ranges::count(recipe_names(), recipe) == 0;
+}
+
 bool names_recipe(const ResolveRequest& request) {
   return !request.recipe.empty() || std::ranges::any_of(request.files, [](const RecipeFile& file) {
     return file.config.has_value() || !file.recipe.empty();
@@ -234,6 +239,42 @@ Trainer::Config RecipeArguments::fine_tune(const ResolveRequest& request,
   return out;
 }
 
+// Resolves what begins with the config of a run. A flag or a file that replaces classes may find
+// none there, since the run began with it.
+Resolved RecipeArguments::resolve_again(const ResolveRequest& request,
+                                        const std::string& folder) const {
+  const auto fails = [&](const std::vector<RecipeFile>& more, const std::vector<Edit>& edits) {
+    ResolveRequest alone{.files = {request.files.front()}, .edits = edits};
+    alone.files.insert(alone.files.end(), more.begin(), more.end());
+    try {
+      resolve_config(alone);
+      return false;
+    } catch (const ConfigError&) {
+      return true;
+    }
+  };
+  try {
+    return resolve_config(request);
+  } catch (const ConfigError& error) {
+    std::vector<std::string> rewriting;
+    for (size_t i = 1; i < request.files.size(); ++i) {
+      const RecipeFile& file = request.files[i];
+      if ((!file.replace.empty() || !file.modify.empty()) && fails({file}, {}))
+        rewriting.push_back("--config " + file.source);
+    }
+    for (const Edit& edit : request.edits) {
+      const auto* const use = std::get_if<UseModifier>(&edit);
+      if (use && fails({}, {edit}))
+        rewriting.push_back(fmt::format("{} '{}'", use->flag, use->text));
+    }
+    if (rewriting.empty()) throw;
+    throw ConfigError(
+        fmt::format("{}; if the run in {} began with {}, leave that out: its own config has the "
+                    "changes already",
+                    error.what(), folder, join(rewriting, " and ")));
+  }
+}
+
 // The config of the run, which holds what its start was. What flags and files ask for is applied to
 // it again, so that a resume refuses what the run is not.
 Resolved RecipeArguments::go_on(ResolveRequest request, const RunStart& start) const {
@@ -248,11 +289,12 @@ Resolved RecipeArguments::go_on(ResolveRequest request, const RunStart& start) c
                     path_exists(start.model) ? "something else" : nothing_at(start.model), folder));
   }
   check_kept(own, folder);
+  if (start.dtype) check_dtype(own, folder, *start.dtype);
   if (preference_) {
     check_preference(own, folder,
                      request_of<PreferenceTuning>("--dpo", flag_fields("--dpo", *preference_)));
   }
-  Resolved out = resolve_config(request);
+  Resolved out = resolve_again(request, folder);
   if (!start.model.empty()) out.report.recipe = fine_tuned_name(start.model);
   return out;
 }
@@ -302,10 +344,27 @@ void RecipeArguments::take_place(ResolveRequest& request) const {
   }
 }
 
+void RecipeArguments::check_names_recipe() const {
+  const std::string& place = request_.recipe;
+  if (!is_place(place)) return;
+  constexpr std::string_view kExpected =
+      "RECIPE: expected the name of a recipe (axle config list), got";
+  if (is_foreign_model(place)) {
+    throw ConfigError(
+        fmt::format("{} the model {}; --init-from {} trains it on", kExpected, place, place));
+  }
+  const std::filesystem::path config = config_file_of(place);
+  if (!path_exists(config)) return;
+  throw ConfigError(
+      fmt::format("{} the folder of a run or an import, {}; --init-from {} begins with its "
+                  "weights, --dir {} goes on with a run, --config {} begins it anew",
+                  kExpected, place, place, place, config.string()));
+}
+
 ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_other_model) const {
   ResolveRequest out = request_;
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
-  if (path_exists(out.recipe) && std::ranges::count(recipe_names(), out.recipe) == 0) {
+  if (is_place(out.recipe)) {
     take_place(out);
     reads_other_model |= out.start.has_value();
   }

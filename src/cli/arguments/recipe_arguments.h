@@ -39,8 +39,11 @@ class RecipeArguments {
   /// Resolves the config of request(), and prints its warnings. Without a recipe, also in files, it
   /// begins with the config that fine-tunes the model of `start`, if that names one. A run that is
   /// resumed begins with its own config where that model is not there any more, or not named.
-  /// Throws ConfigError, also for a dtype where there is another config.
+  /// Throws ConfigError, also for a dtype where there is another config, or a run of another dtype.
   Resolved resolve(std::string_view backend = "cpu", const RunStart& start = {}) const;
+  /// Throws ConfigError if RECIPE is a model, or the folder of a run or an import. For verbs that
+  /// would begin with its config and with new weights.
+  void check_names_recipe() const;
   /// The fields that --ignore names.
   const std::vector<std::string>& ignored() const { return ignored_; }
   /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.
@@ -57,6 +60,7 @@ class RecipeArguments {
   Trainer::Config fine_tune(const ResolveRequest& request, const std::filesystem::path& model,
                             const std::optional<DType>& dtype = {}) const;
   Resolved go_on(ResolveRequest request, const RunStart& start) const;
+  Resolved resolve_again(const ResolveRequest& request, const std::string& folder) const;
   void check_kept(Trainer::Config& start, const std::string& folder) const;
   ResolveRequest request_;
   std::optional<Target> target_;

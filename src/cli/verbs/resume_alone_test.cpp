@@ -137,6 +137,69 @@ TEST_F(ResumeAlone, OtherFlagsThanTheRunHasAreRefused) {
               HasSubstr("expected the config of this run, got these differences"));
 }
 
+// With and without an --init-from that is gone.
+TEST_F(ResumeAlone, AnotherDtypeThanTheRunHasIsRefused) {
+  const Arguments dpo = in_short({"--dpo", "beta=0.5"});
+  for (const auto& [own, other, data, flags] :
+       {std::tuple("bf16", "f32", "text.txt", Arguments()),
+        std::tuple("f32", "bf16", "text.txt", Arguments({"--lora", "rank=2"})),
+        std::tuple("bf16", "f32", "pairs.jsonl", dpo)}) {
+    run_well(joined(joined(start(data, flags), {"--dtype", own}), in_run(1)));
+    move_model();
+    for (const Arguments& begin : {Arguments({"train"}), start(data, flags)}) {
+      const Ran ran = run_axle(joined(joined(begin, {"--dtype", other}), in_run(3)));
+      EXPECT_EQ(ran.code, 2);
+      EXPECT_THAT(ran.err, HasSubstr(std::string("--dtype: expected ") + own + ", as the run in " +
+                                     (dir_ / "run") + " has it, got " + other));
+    }
+    expect_goes_on({"train", "--dtype", own});
+    fs::remove_all(dir_ / "run");
+    fs::rename(dir_ / "elsewhere", dir_ / "model");
+  }
+}
+
+TEST_F(ResumeAlone, WhatReplacesClassesIsLeftOut) {
+  const std::string codes =
+      "KeepAsCodes: {from: " + (dir_ / "model") + ", with: {bits: 8, group: 8}}";
+  replace_file(dir_ / "sigmoid.yaml", "replace: {SoftmaxAttention: SigmoidAttention}\n");
+  const Arguments flags = {"--modify", codes,      "--lora",
+                           "rank=2",   "--config", dir_ / "sigmoid.yaml"};
+  run_well(joined(start("text.txt", flags), in_run(1)));
+  move_model();
+  const auto error = [&](const Arguments& more) {
+    const Ran ran = run_axle(joined(joined({"train"}, more), in_run(3)));
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err.find('\n'), ran.err.size() - 1) << ran.err;
+    return ran.err;
+  };
+  const std::string began = "; if the run in " + (dir_ / "run") + " began with ",
+                    out = ", leave that out: its own config has the changes already";
+  EXPECT_THAT(error({"--config", dir_ / "sigmoid.yaml"}),
+              HasSubstr(began + "--config " + (dir_ / "sigmoid.yaml") + out));
+  EXPECT_THAT(error({"--modify", codes}), HasSubstr(began + "--modify '" + codes + "'" + out));
+  EXPECT_THAT(error({"--set", "model.nothing=1"}), Not(HasSubstr("leave that out")));
+  expect_goes_on({"train", "--lora", "rank=2"});
+}
+
+// Their weights would not be read.
+TEST_F(ResumeAlone, AModelOrARunIsNoRecipeToTrain) {
+  run_well(joined(start("text.txt"), in_run(1)));
+  const auto error = [&](const std::string& place) {
+    const Ran ran = run_axle({"train", place, "--data", dir_ / "text.txt", "--dir", dir_ / "new"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_FALSE(fs::exists(dir_ / "new"));
+    return ran.err;
+  };
+  const std::string model = dir_ / "model", run = dir_ / "run",
+                    expected = "RECIPE: expected the name of a recipe (axle config list), got ";
+  EXPECT_THAT(error(model), HasSubstr(expected + "the model " + model + "; --init-from " + model));
+  EXPECT_THAT(error(run),
+              HasSubstr(expected + "the folder of a run or an import, " + run + "; --init-from " +
+                        run + " begins with its weights, --dir " + run +
+                        " goes on with a run, --config " + run + "/config.yaml begins it anew"));
+  EXPECT_EQ(run_axle({"params", run}).code, 0);
+}
+
 TEST_F(ResumeAlone, ANewRunStillNeedsItsStart) {
   move_model();
   const Ran ran = run_axle(joined(start("text.txt"), in_run(1)));

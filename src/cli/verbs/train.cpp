@@ -24,6 +24,8 @@ struct TrainOptions {
 
 void add(CLI::App& app, TrainOptions& options, Output&) {
   options.recipe.add_to(app);
+  app.get_option("RECIPE")->description(
+      "Name of a recipe (axle config list), unless a file names one");
   options.folder.add_to(app);
   app.add_flag("--find-nan", options.find_nan,
                "After a step that is not finite, name the op that made the first NaN or infinity");
@@ -38,6 +40,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
   out.make_optional();  // the result is the run's folder
   InitFrom init = options.init.result();
   init.ignored = options.recipe.ignored();
+  options.recipe.check_names_recipe();
   Resolved resolved =
       options.recipe.resolve(options.runtime.backend, {.model = init.folder,
                                                        .dtype = options.init.dtype(),

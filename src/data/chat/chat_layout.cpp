@@ -68,16 +68,15 @@ void keep_weight(const JsonView& turn, Json& message) {
 // One message without its null fields, but for the content.
 Json message_of(const JsonView& message) {
   Json out = Json::object();
-  bool has_more = false;
   for (const auto& [name, field] : message.members()) {
     // A call without content has a null for it, which templates ask for.
     if (field.json().is_null() && name != "content") continue;
     if (name == "content" && !field.json().is_null()) check_content(message.at(name));
-    has_more = has_more || (name != "role" && name != "content");
     out[name] = field.json();
   }
   if (message.at("role").text().empty()) message.at("role").fail("a role");
-  if (!has_more) check_content(message.at("content"));  // names what is missing
+  const bool has_calls = has(message, "tool_calls") || has(message, "function_call");
+  if (!has_calls) check_content(message.at("content"));  // names what is missing
   keep_weight(message, out);
   return out;
 }

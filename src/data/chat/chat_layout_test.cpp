@@ -244,6 +244,8 @@ TEST(ChatLayout, MistakesNameTheField) {
             "messages[0]: expected the field 'role', got an object without it");
   EXPECT_EQ(of(R"({"messages":[{"role":"user"}]})"),
             "messages[0]: expected the field 'content', got an object without it");
+  EXPECT_EQ(of(R"({"messages":[{"role":"assistant","contents":"a"}]})"),
+            "messages[0]: expected the field 'content', got an object without it");
   EXPECT_EQ(of(R"({"messages":[{"role":"user","content":3}]})"),
             "messages[0].content: expected a text or a list of parts, got 3");
   EXPECT_EQ(of(R"({"messages":[{"role":"user","content":["a"]}]})"),

@@ -45,7 +45,8 @@ Json with_includes(const fs::path& file, std::vector<std::string>& included) {
   Json document =
       parse_yaml(storage_error_as<ConfigError>([&] { return read_stream(file, kMaxConfigBytes); }),
                  file.string(), nullptr, NullWords::kOfYaml);
-  if (document.is_array()) fail_of_documents(file);
+  const bool has_records = document.is_array() && !document.empty() && document.front().is_object();
+  if (has_records) fail_of_documents(file);
   if (!document.is_object())
     throw ConfigError(file.string() +
                       ": expected a mapping with the keys of a task, got another value");

@@ -132,6 +132,7 @@ TEST_F(TaskFile, WhatIsNoTaskIsRefused) {
     EXPECT_THAT(error_of<Error>([&] { read_task_config(dir_ / "bad.yaml"); }), HasSubstr(message));
   };
   expect("- a\n", "bad.yaml: expected a mapping with the keys of a task, got another value");
+  expect("[{\"question\": \"q\"}]", "bad.yaml: expected the YAML file of a task, got documents");
   expect("a: [", "bad.yaml:1: expected YAML");
   expect("", "expected a mapping");
   expect("dataset_path: hellaswag\n",

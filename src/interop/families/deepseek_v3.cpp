@@ -52,6 +52,7 @@ double query_scale(const ForeignConfig& config, int64_t head_dim) {
     const double mscale = scaling->number("mscale_all_dim", 0),
                  factor = yarn_scale(scaling->number("factor", 1), mscale);
     if (mscale != 0) out *= factor * factor;
+    break;
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "config/document/print.h"
+#include "config/document/serialize.h"
 #include "interop/families/family.h"
 #include "interop/families/read_model.h"
 #include "interop/families/reference_fields_test.h"
@@ -51,6 +52,23 @@ TEST(Gemma2, CapsHaveDefaultsButNullIsNone) {
   EXPECT_FALSE(cap_of(fields));
   fields.erase("final_logit_softcapping");
   EXPECT_EQ(cap_of(fields), 30);
+}
+
+// As transformers reads a config that has both names.
+TEST(LlamaFamily, TheOldNameOfRopeWinsOverTheNewOne) {
+  const auto rope_of = [](const Json& changes) {
+    Json fields = fields_of("llama_tied");
+    fields.erase("rope_theta");
+    fields["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 500000.0}};
+    fields.update(changes);
+    return to_json(model_of(fields)).dump();
+  };
+  const Json linear = {{"type", "linear"}, {"factor", 2.0}};
+  EXPECT_THAT(rope_of(Json::object()), HasSubstr("500000"));
+  const std::string both = rope_of({{"rope_scaling", linear}});
+  EXPECT_THAT(both, HasSubstr("LinearFrequencies"));
+  EXPECT_EQ(both.find("500000"), both.npos);
+  EXPECT_EQ(rope_of({{"rope_scaling", nullptr}}), rope_of(Json::object()));
 }
 
 TEST(Phi3Family, FieldsOfPhi4CountOnlyIfTheyChangeTheModel) {

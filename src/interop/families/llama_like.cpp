@@ -195,6 +195,9 @@ RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type,
     out.frequencies = frequencies_of(config, *group);
     if (const auto fraction = group->optional_number("partial_rotary_factor"))
       out.fraction = *fraction;
+    // As for transformers, the old name wins over the new one.
+    if (std::string_view(key) == "rope_scaling") config.ignore({"rope_parameters"});
+    break;
   }
   return out;
 }

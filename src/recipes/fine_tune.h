@@ -18,8 +18,7 @@ enum class FineTuned { kAll, kAdapters };
 /// without decay; the rate falls over 200 steps from 2e-5, for adapters from 2e-4. Parameters that
 /// are trained are f32, frozen ones as they are stored; products are bf16 if the weights are. Of a
 /// model that has adapters (LoraProduct), these alone are trained, and what its run has trained
-/// beside them. With `dtype` all parameters but
-/// those of adapters have it, and so do products.
+/// beside them. With `dtype` all parameters but those of adapters have it, and so do products.
 ///
 /// Throws ConfigError or DataError for a path that holds no model.
 Trainer::Config fine_tune(const ModelPlace& model, FineTuned trained,

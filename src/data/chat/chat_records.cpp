@@ -1,13 +1,8 @@
 #include "data/chat/chat_records.h"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <utility>
 
-#include "base/error.h"
 #include "base/text/json.h"
-#include "base/text/text.h"
 #include "data/source_files.h"
 
 namespace axle {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "base/text/units.h"
 #include "base/text/utf8.h"
 
 namespace axle {

@@ -3,10 +3,10 @@
 out, and the loss on other text, before and after. Prints a table with a row for each method.
 
   ./dev foreign
-  bench/learned_task.py --axle build/release/axle --model .axle/foreign/gguf/smollm2-135m-instruct-q4_1.gguf --text TEXT
+  bench/learned_task.py --axle build/release/axle --model .axle/foreign/gguf/smollm2-135m-instruct-q4_1.gguf
 
-The questions are those of fine_tuning.py; their answers have a form made up for it. The other text is some kB of a kind that
-the model knows. Answers are greedy. --chat-text says how the model's chat template puts a question.
+The questions are those of fine_tuning.py; their answers have a form made up for it. The other text is the first 16 kB of the
+English one that `./dev foreign` fetches, unless --text names another. Answers are greedy. --chat-text says how the model's chat template puts a question.
 """
 
 import argparse
@@ -48,6 +48,9 @@ class Lesson:
                 "generation_kwargs": {"until": ["<|im_end|>", "\n"], "max_gen_toks": 24, "do_sample": False},
                 "metric_list": [{"metric": "exact_match"}]}  # fmt: skip
         self.task.write_text(json.dumps(task), encoding="utf-8")  # JSON is YAML
+        self.text = self.folder / "other.txt"
+        text = pathlib.Path(args.text).read_text(encoding="utf-8")[: args.text_characters]
+        self.text.write_text(text, encoding="utf-8")
 
     def train(self, method):
         folder = self.folder / method
@@ -59,7 +62,7 @@ class Lesson:
     def examine(self, model):
         """(the part of exact answers, the loss on the other text)"""
         answers = json.loads(run(self.args.axle, "eval", "--from", model, "--task", self.task, "--json")[0])
-        text = json.loads(run(self.args.axle, "eval", "--from", model, "--data", self.args.text, "--json",
+        text = json.loads(run(self.args.axle, "eval", "--from", model, "--data", self.text, "--json",
                               "--set", f"input.seq_len={self.args.seq_len}", "--set", "input.batch_size=4")[0])  # fmt: skip
         return answers["tasks"]["packing"]["metrics"][0]["value"], text["metrics"]["loss"]
 
@@ -68,7 +71,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--axle", required=True, help="the program axle")
     parser.add_argument("--model", required=True, help="what training starts from: whatever `axle train --init-from` reads")
-    parser.add_argument("--text", required=True, help="a file of other text")
+    parser.add_argument("--text", default=".axle/foreign/text/english.txt", help="a file of other text")
+    parser.add_argument("--text-characters", type=int, default=16000, help="how many of its first characters count")
     parser.add_argument("--method", action="append", choices=METHODS, help="default: all")
     parser.add_argument("--chat-text", default=CHATML, help="a question as the chat template puts it (default: that of SmolLM2)")
     parser.add_argument("--conversations", type=int, default=2000)

@@ -1,7 +1,6 @@
 #include "data/data_kind.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -78,11 +77,10 @@ DataKind kind_of_file(const std::string& path) {
 }
 
 DataKind kind_of_folder(const std::string& path) {
-  constexpr auto kEndings =
-      std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".json", ".parquet"});
   SkipLog others(OnError::kSkip, "");
   std::map<std::string, std::string> firsts;  // by ending, with that of a compression
-  const std::vector<std::string> files = source_files(std::span(&path, 1), kEndings, others);
+  const std::vector<std::string> files =
+      source_files(std::span(&path, 1), kDocumentEndings, others);
   for (const std::string& file : files)
     firsts.emplace(lower_case(std::filesystem::path(file).extension().string()), file);
   DataKind texts = DataKind::kUnknown;

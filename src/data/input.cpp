@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 
@@ -14,9 +13,11 @@ std::string to_text(const InputFacts& facts) {
   if (facts.num_bytes > 0) out += ", " + counted(facts.num_bytes, "byte");
   if (facts.num_without_prompt > 0)
     out += ", " + counted(facts.num_without_prompt, "document") + " without a prompt";
-  if (facts.num_cut > 0) out += ", " + counted(facts.num_cut, "conversation") + " cut to fit";
-  if (facts.num_unwritten > 0)
-    out += ", " + counted(facts.num_unwritten, "answer") + " that the chat template leaves out";
+  for (const std::string& remark : facts.remarks.texts()) out += ", " + remark;
+  for (const std::string& end : facts.spelled_ends) {
+    out +=
+        fmt::format(", answers that end with '{}', which the tokenizer spells", printable(end, 40));
+  }
   if (facts.num_truncated > 0)
     out += ", " + counted(facts.num_truncated, "document") + " cut to a row";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);
@@ -31,11 +32,6 @@ void add_long(InputFacts& facts, int64_t count, bool are_left_out) {
   }
   facts.skipped.count += count;
   facts.skipped.reasons["longer than a row"] += count;
-}
-
-void add_chat_template(InputFacts& facts, const std::string& text) {
-  std::vector<std::string>& all = facts.chat_templates;
-  if (!text.empty() && std::ranges::count(all, text) == 0) all.push_back(text);
 }
 
 }  // namespace axle

@@ -9,6 +9,7 @@
 
 #include "config/fields/child.h"
 #include "data/batch.h"
+#include "data/remarks.h"
 #include "data/source.h"
 
 namespace axle {
@@ -24,21 +25,19 @@ struct InputFacts {
   bool endless = false;            // next() never ends
   double byte_entropy_bits = 0;    // order-0 entropy of the text, in bits per byte
   int64_t num_without_prompt = 0;  // documents that lack the text that ends a prompt
-  int64_t num_cut = 0;             // conversations whose end did not fit into a row
-  int64_t num_unwritten = 0;       // answers that the chat template leaves out
   int64_t num_truncated = 0;       // documents of which only the first row is used
+  Remarks remarks = {};
   Skipped skipped = {};
   /// The texts of the chat templates that its conversations are rendered with.
   std::vector<std::string> chat_templates = {};
+  /// The marks that these put behind answers, as far as the tokenizer has no token for them.
+  std::vector<std::string> spelled_ends = {};
 };
 /// Writes "3 files, 12345 bytes, 1 document without a prompt, 2 skipped (2 not *.txt)"; "" if the
 /// data do not come from files.
 std::string to_text(const InputFacts& facts);
 /// Counts documents of more than a row, which are left out, or else cut to their first row.
 void add_long(InputFacts& facts, int64_t count, bool are_left_out);
-
-/// Adds the text of a chat template, unless it is empty or among those of the facts.
-void add_chat_template(InputFacts& facts, const std::string& text);
 
 /// Positions of a row of a batch that are of one document.
 struct RowOrigin {

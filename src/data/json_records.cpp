@@ -25,8 +25,8 @@ bool names_records(const std::string& path) {
   return std::ranges::count(kEndings, format_ending(path)) > 0;
 }
 
-JsonRecords::JsonRecords(const std::string& path, const char* if_none, size_t max_line_bytes)
-    : path_(path), lines_(path, max_line_bytes), first_(next_line()) {
+JsonRecords::JsonRecords(const std::string& path, LineReader lines, const char* if_none)
+    : path_(path), lines_(std::move(lines)), first_(next_line()) {
   if (!first_) return;
   // A list in one line is a list too; what is in one line of a *.json file may be lines.
   const bool is_list = trim(first_->bytes).starts_with('[');

@@ -7,25 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "base/error.h"
+#include "data/raw_document.h"
 #include "io/line_reader.h"
 
 namespace axle {
-
-/// A document as it stands in its file: text, or a JSON value with a text in it.
-struct RawDocument {
-  std::string bytes;
-  bool is_missing = false;          // a row of a table has no text
-  int64_t line = 1;                 // at which it begins, or the row
-  bool begins = true, ends = true;  // false: it is a part behind another one, or before
-};
-
-/// A file of another format, perhaps one that others read.
-struct NotText : DataError {
-  explicit NotText(const std::string& message, std::string why = "no text")
-      : DataError(message), reason(std::move(why)) {}
-  std::string reason;  // as a SkipLog counts it
-};
 
 /// True if the ending of a path, without that of a compression, is .jsonl, .ndjson or .json.
 bool names_records(const std::string& path);
@@ -38,7 +23,10 @@ class JsonRecords {
   /// for a line of more than `max_line_bytes`. Throws NotText, with the reason `if_none`, for a
   /// damaged list and for a *.json file with another value that is not in one line.
   JsonRecords(const std::string& path, const char* if_none,
-              size_t max_line_bytes = LineReader::kMaxLineBytes);
+              size_t max_line_bytes = LineReader::kMaxLineBytes)
+      : JsonRecords(path, LineReader(path, max_line_bytes), if_none) {}
+  /// The same of a stream; `path` is for messages.
+  JsonRecords(const std::string& path, LineReader lines, const char* if_none);
   /// Returns the next record, with its line or its number in the list; none at the end. Lines of
   /// blanks are no records. Throws StorageError for a damaged file.
   std::optional<RawDocument> next();

@@ -1,6 +1,7 @@
 // The files that the paths of a source name, for formats that their endings tell.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -10,6 +11,12 @@
 #include "data/skip_log.h"
 
 namespace axle {
+
+/// The endings of files with documents. Beside texts, *.json files describe them.
+inline constexpr auto kDocumentEndings =
+    std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".parquet", ".json"});
+inline constexpr auto kTextEndings = std::span(kDocumentEndings).first<4>();
+inline constexpr auto kRecordEndings = std::span(kDocumentEndings).subspan<1>();
 
 /// Returns the ending that tells the format, in lower case and without that of a compression:
 /// ".jsonl" of "corpus.JSONL.gz".

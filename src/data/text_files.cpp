@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "data/json_records.h"
 #include "data/source_files.h"
 #include "io/byte_stream.h"
 #include "io/file.h"
@@ -31,18 +32,7 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
   const FileFormat* const format = recognized_format(bytes.substr(0, kFormatHeadBytes));
   // People also learn from the texts of pages and tables. A pointer is no such text.
   if (format && !format->is_useful_text()) return format->name;
-  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return kJson;
-  // One line of JSON may begin a text. Two of them, or a file with nothing else, are a data set.
-  std::string_view rest = bytes;
-  const auto next_line = [&] {
-    std::string_view line;
-    while (!rest.empty() && line.empty()) line = trim(take_line(rest));
-    return line;
-  };
-  if (!is_json_object(next_line())) return {};
-  const std::string_view second = next_line();
-  return second.empty() || is_json_object(second) ? kJson : "";
+  return names_records(path) || hold_json_lines(bytes) ? kJson : "";
 }
 
 }  // namespace
@@ -52,6 +42,18 @@ std::string_view take_line(std::string_view& rest) {
   const std::string_view line = rest.substr(0, end == rest.npos ? end : end + 1);
   rest.remove_prefix(line.size());
   return line;
+}
+
+bool hold_json_lines(std::string_view begin) {
+  std::string_view rest = begin;
+  const auto next_line = [&] {
+    std::string_view line;
+    while (!rest.empty() && line.empty()) line = trim(take_line(rest));
+    return line;
+  };
+  if (!is_json_object(next_line())) return false;
+  const std::string_view second = next_line();
+  return second.empty() || is_json_object(second);
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == text.npos; }
@@ -69,9 +71,9 @@ std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::strin
     return NoPlainText{"not compressed", fmt::format("{}: {}", path, problem)};
   }
   const FileFormat* const known = recognized_format(begin.substr(0, kFormatHeadBytes));
-  const std::string advice =
-      format == kJson ? "--data reads JSON Lines from files named *.jsonl, *.ndjson or *.json"
-                      : advice_on_data(known && known->name == format ? known : nullptr);
+  const std::string advice = format == kJson
+                                 ? std::string(kNamesOfRecords)
+                                 : advice_on_data(known && known->name == format ? known : nullptr);
   return NoPlainText{std::string(format), fmt::format("{}: expected plain UTF-8 text, got {}; {}",
                                                       path, format, advice)};
 }

@@ -50,6 +50,13 @@ std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::strin
 /// Returns what to do with a file of this format, which was to be data; none: of no known one.
 std::string advice_on_data(const FileFormat* format);
 
+/// True for a beginning of JSON Lines. One line of JSON may begin a text; two of them, or a file
+/// with nothing else, are a data set.
+bool hold_json_lines(std::string_view begin);
+/// What to do with such a file of another name.
+inline constexpr std::string_view kNamesOfRecords =
+    "--data reads JSON Lines from files named *.jsonl, *.ndjson or *.json";
+
 /// True for text of white space alone.
 bool is_blank(std::string_view text);
 /// Cuts the next line, including its line end, off `rest`.

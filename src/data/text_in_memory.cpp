@@ -9,6 +9,7 @@
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "data/tokenizers/byte_histogram.h"
+#include "data/tokenizers/special_names.h"
 
 namespace axle {
 namespace {
@@ -124,11 +125,14 @@ TokenizedDocuments TextInMemory::read(const TextInput::Config& cfg, const Tokeni
   TokenizedDocuments tokens;
   tokens.reserve(cost.num_tokens);
   ByteHistogram bytes;
+  const SpecialNames names(tokenizer);
+  Remarks remarks;
   int64_t pieces_size = 0, num_without_prompt = 0;
   for (const Document& document : documents) {
     for (const int32_t id : add(tokens, document, tokenizer, cfg))
       pieces_size += piece_sizes[static_cast<size_t>(id)];
     bytes.add(document.text);
+    remarks[Remark::kNamed] += names.stand_in(document.text);
     if (cfg.prompt && !has_prompt(*cfg.prompt, document)) ++num_without_prompt;
   }
   const bool are_all_skipped =
@@ -153,6 +157,7 @@ TokenizedDocuments TextInMemory::read(const TextInput::Config& cfg, const Tokeni
             .endless = !cfg.epochs,
             .byte_entropy_bits = bytes.entropy_bits(),
             .num_without_prompt = num_without_prompt,
+            .remarks = remarks,
             .skipped = source->skipped()};
   add_long(facts_, num_long_, cfg.long_documents == LongDocuments::kSkip);
   return tokens;

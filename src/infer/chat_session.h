@@ -5,16 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "data/chat/answer_end.h"
 #include "data/chat/chat_template.h"
 #include "infer/text_generator.h"
 
 namespace axle {
-
-/// What ends an answer.
-struct AnswerEnd {
-  TokenIds tokens = {};
-  std::vector<std::string> texts = {};
-};
 
 /// Keeps the messages of one conversation. Each answer is generated from all of them.
 class ChatSession {
@@ -39,10 +34,5 @@ class ChatSession {
 /// (trained_chat_template), or that of the tokenizer's files. Throws ConfigError if there is none,
 /// and as find_chat_template() does.
 ChatTemplate chat_template_of(const LoadedModel& loaded, const std::optional<std::string>& file);
-
-/// Returns what the template puts behind an answer: a special token, or a text. Empty if it puts
-/// only white space there, or if the template refuses a conversation of one question and one
-/// answer.
-AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 }  // namespace axle

@@ -16,15 +16,15 @@
 namespace axle {
 namespace {
 
-constexpr int64_t kPartBytes = int64_t{1} << 20, kBatchBytes = int64_t{4} << 20;
+constexpr size_t kBlockBytes = size_t{256} << 10;
+constexpr int64_t kBatchBytes = int64_t{4} << 20;
 constexpr const char *kStdin = "-", *kStdinName = "stdin";
 
 class Counter {
  public:
   Counter(const Tokenizer& tokenizer, const TextsToCount& texts)
       : tokenizer_(tokenizer),
-        format_{.field = texts.field.empty() ? CorpusFormat().field : texts.field,
-                .part_bytes = kPartBytes},
+        format_{.field = texts.field.empty() ? CorpusFormat().field : texts.field},
         skips_(texts.on_error, "--on-error") {}
 
   void count_stdin(bool is_json) {
@@ -52,22 +52,12 @@ class Counter {
     const int64_t before = out_.num_bytes;
     read_or_leave_out(path, skips_, [&] {
       CorpusReader reader = open();
-      for (auto batch = next_batch(reader); !batch.empty(); batch = next_batch(reader))
+      const auto next = [&](int64_t) { return reader.next_block(kBlockBytes); };
+      for (auto batch = next_documents(next, kBatchBytes); !batch.empty();
+           batch = next_documents(next, kBatchBytes))
         add(path, batch, reader.is_json());
     });
     out_.num_files += out_.num_bytes > before;
-  }
-
-  static std::vector<RawDocument> next_batch(CorpusReader& reader) {
-    constexpr size_t kMostDocuments = 65536;
-    std::vector<RawDocument> out;
-    for (int64_t bytes = 0; bytes < kBatchBytes && out.size() < kMostDocuments;) {
-      auto document = reader.next();
-      if (!document) break;
-      bytes += std::ssize(document->bytes);
-      out.push_back(std::move(*document));
-    }
-    return out;
   }
 
   void add(const std::string& path, std::vector<RawDocument>& batch, bool is_json) {

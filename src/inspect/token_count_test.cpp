@@ -101,6 +101,8 @@ TEST_F(TokenCounts, OfStdin) {
   EXPECT_EQ(count_piped(text).num_tokens, tokens_of(text));
   EXPECT_EQ(count_piped(text).num_files, 1);
   EXPECT_EQ(count_piped(json_line("body", text), "body").num_tokens, tokens_of(text));
+  const std::string list = "[\n{\"body\": \"one\"},\n{\"body\": \"two three\"}\n]\n";
+  EXPECT_EQ(count_piped(list, "body").num_documents, 2);
   EXPECT_THAT(error_of<DataError>([&] { count_piped(""); }),
               HasSubstr("-: expected texts, got no document"));
 }

@@ -65,13 +65,13 @@ std::string learned_text(const TokenCard& card) {
                                     static_cast<double>(std::max<int64_t>(card.num_tokens, 1)));
   if (card.has_pairs())
     out += fmt::format("; {} of answers", counted(card.num_documents / 2, "pair"));
-  if (learned.num_cut > 0)
-    out += fmt::format("; {} cut to fit", counted(learned.num_cut, "conversation"));
-  if (learned.num_unwritten > 0) {
-    out +=
-        fmt::format("; {} that the template leaves out", counted(learned.num_unwritten, "answer"));
-  }
   return out + "\n";
+}
+
+// A line about documents that are not as in their files; "" if there are none.
+std::string remarks_text(const TokenCard& card) {
+  const std::vector<std::string> remarks = card.remarks.texts();
+  return remarks.empty() ? "" : fmt::format("{}\n", fmt::join(remarks, ", "));
 }
 
 // Reads all flags, and compares them with the card. Their file is that of `ids`.
@@ -133,7 +133,7 @@ std::string to_text(const TokenBuildResult& r) {
       static_cast<double>(c.text_bytes) / static_cast<double>(std::max<int64_t>(c.num_tokens, 1)));
   if (r.num_continued > 0)
     out += fmt::format("continued behind {}\n", counted(r.num_continued, "document"));
-  out += learned_text(c);
+  out += learned_text(c) + remarks_text(c);
   if (c.skipped.count > 0) out += to_text(c.skipped) + "\n";
   return out;
 }
@@ -149,9 +149,8 @@ nlohmann::ordered_json to_json(const TokenBuildResult& r) {
   out["text_bytes"] = r.card.text_bytes;
   if (r.card.learned) {
     out["num_learned"] = r.card.learned->num_learned;
-    out["num_cut"] = r.card.learned->num_cut;
-    out["num_unwritten"] = r.card.learned->num_unwritten;
   }
+  r.card.remarks.add_to(out, "num_");
   out["skipped"] = to_json(r.card.skipped);
   return out;
 }
@@ -199,7 +198,7 @@ std::string to_text(const TokenFileFacts& f) {
                        t.path.empty() ? "" : " of " + t.path, t.vocab_size);
     out += fmt::format("made of {}, {} of text\n", counted(std::ssize(f.card->sources), "file"),
                        bytes_text(f.card->text_bytes));
-    out += learned_text(*f.card);
+    out += learned_text(*f.card) + remarks_text(*f.card);
     if (f.card->skipped.count > 0) out += to_text(f.card->skipped) + "\n";
   } else {
     out += "tokenizer: not known, there is no card\n";

@@ -34,7 +34,7 @@ Answers answers(std::string_view source, const Json& messages) {
   const ChatTemplate chat(source, "chat", {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
   const LearnedText learned =
       learned_text(chat, conversation.messages, conversation.tools, Learned::kAssistant, {});
-  Answers out{.num_left_out = learned.num_left_out, .text = learned.text};
+  Answers out{.num_left_out = learned.remarks[Remark::kUnwritten], .text = learned.text};
   for (const auto& [begin, end, message] : learned.learned) {
     out.texts.push_back(learned.text.substr(begin, end - begin));
     out.messages.push_back(message);

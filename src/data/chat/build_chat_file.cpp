@@ -111,8 +111,7 @@ EncodedRecord ChatMaker::of_conversation(const Document& document) const {
                     .where = document.where,
                     .message = std::move(one.message),
                     .is_unfit = true,
-                    .num_cut = one.is_cut,
-                    .num_unwritten = one.num_left_out};
+                    .remarks = one.remarks};
   if (out.reason.empty()) add(one.tokens, one.text, out);
   return out;
 }
@@ -122,7 +121,8 @@ EncodedRecord ChatMaker::of_pair(const Document& document) const {
   EncodedRecord out{.reason = std::move(one.reason),
                     .where = document.where,
                     .message = std::move(one.message),
-                    .is_unfit = true};
+                    .is_unfit = true,
+                    .remarks = one.remarks};
   if (out.reason.empty()) add(one.chosen, one.chosen_text, out);
   if (out.reason.empty()) add(one.rejected, one.rejected_text, out);
   return out;

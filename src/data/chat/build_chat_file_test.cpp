@@ -70,7 +70,8 @@ class BuildChatFile : public ::testing::TestWithParam<ChatUnit> {
   static std::string counts_of(const TokenCard& card) {
     return fmt::format("{} {} {} {} {} {} {} {}", card.num_documents, card.num_tokens,
                        card.text_bytes, card.piece_bytes, card.learned->num_learned,
-                       card.learned->num_cut, to_text(card.skipped), card.sources[1].num_documents);
+                       card.remarks[Remark::kCut], to_text(card.skipped),
+                       card.sources[1].num_documents);
   }
   TempDir dir_;
 };
@@ -147,6 +148,19 @@ TEST_P(BuildChatFile, AKillBetweenTheLastStepsIsContinued) {
     EXPECT_EQ(bytes_of("k"), bytes_of("out"));
     EXPECT_FALSE(path_exists(one.work.prefix + ".part"));
   }
+}
+
+// Cards had the counts of conversations among what they say of flags.
+TEST_P(BuildChatFile, ACardOfAnEarlierVersionIsRead) {
+  run(build());
+  auto card = read_json(read_file(dir_ / "out.json"));
+  card.erase("remarks");
+  card["learned"]["cut"] = 3;
+  card["learned"]["unwritten"] = 4;
+  replace_file(dir_ / "out.json", card.dump());
+  const Remarks remarks = read_token_card(dir_ / "out")->remarks;
+  EXPECT_EQ(remarks[Remark::kCut], 3);
+  EXPECT_EQ(remarks[Remark::kUnwritten], 4);
 }
 
 TEST_P(BuildChatFile, OtherSettingsAreAnotherBuild) {

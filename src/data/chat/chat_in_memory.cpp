@@ -4,6 +4,7 @@
 
 #include "base/host_memory_check.h"
 #include "data/chat/prepared_conversation.h"
+#include "data/chat/template_facts.h"
 #include "data/held_out.h"
 #include "data/text_input.h"
 #include "data/tokenizers/open_tokenizer.h"
@@ -22,15 +23,14 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
   SkipLog skips(cfg.on_error, scope.path + ".on_error");
   skips.add(source->skipped());
   LearnedDocuments learned(*tokenizer, tokenizer_name(cfg.tokenizer), dims.vocab_size);
-  int64_t num_cut = 0, num_left_out = 0;
+  Remarks remarks;
   const auto add = [&](const PreparedConversation& one, const std::string& where) {
     if (!one.message.empty()) return skips.refuse(one.reason, where, one.message);
     if (!one.reason.empty()) return skips.skip(one.reason, where);
     if (const std::string problem = learned.problem_of(one.tokens, where); !problem.empty())
       return skips.refuse("with tokens that the model lacks", where, problem);
     learned.add(one.tokens, one.text, where);
-    num_cut += one.is_cut;
-    num_left_out += one.num_left_out;
+    remarks += one.remarks;
   };
   const ConversationPreparer preparer(
       {.learned = cfg.learned, .too_long = cfg.too_long, .seq_len = cfg.seq_len}, *tokenizer, chat);
@@ -42,9 +42,8 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
                           5 * learned.documents.num_tokens());
   }
   InputFacts facts = learned.facts(*source, skips.skipped());
-  facts.num_cut = num_cut;
-  facts.num_unwritten = num_left_out;
-  add_chat_template(facts, chat.source());
+  facts.remarks = remarks;
+  add_template(facts, chat, *tokenizer);
   take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, cfg.packing),
        "conversations with answers of at most", scope.path);
 }

@@ -102,7 +102,7 @@ TEST_F(ChatInputTest, OnlyAnswersAreTargetsAndConversationsAreSegments) {
   EXPECT_EQ(facts.num_documents, 3);
   EXPECT_EQ(facts.num_rows, 2);
   EXPECT_EQ(facts.num_batches, 2);
-  EXPECT_EQ(facts.num_cut, 0);
+  EXPECT_EQ(facts.remarks[Remark::kCut], 0);
 }
 
 TEST_F(ChatInputTest, TokensThatTheModelLacksNameTheirDocumentAndTokenizer) {
@@ -126,6 +126,51 @@ TEST_F(ChatInputTest, AnswersThatTheTemplateDropsAreCounted) {
   const auto input = build(cfg);
   EXPECT_EQ(targets(*input->next()), "...a:d;...a:f;..........");
   EXPECT_THAT(to_text(input->facts()), HasSubstr(", 1 answer that the chat template leaves out"));
+}
+
+// As Mistral's first templates do: only a last question takes the system's text with it.
+TEST_F(ChatInputTest, MessagesOfOthersThatTheTemplateDropsAreCounted) {
+  const std::string system = R"({"role":"system","content":"be kind"})";
+  std::string with_system = line_of({"a", "b"});
+  with_system.insert(with_system.find('[') + 1, system + ",");
+  auto cfg = config(with_system + line_of({"e", "f"}));
+  replace_file(dir_ / "chat.jinja",
+               "{% if messages[0].role == 'system' %}{% set s = messages[0].content %}"
+               "{% set messages = messages[1:] %}{% endif %}{% for m in messages %}"
+               "{{ m.role[0] }}:{% if loop.last and m.role == 'user' %}{{ s }}{% endif %}"
+               "{{ m.content }};{% endfor %}");
+  EXPECT_THAT(to_text(build(cfg)->facts()),
+              HasSubstr(", 1 message of the system or a user that the chat template leaves out"));
+  cfg.learned = Learned::kAll;
+  EXPECT_EQ(build(cfg)->facts().remarks[Remark::kUnwrittenOther], 1);
+  replace_file(dir_ / "chat.jinja",
+               "{% for m in messages %}{{ m.role[0] }}:{{ m.content | upper }};{% endfor %}");
+  EXPECT_EQ(build(cfg)->facts().remarks, Remarks());  // written, if otherwise
+}
+
+TEST_F(ChatInputTest, EmptyAnswersAreCounted) {
+  const auto input = build(config(line_of({"a", " "}) + line_of({"c", "d"}) + line_of({"e", ""})));
+  EXPECT_EQ(input->facts().num_documents, 3);
+  EXPECT_THAT(to_text(input->facts()), HasSubstr(", 2 empty answers"));
+  const std::string unlearned =
+      R"({"messages":[{"role":"user","content":"q"},)"
+      R"({"role":"assistant","content":"","weight":0},{"role":"user","content":"r"},)"
+      R"({"role":"assistant","content":"s"}]})";
+  EXPECT_EQ(build(config(unlearned))->facts().remarks, Remarks());
+}
+
+TEST_F(ChatInputTest, AnEndOfAnswersThatIsNoTokenIsNamed) {
+  auto cfg = config(line_of({"a", "b"}), 64);
+  cfg.chat_template.reset();  // ends answers with <|im_end|>
+  EXPECT_THAT(to_text(build(cfg)->facts()),
+              HasSubstr(", answers that end with '<|im_end|>', which the tokenizer spells"));
+  cfg.chat_template = dir_ / "chat.jinja";  // ";" is meant to be text
+  EXPECT_THAT(build(cfg)->facts().spelled_ends, ElementsAre());
+  replace_file(dir_ / "chat.jinja",
+               "{% for m in messages %}{{ m.content }}{{ '<|end|>' }}{% endfor %}");
+  EXPECT_THAT(build(cfg)->facts().spelled_ends, ElementsAre("<|end|>"));
+  cfg.tokenizer = HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/llama3.json")};
+  EXPECT_THAT(build(cfg, 1, 1 << 20)->facts().spelled_ends, ElementsAre());
 }
 
 TEST_F(ChatInputTest, BestFitLeavesTheSmallestGaps) {
@@ -164,8 +209,8 @@ TEST_F(ChatInputTest, ARowThatIsJustFullIsWhole) {
   EXPECT_EQ(inputs(*build(config(line_of({"aaaaa", "bbbbb"}), 15))->next()), "u:aaaaa;a:bbbbb");
   const auto cut = build(config(line_of({"a", "b", "c", "d"}), 15));
   EXPECT_EQ(inputs(*cut->next()), "u:a;a:b;u:c;a:d");
-  EXPECT_EQ(cut->facts().num_cut, 0);
-  EXPECT_EQ(build(config(line_of({"a", "b", "c", "d"}), 14))->facts().num_cut, 1);
+  EXPECT_EQ(cut->facts().remarks[Remark::kCut], 0);
+  EXPECT_EQ(build(config(line_of({"a", "b", "c", "d"}), 14))->facts().remarks[Remark::kCut], 1);
 }
 
 TEST_F(ChatInputTest, RefusalsOfTheTemplateFailOrAreCounted) {

@@ -64,6 +64,17 @@ void keep_weight(const JsonView& turn, Json& message) {
   if (!turn.at("train").json().get<bool>()) message["weight"] = 0;
 }
 
+// What data sets call the user, the assistant and the system; none for another speaker.
+std::optional<std::string> speaker_of(std::string_view name) {
+  static const std::map<std::string_view, const char*> kSpeakers = {
+      {"human", "user"},          {"user", "user"},         {"gpt", "assistant"},
+      {"assistant", "assistant"}, {"chatgpt", "assistant"}, {"bing", "assistant"},
+      {"bard", "assistant"},      {"model", "assistant"},   {"bot", "assistant"},
+      {"ai", "assistant"},        {"system", "system"}};
+  const auto at = kSpeakers.find(lower_case(name));
+  return at == kSpeakers.end() ? std::nullopt : std::optional<std::string>(at->second);
+}
+
 // One message without its null fields, but for the content.
 Json message_of(const JsonView& message) {
   Json out = Json::object();
@@ -74,6 +85,7 @@ Json message_of(const JsonView& message) {
     out[name] = field.json();
   }
   if (message.at("role").text().empty()) message.at("role").fail("a role");
+  if (const auto speaker = speaker_of(message.at("role").text())) out["role"] = *speaker;
   const bool has_calls = has(message, "tool_calls") || has(message, "function_call");
   if (!has_calls) check_content(message.at("content"));  // names what is missing
   keep_weight(message, out);
@@ -81,22 +93,11 @@ Json message_of(const JsonView& message) {
 }
 
 std::string role_of_share_gpt(const JsonView& from) {
-  static const std::map<std::string_view, const char*> kRoles = {{"human", "user"},
-                                                                 {"user", "user"},
-                                                                 {"gpt", "assistant"},
-                                                                 {"assistant", "assistant"},
-                                                                 {"chatgpt", "assistant"},
-                                                                 {"bing", "assistant"},
-                                                                 {"bard", "assistant"},
-                                                                 {"model", "assistant"},
-                                                                 {"bot", "assistant"},
-                                                                 {"system", "system"},
-                                                                 {"tool", "tool"},
-                                                                 {"observation", "tool"},
-                                                                 {"function_response", "tool"}};
-  const auto at = kRoles.find(from.text());
-  if (at == kRoles.end()) from.fail("one of human, gpt, system, tool, observation, function_call");
-  return at->second;
+  for (const char* tool : {"tool", "observation", "function_response"}) {
+    if (from.text() == tool) return "tool";
+  }
+  if (const auto speaker = speaker_of(from.text())) return *speaker;
+  from.fail("one of human, gpt, system, tool, observation, function_call");
 }
 
 Json said(std::string role, const std::string& text) {
@@ -353,6 +354,8 @@ Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
       if (prompt.empty()) record.at("prompt");  // throws: a text alone is no conversation
       said_now.push_back(said("assistant", answer.text()));
     }
+  } else if (answer.json().is_null()) {
+    answer.fail("an answer");
   } else if (answer.json().is_object()) {
     add_turn(answer, said_now);
   } else {
@@ -406,7 +409,14 @@ Json of_completion(const JsonView& record) {
 std::optional<ChatFormat> chat_format_of(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   const JsonView record(json);
-  if (first_of(record, kChosen) && first_of(record, kRejected)) return ChatFormat::kPreference;
+  // One of the answers may be null, by a mistake that is then named.
+  const auto is_named = [&](Names names) {
+    return std::ranges::any_of(names,
+                               [&](const char* name) { return record.find(name).has_value(); });
+  };
+  if ((first_of(record, kChosen) && is_named(kRejected)) ||
+      (first_of(record, kRejected) && is_named(kChosen)))
+    return ChatFormat::kPreference;
   if (has(record, "messages")) return ChatFormat::kMessages;
   if (has(record, "conversations")) return ChatFormat::kShareGPT;
   if (first_of(record, kMessageLists)) return ChatFormat::kMessages;

@@ -224,6 +224,21 @@ TEST(ChatLayout, WeightsSayWhetherAnAnswerIsLearned) {
             "conversations[0].weight: expected 0 or 1, whether the answer is learned, got \"no\"");
 }
 
+// Templates know "user" and "assistant" alone.
+TEST(ChatLayout, NamesOfSpeakersBecomeRoles) {
+  const auto role = [](const char* name) {
+    return read_json(of(R"({"messages":[{"role":")" + std::string(name) +
+                        R"(","content":"a"}]})"))["messages"][0]["role"]
+        .get<std::string>();
+  };
+  for (const char* name : {"User", "human", "HUMAN"}) EXPECT_EQ(role(name), "user");
+  for (const char* name : {"Assistant", "bot", "gpt", "model", "AI"})
+    EXPECT_EQ(role(name), "assistant");
+  EXPECT_EQ(role("System"), "system");
+  for (const char* name : {"tool", "developer", "observation", "ipython"})
+    EXPECT_EQ(role(name), name);
+}
+
 TEST(ChatLayout, MistakesNameTheField) {
   EXPECT_EQ(of("{}"),
             "expected a conversation ('messages', 'conversations'), a question with its answer "

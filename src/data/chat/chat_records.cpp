@@ -1,21 +1,17 @@
 #include "data/chat/chat_records.h"
 
-#include <array>
-
 #include "base/text/json.h"
 #include "data/source_files.h"
 
 namespace axle {
 namespace {
 
-constexpr auto kEndings =
-    std::to_array<std::string_view>({".jsonl", ".ndjson", ".json", ".parquet"});
 constexpr const char* kNoConversation = "no conversation";
 
 }  // namespace
 
 std::vector<std::string> chat_files(const std::vector<std::string>& named, SkipLog& skips) {
-  return source_files(named, kEndings, skips);
+  return source_files(named, kRecordEndings, skips);
 }
 
 ChatReader::ChatReader(const std::string& path) {

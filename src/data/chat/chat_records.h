@@ -22,7 +22,7 @@ class ChatReader {
  public:
   /// Raise it with every change of what a conversation is, or of how it is rendered: kept tokens
   /// are then made anew.
-  static constexpr int kRules = 7;
+  static constexpr int kRules = 8;
 
   /// Throws StorageError for a file that can't be read, NotText for one that holds no conversation
   /// at all.

@@ -69,7 +69,7 @@ TEST_F(ChatSourceTest, CompressedFilesAndFolders) {
               ElementsAre(std::string("a.jsonl.gz:1 ") + kHi, std::string("x.json.zst:1 ") + kYes));
   EXPECT_EQ(source->num_files(), 2);
   EXPECT_EQ(to_text(source->skipped()),
-            "2 skipped (1 hidden: .hidden.jsonl; 1 not *.jsonl or *.ndjson or *.json or *.parquet: "
+            "2 skipped (1 hidden: .hidden.jsonl; 1 not *.jsonl or *.ndjson or *.parquet or *.json: "
             "notes.txt)");
   EXPECT_EQ(build({.path = dir_ / "a*", .more_paths = {dir_ / "b", dir_ / "a.jsonl.gz"}})
                 ->documents()
@@ -84,7 +84,7 @@ TEST_F(ChatSourceTest, AFolderWithoutConversationsBesideOthersIsRefused) {
   EXPECT_THAT(error_of<DataError>(
                   [&] { build({.path = dir_ / "a.jsonl", .more_paths = {dir_ / "texts"}}); }),
               HasSubstr((dir_ / "texts") + ": expected a folder with files *.jsonl or *.ndjson or "
-                                           "*.json or *.parquet, got none of them"));
+                                           "*.parquet or *.json, got none of them"));
 }
 
 TEST_F(ChatSourceTest, BadLinesAreNamedOrSkipped) {

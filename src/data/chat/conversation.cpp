@@ -1,8 +1,12 @@
 #include "data/chat/conversation.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text/json.h"
+#include "base/text/text.h"
 
 namespace axle {
 
@@ -11,7 +15,13 @@ using Json = nlohmann::ordered_json;
 Conversation conversation_of(std::string_view text, const char* messages) {
   const Json json = read_json(text);
   Conversation out;
-  JsonView(json).at(messages);  // throws if it is not there
+  if (!json.contains(messages)) {
+    const bool is_pair = json.contains("chosen");
+    throw JsonError(fmt::format(
+        "expected {}, as in other records, got {}; keep pairs of answers in files of their own",
+        is_pair ? "a conversation" : "a pair of answers",
+        is_pair ? "a pair of answers" : "a conversation"));
+  }
   try {
     for (const Json& message : json.at(messages))
       out.messages.push_back(jinja::Value::of_json(message));
@@ -33,6 +43,30 @@ const std::string& role_of(const jinja::Value& message) {
 bool is_unlearned(const jinja::Value& message) {
   const jinja::Value* const weight = jinja::find_text_key(message.dict(), "weight");
   return weight && weight->is_number() && weight->number() == 0;
+}
+
+namespace {
+
+// True for none, "", white space, and for a list without anything else.
+bool is_blank(const jinja::Value& value) {
+  if (value.is_text()) return trim(value.text()).empty();
+  if (!value.is_list()) return value.is_none();
+  return std::ranges::all_of(value.list().elements, [](const jinja::Value& part) {
+    if (!part.is_dict()) return is_blank(part);
+    const jinja::Value* const text = jinja::find_text_key(part.dict(), "text");
+    return text && is_blank(*text);
+  });
+}
+
+}  // namespace
+
+bool says_nothing(const jinja::Value& message) {
+  const auto is_blank_field = [&](std::string_view name) {
+    const jinja::Value* const field = jinja::find_text_key(message.dict(), name);
+    return !field || is_blank(*field);
+  };
+  return is_blank_field("content") && std::ranges::all_of(kCallFields, is_blank_field) &&
+         std::ranges::all_of(kThoughtFields, is_blank_field);
 }
 
 std::string_view content_of(const jinja::Value& message) {

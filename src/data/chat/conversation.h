@@ -1,6 +1,7 @@
 // Conversations in the one form that templates take.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,11 @@ struct Conversation {
   std::vector<std::pair<std::string, jinja::Value>> variables = {};
 };
 
+/// The fields in which messages have calls of tools, and thoughts.
+inline constexpr std::array<std::string_view, 2> kCallFields = {"tool_calls", "function_call"};
+inline constexpr std::array<std::string_view, 3> kThoughtFields = {"reasoning_content", "reasoning",
+                                                                   "thinking"};
+
 /// Reads what messages_of() (chat_layout.h) returned, as text. `messages` names the list. Throws
 /// JsonError.
 Conversation conversation_of(std::string_view json, const char* messages = "messages");
@@ -25,6 +31,8 @@ Conversation conversation_of(std::string_view json, const char* messages = "mess
 const std::string& role_of(const jinja::Value& message);
 /// True for a message of the weight 0.
 bool is_unlearned(const jinja::Value& message);
+/// True for a message without a text, without a call of a tool and without a thought.
+bool says_nothing(const jinja::Value& message);
 /// Returns the content of a message if it is a text, else "".
 std::string_view content_of(const jinja::Value& message);
 /// Returns the message with another content.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "data/chat/written_messages.h"
 
 namespace axle {
@@ -14,15 +15,34 @@ namespace {
 
 using Messages = std::span<const jinja::Value>;
 
-int64_t num_left_out(Messages messages, const std::vector<MessagePlace>& places) {
+bool is_answer(const jinja::Value& message) { return role_of(message) == "assistant"; }
+
+int64_t num_unwritten(Messages messages, const std::vector<MessagePlace>& places) {
   int64_t out = 0;
   for (size_t i = 0; i < messages.size(); ++i) {
     const auto is_here = [&](const MessagePlace& place) {
       return (place.message == i && place.end > place.begin) || place.message == kUnknownMessage;
     };
-    out += role_of(messages[i]) == "assistant" && std::ranges::none_of(places, is_here);
+    out += is_answer(messages[i]) && std::ranges::none_of(places, is_here);
   }
   return out;
+}
+
+// An answer of which only what ends it is learned.
+bool is_empty_answer(const jinja::Value& message) {
+  return is_answer(message) && !is_unlearned(message) && says_nothing(message);
+}
+
+// True if the template writes the same without the text of a message that is no answer.
+bool is_unwritten(const ChatTemplate& chat, Messages messages, size_t message,
+                  const jinja::Value& tools, const ChatTemplate::Options& options,
+                  const std::string& text) {
+  const std::string_view content = trim(content_of(messages[message]));
+  if (content.empty() || text.find(content) != text.npos) return false;
+  std::vector<jinja::Value> others(messages.begin(), messages.end());
+  others[message] = with_content(others[message], "AxleMark");
+  const auto without = chat.try_render(others, tools, options);
+  return without && without->text == text;
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -120,9 +140,15 @@ std::vector<uint8_t> flags_along(const LearnedTokens& parts, std::span<const int
 LearnedText learned_text(const ChatTemplate& chat, Messages given, const jinja::Value& tools,
                          Learned learned, const ChatTemplate::Options& options) {
   auto [messages, rendering] = written_messages(chat, given, tools, options);
+  Remarks remarks;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    remarks[Remark::kEmpty] += is_empty_answer(messages[i]);
+    remarks[Remark::kUnwrittenOther] +=
+        !is_answer(messages[i]) && is_unwritten(chat, messages, i, tools, options, rendering.text);
+  }
   if (learned == Learned::kAll) {
     const size_t size = rendering.text.size();
-    return {std::move(rendering.text), {{0, size, kUnknownMessage}}};
+    return {std::move(rendering.text), {{0, size, kUnknownMessage}}, remarks};
   }
   if (rendering.has_lost_generation) {
     throw DataError(fmt::format(
@@ -133,9 +159,9 @@ LearnedText learned_text(const ChatTemplate& chat, Messages given, const jinja::
   const RenderedChat rendered{chat, messages, tools, options, rendering};
   std::vector<MessagePlace> places =
       chat.marks_generation() ? generation_places(rendered) : answer_places(rendered);
-  const int64_t left_out = num_left_out(messages, places);
+  remarks[Remark::kUnwritten] = num_unwritten(messages, places);
   remove_unlearned(rendered, places);
-  return {std::move(rendering.text), std::move(places), left_out};
+  return {std::move(rendering.text), std::move(places), remarks};
 }
 
 bool LearnedTokens::has_learned() const {

@@ -9,6 +9,7 @@
 #include "base/text/enum_text.h"
 #include "data/chat/answer_places.h"
 #include "data/chat/chat_template.h"
+#include "data/remarks.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
@@ -30,7 +31,7 @@ inline constexpr int64_t kNowOfTraining = 1721995200;
 struct LearnedText {
   std::string text;
   std::vector<MessagePlace> learned = {};  // in order, without overlaps
-  int64_t num_left_out = 0;                // answers that the template does not write
+  Remarks remarks = {};
 };
 
 /// Renders the messages, as written_messages() makes them. What the assistant says is what the

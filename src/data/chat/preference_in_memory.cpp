@@ -2,6 +2,7 @@
 
 #include "base/host_memory_check.h"
 #include "data/chat/prepared_pair.h"
+#include "data/chat/template_facts.h"
 #include "data/held_out.h"
 #include "data/text_input.h"
 #include "data/tokenizers/open_tokenizer.h"
@@ -19,6 +20,7 @@ PreferenceInMemory::PreferenceInMemory(const PreferenceInput::Config& cfg, const
   skips.add(source->skipped());
   LearnedDocuments learned(*tokenizer, tokenizer_name(cfg.tokenizer), dims.vocab_size);
   const PairPreparer preparer(cfg.seq_len, *tokenizer, chat);
+  Remarks remarks;
   const auto add = [&](const Document& document) {
     const PreparedPair pair = preparer.prepare(document);
     if (!pair.message.empty()) return skips.refuse(pair.reason, document.where, pair.message);
@@ -29,6 +31,7 @@ PreferenceInMemory::PreferenceInMemory(const PreferenceInput::Config& cfg, const
     }
     learned.add(pair.chosen, pair.chosen_text, document.where);
     learned.add(pair.rejected, pair.rejected_text, document.where);
+    remarks += pair.remarks;
   };
   int64_t num_read = 0;
   for (const Document& document :
@@ -40,7 +43,8 @@ PreferenceInMemory::PreferenceInMemory(const PreferenceInput::Config& cfg, const
   }
   InputFacts facts = learned.facts(*source, skips.skipped());
   facts.num_documents /= 2;
-  add_chat_template(facts, chat.source());
+  facts.remarks = remarks;
+  add_template(facts, chat, *tokenizer);
   take(learned, facts, PackedBatches::Options::of(cfg, dims.seed, Packing::kPairs),
        "pairs of answers that take at most", scope.path);
 }

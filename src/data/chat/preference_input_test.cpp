@@ -127,13 +127,38 @@ TEST_F(PreferenceInputTest, WhatDoesNotFitIsCounted) {
             16);
   EXPECT_EQ(input->facts().num_documents, 1);
   EXPECT_THAT(to_text(input->facts()), HasSubstr("2 skipped (1 too long: x.jsonl:2; 1 with two "
-                                                 "answers of which one begins the other"));
+                                                 "equal answers: x.jsonl:3)"));
+  EXPECT_THAT(to_text(build(fits + "\n" +
+                                R"({"chosen": [{"role": "user", "content": "q"}], )"
+                                R"("rejected": [{"role": "user", "content": "q"}, )"
+                                R"({"role": "assistant", "content": "n"}]})",
+                            16)
+                          ->facts()),
+              HasSubstr("1 skipped (1 with two answers of which one begins the other"));
+  EXPECT_THAT(
+      error_of<DataError>([&] { build(R"({"prompt": "q", "chosen": "a", "rejected": null})"); }),
+      HasSubstr("x.jsonl:1: rejected: expected an answer, got null"));
   EXPECT_THAT(error_of<DataError>([&] { build(fits, 3); }),
               HasSubstr("expected pairs of answers that take at most 3 positions, got none"));
   EXPECT_THAT(error_of<DataError>([&] { build(R"({"chosen": "a", "rejected": "b"})"); }),
               HasSubstr("x.jsonl:1: expected the field 'prompt'"));
+  EXPECT_THAT(error_of<DataError>(
+                  [&] { build(R"({"messages": [{"role": "assistant", "content": "a"}]})"); }),
+              HasSubstr("x.jsonl:1: expected a pair of answers, as in other records, got a "
+                        "conversation; keep pairs of answers in files of their own"));
   EXPECT_THAT(error_of<DataError>([&] { build(R"({"prompt": "a"})"); }),
               HasSubstr("expected a conversation ("));
+}
+
+// What both conversations have in common counts once.
+TEST_F(PreferenceInputTest, RemarksAreThoseOfAPair) {
+  const std::string shared = R"([{"role": "user", "content": "q"}, )"
+                             R"({"role": "assistant", "content": ""}, )"
+                             R"({"role": "user", "content": "r"}])";
+  const auto input = build(R"({"prompt": )" + shared + R"(, "chosen": "y", "rejected": "n"})" +
+                               "\n" + R"({"prompt": "q", "chosen": "y", "rejected": ""})",
+                           40);
+  EXPECT_THAT(to_text(input->facts()), HasSubstr(", 2 empty answers"));
 }
 
 TEST_F(PreferenceInputTest, ShufflingKeepsPairsTogether) {

@@ -31,7 +31,7 @@ PreparedConversation ConversationPreparer::of_first(const Conversation& conversa
       {.variables = conversation.variables, .now_secs = kNowOfTraining});
   PreparedConversation out{.tokens = encode_learned(tokenizer_, text),
                            .text = std::move(text.text),
-                           .num_left_out = text.num_left_out};
+                           .remarks = text.remarks};
   if (!out.tokens.has_learned()) out.reason = "without an answer";
   return out;
 }
@@ -56,9 +56,9 @@ void ConversationPreparer::fit(const Conversation& conversation, PreparedConvers
     low = middle + 1;
     if (!part.reason.empty()) continue;
     out = std::move(part);
-    out.is_cut = true;
+    out.remarks[Remark::kCut] = 1;
   }
-  if (!out.is_cut) out.reason = "too long up to the first answer";
+  if (out.remarks[Remark::kCut] == 0) out.reason = "too long up to the first answer";
 }
 
 std::vector<PreparedConversation> ConversationPreparer::prepare(

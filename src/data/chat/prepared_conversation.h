@@ -16,8 +16,7 @@ namespace axle {
 struct PreparedConversation {
   LearnedTokens tokens = {};
   std::string text = {};
-  bool is_cut = false;
-  int64_t num_left_out = 0;  // answers
+  Remarks remarks = {};
   std::string reason = {};   // "": it goes into a row
   std::string message = {};  // of a refusal; else what is left out is only counted
 };

@@ -45,12 +45,17 @@ PreparedPair PairPreparer::read(const Document& document) const {
                      rejected = conversation_of(document.text, "rejected");
   const size_t num_shared = num_shared_messages(document.text);
   PreparedPair out;
-  if (num_shared == std::min(chosen.messages.size(), rejected.messages.size())) {
+  const size_t num_chosen = chosen.messages.size(), num_rejected = rejected.messages.size();
+  if (num_shared == num_chosen && num_shared == num_rejected) {
+    out.reason = "with two equal answers";
+    return out;
+  }
+  if (num_shared == std::min(num_chosen, num_rejected)) {
     out.reason = "with two answers of which one begins the other";
     return out;
   }
-  out.chosen = answer_of(chosen, num_shared, out.chosen_text);
-  out.rejected = answer_of(rejected, num_shared, out.rejected_text);
+  out.chosen = answer_of(chosen, num_shared, out.chosen_text, out.remarks);
+  out.rejected = answer_of(rejected, num_shared, out.rejected_text, out.remarks);
   const int64_t length = std::ssize(out.chosen.ids) + std::ssize(out.rejected.ids) - 2;
   if (!out.chosen.has_learned() || !out.rejected.has_learned())
     out.reason = "without an answer";
@@ -61,10 +66,11 @@ PreparedPair PairPreparer::read(const Document& document) const {
 
 // The tokens of a conversation, whose first messages are not learned.
 LearnedTokens PairPreparer::answer_of(const Conversation& conversation, size_t num_shared,
-                                      std::string& text) const {
+                                      std::string& text, Remarks& remarks) const {
   LearnedText learned =
       learned_text(chat_, conversation.messages, conversation.tools, Learned::kAssistant,
                    {.variables = conversation.variables, .now_secs = kNowOfTraining});
+  remarks.raise_to(learned.remarks);
   for (const MessagePlace& place : learned.learned) {
     if (place.message == kUnknownMessage && has_answer(conversation, num_shared))
       throw DataError(chat_.name() + kUnknownBlock);

@@ -14,6 +14,7 @@ namespace axle {
 struct PreparedPair {
   LearnedTokens chosen = {}, rejected = {};
   std::string chosen_text = {}, rejected_text = {};
+  Remarks remarks = {};      // of both
   std::string reason = {};   // "": they go into a row
   std::string message = {};  // of a refusal; else what is left out is only counted
 };
@@ -29,8 +30,8 @@ class PairPreparer {
 
  private:
   PreparedPair read(const Document& document) const;
-  LearnedTokens answer_of(const Conversation& conversation, size_t num_shared,
-                          std::string& text) const;
+  LearnedTokens answer_of(const Conversation& conversation, size_t num_shared, std::string& text,
+                          Remarks& remarks) const;
 
   std::optional<int64_t> seq_len_;
   const Tokenizer& tokenizer_;

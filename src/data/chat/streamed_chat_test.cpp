@@ -103,8 +103,8 @@ TEST_F(StreamedChatTest, AnEpochIsThatOfConversationsInMemory) {
     const InputFacts one = streamed->facts(), other = in_memory->facts();
     EXPECT_EQ(one.num_documents, other.num_documents);
     EXPECT_EQ(one.num_tokens, other.num_tokens);
-    EXPECT_EQ(one.num_cut, other.num_cut);
-    EXPECT_GT(one.num_cut, 0);
+    EXPECT_EQ(one.remarks[Remark::kCut], other.remarks[Remark::kCut]);
+    EXPECT_GT(one.remarks[Remark::kCut], 0);
     EXPECT_EQ(one.skipped.count, 1);
     EXPECT_EQ(segments_of(*streamed), segments_of(*in_memory));
   }
@@ -117,7 +117,7 @@ TEST_F(StreamedChatTest, LaterStartsFindTheTokensAndTheCounts) {
   EXPECT_THAT(first, AllOf(HasSubstr("3 files, "), HasSubstr(" cut to fit, 1 skipped")));
   ChatInput::Config other = config();
   other.seq_len = 80;
-  EXPECT_EQ(build(other)->facts().num_cut, 0);
+  EXPECT_EQ(build(other)->facts().remarks[Remark::kCut], 0);
   EXPECT_EQ(num_token_files(), 2);
   replace_file(dir_ / "in/0.jsonl", talk(1) + talk(2));
   EXPECT_EQ(build(config())->facts().num_documents, 802);

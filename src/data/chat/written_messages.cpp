@@ -17,9 +17,6 @@ using jinja::find_text_key;
 using jinja::Value;
 
 using Names = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 2> kCalls = {"tool_calls", "function_call"};
-constexpr std::array<std::string_view, 3> kThoughts = {"reasoning_content", "reasoning",
-                                                       "thinking"};
 
 const Value* text_of_part(const Value& part) {
   const Value* const text = part.is_dict() ? find_text_key(part.dict(), "text") : nullptr;
@@ -105,9 +102,9 @@ class Writer {
     std::vector<Value> others = written.messages;
     bool has_calls = false;
     for (Value& message : others) {
-      if (!has_one_of(message, kCalls)) continue;
+      if (!has_one_of(message, kCallFields)) continue;
       auto items = message.dict().items;
-      std::erase_if(items, [](const auto& item) { return is_one_of(item.first, kCalls); });
+      std::erase_if(items, [](const auto& item) { return is_one_of(item.first, kCallFields); });
       message = Value::dict(std::move(items));
       has_calls = true;
     }
@@ -125,7 +122,7 @@ class Writer {
   // Templates leave out the thoughts of earlier answers, as a model does when it goes on.
   void check_thoughts(const std::vector<Value>& messages) const {
     constexpr std::string_view kThought = "AxleThought";
-    for (const std::string_view name : kThoughts) {
+    for (const std::string_view name : kThoughtFields) {
       const auto has_it = [&](const Value& message) { return has_one_of(message, {&name, 1}); };
       if (std::ranges::none_of(messages, has_it)) continue;
       const std::array<Value, 2> probe = {

@@ -22,18 +22,17 @@ std::string state_of_file(const std::string& path) {
 std::string text_of_progress(const BuildProgress& progress) {
   auto sources = nlohmann::ordered_json::array();
   for (const HashedFile& source : progress.sources) sources.push_back(to_json(source));
-  const nlohmann::ordered_json out = {{"job", fmt::format("{:016x}", progress.job)},
-                                      {"sources", sources},
-                                      {"taken", progress.num_taken},
-                                      {"next_file", progress.next_file},
-                                      {"documents", progress.counts.num_documents},
-                                      {"tokens", progress.counts.num_tokens},
-                                      {"text_bytes", progress.text_bytes},
-                                      {"piece_bytes", progress.piece_bytes},
-                                      {"learned", progress.num_learned},
-                                      {"cut", progress.num_cut},
-                                      {"unwritten", progress.num_unwritten},
-                                      {"skipped", to_json(progress.skipped)}};
+  nlohmann::ordered_json out = {{"job", fmt::format("{:016x}", progress.job)},
+                                {"sources", sources},
+                                {"taken", progress.num_taken},
+                                {"next_file", progress.next_file},
+                                {"documents", progress.counts.num_documents},
+                                {"tokens", progress.counts.num_tokens},
+                                {"text_bytes", progress.text_bytes},
+                                {"piece_bytes", progress.piece_bytes},
+                                {"learned", progress.num_learned},
+                                {"skipped", to_json(progress.skipped)}};
+  progress.remarks.add_to(out);
   return out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -56,8 +55,7 @@ std::optional<BuildProgress> read_progress(const std::string& path) {
                       .text_bytes = json.at("text_bytes").integer(-kMost, kMost),
                       .piece_bytes = number("piece_bytes"),
                       .num_learned = count("learned"),
-                      .num_cut = count("cut"),
-                      .num_unwritten = count("unwritten"),
+                      .remarks = Remarks::of(json),
                       .skipped = skipped_of(json.at("skipped").json())};
     out.job = hexadecimal(json.at("job"));
     for (const JsonView& source : json.at("sources").elements())

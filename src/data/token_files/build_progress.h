@@ -17,8 +17,9 @@ struct BuildProgress {
   int64_t num_taken = 0;       // records taken from the next file, also those that were skipped
   std::string next_file = {};  // its state_of_file, if num_taken > 0
   TokenCounts counts = {};
-  int64_t text_bytes = 0, piece_bytes = 0;                  // text: perhaps below 0 (TextOfIds)
-  int64_t num_learned = 0, num_cut = 0, num_unwritten = 0;  // as of a LearnedCard
+  int64_t text_bytes = 0, piece_bytes = 0;  // text: perhaps below 0 (TextOfIds)
+  int64_t num_learned = 0;                  // as of a LearnedCard
+  Remarks remarks = {};
   Skipped skipped = {};
 };
 

@@ -8,8 +8,12 @@
 #include "base/host_memory_check.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "data/source_files.h"
+#include "data/text_files.h"
 #include "data/token_files/corpus_reader.h"
 #include "data/token_files/corpus_text.h"
+#include "data/tokenizers/special_names.h"
+#include "io/byte_stream.h"
 
 namespace axle {
 namespace {
@@ -19,7 +23,8 @@ class TextMaker final : public TokenMaker {
   explicit TextMaker(const TokenBuild& build)
       : build_(build),
         tokenizer_(build.tokenizer.build({}, {.path = "tokenizer"})),
-        special_(boundary_ids(tokenizer_->special_ids(), build.begins, build.ends)) {
+        special_(boundary_ids(tokenizer_->special_ids(), build.begins, build.ends)),
+        names_(*tokenizer_) {
     for (int64_t id = 0; id < tokenizer_->vocab_size(); ++id)
       piece_sizes_.push_back(std::ssize(tokenizer_->piece(static_cast<int32_t>(id))));
   }
@@ -61,6 +66,7 @@ class TextMaker final : public TokenMaker {
     one.ids.insert(one.ids.end(), ids.begin(), ids.end());
     if (special_.eos && document.ends) one.ids.push_back(*special_.eos);
     one.text_bytes = std::ssize(text);
+    out.remarks[Remark::kNamed] = names_.stand_in(text);
     for (const int32_t id : ids) one.piece_bytes += piece_sizes_[static_cast<size_t>(id)];
     return out;
   }
@@ -83,6 +89,7 @@ class TextMaker final : public TokenMaker {
   const TokenBuild& build_;
   std::unique_ptr<Tokenizer> tokenizer_;
   SpecialIds special_;
+  SpecialNames names_;
   std::vector<int64_t> piece_sizes_;
 };
 
@@ -106,7 +113,18 @@ class TextRecords final : public RecordReader {
   CorpusReader reader_;
 };
 
+// Conversations under a name of texts would be learned as their JSON.
+void check_holds_text(const std::string& path) {
+  if (names_records(path) || format_ending(path) == ".parquet") return;
+  std::string head(size_t{64} << 10, '\0');
+  head.resize(open_stream(path)->read(head));
+  if (hold_json_lines(head))
+    throw NotText(fmt::format("{}: expected text, got lines of JSON; {}", path, kNamesOfRecords),
+                  "JSON");
+}
+
 std::unique_ptr<RecordReader> TextMaker::open(const std::string& path) const {
+  if (!build_.only_plain_text) check_holds_text(path);
   return std::make_unique<TextRecords>(*this, path);
 }
 

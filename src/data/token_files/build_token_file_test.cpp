@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "data/text_input.h"
+#include "data/token_files/corpus_source.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"
 #include "io/token_file.h"
 #include "testing/checkout.h"
 #include "testing/compressed.h"
+#include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/peak_memory.h"
 #include "testing/resource_limits.h"
@@ -60,6 +62,7 @@ class BuildTokenFile : public ::testing::Test {
     return read_file(dir_ / (out + ".bin")) + read_file(dir_ / (out + ".idx"));
   }
   TempDir dir_;
+  EnvironmentChange cache_{"XDG_CACHE_HOME", dir_ / "cache"};
 };
 
 TEST_F(BuildTokenFile, DocumentsOfAllKindsOfFiles) {
@@ -333,6 +336,47 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
                 build_token_file(one);
               }),
               HasSubstr("expected texts, got no document; 6 skipped"));
+}
+
+TEST_F(BuildTokenFile, LinesOfJsonUnderANameOfTextAreRefused) {
+  const std::string chat = R"({"messages": [{"role": "user", "content": "a"}]})";
+  replace_file(dir_ / "b.txt", chat + "\n" + chat + "\n");
+  TokenBuild one = build();
+  one.sources = {dir_ / "b.txt"};
+  EXPECT_THAT(error_of<DataError>([&] { build_token_file(one); }),
+              HasSubstr("b.txt: expected text, got lines of JSON; --data reads JSON Lines from "
+                        "files named *.jsonl, *.ndjson or *.json"));
+  replace_file(dir_ / "b.txt", chat + "\nis a line of JSON.\n");
+  EXPECT_EQ(build_token_file(one).num_documents, 1);
+}
+
+// Their ids are those of letters: conversations that were rendered beforehand lose their marks.
+TEST_F(BuildTokenFile, TextsWithNamesOfSpecialTokensAreCounted) {
+  replace_file(dir_ / "tokenizer.json",
+               R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"},)"
+               R"("pre_tokenizer": {"type": "WhitespaceSplit"},)"
+               R"("added_tokens": [{"id": 2, "content": "<|im_end|>", "special": true},)"
+               R"({"id": 3, "content": "plain", "special": false}]})");
+  replace_file(dir_ / "in/a.jsonl", json_line("a a<|im_end|>") + json_line("plain a <|im_start|>"));
+  TokenBuild one = build();
+  one.sources = {dir_ / "in/a.jsonl"};
+  one.tokenizer = HuggingFaceTokenizer::Config{.path = dir_ / "tokenizer.json"};
+  build_token_file(one);
+  const auto card = read_token_card(dir_ / "out");
+  EXPECT_THAT(card->remarks.texts(),
+              ::testing::ElementsAre("1 text with names of special tokens, which stay text"));
+  // A run on the same file says so too, whether it holds the file in memory or not.
+  TextInput::Config input{.source = CorpusSource::Config{.path = dir_ / "in/a.jsonl"},
+                          .tokenizer = one.tokenizer,
+                          .seq_len = 8,
+                          .batch_size = 1};
+  const auto facts_of = [&] {
+    return Child<Input>(input).build({.vocab_size = 8, .seed = 1}, {.path = "input"})->facts();
+  };
+  EXPECT_EQ(facts_of().remarks, card->remarks);
+  replace_file(dir_ / "a.txt", "a a <|im_end|>");
+  input.source = TextSource::Config{.path = dir_ / "a.txt"};
+  EXPECT_EQ(facts_of().remarks, card->remarks);
 }
 
 TEST_F(BuildTokenFile, ALinkToNothingIsLeftOutOnceAndIsNoSource) {

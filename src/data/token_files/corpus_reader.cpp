@@ -96,16 +96,21 @@ CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
 CorpusReader::CorpusReader(std::string name, std::unique_ptr<ByteStream> stream, bool is_json,
                            const CorpusFormat& format)
     : path_(std::move(name)), format_(format), is_json_(is_json) {
-  if (is_read_in_parts())
+  if (is_read_in_parts()) {
     stream_ = std::move(stream);
+    return;
+  }
+  LineReader lines(path_, std::move(stream), kMaxDocumentBytes);
+  if (is_json)
+    records_.emplace(path_, std::move(lines), kNoText);
   else
-    lines_.emplace(path_, std::move(stream), kMaxDocumentBytes);
+    lines_.emplace(std::move(lines));
 }
 
 std::optional<RawDocument> CorpusReader::next() {
   if (rows_) return next_row();
   if (records_) return records_->next();
-  if (is_json_ || format_.unit == DocumentUnit::kLine) return next_line();
+  if (format_.unit == DocumentUnit::kLine) return next_line();
   if (format_.unit == DocumentUnit::kParagraph) return next_paragraph();
   return stream_ ? next_part() : whole_file();
 }
@@ -180,13 +185,15 @@ std::optional<RawDocument> CorpusReader::next_block(size_t block_bytes) {
   if (rows_ || is_json_ || format_.unit != DocumentUnit::kFile) return next();
   const bool is_first = !std::exchange(is_read_, true);
   RawDocument out{.bytes = std::exchange(first_line_, {}),
-                  .line = std::max<int64_t>(lines_->number(), 1)};
+                  .line = std::max<int64_t>(lines_->number(), 1),
+                  .begins = is_first};
   while (const auto line = lines_->next_with_end()) {
     std::string_view before = out.bytes;
     if (before.ends_with('\n')) before.remove_suffix(1);
     const bool is_cut = !may_end_with_space(before) && !may_begin_with_space(*line);
     if (out.bytes.size() >= block_bytes && (is_cut || out.bytes.size() >= kLongBlock)) {
       first_line_ = *line;
+      out.ends = false;
       return out;
     }
     out.bytes += *line;

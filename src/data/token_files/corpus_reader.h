@@ -35,12 +35,12 @@ class CorpusReader {
   static constexpr size_t kMaxDocumentBytes = size_t{256} << 20;
   /// Raise it with every change of what is refused, or of what a document is: kept tokens of files
   /// that were read by other rules are then made anew.
-  static constexpr int kRules = 4;
+  static constexpr int kRules = 5;
 
   /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
   /// a table without the field. Throws DataError if nothing here reads tables.
   CorpusReader(const std::string& path, const CorpusFormat& format);
-  /// Reads a stream of plain text, or of JSON Lines, instead. `name` is for messages.
+  /// Reads a stream of plain text, or of records, instead. `name` is for messages.
   CorpusReader(std::string name, std::unique_ptr<ByteStream> stream, bool is_json,
                const CorpusFormat& format);
   /// True if its documents are records, which text_of_document() reads.
@@ -69,7 +69,7 @@ class CorpusReader {
   bool is_read_ = false;                // the file as a whole, to its end
   std::unique_ptr<ParquetTexts> rows_;  // of a table
   std::optional<JsonRecords> records_;
-  std::optional<LineReader> lines_;  // of other files, unless they are read in parts
+  std::optional<LineReader> lines_;  // of texts, unless they are read in parts
   // Of a file that is read in parts: text behind those taken, and the line at which it begins.
   std::unique_ptr<ByteStream> stream_;
   std::string rest_ = {};

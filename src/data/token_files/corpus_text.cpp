@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -14,13 +13,6 @@
 #include "data/text_source.h"
 
 namespace axle {
-namespace {
-
-constexpr auto kCorpusEndings =
-    std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".parquet"});
-
-}  // namespace
-
 std::string no_document(std::span<const std::string> sources, const Skipped& skipped) {
   constexpr size_t kMost = 3;
   const std::string named = sources.size() <= kMost
@@ -36,7 +28,7 @@ std::vector<std::string> corpus_files(std::span<const std::string> sources, std:
   for (const std::string& source : sources) {
     for (std::string& path : named_texts(source, field)) named.push_back(std::move(path));
   }
-  std::vector<std::string> out = source_files(named, kCorpusEndings, skips);
+  std::vector<std::string> out = source_files(named, kTextEndings, skips);
   if (out.empty()) throw DataError(no_document(sources, skips.skipped()));
   return out;
 }

@@ -20,10 +20,6 @@ void add_made(const MadeTokens& made, InputFacts& facts) {
       std::ranges::count_if(card->sources,
                             [](const HashedFile& file) { return file.num_documents > 0; }) -
       1;
-  if (card->learned) {
-    facts.num_cut += card->learned->num_cut;
-    facts.num_unwritten += card->learned->num_unwritten;
-  }
   SkipLog skips(OnError::kSkip, "");
   skips.add(made.skipped);
   skips.add(card->skipped);

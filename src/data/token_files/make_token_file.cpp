@@ -284,7 +284,9 @@ class TokenBuilder {
       for (int64_t i = 0; i < progress_.num_taken; ++i) reader->next();
     });
     std::vector<RawDocument> batch;
-    while (is_read && read_from(path, [&] { batch = next_batch(*reader); }) && !batch.empty()) {
+    const auto next = [&](int64_t) { return reader->next(); };
+    while (is_read && read_from(path, [&] { batch = next_documents(next, work_.batch_bytes); }) &&
+           !batch.empty()) {
       take_batch(batch, *reader);
       if (hooks_.report) hooks_.report(report());
       if (hooks_.should_stop && hooks_.should_stop()) return false;
@@ -315,18 +317,6 @@ class TokenBuilder {
     return read_or_leave_out(path, skips_, read);
   }
 
-  std::vector<RawDocument> next_batch(RecordReader& reader) const {
-    constexpr size_t kMostDocuments = 65536;
-    std::vector<RawDocument> out;
-    for (int64_t bytes = 0; bytes < work_.batch_bytes && out.size() < kMostDocuments;) {
-      auto document = reader.next();
-      if (!document) break;
-      bytes += std::ssize(document->bytes);
-      out.push_back(std::move(*document));
-    }
-    return out;
-  }
-
   void take_batch(std::vector<RawDocument>& batch, const RecordReader& reader) {
     std::vector<EncodedRecord> encoded(batch.size());
     parallel_for(std::ssize(batch), 1, [&](int64_t begin, int64_t end) {
@@ -352,8 +342,7 @@ class TokenBuilder {
       flags_->add(flags);
       progress_.num_learned += std::ranges::count_if(flags, [](int32_t flag) { return flag != 0; });
     }
-    progress_.num_cut += one.num_cut;
-    progress_.num_unwritten += one.num_unwritten;
+    progress_.remarks += one.remarks;
     progress_.counts = writer_->counts();
   }
 
@@ -423,12 +412,11 @@ class TokenBuilder {
     out.index = hashed(".idx");
     if (out.learned) {
       out.learned->num_learned = progress_.num_learned;
-      out.learned->num_cut = progress_.num_cut;
-      out.learned->num_unwritten = progress_.num_unwritten;
       out.learned->flags = hashed(learned_prefix("") + ".bin");
       out.learned->index = hashed(learned_prefix("") + ".idx");
     }
     out.sources = progress_.sources;
+    out.remarks = progress_.remarks;
     out.skipped = all_skipped();
     return out;
   }

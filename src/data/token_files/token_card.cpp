@@ -55,9 +55,10 @@ TokenizerCard tokenizer_card_of(const JsonView& json) {
 }
 
 Json json_of(const LearnedCard& card) {
-  return {{"settings", card.settings},       {"chat_template", card.chat_template},
-          {"tokens", card.num_learned},      {"cut", card.num_cut},
-          {"unwritten", card.num_unwritten}, {"flags", to_json(card.flags)},
+  return {{"settings", card.settings},
+          {"chat_template", card.chat_template},
+          {"tokens", card.num_learned},
+          {"flags", to_json(card.flags)},
           {"index", to_json(card.index)}};
 }
 
@@ -66,8 +67,6 @@ LearnedCard learned_card_of(const JsonView& json) {
   return {.settings = json.at("settings").text(),
           .chat_template = chat_template ? chat_template->text() : "",
           .num_learned = json.at("tokens").integer(0, kMost),
-          .num_cut = json.at("cut").integer(0, kMost),
-          .num_unwritten = json.at("unwritten").integer(0, kMost),
           .flags = hashed_file_of(json.at("flags")),
           .index = hashed_file_of(json.at("index"))};
 }
@@ -87,7 +86,11 @@ TokenCard card_of(const JsonView& json) {
                 .ids = hashed_file_of(json.at("ids")),
                 .index = hashed_file_of(json.at("index")),
                 .skipped = skipped_of(json.at("skipped").json())};
-  if (const auto learned = json.find("learned")) out.learned = learned_card_of(*learned);
+  if (const auto learned = json.find("learned")) {
+    out.learned = learned_card_of(*learned);
+    out.remarks = Remarks::of(*learned);  // of an earlier version
+  }
+  if (const auto remarks = json.find("remarks")) out.remarks = Remarks::of(*remarks);
   for (const JsonView& source : json.at("sources").elements())
     out.sources.push_back(hashed_file_of(source));
   return out;
@@ -167,6 +170,7 @@ std::string text_of_card(const TokenCard& card) {
               {"index", to_json(card.index)}};
   if (card.learned) out["learned"] = json_of(*card.learned);
   out["sources"] = sources;
+  card.remarks.add_to(out["remarks"]);
   out["skipped"] = to_json(card.skipped);
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

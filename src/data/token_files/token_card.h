@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text/json.h"
+#include "data/remarks.h"
 #include "data/source.h"
 #include "data/tokenizers/tokenizer.h"
 
@@ -38,8 +39,6 @@ struct LearnedCard {
   std::string settings = {};       // all that determines them, beside the tokenizer and the files
   std::string chat_template = {};  // text of the template; "": of an earlier version, not kept
   int64_t num_learned = 0;         // ids that are targets
-  int64_t num_cut = 0;             // conversations whose end was cut off
-  int64_t num_unwritten = 0;       // answers that the chat template leaves out
   HashedFile flags = {}, index = {};
 };
 
@@ -58,6 +57,7 @@ struct TokenCard {
   HashedFile ids = {}, index = {};
   std::optional<LearnedCard> learned = {};  // none: all ids are targets
   std::vector<HashedFile> sources = {};
+  Remarks remarks = {};
   Skipped skipped = {};
 
   /// True if each two documents are a pair of answers, the better one first.

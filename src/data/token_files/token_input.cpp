@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text/text.h"
 #include "config/register.h"
+#include "data/chat/template_facts.h"
 #include "data/index_permutation.h"
 #include "data/random.h"
 #include "data/row_position.h"
@@ -111,15 +112,21 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
     what += fmt::format("\n{} {:x} {} {}", name, rows->fingerprint(),
                         source.weight ? double{*source.weight} : 0,
                         source.epochs ? int64_t{*source.epochs} : 0);
-    if (rows->card() && rows->card()->learned)
-      add_chat_template(facts_, rows->card()->learned->chat_template);
+    const auto& learned = rows->card() ? rows->card()->learned : std::nullopt;
+    if (learned && !learned->chat_template.empty()) {
+      add_template(facts_, chat_template_of_text(tokenizer, learned->chat_template, name),
+                   tokenizer);
+    }
     ++facts_.num_files;
     if (made) add_made(*made, facts_);
     facts_.num_documents += rows->num_documents();
     facts_.num_tokens += rows->num_tokens();
     facts_.num_rows += rows->num_rows();
     const std::vector<double> bytes = text_bytes_of(tokenizer, rows->card());
-    facts_.num_bytes += rows->card() ? rows->card()->text_bytes : 0;
+    if (rows->card()) {
+      facts_.num_bytes += rows->card()->text_bytes;
+      facts_.remarks += rows->card()->remarks;
+    }
     if (rows->leaves_long_out() ||
         source.long_documents.value_or(cfg.long_documents) == LongDocuments::kTruncate)
       add_long(facts_, rows->num_long(), rows->leaves_long_out());

@@ -28,7 +28,7 @@ struct EncodedRecord {
   std::string where = {};    // "file:line"
   std::string message = {};  // of a refusal; without one, what is left out is only counted
   bool is_unfit = false;     // it was read, but can't be used: TokenWork::on_unfit
-  int64_t num_cut = 0, num_unwritten = 0;
+  Remarks remarks = {};
 };
 
 /// The records of one file, one at a time.

@@ -52,6 +52,10 @@ std::string to_hash(const AddedPieces& pieces, const BarePieces& bare) {
 
 }  // namespace
 
+bool BarePieces::is_control(int32_t id) const {
+  return std::ranges::count(controls, id, &AddedToken::id) > 0;
+}
+
 AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare) {
   AddedPieces out{.special_ids = bare.special_ids, .num_ids = bare.num_pieces};
   const FilesBeside files(path_of_text(model));
@@ -74,6 +78,8 @@ AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare
     if (out.special_ids.eos && files.flag("add_eos_token", false))
       out.behind = {*out.special_ids.eos};
     out.has_one_space = !files.flag("legacy", true);
+  } else {
+    out.tokens = AddedTokens(bare.controls, {});
   }
   out.chat = files.chat_settings(out.num_ids);
   out.hashed = to_hash(out, bare);

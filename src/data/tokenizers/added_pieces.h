@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "data/tokenizers/chat_settings.h"
 #include "data/tokenizers/parts/added_tokens.h"
@@ -33,12 +34,14 @@ struct BarePieces {
   SpecialIds special_ids = {};
   /// Returns the id of a piece.
   std::function<std::optional<int32_t>(const std::string&)> find = {};
-  std::function<bool(int32_t)> is_control = {};
+  /// The control pieces.
+  std::vector<AddedToken> controls = {};
+  bool is_control(int32_t id) const;
 };
 
 /// Reads added_tokens.json, special_tokens_map.json, tokenizer_config.json, generation_config.json
-/// and chat_template.jinja beside `model`, as far as they are there, as LlamaTokenizer does. Throws
-/// DataError.
+/// and chat_template.jinja beside `model`, as far as they are there, as LlamaTokenizer does.
+/// Without a file that may name tokens, all control pieces are special tokens. Throws DataError.
 AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare);
 
 }  // namespace axle

@@ -66,6 +66,24 @@ TEST(AddedPieces, AreTextWhereSpecialTokensAre) {
   EXPECT_THAT(tokenizer->chat_settings().chat_template, HasSubstr("<|im_end|>"));
 }
 
+// As with a folder whose files name just these.
+TEST(AddedPieces, ControlPiecesOfAModelAloneAreSpecialTokens) {
+  const TempDir dir;
+  std::filesystem::copy_file(reference_folder("legacy") / "tokenizer.model",
+                             dir.path() / "tokenizer.model");
+  const auto bare = opened(dir.path());
+  const std::vector<int32_t> added = bare->added_ids();
+  EXPECT_EQ(std::ranges::count(added, 1), 1);
+  EXPECT_EQ(std::ranges::count(added, 2), 1);
+  const std::vector<int32_t> ids = bare->encode_with_special("<s>ba</s>");
+  EXPECT_EQ(ids.front(), 1);
+  EXPECT_EQ(ids.back(), 2);
+  EXPECT_EQ(bare->token(2), "</s>");
+  EXPECT_EQ(std::ranges::count(bare->encode("<s>ba</s>"), 2), 0);
+  const std::vector<int32_t> text = bare->encode("<s>ba</s>");
+  EXPECT_EQ(bare->decode(text), "<s>ba</s>");
+}
+
 TEST(AddedPieces, ChangeTheFingerprint) {
   const TempDir dir;
   const auto folder = reference_folder("legacy");

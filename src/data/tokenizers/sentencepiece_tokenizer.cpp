@@ -90,6 +90,11 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
 }
 
 void SentencePieceTokenizer::add_files_beside() {
+  std::vector<AddedToken> controls;
+  for (int id = 0; id < processor_->GetPieceSize(); ++id) {
+    if (!processor_->IsControl(id)) continue;
+    controls.push_back({.text = processor_->IdToPiece(id), .id = id, .special = true});
+  }
   const BarePieces bare{.num_pieces = std::ssize(pieces_),
                         .special_ids = {.bos = optional_id(processor_->bos_id()),
                                         .eos = optional_id(processor_->eos_id()),
@@ -99,7 +104,7 @@ void SentencePieceTokenizer::add_files_beside() {
                           if (id < 0 || processor_->IdToPiece(id) != text) return std::nullopt;
                           return id;
                         },
-                        .is_control = [&](int32_t id) { return processor_->IsControl(id); }};
+                        .controls = controls};
   added_ = added_pieces_beside(path_, bare);
   pieces_.resize(static_cast<size_t>(added_.num_ids));
   for (const AddedToken& token : added_.tokens.tokens())
@@ -169,9 +174,10 @@ LeadingSpace SentencePieceTokenizer::leading_space(int32_t id) const {
 }
 
 std::string SentencePieceTokenizer::token(int32_t id) const {
-  if (const AddedToken* const added = added_.tokens.find(id)) return added->text;
-  const bool is_control = id >= 0 && id < processor_->GetPieceSize() && processor_->IsControl(id);
-  return is_control ? processor_->IdToPiece(id) : std::string(piece(id));
+  if (id >= 0 && id < processor_->GetPieceSize() && processor_->IsControl(id))
+    return processor_->IdToPiece(id);
+  const AddedToken* const added = added_.tokens.find(id);
+  return added ? added->text : std::string(piece(id));
 }
 
 AXLE_REGISTER(SentencePieceTokenizer)

@@ -67,6 +67,13 @@ std::string_view holds(DataKind kind) {
   return kind == DataKind::kPreferences ? "pairs of answers" : "texts";
 }
 
+// A named field of records tells that they are texts, whatever other fields they have.
+bool names_field(const Child<Input>& input) {
+  const auto* const text = input.get_if<TextInput>();
+  const auto* const corpus = text ? text->source.get_if<CorpusSource>() : nullptr;
+  return corpus && corpus->field != CorpusSource::Config().field;
+}
+
 // One input reads files of one kind.
 void check_goes_with(DataKind kind, const std::string& data, DataKind other,
                      const std::string& path) {
@@ -92,7 +99,7 @@ void suit_input(Child<Input>& input, const std::string& data,
   read_texts(input);
   const bool is_text = input.get_if<TextInput>(), is_chat = input.get_if<ChatInput>(),
              is_pairs = input.get_if<PreferenceInput>();
-  if (!is_text && !is_chat && !is_pairs) return;
+  if ((!is_text && !is_chat && !is_pairs) || names_field(input)) return;
   DataKind kind = data_kind_at(data);
   for (const std::string& path : more) {
     const DataKind own = data_kind_at(path);

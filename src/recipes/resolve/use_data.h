@@ -28,7 +28,7 @@ void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 /// `more` name (data_kind_at): a TextInput, whose source is a CorpusSource for other files than
 /// plain text, a ChatInput or a PreferenceInput, also in the place of a TokenInput. Where one of
 /// them names a token file or has a weight, puts a TokenInput without sources in the place of a
-/// TextInput. Fields of the same name stay.
+/// TextInput. A CorpusSource with a field other than "text" stays. Fields of the same name stay.
 void suit_input(Child<Input>& input, const std::string& data,
                 const std::vector<std::string>& more = {});
 

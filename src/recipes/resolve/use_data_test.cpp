@@ -11,6 +11,7 @@
 #include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "data/token_files/corpus_source.h"
 #include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "modifiers/preference_tuning.h"
@@ -82,6 +83,20 @@ TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
   EXPECT_EQ(path_of(config.input), dir / "text.txt");
   EXPECT_EQ(config.input.get_if<TextInput>()->packing, Packing::kCut);
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), dir / "text.txt");
+}
+
+TEST(UseData, ANamedFieldTellsThatRecordsAreTexts) {
+  const TempDir dir;
+  replace_file(dir / "qa.jsonl", R"({"question": "q", "answer": "a", "passage": "p"})");
+  Trainer::Config config = recipe("fuji-test-v1");
+  UseData{dir / "qa.jsonl"}.apply_to(config);
+  EXPECT_NE(config.input.get_if<ChatInput>(), nullptr);
+  config = recipe("fuji-test-v1");
+  config.input.get_if<TextInput>()->source = CorpusSource::Config{.field = "passage"};
+  UseData{dir / "qa.jsonl"}.apply_to(config);
+  const auto* const text = config.input.get_if<TextInput>();
+  ASSERT_NE(text, nullptr);
+  EXPECT_EQ(*text->source.get_if<CorpusSource>()->path, dir / "qa.jsonl");
 }
 
 TEST(UseData, KindsMixByWeightsAlone) {

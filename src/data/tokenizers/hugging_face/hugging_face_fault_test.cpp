@@ -127,6 +127,19 @@ TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
               HasSubstr("got a table of normalized characters of an impossible size"));
 }
 
+TEST_F(HuggingFaceFault, TheEndOfATextIsAToken) {
+  const auto with = [&](const char* config) {
+    replace_file(dir_ / "tokenizer_config.json", config);
+    return error_for(kBytePairs);
+  };
+  EXPECT_EQ(with(R"({"eos_token": "</s>"})"),
+            path_ +
+                ": expected '</s>', which the files beside it name as eos_token, among its tokens; "
+                "name another there, or by --set input.tokenizer.eos");
+  EXPECT_EQ(with(R"({"eos_token": "<s>", "pad_token": "<none>"})"), "no error");
+  EXPECT_EQ(with(R"({"eos_token": null})"), "no error");
+}
+
 TEST_F(HuggingFaceFault, DepthAndTimeAreBounded) {
   std::string sequence = R"({"type": "NFC"})";
   for (int depth = 0; depth < 100; ++depth)

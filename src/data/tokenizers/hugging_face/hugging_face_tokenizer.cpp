@@ -50,9 +50,10 @@ void set_frame_of_class(const FilesBeside& files, TokenizerParts& out) {
 
 SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,
                             const FilesBeside& files, const Scope& scope) {
+  constexpr std::string_view kEnd = "eos_token";
   const Names names(parts);
   const auto id = [&](const std::optional<std::string>& own, const char* own_field,
-                      const char* key) -> std::optional<int32_t> {
+                      std::string_view key) -> std::optional<int32_t> {
     if (own) {
       const auto found = names.find(*own);
       if (!found) {
@@ -62,10 +63,18 @@ SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const Token
       return found;
     }
     const auto named = files.special_token(key);
-    return named ? names.find(*named) : std::nullopt;
+    const auto found = named ? names.find(*named) : std::nullopt;
+    // Without its end a model would never stop. Of other missing ones nothing depends.
+    if (named && !named->empty() && !found && key == kEnd) {
+      throw DataError(fmt::format(
+          "{}: expected '{}', which the files beside it name as {}, among its tokens; name another "
+          "there, or by --set input.tokenizer.eos",
+          parts.path, printable(*named), key));
+    }
+    return found;
   };
   SpecialIds out{.bos = id(cfg.bos, "bos", ""),
-                 .eos = id(cfg.eos, "eos", "eos_token"),
+                 .eos = id(cfg.eos, "eos", kEnd),
                  .pad = id(cfg.pad, "pad", "pad_token")};
   if (!out.bos && !parts.before.empty()) out.bos = parts.before.front();
   if (!out.eos && !parts.behind.empty()) out.eos = parts.behind.back();

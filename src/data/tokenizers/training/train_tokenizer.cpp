@@ -31,7 +31,7 @@
 namespace axle {
 namespace {
 
-constexpr int64_t kNumBytes = 256;
+constexpr int64_t kNumBytes = 256, kBlockBytes = 64 << 10;
 
 int64_t batch_bytes() {
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -132,9 +132,12 @@ class Training {
     bool is_read = read_or_leave_out(path, skips_, [&] {
       reader = std::make_unique<CorpusReader>(path, CorpusFormat{.field = training_.field});
     });
+    const auto next = [&](int64_t rest) {
+      return reader->next_block(static_cast<size_t>(std::min(rest, kBlockBytes)));
+    };
     while (is_read && share > 0) {
       is_read = read_or_leave_out(
-          path, skips_, [&] { batch = next_batch(*reader, std::min(share, batch_bytes())); });
+          path, skips_, [&] { batch = next_documents(next, std::min(share, batch_bytes())); });
       if (!is_read || batch.empty()) break;
       for (const RawDocument& document : batch) share -= std::ssize(document.bytes);
       count(path, batch, reader->is_json());
@@ -145,20 +148,6 @@ class Training {
       read_or_leave_out(path, skips_, [&] { num_files_cut_ += reader->next_block(1).has_value(); });
     ++progress_.num_files_done;
     num_files_read_ += text_bytes_ > before;
-  }
-
-  static std::vector<RawDocument> next_batch(CorpusReader& reader, int64_t most_bytes) {
-    constexpr int64_t kPartBytes = 64 << 10;
-    constexpr size_t kMostDocuments = 65536;
-    std::vector<RawDocument> out;
-    for (int64_t bytes = 0; bytes < most_bytes && out.size() < kMostDocuments;) {
-      const int64_t rest = std::min<int64_t>(most_bytes - bytes, kPartBytes);
-      auto document = reader.next_block(static_cast<size_t>(rest));
-      if (!document) break;
-      bytes += std::ssize(document->bytes);
-      out.push_back(std::move(*document));
-    }
-    return out;
   }
 
   void count(const std::string& path, std::vector<RawDocument>& batch, bool is_json) {

@@ -25,6 +25,7 @@
 #include "interop/trained_part.h"
 #include "io/file.h"
 #include "io/user_path.h"
+#include "ir/change_dtype.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/models/model.h"
@@ -348,7 +349,8 @@ ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
   for (const auto& [path, spec] : model.param_specs()) {
     const auto found = out.by_path.find(path);
     if (found != out.by_path.end() && found->second.dtype() != spec.type().dtype)
-      found->second = found->second.astype(spec.type().dtype);
+      found->second = checked_astype(found->second, spec.type().dtype,
+                                     fmt::format("{}: {}", place.path.string(), path));
   }
   return out;
 }

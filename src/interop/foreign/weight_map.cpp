@@ -9,6 +9,7 @@
 #include "base/host_memory_check.h"
 #include "base/parallel.h"
 #include "base/text/text.h"
+#include "ir/change_dtype.h"
 #include "ir/finite.h"
 
 namespace axle {
@@ -156,29 +157,36 @@ Tree<HostTensor> WeightMap::read(const TensorSource& source,
     check_host_allocation(source.where(), "its weights", bytes);
     for (const auto& [path, spec] : specs_) out.emplace(path, HostTensor(spec.type()));
   }
-  for (const std::string& name : read_into(source, fitting, out))
-    add(name, "expected finite numbers, got NaN or infinity");
+  for (const auto& [name, mistake] : read_into(source, fitting, out)) add(name, mistake);
   throw_any(mistakes);
   return out;
 }
 
-std::set<std::string> WeightMap::read_into(const TensorSource& source,
-                                           const std::vector<std::string>& names,
-                                           Tree<HostTensor>& out) const {
-  std::set<std::string> not_finite;
+std::map<std::string, std::string> WeightMap::read_into(const TensorSource& source,
+                                                        const std::vector<std::string>& names,
+                                                        Tree<HostTensor>& out) const {
+  std::map<std::string, std::string> mistakes;
   std::mutex mutex;
+  const auto add = [&](const std::string& name, const std::string& mistake) {
+    const std::lock_guard lock(mutex);
+    mistakes.emplace(name, mistake);
+  };
   // Takes the rows of a tensor from `first` on.
   const auto take = [&](const std::string& name, int64_t first, HostTensor rows) {
-    if (!all_finite(rows)) {
-      const std::lock_guard lock(mutex);
-      not_finite.insert(name);
-    } else if (!out.empty()) {
-      put(parts_.at(name), first, std::move(rows), out);
+    if (!all_finite(rows)) return add(name, "expected finite numbers, got NaN or infinity");
+    if (out.empty()) return;
+    const std::vector<Part>& parts = parts_.at(name);
+    if (const DType dtype = specs_.at(parts[0].path).type().dtype; rows.dtype() != dtype) {
+      HostTensor converted = rows.astype(dtype);
+      if (const auto number = first_too_large(rows, converted))
+        return add(name, too_large_text(*number, dtype));
+      rows = std::move(converted);
     }
+    put(parts, first, std::move(rows), out);
   };
   if (!source.reads_parts()) {
     for (const std::string& name : names) take(name, 0, source.get(name));
-    return not_finite;
+    return mistakes;
   }
   struct Piece {
     const std::string* name;
@@ -203,13 +211,12 @@ std::set<std::string> WeightMap::read_into(const TensorSource& source,
       take(*piece.name, piece.first, std::move(rows));
     }
   });
-  return not_finite;
+  return mistakes;
 }
 
 void WeightMap::put(const std::vector<Part>& parts, int64_t first, HostTensor rows,
                     Tree<HostTensor>& out) const {
   const Type type = specs_.at(parts[0].path).type();
-  if (rows.dtype() != type.dtype) rows = rows.astype(type.dtype);
   // The largest tensors, an embedding and a head, are not copied.
   if (parts.size() == 1 && rows.type() == type && !transposes(parts[0])) {
     out.at(parts[0].path) = std::move(rows);
@@ -258,7 +265,7 @@ HostTensor WeightMap::tensor(const std::string& name, const Tree<HostTensor>& pa
   // The largest tensors, an embedding and a head, are not copied twice.
   const HostTensor& first = parameters.at(parts[0].path);
   if (parts.size() == 1 && first.shape() == shape_of(parts) && !transposes(parts[0]))
-    return first.astype(dtype);
+    return checked_astype(first, dtype, name);
   HostTensor out(Type{dtype, shape_of(parts)});
   const int64_t stride = out.shape().back();
   int64_t outputs = 0;
@@ -273,7 +280,8 @@ HostTensor WeightMap::tensor(const std::string& name, const Tree<HostTensor>& pa
     } else {
       HostTensor slice(Type{own.dtype(), {part.rows, part.columns}});
       copy_elements(own, part.window(), false, part.rows, part.columns, slice, {0, part.columns});
-      copy_elements(slice.astype(dtype), {0, part.columns}, transpose, rows, columns, out, to);
+      copy_elements(checked_astype(slice, dtype, name), {0, part.columns}, transpose, rows, columns,
+                    out, to);
     }
     outputs += part.columns;
   }

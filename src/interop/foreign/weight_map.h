@@ -68,9 +68,9 @@ class WeightMap {
   WeightMap(const std::vector<WeightRow>& rows, Tree<ParamSpec> specs);
 
   /// Reads all parameters, piece by piece, in the dtypes of their specs. Throws DataError with a
-  /// line for each tensor that is missing, of another shape, or not finite, and for each one that
-  /// no row names and `unused` does not hold. Throws Error with kDoesNotFit if the host lacks the
-  /// memory.
+  /// line for each tensor that is missing, of another shape, not finite, or with numbers too large
+  /// for its dtype, and for each one that no row names and `unused` does not hold. Throws Error
+  /// with kDoesNotFit if the host lacks the memory.
   Tree<HostTensor> read(const TensorSource& source,
                         const std::vector<std::string>& unused = {}) const;
 
@@ -79,7 +79,7 @@ class WeightMap {
   /// Returns the names of those that hold one of these parameters, or a part of one.
   std::set<std::string> names_of(const std::set<std::string>& paths) const;
   /// Returns one of them, made of `parameters`, which have the shapes of the specs. Elements of
-  /// another dtype are rounded.
+  /// another dtype are rounded. Throws DataError that names the tensor for a number too large.
   HostTensor tensor(const std::string& name, const Tree<HostTensor>& parameters, DType dtype) const;
 
  private:
@@ -99,10 +99,11 @@ class WeightMap {
   };
   void add(const WeightRow& row, const ParamSpec& spec);
   /// Brings tensors into their places in `out`, which has all parameters; an empty one takes none.
-  /// Returns the tensors that hold NaN or infinity.
-  std::set<std::string> read_into(const TensorSource& source, const std::vector<std::string>& names,
-                                  Tree<HostTensor>& out) const;
-  /// Puts rows of a tensor into place, those from `first` on.
+  /// Returns what is wrong with numbers, by the name of the tensor.
+  std::map<std::string, std::string> read_into(const TensorSource& source,
+                                               const std::vector<std::string>& names,
+                                               Tree<HostTensor>& out) const;
+  /// Puts rows of a tensor, in the dtype of its parameters, into place: those from `first` on.
   void put(const std::vector<Part>& parts, int64_t first, HostTensor rows,
            Tree<HostTensor>& out) const;
   Shape shape_of(const std::vector<Part>& parts) const;

@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "config/walk.h"
 #include "interop/forms/layer_places.h"
+#include "ir/change_dtype.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/normed_qkv.h"
 #include "layers/attention/qkv/rope.h"
@@ -225,7 +226,7 @@ Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
       if (source.dtype() == dtype)
         copy_piece(source, piece, value, begin);
       else
-        copy_piece(source.astype(dtype), piece, value, begin);
+        copy_piece(checked_astype(source, dtype, piece.path), piece, value, begin);
       begin += piece.num_elements();
       if (--uses.at(piece.path) == 0) parameters.erase(piece.path);
     }

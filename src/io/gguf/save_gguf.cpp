@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/gguf/gguf_header.h"
 #include "io/gguf/small_blocks.h"
+#include "ir/change_dtype.h"
 
 namespace axle {
 namespace {
@@ -116,16 +117,21 @@ void write_values(FileWriter& file, const Path& path, const GgufTensorToSave& te
   AXLE_CHECK(values.shape() == entry.shape, "the values of tensor " + tensor.name);
   const BlockType& type = *entry.type;
   if (type.dtype == values.dtype()) return file.write(values.bytes());
-  if (values.dtype() != DType::kF32) values = values.astype(DType::kF32);
+  const std::string where = fmt::format("{}: tensor '{}'", path.string(), printable(tensor.name));
+  if (values.dtype() != DType::kF32) values = checked_astype(values, DType::kF32, where);
   const std::span<const float> floats = values.values<float>();
   if (!type.dtype) check_storable(path, tensor, floats);
-  std::vector<std::byte> bytes(static_cast<size_t>(entry.num_bytes));
+  HostTensor stored(type.dtype ? Type{*type.dtype, entry.shape}
+                               : Type{DType::kU8, {entry.num_bytes}});
+  const std::span<std::byte> bytes = stored.bytes();
   constexpr int64_t kPieceValues = int64_t{1} << 14;
   parallel_for(values.size() / type.num_values, kPieceValues / type.num_values,
                [&](int64_t from, int64_t to) {
                  type.quantize(floats.data() + from * type.num_values, to - from,
                                bytes.data() + from * type.num_bytes);
                });
+  const auto number = type.dtype ? first_too_large(values, stored) : std::nullopt;
+  if (number) throw DataError(fmt::format("{}: {}", where, too_large_text(*number, *type.dtype)));
   file.write(bytes);
 }
 

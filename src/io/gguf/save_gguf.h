@@ -27,8 +27,8 @@ struct GgufTensorToSave {
 /// to what the key "general.alignment" says, else to 32 bytes. The same contents always give the
 /// same bytes. Throws StorageError if writing fails; DataError naming the tensor for a name that is
 /// repeated, empty or of more than 63 bytes (the limit of llama.cpp), more than 4 dims, a type that
-/// is not written, a last dim that is no multiple of a block, and for values in blocks that are not
-/// finite or too large. `path` is then as it was.
+/// is not written, a last dim that is no multiple of a block, for numbers that the type
+/// can't hold, and for values in blocks that are not finite. `path` is then as it was.
 void save_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
                std::span<const GgufTensorToSave> tensors);
 /// Returns the bytes of a file of metadata alone.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "config/register.h"
+#include "ir/finite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/slice.h"
@@ -108,6 +110,12 @@ void LoraProduct::merge_into(Tree<HostTensor>& parameters) const {
   };
   HostTensor& weight = parameters.at(weight_path_);
   weight = eval(merged, {weight, parameters.at(down_.path()), parameters.at(up_.path())})[0];
+  if (!all_finite(weight)) {
+    throw DataError(
+        fmt::format("{}: expected a sum with its adapter that {} holds, got infinity; take the "
+                    "adapters alone (axle export --format peft)",
+                    weight_path_, name_of(weight.dtype())));
+  }
   for (const std::string& path : own_paths()) parameters.erase(path);
 }
 

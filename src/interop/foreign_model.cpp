@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "checkpoint/run_files.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "interop/gguf_model.h"
@@ -47,7 +48,10 @@ ImportedModel read_by_format(const fs::path& path, const ReadOptions& options) {
                       "base of the adapters in {}, got another one",
                       base.string(), path.string()));
     }
-    ImportedModel out = with_peft_adapters(read_by_format(base, options), path, options);
+    const PeftSavedModules saved(path, options.ignored);
+    ReadOptions of_base = options;
+    if (!saved.empty()) of_base.replaced = {.tensors = &saved, .ties_head = saved.ties_head()};
+    ImportedModel out = with_peft_adapters(read_by_format(base, of_base), path, options);
     if (const fs::path own = find_tokenizer(path); !own.empty()) out.tokenizer = own;
     return out;
   });
@@ -82,7 +86,28 @@ void keep_origin(const fs::path& path, const fs::path& dir,
   replace_file(to, text);
 }
 
+namespace {
+
+// Throws ConfigError for a folder of a hub's cache, "models--org--name": its snapshots are the
+// models.
+void check_no_snapshots(const fs::path& folder) {
+  constexpr size_t kMost = 3;
+  if (!directory_exists(folder / "snapshots")) return;
+  std::vector<std::string> models;
+  for (const fs::path& entry : list_directory(folder / "snapshots"))
+    if (is_foreign_model(entry)) models.push_back(entry.string());
+  std::ranges::sort(models);
+  if (models.size() > kMost) models.resize(kMost);
+  throw ConfigError(fmt::format("{}: expected a model, got a folder of a hub's cache; {}",
+                                folder.string(),
+                                models.empty() ? "download a whole model, snapshots holds none"
+                                               : "name its snapshot " + join(models, " or ")));
+}
+
+}  // namespace
+
 void check_no_model_inside(const fs::path& folder) {
+  check_no_snapshots(folder);
   for (const fs::path& entry : list_directory(folder)) {
     if (!is_foreign_model(entry)) continue;
     throw ConfigError(fmt::format("{}: expected a model, got a folder around one; name {}",
@@ -158,6 +183,8 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
                   .parameters = std::move(model.parameters),
                   .layer_state = std::move(model.layer_state),
                   .context_len = model.max_seq_len,
+                  .compute_dtype = model.compute_dtype,
+                  .also_trained = std::move(model.replaced),
                   .num_left_out = model.num_left_out,
                   .num_rounded = model.num_rounded};
   const fs::path file = options.tokenizer.empty()

@@ -26,7 +26,8 @@ struct ForeignOptions {
 bool is_foreign_model(const std::filesystem::path& path);
 /// True for a model of another program and for the folder of a run or an import.
 bool holds_model(const std::filesystem::path& path);
-/// Throws ConfigError, which names the model, for a folder around one.
+/// Throws ConfigError, which names the model, for a folder around one, and for one of a hub's
+/// cache.
 void check_no_model_inside(const std::filesystem::path& folder);
 /// Throws ConfigError for a path that holds no model, with what to name in place of it.
 [[noreturn]] void fail_no_model(const std::filesystem::path& path);

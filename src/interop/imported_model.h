@@ -23,6 +23,13 @@ struct ParameterDTypes {
   Tree<DType> by_path = {};
 };
 
+/// Tensors that take the place of a model's own, by the names that Hugging Face has for them.
+struct ReplacingTensors {
+  const TensorSource* tensors = nullptr;
+  /// A head that the model ties to its embedding stays tied.
+  bool ties_head = false;
+};
+
 /// How to read a model of another program.
 struct ReadOptions {
   /// Fields of the config that are left out.
@@ -34,6 +41,9 @@ struct ReadOptions {
   /// A model at "model" whose products hold weights as codes (QuantizedProduct): those are read as
   /// codes. nullptr: none are.
   const Layer* codes_of = nullptr;
+  /// Of a model with adapters, modules that are kept whole. Where its dtype can't hold them, they
+  /// become f32, unless `dtypes` names another one.
+  ReplacingTensors replaced = {};
 };
 
 /// The special ids that a config names: those that end a text may be several.
@@ -53,6 +63,10 @@ struct ImportedModel {
   int64_t max_seq_len = 0;
   /// The tensors of Hugging Face that hold its parameters; empty: no family describes the model.
   std::vector<WeightRow> rows = {};
+  /// The parameters that ReadOptions::replaced holds, or a part of one, by path.
+  std::vector<std::string> replaced = {};
+  /// Type to compute in; none: the types of the parameters.
+  std::optional<FloatDType> compute_dtype = {};
   /// Tensors of parts that the model has not, such as heads for further tokens.
   int64_t num_left_out = 0;
   /// The schemes of weights that ReadOptions::codes_of keeps as codes and the files store so, by

@@ -10,10 +10,10 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/walk.h"
-#include "interop/foreign/safetensors_folder.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/user_path.h"
+#include "ir/change_dtype.h"
 #include "ir/finite.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/product_slots.h"
@@ -24,8 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}", kWeight = ".weight",
-                           kPrefix = "base_model.model.", kDown = ".lora_A.weight",
-                           kUp = ".lora_B.weight";
+                           kDown = ".lora_A.weight", kUp = ".lora_B.weight";
 
 // The two matrices of a module: [rank, inputs] and [outputs, rank].
 struct Adapter {
@@ -34,25 +33,25 @@ struct Adapter {
 
 std::map<std::string, Adapter> adapters_in(const fs::path& file) {
   std::map<std::string, Adapter> out;
-  if (!path_exists(file)) {
-    const fs::path folder = file.parent_path();
-    throw DataError(fmt::format("{}: expected {}, got {}", folder.string(), kPeftTensors,
-                                weights_there(folder)));
-  }
-  for (auto& [name, value] : load_safetensors(file)) {
+  const SafetensorsFile stored(file);
+  for (const std::string& name : stored.names()) {
+    if (name.starts_with(kPeftPrefix) && !is_peft_adapter(name)) continue;  // a module kept whole
+    const HostTensor value = stored.get(name);
     const bool is_down = name.ends_with(kDown), is_up = name.ends_with(kUp);
-    if (!name.starts_with(kPrefix) || (!is_down && !is_up) || value.shape().size() != 2 ||
+    if (!name.starts_with(kPeftPrefix) || (!is_down && !is_up) || value.shape().size() != 2 ||
         !is_float(value.dtype())) {
       throw DataError(fmt::format("{}: {}: expected matrices {}<module>{} and {}, got {}",
-                                  file.string(), name, kPrefix, kDown, kUp, to_text(value.type())));
+                                  file.string(), name, kPeftPrefix, kDown, kUp,
+                                  to_text(value.type())));
     }
     if (!all_finite(value)) {
       throw DataError(
           fmt::format("{}: {}: expected finite numbers, got NaN or infinity", file.string(), name));
     }
     const size_t end = name.size() - (is_down ? kDown : kUp).size();
-    Adapter& adapter = out[name.substr(kPrefix.size(), end - kPrefix.size())];
-    (is_down ? adapter.down : adapter.up) = value.astype(DType::kF32);
+    Adapter& adapter = out[name.substr(kPeftPrefix.size(), end - kPeftPrefix.size())];
+    (is_down ? adapter.down : adapter.up) =
+        checked_astype(value, DType::kF32, fmt::format("{}: {}", file.string(), name));
   }
   for (const auto& [module, adapter] : out) {
     if (!adapter.down || !adapter.up || adapter.down->shape()[0] != adapter.up->shape()[1] ||
@@ -244,8 +243,13 @@ void check_all_taken(const std::map<std::string, Adapter>& adapters,
   for (const auto& [module, adapter] : adapters)
     if (!taken.contains(module)) unknown.push_back(module);
   if (!unknown.empty()) {
-    throw DataError(fmt::format("{}: expected adapters of projections of the base, got some of {}",
-                                where, join(unknown, ", ")));
+    constexpr size_t kMost = 3;
+    const size_t rest = unknown.size() - std::min(unknown.size(), kMost);
+    unknown.resize(unknown.size() - rest);
+    throw DataError(fmt::format(
+        "{}: expected adapters of projections of the base, got some of {}{}", where,
+        join(unknown, ", "),
+        rest == 0 ? "" : fmt::format(" and {} more; do they belong to another model?", rest)));
   }
   if (adapted.empty()) throw DataError(where + ": expected adapters, got none");
 }

@@ -1,18 +1,16 @@
 // Models with adapters of `peft`: a folder that holds low-rank matrices for the projections of
-// another model.
+// another model, and perhaps modules that are kept whole (peft_saved_modules.h).
 //
 // Source: the files that peft writes, adapter_config.json and adapter_model.safetensors.
 #pragma once
 
 #include <filesystem>
-#include <string_view>
 
 #include "interop/imported_model.h"
 #include "interop/peft_config.h"
+#include "interop/peft_saved_modules.h"
 
 namespace axle {
-
-inline constexpr std::string_view kPeftTensors = "adapter_model.safetensors";
 
 /// True for a folder that holds adapters and no model.
 bool is_peft_folder(const std::filesystem::path& path);
@@ -24,8 +22,8 @@ bool is_scaled_by_root(const std::filesystem::path& path);
 /// ConfigError if neither is there; DataError for a config that is malformed.
 std::filesystem::path peft_base(const std::filesystem::path& folder);
 /// Returns `base` with a LoraProduct around the product of each projection that has an adapter.
-/// Adapters are f32. Where the base stores several projections as one matrix, each of them gets the
-/// part of its outputs.
+/// Modules that the folder keeps whole are in it already. Adapters are f32. Where the base stores
+/// several projections as one matrix, each of them gets the part of its outputs.
 ///
 /// Throws DataError for adapters that are malformed, that belong to none of its projections, or to
 /// some layers of a stack alone; ConfigError for fields of adapter_config.json that Axle does not

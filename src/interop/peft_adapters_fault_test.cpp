@@ -1,6 +1,8 @@
 // Folders of adapters that are malformed, or not those of their base.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -57,14 +59,80 @@ TEST_F(PeftAdapters, WhatAxleHasNoAdapterForIsRefused) {
   write();
   EXPECT_TRUE(is_foreign_model(folder_));
   EXPECT_FALSE(read_foreign_model(folder_).parameters.empty());
-  EXPECT_THAT(error_with<DataError>("modules_to_save", {"lm_head"}),
-              HasSubstr("modules_to_save: expected null, got [\"lm_head\"]"));
   EXPECT_THAT(error_with<DataError>("bias", "all"), HasSubstr("bias: expected \"none\""));
   EXPECT_THAT(error_with<DataError>("peft_type", "IA3"), HasSubstr("expected \"LORA\""));
   EXPECT_THAT(error_with<DataError>("init_lora_weights", "pissa"), HasSubstr("init_lora_weights"));
   EXPECT_THAT(error_with<DataError>("lora_alpha", 0), HasSubstr("a number above 0"));
   EXPECT_THAT(error_with<ConfigError>("use_dora", true),
               HasSubstr("expected fields that Axle knows, got use_dora"));
+}
+
+TEST_F(PeftAdapters, ModulesThatAreKeptMustBeThoseOfTheBase) {
+  const Tree<HostTensor> good = tensors_;
+  const std::string head = "base_model.model.lm_head.weight";
+  write();
+  EXPECT_THAT(error_with<DataError>("modules_to_save", {"norm", "lm_head"}),
+              HasSubstr("modules_to_save: expected modules whose tensors adapter_model.safetensors "
+                        "holds, and norm is not there, got [\"norm\",\"lm_head\"]"));
+  const auto error_of_tensor = [&](const std::string& name, const HostTensor& value) {
+    tensors_ = good;
+    tensors_.emplace(name, value);
+    return data_error();
+  };
+  const std::string file = (folder_ / kPeftTensors).string();
+  const Shape shape = load_safetensors(reference_file("hugging_face/llama/model.safetensors"))
+                          .at("lm_head.weight")
+                          .shape();
+  EXPECT_THAT(
+      error_of_tensor(head, HostTensor::ones({3, 16})),
+      HasSubstr(file + ": " + head + ": expected floats " + to_text(shape) + ", got f32[3, 16]"));
+  EXPECT_THAT(error_of_tensor(head, HostTensor::full(shape, NAN)),
+              HasSubstr(file + ": " + head + ": expected finite numbers, got NaN or infinity"));
+  EXPECT_THAT(error_of_tensor("base_model.model.score.weight", HostTensor::ones({2, 16})),
+              HasSubstr(file + ": base_model.model.score.weight: expected no tensor of this name"));
+  EXPECT_THAT(error_of_tensor("lm_head.weight", HostTensor::ones(shape)),
+              HasSubstr("lm_head.weight: expected matrices base_model.model.<module>.lora_A"));
+}
+
+// Numbers that bf16 would round stay as they are; --dtype rounds them.
+TEST_F(PeftAdapters, ModulesThatAreKeptStayAsTheyAreInAModelOfBf16) {
+  Tree<HostTensor> base = load_safetensors(reference_file("hugging_face/llama/model.safetensors"));
+  fs::create_directory(dir_ / "bf16");
+  for (auto& [name, value] : base) value = value.astype(DType::kBF16);
+  save_safetensors(fs::path(dir_ / "bf16") / "model.safetensors", base);
+  fs::copy_file(reference_file("hugging_face/llama/config.json"), dir_ / "bf16/config.json");
+  config_["base_model_name_or_path"] = dir_ / "bf16";
+  const HostTensor head = HostTensor::full(base.at("lm_head.weight").shape(), 0.1234567);
+  tensors_.emplace("base_model.model.lm_head.weight", head);
+  tensors_.emplace("base_model.model.model.norm.weight", HostTensor::ones({16}, DType::kBF16));
+  write();
+  const ModelToSave read = read_foreign_model(folder_);
+  EXPECT_EQ(read.parameters.at("decoder/lm_head/weight"), head);
+  EXPECT_EQ(read.parameters.at("decoder/output_norm/scale"), HostTensor::ones({16}, DType::kBF16));
+  EXPECT_EQ(read.parameters.at("decoder/emb/weight").dtype(), DType::kBF16);
+  EXPECT_EQ(read.compute_dtype, std::optional<FloatDType>(DType::kBF16));
+  const ModelToSave rounded =
+      read_foreign_model(folder_, {.read = {.dtypes = {.all = DType::kBF16}}});
+  EXPECT_EQ(rounded.parameters.at("decoder/lm_head/weight"), head.astype(DType::kBF16));
+}
+
+// The names of the published GPT-2 lack the prefix, and those of its adapters have it.
+TEST_F(PeftAdapters, ABaseMayLackThePrefixOfItsModules) {
+  const Tree<HostTensor> whole =
+      load_safetensors(reference_file("hugging_face/gpt2/model.safetensors"));
+  Tree<HostTensor> base;
+  for (const auto& [name, value] : whole)
+    base.emplace(name.substr(std::string("transformer.").size()), value);
+  fs::create_directory(dir_ / "gpt2");
+  save_safetensors(fs::path(dir_ / "gpt2") / "model.safetensors", base);
+  fs::copy_file(reference_file("hugging_face/gpt2/config.json"), dir_ / "gpt2/config.json");
+  for (const char* const name : {"peft/gpt2", "peft/gpt2_saved"}) {
+    const ModelToSave expected = read_foreign_model(reference_file(name));
+    remove_tree(folder_);
+    fs::copy(reference_file(name), folder_);
+    fs::create_symlink(dir_ / "gpt2", folder_ / "base");
+    EXPECT_EQ(read_foreign_model(folder_).parameters, expected.parameters);
+  }
 }
 
 TEST_F(PeftAdapters, PicklesAreRefused) {
@@ -198,6 +266,16 @@ TEST_F(PeftAdapters, TensorsMustBeThoseOfTheBase) {
                    good.at(std::string(kModule) + ".lora_B.weight"));
   EXPECT_THAT(data_error(), HasSubstr("expected adapters of projections of the base, got some of "
                                       "model.layers.7.self_attn.q_proj"));
+  for (int layer = 8; layer < 100; ++layer) {
+    const std::string module =
+        fmt::format("base_model.model.model.layers.{}.self_attn.q_proj.lora_", layer);
+    tensors_.emplace(module + "A.weight", good.at(down));
+    tensors_.emplace(module + "B.weight", good.at(std::string(kModule) + ".lora_B.weight"));
+  }
+  EXPECT_THAT(data_error(),
+              HasSubstr("got some of model.layers.10.self_attn.q_proj, "
+                        "model.layers.11.self_attn.q_proj, model.layers.12.self_attn.q_proj and 90 "
+                        "more; do they belong to another model?"));
   tensors_ = good;
   tensors_.emplace("base_model.model.model.embed_tokens.lora_embedding_A", good.at(down));
   EXPECT_THAT(data_error(), HasSubstr("lora_embedding_A: expected matrices"));

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "interop/export/peft_export.h"
 #include "interop/import_model.h"
 #include "interop/model_folder.h"
+#include "interop/peft_config.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "testing/checkout.h"
@@ -65,14 +67,22 @@ TEST_P(PeftParity, LogitsAreThoseOfPeft) {
 TEST_P(PeftParity, AdaptersComeBackBitByBit) {
   const Tree<HostTensor> own = exported(folder_, "out");
   const bool has_shared = GetParam() == "phi3" || GetParam() == "gpt2";
+  const auto config = nlohmann::json::parse(read_file(folder_ / kPeftConfig));
   if (!has_shared) {
     EXPECT_EQ(own, load_safetensors(folder_ / "adapter_model.safetensors"));
   }
-  fs::create_symlink(fs::canonical(folder_ / ".." / ".." / "hugging_face" /
-                                   GetParam().substr(0, GetParam().find('_'))),
+  fs::create_symlink(fs::canonical(folder_ / config["base_model_name_or_path"].get<std::string>()),
                      fs::path(dir_ / "out") / "base");
   EXPECT_EQ(exported(dir_ / "out", "again").size(), own.size());
   expect_logits(dir_ / "out");
+}
+
+// An import keeps which modules were kept whole.
+TEST_P(PeftParity, AnImportIsExportedAsTheFolderIs) {
+  import_model({.source = folder_, .dir = dir_ / "imported"});
+  EXPECT_EQ(exported(dir_ / "imported", "of_import"), exported(folder_, "of_folder"));
+  EXPECT_EQ(read_file(dir_ / "of_import/adapter_config.json"),
+            read_file(dir_ / "of_folder/adapter_config.json"));
 }
 
 constexpr auto kNamedByCase = [](const auto& info) { return test_name(info.param); };

@@ -144,13 +144,28 @@ PeftScaling::PeftScaling(const PeftConfig& config, const std::vector<std::string
   by_root_ = config_.flag("use_rslora", false);
   dropout_ = config_.number("lora_dropout", 0);
   // What the tensors say, and how they began.
-  config_.ignore({"task_type", "base_model_name_or_path", "revision", "r", "rank_pattern",
-                  "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
-                  "fan_in_fan_out", "inference_mode", "auto_mapping", "peft_version",
-                  "qalora_group_size", "runtime_config", "megatron_core", kStart, kAlphas});
+  config_.ignore({"task_type",
+                  "base_model_name_or_path",
+                  "revision",
+                  "r",
+                  "rank_pattern",
+                  "target_modules",
+                  "exclude_modules",
+                  "layers_to_transform",
+                  "layers_pattern",
+                  "fan_in_fan_out",
+                  "inference_mode",
+                  "auto_mapping",
+                  "peft_version",
+                  "qalora_group_size",
+                  "runtime_config",
+                  "megatron_core",
+                  "modules_to_save",
+                  "ensure_weight_tying",
+                  kStart,
+                  kAlphas});
   config_.expect("peft_type", "LORA");
   config_.expect("bias", "none");
-  config_.expect("modules_to_save", nullptr);
   if (const auto start = config.json.find(kStart);
       start != config.json.end() && start->is_string() && *start != "gaussian")
     fail(kStart, "true, false or gaussian, which leave the base as it is");

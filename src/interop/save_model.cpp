@@ -22,6 +22,8 @@ namespace axle {
 namespace fs = std::filesystem;
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::string_view kModelPath = "model";
 
 /// The config of an imported model's folder: the part of the trainer's config that infer/ reads.
@@ -49,16 +51,29 @@ ModelFolderConfig folder_config(const ModelToSave& saved) {
   return {.model = saved.model, .input = input_of(saved), .compute_dtype = saved.compute_dtype};
 }
 
+// What a run that begins with the model trains, as the field of a config: the rest of the learner
+// is its own. Null for a model of which everything is trained.
+Json trained_of(const ModelToSave& saved) {
+  if (saved.also_trained.empty()) return nullptr;
+  Json out{{"frozen", {"**"}}, {"trained", {"**.lora_down", "**.lora_up"}}};
+  for (const std::string& path : saved.also_trained) out["trained"].push_back("**." + dotted(path));
+  return out;
+}
+
 // Writes what save_model() promises into an existing folder.
 void write_model(const fs::path& dir, ModelToSave saved) {
   const ModelFolderConfig config = folder_config(saved);
+  std::string text = to_yaml(config);
+  // JSON is YAML.
+  if (const Json trained = trained_of(saved); !trained.is_null())
+    text += fmt::format("learner: {}\n", trained.dump());
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
   Tree<HostTensor> tensors;
   put_subtree(tensors, kModelPath, std::move(saved.parameters));
   put_subtree(tensors, kLayerStatePath, std::move(saved.layer_state));
   write_checkpoint(checkpoints_of(dir), saved.step, tensors, {});
   // The config comes last: a folder without it holds no model.
-  replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
+  replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), text));
 }
 
 NewFolder model_folder(const fs::path& dir) {
@@ -95,7 +110,9 @@ void save_model(const fs::path& dir, ModelToSave saved) {
 }
 
 nlohmann::ordered_json config_document(const ModelToSave& saved) {
-  return to_json(folder_config(saved));
+  Json out = to_json(folder_config(saved));
+  if (Json trained = trained_of(saved); !trained.is_null()) out["learner"] = std::move(trained);
+  return out;
 }
 
 AXLE_REGISTER(ModelFolderConfig)

@@ -33,6 +33,9 @@ struct ModelToSave {
   int64_t step = 0;
   /// Type to compute in; none: the types of the parameters.
   std::optional<FloatDType> compute_dtype = {};
+  /// Parameters that are trained beside the adapters, by path: those of modules that peft keeps
+  /// whole.
+  std::vector<std::string> also_trained = {};
   /// Streams of positions that the model reads (TextInput::Config::position_streams).
   std::vector<PositionStream> streams = {};
   /// Further files of the folder, by name: the files that the tokenizer reads.

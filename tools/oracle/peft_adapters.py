@@ -27,6 +27,15 @@ CASES = {
     "gemma3": ("gemma3", {"r": 2, "lora_alpha": 2, "target_modules": "all-linear"}),
     "phi3": ("phi3", {"r": 2, "lora_alpha": 4, "target_modules": ["qkv_proj", "gate_up_proj", "o_proj"]}),
     "gpt2": ("gpt2", {"r": 2, "lora_alpha": 4, "target_modules": ["c_attn", "c_fc"], "fan_in_fan_out": True}),
+    # Modules that are kept whole; "norm" names all norms. A head that is tied is trained with its table, apart from it, or not.
+    "llama_saved": ("llama", {"r": 2, "target_modules": ["q_proj"], "modules_to_save": ["lm_head", "embed_tokens", "norm"]}),
+    "llama_tied_saved": ("llama_tied", {"r": 2, "target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]}),
+    "llama_tied_apart": ("llama_tied", {"r": 2, "target_modules": ["q_proj"], "modules_to_save": ["embed_tokens", "lm_head"]}),
+    "llama_tied_head": ("llama_tied", {"r": 2, "target_modules": ["q_proj"], "modules_to_save": ["lm_head"]}),
+    "llama_tied_again": ("llama_tied", {
+        "r": 2, "target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"], "ensure_weight_tying": True}),
+    "gpt2_saved": ("gpt2", {
+        "r": 2, "target_modules": ["c_fc"], "fan_in_fan_out": True, "modules_to_save": ["wte", "ln_f", "c_proj"]}),
 }  # fmt: skip
 
 
@@ -40,6 +49,8 @@ def make(name):
         for path, parameter in model.named_parameters():
             if "lora_" in path:
                 parameter.copy_(torch.randn_like(parameter) * 0.3)
+            elif "modules_to_save" in path:
+                parameter.add_(torch.randn_like(parameter) * 0.3)
         ids = load_file(REFERENCE / "hugging_face" / base / "numbers.safetensors")["ids"]
         logits = model(ids.long(), use_cache=False).logits
     folder = REFERENCE / "peft" / name
@@ -48,8 +59,9 @@ def make(name):
     (folder / "README.md").unlink(missing_ok=True)
     config = json.loads((folder / "adapter_config.json").read_text())
     config["base_model_name_or_path"] = f"../../hugging_face/{base}"
-    if isinstance(config["target_modules"], list):
-        config["target_modules"].sort()  # a set, whose order differs between calls
+    for field in ("target_modules", "modules_to_save"):
+        if isinstance(config[field], list):
+            config[field].sort()  # a set, whose order differs between calls
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
     save_file({"ids": ids, "logits": logits.contiguous()}, folder / "numbers.safetensors")
     for file in folder.iterdir():

@@ -11,9 +11,18 @@
 #include "layers/products/lora_product.h"
 #include "layers/products/quantized_product.h"
 #include "testing/checkout.h"
+#include "testing/layer_call.h"
 
 namespace axle {
 namespace {
+
+namespace fs = std::filesystem;
+
+// The model that exported adapters belong to.
+std::string read_base(const fs::path& adapters) {
+  return nlohmann::json::parse(read_file(adapters / "adapter_config.json"))
+      .at("base_model_name_or_path");
+}
 
 bool has_numbers(const HostTensor& x) {
   return std::ranges::any_of(x.values<float>(), [](float value) { return value != 0; });
@@ -55,6 +64,35 @@ class TrainAdapters : public ::testing::Test {
     EXPECT_EQ(written.size(), 2 * num_modules);
     for (const auto& [name, value] : written) EXPECT_TRUE(has_numbers(value)) << name;
   }
+  // Expects the exported adapters to be the run again, and a run that begins with them to go on
+  // with all that this one has trained.
+  void expect_read_again(const LoadedModel& run) {
+    const Report none = [](const std::string&) {};
+    const LoadedModel read = load_model(dir_ / "adapters", Weights::kTrained, none, RunData::kAny);
+    EXPECT_EQ(read.parameters, run.parameters);
+    const HostTensor ids({1, 4}, {3, 1, 2, 5});
+    const auto logits = [&](const LoadedModel& model) {
+      return testing::call_layer(*model.model, model.parameters,
+                                 {{"batch/input_ids", ids.astype(DType::kI32)}},
+                                 {.method = "logits"})
+          .outputs[0];
+    };
+    EXPECT_EQ(logits(read), logits(run));
+    const Ran ran = run_axle({"train", "--init-from", dir_ / "adapters", "--data", "synthetic",
+                              "--steps", "2", "--dir", dir_ / "again", "--backend", "interpreter",
+                              "--set", "input.batch_size=2", "--set", "input.seq_len=8"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const LoadedModel again = load_model(dir_ / "again", Weights::kTrained, none, RunData::kAny);
+    size_t num_changed = 0, num_changed_first = 0;
+    const ModelParameters start =
+        load_initial_parameters(fs::path(read_base(dir_ / "adapters")), *run.model, none);
+    for (const auto& [path, value] : run.parameters) {
+      num_changed += again.parameters.at(path) != value;
+      const auto at = start.by_path.find(path);
+      num_changed_first += at == start.by_path.end() || at->second != value;
+    }
+    EXPECT_EQ(num_changed, num_changed_first);
+  }
   TempDir dir_;
 };
 
@@ -76,7 +114,8 @@ TEST_F(TrainAdapters, BesideParametersThatAreTrainedToo) {
     std::filesystem::remove_all(dir_ / "adapters");
     const Ran ran = train(kLlama, {"--lora", "rank=2,at=**.attention.**,also_train=" + patterns});
     EXPECT_EQ(ran.code, 0) << ran.err;
-    return run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
+    return run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters",
+                     "--base", reference_file(kLlama)});
   };
   const Ran good = exported("[**.norm.scale,**.lm_head.weight,**.output_norm.scale]");
   ASSERT_EQ(good.code, 0) << good.err;
@@ -87,6 +126,7 @@ TEST_F(TrainAdapters, BesideParametersThatAreTrainedToo) {
   EXPECT_EQ(written.at("base_model.model.model.norm.weight"),
             run.parameters.at("model/decoder/output_norm/scale"));
   EXPECT_EQ(written.size(), 16u + 6u);
+  expect_read_again(run);
   const Ran refused = exported("**.up.weight");
   EXPECT_EQ(refused.code, 0) << "it has no adapter: " << refused.err;
   std::filesystem::remove_all(dir_ / "run");
@@ -103,8 +143,8 @@ TEST_F(TrainAdapters, BesideATableThatIsTheHeadToo) {
   const Ran ran = train("hugging_face/llama_tied",
                         {"--lora", "rank=2,at=**.attention.**,also_train=**.emb.weight"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  const Ran done =
-      run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
+  const Ran done = run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters",
+                             "--base", reference_file("hugging_face/llama_tied")});
   ASSERT_EQ(done.code, 0) << done.err;
   const Tree<HostTensor> written = load_safetensors(dir_ / "adapters/adapter_model.safetensors");
   EXPECT_EQ(written.at("base_model.model.lm_head.weight"),
@@ -112,6 +152,8 @@ TEST_F(TrainAdapters, BesideATableThatIsTheHeadToo) {
   const auto config = nlohmann::json::parse(read_file(dir_ / "adapters/adapter_config.json"));
   EXPECT_EQ(config["modules_to_save"], nlohmann::json({"lm_head", "model.embed_tokens"}));
   EXPECT_EQ(config["ensure_weight_tying"], true);
+  expect_read_again(load_model(
+      dir_ / "run", Weights::kTrained, [](const std::string&) {}, RunData::kAny));
 }
 
 TEST_F(TrainAdapters, BesideCodes) {

@@ -51,6 +51,14 @@ ForeignConfig::ForeignConfig(std::shared_ptr<Document> document, const Json& fie
                              std::string prefix)
     : document_(std::move(document)), fields_(&fields), prefix_(std::move(prefix)) {}
 
+ForeignConfig ForeignConfig::with(const std::string& key, Json value) const {
+  AXLE_CHECK(prefix_.empty(), "the fields of a whole config");
+  auto document = std::make_shared<Document>(*document_);
+  const Json& fields = document->fields;
+  document->fields[key] = std::move(value);
+  return {std::move(document), fields, ""};
+}
+
 const std::string& ForeignConfig::where() const { return document_->where; }
 
 const Json* ForeignConfig::find(std::string_view key) const {

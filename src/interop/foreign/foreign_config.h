@@ -56,6 +56,9 @@ class ForeignConfig {
   /// Returns the fields of an object; none if the field is missing.
   std::optional<ForeignConfig> group(std::string_view key) const;
 
+  /// Returns the same with another field, of which the same fields are read.
+  ForeignConfig with(const std::string& key, nlohmann::ordered_json value) const;
+
   /// Throws DataError unless the field is missing or has this value, the only one that Axle knows.
   void expect(std::string_view key, const nlohmann::ordered_json& value) const;
   /// Counts fields as read that do not change what the model computes.

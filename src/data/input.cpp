@@ -21,6 +21,13 @@ std::string to_text(const InputFacts& facts) {
   if (facts.num_truncated > 0)
     out += ", " + counted(facts.num_truncated, "document") + " cut to a row";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);
+  if (const auto& files = facts.without_tokenizer; !files.empty()) {
+    const std::string who = files.size() == 1
+                                ? files[0] + " does not say which tokenizer its"
+                                : fmt::format("{} and {} more do not say which tokenizer their",
+                                              files[0], files.size() - 1);
+    out += fmt::format("; {} ids are of: the model's is taken", who);
+  }
   return out;
 }
 

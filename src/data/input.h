@@ -28,6 +28,8 @@ struct InputFacts {
   int64_t num_truncated = 0;       // documents of which only the first row is used
   Remarks remarks = {};
   Skipped skipped = {};
+  /// Token files that do not name their tokenizer: their ids are taken for those of the model's.
+  std::vector<std::string> without_tokenizer = {};
   /// The texts of the chat templates that its conversations are rendered with.
   std::vector<std::string> chat_templates = {};
   /// The marks that these put behind answers, as far as the tokenizer has no token for them.

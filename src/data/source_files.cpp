@@ -68,7 +68,7 @@ bool refuse_broken_link(const std::filesystem::path& path, SkipLog& skips) {
   const auto end = std::filesystem::status(path, error).type();  // a ring of links has none
   if (end != std::filesystem::file_type::not_found && end != std::filesystem::file_type::none)
     return false;
-  skips.refuse("links to nothing", path.string(),
+  skips.refuse("linked to nothing", path.string(),
                fmt::format("{}: expected a file, got a link to nothing ({})", path.string(),
                            error.message()));
   return true;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text/units.h"
 #include "config/document/serialize.h"
+#include "data/chat/chat_template.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
@@ -45,6 +46,18 @@ void take_tokenizer(ModelToSave& model) {
   from_json(model.tokenizer, config);
 }
 
+// The model can be used without its template, so that a mistake in it is no error here.
+std::string mistake_in_template(const Child<Tokenizer>& config) {
+  if (!config) return {};
+  const auto tokenizer = config.build({}, Scope{.path = "tokenizer"});
+  try {
+    find_chat_template(*tokenizer, {}, "");
+    return {};
+  } catch (const DataError& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 std::string to_text(const ImportReport& r) {
@@ -54,7 +67,23 @@ std::string to_text(const ImportReport& r) {
   if (r.num_left_out > 0)
     out += fmt::format("; {} for further tokens left out", counted(r.num_left_out, "tensor"));
   if (!r.special_ids.empty()) out += "\n" + r.special_ids;
+  if (!r.chat_template.empty()) {
+    out += fmt::format(
+        "\nWARNING: {}; conversations need another one (--chat-template, input.chat_template)",
+        r.chat_template);
+  }
   return out + "\n";
+}
+
+nlohmann::ordered_json to_json(const ImportReport& r) {
+  return {{"dir", r.dir.string()},
+          {"parameters", r.num_parameters},
+          {"vocab_size", r.vocab_size},
+          {"max_seq_len", r.max_seq_len},
+          {"has_tokenizer", r.has_tokenizer},
+          {"left_out", r.num_left_out},
+          {"special_ids", r.special_ids},
+          {"chat_template", r.chat_template}};
 }
 
 ImportReport import_model(const ImportRequest& request) {
@@ -70,7 +99,8 @@ ImportReport import_model(const ImportRequest& request) {
                       .max_seq_len = model.context_len,
                       .num_left_out = model.num_left_out,
                       .has_tokenizer = static_cast<bool>(model.tokenizer),
-                      .special_ids = model.special_ids};
+                      .special_ids = model.special_ids,
+                      .chat_template = mistake_in_template(model.tokenizer)};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   if (!model.tokenizer_file.empty()) take_tokenizer(model);
   // An export asks for the family.

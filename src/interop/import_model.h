@@ -18,8 +18,11 @@ struct ImportReport {
   int64_t num_parameters = 0, vocab_size = 0, max_seq_len = 0, num_left_out = 0;
   bool has_tokenizer = true;
   std::string special_ids = {};  // as ModelToSave has them
+  /// What is wrong with the tokenizer's chat template; empty: nothing.
+  std::string chat_template = {};
 };
 std::string to_text(const ImportReport& report);
+nlohmann::ordered_json to_json(const ImportReport& report);
 
 /// Copies weights and tokenizer of a model into `dir`. Throws DataError for bad files and if the
 /// vocabulary of the tokenizer does not fit the weights, ConfigError if `dir` is not empty,

@@ -147,6 +147,22 @@ void add_data(std::vector<Edit>& edits, const std::string& path) {
   edits.emplace_back(std::move(use));
 }
 
+// The paths of --data that are no token files.
+std::vector<std::string> paths_of_data(const std::vector<Edit>& edits) {
+  std::vector<std::string> out;
+  for (const Edit& edit : edits) {
+    const auto* const use = std::get_if<UseData>(&edit);
+    if (!use || use->data == kSyntheticData) continue;
+    std::vector<std::string> texts = {use->data};
+    texts.insert(texts.end(), use->more.begin(), use->more.end());
+    for (const std::string& text : texts) {
+      const std::string path = weighted_path(text).path;
+      if (!is_token_file(path)) out.push_back(path);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void print_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
@@ -383,20 +399,12 @@ ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_oth
 }
 
 void RecipeArguments::check_data() const {
-  for (const Edit& edit : request_.edits) {
-    const auto* use = std::get_if<UseData>(&edit);
-    if (!use || use->data == kSyntheticData) continue;
-    std::vector<std::string> paths = {use->data};
-    paths.insert(paths.end(), use->more.begin(), use->more.end());
-    for (const std::string& text : paths) {
-      const std::string path = weighted_path(text).path;
-      if (is_token_file(path)) continue;
-      if (const std::string none = no_texts_at(path); !none.empty()) {
-        throw DataError(fmt::format(
-            "--data: {}: expected a text file or a folder of them, got {}; leave out --data, which "
-            "this command does not read",
-            path, none));
-      }
+  for (const std::string& path : paths_of_data(request_.edits)) {
+    if (const std::string none = no_texts_at(path); !none.empty()) {
+      throw DataError(
+          fmt::format("--data: {}: expected a text file or a folder of them, got {}; leave out "
+                      "--data, which this command does not read",
+                      path, none));
     }
   }
 }

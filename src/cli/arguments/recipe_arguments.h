@@ -44,6 +44,8 @@ class RecipeArguments {
   /// Throws ConfigError if RECIPE is a model, or the folder of a run or an import. For verbs that
   /// would begin with its config and with new weights.
   void check_names_recipe() const;
+  /// Whether RECIPE or --config is given.
+  bool names_any() const { return !request_.recipe.empty() || !files_.empty(); }
   /// The fields that --ignore names.
   const std::vector<std::string>& ignored() const { return ignored_; }
   /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.

@@ -1,10 +1,13 @@
 #include "cli/arguments/run_folder_arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/run_files.h"
+#include "io/file.h"
 #include "recipes/fine_tune.h"
 
 namespace axle::cli {
@@ -41,6 +44,14 @@ std::filesystem::path RunFolderArguments::resumed(const InitFrom& init) const {
   if (dir.empty() && init.folder.empty()) return {};
   const std::string folder = named(init.folder.empty() ? "" : fine_tuned_name(init.folder));
   return resumes(folder) ? folder : "";
+}
+
+void RunFolderArguments::check_has_checkpoint() const {
+  if (dir.empty() || !resume || resumes(dir) || !path_exists(config_file_of(dir))) return;
+  throw ConfigError(fmt::format(
+      "--dir {}: expected a run with a checkpoint to go on from, got one that has none yet; give "
+      "the whole command again, which begins it anew",
+      dir));
 }
 
 void RunFolderArguments::apply_to(RunOptions& options) const {

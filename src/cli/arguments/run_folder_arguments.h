@@ -26,6 +26,9 @@ struct RunFolderArguments {
   /// The folder of a run that goes on, as far as it is known before the config; empty: it is a new
   /// run, or not known yet.
   std::filesystem::path resumed(const InitFrom& init) const;
+  /// Throws ConfigError for the folder of a run that ended before its first checkpoint. Without a
+  /// recipe and a start, nothing says what it began with.
+  void check_has_checkpoint() const;
   void apply_to(RunOptions& options) const;
 };
 

@@ -7,15 +7,18 @@
 namespace axle::cli {
 namespace {
 
-void add(CLI::App& app, ExportArguments& arguments, Output&) { arguments.add_to(app); }
+void add(CLI::App& app, ExportArguments& arguments, Output& out) {
+  arguments.add_to(app);
+  out.add_json_flag(app);
+}
 
 ExitCode run(const ExportArguments& arguments, Output& out) {
   if (arguments.format == "gguf")
-    out.write(to_text(export_gguf(arguments.file())));
+    out.report(export_gguf(arguments.file()));
   else if (arguments.format == "peft")
-    out.write(to_text(export_peft(arguments.adapters())));
+    out.report(export_peft(arguments.adapters()));
   else
-    out.write(to_text(export_hugging_face(arguments.folder())));
+    out.report(export_hugging_face(arguments.folder()));
   return ExitCode::kOk;
 }
 

@@ -10,7 +10,7 @@
 namespace axle::cli {
 namespace {
 
-void add(CLI::App& app, ImportRequest& request, Output&) {
+void add(CLI::App& app, ImportRequest& request, Output& out) {
   app.add_option("PATH", request.source,
                  "A folder of Hugging Face, a GGUF file, or weights of llama2.c (version 0)")
       ->required()
@@ -24,10 +24,11 @@ void add(CLI::App& app, ImportRequest& request, Output&) {
   add_ignore(app, request.options.read.ignored);
   add_dtype(app, request.options.read.dtypes.all,
             "Dtype of the parameters (default: that of the files, f32 for f16 and blocks)");
+  out.add_json_flag(app);
 }
 
 ExitCode run(const ImportRequest& request, Output& out) {
-  out.write(to_text(import_model(request)));
+  out.report(import_model(request));
   return ExitCode::kOk;
 }
 

@@ -84,6 +84,21 @@ TEST_F(ResumeAlone, WithFewerFlags) {
   EXPECT_THAT(expect_goes_on({"train"}).err, Not(HasSubstr("--init-from")));
 }
 
+// Its config does not say which weights it began with.
+TEST_F(ResumeAlone, NotBeforeItsFirstCheckpoint) {
+  const Arguments same = start("text.txt");
+  run_well(joined(same, in_run(1)));
+  fs::remove_all(checkpoints_of(dir_ / "run"));
+  const Ran ran = run_axle(joined({"train"}, in_run(3)));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--dir " + (dir_ / "run") +
+                                 ": expected a run with a checkpoint to go on from, got one that "
+                                 "has none yet; give the whole command again"));
+  run_well(joined(same, in_run(1)));
+  expect_goes_on({"train"});
+  EXPECT_THAT(run_axle({"train", "--dir", dir_ / "new"}).err, HasSubstr("RECIPE: expected one of"));
+}
+
 TEST_F(ResumeAlone, WithItsEvaluations) {
   Arguments flags = start("text.txt");
   flags.resize(flags.size() - 2);  // the evalers of the recipe

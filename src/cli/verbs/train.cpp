@@ -41,6 +41,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
   InitFrom init = options.init.result();
   init.ignored = options.recipe.ignored();
   options.recipe.check_names_recipe();
+  if (!options.recipe.names_any() && init.folder.empty()) options.folder.check_has_checkpoint();
   Resolved resolved =
       options.recipe.resolve(options.runtime.backend, {.model = init.folder,
                                                        .dtype = options.init.dtype(),

@@ -389,7 +389,7 @@ TEST_F(BuildTokenFile, ALinkToNothingIsLeftOutOnceAndIsNoSource) {
   TokenBuild skipping = build();
   skipping.on_error = OnError::kSkip;
   const TokenCard card = build_token_file(skipping).card;
-  EXPECT_THAT(to_text(card.skipped), HasSubstr("2 links to nothing: broken.jsonl, ring.txt"));
+  EXPECT_THAT(to_text(card.skipped), HasSubstr("2 linked to nothing: broken.jsonl, ring.txt"));
   EXPECT_EQ(card.skipped.count, 3);  // and a file of another kind
   EXPECT_EQ(card.sources.size(), 4u);
 }

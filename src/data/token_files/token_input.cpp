@@ -118,6 +118,7 @@ void TokenInput::open(const Config& cfg, const Dims& dims, const Tokenizer& toke
                    tokenizer);
     }
     ++facts_.num_files;
+    if (!rows->card()) facts_.without_tokenizer.push_back(rows->file().prefix() + ".idx");
     if (made) add_made(*made, facts_);
     facts_.num_documents += rows->num_documents();
     facts_.num_tokens += rows->num_tokens();

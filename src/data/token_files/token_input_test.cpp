@@ -23,6 +23,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 using Row = std::vector<int32_t>;
 
@@ -227,10 +228,10 @@ TEST_F(TokenInputTest, LongDocumentsAreSplitTruncatedOrLeftOut) {
   EXPECT_EQ(split, 10 * 39 * 40 / 2);
   const auto [truncated, of_truncated] = facts_of(LongDocuments::kTruncate);
   EXPECT_EQ(truncated, 10 * (16 * 17 / 2 + 23 * 16));
-  EXPECT_EQ(to_text(of_truncated), "1 file, 230 documents cut to a row");
+  EXPECT_THAT(to_text(of_truncated), StartsWith("1 file, 230 documents cut to a row; "));
   const auto [skipped, of_skipped] = facts_of(LongDocuments::kSkip);
   EXPECT_EQ(skipped, 10 * 16 * 17 / 2);
-  EXPECT_EQ(to_text(of_skipped), "1 file, 230 skipped (230 longer than a row)");
+  EXPECT_THAT(to_text(of_skipped), StartsWith("1 file, 230 skipped (230 longer than a row); "));
 }
 
 // With flags, a long document ends behind the last answer that ends in its row.

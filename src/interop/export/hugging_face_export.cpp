@@ -55,6 +55,16 @@ std::string to_text(const ExportReport& r) {
   return out + (r.has_tokenizer ? "\n" : "; no tokenizer\n");
 }
 
+Json to_json(const ExportReport& r) {
+  return {{"path", r.dir.string()},
+          {"family", r.family},
+          {"parameters", r.num_parameters},
+          {"dtype", r.dtype},
+          {"files", r.num_files},
+          {"merged_adapters", r.num_adapters},
+          {"has_tokenizer", r.has_tokenizer}};
+}
+
 ExportReport export_hugging_face(const HuggingFaceExport& request, const Report& report) {
   const NewFolder folder = folder_of(request.dir);
   check_new_folder(folder);

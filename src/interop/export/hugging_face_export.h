@@ -23,6 +23,7 @@ struct ExportReport {
 };
 /// "out: llama, 1,234 parameters, f32, in 1 file; ...".
 std::string to_text(const ExportReport& report);
+nlohmann::ordered_json to_json(const ExportReport& report);
 
 /// Writes config.json, generation_config.json, the weights as safetensors, with an index if there
 /// are several files, and the tokenizer's files. Throws as model_to_export() does; ConfigError if

@@ -14,6 +14,7 @@
 #include "interop/peft_adapters.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "ir/change_dtype.h"
 #include "layers/products/lora_product.h"
 
 namespace axle {
@@ -279,6 +280,14 @@ std::string to_text(const PeftReport& r) {
       grouped_digits(r.num_parameters));
 }
 
+Json to_json(const PeftReport& r) {
+  return {{"path", r.dir.string()},
+          {"family", r.family},
+          {"parameters", r.num_parameters},
+          {"modules", r.num_modules},
+          {"kept_whole", r.num_saved}};
+}
+
 PeftReport export_peft(const PeftExport& request, const Report& report) {
   const NewFolder folder{.dir = request.dir,
                          .unfinished = "export.tmp",
@@ -304,7 +313,7 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
                  .num_saved = static_cast<int64_t>(saved.names().size())};
   for (auto& [name, value] : tensors) {
     out.num_parameters += value.size();
-    if (request.options.dtype) value = value.astype(*request.options.dtype);
+    if (const auto dtype = request.options.dtype) value = checked_astype(value, *dtype, name);
   }
   write_new_folder(folder, [&](const fs::path& unfinished) {
     save_safetensors(unfinished / kPeftTensors, tensors, {{"format", "pt"}});

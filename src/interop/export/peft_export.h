@@ -22,6 +22,7 @@ struct PeftReport {
 };
 /// "out: adapters of 14 modules of a llama, 2 modules kept whole, 1,234 parameters\n".
 std::string to_text(const PeftReport& report);
+nlohmann::ordered_json to_json(const PeftReport& report);
 
 /// Writes adapter_config.json and adapter_model.safetensors. Where the family stores several
 /// projections as one matrix, their adapters become one, of the sum of their ranks. Modules that

@@ -21,13 +21,13 @@ struct TextsToCount {
   /// Files, folders and patterns, as corpus_files() takes them; "-" is stdin.
   std::vector<std::string> data;
   /// The field of a JSON object, or the column of a table, that holds the text. If it is empty,
-  /// that is "text", and stdin plain text; else stdin is JSON Lines.
+  /// that is "text", and stdin plain text; else stdin is JSON Lines or a JSON list.
   std::string field = {};
   OnError on_error = OnError::kFail;
 };
 
 /// Counts the tokens of texts without special ids, on all cores. A file of plain text is one
-/// document, of which parts of a megabyte, cut at line ends, are encoded by themselves. Memory,
+/// document, of which blocks (CorpusReader::next_block) are encoded by themselves. Memory,
 /// whatever the files: that of encoding 4 MiB, or a record if it is larger.
 ///
 /// Throws DataError for what is missing, and for what is refused, unless it is skipped; if no

@@ -31,7 +31,7 @@ const Verb<CountOptions> tokenize_count({
               ->type_name("PATH");
           app.add_option("--field", options.texts.field,
                          "The field of a JSON object, or the column of Parquet, that holds the "
-                         "text (default: text); with it, stdin is JSON Lines")
+                         "text (default: text); with it, stdin is JSON Lines or a JSON list")
               ->type_name("NAME");
           add_enum(app, "--on-error", options.texts.on_error,
                    "What a document that is no text does: fail ends the count, skip leaves it out "

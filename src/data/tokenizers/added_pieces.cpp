@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
@@ -20,8 +21,10 @@ std::vector<AddedToken> all_tokens(const FilesBeside& files, const BarePieces& b
   std::vector<AddedToken> out = files.added_tokens();
   const auto is_new = [&](const AddedToken& token) { return !bare.find(token.text); };
   int64_t next_id = bare.num_pieces + std::ranges::count_if(out, is_new);
+  std::unordered_set<std::string> texts;
+  for (const AddedToken& token : out) texts.insert(token.text);
   for (const std::string& text : files.special_tokens()) {
-    if (std::ranges::count(out, text, &AddedToken::text) > 0) continue;
+    if (!texts.insert(text).second) continue;
     const auto known = bare.find(text);
     const int64_t id = known ? *known : next_id++;
     out.push_back({.text = text, .id = static_cast<int32_t>(id), .special = true});
@@ -53,14 +56,14 @@ std::string to_hash(const AddedPieces& pieces, const BarePieces& bare) {
 }  // namespace
 
 bool BarePieces::is_control(int32_t id) const {
-  return std::ranges::count(controls, id, &AddedToken::id) > 0;
+  return std::ranges::binary_search(controls, id, {}, &AddedToken::id);
 }
 
 AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare) {
   AddedPieces out{.special_ids = bare.special_ids, .num_ids = bare.num_pieces};
   const FilesBeside files(path_of_text(model));
   if (files.name_tokens()) {
-    out.tokens = AddedTokens(all_tokens(files, bare), {});
+    out.tokens = AddedTokens(all_tokens(files, bare), {}, model);
     check_ids(out.tokens, model, bare.num_pieces);
     for (const AddedToken& token : out.tokens.tokens())
       out.num_ids = std::max(out.num_ids, token.id + int64_t{1});
@@ -79,7 +82,7 @@ AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare
       out.behind = {*out.special_ids.eos};
     out.has_one_space = !files.flag("legacy", true);
   } else {
-    out.tokens = AddedTokens(bare.controls, {});
+    out.tokens = AddedTokens(bare.controls, {}, model);
   }
   out.chat = files.chat_settings(out.num_ids);
   out.hashed = to_hash(out, bare);

@@ -34,7 +34,7 @@ struct BarePieces {
   SpecialIds special_ids = {};
   /// Returns the id of a piece.
   std::function<std::optional<int32_t>(const std::string&)> find = {};
-  /// The control pieces.
+  /// The control pieces, by id.
   std::vector<AddedToken> controls = {};
   bool is_control(int32_t id) const;
 };

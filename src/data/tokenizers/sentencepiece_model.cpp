@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text/utf8.h"
 #include "data/tokenizers/parts/chars_map.h"
+#include "data/tokenizers/parts/token_model.h"
 #include "io/proto_reader.h"
 
 namespace axle {
@@ -42,6 +43,8 @@ void check_piece(std::string_view message, const std::string& path, int64_t id) 
       score = std::bit_cast<float>(static_cast<uint32_t>(field->bits));
     if (field->number == kPieceType) type = field->varint();
   }
+  if (text.size() > kMaxTokenBytes)
+    fail(path, fmt::format("{} bytes for piece {}, more than {}", text.size(), id, kMaxTokenBytes));
   if (!std::isfinite(score)) fail(path, fmt::format("a score of {} for piece {}", score, id));
   if (type == kByte && !is_byte_name(text))
     fail(path, fmt::format("'{}' as the name of a byte, piece {}", printable(text), id));

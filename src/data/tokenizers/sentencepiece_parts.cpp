@@ -134,7 +134,7 @@ class Model {
     const Vocabulary all = vocabulary_of(kInText);
     return std::ranges::all_of(ids_of({PieceType::kNormal, PieceType::kUnused}), [&](int32_t id) {
       std::string_view rest = at(id).text;
-      if (rest.size() > kMaxTokenBytes || find_invalid_utf8(rest)) return false;
+      if (find_invalid_utf8(rest)) return false;
       while (!rest.empty()) {
         const size_t size = first_code_point(rest).size;
         if (!all.find(rest.substr(0, size))) return false;

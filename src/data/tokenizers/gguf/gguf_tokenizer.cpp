@@ -163,7 +163,7 @@ TokenizerParts read_byte_level(const GgufMetadata& metadata, const std::string& 
   for (const std::string_view pattern : split->patterns)
     out.pre_tokenizers.push_back(
         split_at_pattern(UnicodeRegex(pattern, RegexSyntax::kRust), SplitBehavior::kIsolated));
-  out.added = AddedTokens(added_tokens(tokens, false), {});
+  out.added = AddedTokens(added_tokens(tokens, false), {}, path);
   out.decoder = {.steps = {decode_byte_level}, .invalid_bytes = InvalidBytes::kEachPart};
   set_special_ids(metadata, tokens.vocabulary, split->adds_bos, out);
   out.fingerprint = xxh3_64(tokens.hashed + std::string(pre ? pre->text() : "default"));
@@ -192,7 +192,7 @@ TokenizerParts read_scored(const GgufMetadata& metadata, const std::string& path
   out.normalizers.push_back(spaces);
   // SentencePiece finds what users defined in the spaces that it writes; llama.cpp, and what Phi-3
   // is made from, in the text as it is.
-  out.added = AddedTokens(added_tokens(tokens, !tokens.strip_behind), std::span(&spaces, 1));
+  out.added = AddedTokens(added_tokens(tokens, !tokens.strip_behind), std::span(&spaces, 1), path);
   out.decoder = {.steps = {decode_byte_token, replace_text(std::string(kMetaSpace), " ")},
                  .leading_space = has_prefix ? LeadingSpace::kDropOne : LeadingSpace::kKeep};
   set_special_ids(metadata, tokens.vocabulary, true, out);

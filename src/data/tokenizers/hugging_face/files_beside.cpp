@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/text/file_format.h"
@@ -104,8 +105,9 @@ std::optional<std::string> FilesBeside::special_token(std::string_view name) con
 
 std::vector<std::string> FilesBeside::special_tokens() const {
   std::vector<std::string> out;
+  std::unordered_set<std::string> known;
   const auto add = [&](std::string text) {
-    if (!text.empty() && std::ranges::count(out, text) == 0) out.push_back(std::move(text));
+    if (!text.empty() && known.insert(text).second) out.push_back(std::move(text));
   };
   for (const char* name : kNames) add(special_token(name).value_or(""));
   read_special("additional_special_tokens", [&](const JsonView& tokens) {
@@ -126,11 +128,12 @@ std::vector<AddedToken> FilesBeside::added_tokens() const {
         out.push_back(added_token(key, row));
       return;
     }
-    const std::vector<std::string> special = special_tokens();
+    const std::vector<std::string> listed = special_tokens();
+    const std::unordered_set<std::string> special(listed.begin(), listed.end());
     for (const auto& [text, id] : document.members()) {
       out.push_back({.text = text,
                      .id = static_cast<int32_t>(id.integer(0, Vocabulary::kMaxId)),
-                     .special = std::ranges::count(special, text) > 0});
+                     .special = special.contains(text)});
     }
   });
   check_added_tokens(out, file.path);

@@ -90,7 +90,8 @@ TokenizerParts read_parts(const JsonView& json, const std::string& path) {
   out.model = read_model(json.at("model"), pre_tokenizers);
   out.pre_tokenizers = std::move(pre_tokenizers.steps);
   if (const auto added = field(json, "added_tokens"))
-    out.added = AddedTokens(read_added_tokens(*added, out.model->vocabulary()), out.normalizers);
+    out.added =
+        AddedTokens(read_added_tokens(*added, out.model->vocabulary()), out.normalizers, path);
   if (const auto decoder = field(json, "decoder")) {
     out.decoder = read_decoder(*decoder);
   } else {  // tokens with spaces between them

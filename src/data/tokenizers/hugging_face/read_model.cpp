@@ -30,6 +30,16 @@ Vocabulary read_vocabulary(const JsonView& json) {
   return out;
 }
 
+// For models that look for the tokens that a text begins with.
+void check_sizes(const Vocabulary& vocabulary, const JsonView& json) {
+  for (int64_t id = 0; id < vocabulary.end_id(); ++id) {
+    const std::string* const token = vocabulary.token(id);
+    if (!token || token->size() <= kMaxTokenBytes) continue;
+    throw JsonError(fmt::format("{}: expected tokens of at most {} bytes, got {} for '{}'",
+                                json.path(), kMaxTokenBytes, token->size(), printable(*token)));
+  }
+}
+
 std::optional<int32_t> token_field(const JsonView& json, std::string_view key,
                                    const Vocabulary& vocabulary) {
   const auto found = field(json, key);
@@ -133,6 +143,7 @@ std::unique_ptr<TokenModel> read_unigram(const JsonView& json) {
     vocabulary.add(row[0].get<std::string>(), static_cast<int32_t>(scores.size()));
     scores.push_back(score_as_read(row[1].get<double>()));
   }
+  check_sizes(vocabulary, tokens);
   UnigramModel::Options options{.byte_fallback = bool_field(json, "byte_fallback", false)};
   if (const auto unknown = field(json, "unk_id"))
     options.unknown =
@@ -142,6 +153,7 @@ std::unique_ptr<TokenModel> read_unigram(const JsonView& json) {
 
 std::unique_ptr<TokenModel> read_word_pieces(const JsonView& json) {
   Vocabulary vocabulary = read_vocabulary(json.at("vocab"));
+  check_sizes(vocabulary, json.at("vocab"));
   json.at("unk_token").text();
   WordPieceModel::Options options{
       .unknown = *token_field(json, "unk_token", vocabulary),

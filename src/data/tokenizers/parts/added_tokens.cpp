@@ -1,7 +1,15 @@
 #include "data/tokenizers/parts/added_tokens.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
 #include <utility>
+
+#include "base/error.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 namespace {
@@ -40,15 +48,43 @@ size_t space_at_start(std::string_view text, bool only_ascii) {
   return at;
 }
 
+// Returns the indices of the tokens in the order of a field, equal ones in their own order.
+template <class Key>
+std::vector<uint32_t> order_by(const std::vector<AddedToken>& tokens, Key AddedToken::*key) {
+  std::vector<uint32_t> out(tokens.size());
+  std::iota(out.begin(), out.end(), 0u);
+  std::ranges::stable_sort(out, {}, [&](uint32_t i) -> const Key& { return tokens[i].*key; });
+  return out;
+}
+
+// Returns the first token with a value of the field by which `order` is sorted.
+template <class Key, class Value>
+const AddedToken* first_of(const std::vector<AddedToken>& tokens,
+                           const std::vector<uint32_t>& order, Key AddedToken::*key,
+                           const Value& value) {
+  const auto found = std::ranges::lower_bound(
+      order, value, std::less<>(), [&](uint32_t i) -> const Key& { return tokens[i].*key; });
+  if (found == order.end() || tokens[*found].*key != value) return nullptr;
+  return &tokens[*found];
+}
+
 }  // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers)
-    : tokens_(std::move(tokens)) {
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers,
+                         std::string_view path)
+    : tokens_(std::move(tokens)),
+      by_id_(order_by(tokens_, &AddedToken::id)),
+      by_text_(order_by(tokens_, &AddedToken::text)) {
   std::vector<ByteTrie::Entry> raw, normalized;
   for (size_t i = 0; i < tokens_.size(); ++i) {
     AddedToken& token = tokens_[i];
     token.shown = token.text;
     if (token.normalized) normalize(token.shown, normalizers);
+    // A text is searched in as many steps for each of its bytes as the longest token has bytes.
+    if (token.shown.size() > kMaxTokenBytes) {
+      throw DataError(fmt::format("{}: expected added tokens of at most {} bytes, got {} for '{}'",
+                                  path, kMaxTokenBytes, token.shown.size(), printable(token.text)));
+    }
     if (!token.shown.empty())
       (token.normalized ? normalized : raw).push_back({token.shown, static_cast<int32_t>(i)});
   }
@@ -63,18 +99,17 @@ std::vector<int32_t> AddedTokens::ids() const {
   return out;
 }
 const AddedToken* AddedTokens::find(int32_t id) const {
-  const auto found = std::ranges::find(tokens_, id, &AddedToken::id);
-  return found == tokens_.end() ? nullptr : &*found;
+  return first_of(tokens_, by_id_, &AddedToken::id, id);
 }
 const AddedToken* AddedTokens::find(std::string_view text) const {
-  const auto found = std::ranges::find(tokens_, text, &AddedToken::text);
-  return found == tokens_.end() ? nullptr : &*found;
+  return first_of(tokens_, by_text_, &AddedToken::text, text);
 }
 
 void AddedTokens::cut(std::string_view text, bool normalized, bool with_special,
                       const std::function<void(int32_t)>& on_token,
                       const std::function<void(std::string_view)>& on_text) const {
   size_t done = 0, from = 0;
+  std::array<size_t, 2> space_end = {};  // of the last white space of either kind
   while (const auto found = (normalized ? normalized_ : raw_).find(text, from)) {
     const AddedToken& token = tokens_[static_cast<size_t>(found->value)];
     size_t begin = found->begin, end = found->begin + found->size;
@@ -83,9 +118,12 @@ void AddedTokens::cut(std::string_view text, bool normalized, bool with_special,
     if (token.single_word &&
         (ends_with_word(text.substr(0, begin)) || begins_with_word(text.substr(end))))
       continue;
-    if (token.strip_left)
-      begin = std::max(begin - space_at_end(text.substr(0, begin)), std::min(done, begin));
-    if (token.strip_right) end += space_at_start(text.substr(end), token.only_ascii);
+    if (token.strip_left && done < begin) begin -= space_at_end(text.substr(done, begin - done));
+    if (token.strip_right) {
+      size_t& known = space_end[token.only_ascii ? 1 : 0];
+      if (known < end) known = end + space_at_start(text.substr(end), token.only_ascii);
+      end = known;
+    }
     if (done < begin) on_text(text.substr(done, begin - done));
     on_token(token.id);
     done = end;

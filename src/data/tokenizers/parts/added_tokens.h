@@ -32,11 +32,14 @@ struct AddedToken {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers);
+  /// Throws DataError "<path>: ..." for a token that is found by more than kMaxTokenBytes.
+  AddedTokens(std::vector<AddedToken> tokens, std::span<const Normalizer> normalizers,
+              std::string_view path);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   /// Returns their ids in order.
   std::vector<int32_t> ids() const;
+  /// Returns the first token of the id, or of the text; nullptr if there is none.
   const AddedToken* find(int32_t id) const;
   const AddedToken* find(std::string_view text) const;
 
@@ -48,7 +51,8 @@ class AddedTokens {
 
  private:
   std::vector<AddedToken> tokens_;
-  ByteTrie raw_, normalized_;  // values are indices of tokens_
+  std::vector<uint32_t> by_id_, by_text_;  // indices of tokens_
+  ByteTrie raw_, normalized_;              // values are indices of tokens_
 };
 
 }  // namespace axle

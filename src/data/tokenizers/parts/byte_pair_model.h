@@ -60,9 +60,6 @@ class MergeTable {
 /// Returns the tokens of a merge in text form, "a b"; none if there is not one space.
 std::optional<std::pair<std::string_view, std::string_view>> two_tokens(std::string_view merge);
 
-/// Longer tokens can't be unions.
-inline constexpr size_t kMaxTokenBytes = 1024;
-
 /// Returns the merges of a vocabulary without a list of them: any two tokens may be merged whose
 /// union is a token, by the rank of that token. `ranks` are by id; tokens without a rank (-1) take
 /// no part. Throws DataError "<path>: ..." for tokens of more than

@@ -64,6 +64,9 @@ class TokenModel {
   Vocabulary vocabulary_;
 };
 
+/// Longer tokens are refused: the time that a text takes may grow with its longest token.
+inline constexpr size_t kMaxTokenBytes = 1024;
+
 /// U+2581 stands for a space in tokens.
 inline constexpr std::string_view kMetaSpace = "\xe2\x96\x81";
 /// True if the text has the symbol of a space behind another character.

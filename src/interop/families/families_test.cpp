@@ -25,6 +25,7 @@ namespace axle {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
@@ -39,6 +40,22 @@ std::string error_with(const std::string& name, const std::string& key, const Js
   Json fields = fields_of(name);
   fields[key] = value;
   return error_of<Error>([&] { model_of(fields); });
+}
+
+// Whatever the fields hold.
+TEST(ForeignConfigs, MessagesHaveABoundedLength) {
+  const Json types(100'000, "\u00e9t\u00e9");
+  std::string text = error_with("qwen2", "layer_types", types);
+  EXPECT_THAT(text, HasSubstr("got [\"\u00e9t\u00e9\",\"\u00e9t\u00e9\""));
+  EXPECT_THAT(text, EndsWith("..."));
+  EXPECT_LT(text.size(), 400);
+  Json fields = fields_of("qwen2");
+  for (int i = 0; i < 2000; ++i) fields[fmt::format("magic{}", i)] = i;
+  text = error_of<ConfigError>([&] { model_of(fields); });
+  EXPECT_THAT(text, HasSubstr("got magic0, magic1, magic2"));
+  EXPECT_THAT(text, HasSubstr(" and 1980 others; if they do not change what the model computes, "
+                              "give --ignore magic0 --ignore magic1 "));
+  EXPECT_THAT(text, EndsWith(" --ignore magic19 and 1980 others"));
 }
 
 TEST(Gemma2, CapsHaveDefaultsButNullIsNone) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -15,7 +16,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kMostShown = 200;  // bytes of a field in a message
 constexpr int64_t kLargestSize = (int64_t{1} << 31) - 1;
+
+// Returns the first names with what stands between them, and how many others there are.
+std::string some_of(std::span<const std::string> names, std::string_view between) {
+  constexpr size_t kMost = 20;
+  std::string out = join(names.first(std::min(names.size(), kMost)), between);
+  if (names.size() > kMost) out += fmt::format(" and {} others", names.size() - kMost);
+  return out;
+}
 
 bool says_nothing(const Json& value) {
   return value.is_null() || value == false || value == "" || value == Json::array() ||
@@ -70,7 +80,7 @@ const Json* ForeignConfig::find(std::string_view key) const {
 void ForeignConfig::fail(std::string_view key, std::string_view expected) const {
   const Json* const value = find(key);
   throw DataError(fmt::format("{}: {}{}: expected {}, got {}", where(), prefix_, key, expected,
-                              value ? value->dump().substr(0, 100) : "none"));
+                              value ? printable(value->dump(), kMostShown) : "none"));
 }
 
 std::optional<int64_t> ForeignConfig::optional_size(std::string_view key) const {
@@ -214,7 +224,7 @@ void ForeignConfig::check_all_read(const std::vector<std::string>& ignored) cons
   throw ConfigError(
       fmt::format("{}: expected fields that Axle knows, got {}; if they do not change what the "
                   "model computes, give --ignore {}",
-                  where(), join(unknown, ", "), join(unknown, " --ignore ")));
+                  where(), some_of(unknown, ", "), some_of(unknown, " --ignore ")));
 }
 
 }  // namespace axle

@@ -17,7 +17,7 @@ struct Words {
 constexpr auto kWords = std::to_array<Words>({
     {"cut", "conversation", " cut to fit"},
     {"unwritten", "answer", " that the chat template leaves out"},
-    {"unwritten_other", "message", " of the system or a user that the chat template leaves out"},
+    {"unwritten_other", "prompt message", " that the chat template leaves out"},
     {"empty", "empty answer", ""},
     {"named", "text", " with names of special tokens, which stay text"},
 });

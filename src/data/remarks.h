@@ -16,7 +16,7 @@ class JsonView;
 enum class Remark {
   kCut,             // conversations whose end did not fit into a row
   kUnwritten,       // answers that the chat template leaves out
-  kUnwrittenOther,  // messages of others that it leaves out
+  kUnwrittenOther,  // other messages that it leaves out
   kEmpty,           // answers without a text and without calls, which are learned as such
   kNamed,           // texts with names of special tokens, which stay text
 };

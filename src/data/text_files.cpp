@@ -51,9 +51,18 @@ bool hold_json_lines(std::string_view begin) {
     while (!rest.empty() && line.empty()) line = trim(take_line(rest));
     return line;
   };
-  if (!is_json_object(next_line())) return false;
+  // An object in a list, or one of which the beginning is all that is there.
+  const auto is_begun = [&](std::string_view line) {
+    if (line.starts_with('[')) line = trim(line.substr(1));
+    return line.starts_with('{') && trim(line.substr(1)).starts_with('"');
+  };
+  const std::string_view first = next_line();
+  if (first == "[") return is_begun(next_line());
+  if (first.starts_with('[')) return is_begun(first);
+  if (rest.empty() && !first.ends_with('}')) return is_begun(first);
+  if (!is_json_object(first)) return false;
   const std::string_view second = next_line();
-  return second.empty() || is_json_object(second);
+  return second.empty() || is_json_object(second) || (rest.empty() && is_begun(second));
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == text.npos; }

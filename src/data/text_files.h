@@ -50,8 +50,8 @@ std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::strin
 /// Returns what to do with a file of this format, which was to be data; none: of no known one.
 std::string advice_on_data(const FileFormat* format);
 
-/// True for a beginning of JSON Lines. One line of JSON may begin a text; two of them, or a file
-/// with nothing else, are a data set.
+/// True for a beginning of JSON Lines, or of a list of objects. One line of JSON may begin a text;
+/// two of them, or a file with nothing else, are a data set.
 bool hold_json_lines(std::string_view begin);
 /// What to do with such a file of another name.
 inline constexpr std::string_view kNamesOfRecords =

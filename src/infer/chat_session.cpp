@@ -6,19 +6,10 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "interop/trained_chat_template.h"
 
 namespace axle {
-namespace {
-
-jinja::Value message_of(std::string_view role, std::string_view content) {
-  return jinja::Value::dict({{"role", role}, {"content", content}});
-}
-
-}  // namespace
-
 ChatSession::ChatSession(TextGenerator& generator, ChatTemplate chat,
                          std::optional<std::string> system)
     : generator_(generator),

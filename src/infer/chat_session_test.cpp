@@ -57,21 +57,6 @@ TEST(ChatSession, ARefusedMessageLeavesTheConversationAsItWas) {
   EXPECT_EQ(session.answer("hi", {}).prompt, "u:hi;\na:");
 }
 
-TEST(ChatSession, ASpecialTokenOfTheTemplateEndsAnswers) {
-  const auto tokenizer = Child<Tokenizer>(HuggingFaceTokenizer::Config{
-                                              .path = reference_file("tokenizers/smollm.json")})
-                             .build({}, {});
-  const ChatTemplate marks("{% for m in messages %}{{ m.content }}<|end|>\n{% endfor %}", "t");
-  const AnswerEnd end = answer_end(marks, *tokenizer);
-  ASSERT_EQ(end.tokens.size(), 1u);
-  EXPECT_EQ(tokenizer->token(end.tokens[0]), "<|end|>");
-  EXPECT_THAT(end.texts, IsEmpty());
-  const ChatTemplate refuses("{{ raise_exception('no') }}", "t");
-  EXPECT_THAT(answer_end(refuses, *tokenizer).tokens, IsEmpty());
-  const ChatTemplate plain("{% for m in messages %}{{ m.content }}\n{% endfor %}", "t");
-  EXPECT_THAT(answer_end(plain, *tokenizer).texts, IsEmpty());
-}
-
 TEST(ChatSession, TheTemplateIsTheRunsOrTheTokenizers) {
   TempDir dir;
   LoadedModel loaded = says_ok();

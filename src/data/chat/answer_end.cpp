@@ -6,17 +6,9 @@
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
-namespace {
-
-jinja::Value said(std::string_view role, std::string_view content) {
-  return jinja::Value::dict({{"role", role}, {"content", content}});
-}
-
-}  // namespace
-
 AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer) {
   constexpr std::string_view kAnswer = "9b1e7c45";  // no template has it
-  const jinja::Value messages[] = {said("user", "?"), said("assistant", kAnswer)};
+  const jinja::Value messages[] = {message_of("user", "?"), message_of("assistant", kAnswer)};
   const auto rendered = chat.try_render(messages, {}, {});
   if (!rendered) return {};
   const std::string& text = rendered->text;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {
@@ -24,11 +27,11 @@ size_t shared_end(std::string_view a, std::string_view b) {
   return static_cast<size_t>(in_a - a.rbegin());
 }
 
-size_t message_of(std::span<const jinja::Value> messages, const jinja::Value& element) {
-  const auto found =
-      std::ranges::find_if(messages, [&](const auto& one) { return one.is_same(element); });
-  return found == messages.end() ? kUnknownMessage : static_cast<size_t>(found - messages.begin());
-}
+// Answers of a long conversation whose openings are looked up: the first and the last ones. The
+// others open as these do, if that is what the text says.
+constexpr size_t kLookedUp = 4;
+// Messages that may be rendered to look up the answers of one conversation: a second or two.
+constexpr size_t kMostRendered = size_t{1} << 20;
 
 // Removes `hole` from the parts.
 void cut_out(std::vector<Span>& parts, Span hole) {
@@ -46,10 +49,13 @@ void cut_out(std::vector<Span>& parts, Span hole) {
 // message is not of the other.
 std::vector<MessagePlace> round_places(std::span<const jinja::Value> messages,
                                        const jinja::Rendering& rendering) {
+  std::unordered_map<const jinja::Dict*, size_t> numbers;
+  for (size_t i = 0; i < messages.size(); ++i) numbers.emplace(&messages[i].dict(), i);
   std::vector<MessagePlace> out;
   for (const jinja::Round& round : rendering.rounds) {
-    const size_t message = message_of(messages, round.element);
-    if (message == kUnknownMessage) continue;
+    const auto at = numbers.find(&round.element.dict());
+    if (at == numbers.end()) continue;
+    const size_t message = at->second;
     std::vector<Span> parts = {round.span};
     // Rounds inside of this one have ended before it.
     for (auto inner = out.rbegin(); inner != out.rend() && inner->end > round.span.begin; ++inner)
@@ -69,19 +75,25 @@ class AnswerFinder {
       mark_ = fmt::format("AxleMark{}x", i);
   }
 
-  std::vector<MessagePlace> find() const {
-    std::vector<MessagePlace> out;
-    for (size_t i = 0; i < rendered_.messages.size(); ++i) {
-      if (role_of(rendered_.messages[i]) != "assistant") continue;
-      const size_t before = out.size();
-      for (const MessagePlace& round : rounds_) {
-        if (round.message == i) out.push_back(round);
-      }
-      if (out.size() > before)
-        out[before].begin += prompt_size(out[before]);
+  std::vector<MessagePlace> find() {
+    std::vector<std::vector<MessagePlace>> rounds(rendered_.messages.size());
+    for (const MessagePlace& round : rounds_) rounds[round.message].push_back(round);
+    std::vector<MessagePlace> out, firsts;
+    for (size_t i = 0; i < rounds.size(); ++i) {
+      if (is_answer(i) && !rounds[i].empty()) firsts.push_back(rounds[i].front());
+    }
+    const std::vector<size_t> sizes = sizes_of_openings(firsts);
+    auto size = sizes.begin();
+    for (size_t i = 0; i < rounds.size(); ++i) {
+      if (!is_answer(i)) continue;
+      std::vector<MessagePlace>& places = rounds[i];
+      if (!places.empty())
+        places.front().begin += *size++;
       else if (const auto place = place_by_mark(i))
-        out.push_back(*place);
-      if (out.size() > before) out.back().end = end_of_turn(out.back());
+        places.push_back(*place);
+      if (places.empty()) continue;
+      places.back().end = end_of_turn(places.back());
+      out.insert(out.end(), places.begin(), places.end());
     }
     std::erase_if(out, [](const MessagePlace& place) { return place.end <= place.begin; });
     std::ranges::sort(out, {}, &MessagePlace::begin);
@@ -91,8 +103,18 @@ class AnswerFinder {
  private:
   using Messages = std::vector<jinja::Value>;
 
+  bool is_answer(size_t i) const { return role_of(rendered_.messages[i]) == "assistant"; }
+
   // None if the template refuses the messages.
   std::optional<jinja::Rendering> render(const Messages& messages, bool add_prompt) const {
+    num_rendered_ += messages.size();
+    if (num_rendered_ > kMostRendered) {
+      throw DataError(fmt::format(
+          "{}: expected a template that tells where the answers of a long conversation are, got "
+          "one that must be rendered for each of {}; mark them by generation blocks, or split the "
+          "conversation",
+          rendered_.chat.name(), counted(std::ssize(rendered_.messages), "message")));
+    }
     ChatTemplate::Options options = rendered_.options;
     options.add_generation_prompt = add_prompt;
     return rendered_.chat.try_render(messages, rendered_.tools, options);
@@ -116,29 +138,80 @@ class AnswerFinder {
     return Prompted{with->text, shared, shared == without->text.size()};
   }
 
-  // The bytes at the beginning of the answer that a generation prompt writes. The prompt may go on
-  // where the answer does not, with the beginning of a thought.
-  size_t prompt_size(const MessagePlace& answer) const {
-    if (answer.message == 0) return size_before_first(answer);
+  // What stands before the content of an answer, and how much of it is in the answer.
+  struct Opening {
+    std::string text = {};
+    size_t size = 0;
+  };
+
+  // How answers open, as far as it is alike.
+  struct Openings {
+    std::optional<std::string> text = {};
+    bool are_alike = true;
+    void add(const Opening& one) {
+      are_alike &= one.size == one.text.size() && one.text == text.value_or(one.text);
+      text = one.text;
+    }
+    bool open(std::string_view said) const { return text && are_alike && said.starts_with(*text); }
+  };
+
+  // The bytes at the beginning of each answer that a generation prompt writes.
+  std::vector<size_t> sizes_of_openings(const std::vector<MessagePlace>& answers) const {
+    std::vector<size_t> out(answers.size());
+    Openings before_question, behind;  // templates may write thoughts behind the last one only
+    const size_t question = last_question();
+    const auto openings_of = [&](const MessagePlace& answer) -> Openings& {
+      return answer.message < question ? before_question : behind;
+    };
+    const auto is_looked_up = [&](size_t k) {
+      return k < kLookedUp || k + kLookedUp >= answers.size();
+    };
+    for (size_t k = 0; k < answers.size(); ++k) {
+      if (!is_looked_up(k)) continue;
+      const Opening opening = opening_of(answers[k]);
+      out[k] = opening.size;
+      // Before a first message, a system's text may stand.
+      if (answers[k].message > 0) openings_of(answers[k]).add(opening);
+    }
+    for (size_t k = 0; k < answers.size(); ++k) {
+      if (is_looked_up(k)) continue;
+      const Openings& usual = openings_of(answers[k]);
+      out[k] = usual.open(text_of(answers[k])) ? usual.text->size() : opening_of(answers[k]).size;
+    }
+    return out;
+  }
+
+  size_t last_question() const {
+    const auto& all = rendered_.messages;
+    const auto found = std::ranges::find(all.rbegin(), all.rend(), "user", role_of);
+    return static_cast<size_t>(all.rend() - found);
+  }
+
+  // The prompt may go on where the answer does not, with the beginning of a thought.
+  Opening opening_of(const MessagePlace& answer) const {
+    if (answer.message == 0) return {.size = size_before_first(answer)};
     auto before = with_prompt(answer.message);
     if (!before) before = with_prompt(rendered_.messages.size());
-    if (!before) return 0;
+    if (!before) return {};
     const std::string_view said = text_of(answer);
     const std::string_view all = before->text, prompt = all.substr(before->shared);
-    if (before->only_adds && !prompt.empty() && said.starts_with(prompt)) return prompt.size();
+    if (before->only_adds && !prompt.empty() && said.starts_with(prompt))
+      return {std::string(prompt), prompt.size()};
     // Contents may begin as prompts do, so only what stands before them counts.
-    const std::string beginning = beginning_of_turn(answer.message);
+    std::string beginning = beginning_of_turn(answer.message);
     size_t size = std::min(beginning.size(), all.size());
     while (!all.ends_with(std::string_view(beginning).substr(0, size))) --size;
     size = std::max(size, shared_begin(prompt, beginning));
-    return shared_begin(std::string_view(beginning).substr(0, size), said);
+    beginning.resize(size);
+    const size_t shared = shared_begin(beginning, said);
+    return {std::move(beginning), shared};
   }
 
   // The same of a first message. Templates write more before it, such as a system's text of their
   // own: a question before it tells what is of the answer.
   size_t size_before_first(const MessagePlace& answer) const {
     Messages asked = first(rendered_.messages.size());
-    asked.insert(asked.begin(), jinja::Value::dict({{"role", "user"}, {"content", "a"}}));
+    asked.insert(asked.begin(), message_of("user", "a"));
     const std::string beginning = beginning_of_turn(0);
     const std::string_view said = text_of(answer);
     if (const auto rendering =
@@ -151,7 +224,8 @@ class AnswerFinder {
       if (turn != other.rounds_.end() && beginning.ends_with(usual)) {
         const size_t more = shared_begin(
             std::string_view(beginning).substr(0, beginning.size() - usual.size()), said);
-        const std::string_view prompt = other.text_of(*turn).substr(0, other.prompt_size(*turn));
+        const std::string_view prompt =
+            other.text_of(*turn).substr(0, other.opening_of(*turn).size);
         return more + shared_begin(said.substr(more), prompt);
       }
     }
@@ -176,7 +250,7 @@ class AnswerFinder {
   // What the template writes before the content of an answer in this place.
   std::string beginning_of_turn(size_t i) const {
     Messages messages = first(rendered_.messages.size());
-    messages[i] = jinja::Value::dict({{"role", "assistant"}, {"content", mark_}});
+    messages[i] = message_of("assistant", mark_);
     const auto marked = render(messages, false);
     if (!marked) return {};
     const size_t at = marked->text.find(mark_);
@@ -232,6 +306,7 @@ class AnswerFinder {
   const std::string& text_;
   std::vector<MessagePlace> rounds_;
   std::string mark_;
+  mutable size_t num_rendered_ = 0;  // messages
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ struct RenderedChat {
 /// A message is what the rounds of loops over messages wrote for it. Where the template writes it
 /// otherwise (in a macro with the loop, by numbers), the conversation is rendered once more with a
 /// mark in place of its content: the text around the mark, and what ends the turn, tell the place.
+/// Of a long conversation only the first and last answers are looked at so closely, and those that
+/// open otherwise. Throws DataError where that would take more than some seconds.
 std::vector<MessagePlace> answer_places(const RenderedChat& rendered);
 
 /// Gives the texts of generation blocks to the messages in whose rounds they are; outside of them

@@ -1,16 +1,20 @@
 #include "data/chat/answer_places.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "data/chat/learned_text.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Json = nlohmann::ordered_json;
 
@@ -262,6 +266,64 @@ TEST(AnswerPlaces, ASystemTextBeforeAFirstAnswerIsNotLearned) {
   // The prompt begins a thought.
   EXPECT_THAT(answers(system + prompt + "<think>\n{% endif %}", talk).texts,
               ElementsAre("a<|im_end|>", "c<|im_end|>"));
+}
+
+// One that is rendered for each of its answers would take minutes.
+TEST(AnswerPlaces, LongConversationsAreReadInOneGo) {
+  constexpr size_t kNumAnswers = 4000;
+  Json talk;
+  for (size_t i = 0; i < kNumAnswers; ++i) {
+    talk.push_back(says("user", fmt::format("q{}", i).c_str()));
+    talk.push_back(says("assistant", fmt::format("a{}", i).c_str()));
+  }
+  for (const char* prompt : {"", "{% if add_generation_prompt %}<assistant>{% endif %}"}) {
+    const Answers got = answers(
+        std::string("{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}") +
+            prompt,
+        talk);
+    ASSERT_EQ(got.texts.size(), kNumAnswers);
+    const std::string before = *prompt ? "" : "<assistant>";
+    EXPECT_EQ(got.texts[7], before + "a7<end>");
+    EXPECT_EQ(got.texts.back(), before + "a3999<end>");
+    EXPECT_EQ(got.messages.back(), 2 * kNumAnswers - 1);
+  }
+}
+
+TEST(AnswerPlaces, AnswersInTheMiddleMayOpenOtherwise) {
+  Json talk;
+  for (int i = 0; i < 20; ++i) {
+    talk.push_back(says("user", "q"));
+    talk.push_back(says("assistant", "A=a"));
+  }
+  const std::string turn =
+      "{% for m in messages %}{{ 'A=' if loop.index0 == 21 else m.role[0] ~ ':' }}{{ m.content }};"
+      "{% endfor %}{% if add_generation_prompt %}"
+      "{{ 'A=' if messages | length == 21 else 'a:' }}{% endif %}";
+  for (const std::string& text : answers(turn, talk).texts) EXPECT_EQ(text, "A=a;");
+  // Behind the last question, the prompt begins a thought.
+  talk.push_back(says("user", "r"));
+  for (int i = 0; i < 20; ++i) talk.push_back(says("assistant", "b"));
+  const std::string thinks =
+      "{% for m in messages %}{{ m.role[0] ~ ':' }}"
+      "{{ '<think>' if m.role == 'assistant' and loop.index0 > 40 }}{{ m.content }};"
+      "{% endfor %}{% if add_generation_prompt %}a:<think>{% endif %}";
+  const Answers got = answers(thinks, talk);
+  ASSERT_EQ(got.texts.size(), 40u);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(got.texts[i], i < 20 ? "A=a;" : "b;") << i;
+}
+
+TEST(AnswerPlaces, ATemplateThatIsRenderedForEachAnswerHasALimit) {
+  Json talk;
+  for (int i = 0; i < 1500; ++i) {
+    talk.push_back(says("user", "q"));
+    talk.push_back(says("assistant", "a"));
+  }
+  const std::string source =
+      "{% macro all() %}{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}"
+      "{% endmacro %}{{ all() }}";
+  EXPECT_THAT(error_of<DataError>([&] { answers(source, talk); }),
+              HasSubstr("got one that must be rendered for each of 3000 messages; mark them by "
+                        "generation blocks, or split the conversation"));
 }
 
 TEST(AnswerPlaces, ThePromptIsFoundForAnAnswerWithNothingBeforeIt) {

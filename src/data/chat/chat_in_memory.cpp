@@ -16,6 +16,7 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
   const ChatTemplate chat =
       chat_template_or_plain(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
+  check_source(cfg.source, scope.path);
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   const std::vector<Document> documents =
       select_whole(source->documents(), cfg.split, cfg.held_out_fraction, scope.path);
@@ -34,8 +35,11 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
   };
   const ConversationPreparer preparer(
       {.learned = cfg.learned, .too_long = cfg.too_long, .seq_len = cfg.seq_len}, *tokenizer, chat);
-  for (size_t begin = 0; begin < documents.size(); begin += kConversationsAtOnce) {
-    const size_t count = std::min(kConversationsAtOnce, documents.size() - begin);
+  // The first mistakes are told soon, also where a conversation takes long.
+  size_t at_once = 4;
+  for (size_t begin = 0, count = 0; begin < documents.size(); begin += count) {
+    count = std::min(at_once, documents.size() - begin);
+    at_once = std::min(kConversationsAtOnce, 2 * at_once);
     const auto prepared = preparer.prepare(std::span(documents).subspan(begin, count));
     for (size_t i = 0; i < count; ++i) add(prepared[i], documents[begin + i].where);
     check_host_allocation(scope.path, "the tokens of conversations",

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/token_files/corpus_source.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"
 #include "testing/checkout.h"
@@ -140,7 +141,17 @@ TEST_F(ChatInputTest, MessagesOfOthersThatTheTemplateDropsAreCounted) {
                "{{ m.role[0] }}:{% if loop.last and m.role == 'user' %}{{ s }}{% endif %}"
                "{{ m.content }};{% endfor %}");
   EXPECT_THAT(to_text(build(cfg)->facts()),
-              HasSubstr(", 1 message of the system or a user that the chat template leaves out"));
+              HasSubstr(", 1 prompt message that the chat template leaves out"));
+  // Its text may stand in a question, too.
+  std::string same = with_system;
+  same.replace(same.find("be kind"), 7, "a");
+  replace_file(dir_ / "x.jsonl", same);
+  EXPECT_EQ(build(cfg)->facts().remarks[Remark::kUnwrittenOther], 1);
+  std::string parts = with_system;
+  parts.replace(parts.find("\"be kind\""), 9, R"([{"type":"text","text":"be kind"}])");
+  replace_file(dir_ / "x.jsonl", parts);
+  EXPECT_EQ(build(cfg)->facts().remarks[Remark::kUnwrittenOther], 1);
+  replace_file(dir_ / "x.jsonl", with_system);
   cfg.learned = Learned::kAll;
   EXPECT_EQ(build(cfg)->facts().remarks[Remark::kUnwrittenOther], 1);
   replace_file(dir_ / "chat.jinja",
@@ -171,6 +182,14 @@ TEST_F(ChatInputTest, AnEndOfAnswersThatIsNoTokenIsNamed) {
   EXPECT_THAT(build(cfg)->facts().spelled_ends, ElementsAre("<|end|>"));
   cfg.tokenizer = HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/llama3.json")};
   EXPECT_THAT(build(cfg, 1, 1 << 20)->facts().spelled_ends, ElementsAre());
+}
+
+TEST_F(ChatInputTest, ASourceOfTextsIsNamed) {
+  auto cfg = config(line_of({"a", "b"}));
+  cfg.source = CorpusSource::Config{.path = dir_ / "x.jsonl"};
+  EXPECT_THAT(error_of<ConfigError>([&] { build(cfg); }),
+              HasSubstr("input.source: expected a ChatSource, got CorpusSource; for texts, name it "
+                        "before --data, or set input=TextInput"));
 }
 
 TEST_F(ChatInputTest, BestFitLeavesTheSmallestGaps) {

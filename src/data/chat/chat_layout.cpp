@@ -24,8 +24,9 @@ constexpr auto kMessageLists =
     std::to_array({"messages", "conversation", "dialog", "dialogue", "conversations"});
 constexpr auto kQuestions = std::to_array({"prompt", "question", "query", "input"});
 constexpr auto kAnswers = std::to_array({"output", "completion", "response", "answer"});
-constexpr auto kChosen = std::to_array({"chosen", "preferred_output"});
-constexpr auto kRejected = std::to_array({"rejected", "non_preferred_output"});
+constexpr auto kChosen = std::to_array({"chosen", "preferred_output", "chosen_response"});
+constexpr auto kRejected =
+    std::to_array({"rejected", "non_preferred_output", "rejected_response", "rejected_messages"});
 
 bool has(const JsonView& record, std::string_view name) {
   const auto field = record.find(name);
@@ -338,7 +339,7 @@ bool is_of(const Json& message, std::string_view role) { return message.at("role
 
 // True if the messages have the whole prompt among them.
 bool holds(const Json& messages, const Json& prompt) {
-  return std::search(messages.begin(), messages.end(), prompt.begin(), prompt.end()) !=
+  return std::search(messages.begin(), messages.end(), prompt.begin(), prompt.end(), are_same) !=
          messages.end();
 }
 
@@ -374,7 +375,22 @@ Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
   return out;
 }
 
+// The other answer to the last question of a conversation has a field of its own.
+bool has_other_answer(const JsonView& record) {
+  return !first_of(record, kChosen) && first_of(record, kMessageLists) &&
+         (has(record, "rejected_response") || has(record, "rejected_messages"));
+}
+
+Json of_other_answer(const JsonView& record) {
+  const Json chosen = of_messages(record).at("messages");
+  Json prompt = chosen;
+  while (!prompt.empty() && prompt.back().at("role") != "user") prompt.erase(prompt.size() - 1);
+  const char* const name = *first_of(record, kRejected);
+  return {{"chosen", chosen}, {"rejected", with_answer(record, prompt, name)}};
+}
+
 Json of_preference(const JsonView& record) {
+  if (has_other_answer(record)) return of_other_answer(record);
   const Json prompt = prompt_of(record);
   const auto with = [&](Names names) {
     return with_answer(record, prompt, first_of(record, names).value_or(names.front()));
@@ -404,6 +420,21 @@ Json of_completion(const JsonView& record) {
       fields.empty() ? "no fields" : "the fields " + printable(fields, 100)));
 }
 
+// Of two conversations in a record, nobody knows which is meant.
+void check_one_list(const JsonView& record) {
+  const char* first = nullptr;
+  for (const char* name : kMessageLists) {
+    const auto field = record.find(name);
+    if (!field || !field->json().is_array()) continue;
+    if (first) {
+      throw JsonError(fmt::format(
+          "expected one conversation, got the fields '{}' and '{}'; leave one of them out", first,
+          name));
+    }
+    first = name;
+  }
+}
+
 }  // namespace
 
 std::optional<ChatFormat> chat_format_of(const Json& json) {
@@ -415,7 +446,7 @@ std::optional<ChatFormat> chat_format_of(const Json& json) {
                                [&](const char* name) { return record.find(name).has_value(); });
   };
   if ((first_of(record, kChosen) && is_named(kRejected)) ||
-      (first_of(record, kRejected) && is_named(kChosen)))
+      (first_of(record, kRejected) && is_named(kChosen)) || has_other_answer(record))
     return ChatFormat::kPreference;
   if (has(record, "messages")) return ChatFormat::kMessages;
   if (has(record, "conversations")) return ChatFormat::kShareGPT;
@@ -425,12 +456,17 @@ std::optional<ChatFormat> chat_format_of(const Json& json) {
   return std::nullopt;
 }
 
+bool are_same(const Json& message, const Json& other) {
+  return nlohmann::json(message) == nlohmann::json(other);
+}
+
 Json messages_of(const Json& json, ChatFormat format) {
   const JsonView record(json);
   if (format == ChatFormat::kAuto) {
     const auto told = chat_format_of(json);
     if (!told) fail_without_format(record);
     format = *told;
+    check_one_list(record);
   }
   Json out = format == ChatFormat::kMessages     ? of_messages(record)
              : format == ChatFormat::kShareGPT   ? of_share_gpt(record)

@@ -20,6 +20,7 @@ enum class ChatFormat {
   kCompletion,  // {"prompt": ..., "completion": ...}: texts or lists of messages; prompt, question,
                 // query or input with completion, response, answer or output
   kPreference,  // {"prompt": ..., "chosen": ..., "rejected": ...}: texts or lists of messages;
+                // "messages" with a "rejected_response" to the last question, as of ms-swift;
                 // OpenAI's {"input": {"messages": ...}, "preferred_output": [...],
                 // "non_preferred_output": [...]}
 };
@@ -51,6 +52,9 @@ inline constexpr auto kConversationFields =
                                      "rejected",
                                      "preferred_output",
                                      "non_preferred_output",
+                                     "chosen_response",
+                                     "rejected_response",
+                                     "rejected_messages",
                                      "completion",
                                      "label",
                                      "question",
@@ -63,6 +67,10 @@ inline constexpr auto kConversationFields =
 
 /// Returns the layout that the fields of a record tell; none if they are those of no conversation.
 std::optional<ChatFormat> chat_format_of(const nlohmann::ordered_json& record);
+
+/// True if two messages have the same fields, in any order: files write both "role" first and
+/// "content" first.
+bool are_same(const nlohmann::ordered_json& message, const nlohmann::ordered_json& other);
 
 /// Returns {"messages": [...], "tools": [...]} of a record. A list may be the text of one. The
 /// roles of ShareGPT become system, user, assistant and tool; its "function_call" is an assistant's

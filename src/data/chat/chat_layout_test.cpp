@@ -224,6 +224,25 @@ TEST(ChatLayout, WeightsSayWhetherAnAnswerIsLearned) {
             "conversations[0].weight: expected 0 or 1, whether the answer is learned, got \"no\"");
 }
 
+// As in ms-swift's files: the messages end with the better answer.
+TEST(ChatLayout, ARejectedAnswerMayStandBesideAConversation) {
+  const std::string messages =
+      R"("messages":[{"role":"user","content":"q"},{"role":"assistant","content":"y"}])";
+  const std::string pair = of(R"({"prompt":"q","chosen":"y","rejected":"n"})");
+  EXPECT_EQ(of("{" + messages + R"(,"rejected_response":"n"})"), pair);
+  EXPECT_EQ(of("{" + messages +
+               R"(,"rejected_messages":[{"role":"user","content":"q"},)"
+               R"({"role":"assistant","content":"n"}]})"),
+            pair);
+  EXPECT_EQ(of(R"({"instruction":"q","chosen_response":"y","rejected_response":"n"})"), pair);
+  EXPECT_EQ(
+      of("{" + messages + R"(,"conversations":[{"from":"human","value":"r"}]})"),
+      "expected one conversation, got the fields 'messages' and 'conversations'; leave one of "
+      "them out");
+  EXPECT_EQ(of("{" + messages + R"(,"conversation":"id-7","conversations":null})"),
+            "{" + messages + "}");
+}
+
 // Templates know "user" and "assistant" alone.
 TEST(ChatLayout, NamesOfSpeakersBecomeRoles) {
   const auto role = [](const char* name) {

@@ -36,6 +36,10 @@ Conversation conversation_of(std::string_view text, const char* messages) {
   return out;
 }
 
+jinja::Value message_of(std::string_view role, std::string_view content) {
+  return jinja::Value::dict({{"role", role}, {"content", content}});
+}
+
 const std::string& role_of(const jinja::Value& message) {
   return jinja::find_text_key(message.dict(), "role")->text();
 }

@@ -27,6 +27,8 @@ inline constexpr std::array<std::string_view, 3> kThoughtFields = {"reasoning_co
 /// Reads what messages_of() (chat_layout.h) returned, as text. `messages` names the list. Throws
 /// JsonError.
 Conversation conversation_of(std::string_view json, const char* messages = "messages");
+/// Returns a message with these fields.
+jinja::Value message_of(std::string_view role, std::string_view content);
 /// Returns the role of a message: "user".
 const std::string& role_of(const jinja::Value& message);
 /// True for a message of the weight 0.

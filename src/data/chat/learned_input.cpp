@@ -4,8 +4,18 @@
 
 #include "base/error.h"
 #include "base/text/units.h"
+#include "data/text_source.h"
+#include "data/token_files/corpus_source.h"
 
 namespace axle {
+
+void LearnedInput::check_source(const Child<Source>& source, const std::string& path) {
+  if (!source.get_if<TextSource>() && !source.get_if<CorpusSource>()) return;
+  throw ConfigError(fmt::format(
+      "{}.source: expected a ChatSource, got {}; for texts, name it before --data, or set "
+      "{}=TextInput",
+      path, source.any().type().name, path));
+}
 
 void LearnedInput::take(LearnedDocuments& learned, const InputFacts& facts,
                         const PackedBatches::Options& options, std::string_view what,

@@ -22,6 +22,8 @@ class LearnedInput : public Input {
   }
 
  protected:
+  /// Throws ConfigError for a source of texts. `path` is that of the input.
+  static void check_source(const Child<Source>& source, const std::string& path);
   /// Moves the documents into batches of these options. `facts` are those of the documents. Throws
   /// DataError if there are none: `what` says what was expected, up to the number of positions.
   /// `path` is that of the input.

@@ -15,6 +15,7 @@ PreferenceInMemory::PreferenceInMemory(const PreferenceInput::Config& cfg, const
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
   const ChatTemplate chat =
       chat_template_or_plain(*tokenizer, cfg.chat_template, scope.path + ".chat_template");
+  check_source(cfg.source, scope.path);
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   SkipLog skips(cfg.on_error, scope.path + ".on_error");
   skips.add(source->skipped());

@@ -119,6 +119,24 @@ TEST_F(PreferenceInputTest, AnswersThatBothShareMayBeRewritten) {
               HasSubstr("expected one generation block for each answer, or blocks in a loop"));
 }
 
+// UltraFeedback's messages have their content first.
+TEST_F(PreferenceInputTest, MessagesAreTheSameInAnyOrderOfFields) {
+  const auto input = build(
+      R"({"prompt": "q", "chosen": [{"content": "q", "role": "user"}, {"content": "y", "role": "assistant"}], )"
+      R"("rejected": [{"role": "user", "content": "q"}, {"content": "n", "role": "assistant"}]})");
+  EXPECT_EQ(row(*input), "u:q;a:yu:q;a:n______ .....y;.....n;...... 11111112222222000000");
+}
+
+TEST_F(PreferenceInputTest, AnswersToTwoQuestionsAreNoPair) {
+  const std::string good = R"({"prompt": "q", "chosen": "y", "rejected": "n"})";
+  const auto input = build(good + "\n" +
+                           R"({"chosen": "\n\nHuman: hi\n\nAssistant: yo", )"
+                           R"("rejected": "\n\nHuman: ho\n\nAssistant: no"})");
+  EXPECT_EQ(input->facts().num_documents, 1);
+  EXPECT_THAT(to_text(input->facts()),
+              HasSubstr("1 skipped (1 with answers to two questions: x.jsonl:2)"));
+}
+
 TEST_F(PreferenceInputTest, WhatDoesNotFitIsCounted) {
   const std::string fits = R"({"prompt": "q", "chosen": "y", "rejected": "n"})";
   const auto input =

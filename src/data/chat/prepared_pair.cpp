@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "data/chat/chat_layout.h"
 
 namespace axle {
 namespace {
@@ -19,7 +20,8 @@ size_t num_shared_messages(std::string_view pair) {
   const nlohmann::ordered_json json = read_json(pair);
   const auto &chosen = json.at("chosen"), &rejected = json.at("rejected");
   size_t out = 0;
-  while (out < chosen.size() && out < rejected.size() && chosen[out] == rejected[out]) ++out;
+  while (out < chosen.size() && out < rejected.size() && are_same(chosen[out], rejected[out]))
+    ++out;
   return out;
 }
 
@@ -52,6 +54,13 @@ PreparedPair PairPreparer::read(const Document& document) const {
   }
   if (num_shared == std::min(num_chosen, num_rejected)) {
     out.reason = "with two answers of which one begins the other";
+    return out;
+  }
+  const auto is_answer = [&](const Conversation& one) {
+    return role_of(one.messages[num_shared]) == "assistant";
+  };
+  if (!is_answer(chosen) || !is_answer(rejected)) {
+    out.reason = "with answers to two questions";
     return out;
   }
   out.chosen = answer_of(chosen, num_shared, out.chosen_text, out.remarks);

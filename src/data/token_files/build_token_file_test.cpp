@@ -346,6 +346,20 @@ TEST_F(BuildTokenFile, LinesOfJsonUnderANameOfTextAreRefused) {
   EXPECT_THAT(error_of<DataError>([&] { build_token_file(one); }),
               HasSubstr("b.txt: expected text, got lines of JSON; --data reads JSON Lines from "
                         "files named *.jsonl, *.ndjson or *.json"));
+  const std::string long_one = R"({"messages": ")" + std::string(70000, 'a') + "\"}\n";
+  const std::string half = R"({"messages": ")" + std::string(40000, 'a') + "\"}\n";
+  for (const std::string& text : {long_one + long_one, half + half + half, "[" + chat + "]",
+                                  "[\n" + chat + ",\n" + chat + "\n]", "\n" + chat}) {
+    replace_file(dir_ / "b.txt", text);
+    EXPECT_THAT(error_of<DataError>([&] { build_token_file(one); }),
+                HasSubstr("b.txt: expected text, got lines of JSON"))
+        << text.substr(0, 20);
+  }
+  for (const char* text : {"[a list\nof words]\n", "{brace\n", "[", "{\"a\nb"}) {
+    replace_file(dir_ / "b.txt", text);
+    EXPECT_EQ(build_token_file(one).num_documents, 1) << text;
+    for (const char* ending : {".bin", ".idx", ".json"}) remove_tree(one.prefix + ending);
+  }
   replace_file(dir_ / "b.txt", chat + "\nis a line of JSON.\n");
   EXPECT_EQ(build_token_file(one).num_documents, 1);
 }

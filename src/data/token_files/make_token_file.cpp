@@ -285,9 +285,12 @@ class TokenBuilder {
     });
     std::vector<RawDocument> batch;
     const auto next = [&](int64_t) { return reader->next(); };
-    while (is_read && read_from(path, [&] { batch = next_documents(next, work_.batch_bytes); }) &&
+    // The first mistakes are told soon, also where a record takes long.
+    int64_t bytes = std::min(work_.batch_bytes, int64_t{4} << 10);
+    while (is_read && read_from(path, [&] { batch = next_documents(next, bytes); }) &&
            !batch.empty()) {
       take_batch(batch, *reader);
+      bytes = std::min(work_.batch_bytes, 2 * bytes);
       if (hooks_.report) hooks_.report(report());
       if (hooks_.should_stop && hooks_.should_stop()) return false;
       save_now_and_then();

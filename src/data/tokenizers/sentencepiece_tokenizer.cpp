@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/host_memory_check.h"
@@ -109,6 +111,8 @@ void SentencePieceTokenizer::add_files_beside() {
   pieces_.resize(static_cast<size_t>(added_.num_ids));
   for (const AddedToken& token : added_.tokens.tokens())
     pieces_[static_cast<size_t>(token.id)] = token.special ? std::string() : token.text;
+  finds_in_any_text_ =
+      added_.has_one_space || !std::ranges::all_of(added_.tokens.tokens(), &AddedToken::special);
   if (!added_.hashed.empty())
     fingerprint_ = xxh3_64(fmt::format("{:016x}{}", fingerprint_, added_.hashed));
 }
@@ -123,7 +127,8 @@ EncodeBytes SentencePieceTokenizer::encode_bytes() const {
 std::vector<int32_t> SentencePieceTokenizer::encode_as(std::string_view text,
                                                        bool with_special) const {
   check_text_size(path_, text);
-  if (added_.tokens.tokens().empty()) return encode_part(text, true);
+  const bool finds_any = with_special ? !added_.tokens.tokens().empty() : finds_in_any_text_;
+  if (!finds_any) return encode_part(text, true);
   std::string spaced;  // so that tokens that take white space with them take it
   if (added_.has_one_space) text = spaced = with_spaces(std::string(text));
   std::vector<int32_t> ids;

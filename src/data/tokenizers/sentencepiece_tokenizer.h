@@ -59,6 +59,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::unique_ptr<SentencePieceParts> parts_;  // none: the library encodes
   std::unique_ptr<Library> without_space_;     // then for parts of a text; may be none
   AddedPieces added_;
+  bool finds_in_any_text_ = false;  // there are added tokens that are not special
   std::vector<std::string> pieces_;
   // For pieces that begin with the model's own space symbol.
   LeadingSpace leading_space_ = LeadingSpace::kKeep;

@@ -127,17 +127,24 @@ TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
               HasSubstr("got a table of normalized characters of an impossible size"));
 }
 
-TEST_F(HuggingFaceFault, TheEndOfATextIsAToken) {
+// As transformers 5 does.
+TEST_F(HuggingFaceFault, ANamedEndThatIsNoTokenBecomesTheNext) {
+  replace_file(path_, kBytePairs);
   const auto with = [&](const char* config) {
     replace_file(dir_ / "tokenizer_config.json", config);
-    return error_for(kBytePairs);
+    return Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
   };
-  EXPECT_EQ(with(R"({"eos_token": "</s>"})"),
-            path_ +
-                ": expected '</s>', which the files beside it name as eos_token, among its tokens; "
-                "name another there, or by --set input.tokenizer.eos");
-  EXPECT_EQ(with(R"({"eos_token": "<s>", "pad_token": "<none>"})"), "no error");
-  EXPECT_EQ(with(R"({"eos_token": null})"), "no error");
+  const auto plain = with("{}");
+  const auto both = with(R"({"bos_token": "<b>", "eos_token": "</s>", "pad_token": "<none>"})");
+  EXPECT_EQ(plain->vocab_size(), 6);
+  EXPECT_EQ(both->vocab_size(), 8);
+  EXPECT_EQ(both->special_ids().eos, 7);
+  EXPECT_EQ(both->encode_with_special("ab<b></s>").back(), 7);
+  EXPECT_NE(both->fingerprint(), plain->fingerprint());
+  const auto same = with(R"({"bos_token": null, "eos_token": "<s>"})");
+  EXPECT_EQ(same->special_ids().eos, 5);
+  EXPECT_EQ(same->vocab_size(), 6);
+  EXPECT_EQ(same->fingerprint(), plain->fingerprint());
 }
 
 TEST_F(HuggingFaceFault, DepthAndTimeAreBounded) {

@@ -48,12 +48,28 @@ void set_frame_of_class(const FilesBeside& files, TokenizerParts& out) {
     out.before = {*bos};
 }
 
+// Names of a beginning and an end that are no tokens become the next ones, as in transformers.
+void add_named_tokens(const FilesBeside& files, TokenizerParts& out) {
+  std::vector<AddedToken> tokens = out.added.tokens();
+  for (const char* name : {"bos_token", "eos_token"}) {
+    const std::string text = files.special_token(name).value_or("");
+    const bool is_there =
+        Names(out).find(text) || std::ranges::count(tokens, text, &AddedToken::text) > 0;
+    if (text.empty() || is_there) continue;
+    const auto num_new = static_cast<int64_t>(tokens.size() - out.added.tokens().size());
+    tokens.push_back(
+        {.text = text, .id = static_cast<int32_t>(out.num_ids() + num_new), .special = true});
+    out.fingerprint = xxh3_64(fmt::format("{:016x} {}", out.fingerprint, text));
+  }
+  if (tokens.size() > out.added.tokens().size())
+    out.added = AddedTokens(std::move(tokens), out.normalizers);
+}
+
 SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,
                             const FilesBeside& files, const Scope& scope) {
-  constexpr std::string_view kEnd = "eos_token";
   const Names names(parts);
   const auto id = [&](const std::optional<std::string>& own, const char* own_field,
-                      std::string_view key) -> std::optional<int32_t> {
+                      const char* key) -> std::optional<int32_t> {
     if (own) {
       const auto found = names.find(*own);
       if (!found) {
@@ -63,18 +79,10 @@ SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const Token
       return found;
     }
     const auto named = files.special_token(key);
-    const auto found = named ? names.find(*named) : std::nullopt;
-    // Without its end a model would never stop. Of other missing ones nothing depends.
-    if (named && !named->empty() && !found && key == kEnd) {
-      throw DataError(fmt::format(
-          "{}: expected '{}', which the files beside it name as {}, among its tokens; name another "
-          "there, or by --set input.tokenizer.eos",
-          parts.path, printable(*named), key));
-    }
-    return found;
+    return named ? names.find(*named) : std::nullopt;
   };
   SpecialIds out{.bos = id(cfg.bos, "bos", ""),
-                 .eos = id(cfg.eos, "eos", kEnd),
+                 .eos = id(cfg.eos, "eos", "eos_token"),
                  .pad = id(cfg.pad, "pad", "pad_token")};
   if (!out.bos && !parts.before.empty()) out.bos = parts.before.front();
   if (!out.eos && !parts.behind.empty()) out.eos = parts.behind.back();
@@ -116,6 +124,7 @@ TokenizerParts read_tokenizer(const HuggingFaceTokenizer::Config& cfg, const Sco
   });
   out.fingerprint = xxh3_64(bytes);
   const FilesBeside files(path_of_text(path));
+  add_named_tokens(files, out);
   set_frame_of_class(files, out);
   out.special_ids = find_special_ids(cfg, out, files, scope);
   out.chat = files.chat_settings(out.num_ids());

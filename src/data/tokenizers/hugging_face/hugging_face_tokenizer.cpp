@@ -62,7 +62,7 @@ void add_named_tokens(const FilesBeside& files, TokenizerParts& out) {
     out.fingerprint = xxh3_64(fmt::format("{:016x} {}", out.fingerprint, text));
   }
   if (tokens.size() > out.added.tokens().size())
-    out.added = AddedTokens(std::move(tokens), out.normalizers);
+    out.added = AddedTokens(std::move(tokens), out.normalizers, out.path);
 }
 
 SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,

@@ -58,7 +58,7 @@ std::vector<std::string> files_below(const std::string& path,
 
 void refuse_folder(const std::string& path, std::string_view patterns, SkipLog& skips) {
   skips.refuse(
-      "a folder without data", path,
+      "without data", path,
       fmt::format("{}: expected a folder with files {}, got none of them", path, patterns));
 }
 

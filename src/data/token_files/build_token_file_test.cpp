@@ -408,6 +408,15 @@ TEST_F(BuildTokenFile, ALinkToNothingIsLeftOutOnceAndIsNoSource) {
   EXPECT_EQ(card.sources.size(), 4u);
 }
 
+TEST_F(BuildTokenFile, AFolderWithoutDataIsLeftOut) {
+  std::filesystem::create_directory(dir_ / "empty");
+  TokenBuild skipping = build();
+  skipping.sources.push_back(dir_ / "empty");
+  skipping.on_error = OnError::kSkip;
+  const TokenCard card = build_token_file(skipping).card;
+  EXPECT_THAT(to_text(card.skipped), HasSubstr("; 1 without data: empty)"));
+}
+
 // "corpus/" would name hidden files of the folder, and a device has no files beside it.
 TEST_F(BuildTokenFile, APrefixIsTheFirstPartOfNames) {
   TokenBuild one = build();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text/text.h"
+#include "base/text/units.h"
 #include "base/text/utf8.h"
 
 namespace axle {
@@ -45,8 +46,10 @@ std::vector<int64_t> Task::gold_of(const jinja::Value& target, const TaskDocumen
       gold = found - choices.begin();
     }
     if (gold < 0 || gold >= std::ssize(choices)) {
-      throw DataError(fmt::format("{}: expected the right answer to be one of {} choices, got {}",
-                                  document.where, choices.size(), printable(text_of_value(one))));
+      const std::string got = printable(text_of_value(one));
+      throw DataError(fmt::format("{}: expected the right answer to be one of {}, got {}",
+                                  document.where, counted(std::ssize(choices), "choice"),
+                                  one.is_text() ? fmt::format("the text \"{}\"", got) : got));
     }
     out.push_back(gold);
   }

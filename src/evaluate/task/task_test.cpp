@@ -160,11 +160,13 @@ TEST_F(TaskFile, BadDocumentsAreNamed) {
   expect(R"({"q": "", "c": ["a", ""], "l": 0})", "expected a list of choices (");
   expect(R"({"q": "", "c": ["a", 1], "l": 0})", "expected a list of choices (");
   expect(R"({"q": "", "c": ["a"], "l": 1})",
-         "expected the right answer to be one of 1 choices, got 1");
-  expect(R"({"q": "", "c": ["a"], "l": -1})", "expected the right answer to be one of 1 choices");
-  expect(R"({"q": "", "c": ["a"], "l": "b"})", "expected the right answer to be one of 1 choices");
+         "expected the right answer to be one of 1 choice, got 1");
+  expect(R"({"q": "", "c": ["a"], "l": -1})", "expected the right answer to be one of 1 choice");
+  expect(R"({"q": "", "c": ["a"], "l": "b"})", "expected the right answer to be one of 1 choice");
   expect(R"({"q": "", "c": ["a"], "l": "b\n"})",
-         R"(expected the right answer to be one of 1 choices, got b\x0a)");
+         R"(expected the right answer to be one of 1 choice, got the text "b\x0a")");
+  expect(R"({"q": "", "c": ["a", "b"], "l": "1"})",
+         "expected the right answer to be one of 2 choices, got the text \"1\"");
   expect(R"({"q": "", "c": ["a"], "l": []})", "expected a right answer, got none");
   write_documents("");
   EXPECT_THAT(mistake(""), HasSubstr("docs.jsonl: expected documents, got none"));

@@ -37,13 +37,22 @@ HostTensor transposed(const HostTensor& t) {
 }
 
 HostTensor transposed_any(const HostTensor& t) {
+  if (t.dtype() == DType::kF64) return transposed<uint64_t>(t);
   return size_bytes(t.dtype()) == 2 ? transposed<uint16_t>(t)
                                     : transposed<uint32_t>(t.astype(DType::kF32));
 }
 
+// Numbers of f64 stay such: those that f32 can't hold are refused by name later.
 HostTensor plus(const HostTensor& t, float number) {
-  HostTensor out = t.astype(DType::kF32);
-  for (float& value : out.values<float>()) value += number;
+  const auto add = [&](auto values) {
+    for (auto& value : values) value += number;
+  };
+  const bool is_wide = t.dtype() == DType::kF64;
+  HostTensor out = t.astype(is_wide ? DType::kF64 : DType::kF32);
+  if (is_wide)
+    add(out.values<double>());
+  else
+    add(out.values<float>());
   return out;
 }
 

@@ -6,10 +6,29 @@
 
 #include "base/error.h"
 #include "config/missing.h"
+#include "train/folder/run_metadata.h"
 
 namespace axle {
+namespace {
 
-StepOrigins origins_of_step(const Trainer::Config& config, int64_t step) {
+// A checkpoint of the run knows the data that its steps were made of.
+void check_are_data_of(const std::filesystem::path& run, Input& input) {
+  const std::optional<RunMetadata> saved = newest_metadata(run);
+  if (!saved) return;
+  try {
+    restore_input(input, *saved, false);
+  } catch (const DataError&) {
+    throw DataError(
+        fmt::format("{}: expected the data that the run was trained on, got other data; bring back "
+                    "the files and the tokenizer as they were",
+                    run.string()));
+  }
+}
+
+}  // namespace
+
+StepOrigins origins_of_step(const Trainer::Config& config, int64_t step,
+                            const std::filesystem::path& run) {
   if (config.max_steps.has_value() && step > *config.max_steps) {
     throw ConfigError(
         fmt::format("--step {}: expected a step of the run, which has {} (max_steps), got a later "
@@ -22,6 +41,7 @@ StepOrigins origins_of_step(const Trainer::Config& config, int64_t step) {
   const auto input = config.input.build(
       {.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)},
       Scope{.path = "input"});
+  check_are_data_of(run, *input);
   StepOrigins out{.step = step, .parts = input->origins_of_batch(step - 1)};
   if (out.parts.empty()) {
     throw ConfigError(fmt::format(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -17,9 +18,11 @@ struct StepOrigins {
 };
 
 /// Opens the training input of a config as a run does, and asks for the rows of a step, from 1.
-/// Throws ConfigError for a step behind `max_steps`, if the input has no documents, or if the data
-/// end before the step.
-StepOrigins origins_of_step(const Trainer::Config& config, int64_t step);
+/// `run` is the folder of the run, or the place of its config. Throws ConfigError for a step behind
+/// `max_steps`, if the input has no documents, or if the data end before the step. Throws DataError
+/// if a checkpoint of the run tells that the data have changed.
+StepOrigins origins_of_step(const Trainer::Config& config, int64_t step,
+                            const std::filesystem::path& run);
 std::string to_text(const StepOrigins& origins);
 nlohmann::ordered_json to_json(const StepOrigins& origins);
 

@@ -32,7 +32,8 @@ const Verb<WhichOptions> data_which({
         },
     .run =
         [](const WhichOptions& options, Output& out) {
-          out.report(origins_of_step(resolve_named(options.dir, {}).config, options.step));
+          out.report(
+              origins_of_step(resolve_named(options.dir, {}).config, options.step, options.dir));
           return ExitCode::kOk;
         },
 });

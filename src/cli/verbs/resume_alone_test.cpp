@@ -235,6 +235,30 @@ TEST_F(ResumeAlone, TheDocumentsOfAStepAreFound) {
                         "later one"));
 }
 
+// The lines of changed data are not those that were trained.
+TEST_F(ResumeAlone, TheDocumentsOfChangedDataAreNotThoseOfAStep) {
+  const auto which = [&] { return run_axle({"data", "which", dir_ / "run", "--step", "1"}); };
+  const std::string talks = read_file(dir_ / "talks.jsonl");
+  for (const std::string weight : {"", "=1"}) {
+    const std::string source = weight.empty() ? "input" : "input.sources.talks";
+    replace_file(dir_ / "talks.jsonl", talks);
+    run_well(joined(
+        start("talks.jsonl" + weight, {"--set", "input.split=all", "--set",
+                                       source + ".chat_template=" + (dir_ / "model/short.jinja")}),
+        in_run(1)));
+    EXPECT_EQ(which().code, 0) << which().err;
+    replace_file(dir_ / "talks.jsonl", talks.substr(0, talks.find('\n') + 1));
+    const Ran changed = which();
+    EXPECT_EQ(changed.code, static_cast<int>(ExitCode::kData));
+    EXPECT_EQ(changed.out, "");
+    EXPECT_THAT(changed.err, HasSubstr((dir_ / "run") + ": expected the data that the run was "
+                                                        "trained on, got other data; bring back"));
+    fs::remove_all(dir_ / "run/checkpoints");  // nothing tells the data any more
+    EXPECT_EQ(which().code, 0);
+    fs::remove_all(dir_ / "run");
+  }
+}
+
 // Where the file lies elsewhere, one field says so for the evalers as well.
 TEST_F(ResumeAlone, ATokenizerThatIsNamedAnewIsThatOfTheEvalersToo) {
   Arguments flags = start("text.txt");

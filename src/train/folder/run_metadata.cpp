@@ -13,8 +13,23 @@
 
 namespace axle {
 namespace {
+
 constexpr std::string_view kEvalerData = "evaler_data";
+
+// Of the newest checkpoint whose manifest is whole; no metadata if there is none.
+CheckpointInfo newest_info(const std::filesystem::path& run) {
+  const std::filesystem::path root = checkpoints_of(run);
+  for (const int64_t step : Reversed(checkpoint_steps(root))) {
+    try {
+      const StoredCheckpoint stored(root, step);
+      return {step, stored.manifest().metadata, stored.folder() / kManifestName};
+    } catch (const StorageError&) {  // the resume reports it
+    }
+  }
+  return {};
 }
+
+}  // namespace
 
 Tree<std::string> to_tree(const RunMetadata& metadata) {
   Tree<std::string> out = {{"config", metadata.config},
@@ -47,17 +62,15 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
   return out;
 }
 
+std::optional<RunMetadata> newest_metadata(const std::filesystem::path& run) {
+  const CheckpointInfo info = newest_info(run);
+  if (info.metadata.empty()) return {};
+  return run_metadata(info);
+}
+
 std::string newest_config(const std::filesystem::path& run) {
-  const std::filesystem::path root = checkpoints_of(run);
-  for (const int64_t step : Reversed(checkpoint_steps(root))) {
-    try {
-      const StoredCheckpoint stored(root, step);
-      const auto config = stored.manifest().metadata.find("config");
-      return config == stored.manifest().metadata.end() ? "" : config->second;
-    } catch (const StorageError&) {  // the resume reports it
-    }
-  }
-  return {};
+  const CheckpointInfo info = newest_info(run);
+  return info.metadata.contains("config") ? info.entry("config") : "";
 }
 
 void check_not_stopped(const RunMetadata& saved) {

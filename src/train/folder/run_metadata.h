@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,9 @@ Tree<std::string> to_tree(const RunMetadata& metadata);
 /// Parses the metadata of a checkpoint. Throws StorageError naming the manifest if no run can have
 /// written them, ConfigError if the checkpoint is that of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
+/// Returns the metadata of the newest checkpoint of a run whose manifest is whole; none if there is
+/// none, or if it is that of an import. Throws as run_metadata does.
+std::optional<RunMetadata> newest_metadata(const std::filesystem::path& run);
 /// Returns the config of the newest checkpoint of a run whose manifest is whole; empty if there is
 /// none, or if it keeps no config.
 std::string newest_config(const std::filesystem::path& run);

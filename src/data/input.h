@@ -21,6 +21,7 @@ struct InputFacts {
   int64_t num_bytes = 0;  // bytes of text
   int64_t num_tokens = 0;
   int64_t num_rows = 0;            // rows of one epoch
+  int64_t longest = 0;             // positions of its longest conversation or pair; 0: not known
   int64_t num_batches = 0;         // of all epochs; 0: without end, or not known
   bool endless = false;            // next() never ends
   double byte_entropy_bits = 0;    // order-0 entropy of the text, in bits per byte

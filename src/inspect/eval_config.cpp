@@ -27,30 +27,71 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
+// For imported models, which were made without a batch size.
+constexpr int64_t kBatchSize = 8;
+// Several conversations share a row of so many positions, as in fine-tuning.
+constexpr int64_t kSharedRow = 512;
+
+// Calls fn(config) for the input of data, whatever its class.
+template <class Fn>
+void for_each_data_input(Trainer::Config& config, const Fn& fn) {
+  const auto call = [&](const std::string&, auto& input) { fn(input); };
+  for_each_config<TextInput>(config.input, call);
+  for_each_config<ChatInput>(config.input, call);
+  for_each_config<TokenInput>(config.input, call);
+  for_each_config<PreferenceInput>(config.input, call);
+}
+
+// The same, also for an input without data.
+template <class Fn>
+void for_each_input(Trainer::Config& config, const Fn& fn) {
+  for_each_data_input(config, fn);
+  for_each_config<SyntheticInput>(config.input,
+                                  [&](const std::string&, auto& input) { fn(input); });
+}
 
 // The training input over all of the text once, in its order.
 void take_whole_text(Trainer::Config& config) {
-  const auto take = [](const std::string&, auto& input) {
+  for_each_data_input(config, [](auto& input) {
     input.split = Split::kAll;
     input.shuffle = Shuffle::kNone;
     input.epochs = 1;
-    if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
-  };
-  for_each_config<TextInput>(config.input, take);
-  for_each_config<ChatInput>(config.input, take);
-  for_each_config<TokenInput>(config.input, take);
-  for_each_config<PreferenceInput>(config.input, take);
+  });
 }
 
-void complete_synthetic(Trainer::Config& config) {
-  for_each_config<SyntheticInput>(config.input,
+// Takes the length of rows from the input of an imported model, whose rows nobody has chosen.
+// Returns none for a run's.
+std::optional<int64_t> take_seq_len(Trainer::Config& config) {
+  std::optional<int64_t> out;
+  for_each_input(config, [&](auto& input) {
+    if (input.batch_size.has_value() || !input.seq_len.has_value()) return;
+    out = input.seq_len;
+    input.seq_len = REQUIRED;
+  });
+  return out;
+}
+
+// Fills in what the edits have left open.
+void complete_rows(const std::optional<int64_t>& seq_len, ResolvedEvaluation& out) {
+  for_each_input(out.config, [&](auto& input) {
+    if (seq_len && !input.seq_len.has_value()) {
+      input.seq_len = *seq_len;
+      out.fits_seq_len = true;
+    }
+    if (!input.batch_size.has_value()) {
+      input.batch_size = kBatchSize;
+      out.fits_batch_size = true;
+    }
+  });
+  for_each_config<SyntheticInput>(out.config.input,
                                   [](const std::string&, SyntheticInput::Config& input) {
                                     if (!input.num_batches)
                                       input.num_batches = kSyntheticEvalBatches;
-                                    if (!input.batch_size.has_value())
-                                      input.batch_size = kBatchSize;
                                   });
+}
+
+int64_t rounded_up(int64_t number, int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
 }
 
 constexpr std::string_view kRead[] = {
@@ -117,14 +158,15 @@ bool is_read_by_evaluation(std::string_view path) {
   return std::ranges::count(kRead, path.substr(0, path.find_first_of(".[="))) > 0;
 }
 
-Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
-                            const std::vector<Edit>& edits) {
+ResolvedEvaluation resolve_evaluation(const ModelConfig& config, const UseData& data,
+                                      const std::vector<Edit>& edits) {
   Json document = config.document;
   document.erase("evalers");  // they would have to agree with the input
   document.erase("task_evalers");
   document.erase("compiler_options");
-  Resolved out;
+  ResolvedEvaluation out;
   config_error_in(config.source, [&] { from_json(out.config, document); });
+  const std::optional<int64_t> seq_len = take_seq_len(out.config);
   // An edit that names only a class for the input is applied first.
   std::vector<Edit> inputs, later;
   for (const Edit& edit : edits) {
@@ -149,8 +191,28 @@ Resolved resolve_evaluation(const ModelConfig& config, const UseData& data,
   }
   later.insert(is_first ? later.begin() : later.end(), data);
   std::ranges::move(apply_edits(later, out.config), std::back_inserter(out.report.rewrites));
-  complete_synthetic(out.config);
+  complete_rows(seq_len, out);
   return out;
+}
+
+bool fit_rows(ResolvedEvaluation& evaluation, const InputFacts& facts, int64_t num_devices) {
+  if (facts.longest == 0) return false;
+  constexpr int64_t kMultiple = 128;
+  const int64_t least = gives_pairs(evaluation.config.input) ? 1 : kSharedRow;
+  bool changes = false;
+  const auto shrink = [&](auto& field, int64_t to) {
+    if (to >= field) return;
+    field = to;
+    changes = true;
+  };
+  for_each_data_input(evaluation.config, [&](auto& input) {
+    if (evaluation.fits_seq_len)
+      shrink(input.seq_len, rounded_up(std::max(facts.longest, least), kMultiple));
+    const int64_t seq_len = input.seq_len;
+    const int64_t rows = std::max(facts.num_rows, rounded_up(facts.num_tokens, seq_len) / seq_len);
+    if (evaluation.fits_batch_size) shrink(input.batch_size, rounded_up(rows, num_devices));
+  });
+  return changes;
 }
 
 }  // namespace axle

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/document/serialize.h"
+#include "data/chat/chat_input.h"
+#include "data/chat/preference_input.h"
 #include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "recipes/recipe.h"
@@ -28,6 +30,45 @@ TEST(ResolveEvaluation, EditsReachTheSourcesOfAMixture) {
   EXPECT_EQ(input->sources.size(), 2u);
   EXPECT_EQ(*input->sources.at("a").path, dir / "a.jsonl");
   EXPECT_EQ(input->sources.at("a").field, "body");
+}
+
+// The input of conversations after fit_rows, of an evaluation that nobody has told its rows.
+ChatInput::Config fitted(const InputFacts& facts, int64_t num_devices = 1, bool fits = true) {
+  ResolvedEvaluation evaluation;
+  evaluation.fits_seq_len = evaluation.fits_batch_size = fits;
+  evaluation.config.input = ChatInput::Config{.seq_len = 8192, .batch_size = 8};
+  fit_rows(evaluation, facts, num_devices);
+  return *evaluation.config.input.get_if<ChatInput>();
+}
+
+TEST(FitRows, AreAsLongAsConversationsNeedAndAsManyAsThereAre) {
+  const InputFacts few{.num_tokens = 1400, .num_rows = 1, .longest = 60};
+  EXPECT_EQ(fitted(few).seq_len, 512);
+  EXPECT_EQ(fitted(few).batch_size, 3);
+  EXPECT_EQ(fitted(few, 2).batch_size, 4);  // the devices share them
+  EXPECT_EQ(fitted(few, 16).batch_size, 8);
+  const InputFacts many{.num_tokens = 90'000, .num_rows = 12, .longest = 600};
+  EXPECT_EQ(fitted(many).seq_len, 640);
+  EXPECT_EQ(fitted(many).batch_size, 8);
+  EXPECT_EQ(fitted({.num_tokens = 9000, .num_rows = 2, .longest = 8190}).seq_len, 8192);
+}
+
+TEST(FitRows, StayAsTheyAreChosenOrNotKnown) {
+  const InputFacts few{.num_tokens = 1400, .num_rows = 1, .longest = 60};
+  EXPECT_EQ(fitted(few, 1, false).seq_len, 8192);
+  EXPECT_EQ(fitted(few, 1, false).batch_size, 8);
+  EXPECT_EQ(fitted({.num_tokens = 1400, .num_rows = 1}).seq_len, 8192);
+}
+
+// A pair fills a row.
+TEST(FitRows, OfPairsHoldOneEach) {
+  ResolvedEvaluation evaluation;
+  evaluation.fits_seq_len = evaluation.fits_batch_size = true;
+  evaluation.config.input = PreferenceInput::Config{.seq_len = 8192, .batch_size = 8};
+  EXPECT_TRUE(fit_rows(evaluation, {.num_tokens = 500, .num_rows = 5, .longest = 130}, 1));
+  const auto& input = *evaluation.config.input.get_if<PreferenceInput>();
+  EXPECT_EQ(input.seq_len, 256);
+  EXPECT_EQ(input.batch_size, 5);
 }
 
 }  // namespace

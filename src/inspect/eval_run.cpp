@@ -56,12 +56,14 @@ struct Evaluation {
     model = config.model.build({}, Scope{.path = "model"});
     const Input::Dims dims{.vocab_size = model->vocab_size(),
                            .seed = static_cast<uint64_t>(config.seed)};
-    input = config.input.build(dims, Scope{.path = "input"});
+    const auto open = [&] { input = config.input.build(dims, Scope{.path = "input"}); };
+    open();
     check_not_endless(*input, "input");
     runtime =
         make_runtime({.backend = options.backend,
                       .num_devices = options.num_devices.value_or(num_mesh_devices(options.mesh))});
     const Mesh mesh = fit_mesh(options.mesh, runtime->topology(), options.num_devices);
+    if (fit_rows(resolved, input->facts(), mesh.num_devices())) open();
     program = eval_program({.model = *model,
                             .batch = input->element_spec(),
                             .mesh = mesh,
@@ -70,7 +72,7 @@ struct Evaluation {
     check_mesh(mesh, program.inputs);
   }
 
-  Resolved resolved;
+  ResolvedEvaluation resolved;
   std::unique_ptr<Model> model;
   std::unique_ptr<Input> input;
   std::unique_ptr<Runtime> runtime;

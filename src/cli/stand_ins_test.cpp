@@ -111,7 +111,7 @@ TEST_F(StandIns, ReadersOfOtherFilesNameThem) {
            {"generate", "--from", run(), "--chat", "--chat-template", any, "--prompt", "a",
             "--backend", "interpreter"},
            joined({"config", "check", "quickstart"},
-                  set_flags({"evalers={}", "input=ChatInput",
+                  set_flags({"evalers={}", "input=ChatInput", "input.source=ChatSource",
                              "input.source.path=" + pointer("chat.jsonl")}))}) {
     const Ran ran = run_axle(command);
     EXPECT_NE(ran.code, 0) << join(command, " ");

@@ -188,8 +188,8 @@ TEST_F(ChatInputTest, ASourceOfTextsIsNamed) {
   auto cfg = config(line_of({"a", "b"}));
   cfg.source = CorpusSource::Config{.path = dir_ / "x.jsonl"};
   EXPECT_THAT(error_of<ConfigError>([&] { build(cfg); }),
-              HasSubstr("input.source: expected a ChatSource, got CorpusSource; for texts, name it "
-                        "before --data, or set input=TextInput"));
+              HasSubstr("input.source: expected a ChatSource, got CorpusSource; set "
+                        "input.source=ChatSource, or for texts input=TextInput, before --data"));
 }
 
 TEST_F(ChatInputTest, BestFitLeavesTheSmallestGaps) {

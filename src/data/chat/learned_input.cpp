@@ -28,9 +28,9 @@ int64_t longest_of(const TokenizedDocuments& documents, Packing packing) {
 void LearnedInput::check_source(const Child<Source>& source, const std::string& path) {
   if (!source.get_if<TextSource>() && !source.get_if<CorpusSource>()) return;
   throw ConfigError(fmt::format(
-      "{}.source: expected a ChatSource, got {}; for texts, name it before --data, or set "
-      "{}=TextInput",
-      path, source.any().type().name, path));
+      "{}.source: expected a ChatSource, got {}; set {}.source=ChatSource, or for texts "
+      "{}=TextInput, before --data",
+      path, source.any().type().name, path, path));
 }
 
 void LearnedInput::take(LearnedDocuments& learned, const InputFacts& facts,

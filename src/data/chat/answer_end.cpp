@@ -6,6 +6,7 @@
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
+
 AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer) {
   constexpr std::string_view kAnswer = "9b1e7c45";  // no template has it
   const jinja::Value messages[] = {message_of("user", "?"), message_of("assistant", kAnswer)};

@@ -78,6 +78,12 @@ std::string_view content_of(const jinja::Value& message) {
   return content && content->is_text() ? std::string_view(content->text()) : std::string_view();
 }
 
+const jinja::Value* text_of_part(const jinja::Value& part) {
+  const jinja::Value* const text =
+      part.is_dict() ? jinja::find_text_key(part.dict(), "text") : nullptr;
+  return text && text->is_text() ? text : nullptr;
+}
+
 jinja::Value with_content(const jinja::Value& message, jinja::Value content) {
   auto items = message.dict().items;
   std::erase_if(items, [](const auto& item) {

@@ -37,6 +37,8 @@ bool is_unlearned(const jinja::Value& message);
 bool says_nothing(const jinja::Value& message);
 /// Returns the content of a message if it is a text, else "".
 std::string_view content_of(const jinja::Value& message);
+/// Returns the text of a part of a content; nullptr if it has none.
+const jinja::Value* text_of_part(const jinja::Value& part);
 /// Returns the message with another content.
 jinja::Value with_content(const jinja::Value& message, jinja::Value content);
 

@@ -38,9 +38,8 @@ std::string_view text_in(const jinja::Value& message) {
   const jinja::Value* const content = jinja::find_text_key(message.dict(), "content");
   if (!content || !content->is_list()) return content_of(message);
   for (const jinja::Value& part : content->list().elements) {
-    const jinja::Value* const text =
-        part.is_dict() ? jinja::find_text_key(part.dict(), "text") : nullptr;
-    if (text && text->is_text() && !trim(text->text()).empty()) return text->text();
+    const jinja::Value* const text = text_of_part(part);
+    if (text && !trim(text->text()).empty()) return text->text();
   }
   return {};
 }

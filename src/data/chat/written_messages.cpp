@@ -18,11 +18,6 @@ using jinja::Value;
 
 using Names = std::span<const std::string_view>;
 
-const Value* text_of_part(const Value& part) {
-  const Value* const text = part.is_dict() ? find_text_key(part.dict(), "text") : nullptr;
-  return text && text->is_text() ? text : nullptr;
-}
-
 std::string type_of_part(const Value& part) {
   const Value* const type = part.is_dict() ? find_text_key(part.dict(), "type") : nullptr;
   return type && type->is_text() ? type->text() : std::string();

@@ -13,6 +13,7 @@
 #include "data/text_source.h"
 
 namespace axle {
+
 std::string no_document(std::span<const std::string> sources, const Skipped& skipped) {
   constexpr size_t kMost = 3;
   const std::string named = sources.size() <= kMost

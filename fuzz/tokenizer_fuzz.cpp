@@ -1,5 +1,6 @@
 // Opens bytes as a tokenizer of whatever kind they begin as, encodes texts and decodes the ids.
 // seeds: testdata/reference/tokenizers
+// seeds: testdata/reference/gguf/tokenizers/*.gguf
 #include "data/tokenizers/open_tokenizer.h"
 #include "fuzz_file.h"
 

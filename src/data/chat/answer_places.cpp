@@ -30,8 +30,10 @@ size_t shared_end(std::string_view a, std::string_view b) {
 // Answers of a long conversation whose openings are looked up: the first and the last ones. The
 // others open as these do, if that is what the text says.
 constexpr size_t kLookedUp = 4;
-// Messages that may be rendered to look up the answers of one conversation: a second or two.
+// Messages that may be rendered to look up the answers of one conversation: a second or two. Those
+// answers that are looked up of any take at most 5 times all messages each.
 constexpr size_t kMostRendered = size_t{1} << 20;
+constexpr size_t kMostTimes = 5 * 2 * kLookedUp;
 
 // Removes `hole` from the parts.
 void cut_out(std::vector<Span>& parts, Span hole) {
@@ -108,12 +110,13 @@ class AnswerFinder {
   // None if the template refuses the messages.
   std::optional<jinja::Rendering> render(const Messages& messages, bool add_prompt) const {
     num_rendered_ += messages.size();
-    if (num_rendered_ > kMostRendered) {
+    const size_t num_messages = rendered_.messages.size();
+    if (num_rendered_ > std::max(kMostRendered, kMostTimes * num_messages)) {
       throw DataError(fmt::format(
           "{}: expected a template that tells where the answers of a long conversation are, got "
           "one that must be rendered for each of {}; mark them by generation blocks, or split the "
           "conversation",
-          rendered_.chat.name(), counted(std::ssize(rendered_.messages), "message")));
+          rendered_.chat.name(), counted(static_cast<int64_t>(num_messages), "message")));
     }
     ChatTemplate::Options options = rendered_.options;
     options.add_generation_prompt = add_prompt;
@@ -327,7 +330,11 @@ void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& p
 }
 
 std::vector<MessagePlace> generation_places(const RenderedChat& rendered) {
-  const std::vector<MessagePlace> rounds = round_places(rendered.messages, rendered.rendering);
+  std::vector<MessagePlace> rounds = round_places(rendered.messages, rendered.rendering);
+  // They do not overlap, so their ends have the order of their beginnings.
+  std::ranges::sort(rounds, [](const MessagePlace& a, const MessagePlace& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   std::vector<size_t> answers;
   for (size_t i = 0; i < rendered.messages.size(); ++i) {
     if (role_of(rendered.messages[i]) == "assistant") answers.push_back(i);
@@ -335,10 +342,9 @@ std::vector<MessagePlace> generation_places(const RenderedChat& rendered) {
   const std::vector<Span>& blocks = rendered.rendering.generations;
   std::vector<MessagePlace> out;
   for (const Span& block : blocks) {
-    const auto round = std::ranges::find_if(rounds, [&](const MessagePlace& one) {
-      return one.begin <= block.begin && block.end <= one.end;
-    });
-    const size_t message = round != rounds.end()             ? round->message
+    const auto round = std::ranges::lower_bound(rounds, block.end, {}, &MessagePlace::end);
+    const bool is_in_round = round != rounds.end() && round->begin <= block.begin;
+    const size_t message = is_in_round                       ? round->message
                            : blocks.size() == answers.size() ? answers[out.size()]
                                                              : kUnknownMessage;
     out.push_back({block.begin, block.end, message});

@@ -268,23 +268,29 @@ TEST(AnswerPlaces, ASystemTextBeforeAFirstAnswerIsNotLearned) {
               ElementsAre("a<|im_end|>", "c<|im_end|>"));
 }
 
-// One that is rendered for each of its answers would take minutes.
+// One that is rendered for each of its answers, or whose text is read for each of its messages,
+// would take minutes: what users say begins alike.
 TEST(AnswerPlaces, LongConversationsAreReadInOneGo) {
-  constexpr size_t kNumAnswers = 4000;
+  constexpr size_t kNumAnswers = 40'000;
+  const std::string same(40, 'q');
   Json talk;
   for (size_t i = 0; i < kNumAnswers; ++i) {
-    talk.push_back(says("user", fmt::format("q{}", i).c_str()));
+    talk.push_back(says("user", fmt::format("{}{}", same, i).c_str()));
     talk.push_back(says("assistant", fmt::format("a{}", i).c_str()));
   }
-  for (const char* prompt : {"", "{% if add_generation_prompt %}<assistant>{% endif %}"}) {
-    const Answers got = answers(
-        std::string("{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}") +
-            prompt,
-        talk);
+  const std::string turn = "<{{ m.role }}>{{ m.content }}<end>";
+  const std::string turns = "{% for m in messages %}" + turn + "{% endfor %}";
+  const std::string blocks =
+      "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}" + turn +
+      "{% endgeneration %}{% else %}" + turn + "{% endif %}{% endfor %}";
+  const std::string prompt = "{% if add_generation_prompt %}<assistant>{% endif %}";
+  for (const std::string& source : {turns, turns + prompt, blocks}) {
+    const Answers got = answers(source, talk);
     ASSERT_EQ(got.texts.size(), kNumAnswers);
-    const std::string before = *prompt ? "" : "<assistant>";
+    const std::string before = source.ends_with(prompt) ? "" : "<assistant>";
     EXPECT_EQ(got.texts[7], before + "a7<end>");
-    EXPECT_EQ(got.texts.back(), before + "a3999<end>");
+    EXPECT_EQ(got.texts.back(), before + "a39999<end>");
+    EXPECT_EQ(got.messages[7], 15u);
     EXPECT_EQ(got.messages.back(), 2 * kNumAnswers - 1);
   }
 }

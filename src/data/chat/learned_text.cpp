@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
@@ -44,19 +45,41 @@ std::string_view text_in(const jinja::Value& message) {
   return {};
 }
 
+// Finds the texts of messages in what a template wrote. Most come in the order of the messages, so
+// each is looked for behind the one before it first: long texts are read about once.
+class SaidFinder {
+ public:
+  explicit SaidFinder(const std::string& text) : text_(text) {}
+
+  bool find(std::string_view said) {
+    if (found_.contains(said)) return true;
+    size_t at = text_.find(said, from_);
+    if (at == text_.npos && from_ > 0) at = text_.find(said);
+    if (at == text_.npos) return false;
+    from_ = at + said.size();
+    found_.insert(said);
+    return true;
+  }
+
+ private:
+  const std::string& text_;
+  size_t from_ = 0;
+  std::unordered_set<std::string_view> found_;  // often the same, such as "yes"
+};
+
 // Messages that are no answers and without whose text the template writes the same. Those that are
 // not found in its text are left out on trial, as far as they are few.
 int64_t num_others_unwritten(const ChatTemplate& chat, Messages messages, const jinja::Value& tools,
                              const ChatTemplate::Options& options, const std::string& text) {
   constexpr int kMostTrials = 32;
+  SaidFinder finder(text);
   int num_trials = 0;
   int64_t out = 0;
   for (size_t i = 0; i < messages.size() && num_trials < kMostTrials; ++i) {
     const std::string_view said = trim(text_in(messages[i]));
     if (is_answer(messages[i]) || said.empty()) continue;
     // A system's text may stand in a question, too.
-    const bool is_found = role_of(messages[i]) != "system" && text.find(said) != text.npos;
-    if (is_found) continue;
+    if (role_of(messages[i]) != "system" && finder.find(said)) continue;
     std::vector<jinja::Value> others(messages.begin(), messages.end());
     others[i] = with_content(others[i], "AxleMark");
     ++num_trials;

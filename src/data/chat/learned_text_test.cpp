@@ -159,6 +159,26 @@ TEST(LearnedText, ANullIsNotWrittenByItsName) {
   EXPECT_THAT(learned(reads, json), ElementsAre("<assistant>CALL!f<end>"));
 }
 
+// In any order, and each text once for all who say it.
+TEST(LearnedText, WhatATemplateLeavesOutIsCounted) {
+  const auto num_left_out = [](const std::string& source) {
+    const Conversation talk = conversation_of(
+        R"({"messages":[{"role":"user","content":"first"},{"role":"assistant","content":"a"},)"
+        R"({"role":"user","content":"second"},{"role":"assistant","content":"b"},)"
+        R"({"role":"user","content":"third"},{"role":"user","content":"first"},)"
+        R"({"role":"assistant","content":"c"}]})");
+    const ChatTemplate chat(source, "chat", {});
+    return learned_text(chat, talk.messages, talk.tools, Learned::kAssistant, {})
+        .remarks[Remark::kUnwrittenOther];
+  };
+  EXPECT_EQ(num_left_out(kTurns), 0);
+  EXPECT_EQ(num_left_out("{% for m in messages | reverse %}{{ m.content }};{% endfor %}"), 0);
+  EXPECT_EQ(num_left_out("{% for m in messages[2:] %}{{ m.content }};{% endfor %}"), 0);
+  EXPECT_EQ(num_left_out("{% for m in messages[:5] %}{{ m.content }};{% endfor %}"), 0);
+  EXPECT_EQ(num_left_out("{% for m in messages[:2] %}{{ m.content }};{% endfor %}"), 2);
+  EXPECT_EQ(num_left_out("{% for m in messages[3:] %}{{ m.content }};{% endfor %}"), 1);
+}
+
 TEST(LearnedText, PartsThatAreNoTextsAreRefused) {
   const std::string reads =
       "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"

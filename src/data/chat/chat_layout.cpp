@@ -12,6 +12,7 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "data/chat/same_messages.h"
 
 namespace axle {
 namespace {
@@ -337,12 +338,6 @@ Json prompt_of(const JsonView& record) {
 
 bool is_of(const Json& message, std::string_view role) { return message.at("role") == role; }
 
-// True if the messages have the whole prompt among them.
-bool holds(const Json& messages, const Json& prompt) {
-  return std::search(messages.begin(), messages.end(), prompt.begin(), prompt.end(), are_same) !=
-         messages.end();
-}
-
 // The conversation with one of the answers: a text, a message or messages, which may be the whole
 // conversation.
 Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
@@ -364,7 +359,7 @@ Json with_answer(const JsonView& record, const Json& prompt, const char* name) {
   }
   if (said_now.empty()) answer.fail("an answer");
   const bool is_whole = !is_of(said_now.front(), "assistant") && !is_of(said_now.front(), "tool");
-  if (is_whole && !prompt.empty() && !holds(said_now, prompt))
+  if (is_whole && !prompt.empty() && !have_among_them(said_now, prompt))
     answer.fail("an answer, or a conversation with the prompt, the same messages");
   Json out = is_whole ? Json::array() : prompt;
   out.insert(out.end(), said_now.begin(), said_now.end());
@@ -454,10 +449,6 @@ std::optional<ChatFormat> chat_format_of(const Json& json) {
   if (has(record, "instruction")) return ChatFormat::kAlpaca;
   if (first_of(record, kQuestions) && first_of(record, kAnswers)) return ChatFormat::kCompletion;
   return std::nullopt;
-}
-
-bool are_same(const Json& message, const Json& other) {
-  return nlohmann::json(message) == nlohmann::json(other);
 }
 
 Json messages_of(const Json& json, ChatFormat format) {

@@ -68,10 +68,6 @@ inline constexpr auto kConversationFields =
 /// Returns the layout that the fields of a record tell; none if they are those of no conversation.
 std::optional<ChatFormat> chat_format_of(const nlohmann::ordered_json& record);
 
-/// True if two messages have the same fields, in any order: files write both "role" first and
-/// "content" first.
-bool are_same(const nlohmann::ordered_json& message, const nlohmann::ordered_json& other);
-
 /// Returns {"messages": [...], "tools": [...]} of a record. A list may be the text of one. The
 /// roles of ShareGPT become system, user, assistant and tool; its "function_call" is an assistant's
 /// message with the call that its text holds. An element with "human" and "assistant", or with

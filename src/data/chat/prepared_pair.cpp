@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
-#include "data/chat/chat_layout.h"
+#include "data/chat/same_messages.h"
 
 namespace axle {
 namespace {

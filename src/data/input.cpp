@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/text/units.h"
-#include "base/text/utf8.h"
 
 namespace axle {
 
@@ -14,10 +13,7 @@ std::string to_text(const InputFacts& facts) {
   if (facts.num_without_prompt > 0)
     out += ", " + counted(facts.num_without_prompt, "document") + " without a prompt";
   for (const std::string& remark : facts.remarks.texts()) out += ", " + remark;
-  for (const std::string& end : facts.spelled_ends) {
-    out +=
-        fmt::format(", answers that end with '{}', which the tokenizer spells", printable(end, 40));
-  }
+  for (const std::string& end : facts.spelled_ends) out += ", " + spelled_end_text(end);
   if (facts.num_truncated > 0)
     out += ", " + counted(facts.num_truncated, "document") + " cut to a row";
   if (facts.skipped.count > 0) out += ", " + to_text(facts.skipped);

@@ -1,11 +1,14 @@
 #include "data/remarks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/text/json.h"
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 namespace {
@@ -54,6 +57,10 @@ Remarks Remarks::of(const JsonView& object) {
     if (const auto found = object.find(kWords[i].field)) out.counts_[i] = found->integer(0, kMost);
   }
   return out;
+}
+
+std::string spelled_end_text(std::string_view end) {
+  return fmt::format("answers that end with '{}', which the tokenizer spells", printable(end, 40));
 }
 
 }  // namespace axle

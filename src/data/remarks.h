@@ -44,4 +44,7 @@ class Remarks {
   std::array<int64_t, kNumRemarks> counts_ = {};
 };
 
+/// Returns "answers that end with '<|im_end|>', which the tokenizer spells".
+std::string spelled_end_text(std::string_view end);
+
 }  // namespace axle

@@ -65,6 +65,7 @@ std::string learned_text(const TokenCard& card) {
                                     static_cast<double>(std::max<int64_t>(card.num_tokens, 1)));
   if (card.has_pairs())
     out += fmt::format("; {} of answers", counted(card.num_documents / 2, "pair"));
+  for (const std::string& end : learned.spelled_ends) out += "\n" + spelled_end_text(end);
   return out + "\n";
 }
 

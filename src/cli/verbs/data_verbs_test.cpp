@@ -81,7 +81,10 @@ TEST_F(DataVerbs, ConversationsAndPairsHaveFlagsThatAreVerified) {
     const Ran built = make(name);
     ASSERT_EQ(built.code, 0) << built.err;
     EXPECT_THAT(built.out, HasSubstr(name == "pairs" ? "; 9 pairs of answers" : "learned: "));
-    EXPECT_THAT(run_axle({"data", "inspect", dir_ / name}).out, HasSubstr("learned: "));
+    const std::string end = "\nanswers that end with '<|im_end|>', which the tokenizer spells\n";
+    EXPECT_THAT(built.out, HasSubstr(end));
+    EXPECT_THAT(run_axle({"data", "inspect", dir_ / name}).out,
+                AllOf(HasSubstr("learned: "), HasSubstr(end)));
     EXPECT_THAT(run_axle({"data", "verify", dir_ / name}).out, HasSubstr(" tokens learned"));
     for (const char* ending : {".bin", ".idx", ".learned.bin", ".learned.idx"}) {
       const std::string path = (dir_ / name) + ending, good = read_file(path);

@@ -11,6 +11,7 @@
 #include "data/chat/chat_records.h"
 #include "data/chat/prepared_conversation.h"
 #include "data/chat/prepared_pair.h"
+#include "data/chat/template_facts.h"
 #include "data/text_source.h"
 #include "data/tokenizers/open_tokenizer.h"
 
@@ -69,7 +70,9 @@ TokenCard ChatMaker::card() const {
           .ends = false,
           .field = build_.unit == ChatUnit::kPair ? "chosen, rejected" : "messages",
           .unit = to_text(build_.unit),
-          .learned = LearnedCard{.settings = settings(), .chat_template = chat_.source()}};
+          .learned = LearnedCard{.settings = settings(),
+                                 .chat_template = chat_.source(),
+                                 .spelled_ends = spelled_ends(chat_, *tokenizer_)}};
 }
 
 std::string ChatMaker::nothing(const Skipped& skipped) const {

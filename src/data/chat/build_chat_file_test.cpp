@@ -19,6 +19,7 @@ namespace axle {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string line_of(int i, bool is_pair) {
@@ -97,6 +98,17 @@ TEST_P(BuildChatFile, DocumentsHaveFlagsOfWhatIsLearned) {
   EXPECT_EQ(result.card.skipped.reasons.at("no conversation"), 12);
   EXPECT_EQ(result.card.has_pairs(), is_pair());
   EXPECT_EQ(result.card.skipped.reasons.contains("too long"), is_pair());
+}
+
+TEST_P(BuildChatFile, ASpelledEndOfAnswersIsOnTheCard) {
+  EXPECT_THAT(run(build()).card.learned->spelled_ends, ElementsAre());  // ";" is meant to be text
+  ChatBuild one = build("spelled");
+  one.chat_template.reset();
+  one.seq_len = 200;
+  const TokenBuildResult result = run(one);
+  EXPECT_THAT(result.card.learned->spelled_ends, ElementsAre("<|im_end|>"));
+  EXPECT_EQ(read_token_card(one.work.prefix)->learned->spelled_ends,
+            result.card.learned->spelled_ends);
 }
 
 TEST_P(BuildChatFile, AKillLosesNothingThatWasSaved) {

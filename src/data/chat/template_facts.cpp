@@ -18,11 +18,15 @@ bool is_like_a_token(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> spelled_ends(const ChatTemplate& chat, const Tokenizer& tokenizer) {
+  std::vector<std::string> out = answer_end(chat, tokenizer).texts;
+  std::erase_if(out, [](const std::string& text) { return !is_like_a_token(text); });
+  return out;
+}
+
 void add_template(InputFacts& facts, const ChatTemplate& chat, const Tokenizer& tokenizer) {
   add_once(facts.chat_templates, chat.source());
-  for (const std::string& text : answer_end(chat, tokenizer).texts) {
-    if (is_like_a_token(text)) add_once(facts.spelled_ends, text);
-  }
+  for (const std::string& end : spelled_ends(chat, tokenizer)) add_once(facts.spelled_ends, end);
 }
 
 }  // namespace axle

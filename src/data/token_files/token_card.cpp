@@ -55,17 +55,17 @@ TokenizerCard tokenizer_card_of(const JsonView& json) {
 }
 
 Json json_of(const LearnedCard& card) {
-  return {{"settings", card.settings},
-          {"chat_template", card.chat_template},
-          {"tokens", card.num_learned},
-          {"flags", to_json(card.flags)},
-          {"index", to_json(card.index)}};
+  return {{"settings", card.settings},         {"chat_template", card.chat_template},
+          {"spelled_ends", card.spelled_ends}, {"tokens", card.num_learned},
+          {"flags", to_json(card.flags)},      {"index", to_json(card.index)}};
 }
 
 LearnedCard learned_card_of(const JsonView& json) {
   const auto chat_template = json.find("chat_template");
+  const auto spelled_ends = json.find("spelled_ends");  // none: of an earlier version
   return {.settings = json.at("settings").text(),
           .chat_template = chat_template ? chat_template->text() : "",
+          .spelled_ends = spelled_ends ? spelled_ends->texts() : std::vector<std::string>(),
           .num_learned = json.at("tokens").integer(0, kMost),
           .flags = hashed_file_of(json.at("flags")),
           .index = hashed_file_of(json.at("index"))};

@@ -38,7 +38,8 @@ struct TokenizerCard {
 struct LearnedCard {
   std::string settings = {};       // all that determines them, beside the tokenizer and the files
   std::string chat_template = {};  // text of the template; "": of an earlier version, not kept
-  int64_t num_learned = 0;         // ids that are targets
+  std::vector<std::string> spelled_ends = {};  // of answers, by the template
+  int64_t num_learned = 0;                     // ids that are targets
   HashedFile flags = {}, index = {};
 };
 

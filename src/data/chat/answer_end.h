@@ -15,9 +15,9 @@ struct AnswerEnd {
   std::vector<std::string> texts = {};
 };
 
-/// Returns what the template puts behind an answer: a special token, or a text. Empty if it puts
-/// only white space there, or if the template refuses a conversation of one question and one
-/// answer.
+/// Returns what the template puts behind an answer: a special token, another that was added to the
+/// vocabulary, or a text. Empty if it puts only white space there, or if the template refuses a
+/// conversation of one question and one answer.
 AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 }  // namespace axle

@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/text/json.h"
 #include "config/fields/child.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "io/file.h"
 #include "testing/checkout.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -28,6 +33,29 @@ TEST(AnswerEnd, IsASpecialTokenOfTheTemplate) {
   EXPECT_THAT(answer_end(refuses, *tokenizer).tokens, IsEmpty());
   const ChatTemplate plain("{% for m in messages %}{{ m.content }}\n{% endfor %}", "t");
   EXPECT_THAT(answer_end(plain, *tokenizer).texts, IsEmpty());
+}
+
+// Added tokens need not be special.
+TEST(AnswerEnd, IsAnAddedTokenOfTheTemplate) {
+  const TempDir dir;
+  auto json = read_json(read_file(reference_file("tokenizers/smollm.json")));
+  for (auto& token : json["added_tokens"]) token["special"] = false;
+  json["added_tokens"].push_back({{"id", 360}, {"content", "User"}, {"special", false}});
+  replace_file(dir / "tokenizer.json", json.dump());
+  const auto tokenizer =
+      Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = dir / "tokenizer.json"}).build({}, {});
+  const auto end_of = [&](const std::string& tail) {
+    return answer_end(
+        ChatTemplate("{% for m in messages %}{{ m.content }}" + tail + "{% endfor %}", "t"),
+        *tokenizer);
+  };
+  for (const char* tail : {"<|end|>", "<|end|>\n", "\n<|end|> next", "<|end|><|begin|>"}) {
+    EXPECT_THAT(end_of(tail).tokens, ElementsAre(1)) << tail;
+    EXPECT_THAT(end_of(tail).texts, IsEmpty()) << tail;
+  }
+  // Answers may have the word.
+  EXPECT_THAT(end_of("\nUser:").tokens, IsEmpty());
+  EXPECT_THAT(end_of("\nUser:").texts, ElementsAre("User:"));
 }
 
 }  // namespace

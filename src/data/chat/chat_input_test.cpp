@@ -182,6 +182,13 @@ TEST_F(ChatInputTest, AnEndOfAnswersThatIsNoTokenIsNamed) {
   EXPECT_THAT(build(cfg)->facts().spelled_ends, ElementsAre("<|end|>"));
   cfg.tokenizer = HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/llama3.json")};
   EXPECT_THAT(build(cfg, 1, 1 << 20)->facts().spelled_ends, ElementsAre());
+  // A token need not be a special one.
+  std::string json = read_file(reference_file("tokenizers/llama3.json"));
+  for (size_t at; (at = json.find("\"special\":true")) != json.npos;)
+    json.replace(at, 14, "\"special\":false");
+  replace_file(dir_ / "tokenizer.json", json);
+  cfg.tokenizer = HuggingFaceTokenizer::Config{.path = dir_ / "tokenizer.json"};
+  EXPECT_THAT(build(cfg, 1, 1 << 20)->facts().spelled_ends, ElementsAre());
 }
 
 TEST_F(ChatInputTest, ASourceOfTextsIsNamed) {

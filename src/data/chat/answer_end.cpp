@@ -11,7 +11,7 @@ namespace axle {
 namespace {
 
 // Returns the token that the tail begins with, if the template means it as one. An added token that
-// is no special one may also be a word of answers: it counts only with nothing but tokens beside it.
+// is no special one may also be a word of answers: it counts only with nothing but tokens with it.
 std::optional<int32_t> first_token(std::string_view tail, const Tokenizer& tokenizer) {
   const auto is_special = [&](int32_t id) { return tokenizer.piece(id).empty(); };
   const std::vector<int32_t> ids = tokenizer.encode_with_special(tail);

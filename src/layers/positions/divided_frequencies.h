@@ -15,8 +15,8 @@ namespace axle {
 /// The plain frequencies, each divided by a number of its own. Turned elements are multiplied by
 /// attention_factor.
 ///
-/// A model may have other divisors for long texts, as Phi-3 has. A row of positions is long if one
-/// of them is `original_len` or more. Keys in a cache stay as they were computed: a text that
+/// A model may have other divisors for long texts, as Phi-3 has. A segment is long if one of its
+/// positions is `original_len` or more. Keys in a cache stay as they were computed: a text that
 /// grows beyond the length while it is decoded has keys of both kinds.
 ///
 /// Throws ConfigError in a call unless there is a positive divisor for each pair, and a length if

@@ -9,9 +9,9 @@
 
 namespace axle {
 
-/// The plain frequencies in rows of up to original_len positions. In a row of L positions, more
+/// The plain frequencies in texts of up to original_len positions. In a text of L positions, more
 /// than that, those of the base theta * (factor * L / original_len - factor + 1)^(dim / (dim - 2)).
-/// A row has as many positions as its largest one says. Keys in a cache stay as they were computed.
+/// A segment is as long as its largest position says. Keys in a cache stay as they were computed.
 struct DynamicFrequencies {
   /// How much faster than the length the base grows.
   Required<AtLeast<double, 1>> factor = REQUIRED;

@@ -21,7 +21,7 @@ struct FrequencySpec {
   int64_t dim = 0;
 };
 
-/// Frequencies that fall with the length L of a row of positions: they are multiplied by
+/// Frequencies that fall with the length L of a text: they are multiplied by
 /// (1 + factor * max(0, L - original_len) / original_len)^exponent.
 struct BaseGrowth {
   double factor = 1;
@@ -33,7 +33,7 @@ struct BaseGrowth {
 struct Frequencies {
   /// The angle in radians by which each pair turns from one position to the next, [dim / 2].
   std::vector<double> radians;
-  /// The angles in rows of positions that reach `long_from`; empty: those of all rows.
+  /// The angles in texts whose positions reach `long_from`; empty: those of all texts.
   std::vector<double> long_radians = {};
   int64_t long_from = 0;
   /// None: they do not fall.

@@ -1,5 +1,10 @@
 #include "layers/positions/rotation.h"
 
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "nn/invocation.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -7,9 +12,11 @@
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/trigonometry.h"
+#include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
+#include "transform/control_flow/associative_scan.h"
 
 namespace axle {
 
@@ -20,18 +27,48 @@ Tensor as_constant(const std::vector<double>& radians) {
   return constant(HostTensor({std::ssize(f)}, std::span<const float>(f)));
 }
 
+// Returns the segment ids of the current call, if the positions are those of its tokens.
+std::optional<Tensor> segments_of(const Tensor& positions) {
+  if (!Invocation::in_call()) return std::nullopt;
+  const std::optional<Tensor>& ids = Invocation::current().segment_ids();
+  const Shape& all = positions.shape();
+  if (!ids || all.size() < 2 || !std::ranges::equal(ids->shape(), std::span(all).last(2)))
+    return std::nullopt;
+  return broadcast_to(*ids, all);
+}
+
+// Returns for each token the largest position of its segment up to it. Padding, wherever it is,
+// changes nothing.
+Tensor largest_so_far(const Tensor& positions, const Tensor& segments) {
+  const auto combine = [](const Values& earlier, const Values& later) {
+    const Tensor goes_on = equal(earlier[0], later[0]), is_padding = equal(later[0], 0);
+    const Tensor joined = select(goes_on, maximum(earlier[1], later[1]), later[1]);
+    return Values{select(is_padding, earlier[0], later[0]), select(is_padding, earlier[1], joined)};
+  };
+  return associative_scan(combine, {segments, positions}, -1)[1];
+}
+
+// Returns the largest position of the text that each token is in, [.., T]: its segment. Without
+// segments, that of the row, [.., 1].
+Tensor largest_of_text(const Tensor& positions) {
+  const std::optional<Tensor> segments = segments_of(positions);
+  if (!segments) return reduce_max(positions, {-1}, true);
+  const auto turned = [](const Tensor& t) { return reverse(t, {-1}); };
+  return maximum(largest_so_far(positions, *segments),
+                 turned(largest_so_far(turned(positions), turned(*segments))));
+}
+
 }  // namespace
 
 Tensor angles_of(const Tensor& positions, const Frequencies& frequencies) {
   Tensor radians = as_constant(frequencies.radians);
   if (!frequencies.long_radians.empty()) {
-    const Tensor is_long = reduce_max(positions, {-1}, true) >= frequencies.long_from;
+    const Tensor is_long = largest_of_text(positions) >= frequencies.long_from;
     radians = select(expand_dims(is_long, -1), as_constant(frequencies.long_radians), radians);
   }
   if (const auto& growth = frequencies.growth) {
     const double per_position = growth->factor / static_cast<double>(growth->original_len);
-    const Tensor beyond =
-                     maximum(reduce_max(positions, {-1}, true) + (1 - growth->original_len), 0),
+    const Tensor beyond = maximum(largest_of_text(positions) + (1 - growth->original_len), 0),
                  grown = astype(beyond, DType::kF32) * per_position + 1;  // 1 up to the length
     radians = radians * pow(expand_dims(grown, -1), as_constant(growth->exponents));
   }

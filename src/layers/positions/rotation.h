@@ -23,8 +23,8 @@ constexpr auto texts_of(PairLayout) {
       {{PairLayout::kNeighbours, "neighbours"}, {PairLayout::kHalves, "halves"}});
 }
 
-/// Returns position * frequency, f32 [.., P], of positions [.., T] (integers). A row is long if one
-/// of its T positions is.
+/// Returns position * frequency, f32 [.., T, P], of positions i32[.., T]. A text is long if one of
+/// its positions is: a segment, where these are the tokens of the current call; else a row.
 Tensor angles_of(const Tensor& positions, const Frequencies& frequencies);
 
 /// Turns heads by fixed angles. Sine and cosine are computed in f32 and rounded to the dtype of the

@@ -18,17 +18,18 @@ using hugging_face::FilesBeside;
 
 // Returns the tokens of the files with the special ones that they name and the model may lack.
 std::vector<AddedToken> all_tokens(const FilesBeside& files, const BarePieces& bare) {
-  std::vector<AddedToken> out = files.added_tokens();
+  std::vector<AddedToken> out = files.distinct_added_tokens();
   const auto is_new = [&](const AddedToken& token) { return !bare.find(token.text); };
   int64_t next_id = bare.num_pieces + std::ranges::count_if(out, is_new);
   std::unordered_set<std::string> texts;
   for (const AddedToken& token : out) texts.insert(token.text);
-  for (const std::string& text : files.special_tokens()) {
-    if (!texts.insert(text).second) continue;
-    const auto known = bare.find(text);
-    const int64_t id = known ? *known : next_id++;
-    out.push_back({.text = text, .id = static_cast<int32_t>(id), .special = true});
+  for (AddedToken& token : files.special_tokens()) {
+    if (!texts.insert(token.text).second) continue;
+    const auto known = bare.find(token.text);
+    token.id = static_cast<int32_t>(known ? *known : next_id++);
+    out.push_back(std::move(token));
   }
+  for (AddedToken& token : out) token.normalized = false;  // the model normalizes by itself
   return out;
 }
 
@@ -67,8 +68,8 @@ AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare
     check_ids(out.tokens, model, bare.num_pieces);
     for (const AddedToken& token : out.tokens.tokens())
       out.num_ids = std::max(out.num_ids, token.id + int64_t{1});
-    for (const std::string& text : files.special_tokens())
-      out.named.insert(out.tokens.find(text)->id);
+    for (const AddedToken& token : files.special_tokens())
+      out.named.insert(out.tokens.find(token.text)->id);
     const auto set = [&](std::optional<int32_t>& id, const char* name) {
       const std::string text = files.special_token(name).value_or("");
       if (!text.empty()) id = out.tokens.find(text)->id;

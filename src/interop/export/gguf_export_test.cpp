@@ -155,6 +155,34 @@ TEST(TokenizerJsonKeys, AreTheSameTokenizer) {
   }
 }
 
+// A token of padding needs no row of the model.
+TEST(TokenizerJsonKeys, HaveTheTokensThatTheFilesBesideAdd) {
+  const TempDir dir;
+  const std::string path = dir / "tokenizer.json";
+  fs::copy_file(reference_file("tokenizers/smollm.json"), path);
+  replace_file(dir / "tokenizer_config.json",
+               R"({"added_tokens_decoder": {"360": {"content": "<|a|>", "special": true},
+                                            "361": {"content": "<|b|>", "normalized": false}},
+                   "eos_token": "<|e|>", "pad_token": "<|p|>"})");
+  const Child<Tokenizer> config = HuggingFaceTokenizer::Config{.path = path};
+  const auto tokenizer = config.build({}, {.path = "t"});
+  EXPECT_EQ(tokenizer->special_ids().pad, 363);
+  const GgufMetadata keys = gguf_tokenizer_keys(config, *tokenizer, 363);
+  ASSERT_TRUE(keys.contains("tokenizer.ggml.pre"));
+  EXPECT_FALSE(keys.contains("tokenizer.ggml.padding_token_id"));
+  replace_file(dir / "t.gguf", gguf_without_tensors(keys));
+  const auto own = tokenizer_of(dir / "t.gguf").build({}, {.path = "t"});
+  const std::string text = "<|im_start|>Hi<|a|> there<|b|><|e|>";
+  EXPECT_EQ(own->encode_with_special(text), tokenizer->encode_with_special(text));
+  EXPECT_EQ(own->special_ids().eos, 362);
+  EXPECT_EQ(own->token(360), "<|a|>");
+  EXPECT_EQ(own->piece(361), "<|b|>");
+  EXPECT_EQ(gguf_tokenizer_keys(config, *tokenizer, 364)
+                .at("tokenizer.ggml.padding_token_id")
+                .integer(0, 1000),
+            363);
+}
+
 TEST(SentencePieceKeys, AreTheSameTokenizer) {
   const auto keys_of = [](const std::string& options, const std::string& path) {
     replace_file(path, trained_tokenizer("--vocab_size=512 --byte_fallback=true " + options));

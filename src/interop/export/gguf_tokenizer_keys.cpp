@@ -43,11 +43,11 @@ bool adds_end(const Tokenizer& tokenizer) {
   return tokenizer.framed({kText}).back() == tokenizer.special_ids().eos;
 }
 
-// What the tokenizer's object knows: ids and the chat template.
-void set_usage(const Tokenizer& tokenizer, GgufMetadata& out) {
+// What the tokenizer's object knows: ids and the chat template. A token of padding needs no row.
+void set_usage(const Tokenizer& tokenizer, int64_t num_rows, GgufMetadata& out) {
   const SpecialIds ids = tokenizer.special_ids();
   const auto set = [&](const char* key, std::optional<int32_t> id) {
-    if (id) out.set(key, static_cast<uint32_t>(*id));
+    if (id && *id < num_rows) out.set(key, static_cast<uint32_t>(*id));
   };
   set("tokenizer.ggml.bos_token_id", ids.bos);
   set("tokenizer.ggml.eos_token_id", ids.eos);
@@ -68,13 +68,14 @@ void set_added(const Tokenizer& tokenizer, GgufMetadata& out) {
   std::vector<std::string> tokens = out.at(kTokens).texts();
   const std::vector<int64_t> old = out.at(kTypes).integers(0, 6);
   std::vector<int32_t> types(old.begin(), old.end());
-  std::vector<float> scores = out.at(kScores).numbers();
+  std::vector<float> scores;
+  if (const auto given = out.find(kScores)) scores = given->numbers();
   for (const int32_t id : tokenizer.added_ids()) {
     const auto at = static_cast<size_t>(id);
     for (size_t next = tokens.size(); next <= at; ++next) {
       tokens.push_back("[PAD" + std::to_string(next) + "]");
       types.push_back(kUnused);
-      scores.push_back(-1e4f);
+      if (!scores.empty()) scores.push_back(-1e4f);
     }
     if (types[at] == kUnknown) continue;
     tokens[at] = tokenizer.token(id);
@@ -82,7 +83,7 @@ void set_added(const Tokenizer& tokenizer, GgufMetadata& out) {
   }
   out.set(kTokens, tokens);
   out.set(kTypes, types);
-  out.set(kScores, scores);
+  if (!scores.empty()) out.set(kScores, scores);
 }
 
 // A text with the tokens that are found by name, between others.
@@ -95,9 +96,10 @@ std::string sample_with_added(const Tokenizer& tokenizer) {
 }
 
 // Returns keys of tokens with those of their use; empty if texts would have other ids.
-GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer) {
+GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer, int64_t num_rows) {
   if (!keys.contains(kTokens)) return {};
-  set_usage(tokenizer, keys);
+  set_added(tokenizer, keys);
+  set_usage(tokenizer, num_rows, keys);
   const std::string with_added = sample_with_added(tokenizer);
   const auto is_same = [&] {
     const TokenizerOfKeys own(keys);
@@ -184,12 +186,9 @@ GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer
   else if (config.get_if<ByteTokenizer>())
     out = keys_of_bytes();
   else if (const auto* const json = config.get_if<HuggingFaceTokenizer>())
-    out = with_usage(gguf_keys_of_tokenizer_json(json->path), tokenizer);
-  else if (const auto* const pieces = config.get_if<SentencePieceTokenizer>()) {
-    GgufMetadata keys = gguf_keys_of_sentencepiece(pieces->path);
-    if (keys.contains(kTokens)) set_added(tokenizer, keys);
-    out = with_usage(std::move(keys), tokenizer);
-  }
+    out = with_usage(gguf_keys_of_tokenizer_json(json->path), tokenizer, num_rows);
+  else if (const auto* const pieces = config.get_if<SentencePieceTokenizer>())
+    out = with_usage(gguf_keys_of_sentencepiece(pieces->path), tokenizer, num_rows);
   if (!out.contains(kTokens)) return out;
   fit_to(num_rows, out);
   if (!chat_template.empty()) out.set(kChatTemplate, chat_template);

@@ -94,6 +94,21 @@ TEST_P(ReferenceExport, AFolderOfAnotherProgramKeepsItsFamilyAndItsSpecialIds) {
   }
 }
 
+// transformers refuses the id of padding for which there is no row.
+TEST(HuggingFaceExportOfAFolder, APaddingTokenWithoutARowHasNoId) {
+  const TempDir dir;
+  const fs::path folder = dir.path() / "model";
+  fs::copy(reference_file("hugging_face/llama"), folder);
+  Json vocabulary;
+  for (int id = 0; id < 40; ++id) vocabulary[id == 2 ? "</s>" : "t" + std::to_string(id)] = id;
+  const Json model = {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "t0"}};
+  replace_file(folder / "tokenizer.json", Json{{"model", model}}.dump());
+  replace_file(folder / "tokenizer_config.json", R"({"eos_token": "</s>", "pad_token": "<pad>"})");
+  export_hugging_face({.options = {.run = folder}, .dir = dir / "out"}, kQuiet);
+  EXPECT_EQ(config_in(dir / "out")["eos_token_id"], 2);
+  EXPECT_EQ(config_in(dir / "out")["pad_token_id"], nullptr);
+}
+
 // A GGUF file may name a token that begins no text: the folder names it, too.
 class OfGguf : public TinyGguf {};
 TEST_F(OfGguf, SpecialIdsAreThoseThatTheFileNames) {

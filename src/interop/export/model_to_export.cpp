@@ -91,7 +91,7 @@ void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& ori
   const auto vocab_size = fields["vocab_size"].get<int64_t>();
   const auto write = [&](const char* key, const char* name, const std::optional<int32_t>& id) {
     fields[key] = nullptr;
-    if (id) {
+    if (id && *id < vocab_size) {
       fields[key] = *id;
     } else if (original.is_object() && original.contains(key)) {
       if (is_special_id(original[key], vocab_size)) fields[key] = original[key];

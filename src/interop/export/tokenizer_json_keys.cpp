@@ -1,6 +1,7 @@
 #include "interop/export/tokenizer_json_keys.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-enum TokenType : int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5 };
+enum TokenType : int32_t { kNormal = 1, kUnused = 5 };
 
 // Adds the patterns of a step that cuts text; false for a step that GGUF has no form for.
 bool add_patterns(const Json& step, std::vector<std::string>& out) {
@@ -47,29 +48,27 @@ bool has_no_normalizer(const Json& file) {
   return normalizer.is_null() || normalizer.value("type", "") == "NFC";  // llama.cpp leaves it out
 }
 
-// Returns the tokens with their types; none for added tokens that take spaces or words with them.
-bool set_tokens(const Json& file, GgufMetadata& out) {
+// True for added tokens that take spaces or words with them, for which GGUF has no form.
+bool strips_or_joins(const Json& added) {
+  return std::ranges::any_of(std::to_array({"lstrip", "rstrip", "single_word"}),
+                             [&](const char* flag) { return added.value(flag, false); });
+}
+
+// Writes the tokens of the model with their types.
+void set_tokens(const Json& file, GgufMetadata& out) {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
-  const auto set = [&](const std::string& text, const Json& id, TokenType type) {
+  for (const auto& [text, id] : file.at("model").at("vocab").items()) {
     const auto at = id.get<size_t>();
     for (size_t next = tokens.size(); next <= at; ++next) {
       tokens.push_back("[PAD" + std::to_string(next) + "]");
       types.push_back(kUnused);
     }
     tokens[at] = text;
-    types[at] = type;
-  };
-  for (const auto& [text, id] : file.at("model").at("vocab").items()) set(text, id, kNormal);
-  for (const Json& added : file.value("added_tokens", Json::array())) {
-    for (const char* flag : {"lstrip", "rstrip", "single_word"})
-      if (added.value(flag, false)) return false;
-    set(added.at("content").get<std::string>(), added.at("id"),
-        added.value("special", false) ? kControl : kUserDefined);
+    types[at] = kNormal;
   }
   out.set("tokenizer.ggml.tokens", tokens);
   out.set("tokenizer.ggml.token_type", types);
-  return true;
 }
 
 std::vector<std::string> merges_of(const Json& model) {
@@ -92,12 +91,13 @@ GgufMetadata gguf_keys_of_tokenizer_json(const std::string& path) {
   if (model.value("type", "BPE") != "BPE" || model.value("byte_fallback", false) ||
       !has_no_normalizer(file) || !add_patterns(file.value("pre_tokenizer", Json()), patterns))
     return {};
+  if (std::ranges::any_of(file.value("added_tokens", Json::array()), strips_or_joins)) return {};
   const auto name = gguf_split_name(patterns, model.value("ignore_merges", false));
   if (!name) return {};
   GgufMetadata out(path);
   out.set("tokenizer.ggml.model", "gpt2");
   out.set("tokenizer.ggml.pre", std::string(*name));
-  if (!set_tokens(file, out)) return {};
+  set_tokens(file, out);
   out.set("tokenizer.ggml.merges", merges_of(model));
   return out;
 }

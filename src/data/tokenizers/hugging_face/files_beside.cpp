@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "base/text/json.h"
 #include "base/text/utf8.h"
 #include "data/tokenizers/hugging_face/json_fields.h"
+#include "data/tokenizers/hugging_face/tokenizer_json.h"
 #include "io/file.h"
 
 namespace axle::hugging_face {
@@ -23,22 +25,46 @@ std::string read_text(const fs::path& file) {
   return storage_error_as<DataError>([&] { return read_file(file); });
 }
 
-// A token is a text, or an object with it.
-std::string token_text(const JsonView& token) {
-  return token.json().is_object() ? token.at("content").text() : token.text();
+// A special token is a text, or an object with it.
+AddedToken special_token_of(const JsonView& token) {
+  if (!token.json().is_object()) return {.text = token.text(), .special = true};
+  AddedToken out = read_added_token(token);
+  out.special = true;
+  out.normalized = bool_field(token, "normalized", false);
+  return out;
 }
 
 constexpr const char* kNames[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                   "pad_token", "cls_token", "mask_token"};
 constexpr const char* kDecoder = "added_tokens_decoder";
+constexpr const char* kMoreSpecial = "extra_special_tokens";
 
-// A row of added_tokens_decoder: its key is the id.
-AddedToken added_token(const std::string& key, const JsonView& row) {
-  AddedToken out{.text = row.at("content").text(),
-                 .special = bool_field(row, "special", false),
-                 .single_word = bool_field(row, "single_word", false),
-                 .strip_left = bool_field(row, "lstrip", false),
-                 .strip_right = bool_field(row, "rstrip", false)};
+// True for the name of a special token that only some models have: "image_token".
+bool is_own_name(const std::string& name) {
+  return name.ends_with("_token") && std::ranges::find(kNames, name) == std::end(kNames);
+}
+// Other fields have such names, too: "add_bos_token".
+bool is_text(const JsonView& value) { return value.json().is_string(); }
+bool is_token_object(const JsonView& value) {
+  const auto type = value.json().is_object() ? value.find("__type") : std::nullopt;
+  return type && type->json() == "AddedToken";
+}
+bool is_text_or_object(const JsonView& value) { return is_text(value) || value.json().is_object(); }
+
+std::unordered_set<std::string> texts_of(const std::vector<AddedToken>& tokens) {
+  std::unordered_set<std::string> out;
+  for (const AddedToken& token : tokens) out.insert(token.text);
+  return out;
+}
+
+// A row of added_tokens_decoder: its key is the id. A token with a name is a special one.
+AddedToken added_token(const std::string& key, const JsonView& row,
+                       const std::unordered_set<std::string>& names) {
+  AddedToken out = read_added_token(row);
+  if (!out.special && names.contains(out.text)) {
+    out.special = true;
+    out.normalized = bool_field(row, "normalized", false);
+  }
   const char* const end = key.data() + key.size();
   const auto [last, error] = std::from_chars(key.data(), end, out.id);
   if (error != std::errc() || last != end || out.id < 0 || out.id > Vocabulary::kMaxId)
@@ -47,10 +73,7 @@ AddedToken added_token(const std::string& key, const JsonView& row) {
   return out;
 }
 
-// Of the tokens without text, none is ever found.
-void check_added_tokens(std::vector<AddedToken>& tokens, const std::string& path) {
-  std::erase_if(tokens, [](const AddedToken& token) { return token.text.empty(); });
-  std::ranges::sort(tokens, {}, &AddedToken::id);
+void check_added_tokens(const std::vector<AddedToken>& tokens, const std::string& path) {
   std::set<std::string_view> texts;
   const AddedToken* before = nullptr;
   for (const AddedToken& token : tokens) {
@@ -83,11 +106,14 @@ bool FilesBeside::name_tokens() const {
   return tokenizer_config_.json || special_tokens_map_.json || added_tokens_.json;
 }
 
+bool FilesBeside::lists_added_tokens() const {
+  return tokenizer_config_.json && tokenizer_config_.json->contains(kDecoder);
+}
+
 void FilesBeside::read_special(std::string_view name,
                                const std::function<void(const JsonView&)>& read) const {
-  const bool is_whole = tokenizer_config_.json && tokenizer_config_.json->contains(kDecoder);
   for (const File* const file : {&special_tokens_map_, &tokenizer_config_}) {
-    if (!file->json || (is_whole && file != &tokenizer_config_)) continue;
+    if (!file->json || (lists_added_tokens() && file != &tokenizer_config_)) continue;
     const bool is_found = json_as<DataError>(file->path, [&] {
       const auto found = field(JsonView(*file->json), name);
       if (found) read(*found);
@@ -99,44 +125,89 @@ void FilesBeside::read_special(std::string_view name,
 
 std::optional<std::string> FilesBeside::special_token(std::string_view name) const {
   std::optional<std::string> out;
-  read_special(name, [&](const JsonView& token) { out = token_text(token); });
+  read_special(name, [&](const JsonView& token) { out = special_token_of(token).text; });
   return out;
 }
 
-std::vector<std::string> FilesBeside::special_tokens() const {
+// Objects stand before texts, and the tokens of special_tokens_map.json between them.
+std::vector<std::string> FilesBeside::own_names() const {
   std::vector<std::string> out;
-  std::unordered_set<std::string> known;
-  const auto add = [&](std::string text) {
-    if (!text.empty() && known.insert(text).second) out.push_back(std::move(text));
+  const auto add_from = [&](const File& file, bool (*is_token)(const JsonView&)) {
+    if (!file.json) return;
+    json_as<DataError>(file.path, [&] {
+      for (const auto& [name, value] : JsonView(*file.json).members()) {
+        if (is_own_name(name) && is_token(value)) out.push_back(name);
+      }
+    });
   };
-  for (const char* name : kNames) add(special_token(name).value_or(""));
-  read_special("additional_special_tokens", [&](const JsonView& tokens) {
-    for (const JsonView& token : tokens.elements()) add(token_text(token));
-  });
+  add_from(tokenizer_config_, is_token_object);
+  if (!lists_added_tokens()) add_from(special_tokens_map_, is_text_or_object);
+  add_from(tokenizer_config_, is_text);
   return out;
 }
+
+std::vector<AddedToken> FilesBeside::read_special_tokens(bool with_nameless) const {
+  std::vector<AddedToken> out;
+  std::unordered_map<std::string, size_t> places;
+  // Of tokens with the same text, the last one counts.
+  const auto add = [&](const JsonView& json) {
+    AddedToken token = special_token_of(json);
+    if (token.text.empty()) return;
+    const auto [place, is_new] = places.try_emplace(token.text, out.size());
+    if (is_new) out.emplace_back();
+    out[place->second] = std::move(token);
+  };
+  const auto add_all = [&](const JsonView& tokens) {
+    for (const JsonView& token : tokens.elements()) add(token);
+  };
+  for (const char* name : kNames) read_special(name, add);
+  for (const std::string& name : own_names()) read_special(name, add);
+  bool has_list = false;
+  read_special(kMoreSpecial, [&](const JsonView& tokens) {
+    if (tokens.json().is_object()) {
+      for (const auto& [name, token] : tokens.members()) add(token);
+    } else {
+      has_list = !tokens.json().empty();
+      if (with_nameless) add_all(tokens);
+    }
+  });
+  if (with_nameless && !has_list) read_special("additional_special_tokens", add_all);
+  return out;
+}
+
+std::vector<AddedToken> FilesBeside::named_tokens() const { return read_special_tokens(false); }
+std::vector<AddedToken> FilesBeside::special_tokens() const { return read_special_tokens(true); }
 
 std::vector<AddedToken> FilesBeside::added_tokens() const {
   std::vector<AddedToken> out;
-  const bool is_listed = tokenizer_config_.json && tokenizer_config_.json->contains(kDecoder);
-  const File& file = is_listed ? tokenizer_config_ : added_tokens_;
+  const File& file = lists_added_tokens() ? tokenizer_config_ : added_tokens_;
   if (!file.json) return out;
   json_as<DataError>(file.path, [&] {
     const JsonView document(*file.json);
-    if (is_listed) {
+    if (lists_added_tokens()) {
+      const std::unordered_set<std::string> names = texts_of(named_tokens());
       for (const auto& [key, row] : document.at(kDecoder).members())
-        out.push_back(added_token(key, row));
+        out.push_back(added_token(key, row, names));
       return;
     }
-    const std::vector<std::string> listed = special_tokens();
-    const std::unordered_set<std::string> special(listed.begin(), listed.end());
+    const std::unordered_set<std::string> special = texts_of(special_tokens());
     for (const auto& [text, id] : document.members()) {
+      const bool is_special = special.contains(text);
       out.push_back({.text = text,
                      .id = static_cast<int32_t>(id.integer(0, Vocabulary::kMaxId)),
-                     .special = special.contains(text)});
+                     .special = is_special,
+                     .normalized = !is_special});
     }
   });
-  check_added_tokens(out, file.path);
+  // Of the tokens without text, none is ever found.
+  std::erase_if(out, [](const AddedToken& token) { return token.text.empty(); });
+  std::ranges::stable_sort(out, {}, &AddedToken::id);
+  return out;
+}
+
+std::vector<AddedToken> FilesBeside::distinct_added_tokens() const {
+  std::vector<AddedToken> out = added_tokens();
+  check_added_tokens(out, (lists_added_tokens() ? tokenizer_config_ : added_tokens_).path);
   return out;
 }
 

@@ -26,10 +26,18 @@ class FilesBeside {
   bool name_tokens() const;
   /// Returns the text of the special token of a name: "eos_token".
   std::optional<std::string> special_token(std::string_view name) const;
-  /// Returns the texts of all special tokens that have a name, and of those without one.
-  std::vector<std::string> special_tokens() const;
-  /// Returns the tokens added to a vocabulary, by id. Throws DataError for two of one id or text.
+  /// Returns the special tokens that have a name, each text once, in the order in which
+  /// transformers 5 adds them. They have no ids. Names of a model's own count, too
+  /// ("image_token").
+  std::vector<AddedToken> named_tokens() const;
+  /// Returns these, then the special tokens without a name.
+  std::vector<AddedToken> special_tokens() const;
+  /// True if tokenizer_config.json lists the added tokens.
+  bool lists_added_tokens() const;
+  /// Returns the tokens added to a vocabulary, by id.
   std::vector<AddedToken> added_tokens() const;
+  /// Returns the same. Throws DataError for two of one id or text.
+  std::vector<AddedToken> distinct_added_tokens() const;
   /// Returns the class of transformers that tokenizer_config.json names: "LlamaTokenizer", also for
   /// "LlamaTokenizerFast". "": none.
   std::string tokenizer_class() const;
@@ -48,6 +56,9 @@ class FilesBeside {
   };
   /// Calls read(field) for the field of the file that counts, if there is one.
   void read_special(std::string_view name, const std::function<void(const JsonView&)>& read) const;
+  /// Returns the names of special tokens that are none of those of every model.
+  std::vector<std::string> own_names() const;
+  std::vector<AddedToken> read_special_tokens(bool with_nameless) const;
 
   File tokenizer_config_, special_tokens_map_, added_tokens_, generation_config_;
   std::filesystem::path chat_template_;

@@ -127,24 +127,47 @@ TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
               HasSubstr("got a table of normalized characters of an impossible size"));
 }
 
-// As transformers 5 does.
-TEST_F(HuggingFaceFault, ANamedEndThatIsNoTokenBecomesTheNext) {
+TEST_F(HuggingFaceFault, ANamedTokenThatIsNoneBecomesTheNext) {
   replace_file(path_, kBytePairs);
   const auto with = [&](const char* config) {
     replace_file(dir_ / "tokenizer_config.json", config);
     return Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {});
   };
   const auto plain = with("{}");
-  const auto both = with(R"({"bos_token": "<b>", "eos_token": "</s>", "pad_token": "<none>"})");
+  const auto named = with(R"({"bos_token": "<b>", "eos_token": "</s>", "pad_token": "<none>"})");
   EXPECT_EQ(plain->vocab_size(), 6);
-  EXPECT_EQ(both->vocab_size(), 8);
-  EXPECT_EQ(both->special_ids().eos, 7);
-  EXPECT_EQ(both->encode_with_special("ab<b></s>").back(), 7);
-  EXPECT_NE(both->fingerprint(), plain->fingerprint());
+  EXPECT_EQ(named->vocab_size(), 9);
+  EXPECT_EQ(named->special_ids().eos, 7);
+  EXPECT_EQ(named->special_ids().pad, 8);
+  EXPECT_EQ(named->encode_with_special("ab<b></s>").back(), 7);
+  EXPECT_NE(named->fingerprint(), plain->fingerprint());
   const auto same = with(R"({"bos_token": null, "eos_token": "<s>"})");
   EXPECT_EQ(same->special_ids().eos, 5);
   EXPECT_EQ(same->vocab_size(), 6);
   EXPECT_EQ(same->fingerprint(), plain->fingerprint());
+}
+
+TEST_F(HuggingFaceFault, MistakesInTheFilesBesideAreNamed) {
+  replace_file(path_, kBytePairs);
+  const std::string config = dir_ / "tokenizer_config.json";
+  const auto error_of_config = [&](const char* text) {
+    replace_file(config, text);
+    return error_of<DataError>(
+        [&] { Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path_}).build({}, {}); });
+  };
+  EXPECT_EQ(error_of_config(R"({"added_tokens_decoder": {"x": {"content": "<a>"}}})"),
+            config +
+                ": added_tokens_decoder['x']: expected an id of 0 to 16777215 as its name, got "
+                "'x'");
+  EXPECT_EQ(
+      error_of_config(R"({"added_tokens_decoder": {"6": {"id": 6}}})"),
+      config +
+          ": added_tokens_decoder['6']: expected the field 'content', got an object without it");
+  EXPECT_EQ(error_of_config(R"({"additional_special_tokens": "<a>"})"),
+            config + ": additional_special_tokens: expected a list, got \"<a>\"");
+  EXPECT_EQ(error_of_config(R"({"extra_special_tokens": {"image": 7}})"),
+            config + ": extra_special_tokens['image']: expected a text, got 7");
+  EXPECT_EQ(error_of_config(R"({"add_bos_token": true, "model_token": 7})"), "no error");
 }
 
 TEST_F(HuggingFaceFault, DepthAndTimeAreBounded) {

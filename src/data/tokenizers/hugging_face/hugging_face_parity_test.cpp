@@ -109,5 +109,40 @@ TEST(HuggingFaceFrames, AreThoseOfTransformers) {
   EXPECT_GT(num_framed, 100);
 }
 
+// What transformers makes of the files beside a tokenizer.json that name tokens
+// (tools/oracle/named_tokens.py).
+TEST(HuggingFaceNamedTokens, AreThoseOfTransformers) {
+  const auto all = read_json(read_file(reference_file("tokenizers/named_tokens.json")));
+  const auto texts = all.at("texts").get<std::vector<std::string>>();
+  for (const auto& expected : all.at("cases")) {
+    SCOPED_TRACE(expected.at("files").dump());
+    const TempDir dir;
+    const std::string path = dir / "tokenizer.json";
+    replace_file(path, all.at("documents").at(expected.at("document")).dump());
+    for (const auto& [name, content] : expected.at("files").items())
+      replace_file(dir / (name + ".json"), content.dump());
+    const auto tokenizer =
+        Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = path}).build({}, {});
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const Ids ids = tokenizer->encode_with_special(texts[i]);
+      EXPECT_EQ(ids, expected.at("with_special")[i].get<Ids>()) << texts[i];
+      EXPECT_EQ(tokenizer->encode(texts[i]), expected.at("plain")[i].get<Ids>()) << texts[i];
+      EXPECT_EQ(tokenizer->decode(ids), expected.at("decoded")[i].get<std::string>()) << texts[i];
+    }
+    nlohmann::ordered_json added = nlohmann::ordered_json::object();
+    for (const int32_t id : tokenizer->added_ids())
+      added[std::to_string(id)] = tokenizer->token(id);
+    EXPECT_EQ(added, expected.at("added"));
+    const auto id = [&](const char* name) {
+      const auto& json = expected.at(name);
+      return json.is_null() ? std::nullopt : std::optional(json.get<int32_t>());
+    };
+    EXPECT_EQ(tokenizer->special_ids().eos, id("eos"));
+    EXPECT_EQ(tokenizer->special_ids().pad, id("pad"));
+    EXPECT_EQ(tokenizer->vocab_size(), expected.at("vocab_size"));
+  }
+  EXPECT_GT(all.at("cases").size(), 100u);
+}
+
 }  // namespace
 }  // namespace axle

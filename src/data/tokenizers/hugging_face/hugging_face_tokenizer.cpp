@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
@@ -48,22 +50,78 @@ void set_frame_of_class(const FilesBeside& files, TokenizerParts& out) {
     out.before = {*bos};
 }
 
-// Names of a beginning and an end that are no tokens become the next ones, as in transformers.
-void add_named_tokens(const FilesBeside& files, TokenizerParts& out) {
-  std::vector<AddedToken> tokens = out.added.tokens();
-  for (const char* name : {"bos_token", "eos_token"}) {
-    const std::string text = files.special_token(name).value_or("");
-    const bool is_there =
-        Names(out).find(text) || std::ranges::count(tokens, text, &AddedToken::text) > 0;
-    if (text.empty() || is_there) continue;
-    const auto num_new = static_cast<int64_t>(tokens.size() - out.added.tokens().size());
-    tokens.push_back(
-        {.text = text, .id = static_cast<int32_t>(out.num_ids() + num_new), .special = true});
-    out.fingerprint = xxh3_64(fmt::format("{:016x} {}", out.fingerprint, text));
+// Adds the tokens that only the files beside name, and lets these files say what others are for, as
+// transformers 5 does: first those that they list, in the order of the ids there, then those with a
+// name. A new token gets the next id, whatever id the files give it.
+class TokensBeside {
+ public:
+  explicit TokensBeside(TokenizerParts& parts)
+      : parts_(parts),
+        vocabulary_(parts.model->vocabulary()),
+        tokens_(parts.added.tokens()),
+        next_id_(vocabulary_.num_tokens()) {
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      by_text_.emplace(tokens_[i].text, i);
+      next_id_ = std::max(next_id_, tokens_[i].id + int64_t{1});
+    }
   }
-  if (tokens.size() > out.added.tokens().size())
-    out.added = AddedTokens(std::move(tokens), out.normalizers, out.path);
-}
+
+  void read(const FilesBeside& files) {
+    const std::vector<AddedToken> listed = files.added_tokens();
+    if (files.lists_added_tokens()) {
+      for (const AddedToken& token : listed) add(token);
+    } else {
+      // A tokenizer.json says more of a token than added_tokens.json.
+      for (const AddedToken& token : listed) {
+        if (!parts_.added.find(token.id)) add(token);
+      }
+      for (const AddedToken& token : files.named_tokens()) {
+        if (const AddedToken* const own = parts_.added.find(token.text)) add_as_special(*own);
+      }
+    }
+    for (const AddedToken& token : files.special_tokens()) {
+      if (!by_text_.contains(token.text)) add(token);
+    }
+    if (changes_.empty()) return;
+    parts_.fingerprint = xxh3_64(fmt::format("{:016x}{}", parts_.fingerprint, changes_));
+    parts_.added = AddedTokens(std::move(tokens_), parts_.normalizers, parts_.path);
+  }
+
+ private:
+  static std::string described(const AddedToken& token) {
+    return fmt::format("\n{} {} {:d}{:d}{:d}{:d}{:d}", token.id, token.text, token.special,
+                       token.single_word, token.strip_left, token.strip_right, token.normalized);
+  }
+
+  void add(AddedToken token) {
+    const auto [known, is_new] = by_text_.try_emplace(token.text, tokens_.size());
+    if (is_new) {
+      const auto id = vocabulary_.find(token.text);
+      token.id = id.value_or(static_cast<int32_t>(next_id_));
+      next_id_ = std::max(next_id_, token.id + int64_t{1});
+      tokens_.emplace_back();
+    } else {
+      token.id = tokens_[known->second].id;
+      token.special |= tokens_[known->second].special;  // once special, always special
+    }
+    AddedToken& place = tokens_[known->second];
+    std::string change = described(token);
+    if (!is_new && change == described(place)) return;
+    changes_ += change;
+    place = std::move(token);
+  }
+  void add_as_special(AddedToken token) {
+    token.special = true;
+    add(std::move(token));
+  }
+
+  TokenizerParts& parts_;
+  const Vocabulary& vocabulary_;
+  std::vector<AddedToken> tokens_;
+  std::unordered_map<std::string, size_t> by_text_;  // indices of tokens_
+  int64_t next_id_;
+  std::string changes_;
+};
 
 SpecialIds find_special_ids(const HuggingFaceTokenizer::Config& cfg, const TokenizerParts& parts,
                             const FilesBeside& files, const Scope& scope) {
@@ -124,7 +182,7 @@ TokenizerParts read_tokenizer(const HuggingFaceTokenizer::Config& cfg, const Sco
   });
   out.fingerprint = xxh3_64(bytes);
   const FilesBeside files(path_of_text(path));
-  add_named_tokens(files, out);
+  TokensBeside(out).read(files);
   set_frame_of_class(files, out);
   out.special_ids = find_special_ids(cfg, out, files, scope);
   out.chat = files.chat_settings(out.num_ids());

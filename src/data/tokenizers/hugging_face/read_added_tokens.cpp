@@ -9,17 +9,22 @@
 
 namespace axle::hugging_face {
 
+AddedToken read_added_token(const JsonView& json) {
+  AddedToken out{.text = json.at("content").text(),
+                 .special = bool_field(json, "special", false),
+                 .single_word = bool_field(json, "single_word", false),
+                 .strip_left = bool_field(json, "lstrip", false),
+                 .strip_right = bool_field(json, "rstrip", false)};
+  out.normalized = bool_field(json, "normalized", !out.special);
+  return out;
+}
+
 std::vector<AddedToken> read_added_tokens(const JsonView& json, const Vocabulary& vocabulary) {
   std::vector<AddedToken> out;
   std::unordered_map<std::string, size_t> known;  // by text
   int64_t next_id = vocabulary.num_tokens();
   for (const JsonView& row : json.elements()) {
-    AddedToken token{.text = row.at("content").text(),
-                     .special = bool_field(row, "special", false),
-                     .single_word = bool_field(row, "single_word", false),
-                     .strip_left = bool_field(row, "lstrip", false),
-                     .strip_right = bool_field(row, "rstrip", false)};
-    token.normalized = bool_field(row, "normalized", !token.special);
+    AddedToken token = read_added_token(row);
     const JsonView id = row.at("id");
     token.id = static_cast<int32_t>(id.integer(0, Vocabulary::kMaxId));
     if (token.text.empty()) continue;

@@ -24,6 +24,8 @@ PreTokenizers read_pre_tokenizers(const JsonView& json);
 /// pre-tokenizers.
 std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_tokenizers);
 
+/// Reads a token that was added to a vocabulary, without its id.
+AddedToken read_added_token(const JsonView& json);
 /// Reads "added_tokens". Their ids are what the library gives them: that of the model's vocabulary,
 /// else the next one behind it. Another id in the file is an error.
 std::vector<AddedToken> read_added_tokens(const JsonView& json, const Vocabulary& vocabulary);

@@ -46,7 +46,9 @@ ExportReport export_gguf(const GgufExport& request, const Report& report) {
     throw ConfigError(fmt::format("{}: expected a new file, got one that exists; name another",
                                   request.file.string()));
   }
-  const ModelToExport model = model_to_export(request.options, Adapted::kMerged, report);
+  ExportOptions options = request.options;
+  if (!request.type.empty()) options.dtype = DType::kF32;  // the file's type rounds
+  const ModelToExport model = model_to_export(options, Adapted::kMerged, report);
   GgufToWrite out{.fields = model.described.fields,
                   .type = request.type.empty() ? type_for(model.dtype) : request.type};
   if (model.tokenizer) {

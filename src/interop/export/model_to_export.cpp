@@ -49,6 +49,15 @@ DType common_dtype(const Tree<HostTensor>& tensors) {
   return dtypes.size() == 1 ? *dtypes.begin() : DType::kF32;
 }
 
+// Sums of weights and adapters have the dtype of the weight. In f32 they are rounded once, to that
+// of the file.
+void widen_others(DType dtype, Tree<HostTensor>& parameters) {
+  for (auto& [path, value] : parameters) {
+    if (is_float(value.dtype()) && value.dtype() != dtype)
+      value = value.astype(wide_dtype(value.dtype()));
+  }
+}
+
 // The name of a dtype there.
 std::string torch_name(DType dtype) {
   if (dtype == DType::kBF16) return "bfloat16";
@@ -147,6 +156,7 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
     config = loaded.config;
     form = with_adapters(std::move(form), plain_model(config), where);
   } else if (num_adapters > 0) {
+    if (options.dtype) widen_others(*options.dtype, loaded.parameters);
     loaded.parameters = merged_adapters(*loaded.model, std::move(loaded.parameters));
   }
   const DType dtype = options.dtype.value_or(common_dtype(loaded.parameters));

@@ -6,10 +6,12 @@
 
 #include "base/error.h"
 #include "config/set.h"
+#include "interop/export/gguf_export.h"
 #include "interop/export/hugging_face_export.h"
 #include "interop/hugging_face.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
+#include "io/gguf/gguf_file.h"
 #include "io/safetensors.h"
 #include "layers/blocks/repeat.h"
 #include "layers/experts/moe.h"
@@ -39,8 +41,10 @@ class PeftExporting : public ::testing::Test {
     int next = 1;
     for (auto& [path, value] : tiny.parameters) {
       if (path.find("/lora_") == path.npos) continue;
-      for (float& v : value.values<float>())
+      HostTensor numbers({DType::kF32, value.shape()});
+      for (float& v : numbers.values<float>())
         v = 0.01f * static_cast<float>((next = next * 7 % 101) - 50);
+      value = numbers.astype(value.dtype());
     }
     write(dir_ / "run", tiny);
     TinyModel base(model);
@@ -124,6 +128,33 @@ TEST_F(PeftExporting, AdaptersOfAnImportedModelAreThoseOfItsModules) {
     EXPECT_EQ(config["base_model_name_or_path"], "models/base");
     EXPECT_THAT(config["target_modules"].dump(), HasSubstr("\"q_proj\""));
     EXPECT_EQ(config["rank_pattern"], Json::object());
+  }
+}
+
+// In the dtype of the weights most of a small adapter would be lost, whatever the dtype of the file.
+TEST_F(PeftExporting, WhatIsMergedIsRoundedOnceToTheDtypeOfTheFile) {
+  ImportedModel read = read_hugging_face(reference_file("hugging_face/llama"));
+  read.model.options.dtype = DType::kBF16;
+  Tree<HostTensor> weights;
+  for (const auto& [path, value] : read.parameters)
+    weights.emplace("model/" + path, value.astype(DType::kBF16));
+  save(adapted(read.model), weights);
+  const auto exported_as = [&](DType dtype) {
+    const fs::path out = dir_ / std::string(name_of(dtype));
+    export_hugging_face({.options = {.run = dir_ / "run", .dtype = dtype}, .dir = out}, kQuiet);
+    return load_safetensors(out / "model.safetensors");
+  };
+  const Tree<HostTensor> exact = exported_as(DType::kF32), as_stored = exported("run", "");
+  const std::string name = "model.layers.1.self_attn.q_proj.weight";
+  EXPECT_NE(exact.at(name), exact.at(name).astype(DType::kBF16).astype(DType::kF32));
+  EXPECT_EQ(as_stored.at(name), exact.at(name).astype(DType::kBF16));
+  EXPECT_EQ(exported_as(DType::kF16).at(name), exact.at(name).astype(DType::kF16));
+  EXPECT_EQ(exported_as(DType::kBF16).at(name), as_stored.at(name));
+  for (const std::string type : {"F32", "F16"}) {
+    const fs::path file = dir_ / (type + ".gguf");
+    export_gguf({.options = {.run = dir_ / "run"}, .file = file, .type = type}, kQuiet);
+    const HostTensor first = GgufFile(file).get("blk.1.attn_output.weight");
+    EXPECT_EQ(first, exact.at("model.layers.1.self_attn.o_proj.weight").astype(first.dtype()));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "interop/hugging_face.h"
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
+#include "io/gguf/small_blocks.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -103,6 +104,63 @@ TEST_F(WriteGguf, MatricesHaveTheTypeThatIsWanted) {
                                                                        : type == "BF16" ? 32
                                                                                         : 7);
   }
+}
+
+// A model whose rows are four times as wide, so that they are whole blocks.
+class Wide final : public TensorSource {
+ public:
+  explicit Wide(const std::string& folder) : narrow_(folder) {}
+  std::vector<std::string> names() const override { return narrow_.names(); }
+  Type type(const std::string& name) const override {
+    Type out = narrow_.type(name);
+    for (int64_t& size : out.dims) size *= size == kVocabSize ? 1 : 4;
+    return out;
+  }
+  HostTensor get(const std::string& name) const override {
+    const HostTensor values = narrow_.get(name);
+    HostTensor out(type(name));
+    const std::span<float> numbers = out.values<float>();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = static_cast<float>(values.at(static_cast<int64_t>(i) % values.size())) *
+                   (1 + static_cast<float>(i % 101) / 101);
+    }
+    return out;
+  }
+  const std::string& where() const override { return narrow_.where(); }
+
+ private:
+  static constexpr int64_t kVocabSize = 40;
+  SafetensorsFolder narrow_;
+};
+
+TEST_F(WriteGguf, RowsOfWholeBlocksAreBlocks) {
+  Json fields = fields_of("llama");
+  for (const char* size : {"hidden_size", "intermediate_size", "head_dim"})
+    fields[size] = 4 * fields[size].get<int64_t>();
+  const Wide wide(reference_file("hugging_face/llama"));
+  write_gguf(path_, {.fields = fields, .type = "F32"}, wide);
+  const GgufFile plain(path_);
+  const std::string coded_path = dir_ / "coded.gguf";
+  write_gguf(coded_path, {.fields = fields, .type = "Q8_0"}, wide);
+  const GgufFile coded(coded_path);
+  int num_matrices = 0;
+  for (const std::string& name : plain.names()) {
+    const HostTensor expected = plain.get(name), values = coded.get(name);
+    ASSERT_EQ(values.shape(), expected.shape()) << name;
+    if (expected.shape().size() < 2) {
+      EXPECT_EQ(values, expected) << name;
+      continue;
+    }
+    ++num_matrices;
+    ASSERT_EQ(coded.tensor(name).type->name, "Q8_0") << name;
+    std::vector<std::byte> blocks(static_cast<size_t>(expected.size() / 32 * 34));
+    q8_0_blocks(expected.values<float>().data(), expected.size() / 32, blocks.data());
+    HostTensor decoded(expected.type());
+    q8_0_values(blocks.data(), expected.size() / 32, decoded.values<float>().data());
+    EXPECT_EQ(values, decoded) << name;
+    EXPECT_NE(values, expected) << name;
+  }
+  EXPECT_EQ(num_matrices, 2 + 2 * 7);
 }
 
 TEST_F(WriteGguf, WhatHasNoKeyIsRefused) {

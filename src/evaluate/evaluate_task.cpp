@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -47,9 +47,9 @@ RowsOfDocuments rows_of(std::span<const TaskQuestion> questions, const TaskConfi
 }
 
 // The prompts of the questions, of a task whose answers are generated.
-std::vector<TokenIds> prompts_of(std::span<const TaskQuestion> questions, const TaskConfig& config,
-                                 const RowEncoder& encoder) {
-  std::vector<TokenIds> out;
+std::vector<ScoredRow> prompts_of(std::span<const TaskQuestion> questions, const TaskConfig& config,
+                                  const RowEncoder& encoder) {
+  std::vector<ScoredRow> out;
   for (const TaskQuestion& question : questions) {
     try {
       out.push_back(encoder.prompt(question.prompt, config.generation.max_tokens));
@@ -60,6 +60,12 @@ std::vector<TokenIds> prompts_of(std::span<const TaskQuestion> questions, const 
   return out;
 }
 
+// What a model said of a question.
+struct Said {
+  AnswerFacts facts;
+  int64_t num_cut_tokens = 0;  // at the beginning of its context
+};
+
 AnswerFacts facts_of(const TaskQuestion& question) {
   return {.choices = question.choices,
           .gold = question.gold,
@@ -68,31 +74,50 @@ AnswerFacts facts_of(const TaskQuestion& question) {
 }
 
 // Returns the likelihoods of each question; the windows of a text add up.
-std::optional<std::vector<AnswerFacts>> scored_facts(std::span<const TaskQuestion> questions,
-                                                     const TaskConfig& config, TaskModel& model,
-                                                     const OnShare& on_share) {
+std::optional<std::vector<Said>> scored(std::span<const TaskQuestion> questions,
+                                        const TaskConfig& config, TaskModel& model,
+                                        const OnShare& on_share) {
   const RowsOfDocuments asked = rows_of(questions, config, model.encoder());
   const auto scores = model.score(asked.rows, on_share);
   if (!scores) return std::nullopt;
-  std::vector<AnswerFacts> out;
-  for (const TaskQuestion& question : questions) out.push_back(facts_of(question));
+  std::vector<Said> out;
+  for (const TaskQuestion& question : questions) out.push_back({.facts = facts_of(question)});
   for (size_t i = 0; i < scores->size(); ++i) {
-    AnswerFacts& facts = out[asked.documents[i]];
-    facts.log_likelihoods.push_back((*scores)[i].log_likelihood);
-    facts.is_greedy.push_back((*scores)[i].is_greedy);
+    Said& said = out[asked.documents[i]];
+    said.facts.log_likelihoods.push_back((*scores)[i].log_likelihood);
+    said.facts.is_greedy.push_back((*scores)[i].is_greedy);
+    said.num_cut_tokens = std::max(said.num_cut_tokens, asked.rows[i].num_cut);
   }
   if (config.output_type != OutputType::kRolling) return out;
-  for (AnswerFacts& facts : out) {
+  for (Said& said : out) {
     double sum = 0;
-    for (const double one : facts.log_likelihoods) sum += one;
-    facts.log_likelihoods = {sum};
+    for (const double one : said.facts.log_likelihoods) sum += one;
+    said.facts.log_likelihoods = {sum};
   }
   return out;
 }
 
+// Returns the answer to each question.
+std::optional<std::vector<Said>> generated(std::span<const TaskQuestion> questions,
+                                           const TaskConfig& config, TaskModel& model,
+                                           const OnShare& on_share) {
+  std::vector<TokenIds> prompts;
+  std::vector<Said> out;
+  for (ScoredRow& row : prompts_of(questions, config, model.encoder())) {
+    out.push_back({.facts = facts_of(questions[out.size()]), .num_cut_tokens = row.num_cut});
+    prompts.push_back(std::move(row.inputs));
+  }
+  const auto answers = model.generate(prompts, config.generation, on_share);
+  if (!answers) return std::nullopt;
+  for (size_t i = 0; i < out.size(); ++i) out[i].facts.answer = (*answers)[i];
+  return out;
+}
+
 // What a model said, before a filter.
-Json sample_of(const TaskConfig& config, const TaskQuestion& question, const AnswerFacts& facts) {
+Json sample_of(const TaskConfig& config, const TaskQuestion& question, const Said& said) {
+  const AnswerFacts& facts = said.facts;
   Json out = {{"task", config.name}, {"document", question.where}};
+  if (said.num_cut_tokens > 0) out["num_cut_tokens"] = said.num_cut_tokens;
   switch (config.output_type) {
     case OutputType::kMultipleChoice:
     case OutputType::kLogLikelihood: {
@@ -153,20 +178,9 @@ std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model, std::optio
   const TaskConfig& config = task.config();
   const std::vector<TaskQuestion> questions = task.questions(limit);
   const bool is_generated = config.output_type == OutputType::kGenerateUntil;
-  std::optional<std::vector<AnswerFacts>> all;
-  if (is_generated) {
-    const std::vector<TokenIds> prompts = prompts_of(questions, config, model.encoder());
-    const auto answers = model.generate(prompts, config.generation, on_share);
-    if (!answers) return std::nullopt;
-    all.emplace();
-    for (size_t i = 0; i < questions.size(); ++i) {
-      all->push_back(facts_of(questions[i]));
-      all->back().answer = (*answers)[i];
-    }
-  } else {
-    all = scored_facts(questions, config, model, on_share);
-    if (!all) return std::nullopt;
-  }
+  const auto all = is_generated ? generated(questions, config, model, on_share)
+                                : scored(questions, config, model, on_share);
+  if (!all) return std::nullopt;
 
   std::vector<FilterChain> chains = config.filters;
   if (!is_generated) chains = {FilterChain{}};
@@ -180,7 +194,7 @@ std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model, std::optio
     Json metrics = Json::array();
     auto column = columns.begin();
     for (const FilterChain& chain : chains) {
-      AnswerFacts facts = (*all)[i];
+      AnswerFacts facts = (*all)[i].facts;
       if (is_generated) {
         facts.answer = for_document(questions[i], [&] { return chain.apply(facts.answer); });
         sample["filtered"][chain.name] = facts.answer;
@@ -201,7 +215,9 @@ std::optional<TaskResult> evaluate_task(Task& task, TaskModel& model, std::optio
   TaskResult out{.task = config.name,
                  .output_type = config.output_type,
                  .num_documents = std::ssize(questions),
-                 .num_fewshot = config.num_fewshot};
+                 .num_fewshot = config.num_fewshot,
+                 .num_cut = std::ranges::count_if(
+                     *all, [](const Said& said) { return said.num_cut_tokens > 0; })};
   for (const Column& column : columns) out.metrics.push_back(column.result());
   return out;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "evaluate/evaluate_task.h"
 
 namespace axle {
@@ -17,7 +18,14 @@ std::string to_text(std::span<const TaskResult> results) {
                  grouped_digits(result.num_documents), std::to_string(result.num_fewshot)});
     }
   }
-  return table.text();
+  std::string out = table.text();
+  for (const TaskResult& result : results) {
+    if (result.num_cut > 0)
+      out += fmt::format("{}: the model read only the end of {}, which {} too long for it\n",
+                         result.task, counted(result.num_cut, "context"),
+                         result.num_cut == 1 ? "is" : "are");
+  }
+  return out;
 }
 
 nlohmann::ordered_json to_json(std::span<const TaskResult> results) {
@@ -35,6 +43,7 @@ nlohmann::ordered_json to_json(std::span<const TaskResult> results) {
     out[result.task] = {{"output_type", to_text(result.output_type)},
                         {"num_documents", result.num_documents},
                         {"num_fewshot", result.num_fewshot},
+                        {"num_cut", result.num_cut},
                         {"metrics", std::move(metrics)}};
   }
   return out;

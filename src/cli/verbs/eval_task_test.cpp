@@ -71,6 +71,30 @@ TEST_F(EvalTask, PrintsATable) {
             "answers  exact_match  none    0.5000  0.5000  2          0\n");
 }
 
+// The second question of each task is longer than the model.
+TEST_F(EvalTask, ContextsThatAreCutAreCounted) {
+  replace_file(dir_ / "docs.jsonl", R"({"q": "xa", "c": ["b", "c"], "l": 0, "answer": "b"})"
+                                    "\n"
+                                    R"({"q": ")" +
+                                        std::string(3000, 'x') +
+                                        R"(a", "c": ["b", "c"], "l": 0, "answer": "b"})"
+                                        "\n");
+  const std::string file = dir_ / "samples.jsonl";
+  for (const std::string name : {"choices", "answers"}) {
+    const Ran ran = run({"--task", task(name), "--samples", file});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\n" + name +
+                                   ": the model read only the end of 1 context, which is too long "
+                                   "for it\n"));
+    const std::string samples = read_file(file);
+    const size_t line_end = samples.find('\n');
+    EXPECT_EQ(samples.substr(0, line_end).find("num_cut_tokens"), std::string::npos);
+    EXPECT_GT(nlohmann::json::parse(samples.substr(line_end + 1))["num_cut_tokens"], 900);
+    const Ran json = run({"--task", task(name), "--json"});
+    EXPECT_EQ(nlohmann::json::parse(json.out)["tasks"][name]["num_cut"], 1);
+  }
+}
+
 // Each of the two answers is a row of 16 positions.
 TEST_F(EvalTask, ScoresAsManyTokensAtOnceAsItIsTold) {
   write_task("likely", "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: answer\n");

@@ -58,7 +58,8 @@ void Scorer::score_batch(std::span<const ScoredRow* const> rows, const ScoringSh
   std::ranges::fill(targets.values<int32_t>(), kIgnoredLabel);
   std::ranges::fill(lengths.values<int32_t>(), 1);  // also of rows that are all padding
   for (size_t i = 0; i < rows.size(); ++i) {
-    const auto& [inputs, wanted] = *rows[i];
+    const std::vector<int32_t>& inputs = rows[i]->inputs;
+    const std::vector<int32_t>& wanted = rows[i]->targets;
     std::ranges::copy(inputs, tokens.values<int32_t>().subspan(i * static_cast<size_t>(T)).begin());
     std::ranges::copy(wanted,
                       targets.values<int32_t>().subspan(i * static_cast<size_t>(C)).begin());

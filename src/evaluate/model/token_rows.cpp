@@ -44,7 +44,7 @@ std::vector<int32_t> RowEncoder::encode(std::string_view text) const {
   return has_first ? ids : tokenizer_.framed(std::move(ids));
 }
 
-std::vector<int32_t> RowEncoder::prompt(std::string_view text, int64_t num_generated) const {
+ScoredRow RowEncoder::prompt(std::string_view text, int64_t num_generated) const {
   const int64_t most = max_len_ - num_generated;
   if (most < 1) {
     throw ConfigError(fmt::format(
@@ -53,8 +53,9 @@ std::vector<int32_t> RowEncoder::prompt(std::string_view text, int64_t num_gener
   }
   std::vector<int32_t> ids = encode(text);
   if (ids.empty()) ids.push_back(first_);
-  if (std::ssize(ids) > most) ids.erase(ids.begin(), ids.end() - most);
-  return ids;
+  const int64_t num_cut = std::max<int64_t>(0, std::ssize(ids) - most);
+  ids.erase(ids.begin(), ids.begin() + num_cut);
+  return {.inputs = std::move(ids), .targets = {}, .num_cut = num_cut};
 }
 
 ScoredRow RowEncoder::pair(std::string_view context, std::string_view continuation) const {
@@ -78,8 +79,10 @@ ScoredRow RowEncoder::pair(std::string_view context, std::string_view continuati
     throw DataError(fmt::format("expected a continuation of at most the model's {} tokens, got {}",
                                 max_len_, num_targets));
   }
-  const int64_t num_dropped = std::max<int64_t>(0, std::ssize(all) - max_len_ - 1);
-  return {{all.begin() + num_dropped, all.end() - 1}, {all.end() - num_targets, all.end()}};
+  const int64_t num_cut = std::max<int64_t>(0, std::ssize(all) - max_len_ - 1);
+  return {.inputs = {all.begin() + num_cut, all.end() - 1},
+          .targets = {all.end() - num_targets, all.end()},
+          .num_cut = num_cut};
 }
 
 std::vector<ScoredRow> RowEncoder::windows(std::string_view text,
@@ -92,8 +95,8 @@ std::vector<ScoredRow> RowEncoder::windows(std::string_view text,
     const int64_t end = std::min(n, done + (done == 0 ? max_len_ : advance));
     // Token i is all[i + 1], and the inputs before it end with all[i].
     const int64_t begin = std::max<int64_t>(0, end - max_len_);
-    out.push_back({{all.begin() + begin, all.begin() + end},
-                   {all.begin() + done + 1, all.begin() + end + 1}});
+    out.push_back({.inputs = {all.begin() + begin, all.begin() + end},
+                   .targets = {all.begin() + done + 1, all.begin() + end + 1}});
     done = end;
   }
   return out;

@@ -15,6 +15,7 @@ namespace axle {
 /// The tokens that a model reads, and those that are scored: the ones after its last positions.
 struct ScoredRow {
   std::vector<int32_t> inputs, targets;
+  int64_t num_cut = 0;  // tokens at the beginning that the row has no room for
 };
 
 class RowEncoder {
@@ -26,9 +27,9 @@ class RowEncoder {
   /// Returns the ids of a text as its tokenizer frames it, without the frame if the text begins
   /// with the begin token itself.
   std::vector<int32_t> encode(std::string_view text) const;
-  /// Returns the last ids of a prompt, so many that `num_generated` fit behind them; of an empty
-  /// one, the begin token. Throws ConfigError if there is room for none.
-  std::vector<int32_t> prompt(std::string_view text, int64_t num_generated) const;
+  /// Returns a row without targets: the last ids of a prompt, so many that `num_generated` fit
+  /// behind them; of an empty one, the begin token. Throws ConfigError if there is room for none.
+  ScoredRow prompt(std::string_view text, int64_t num_generated) const;
   /// Returns the row of a text that follows another one. White space at the end of the context
   /// counts as the continuation's, and both are encoded as one text. An empty context is the begin
   /// token. A row that is too long loses its beginning. Throws DataError if the continuation alone

@@ -37,12 +37,15 @@ TEST_F(TokenRows, LongOnesLoseTheirBeginning) {
   const ScoredRow row = encoder.pair("abcdef", "gh");
   EXPECT_THAT(row.inputs, ElementsAre('d', 'e', 'f', 'g'));
   EXPECT_THAT(row.targets, ElementsAre('g', 'h'));
+  EXPECT_EQ(row.num_cut, 3);
   EXPECT_EQ(encoder.pair("a", "bcde").inputs.size(), 4u);
+  EXPECT_EQ(encoder.pair("a", "bcde").num_cut, 0);
   EXPECT_THAT(error_of<Error>([&] { encoder.pair("a", "bcdef"); }),
               HasSubstr("expected a continuation of at most the model's 4 tokens, got 5"));
   EXPECT_THAT(error_of<Error>([&] { encoder.pair("a", ""); }), HasSubstr("got none"));
-  EXPECT_THAT(encoder.prompt("abcdef", 2), ElementsAre('e', 'f'));
-  EXPECT_THAT(encoder.prompt("", 2), ElementsAre(kFirst));
+  EXPECT_THAT(encoder.prompt("abcdef", 2).inputs, ElementsAre('e', 'f'));
+  EXPECT_EQ(encoder.prompt("abcdef", 2).num_cut, 4);
+  EXPECT_THAT(encoder.prompt("", 2).inputs, ElementsAre(kFirst));
   EXPECT_THAT(error_of<ConfigError>([&] { encoder.prompt("a", 4); }),
               HasSubstr("expected fewer than the model's 4 tokens, got 4"));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/units.h"
 #include "config/register.h"
 #include "infer/decode_programs.h"
 #include "lower/trace_program.h"
@@ -32,6 +33,8 @@ void add_metrics(const TaskResult& result, Evaluated& out) {
     out.metrics[name] = metric.value;
     out.text += fmt::format("{}{} {:.4f}", out.text.empty() ? "" : ", ", name, metric.value);
   }
+  if (result.num_cut > 0)
+    out.text += fmt::format(", of {} only the end", counted(result.num_cut, "context"));
 }
 
 }  // namespace

@@ -10,12 +10,35 @@
 #include "interop/trained_chat_template.h"
 
 namespace axle {
+namespace {
+
+constexpr ChatTemplate::Options kPrompt{.add_generation_prompt = true};
+
+}  // namespace
+
 ChatSession::ChatSession(TextGenerator& generator, ChatTemplate chat,
                          std::optional<std::string> system)
     : generator_(generator),
       chat_(std::move(chat)),
       end_(answer_end(chat_, generator.tokenizer())) {
   if (system) messages_.push_back(message_of("system", *system));
+}
+
+// Some templates write no message of the system. A text that is no template writes none at all.
+void ChatSession::check_written(std::span<const jinja::Value> messages,
+                                const std::string& prompt) const {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    std::vector<jinja::Value> others(messages.begin(), messages.end());
+    others[i] = with_content(others[i], "AxleMark");
+    const auto other = chat_.try_render(others, {}, kPrompt);
+    if (!other || other->text != prompt) continue;
+    const bool is_system = role_of(messages[i]) == "system";
+    throw ConfigError(fmt::format(
+        "{}: expected a chat template that writes {}, got one that leaves it out{}; name another "
+        "by --chat-template",
+        is_system ? "--system" : chat_.name(), is_system ? "it" : "the user's message",
+        is_system ? fmt::format(" ({})", chat_.name()) : ""));
+  }
 }
 
 GeneratedText ChatSession::answer(std::string_view message, GenerateOptions options,
@@ -26,7 +49,9 @@ GeneratedText ChatSession::answer(std::string_view message, GenerateOptions opti
   }
   std::vector<jinja::Value> messages = messages_;
   messages.push_back(message_of("user", message));
-  std::string prompt = chat_.render(messages, {}, {.add_generation_prompt = true}).text;
+  std::string prompt = chat_.render(messages, {}, kPrompt).text;
+  const bool has_answer = !messages_.empty() && role_of(messages_.back()) == "assistant";
+  if (!has_answer) check_written(messages, prompt);
   std::ranges::copy(end_.tokens, std::back_inserter(options.end_tokens));
   std::ranges::copy(end_.texts, std::back_inserter(options.end_texts));
   TokenIds ids = generator_.tokenizer().encode_with_special(prompt);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,15 @@ class ChatSession {
   ChatSession(TextGenerator& generator, ChatTemplate chat, std::optional<std::string> system = {});
 
   /// Adds the user's message and the model's answer to it. Stops where an answer of the template
-  /// ends. Throws ConfigError for a message that is not UTF-8, DataError if the template refuses
-  /// the conversation, and as TextGenerator::generate does; the conversation is then as before.
+  /// ends. Throws ConfigError for a message that is not UTF-8 and for a template that leaves out the
+  /// first messages, DataError if the template refuses the conversation, and as
+  /// TextGenerator::generate does; the conversation is then as before.
   GeneratedText answer(std::string_view message, GenerateOptions options,
                        const TextGenerator::OnText& on_text = {});
 
  private:
+  void check_written(std::span<const jinja::Value> messages, const std::string& prompt) const;
+
   TextGenerator& generator_;
   ChatTemplate chat_;
   AnswerEnd end_;

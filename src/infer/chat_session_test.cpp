@@ -47,6 +47,24 @@ TEST(ChatSession, AnswersEndWhereTheTemplateEndsThem) {
   EXPECT_EQ(session.answer("so", {}).prompt, "s:be kind;\nu:hi;\na:ok;\nu:so;\na:");
 }
 
+TEST(ChatSession, ATemplateThatLeavesOutAMessageIsRefused) {
+  InterpreterRuntime runtime(1);
+  TextGenerator generator(says_ok(), runtime);
+  const std::string no_system =
+      "{% for m in messages %}{% if m.role != 'system' %}{{ m.content }};{% endif %}{% endfor %}"
+      "{% if add_generation_prompt %}a:{% endif %}";
+  // The question has the same words.
+  ChatSession session(generator, ChatTemplate(no_system, "chat"), "be kind");
+  EXPECT_EQ(error_of<ConfigError>([&] { session.answer("be kind", {}); }),
+            "--system: expected a chat template that writes it, got one that leaves it out (chat); "
+            "name another by --chat-template");
+  ChatSession text(generator, ChatTemplate("a:", "notes.txt"));
+  EXPECT_EQ(error_of<ConfigError>([&] { text.answer("hi", {}); }),
+            "notes.txt: expected a chat template that writes the user's message, got one that "
+            "leaves it out; name another by --chat-template");
+  EXPECT_EQ(ChatSession(generator, ChatTemplate(no_system, "chat")).answer("hi", {}).text, "ok");
+}
+
 TEST(ChatSession, ARefusedMessageLeavesTheConversationAsItWas) {
   InterpreterRuntime runtime(1);
   TextGenerator generator(says_ok(), runtime);

@@ -9,9 +9,10 @@ in their numbers.safetensors, and small runs of Axle's own recipes, whose logits
 folder must load without a warning and without a missing, unexpected or misshapen tensor; logits may differ by 1e-4. A
 tokenizer that was exported must give back the text of its ids. Adapters that `--lora` trains on the models of testdata must
 load with peft, and give the logits of the merged model, also with norms and embeddings trained beside them. With
-AXLE_FOREIGN_DATA (./dev foreign) real models are exported, too.
+AXLE_FOREIGN_DATA (./dev foreign) real models are exported, too: their tokens must be those of llama.cpp.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -74,15 +75,33 @@ def logits_of_run(axle, folder):
     return ids, load_file(folder / "out.safetensors")["out"]
 
 
-def check(name, folder, ids, logits):
+@contextlib.contextmanager
+def no_warning(name):
+    """Fails if transformers warns."""
     caught = Warnings()
     logger = transformers.utils.logging.get_logger("transformers")
     logger.addHandler(caught)
     with warnings.catch_warnings(record=True) as python_warnings:
         warnings.simplefilter("always")
-        model, info = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
-        model.eval()
+        yield
+    logger.removeHandler(caught)
+    caught.texts = [text for text in caught.texts if "falling back to its reference PyTorch" not in text]  # of the machine
+    texts = caught.texts + [str(w.message) for w in python_warnings if "transformers" in str(w.filename)]
+    assert not texts, (name, texts)
+
+
+def loaded(name, folder):
+    """The model of a folder, whose tensors are all there, and no others."""
+    model, info = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
+    wrong = {key: value for key, value in info.items() if value}
+    assert not wrong, (name, wrong)
+    return model.eval()
+
+
+def check(name, folder, ids, logits):
+    with no_warning(name):
+        model = loaded(name, folder)
         with torch.no_grad():
             own = model(ids.long(), use_cache=False).logits
         tokens = ""
@@ -92,12 +111,6 @@ def check(name, folder, ids, logits):
             back = tokenizer.decode(tokenizer(line, add_special_tokens=False)["input_ids"])
             assert back == line, (name, back)
             tokens = ", tokenizer loads"
-    logger.removeHandler(caught)
-    caught.texts = [text for text in caught.texts if "falling back to its reference PyTorch" not in text]  # of the machine
-    texts = caught.texts + [str(w.message) for w in python_warnings if "transformers" in str(w.filename)]
-    assert not texts, (name, texts)
-    wrong = {key: value for key, value in info.items() if value}
-    assert not wrong, (name, wrong)
     worst = float((own - logits).abs().max())
     assert worst <= 1e-4 * max(1.0, float(logits.abs().max())), (name, worst)
     kind = json.loads((folder / "config.json").read_text())["model_type"]
@@ -105,9 +118,10 @@ def check(name, folder, ids, logits):
 
 
 def check_adapters(axle, name, original, work, lora):
+    config = json.loads((original / "config.json").read_text())
+    family, seq_len = config["model_type"], min(16, config.get("max_position_embeddings", 16))
     run(axle, "train", "--init-from", original, "--data", "synthetic", "--steps", 4, "--lora", lora, "--dir",
-        work / (name + "-lora"), "--set", "input.seq_len=16", "--set", "learner.optimizer.learning_rate.peak=0.1")
-    family = json.loads((original / "config.json").read_text())["model_type"]
+        work / (name + "-lora"), "--set", f"input.seq_len={seq_len}", "--set", "learner.optimizer.learning_rate.peak=0.1")
     run(axle, "export", work / (name + "-lora"), "--format", "peft", "--family", family, "--out", work / (name + "-peft"))
     run(axle, "export", work / (name + "-lora"), "--out", work / (name + "-merged"))
     ids = load_file(original / "numbers.safetensors")["ids"].long()
@@ -137,8 +151,8 @@ def check_real(axle, work, name):
     file = pathlib.Path(os.environ["AXLE_FOREIGN_DATA"]) / "gguf" / REAL[name]
     out = work / (name + "-out")
     run(axle, "export", file, "--out", out)
-    model = transformers.AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32).eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(out)
+    with no_warning(name):
+        model, tokenizer = loaded(name, out), transformers.AutoTokenizer.from_pretrained(out)
     rows = json.loads((REFERENCE.parent / "gguf" / "greedy.json").read_text())[file.name]
     for row in rows[:6]:
         ids = tokenizer(row["text"])["input_ids"]
@@ -147,7 +161,7 @@ def check_real(axle, work, name):
         assert text[len(ids):].tolist() == row["greedy"][:32], row["text"]
     if name == "smollm2":
         check_turn(tokenizer)
-    print(f"{name}: ids of prompts and 32 greedy tokens of 6 prompts are llama.cpp's")
+    print(f"{name}: no warning, all tensors, ids of prompts and 32 greedy tokens of 6 prompts are llama.cpp's")
 
 
 def check_turn(tokenizer):
@@ -165,9 +179,12 @@ def main():
             if wanted and original.name not in wanted:
                 continue
             numbers = load_file(original / "numbers.safetensors")
-            out = work / (original.name + "-out")
-            run(axle, "export", original, "--format", "hf", "--out", out)
-            check(original.name, out, numbers["ids"], numbers["logits"])
+            imported = work / (original.name + "-imported")
+            run(axle, "import", original, "--out", imported)
+            for source, what in ((original, "read in place"), (imported, "imported")):
+                out = work / f"{original.name}-{what.split()[0]}-out"
+                run(axle, "export", source, "--format", "hf", "--out", out)
+                check(f"{original.name}, {what}", out, numbers["ids"], numbers["logits"])
             # peft knows no adapters of experts, and none of all of Mamba's projections
             if not any(part in original.name for part in ("moe", "mixtral", "deepseek", "mamba")):
                 check_adapters(axle, original.name, original, work, "rank=3,alpha=5")

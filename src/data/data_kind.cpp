@@ -1,9 +1,10 @@
 #include "data/data_kind.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -12,15 +13,19 @@
 #include "data/json_records.h"
 #include "data/source_files.h"
 #include "data/text_source.h"
+#include "data/token_files/corpus_reader.h"
+#include "data/token_files/corpus_text.h"
 #include "io/file.h"
 #include "io/parquet/parquet_texts.h"
 
 namespace axle {
 namespace {
 
+// Records that are looked at: one of them tells what a file holds.
+constexpr int kMostRecords = 1000;
+
 // A damaged conversation is one: its source says what is wrong.
-std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
-  if (!record.is_object()) return std::nullopt;
+DataKind kind_of_object(const nlohmann::ordered_json& record) {
   const auto format = chat_format_of(record);
   // Texts may have a question and an answer of their own beside them.
   const bool is_text = format == ChatFormat::kCompletion && record.contains("text") &&
@@ -29,39 +34,41 @@ std::optional<DataKind> kind_of_object(const nlohmann::ordered_json& record) {
   return format == ChatFormat::kPreference ? DataKind::kPreferences : DataKind::kConversations;
 }
 
-// None for what is no record at all.
-std::optional<DataKind> kind_of_record(std::string_view text) {
+// Null for what is no record at all.
+nlohmann::ordered_json record_of(std::string_view text) {
   try {
-    return kind_of_object(read_record_json(text));
+    return read_record_json(text);
   } catch (const JsonError&) {
-    return std::nullopt;
+    return nullptr;
   }
 }
 
-// Tells by the first record of the file. Without one, its source says what is wrong.
-DataKind kind_of_records(const std::string& path) {
-  constexpr int kMostRecords = 1000;
+// The first object in a file of records. Without one, its source says what is wrong.
+nlohmann::ordered_json first_object(const std::string& path) {
   try {
     JsonRecords records(path, "no record");
     for (int i = 0; i < kMostRecords; ++i) {
       const auto record = records.next();
       if (!record) break;
-      if (const auto kind = kind_of_record(record->bytes)) return *kind;
+      if (auto json = record_of(record->bytes); json.is_object()) return json;
     }
   } catch (const StorageError&) {
   } catch (const DataError&) {
   }
-  return DataKind::kCorpus;
+  return nullptr;
+}
+
+std::vector<std::string_view> columns_of_data() {
+  std::vector<std::string_view> out(kConversationFields.begin(), kConversationFields.end());
+  out.emplace_back("text");
+  return out;
 }
 
 // Tells by the columns and the first row. What can't be read is a matter of its source.
 DataKind kind_of_table(const std::string& path) {
   try {
-    std::vector<std::string_view> columns(kConversationFields.begin(), kConversationFields.end());
-    columns.emplace_back("text");
-    ParquetTexts rows(path, columns);
-    if (const auto row = rows.next())
-      return kind_of_record(row->text.value_or("")).value_or(DataKind::kCorpus);
+    ParquetTexts rows(path, columns_of_data());
+    if (const auto row = rows.next()) return kind_of_object(record_of(row->text.value_or("")));
   } catch (const StorageError&) {
   } catch (const DataError&) {
   }
@@ -69,7 +76,7 @@ DataKind kind_of_table(const std::string& path) {
 }
 
 DataKind kind_of_file(const std::string& path) {
-  if (names_records(path)) return kind_of_records(path);
+  if (names_records(path)) return kind_of_object(first_object(path));
   if (format_ending(path) == ".parquet") return kind_of_table(path);
   const bool is_compressed =
       format_ending(path) != lower_case(std::filesystem::path(path).extension().string());
@@ -95,6 +102,34 @@ DataKind kind_of_folder(const std::string& path) {
   return kind_of_file(files.front());
 }
 
+bool has_row(const std::string& path) {
+  try {
+    return ParquetTexts(path, columns_of_data()).next().has_value();
+  } catch (const NoTextColumn&) {
+    return true;  // of another table
+  }
+}
+
+// Throws what is wrong with the first record, if none is good.
+bool has_record(const std::string& path) {
+  if (format_ending(path) == ".parquet") return has_row(path);
+  CorpusReader reader(path, {.unit = DocumentUnit::kLine});
+  std::string problem;
+  for (int i = 0; i < kMostRecords; ++i) {
+    const auto record = reader.next();
+    if (!record) break;
+    if (!reader.is_json()) return true;
+    try {
+      read_record_json(record->bytes);
+      return true;
+    } catch (const JsonError& error) {
+      if (problem.empty()) problem = fmt::format("{}:{}: {}", path, record->line, error.what());
+    }
+  }
+  if (!problem.empty()) throw DataError(problem);
+  return false;
+}
+
 }  // namespace
 
 DataKind joined_kind(DataKind kind, DataKind other) {
@@ -108,6 +143,30 @@ DataKind data_kind_at(const std::string& path) {
   for (const std::string& name : named_texts(path, "path"))
     out = joined_kind(out, directory_exists(name) ? kind_of_folder(name) : kind_of_file(name));
   return out;
+}
+
+void check_has_record(const std::string& path, std::string_view field) {
+  SkipLog others(OnError::kSkip, "");
+  const std::vector<std::string> named = named_texts(path, field);
+  const bool has_any =
+      std::ranges::any_of(source_files(named, kDocumentEndings, others), [](const auto& file) {
+        return storage_error_as<DataError>([&] { return has_record(file); });
+      });
+  if (!has_any) throw DataError(no_document(named, others.skipped()));
+}
+
+void check_are_texts(std::span<const std::string> files, std::string_view field,
+                     std::string_view advice) {
+  std::string got;
+  for (const std::string& file : files) {
+    if (!names_records(file)) return;
+    const auto record = first_object(file);
+    const DataKind kind = kind_of_object(record);
+    if (kind == DataKind::kCorpus || record.contains(field)) return;
+    if (got.empty()) got = kind == DataKind::kPreferences ? "pairs of answers" : "conversations";
+  }
+  if (!got.empty())
+    throw DataError(fmt::format("{}: expected texts, got {}; {}", files.front(), got, advice));
 }
 
 }  // namespace axle

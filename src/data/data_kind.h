@@ -1,7 +1,9 @@
 // What the paths of `--data` hold.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace axle {
 
@@ -18,5 +20,12 @@ enum class DataKind {
 DataKind data_kind_at(const std::string& path);
 /// What paths hold together: `kind` and what follows it.
 DataKind joined_kind(DataKind kind, DataKind other);
+/// Throws DataError where a path holds nothing that could have a kind: nothing is there, a file
+/// can't be read, or there is no record. `field` is the config path to set.
+void check_has_record(const std::string& path, std::string_view field);
+/// Throws DataError, with what to do, if all of these files hold conversations or pairs of answers
+/// without the field that texts are read from.
+void check_are_texts(std::span<const std::string> files, std::string_view field,
+                     std::string_view advice);
 
 }  // namespace axle

@@ -30,6 +30,24 @@ bool has_form_for_parts(const ChatTemplate& chat) {
   return of_parts && of_parts->text == of_text->text;
 }
 
+// True if other contents, as texts or as parts, change what the template writes, or if it refuses a
+// question with an answer.
+bool writes_contents(const ChatTemplate& chat) {
+  using jinja::Value;
+  const auto render = [&](const auto& asked, const auto& said) {
+    const Value messages[] = {Value::dict({{"role", "user"}, {"content", asked}}),
+                              Value::dict({{"role", "assistant"}, {"content", said}})};
+    return chat.try_render(messages, Value(), {.now_secs = 0});
+  };
+  const auto part = [](const char* text) {
+    return Value::list({Value::dict({{"type", "text"}, {"text", text}})});
+  };
+  const auto one = render("a", "b"), other = render("cd", "efg");
+  if (!one || !other || one->text != other->text) return true;
+  const auto parts = render(part("a"), part("b")), others = render(part("cd"), part("efg"));
+  return parts && others && parts->text != others->text;
+}
+
 }  // namespace
 
 ChatTemplate::ChatTemplate(std::string_view source, std::string name,
@@ -113,7 +131,12 @@ ChatTemplate chat_template_or_plain(const Tokenizer& tokenizer,
                                     const std::optional<std::string>& file,
                                     std::string_view field) {
   auto own = find_chat_template(tokenizer, file, field);
-  return own ? std::move(*own) : plain_chat_template(tokenizer);
+  if (!own) return plain_chat_template(tokenizer);
+  if (writes_contents(*own)) return std::move(*own);
+  throw DataError(fmt::format(
+      "{}: expected a chat template, got a text that writes nothing of a question and its answer; "
+      "set {}",
+      own->name(), field));
 }
 
 ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {

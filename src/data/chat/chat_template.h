@@ -70,7 +70,8 @@ std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
 /// does.
 ChatTemplate chat_template_of_text(const Tokenizer& tokenizer, std::string_view text,
                                    std::string name);
-/// The same, and plain_chat_template() where there is none.
+/// As find_chat_template(), and plain_chat_template() where there is none. Throws DataError, too,
+/// for a template that writes the same whatever a question and its answer say.
 ChatTemplate chat_template_or_plain(const Tokenizer& tokenizer,
                                     const std::optional<std::string>& file, std::string_view field);
 /// Returns a template that puts each message between <|im_start|> with its role and <|im_end|>.

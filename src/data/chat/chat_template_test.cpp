@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/fields/child.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "io/file.h"
 #include "io/gguf/save_gguf.h"
 #include "testing/error_of.h"
@@ -69,6 +71,29 @@ TEST(ChatTemplate, IsReadFromItsFileOrTheTokenizersConfig) {
   EXPECT_EQ(read(R"({"tokenizer_class": "A", "chat_template": "c"})"), "c");
   EXPECT_THAT(error_of<DataError>([] { read_chat_template("/none", "input.chat_template"); }),
               HasSubstr("set input.chat_template"));
+}
+
+// The data are not to blame for it.
+TEST(ChatTemplate, ATextThatWritesNoMessageIsRefused) {
+  const TempDir dir;
+  const auto tokenizer = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {});
+  const auto error = [&](const std::string& text) {
+    replace_file(dir / "x", text);
+    return error_of<DataError>(
+        [&] { chat_template_or_plain(*tokenizer, dir / "x", "--chat-template"); });
+  };
+  for (const char* none :
+       {"steps: 3\nbatch: 4\n", "{% for m in messages %}{{ m.role }}{% endfor %}"}) {
+    EXPECT_EQ(error(none), dir / "x" +
+                               ": expected a chat template, got a text that writes nothing of a "
+                               "question and its answer; set --chat-template");
+  }
+  for (const char* some : {"{{ messages[0].content }}", "{{ messages[1].content[0] }}",
+                           "{% for m in messages %}{{ m.content|length }}{% endfor %}",
+                           "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}"
+                           "{% endfor %}",
+                           "{{ raise_exception('no') }}"})
+    EXPECT_EQ(error(some), "no error") << some;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "config/missing.h"
 #include "data/chat/preference_input.h"
+#include "data/data_kind.h"
 #include "data/synthetic_input.h"
 #include "data/token_files/token_input.h"
 #include "layers/models/preference_lm.h"
@@ -27,6 +28,19 @@ void check_sources_of_pairs(const Trainer::Config& config) {
   }
 }
 
+// A path of nothing, or of a damaged file, is the first mistake: nobody knows what it would hold.
+void check_sources_have_data(Child<Input> input) {
+  const auto* const tokens = input.get_if<TokenInput>();
+  if (!tokens) {
+    for (const std::string& path : text_paths(input)) check_has_record(path, "input.source.path");
+    return;
+  }
+  for (const auto& [name, source] : tokens->sources) {
+    if (source.path.has_value() && !is_token_file(*source.path))
+      check_has_record(*source.path, fmt::format("input.sources.{}.path", name));
+  }
+}
+
 // A model that takes both answers of a pair for what it should say would learn the worse one too.
 void check_pairs(const Trainer::Config& config) {
   check_sources_of_pairs(config);
@@ -39,6 +53,7 @@ void check_pairs(const Trainer::Config& config) {
   if (takes_pairs && !has_pairs) {
     if (config.input.get_if<SyntheticInput>())
       throw ConfigError("input.pairs: expected true for a PreferenceLM, got false");
+    check_sources_have_data(config.input);
     throw ConfigError(
         "input: expected pairs of answers (PreferenceInput) for a PreferenceLM, got others; --data "
         "takes JSON Lines with 'prompt', 'chosen' and 'rejected', and what data build makes of "

@@ -150,6 +150,42 @@ TEST(UseData, PairsOfAnswersNeedAModelThatComparesThem) {
               ::testing::HasSubstr("expected pairs of answers (PreferenceInput)"));
 }
 
+// What is no data of any kind is told as it is of texts.
+TEST(UseData, DataOfNoKindAreToldBeforeThatPairsAreMissing) {
+  const TempDir dir;
+  const auto error = [&](const std::string& data, auto... more) {
+    Trainer::Config config = recipe("fuji-test-v1");
+    config.input.get_if<TextInput>()->tokenizer = ByteTokenizer::Config{};
+    config.max_steps = 1;
+    config.evalers.clear();
+    apply_modifier(PreferenceTuning::Config{}, "modify", config);
+    UseData{dir / data, {(dir / more)...}}.apply_to(config);
+    return error_of<DataError>([&] { check_recipe(config); });
+  };
+  const auto gets = [&](const std::string& name, const std::string& problem) {
+    return (dir / name) + problem;
+  };
+  EXPECT_EQ(error("none.jsonl"),
+            gets("none.jsonl",
+                 ": expected a text file or a folder of them, got nothing there; "
+                 "set input.source.path or --data"));
+  EXPECT_THAT(error("none/"), ::testing::HasSubstr("none/: expected a text file or a folder"));
+  const std::string page = "<!DOCTYPE html>\n<html></html>";
+  replace_file(dir / "page.jsonl", page);
+  EXPECT_EQ(error("page.jsonl"), gets("page.jsonl",
+                                      ":1: expected JSON, got an HTML page; a "
+                                      "download may have failed; fetch the file "
+                                      "again"));
+  replace_file(dir / "page.jsonl.gz", page);
+  EXPECT_THAT(error("page.jsonl.gz"), ::testing::HasSubstr("expected gzip, got an HTML page"));
+  replace_file(dir / "empty.jsonl", "");
+  EXPECT_EQ(error("empty.jsonl"), gets("empty.jsonl", ": expected texts, got no document"));
+  // One of several, and of those that are mixed.
+  replace_file(dir / "talk.jsonl", R"({"prompt": "q", "completion": "y"})");
+  EXPECT_THAT(error("talk.jsonl", "none.jsonl"), ::testing::HasSubstr("got nothing there"));
+  EXPECT_THAT(error("talk.jsonl=0.5", "page.jsonl=0.5"), ::testing::HasSubstr("got an HTML page"));
+}
+
 TEST(UseData, APathMayBeSpelledInSeveralWays) {
   const TempDir dir;
   const std::string corpus = dir / "corpus";

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/text/units.h"
+#include "data/data_kind.h"
 #include "data/token_files/corpus_text.h"
 #include "data/token_files/token_card.h"
 
@@ -25,6 +26,7 @@ class Counter {
   Counter(const Tokenizer& tokenizer, const TextsToCount& texts)
       : tokenizer_(tokenizer),
         format_{.field = texts.field.empty() ? CorpusFormat().field : texts.field},
+        on_error_(texts.on_error),
         skips_(texts.on_error, "--on-error") {}
 
   void count_stdin(bool is_json) {
@@ -33,8 +35,12 @@ class Counter {
     });
   }
   void count_files(const std::vector<std::string>& named) {
-    for (const std::string& path : corpus_files(named, "--data", skips_))
-      count(path, [&] { return CorpusReader(path, format_); });
+    const std::vector<std::string> files = corpus_files(named, "--data", skips_);
+    if (on_error_ == OnError::kFail)
+      check_are_texts(files, format_.field,
+                      "axle data build counts the tokens of conversations; --field names another "
+                      "field, which holds texts");
+    for (const std::string& path : files) count(path, [&] { return CorpusReader(path, format_); });
   }
   TokenCount take() {
     out_.skipped = skips_.skipped();
@@ -85,6 +91,7 @@ class Counter {
 
   const Tokenizer& tokenizer_;
   CorpusFormat format_;
+  OnError on_error_;
   SkipLog skips_;
   TokenCount out_;
 };

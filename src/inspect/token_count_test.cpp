@@ -96,6 +96,21 @@ TEST_F(TokenCounts, TheFieldIsNamed) {
   EXPECT_EQ(skipping.skipped.count, 1);
 }
 
+TEST_F(TokenCounts, ConversationsAreNoTexts) {
+  const std::string talk = R"({"messages": [{"role": "user", "content": "a"}], "about": "b"})";
+  replace_file(dir_ / "a.jsonl", talk + "\n");
+  EXPECT_EQ(error_of<DataError>([&] { count({.data = {dir_ / "a.jsonl"}}); }),
+            (dir_ / "a.jsonl") +
+                ": expected texts, got conversations; axle data build counts the tokens of "
+                "conversations; --field names another field, which holds texts");
+  EXPECT_EQ(count({.data = {dir_ / "a.jsonl"}, .field = "about"}).num_tokens, tokens_of("b"));
+  // One among texts.
+  replace_file(dir_ / "a.jsonl", json_line("text", "three") + talk + "\n");
+  EXPECT_THAT(error_of<DataError>([&] { count({.data = {dir_ / "a.jsonl"}}); }),
+              HasSubstr("a.jsonl:2: expected the field 'text', got a conversation without it "
+                        "(messages, about); --on-error skip leaves it out"));
+}
+
 TEST_F(TokenCounts, OfStdin) {
   const std::string text = "What a pipe gives\nis read once.\n";
   EXPECT_EQ(count_piped(text).num_tokens, tokens_of(text));

@@ -64,6 +64,10 @@ TEST_F(TokenizerTrain, MistakesAreNamed) {
   EXPECT_THAT(error({"--pattern", "gpt3"}, ExitCode::kUser), HasSubstr("--pattern"));
   replace_file(dir_ / "bad.txt", "\xff");
   EXPECT_THAT(error({dir_ / "bad.txt"}, ExitCode::kData), HasSubstr("not valid UTF-8 at byte 1"));
+  replace_file(dir_ / "talks.jsonl", R"({"prompt": "a", "chosen": "b", "rejected": "c"})");
+  const Ran ran = run_axle({"tokenizer", "train", dir_ / "talks.jsonl", "--out", dir_ / "own"});
+  EXPECT_THAT(ran.err, HasSubstr("talks.jsonl: expected texts, got pairs of answers; --field "));
+  EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData));
 }
 
 }  // namespace

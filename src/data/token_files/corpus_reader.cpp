@@ -12,6 +12,7 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
+#include "data/chat/chat_layout.h"
 #include "data/source_files.h"
 #include "data/text_files.h"
 #include "io/byte_stream.h"
@@ -46,17 +47,6 @@ void check_text(const std::string& path, const CorpusFormat& format) {
   }
 }
 
-// Returns how many bytes of a text are a part of at most `limit` of them, which it is longer than.
-size_t size_of_part(std::string_view text, size_t limit) {
-  const size_t line_end = text.rfind('\n', limit - 1);
-  if (line_end != text.npos) return line_end + 1;
-  constexpr size_t kLongestCharacter = 4;
-  const auto continues = [&](size_t at) { return (text[at] & 0xc0) == 0x80; };
-  size_t size = limit;
-  while (size + kLongestCharacter > limit && size > 1 && continues(size)) --size;
-  return size;
-}
-
 // True if the bytes of UTF-8 end with white space, or with what may be some.
 bool may_end_with_space(std::string_view text) {
   constexpr std::string_view kAscii = " \t\n\v\f\r";
@@ -73,6 +63,16 @@ bool may_begin_with_space(std::string_view text) {
 }
 
 }  // namespace
+
+size_t size_of_part(std::string_view text, size_t limit) {
+  const size_t line_end = text.rfind('\n', limit - 1);
+  if (line_end != text.npos) return line_end + 1;
+  constexpr size_t kLongestCharacter = 4;
+  const auto continues = [&](size_t at) { return (text[at] & 0xc0) == 0x80; };
+  size_t size = limit;
+  while (size + kLongestCharacter > limit && size > 1 && continues(size)) --size;
+  return size;
+}
 
 CorpusReader::CorpusReader(const std::string& path, const CorpusFormat& format)
     : path_(path), format_(format), is_json_(!format.only_plain_text && names_records(path)) {
@@ -216,10 +216,12 @@ std::string text_of_document(RawDocument document, bool is_json, std::string_vie
   if (json.is_object() && !json.contains(field)) {
     std::vector<std::string> names;
     for (const auto& [name, value] : json.items()) names.push_back(name);
-    throw JsonError(fmt::format(
-        "expected the field '{}', got an object without it and without a conversation's, such as "
-        "'messages' or 'question' with 'answer' ({})",
-        field, printable(join(names, ", "))));
+    const char* const got = chat_format_of(json)
+                                ? "a conversation without it"
+                                : "an object without it and without a conversation's, such as "
+                                  "'messages' or 'question' with 'answer'";
+    throw JsonError(fmt::format("expected the field '{}', got {} ({})", field, got,
+                                printable(join(names, ", "))));
   }
   return JsonView(json).at(field).text();
 }

@@ -78,6 +78,11 @@ class CorpusReader {
   std::string first_line_ = {};  // of the next block
 };
 
+/// Returns how many bytes of a text, which has more than `limit` of them, are a part of at most so
+/// many: up to a line end, or to a character where there is none. `limit` is at least 4, the bytes
+/// of the longest character.
+size_t size_of_part(std::string_view text, size_t limit);
+
 /// Returns the text of a document: of a record, the field, or the record itself if it is a text.
 /// Throws JsonError.
 std::string text_of_document(RawDocument document, bool is_json, std::string_view field);

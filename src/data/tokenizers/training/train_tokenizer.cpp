@@ -19,6 +19,7 @@
 #include "base/text/unicode.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
+#include "data/data_kind.h"
 #include "data/token_files/corpus_text.h"
 #include "data/tokenizers/parts/pre_tokenizers.h"
 #include "data/tokenizers/parts/token_model.h"
@@ -87,13 +88,18 @@ class Training {
     check_vocab_size(0);
     cuts_ = pieces_of(training);
     files_ = corpus_files(training.sources, "SOURCES", skips_);
+    if (training.on_error == OnError::kFail)
+      check_are_texts(files_, training.field, "--field names another field, which holds texts");
+    std::ranges::sort(files_);  // what a file gives depends on those before it
     progress_.num_files = std::ssize(files_);
     progress_.vocab_size = training.vocab_size;
   }
 
   TrainedTokenizer run() {
     const std::vector<int64_t> shares = shares_of_files();
-    for (size_t i = 0; i < files_.size(); ++i) read_file(files_[i], shares[i]);
+    int64_t left = 0;
+    for (size_t i = 0; i < files_.size(); ++i)
+      left = read_file(files_[i], shares[i] + std::min<int64_t>(left, 0));
     if (text_bytes_ == 0) throw DataError(no_document(training_.sources, skips_.skipped()));
     return learn();
   }
@@ -113,19 +119,27 @@ class Training {
         characters, counted(std::ssize(special_), "special token"), training_.vocab_size));
   }
 
+  // Together they are the limit.
   std::vector<int64_t> shares_of_files() const {
     std::vector<int64_t> out = sizes_of_files(files_);
-    double all = 0;
-    for (const int64_t bytes : out) all += static_cast<double>(bytes);
-    const double share = static_cast<double>(training_.max_text_bytes) / std::max(all, 1.0);
-    // At least a little of each, so that none is left out without a word.
-    for (int64_t& bytes : out)
-      bytes = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(bytes) * share), 1);
+    double all = 0, before = 0;
+    for (int64_t& bytes : out) {
+      bytes = std::max<int64_t>(bytes, 1);
+      all += static_cast<double>(bytes);
+    }
+    const double share = static_cast<double>(training_.max_text_bytes) / all;
+    int64_t given = 0;
+    for (int64_t& bytes : out) {
+      before += static_cast<double>(bytes);
+      const auto until = static_cast<int64_t>(before * share);
+      bytes = until - std::exchange(given, until);
+    }
     return out;
   }
 
-  // Counts the pieces of so many bytes of a file.
-  void read_file(const std::string& path, int64_t share) {
+  // Counts the pieces of so many bytes of a file. Returns those that are left: less than none where
+  // a record, which is read whole, has more.
+  int64_t read_file(const std::string& path, int64_t share) {
     std::unique_ptr<CorpusReader> reader;
     std::vector<RawDocument> batch;
     const int64_t before = text_bytes_;
@@ -135,19 +149,39 @@ class Training {
     const auto next = [&](int64_t rest) {
       return reader->next_block(static_cast<size_t>(std::min(rest, kBlockBytes)));
     };
-    while (is_read && share > 0) {
+    bool is_cut = false;
+    while (is_read && share > 0 && !is_cut) {
       is_read = read_or_leave_out(
           path, skips_, [&] { batch = next_documents(next, std::min(share, batch_bytes())); });
       if (!is_read || batch.empty()) break;
-      for (const RawDocument& document : batch) share -= std::ssize(document.bytes);
+      for (RawDocument& document : batch) {
+        if (!reader->is_json()) is_cut |= cut_to(share, document);
+        share -= std::ssize(document.bytes);
+      }
       count(path, batch, reader->is_json());
       check_memory();
       report();
     }
-    if (is_read && share <= 0)
-      read_or_leave_out(path, skips_, [&] { num_files_cut_ += reader->next_block(1).has_value(); });
+    if (is_read && share <= 0 && !is_cut) {
+      read_or_leave_out(path, skips_, [&] {
+        const auto more = reader->next_block(1);
+        is_cut = more && !trim(more->bytes).empty();
+      });
+    }
+    num_files_cut_ += is_cut;
     ++progress_.num_files_done;
     num_files_read_ += text_bytes_ > before;
+    return share;
+  }
+
+  // Blocks of text may be longer than a share.
+  static bool cut_to(int64_t share, RawDocument& document) {
+    constexpr int64_t kLongestCharacter = 4;
+    const auto limit = static_cast<size_t>(std::max(share, kLongestCharacter));
+    if (document.bytes.size() <= limit) return false;
+    document.bytes.resize(size_of_part(document.bytes, limit));
+    document.ends = false;
+    return true;
   }
 
   void count(const std::string& path, std::vector<RawDocument>& batch, bool is_json) {

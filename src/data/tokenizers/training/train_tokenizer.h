@@ -39,8 +39,9 @@ struct TokenizerTraining {
   std::string bos = {}, eos = {}, pad = {};  // "": there is none
   /// Pairs that come less often in the text are not merged.
   int64_t min_frequency = 2;
-  /// Text that is read at most. Of a larger corpus, each file gives as large a share of it as its
-  /// bytes are of all files, from its beginning.
+  /// Text that is read at most, but for the rest of a record. Of a larger corpus, each file gives
+  /// as large a share of it as its bytes are of all files, from its beginning. Where a record has
+  /// more, the next files give less.
   int64_t max_text_bytes = int64_t{4'000'000'000};
 };
 

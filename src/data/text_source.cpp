@@ -14,6 +14,7 @@
 #include "io/file.h"
 #include "io/file_reader.h"
 #include "io/matching_paths.h"
+#include "io/token_file.h"
 #include "io/user_path.h"
 
 namespace axle {
@@ -74,7 +75,7 @@ std::vector<std::string> named_texts(const std::string& path, std::string_view f
 
 std::string no_texts_at(const std::string& path) {
   if (!paths_named(path).empty()) return {};
-  std::string what = nothing_at(path_of_text(path));
+  std::string what = nothing_at_token_file(path);
   return what == kNothingThere && is_path_pattern(path) ? "a pattern that matches no file" : what;
 }
 

@@ -30,8 +30,9 @@ std::vector<std::string> named_texts(const std::string& path, std::string_view f
 std::vector<std::string> named_texts(const std::string& path,
                                      const std::vector<std::string>& more_paths,
                                      std::string_view source);
-/// Returns what is there in place of texts: "nothing there", "a pattern that matches no file", or
-/// the system's reason not to let this user look. Empty if named_texts(path) finds something.
+/// Returns what is there in place of texts: "nothing there", "a pattern that matches no file", an
+/// unfinished build of a token file, or the system's reason not to let this user look. Empty if
+/// named_texts(path) finds something.
 std::string no_texts_at(const std::string& path);
 
 /// Reads UTF-8 text files, and all *.txt files in folders and their subfolders in the order of

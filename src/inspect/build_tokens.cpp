@@ -15,6 +15,10 @@
 namespace axle {
 namespace {
 
+const char* kind_of_unit(const std::string& unit) {
+  return unit == "conversation" ? "conversations" : unit == "pair" ? "pairs of answers" : "texts";
+}
+
 std::string unit_of(const TokenBuildFlags& flags) {
   if (!flags.unit.empty()) return flags.unit;
   if (flags.field) return "file";
@@ -26,12 +30,9 @@ std::string unit_of(const TokenBuildFlags& flags) {
                             : kind == DataKind::kPreferences ? "pair"
                                                              : "file";
     if (!unit.empty() && one != unit) {
-      const auto name = [](const std::string& of) {
-        return of == "conversation" ? "conversations" : of == "pair" ? "pairs of answers" : "texts";
-      };
       throw ConfigError(fmt::format(
           "SOURCES: expected one kind, got {} in {} and {} in {}; build each by itself{}",
-          name(unit), first, name(one), source,
+          kind_of_unit(unit), first, kind_of_unit(one), source,
           one == "pair" || unit == "pair"
               ? ", and learn from the pairs alone"
               : " and mix them by axle train --data A.idx=0.5 --data B.idx=0.5"));
@@ -45,9 +46,15 @@ std::string unit_of(const TokenBuildFlags& flags) {
 void check_flags(const TokenBuildFlags& flags, const std::string& unit, bool is_chat) {
   const auto check = [&](bool is_given, const char* flag, bool is_good, const char* expected) {
     if (!is_given || is_good) return;
+    if (!flags.unit.empty()) {
+      throw ConfigError(
+          fmt::format("{}: expected {}, got --unit {}; leave it out, or choose another --unit",
+                      flag, expected, unit));
+    }
+    // Without a record, nobody knows what the sources would hold.
+    for (const std::string& source : flags.sources) check_has_record(source, "SOURCES");
     throw ConfigError(
-        fmt::format("{}: expected {}, got --unit {}; leave it out, or choose another --unit", flag,
-                    expected, unit));
+        fmt::format("{}: expected {}, got {}; leave it out", flag, expected, kind_of_unit(unit)));
   };
   const char* const chats = "conversations or pairs of answers";
   check(flags.field.has_value(), "--field", !is_chat, "texts");

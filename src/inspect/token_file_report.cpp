@@ -246,7 +246,8 @@ TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t>
   const auto card = read_token_card(file.prefix());
   if (card) {
     out.has_card = true;
-    out.vocab_size = card->tokenizer.vocab_size;
+    const int64_t of_card = card->tokenizer.vocab_size;
+    out.vocab_size = std::min(of_card, vocab_size.value_or(of_card));
     check_hash(file.index_path(), card->index);
     check_hash(file.ids_path(), card->ids);
     if (card->num_documents != out.num_documents || card->num_tokens != out.num_tokens) {

@@ -59,7 +59,7 @@ struct TokenFileCheck {
 };
 
 /// Reads all of a token file: its index, ids, flags, and its hashes if it has a card. Throws
-/// DataError at the first fault. `vocab_size` is for files without a card.
+/// DataError at the first fault. Ids are below `vocab_size` and the vocabulary of the card.
 TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t> vocab_size);
 std::string to_text(const TokenFileCheck& check);
 nlohmann::ordered_json to_json(const TokenFileCheck& check);

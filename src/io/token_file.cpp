@@ -35,7 +35,7 @@ FileReader open_part(const std::string& path) {
     throw DataError(
         fmt::format("{}: expected a part of a token file (PREFIX.bin and PREFIX.idx), "
                     "got {}",
-                    path, nothing_at(file)));
+                    path, nothing_at_token_file(path)));
   }
   return storage_error_as<DataError>([&] { return FileReader(file); });
 }
@@ -93,6 +93,14 @@ std::string token_file_prefix(const std::string& name) {
       return name.substr(0, name.size() - ending.size());
   }
   return name;
+}
+
+std::string unfinished_folder(const std::string& prefix) { return prefix + ".part"; }
+
+std::string nothing_at_token_file(const std::string& name) {
+  const std::string folder = unfinished_folder(token_file_prefix(name));
+  if (!directory_exists(path_of_text(folder))) return nothing_at(path_of_text(name));
+  return fmt::format("an unfinished build ({}), which the same axle data build continues", folder);
 }
 
 bool is_token_file(const std::string& name) {

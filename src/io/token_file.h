@@ -48,6 +48,12 @@ std::string token_file_prefix(const std::string& name);
 /// a file or a folder itself.
 bool is_token_file(const std::string& name);
 
+/// The folder in which a build of a token file keeps what it has, until it is finished.
+std::string unfinished_folder(const std::string& prefix);
+/// Returns what is there in the place of a token file, or of a part of it, that is not: an
+/// unfinished build, or what nothing_at() says.
+std::string nothing_at_token_file(const std::string& name);
+
 /// Documents of token ids, read as they are asked for. At most 64 MiB of the index are in memory.
 /// Usable from several threads.
 ///

@@ -332,11 +332,21 @@ Resolved RecipeArguments::resolve(std::string_view backend, const RunStart& star
           "--dtype: expected --init-from and no recipe, whose model has a dtype; set "
           "model.@dtype");
     }
+    check_has_start(request);
     out = resolve_config(request);
     if (request.start) take_chat_template(model, out.config);
   }
   print_warnings(out.report);
   return out;
+}
+
+// These flags are for a model that there is already, more often than for a recipe.
+void RecipeArguments::check_has_start(const ResolveRequest& request) const {
+  if (names_recipe(request) || request.start || (!preference_ && adapter_flags_.empty())) return;
+  throw ConfigError(fmt::format(
+      "{}: expected a model to begin with, got none; name it by axle train --init-from, "
+      "or a recipe by RECIPE",
+      preference_ ? "--dpo" : adapter_flags_.front().first));
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend) const {

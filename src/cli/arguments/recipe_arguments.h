@@ -59,6 +59,7 @@ class RecipeArguments {
   std::string machine(std::string_view backend) const;
   ResolveRequest request(std::string_view backend, bool reads_other_model) const;
   void take_place(ResolveRequest& request) const;
+  void check_has_start(const ResolveRequest& request) const;
   Trainer::Config fine_tune(const ResolveRequest& request, const std::filesystem::path& model,
                             const std::optional<DType>& dtype = {}) const;
   Resolved go_on(ResolveRequest request, const RunStart& start) const;

@@ -145,6 +145,15 @@ TEST(RecipeArguments, FilesWithoutARecipeChangeWhatGoesOnFromAStart) {
                 Flags({"--config", steps}).arguments.resolve();
               }),
               HasSubstr("or a file with 'recipe:', got none"));
+  for (const char* flag : {"--dpo", "--lora"}) {
+    const char* const fields = std::string_view(flag) == "--dpo" ? "beta=0.1" : "rank=2";
+    EXPECT_EQ(error_of([&] {
+                Flags({flag, fields}).arguments.resolve();
+              }),
+              std::string(flag) +
+                  ": expected a model to begin with, got none; name it by axle "
+                  "train --init-from, or a recipe by RECIPE");
+  }
 }
 
 TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {

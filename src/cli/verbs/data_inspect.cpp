@@ -53,9 +53,10 @@ const Verb<TokenFileOptions> data_verify({
     .add =
         [](CLI::App& app, TokenFileOptions& options, Output& out) {
           add_prefix(app, options);
-          add_number<int64_t>(app, "--vocab-size",
-                              [&options](int64_t size) { options.vocab_size = size; },
-                              "That ids are below, for a file without a card", {.min = 1})
+          add_number<int64_t>(
+              app, "--vocab-size", [&options](int64_t size) { options.vocab_size = size; },
+              "That ids are below (default: the vocabulary of the card, if there is one)",
+              {.min = 1})
               ->type_name("N");
           out.add_json_flag(app);
         },

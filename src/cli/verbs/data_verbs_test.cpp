@@ -1,4 +1,5 @@
 // `axle data build|inspect|verify` through the command line.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -111,9 +112,16 @@ TEST_F(DataVerbs, ConversationsAndPairsHaveFlagsThatAreVerified) {
               AllOf(HasSubstr("SOURCES: expected one kind, got texts in "),
                     HasSubstr(" and conversations in "), HasSubstr("build each by itself")));
   EXPECT_THAT(build({"--seq-len", "5"}).err,
-              HasSubstr("--seq-len: expected conversations or pairs of answers, got --unit file"));
+              HasSubstr("--seq-len: expected conversations or pairs of answers, got texts; leave "
+                        "it out"));
+  EXPECT_THAT(build({"--seq-len", "5", "--unit", "line"}).err, HasSubstr("got --unit line; "));
+  replace_file(dir_ / "empty.jsonl", "");
+  const Ran empty = run_axle({"data", "build", dir_ / "empty.jsonl", "--tokenizer", "bytes",
+                              "--out", dir_ / "other", "--seq-len", "5"});
+  EXPECT_THAT(empty.err, HasSubstr("empty.jsonl: expected texts, got no document"));
+  EXPECT_EQ(empty.code, static_cast<int>(ExitCode::kData));
   EXPECT_THAT(make("pairs", {"--learned", "all"}).err,
-              HasSubstr("--learned: expected conversations, got --unit pair"));
+              HasSubstr("--learned: expected conversations, got pairs of answers; leave it out"));
 }
 
 TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
@@ -123,6 +131,36 @@ TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
   EXPECT_EQ(run_axle({"data", "verify", file, "--vocab-size", "120"}).code, 0);
   EXPECT_THAT(run_axle({"data", "verify", file, "--vocab-size", "100"}).err,
               HasSubstr("expected ids of 0 to 99, got"));
+}
+
+TEST_F(DataVerbs, VerifyTakesTheSmallerVocabulary) {
+  ASSERT_EQ(build().code, 0);
+  const auto verify = [&](int64_t size) {
+    return run_axle(
+        {"data", "verify", dir_ / "tokens", "--vocab-size", std::to_string(size), "--json"});
+  };
+  const auto all = nlohmann::json::parse(verify(9000).out);
+  EXPECT_EQ(all["vocab_size"], 700);
+  const auto largest = all["largest_id"].get<int64_t>();
+  EXPECT_EQ(verify(largest + 1).code, 0);
+  const Ran few = verify(largest);
+  EXPECT_EQ(few.code, static_cast<int>(ExitCode::kData));
+  EXPECT_THAT(few.err, HasSubstr(fmt::format("expected ids of 0 to {}, got", largest - 1)));
+}
+
+TEST_F(DataVerbs, AnUnfinishedBuildIsToldAsSuch) {
+  make_directories(dir_ / "tokens.part");
+  const std::string got =
+      "got an unfinished build (" + (dir_ / "tokens.part") + "), which the same axle data build";
+  for (const char* verb : {"inspect", "verify"})
+    EXPECT_THAT(run_axle({"data", verb, dir_ / "tokens"}).err, HasSubstr(got)) << verb;
+  for (const char* name : {"tokens", "tokens.idx"}) {
+    const Ran ran = run_axle({"train", "quickstart", "--data", dir_ / name, "--steps", "1", "--dir",
+                              dir_ / "run", "--backend", "interpreter"});
+    EXPECT_THAT(ran.err, HasSubstr(got)) << name;
+    EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData));
+  }
+  EXPECT_THAT(run_axle({"data", "inspect", dir_ / "other"}).err, HasSubstr("got nothing there"));
 }
 
 TEST_F(DataVerbs, WhichNamesTheDocumentsOfAStep) {

@@ -88,7 +88,7 @@ class TokenBuilder {
         made_(maker.card()),
         skips_(work.on_error, work.on_error_field),
         unfit_(work.on_unfit, work.on_unfit_field),
-        folder_(work.prefix + ".part") {
+        folder_(unfinished_folder(work.prefix)) {
     check_prefix(work.prefix);
     SkipLog listed(work.on_error, work.on_error_field);
     files_ = maker.files(work.sources, listed);

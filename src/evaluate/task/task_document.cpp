@@ -8,14 +8,14 @@
 #include "base/host_memory_check.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
-#include "io/line_reader.h"
+#include "data/json_records.h"
 
 namespace axle {
 namespace {
 
-TaskDocument document_of(std::string_view line, std::string where) {
+TaskDocument document_of(std::string_view text, std::string where) {
   try {
-    const nlohmann::ordered_json record = read_json(line);
+    const nlohmann::ordered_json record = read_json(text);
     if (!record.is_object()) throw JsonError("expected an object, got another value");
     return {jinja::Value::of_json(record), record.dump(), std::move(where)};
   } catch (const JsonError& error) {
@@ -31,18 +31,17 @@ TaskSplit read_task_split(const std::vector<std::string>& files) {
   TaskSplit out;
   int64_t num_bytes = 0, num_priced = 0;
   for (const std::string& file : files) {
-    LineReader lines(file);
-    while (const auto line = lines.next()) {
-      if (trim(*line).empty()) continue;
-      std::string where = fmt::format("{}:{}", file, lines.number());
+    JsonRecords records(file, "no document");
+    while (const auto record = records.next()) {
+      std::string where = fmt::format("{}:{}", file, record->line);
       // A document is kept as text and as values.
       constexpr int64_t kCopies = 8, kPricedAtOnce = int64_t{64} << 20;
-      num_bytes += kCopies * static_cast<int64_t>(line->size());
+      num_bytes += kCopies * std::ssize(record->bytes);
       if (num_bytes > num_priced) {
         check_host_allocation(where, "more documents of a task", kPricedAtOnce);
         num_priced = num_bytes + kPricedAtOnce;
       }
-      out.documents.push_back(document_of(*line, std::move(where)));
+      out.documents.push_back(document_of(record->bytes, std::move(where)));
       for (const auto& [name, value] : out.documents.back().fields.dict().items)
         out.fields.insert(name.text());
     }

@@ -172,6 +172,25 @@ TEST_F(TaskFile, BadDocumentsAreNamed) {
   EXPECT_THAT(mistake(""), HasSubstr("docs.jsonl: expected documents, got none"));
 }
 
+TEST_F(TaskFile, DocumentsMayBeAList) {
+  const std::string first = R"({"q": "One?", "c": ["a", "b"], "l": 1})",
+                    second = R"({"q": "Two?", "c": ["a", "b"], "l": 0})";
+  const auto texts = [&](const std::string& name, const std::string& bytes) {
+    replace_file(dir_ / name, bytes);
+    std::string out;
+    for (const TaskDocument& document : read_task_split({dir_ / name}).documents)
+      out += document.text + "\n";
+    return out;
+  };
+  const std::string lines = texts("docs.jsonl", first + "\n" + second);
+  for (const char* name : {"list.json", "list.jsonl"}) {
+    EXPECT_EQ(texts(name, "[\n " + first + ",\n " + second + "\n]\n"), lines) << name;
+    EXPECT_EQ(texts(name, "[" + first + ", " + second + "]"), lines) << name;
+  }
+  EXPECT_THAT(error_of<DataError>([&] { texts("list.json", "[" + first + ", 3]"); }),
+              HasSubstr("list.json:2: expected an object, got another value"));
+}
+
 TEST_F(TaskFile, NamesOfNoFieldAreRefused) {
   const std::string texts = "doc_to_target: l\ndoc_to_text: ";
   EXPECT_THAT(mistake("", texts + "question\n"),

@@ -13,7 +13,13 @@
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "config/set.h"
+#include "config/walk.h"
+#include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "data/tokenizers/ranks/tekken_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "interop/tokenizer_paths.h"
+#include "io/file.h"
+#include "io/user_path.h"
 #include "recipes/recipe.h"
 #include "train/evaluation/evaler_inputs.h"
 
@@ -126,6 +132,22 @@ void move_tokenizers(const Json& before, Trainer::Config& config) {
   }
 }
 
+// A folder stands for the file of a tokenizer in it, as it does in flags.
+template <class T>
+void take_file_in(const char* name, Trainer::Config& config) {
+  for_each_config<T>(config, [&](const std::string&, typename T::Config& tokenizer) {
+    if (!tokenizer.path.has_value()) return;
+    const std::filesystem::path folder = path_of_text(*tokenizer.path);
+    if (path_exists(folder / name)) tokenizer.path = text_of_path((folder / name).string());
+  });
+}
+
+void take_tokenizer_files(Trainer::Config& config) {
+  take_file_in<HuggingFaceTokenizer>("tokenizer.json", config);
+  take_file_in<SentencePieceTokenizer>("tokenizer.model", config);
+  take_file_in<TekkenTokenizer>("tekken.json", config);
+}
+
 // --data names all texts. A path that is set beside it would take the place of the first alone.
 void check_texts(const std::vector<Edit>& edits) {
   const auto names_several = [](const Edit& edit) {
@@ -205,6 +227,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
     out.report.rule_set_too_late = rule_that_would_change(out.config, request.machine);
   mistakes.attempt([&] { check_texts(request.edits); });
   apply_edits(request.edits, out.config, out.report.rewrites, mistakes);
+  take_tokenizer_files(out.config);
   mistakes.attempt([&] { move_tokenizers(tokenizer, out.config); });
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   check_rewrites(out.report.rewrites, out.config, mistakes);

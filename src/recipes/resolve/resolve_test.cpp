@@ -6,8 +6,12 @@
 
 #include "config/document/print.h"
 #include "config/set.h"
+#include "data/text_input.h"
+#include "data/tokenizers/open_tokenizer.h"
+#include "io/file.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"
+#include "testing/temp_dir.h"
 #include "train/evaluation/evaler_inputs.h"
 
 namespace axle {
@@ -31,6 +35,32 @@ TEST(Resolve, MeshRuleOfTheMachine) {
   const Resolved none = resolve_config({.recipe = kRuled, .machine = "abacus-1"});
   EXPECT_EQ(none.config.mesh, recipe(kRuled).mesh);
   EXPECT_EQ(none.report.mesh_rule, "");
+}
+
+TEST(Resolve, AFolderStandsForATokenizersFile) {
+  const TempDir dir;
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "tekken.json"})
+    replace_file(dir / name, "{}");
+  const auto tokenizer = [&](const std::string& name, const std::string& path) {
+    const std::string text = "{class: " + name + ", path: " + path + "}";
+    const Trainer::Config config =
+        resolve_config({.recipe = "quickstart", .edits = {SetField{"input.tokenizer", text}}})
+            .config;
+    const auto* const held_out = config.evalers.at("held_out").input.get_if<TextInput>();
+    const std::string out = tokenizer_name(config.input.get_if<TextInput>()->tokenizer);
+    EXPECT_EQ(tokenizer_name(held_out->tokenizer), out);
+    return out;
+  };
+  const auto named = [&](const char* name, const std::string& of) {
+    return (dir / name) + " (" + of + ")";
+  };
+  EXPECT_EQ(tokenizer("HuggingFaceTokenizer", dir.path()),
+            named("tokenizer.json", "HuggingFaceTokenizer"));
+  EXPECT_EQ(tokenizer("SentencePieceTokenizer", dir / ""),
+            named("tokenizer.model", "SentencePieceTokenizer"));
+  EXPECT_EQ(tokenizer("TekkenTokenizer", dir.path()), named("tekken.json", "TekkenTokenizer"));
+  EXPECT_EQ(tokenizer("HuggingFaceTokenizer", dir / "tokenizer.json"),
+            named("tokenizer.json", "HuggingFaceTokenizer"));
 }
 
 TEST(Resolve, OrderIsRuleThenFileThenEdits) {

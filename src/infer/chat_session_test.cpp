@@ -82,14 +82,16 @@ TEST(ChatSession, TheTemplateIsTheRunsOrTheTokenizers) {
               HasSubstr("--chat: expected a model with a chat template, got one without"));
   loaded.input = {{"class", "ChatInput"}};
   EXPECT_EQ(chat_template_of(loaded, {}).name(), "the plain template");
-  replace_file(dir / "run.jinja", "run");
+  replace_file(dir / "run.jinja", "{{ messages }}");
   loaded.input["chat_template"] = dir / "run.jinja";
   EXPECT_EQ(chat_template_of(loaded, {}).name(), dir / "run.jinja");
-  replace_file(dir / "flag.jinja", "flag");
+  replace_file(dir / "flag.jinja", "{{ messages }}");
   EXPECT_EQ(chat_template_of(loaded, dir / "flag.jinja").name(), dir / "flag.jinja");
   // Beside the tokenizer.
   std::filesystem::copy(reference_file("tokenizers/smollm.json"), dir.path() / "tokenizer.json");
-  replace_file(dir / "tokenizer_config.json", R"({"chat_template": "{{ bos_token }}",
+  replace_file(
+      dir / "tokenizer_config.json",
+      R"({"chat_template": "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}",
                                                   "bos_token": {"content": "<b>"}})");
   loaded.input = {};
   loaded.tokenizer =

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/utf8.h"
+#include "data/chat/written_messages.h"
 #include "interop/trained_chat_template.h"
 
 namespace axle {
@@ -28,10 +29,7 @@ ChatSession::ChatSession(TextGenerator& generator, ChatTemplate chat,
 void ChatSession::check_written(std::span<const jinja::Value> messages,
                                 const std::string& prompt) const {
   for (size_t i = 0; i < messages.size(); ++i) {
-    std::vector<jinja::Value> others(messages.begin(), messages.end());
-    others[i] = with_content(others[i], "AxleMark");
-    const auto other = chat_.try_render(others, {}, kPrompt);
-    if (!other || other->text != prompt) continue;
+    if (!leaves_out(chat_, messages, i, {}, kPrompt, prompt)) continue;
     const bool is_system = role_of(messages[i]) == "system";
     throw ConfigError(fmt::format(
         "{}: expected a chat template that writes {}, got one that leaves it out{}; name another "

@@ -170,4 +170,12 @@ WrittenMessages written_messages(const ChatTemplate& chat, std::span<const jinja
   return Writer(chat, tools, options).write(messages);
 }
 
+bool leaves_out(const ChatTemplate& chat, std::span<const Value> messages, size_t i,
+                const Value& tools, const ChatTemplate::Options& options, std::string_view text) {
+  std::vector<Value> others(messages.begin(), messages.end());
+  others[i] = with_content(others[i], "AxleMark");
+  const auto other = chat.try_render(others, tools, options);
+  return other && other->text == text;
+}
+
 }  // namespace axle

@@ -1,7 +1,9 @@
 // Messages in the form that a template can write, with nothing that it would drop.
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "data/chat/chat_template.h"
@@ -24,5 +26,11 @@ struct WrittenMessages {
 /// "thinking") where it would not write those of a last answer either.
 WrittenMessages written_messages(const ChatTemplate& chat, std::span<const jinja::Value> messages,
                                  const jinja::Value& tools, const ChatTemplate::Options& options);
+
+/// True if the template would write `text` with another content of message `i`, too. `text` is what
+/// it writes for the messages.
+bool leaves_out(const ChatTemplate& chat, std::span<const jinja::Value> messages, size_t i,
+                const jinja::Value& tools, const ChatTemplate::Options& options,
+                std::string_view text);
 
 }  // namespace axle

@@ -50,8 +50,8 @@ void check_questions(Task& task, const RowEncoder& encoder, std::optional<int64_
 /// A table with a line for each metric of each task, and one for each task with contexts that were
 /// cut.
 std::string to_text(std::span<const TaskResult> results);
-/// {"<task>": {"output_type", "num_documents", "num_fewshot", "num_cut", "metrics": [{"metric", "filter",
-/// "value", "standard_error", "higher_is_better"}]}}
+/// {"<task>": {"output_type", "num_documents", "num_fewshot", "num_cut", "metrics": [{"metric",
+/// "filter", "value", "standard_error", "higher_is_better"}]}}
 nlohmann::ordered_json to_json(std::span<const TaskResult> results);
 
 }  // namespace axle

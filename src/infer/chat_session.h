@@ -19,8 +19,8 @@ class ChatSession {
   ChatSession(TextGenerator& generator, ChatTemplate chat, std::optional<std::string> system = {});
 
   /// Adds the user's message and the model's answer to it. Stops where an answer of the template
-  /// ends. Throws ConfigError for a message that is not UTF-8 and for a template that leaves out the
-  /// first messages, DataError if the template refuses the conversation, and as
+  /// ends. Throws ConfigError for a message that is not UTF-8 and for a template that leaves out
+  /// the first messages, DataError if the template refuses the conversation, and as
   /// TextGenerator::generate does; the conversation is then as before.
   GeneratedText answer(std::string_view message, GenerateOptions options,
                        const TextGenerator::OnText& on_text = {});

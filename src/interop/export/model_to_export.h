@@ -53,8 +53,8 @@ struct ModelToExport {
 };
 
 /// Loads the model and brings it into the form of its family. Takes no more memory than the
-/// parameters, in f32 where adapters are merged for a file of another dtype, and the largest tensor.
-/// Throws as load_model() and described() do.
+/// parameters, in f32 where adapters are merged for a file of another dtype, and the largest
+/// tensor. Throws as load_model() and described() do.
 ModelToExport model_to_export(const ExportOptions& options, Adapted adapted,
                               const Report& report = report_to_stderr);
 

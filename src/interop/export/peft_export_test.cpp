@@ -131,7 +131,7 @@ TEST_F(PeftExporting, AdaptersOfAnImportedModelAreThoseOfItsModules) {
   }
 }
 
-// In the dtype of the weights most of a small adapter would be lost, whatever the dtype of the file.
+// In the dtype of the weights most of a small adapter would be lost, whatever that of the file.
 TEST_F(PeftExporting, WhatIsMergedIsRoundedOnceToTheDtypeOfTheFile) {
   ImportedModel read = read_hugging_face(reference_file("hugging_face/llama"));
   read.model.options.dtype = DType::kBF16;

@@ -109,30 +109,34 @@ Trainer::Config deepseek_v3_671B() {
     return billions * 1'000'000'000 / (kRows * kSeqLen);
   };
   const Init init = Gaussian{.std = 0.006};
-  Trainer::Config cfg = language_model({
+  const CosineWithWarmup cosine{.peak = 2.2e-4,
+                                .warmup_steps = 2000,
+                                .max_step = steps(14'300),
+                                .alpha = 0.1,
+                                .decay_begin_step = steps(10'000)};
+  return language_model({
       .decoder = {.model_dim = 7168,
                   .vocab_size = 129280,
                   .max_seq_len = kSeqLen,
                   .emb = Embedding::Config{.init = init},
                   .layers = deepseek_layers(k671B),
                   .lm_head = LmHead::Config{}},
-      .learner = {.max_step = steps(14'800), .weight_decay = 0.1, .undecayed = kScalesAndBiases},
+      .output_norm = kNorm,
+      .init = init,
+      .learner = {.max_step = steps(14'800),
+                  .undecayed = kScalesAndBiases,
+                  .optimizer =
+                      AdamW::Config{
+                          .learning_rate =
+                              Stepwise{.stages = {{.begin_step = 0, .schedule = cosine},
+                                                  {.begin_step = steps(14'633),
+                                                   .schedule = ConstantRate{.value = 7.3e-6}}}},
+                          .weight_decay = 0.1}},
       .tokens_per_batch = kRows * kSeqLen,
       .seq_len = kSeqLen,
       .mesh = {.axes = {{.name = "expert", .size = 64}, {.name = "fsdp", .size = -1}}},
       .mesh_rules = {cluster_rule(), cpu_rule()},
   });
-  cfg.model.options.init = init;
-  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = kNorm;
-  cfg.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = Stepwise{
-      .stages = {{.begin_step = 0,
-                  .schedule = CosineWithWarmup{.peak = 2.2e-4,
-                                               .warmup_steps = 2000,
-                                               .max_step = steps(14'300),
-                                               .alpha = 0.1,
-                                               .decay_begin_step = steps(10'000)}},
-                 {.begin_step = steps(14'633), .schedule = ConstantRate{.value = 7.3e-6}}}};
-  return cfg;
 }
 AXLE_REGISTER(deepseek_v3_671B, "deepseek-v3-671B")
 

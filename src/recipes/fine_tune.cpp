@@ -77,7 +77,7 @@ Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
   if (has_adapters) trained = FineTuned::kAdapters;
   const auto context = built->max_seq_len().value_or(kMaxSeqLen);
   const int64_t seq_len = std::min(context, kMaxSeqLen);
-  Trainer::Config out = language_model({
+  LanguageModel numbers{
       .learner = {.peak_lr = trained == FineTuned::kAll ? 2e-5 : 2e-4,
                   .warmup_steps = 10,
                   .max_step = kSteps,
@@ -88,15 +88,15 @@ Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
       .save_every_steps = kSteps,
       .mesh = one_axis("fsdp"),
       .mesh_rules = {cpu_rule()},
-  });
+  };
+  if (has_adapters) {
+    numbers.learner.frozen = {"**"};
+    numbers.learner.trained = trained_patterns(config, *built);
+  }
+  Trainer::Config out = language_model(numbers);
   if (dtype) model.options.dtype = *dtype;
   const auto stored = model.options.dtype;
   out.model = std::move(model);
-  if (has_adapters) {
-    auto& learner = *out.learner.get_if<Learner>();
-    learner.frozen = {"**"};
-    learner.trained = trained_patterns(config, *built);
-  }
   if (!stored || *stored == DType::kF32) {
     out.compute_dtype = {};
   } else if (trained == FineTuned::kAll && !dtype) {

@@ -14,7 +14,6 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/hybrid_norm.h"
 #include "layers/blocks/pattern.h"
-#include "layers/models/causal_lm.h"
 #include "modifiers/set_mesh.h"
 #include "nn/remat_policies.h"
 #include "recipes/language_model.h"
@@ -23,6 +22,7 @@ namespace axle {
 namespace {
 
 const Child<Norm> kGemmaNorm = RMSNorm::Config{.eps = 1e-6f, .zero_centred = ZeroCentred::kScale};
+const Child<TokenEmbedding> kEmbedding = Embedding::Config{.scale = RootOfDim{}};
 
 struct GemmaSize {
   int64_t num_layers, model_dim, num_heads, num_kv_heads, head_dim, hidden_dim;
@@ -68,14 +68,6 @@ Child<Block> gemma_layers(const GemmaSize& s) {
   return out;
 }
 
-// What surrounds the layers.
-Trainer::Config with_embedding(Trainer::Config cfg) {
-  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  decoder.emb.get_if<Embedding>()->scale = RootOfDim{};
-  decoder.output_norm = kGemmaNorm;
-  return cfg;
-}
-
 // Table 2: the machine, and how many shards data and sequence have in each of its replicas.
 struct Machine {
   std::string name;
@@ -87,11 +79,13 @@ Trainer::Config gemma3(const GemmaSize& s, int64_t billions_of_tokens, const Mac
   const Mesh shards{.axes = {{.name = "data", .size = -1},
                              {.name = "fsdp", .size = machine.data_shards},
                              {.name = "seq", .size = machine.sequence_shards}}};
-  return with_embedding(language_model({
+  return language_model({
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = 256 * kKi,
                   .max_seq_len = kSeqLen,
+                  .emb = kEmbedding,
                   .layers = gemma_layers(s)},
+      .output_norm = kGemmaNorm,
       .learner = {.max_step = billions_of_tokens * 1'000'000'000 / (kRows * kSeqLen),
                   .undecayed = kScalesAndBiases},
       .tokens_per_batch = kRows * kSeqLen,
@@ -99,7 +93,7 @@ Trainer::Config gemma3(const GemmaSize& s, int64_t billions_of_tokens, const Mac
       .mesh = one_axis("fsdp"),
       .mesh_rules = {{.machine = machine.name, .modifiers = {SetMesh::Config{.mesh = shards}}},
                      cpu_rule()},
-  }));
+  });
 }
 
 Trainer::Config gemma3_1B() {
@@ -164,8 +158,11 @@ Trainer::Config gemma3_test() {
                     .hidden_dim = 192,
                     .window = 32,
                     .query_scale = 16};
-  return with_embedding(byte_model(
-      {.model_dim = s.model_dim, .layers = gemma_layers(s), .undecayed = kScalesAndBiases}));
+  return byte_model({.model_dim = s.model_dim,
+                     .layers = gemma_layers(s),
+                     .undecayed = kScalesAndBiases,
+                     .emb = kEmbedding,
+                     .output_norm = kGemmaNorm});
 }
 AXLE_REGISTER(gemma3_test, "gemma3-test")
 

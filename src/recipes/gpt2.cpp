@@ -6,7 +6,6 @@
 #include "layers/attention/qkv/fused_qkv.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"
-#include "layers/models/causal_lm.h"
 #include "layers/norms/layer_norm.h"
 #include "layers/positions/learned_positions.h"
 #include "recipes/language_model.h"
@@ -44,13 +43,15 @@ Trainer::Config gpt2_124M() {
                               .activation = {"gelu", &gelu},
                               .up = Linear::Config{.bias = true},
                               .down = last<Projection>(Linear::Config{.bias = true}, kLayers)}}};
-  Trainer::Config cfg = language_model({
+  return language_model({
       .decoder = {.model_dim = 768,
                   .vocab_size = 50257,
                   .max_seq_len = kSeqLen,
                   .emb = Embedding::Config{.init = normal(0.02)},
                   .position_emb = LearnedPositions::Config{},
                   .layers = Repeat::Config{.num_layers = kLayers, .layer = layer}},
+      .output_norm = norm,
+      .init = normal(0.02),
       .learner = {.peak_lr = 6e-4,
                   .warmup_steps = 715,
                   .max_step = 572204,
@@ -61,9 +62,6 @@ Trainer::Config gpt2_124M() {
       .mesh = one_axis("data"),
       .mesh_rules = {cpu_rule()},
   });
-  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = norm;
-  cfg.model.options.init = normal(0.02);
-  return cfg;
 }
 AXLE_REGISTER(gpt2_124M, "gpt2-124M")
 

@@ -13,7 +13,6 @@
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
-#include "layers/norms/rms_norm.h"
 #include "learn/schedules/warmup_schedule.h"
 #include "learn/transforms/clip_by_global_norm.h"
 #include "modifiers/set_mesh.h"
@@ -25,6 +24,8 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
   const bool grouped = l.num_kv_heads != l.num_heads;
   const Child<QKV> projections =
       grouped ? Child<QKV>(FusedGroupedQKV::Config{}) : Child<QKV>(FusedQKV::Config{});
+  const Child<Mixer> gated =
+      FeedForward::Config{.hidden_dim = l.hidden_dim, .gate = Linear::Config{.bias = false}};
   return {
       .attention =
           PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
@@ -32,10 +33,8 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
                                                     .num_kv_heads = l.num_kv_heads,
                                                     .qkv = RoPE::Config{.theta = l.rope_theta,
                                                                         .inner = projections}}},
-      .feed_forward =
-          PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
-                          .body = FeedForward::Config{.hidden_dim = l.hidden_dim,
-                                                      .gate = Linear::Config{.bias = false}}},
+      .feed_forward = PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
+                                      .body = l.feed_forward ? l.feed_forward : gated},
   };
 }
 
@@ -43,25 +42,27 @@ Trainer::Config language_model(const LanguageModel& m) {
   MeshRules rules = m.mesh_rules;
   if (m.tokens_per_batch > kTokensOfGpu) rules.push_back(gpu_host_rule(m.seq_len));
   Decoder::Config decoder = m.decoder;
-  decoder.emb.options.init =
-      Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
-  decoder.output_norm = RMSNorm::Config{.eps = 1e-5f};
+  decoder.emb.options.init = m.emb_init;
+  decoder.output_norm = m.output_norm;
+  Learner::Config learner{.optimizer = m.learner.optimizer,
+                          .frozen = m.learner.frozen,
+                          .trained = m.learner.trained,
+                          .undecayed = m.learner.undecayed};
+  if (!learner.optimizer)
+    learner.optimizer =
+        AdamW::Config{.learning_rate = CosineWithWarmup{.peak = m.learner.peak_lr,
+                                                        .warmup_steps = m.learner.warmup_steps,
+                                                        .alpha = m.learner.final_fraction},
+                      .weight_decay = m.learner.weight_decay};
+  if (m.learner.clip_global_norm)
+    learner.transforms = {ClipByGlobalNorm::Config{.max_norm = *m.learner.clip_global_norm}};
   Trainer::Config cfg{
-      .model = CausalLM::Config{.decoder = decoder},
+      .model = CausalLM::Config{.decoder = decoder, .z_loss_scale = m.z_loss_scale},
       .input = TextInput::Config{.tokenizer = m.tokenizer,
                                  .seq_len = m.seq_len,
                                  .batch_size = std::max<int64_t>(m.tokens_per_batch / m.seq_len, 1),
                                  .split = Split::kTrain},
-      .learner =
-          Learner::Config{
-              .optimizer =
-                  AdamW::Config{
-                      .learning_rate = CosineWithWarmup{.peak = m.learner.peak_lr,
-                                                        .warmup_steps = m.learner.warmup_steps,
-                                                        .alpha = m.learner.final_fraction},
-                      .weight_decay = m.learner.weight_decay},
-              .transforms = {ClipByGlobalNorm::Config{.max_norm = m.learner.clip_global_norm}},
-              .undecayed = m.learner.undecayed},
+      .learner = std::move(learner),
       .checkpointer = {.every_steps = m.save_every_steps, .keep_every_steps = m.keep_every_steps},
       .max_steps = m.learner.max_step,
       .mesh = m.mesh,
@@ -69,8 +70,7 @@ Trainer::Config language_model(const LanguageModel& m) {
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
-  cfg.model.options.init =
-      Init(VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal});
+  cfg.model.options.init = m.init;
   // The evaler takes text, tokenizer, seq_len and batch_size from the run's input
   // (evaler_inputs.h).
   cfg.evalers["held_out"] = {
@@ -84,7 +84,9 @@ Trainer::Config byte_model(ByteModel m) {
       .decoder = {.model_dim = m.model_dim,
                   .vocab_size = 264,
                   .max_seq_len = m.seq_len,
+                  .emb = std::move(m.emb),
                   .layers = std::move(m.layers)},
+      .output_norm = std::move(m.output_norm),
       .learner = {.peak_lr = 3e-3,
                   .warmup_steps = m.warmup_steps,
                   .max_step = m.num_steps,

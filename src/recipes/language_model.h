@@ -4,6 +4,7 @@
 
 #include "data/tokenizers/tokenizer.h"
 #include "layers/models/decoder.h"
+#include "layers/norms/rms_norm.h"
 #include "modifiers/modifier.h"
 #include "modifiers/set_fields.h"
 #include "train/trainer.h"
@@ -15,7 +16,13 @@ inline constexpr int64_t kMi = 1 << 20;
 
 /// The numbers of the table.
 struct LanguageModel {
+  /// `output_norm` and the initial values of `emb` are those below.
   Decoder::Config decoder = {};
+  Child<Norm> output_norm = RMSNorm::Config{.eps = 1e-5f};
+  /// Initial values of all weights, and of the embedding.
+  Init init = VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal};
+  Init emb_init = VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal};
+  double z_loss_scale = 0;
   struct {
     double peak_lr = 3e-4;
     int64_t warmup_steps = 2000;
@@ -25,7 +32,12 @@ struct LanguageModel {
     double weight_decay = 0.1;
     /// Names of parameters that do not decay.
     std::vector<std::string> undecayed = {};
-    double clip_global_norm = 1;
+    /// Patterns of Learner::Config.
+    std::vector<std::string> frozen = {}, trained = {};
+    /// In place of AdamW, whose numbers the fields above are.
+    Child<Optimizer> optimizer = {};
+    /// Largest norm of all gradients; none: they are not clipped.
+    std::optional<double> clip_global_norm = 1;
   } learner = {};
   int64_t tokens_per_batch = 4 * kMi;
   int64_t seq_len = 4096;
@@ -40,10 +52,9 @@ struct LanguageModel {
 /// reason.
 inline const std::vector<std::string> kScalesAndBiases = {"scale", "bias"};
 
-/// Returns a config with AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 /
-/// fan_in), the embedding ~ N(0, 1 / fan_out), and bf16 products over f32 parameters. The text
-/// comes from `--data`. Where one GPU cannot compute a batch at once, gpu_host_rule() comes after
-/// the rules of `m`.
+/// Returns a config with bf16 products over f32 parameters. AdamW has a cosine schedule with
+/// warm-up. The text comes from `--data`. Where one GPU cannot compute a batch at once,
+/// gpu_host_rule() comes after the rules of `m`.
 Trainer::Config language_model(const LanguageModel& m);
 
 /// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated
@@ -53,6 +64,8 @@ struct LlamaLayer {
   int64_t num_kv_heads;
   double rope_theta;
   DimFn hidden_dim;
+  /// In place of the gated feed-forward.
+  Child<Mixer> feed_forward = {};
 };
 TransformerLayer::Config llama_layer(const LlamaLayer& l);
 
@@ -62,6 +75,8 @@ struct ByteModel {
   Child<Block> layers;
   int64_t num_steps = 300, warmup_steps = 30, seq_len = 128, save_every_steps = 100;
   std::vector<std::string> undecayed = {};
+  Child<TokenEmbedding> emb = Embedding::Config{};
+  Child<Norm> output_norm = LanguageModel{}.output_norm;
 };
 /// Returns language_model() of these numbers, with 16 rows a batch and all products in f32.
 Trainer::Config byte_model(ByteModel m);

@@ -12,15 +12,13 @@
 namespace axle {
 namespace {
 
-// A layer of the Llama family with experts that take the place of its feed-forward.
-Child<Block> layer(const LlamaLayer& sizes, int64_t num_experts) {
-  TransformerLayer::Config out = llama_layer(sizes);
-  auto& residual = *out.feed_forward.get_if<PreNorm>();
-  residual.body = MoE::Config{.num_experts = num_experts,
-                              .router = TopKRouter::Config{.top_k = 2},
-                              .hidden_dim = sizes.hidden_dim,
-                              .gate = Linear::Config{.bias = false}};
-  Child<Block> slot = std::move(out);
+// A layer of the Llama family with experts in place of its feed-forward.
+Child<Block> layer(LlamaLayer sizes, int64_t num_experts) {
+  sizes.feed_forward = MoE::Config{.num_experts = num_experts,
+                                   .router = TopKRouter::Config{.top_k = 2},
+                                   .hidden_dim = sizes.hidden_dim,
+                                   .gate = Linear::Config{.bias = false}};
+  Child<Block> slot = llama_layer(sizes);
   slot.options.remat = kept_projections();
   return slot;
 }

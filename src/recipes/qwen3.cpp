@@ -12,7 +12,6 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top_k_router.h"
 #include "layers/mesh_axes.h"
-#include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
@@ -64,17 +63,13 @@ Child<Block> qwen_layers(const QwenSize& s) {
   return Repeat::Config{.num_layers = s.num_layers, .layer = std::move(layer)};
 }
 
-Trainer::Config with_norm(Trainer::Config cfg) {
-  cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = kQwenNorm;
-  return cfg;
-}
-
 LanguageModel qwen3_run(const QwenSize& s, Mesh sharding) {
   LanguageModel m{
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = kVocab,
                   .max_seq_len = kSeqLen,
                   .layers = qwen_layers(s)},
+      .output_norm = kQwenNorm,
       .learner = {.peak_lr = s.peak_lr,
                   .max_step = 1 << 20,
                   .weight_decay = 0.1,
@@ -88,15 +83,13 @@ LanguageModel qwen3_run(const QwenSize& s, Mesh sharding) {
   return m;
 }
 Trainer::Config qwen3_dense(const QwenSize& s) {
-  return with_norm(language_model(qwen3_run(s, one_axis("fsdp"))));
+  return language_model(qwen3_run(s, one_axis("fsdp")));
 }
 // The vocabulary is sharded as AXLearn's recipe of the 30B model shards it.
-Trainer::Config qwen3_moe(const LanguageModel& m) {
-  Trainer::Config cfg = with_norm(language_model(m));
-  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  decoder.emb.options.partition = decoder.lm_head->options.partition =
+Trainer::Config qwen3_moe(LanguageModel m) {
+  m.decoder.emb.options.partition = m.decoder.lm_head->options.partition =
       PartitionSpec{{kShardAxes, kModelDimAxes}};
-  return cfg;
+  return language_model(m);
 }
 
 Trainer::Config qwen3_0_6B() {
@@ -170,11 +163,10 @@ Trainer::Config qwen3_30B_A3B() {
   m.learner.undecayed = {};  // AXLearn's recipe decays everything
   m.keep_every_steps = 5000;
   m.eval_every_steps = 25'000;
-  Trainer::Config cfg = qwen3_moe(m);
-  cfg.model.get_if<CausalLM>()->z_loss_scale = 1e-6;
-  cfg.learner.get_if<Learner>()->optimizer =
+  m.z_loss_scale = 1e-6;
+  m.learner.optimizer =
       with_mup_simple(AdamW::Config{}, {.model_dim = kModelDim, .final_fraction = 0.005});
-  return cfg;
+  return qwen3_moe(std::move(m));
 }
 AXLE_REGISTER(qwen3_30B_A3B, "qwen3-30B-A3B")
 
@@ -198,8 +190,10 @@ Trainer::Config qwen3_test() {
                    .num_kv_heads = 2,
                    .feed_forward = qwen_experts(8, 2, 48),
                    .head_dim = 32};
-  return with_norm(byte_model(
-      {.model_dim = s.model_dim, .layers = qwen_layers(s), .undecayed = kScalesAndBiases}));
+  return byte_model({.model_dim = s.model_dim,
+                     .layers = qwen_layers(s),
+                     .undecayed = kScalesAndBiases,
+                     .output_norm = kQwenNorm});
 }
 AXLE_REGISTER(qwen3_test, "qwen3-test")
 

@@ -11,7 +11,6 @@
 #include "layers/experts/moe.h"
 #include "layers/experts/top2_router.h"
 #include "layers/mesh_axes.h"
-#include "layers/models/causal_lm.h"
 #include "modifiers/set_fields.h"
 #include "modifiers/set_remat.h"
 #include "nn/remat_policies.h"
@@ -70,7 +69,9 @@ LanguageModel envy_run(const EnvySize& s, NormPlace normed) {
   return {.decoder = {.model_dim = s.model_dim,
                       .vocab_size = 32 * kKi,
                       .max_seq_len = 8 * kKi,
+                      .emb = sharded_embedding(),
                       .layers = envy_layers(s, normed)},
+          .z_loss_scale = 1e-6,
           .learner = {.max_step = 250'000},
           .tokens_per_batch = 8 * kMi,
           .seq_len = 8 * kKi,
@@ -80,20 +81,13 @@ LanguageModel envy_run(const EnvySize& s, NormPlace normed) {
           .mesh_rules = {cpu_rule()}};
 }
 
-Trainer::Config envy(const LanguageModel& m, const MupSimple& mup) {
-  Trainer::Config cfg = language_model(m);
-  auto& model = *cfg.model.get_if<CausalLM>();
-  model.z_loss_scale = 1e-6;
-  model.decoder.get_if<Decoder>()->emb.options.partition =
-      PartitionSpec{{kModelDimAxes, kShardAxes}};
-  cfg.learner.get_if<Learner>()->optimizer = with_mup_simple(AdamW::Config{}, mup);
-  return cfg;
-}
 Trainer::Config envy(const EnvySize& s, MeshRules rules) {
   LanguageModel m = envy_run(s, &hybridnorm);
   std::ranges::move(m.mesh_rules, std::back_inserter(rules));
   m.mesh_rules = std::move(rules);
-  return envy(m, {.model_dim = s.model_dim, .final_fraction = 0.005});
+  m.learner.optimizer =
+      with_mup_simple(AdamW::Config{}, {.model_dim = s.model_dim, .final_fraction = 0.005});
+  return language_model(m);
 }
 
 const SaveNames kOffloadedProjections{.offload = kept_projections().names};
@@ -161,8 +155,10 @@ Trainer::Config envy_test() {
   m.tokens_per_batch = 16 * 64;
   m.mesh = all_axes({.data = -1});
   m.mesh_rules = {};
-  return envy(
-      m, {.model_dim = 8, .warmup_steps = 2000, .final_fraction = 0.005, .weight_decay = 3.16e-4});
+  m.learner.optimizer = with_mup_simple(
+      AdamW::Config{},
+      {.model_dim = 8, .warmup_steps = 2000, .final_fraction = 0.005, .weight_decay = 3.16e-4});
+  return language_model(m);
 }
 AXLE_REGISTER(envy_test, "envy-test")
 

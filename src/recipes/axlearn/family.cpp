@@ -4,9 +4,16 @@
 
 #include "layers/blocks/hybrid_norm.h"
 #include "layers/blocks/pre_norm.h"
+#include "layers/mesh_axes.h"
 #include "layers/norms/rms_norm.h"
 
 namespace axle {
+
+Child<TokenEmbedding> sharded_embedding() {
+  LayerOptions options;
+  options.partition = PartitionSpec{{kModelDimAxes, kShardAxes}};
+  return Child<TokenEmbedding>(Embedding::Config{}, options);
+}
 
 Child<Norm> norm_of_family() { return RMSNorm::Config{.eps = 1e-5f}; }
 

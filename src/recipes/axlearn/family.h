@@ -6,12 +6,15 @@
 #pragma once
 
 #include "layers/attention/attention.h"
+#include "layers/models/embedding.h"
 #include "learn/optimizers/adamw.h"
 #include "learn/optimizers/optimizer_groups.h"
 #include "train/trainer.h"
 
 namespace axle {
 
+/// An embedding that is sharded over the dims of both.
+Child<TokenEmbedding> sharded_embedding();
 /// The norm of all layers.
 Child<Norm> norm_of_family();
 /// Attention whose queries and keys are normalised behind the position embedding.

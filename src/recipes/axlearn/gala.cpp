@@ -85,21 +85,19 @@ Child<Block> gala_layer(const Attention::Config& attention, NormPlace normed, in
 Trainer::Config gala(const GalaSize& s, const Attention::Config& attention, NormPlace normed) {
   MeshRules rules = s.rules;
   rules.push_back(cpu_rule());
-  Trainer::Config cfg = language_model({
+  return language_model({
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = 32 * kKi,
                   .max_seq_len = kGalaSeqLen,
                   .layers = Repeat::Config{.num_layers = s.num_layers,
                                            .layer = gala_layer(attention, normed, 256)}},
-      .learner = {.max_step = s.max_step},
+      .learner = {.max_step = s.max_step,
+                  .optimizer = with_mup_simple(AdamW::Config{}, {.model_dim = s.model_dim})},
       .tokens_per_batch = s.tokens_per_batch,
       .seq_len = kGalaSeqLen,
       .mesh = all_axes({.fsdp = -1}),
       .mesh_rules = rules,
   });
-  cfg.learner.get_if<Learner>()->optimizer =
-      with_mup_simple(AdamW::Config{}, {.model_dim = s.model_dim});
-  return cfg;
 }
 
 Trainer::Config gala_rope(const GalaSize& s) { return gala(s, with_rope(s.num_heads), &prenorm); }
@@ -132,22 +130,22 @@ AXLE_REGISTER(gala_sigmoid_7B, "gala-sigmoid-7B-4k-hybridnorm-alibi")
 
 // The published size for tests of everything around the model.
 Trainer::Config gala_test() {
-  Trainer::Config cfg = language_model({
+  return language_model({
       .decoder = {.model_dim = 8,
                   .vocab_size = 32,
                   .max_seq_len = 64,
                   .layers = Repeat::Config{.num_layers = 4,
                                            .layer = gala_layer(with_rope(4), &prenorm, 16)}},
-      .learner = {.max_step = 3000},
+      .learner = {.max_step = 3000,
+                  .optimizer = with_mup_simple(AdamW::Config{}, {.model_dim = 8,
+                                                                 .peak_lr = 6e-4,
+                                                                 .warmup_steps = 2000,
+                                                                 .weight_decay = 0.01})},
       .tokens_per_batch = 16 * 64,
       .seq_len = 64,
       .keep_every_steps = 3000,
       .mesh = all_axes({.data = -1}),
   });
-  cfg.learner.get_if<Learner>()->optimizer = with_mup_simple(
-      AdamW::Config{},
-      {.model_dim = 8, .peak_lr = 6e-4, .warmup_steps = 2000, .weight_decay = 0.01});
-  return cfg;
 }
 AXLE_REGISTER(gala_test, "gala-test")
 

@@ -9,7 +9,6 @@
 #include "config/register.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/models/causal_lm.h"
 #include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
 #include "learn/schedules/inverse_sqrt_schedule.h"
@@ -49,31 +48,30 @@ Trainer::Config gspmd_16B() {
                     .modifiers = {SetMesh::Config{.mesh = one_axis("fsdp")},
                                   device_rows(microbatches * kMicrobatches / num_gpus)}};
   };
-  Trainer::Config cfg = language_model({
-      .decoder = {.model_dim = 4096,
-                  .vocab_size = 32 * kKi,
-                  .max_seq_len = kSeqLen,
-                  .layers =
-                      Pipeline::Config{
-                          .num_layers = 64, .num_microbatches = kMicrobatches, .layer = layer}},
-      .learner = {.max_step = 100'000},
+  Decoder::Config decoder{
+      .model_dim = 4096,
+      .vocab_size = 32 * kKi,
+      .max_seq_len = kSeqLen,
+      .layers = Pipeline::Config{
+          .num_layers = 64, .num_microbatches = kMicrobatches, .layer = std::move(layer)}};
+  decoder.emb.options.partition = PartitionSpec{{"pipeline", "model"}};
+  return language_model({
+      .decoder = std::move(decoder),
+      .output_norm = norm,
+      .learner = {.max_step = 100'000,
+                  .optimizer =
+                      Adafactor::Config{
+                          .learning_rate = InverseSqrt{.scale = 1e-3, .warmup_steps = 10'000},
+                          .b1 = ConstantRate{.value = 0.9},
+                          .b2 = AdafactorDecay{},
+                          .max_rms = 5.0,
+                          .weight_decay = 1e-3},
+                  .clip_global_norm = {}},
       .tokens_per_batch = 512 * kSeqLen,
       .seq_len = kSeqLen,
       .mesh = gspmd_mesh(),
       .mesh_rules = {gpus(1, 1), gpus(8, 2), cpu_rule()},
   });
-  auto& decoder = *cfg.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
-  decoder.output_norm = norm;
-  decoder.emb.options.partition = PartitionSpec{{"pipeline", "model"}};
-  auto& learner = *cfg.learner.get_if<Learner>();
-  learner.transforms = {};
-  learner.optimizer =
-      Adafactor::Config{.learning_rate = InverseSqrt{.scale = 1e-3, .warmup_steps = 10'000},
-                        .b1 = ConstantRate{.value = 0.9},
-                        .b2 = AdafactorDecay{},
-                        .max_rms = 5.0,
-                        .weight_decay = 1e-3};
-  return cfg;
 }
 AXLE_REGISTER(gspmd_16B, "gspmd-16B")
 

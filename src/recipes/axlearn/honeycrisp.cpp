@@ -7,7 +7,6 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/repeat.h"
 #include "layers/mesh_axes.h"
-#include "layers/models/causal_lm.h"
 #include "learn/optimizers/adastar.h"
 #include "learn/optimizers/skip_and_clip.h"
 #include "nn/remat_policies.h"
@@ -35,12 +34,29 @@ Trainer::Config honeycrisp(const HoneycrispSize& s) {
       .feed_forward = prenorm(
           FeedForward::Config{.hidden_dim = s.hidden_dim, .gate = Linear::Config{.bias = false}})};
   layer.options.remat = kept_projections();
+  Child<Optimizer> optimizer = with_mup_simple(
+      AdaStar::Config{.gradient_mean = {},
+                      .square_mean = {.decay = 0.95},
+                      .eps = 0,
+                      .eps_square = 1e-30,
+                      .max_rms = 1.0,
+                      .update_mean = MovingMean{.decay = 0.95, .debias = Debias::kNo}},
+      {.model_dim = s.model_dim,
+       .warmup_steps = s.warmup_steps,
+       .final_fraction = 0.005,
+       .weight_decay = 3.16e-4});
   Trainer::Config cfg = language_model({
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = s.vocab_size,
                   .max_seq_len = s.seq_len,
+                  .emb = sharded_embedding(),
                   .layers = Repeat::Config{.num_layers = s.num_layers, .layer = layer}},
-      .learner = {.max_step = s.max_step},
+      .z_loss_scale = 1e-6,
+      .learner = {.max_step = s.max_step,
+                  .optimizer = SkipAndClip::Config{.inner = std::move(optimizer),
+                                                   .drop_norm = FixedNorm{.value = 100},
+                                                   .max_norm = 1.0},
+                  .clip_global_norm = {}},  // SkipAndClip clips
       .tokens_per_batch = s.rows * s.seq_len,
       .seq_len = s.seq_len,
       .save_every_steps = s.save_every_steps,
@@ -49,27 +65,6 @@ Trainer::Config honeycrisp(const HoneycrispSize& s) {
       .mesh = all_axes(s.mesh),
       .mesh_rules = s.rules,
   });
-  auto& model = *cfg.model.get_if<CausalLM>();
-  model.z_loss_scale = 1e-6;
-  model.decoder.get_if<Decoder>()->emb.options.partition =
-      PartitionSpec{{kModelDimAxes, kShardAxes}};
-
-  auto& learner = *cfg.learner.get_if<Learner>();
-  learner.transforms = {};  // SkipAndClip clips
-  learner.optimizer = SkipAndClip::Config{
-      .inner = with_mup_simple(
-          AdaStar::Config{.gradient_mean = {},
-                          .square_mean = {.decay = 0.95},
-                          .eps = 0,
-                          .eps_square = 1e-30,
-                          .max_rms = 1.0,
-                          .update_mean = MovingMean{.decay = 0.95, .debias = Debias::kNo}},
-          {.model_dim = s.model_dim,
-           .warmup_steps = s.warmup_steps,
-           .final_fraction = 0.005,
-           .weight_decay = 3.16e-4}),
-      .drop_norm = FixedNorm{.value = 100},
-      .max_norm = 1.0};
   cfg.on_non_finite = OnNonFinite::kSkip;
   return cfg;
 }

@@ -178,10 +178,10 @@ AXLE_REGISTER(fuji_405B_v3, "fuji-405B-v3")
 Trainer::Config fuji_405B_v3_tiktoken() { return fuji_405B(kV3Tiktoken); }
 AXLE_REGISTER(fuji_405B_v3_tiktoken, "fuji-405B-v3-tiktoken")
 
-// A model that is small enough for tests of everything around it. The versions differ in the base
-// of the rotary positions.
-Trainer::Config fuji_test(double rope_theta) {
-  return language_model({
+// A model that is small enough for tests of everything around it. AXLearn has one of each version
+// and vocabulary; at this size they differ only in the base of the rotary positions.
+LanguageModel fuji_test(double rope_theta) {
+  return {
       .decoder = {.model_dim = 8,
                   .vocab_size = 32,
                   .max_seq_len = 64,
@@ -199,29 +199,30 @@ Trainer::Config fuji_test(double rope_theta) {
       .keep_every_steps = 3000,
       .eval_every_steps = 1500,
       .mesh = all_axes({.data = -1, .fsdp = 1}),
-  });
+  };
 }
-Trainer::Config fuji_test_v1() { return fuji_test(1e4); }
+Trainer::Config fuji_test_v1() { return language_model(fuji_test(1e4)); }
 AXLE_REGISTER(fuji_test_v1, "fuji-test-v1")
-Trainer::Config fuji_test_v2() { return fuji_test(1e4); }
+Trainer::Config fuji_test_v2() { return language_model(fuji_test(1e4)); }
 AXLE_REGISTER(fuji_test_v2, "fuji-test-v2")
-Trainer::Config fuji_test_v3() { return fuji_test(5e5); }
+Trainer::Config fuji_test_v3() { return language_model(fuji_test(5e5)); }
 AXLE_REGISTER(fuji_test_v3, "fuji-test-v3")
-Trainer::Config fuji_test_v3_tiktoken() { return fuji_test(5e5); }
+Trainer::Config fuji_test_v3_tiktoken() { return language_model(fuji_test(5e5)); }
 AXLE_REGISTER(fuji_test_v3_tiktoken, "fuji-test-v3-tiktoken")
 
 // A recipe for five steps with a constant learning rate.
-Trainer::Config golden_run(Trainer::Config cfg) {
-  cfg.max_steps = 5;
-  cfg.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
-      ConstantRate{.value = 0.3};
-  return cfg;
+Trainer::Config golden_run(double rope_theta) {
+  LanguageModel m = fuji_test(rope_theta);
+  m.learner.max_step = 5;
+  m.learner.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.3},
+                                      .weight_decay = m.learner.weight_decay};
+  return language_model(m);
 }
-Trainer::Config fuji_golden_run_test_v1() { return golden_run(fuji_test_v1()); }
+Trainer::Config fuji_golden_run_test_v1() { return golden_run(1e4); }
 AXLE_REGISTER(fuji_golden_run_test_v1, "fuji-golden-run-test-v1")
-Trainer::Config fuji_golden_run_test_v2() { return golden_run(fuji_test_v2()); }
+Trainer::Config fuji_golden_run_test_v2() { return golden_run(1e4); }
 AXLE_REGISTER(fuji_golden_run_test_v2, "fuji-golden-run-test-v2")
-Trainer::Config fuji_golden_run_test_v3() { return golden_run(fuji_test_v3()); }
+Trainer::Config fuji_golden_run_test_v3() { return golden_run(5e5); }
 AXLE_REGISTER(fuji_golden_run_test_v3, "fuji-golden-run-test-v3")
 
 }  // namespace

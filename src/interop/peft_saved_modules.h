@@ -34,7 +34,7 @@ class PeftSavedModules final : public TensorSource {
   std::vector<std::string> names() const override { return names_; }
   Type type(const std::string& name) const override { return file_.type(name_in_file(name)); }
   HostTensor get(const std::string& name) const override { return file_.get(name_in_file(name)); }
-  bool reads_parts() const override { return true; }
+  bool reads_parts(const std::string&) const override { return true; }
   void read_part(const std::string& name, int64_t first, HostTensor& part) const override {
     file_.read_part(name_in_file(name), first, part);
   }

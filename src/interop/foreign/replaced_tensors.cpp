@@ -50,6 +50,11 @@ HostTensor ReplacedTensors::get(const std::string& name) const {
   return at.source->get(at.name);
 }
 
+bool ReplacedTensors::reads_parts(const std::string& name) const {
+  const Place& at = place(name);
+  return at.source->reads_parts(at.name);
+}
+
 void ReplacedTensors::read_part(const std::string& name, int64_t first, HostTensor& part) const {
   const Place& at = place(name);
   at.source->read_part(at.name, first, part);

@@ -26,7 +26,7 @@ class ReplacedTensors final : public TensorSource {
   std::vector<std::string> names() const override;
   Type type(const std::string& name) const override;
   HostTensor get(const std::string& name) const override;
-  bool reads_parts() const override { return base_.reads_parts() && own_.reads_parts(); }
+  bool reads_parts(const std::string& name) const override;
   void read_part(const std::string& name, int64_t first, HostTensor& part) const override;
   std::optional<CodeScheme> scheme(const std::string& name) const override;
   StoredCodes codes(const std::string& name) const override;

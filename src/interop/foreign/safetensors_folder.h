@@ -27,7 +27,7 @@ class SafetensorsFolder final : public TensorSource {
   std::vector<std::string> names() const override;
   Type type(const std::string& name) const override { return file_of(name).type(name); }
   HostTensor get(const std::string& name) const override { return file_of(name).get(name); }
-  bool reads_parts() const override { return true; }
+  bool reads_parts(const std::string&) const override { return true; }
   void read_part(const std::string& name, int64_t first, HostTensor& part) const override {
     file_of(name).read_part(name, first, part);
   }

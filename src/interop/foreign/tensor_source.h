@@ -27,10 +27,10 @@ class TensorSource {
   virtual Type type(const std::string& name) const = 0;
   /// Throws StorageError or DataError for a tensor that cannot be read.
   virtual HostTensor get(const std::string& name) const = 0;
-  /// Whether parts of a tensor can be read without the rest.
-  virtual bool reads_parts() const { return false; }
-  /// Fills `part`, which has the dtype of the tensor, with its elements from `first` on. Threads
-  /// may read at the same time. Throws as get() does.
+  /// Whether rows of this tensor can be read without the rest.
+  virtual bool reads_parts(const std::string&) const { return false; }
+  /// Fills `part`, which has the dtype of the tensor, with its elements from `first` on: whole rows
+  /// of the tensor, or all of a vector. Threads may read at the same time. Throws as get() does.
   virtual void read_part(const std::string& name, int64_t first, HostTensor& part) const;
   /// Returns how a matrix is stored as codes, without reading it; none if it is stored otherwise.
   virtual std::optional<CodeScheme> scheme(const std::string&) const { return std::nullopt; }

@@ -184,10 +184,6 @@ std::map<std::string, std::string> WeightMap::read_into(const TensorSource& sour
     }
     put(parts, first, std::move(rows), out);
   };
-  if (!source.reads_parts()) {
-    for (const std::string& name : names) take(name, 0, source.get(name));
-    return mistakes;
-  }
   struct Piece {
     const std::string* name;
     int64_t first, num_rows, columns;
@@ -195,6 +191,10 @@ std::map<std::string, std::string> WeightMap::read_into(const TensorSource& sour
   };
   std::vector<Piece> pieces;
   for (const std::string& name : names) {
+    if (!source.reads_parts(name)) {
+      take(name, 0, source.get(name));
+      continue;
+    }
     const Type type = source.type(name);
     const int64_t rows = parts_.at(name)[0].is_vector ? 1 : type.dims[0],
                   columns = type.num_elements() / std::max<int64_t>(rows, 1),

@@ -71,10 +71,10 @@ class LargeTensors : public ::testing::Test {
   void with_sources(F f) {
     save_safetensors(dir_ / "model.safetensors", tensors_);
     const SafetensorsFolder folder(dir_.path());
-    ASSERT_TRUE(folder.reads_parts());
+    ASSERT_TRUE(folder.reads_parts("emb"));
     f(folder);
     const WholeTensors whole(folder);
-    ASSERT_FALSE(whole.reads_parts());
+    ASSERT_FALSE(whole.reads_parts("emb"));
     f(whole);
   }
 

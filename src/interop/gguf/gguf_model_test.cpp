@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
 #include "testing/error_of.h"
+#include "testing/peak_memory.h"
 
 namespace axle {
 namespace {
@@ -71,6 +72,23 @@ TEST_F(GgufModel, BlocksBecomeF32) {
   for (int64_t hidden = 0; hidden < 32; ++hidden)
     for (int64_t out = 0; out < 16; ++out)
       ASSERT_EQ(read.at(hidden * 16 + out), stored.at(out * 32 + hidden));
+}
+
+// A vocabulary is most of a small model: as f32 it would stand beside its numbers in bf16.
+TEST_F(GgufModel, ReadingTakesLittleMoreMemoryThanTheParametersInTheirDtype) {
+  write();
+  read_gguf(path_);  // the code is in memory then
+  metadata_.set("llama.vocab_size", uint32_t{1 << 22});
+  tensors_.insert_or_assign("token_embd.weight", HostTensor::full({1 << 22, 16}, 0.5));
+  write();
+  tensors_.clear();
+  reset_peak_resident_bytes();
+  const int64_t before = peak_resident_bytes();
+  const ImportedModel read = read_gguf(path_, {.dtypes = {.all = DType::kBF16}});
+  const HostTensor& table = read.parameters.at("decoder/emb/weight");
+  EXPECT_LT(static_cast<double>(peak_resident_bytes() - before),
+            1.2 * static_cast<double>(table.bytes().size()));
+  EXPECT_EQ(table, HostTensor::full({1 << 22, 16}, 0.5).astype(DType::kBF16));
 }
 
 TEST_F(GgufModel, UnknownKeysOfTheArchitectureAreNamed) {

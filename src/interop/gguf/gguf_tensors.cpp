@@ -84,6 +84,18 @@ HostTensor GgufTensors::get(const std::string& name) const {
   return from_gguf(own.change, file_.get(own.name), head_dim_);
 }
 
+// Changes move rows or columns. Experts are rows of a larger tensor already.
+bool GgufTensors::reads_parts(const std::string& name) const {
+  const Place& own = place(name);
+  return own.change == TensorChange::kNone && !own.expert && file_.type(own.name).dims.size() == 2;
+}
+
+void GgufTensors::read_part(const std::string& name, int64_t first, HostTensor& part) const {
+  const std::string& own = place(name).name;
+  const int64_t columns = file_.type(own).dims[1], row = first / columns;
+  part = file_.get_rows(own, row, row + part.size() / columns).reshaped(part.shape());
+}
+
 // Groups lie along the rows of the file, which a transposed matrix has as columns.
 std::optional<CodeScheme> GgufTensors::scheme(const std::string& name) const {
   const Place& own = place(name);

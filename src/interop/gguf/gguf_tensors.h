@@ -27,6 +27,8 @@ class GgufTensors final : public TensorSource {
   Type type(const std::string& name) const override;
   /// Blocks are dequantised, to f32.
   HostTensor get(const std::string& name) const override;
+  bool reads_parts(const std::string& name) const override;
+  void read_part(const std::string& name, int64_t first, HostTensor& part) const override;
   std::optional<CodeScheme> scheme(const std::string& name) const override;
   StoredCodes codes(const std::string& name) const override;
   std::string name_in_file(const std::string& name) const override;

@@ -149,9 +149,12 @@ bool is_iterable(const Value& value) {
          (value.is_object() && value.object()->is_iterable());
 }
 
-int64_t length_of(const Value& value) {
+int64_t length_of(Machine& machine, const Value& value) {
   if (value.is_undefined()) return 0;
-  if (value.is_text()) return static_cast<int64_t>(count_characters(value.text()));
+  if (value.is_text()) {
+    machine.budget.step(value.text().size() / 64);
+    return static_cast<int64_t>(count_characters(value.text()));
+  }
   if (value.is_list()) return std::ssize(value.list().elements);
   if (value.is_dict()) return std::ssize(value.dict().items);
   const auto length = value.is_object() ? value.object()->length() : std::nullopt;

@@ -114,7 +114,7 @@ class Iterator final : public Object {
 std::vector<Value> elements_of(Machine& machine, const Value& value);
 bool is_iterable(const Value& value);
 /// Python's len(). Throws JinjaError for what has no length.
-int64_t length_of(const Value& value);
+int64_t length_of(Machine& machine, const Value& value);
 
 /// Returns an iterator over the values.
 Value iterator_of(Machine& machine, std::vector<Value> elements);

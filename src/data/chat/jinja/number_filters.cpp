@@ -13,9 +13,10 @@ namespace axle::jinja {
 namespace {
 
 // Python's float(): a number, or the text of one.
-std::optional<double> float_of(const Value& value) {
+std::optional<double> float_of(Machine& machine, const Value& value) {
   if (value.is_number()) return value.number();
   if (!value.is_text()) return std::nullopt;
+  machine.budget.step(value.text().size() / 16);
   std::string text(stripped(value.text()));
   std::erase(text, '_');
   std::string_view digits = text;
@@ -62,25 +63,26 @@ std::optional<int64_t> truncated(double number) {
   return static_cast<int64_t>(number);
 }
 
-Value to_integer(Machine&, const Value& value, const Arguments& arguments) {
+Value to_integer(Machine& machine, const Value& value, const Arguments& arguments) {
   const Parameters parameters(arguments, "int", {"default", "base"});
   require_defined(value);
   const Value fallback = parameters.has("default") ? parameters.at("default") : Value(0);
   if (value.is_text()) {
+    machine.budget.step(value.text().size() / 16);
     if (const auto out = integer_of_text(value.text(), parameters.integer_or("base", 10)))
       return *out;
   } else if (value.is_integer()) {
     return value.integer();
   }
-  const auto number = float_of(value);
+  const auto number = float_of(machine, value);
   const auto out = number ? truncated(*number) : std::nullopt;
   return out ? Value(*out) : fallback;
 }
 
-Value to_float(Machine&, const Value& value, const Arguments& arguments) {
+Value to_float(Machine& machine, const Value& value, const Arguments& arguments) {
   const Parameters parameters(arguments, "float", {"default"});
   require_defined(value);
-  const auto out = float_of(value);
+  const auto out = float_of(machine, value);
   return out ? Value(*out) : parameters.has("default") ? parameters.at("default") : Value(0.0);
 }
 
@@ -127,9 +129,9 @@ Value round(Machine&, const Value& value, const Arguments& arguments) {
   return (method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale;
 }
 
-Value length(Machine&, const Value& value, const Arguments& arguments) {
+Value length(Machine& machine, const Value& value, const Arguments& arguments) {
   Parameters(arguments, "length", {});
-  return length_of(value);
+  return length_of(machine, value);
 }
 
 }  // namespace

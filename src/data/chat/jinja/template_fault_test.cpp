@@ -1,11 +1,13 @@
 // Hostile templates: without end, too deep, too large, or cut anywhere. Each ends in one line.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
 #include <random>
 
+#include "data/chat/jinja/filters.h"
 #include "data/chat/jinja/template.h"
 #include "testing/error_of.h"
 #include "testing/peak_memory.h"
@@ -46,6 +48,22 @@ TEST(TemplateFault, LoopsWithoutEndStop) {
       error("{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}"
             "{{ m(100) }}"),
       HasSubstr("expected an end within 5000000 steps"));
+}
+
+// What a filter does with a long text counts as steps.
+TEST(TemplateFault, FiltersOfALongTextInALoopStop) {
+  const Limits limits{.max_steps = 100'000};
+  for (const auto& rows :
+       {text_filters(), number_filters(), sequence_filters(), selection_filters()}) {
+    for (const FilterRow& row : rows) {
+      EXPECT_THAT(error(fmt::format("{{% set x = 'ǅ' * 500000 %}}{{% for i in range(100000) %}}"
+                                    "{{% set y = x | {} %}}{{% endfor %}}",
+                                    row.name),
+                        limits),
+                  StartsWith("chat:1: "))
+          << row.name;
+    }
+  }
 }
 
 // The size of a text is found before the text is made.

@@ -160,7 +160,7 @@ Value truncate(Machine& machine, const Value& value, const Arguments& arguments)
   const auto end_size = static_cast<int64_t>(count_characters(end));
   if (length < end_size || leeway < 0)
     throw JinjaError("truncate: expected room for the end of the text, got a smaller length");
-  if (length_of(value) <= saturating_sum(length, leeway)) return value;
+  if (length_of(machine, value) <= saturating_sum(length, leeway)) return value;
   if (!value.is_text())
     throw JinjaError(fmt::format("truncate: expected a text, got a {}", value.type_name()));
   const std::string text = text_of(machine, value);

@@ -148,11 +148,15 @@ DataKind data_kind_at(const std::string& path) {
 void check_has_record(const std::string& path, std::string_view field) {
   SkipLog others(OnError::kSkip, "");
   const std::vector<std::string> named = named_texts(path, field);
-  const bool has_any =
-      std::ranges::any_of(source_files(named, kDocumentEndings, others), [](const auto& file) {
-        return storage_error_as<DataError>([&] { return has_record(file); });
-      });
-  if (!has_any) throw DataError(no_document(named, others.skipped()));
+  std::string problem;  // of the first file that has one
+  for (const auto& file : source_files(named, kDocumentEndings, others)) {
+    try {
+      if (storage_error_as<DataError>([&] { return has_record(file); })) return;
+    } catch (const DataError& error) {
+      if (problem.empty()) problem = error.what();
+    }
+  }
+  throw DataError(problem.empty() ? no_document(named, others.skipped()) : problem);
 }
 
 void check_are_texts(std::span<const std::string> files, std::string_view field,

@@ -117,10 +117,25 @@ bool is_token_file(const std::string& name) {
   }
 }
 
+namespace {
+
+// Throws DataError for a file that is no part of a token file, such as its card.
+std::string prefix_of_parts(const std::string& name) {
+  const std::string prefix = token_file_prefix(name);
+  const std::filesystem::path named = path_of_text(name);
+  if (prefix != name || !path_exists(named) || directory_exists(named) ||
+      path_exists(path_of_text(prefix + ".idx")))
+    return prefix;
+  const std::string stem = (named.parent_path() / named.stem()).string();
+  throw DataError(fmt::format(
+      "{}: expected PREFIX of a token file's PREFIX.bin and PREFIX.idx, got a file; {}", name,
+      is_token_file(stem) ? "name " + stem : "axle data build makes token files of texts"));
+}
+
+}  // namespace
+
 TokenFile::TokenFile(const std::string& name)
-    : prefix_(token_file_prefix(name)),
-      index_(open_part(index_path())),
-      ids_(open_part(ids_path())) {
+    : prefix_(prefix_of_parts(name)), index_(open_part(index_path())), ids_(open_part(ids_path())) {
   read_header();
   check_index();
 }

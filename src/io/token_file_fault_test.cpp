@@ -52,6 +52,19 @@ TEST_F(TokenFileFault, APointerInPlaceOfAPartIsNamed) {
                                HasSubstr(kLfsPointerNamed)));
 }
 
+TEST_F(TokenFileFault, AnotherFileIsNoTokenFile) {
+  write();
+  replace_file(dir_ / "a.json", "{}");
+  EXPECT_THAT(
+      error_of<DataError>([&] { TokenFile(dir_ / "a.json"); }),
+      HasSubstr("a.json: expected PREFIX of a token file's PREFIX.bin and PREFIX.idx, got a "
+                "file; name " +
+                std::string(dir_ / "a")));
+  replace_file(dir_ / "chat.jsonl", "{}");
+  EXPECT_THAT(error_of<DataError>([&] { TokenFile(dir_ / "chat.jsonl"); }),
+              HasSubstr("got a file; axle data build makes token files of texts"));
+}
+
 TEST_F(TokenFileFault, HeaderFields) {
   const std::string good = index_;
   EXPECT_THAT(

@@ -173,7 +173,7 @@ WrittenMessages written_messages(const ChatTemplate& chat, std::span<const jinja
 bool leaves_out(const ChatTemplate& chat, std::span<const Value> messages, size_t i,
                 const Value& tools, const ChatTemplate::Options& options, std::string_view text) {
   std::vector<Value> others(messages.begin(), messages.end());
-  others[i] = with_content(others[i], "AxleMark");
+  others[i] = with_content(others[i], content_of(others[i]) == "AxleMark" ? "Other" : "AxleMark");
   const auto other = chat.try_render(others, tools, options);
   return other && other->text == text;
 }

@@ -327,7 +327,7 @@ TEST_F(BuildTokenFile, BadDocumentsAreNamedOrCounted) {
   EXPECT_EQ(skipped.reasons.at("with NUL bytes"), 1);
   EXPECT_EQ(skipped.reasons.at("empty"), 1);
   EXPECT_EQ(skipped.reasons.at("not UTF-8"), 1);
-  EXPECT_EQ(skipped.reasons.at("not readable"), 1);
+  EXPECT_EQ(skipped.reasons.at("not readable to the end"), 1);
   EXPECT_THAT(skipped.messages[0], HasSubstr("a.jsonl:2: expected the field 'text'"));
   one.field = "id";
   one.prefix = dir_ / "ids";

@@ -84,7 +84,7 @@ bool read_or_leave_out(const std::string& path, SkipLog& skips, const std::funct
     read();
     return true;
   } catch (const StorageError& error) {
-    reason = "not readable";
+    reason = "not readable to the end";
     message = error.what();
   } catch (const NotText& error) {
     reason = error.reason;

@@ -39,7 +39,7 @@ CorpusText corpus_text(const std::string& path, RawDocument document, bool is_js
 void leave_out(const CorpusText& document, SkipLog& skips);
 
 /// Calls read(), which reads from a file. Returns false if that can't be read, or not on, and may
-/// be skipped; throws DataError if it may not.
+/// be skipped; throws DataError if it may not. What read() has taken before is the caller's.
 bool read_or_leave_out(const std::string& path, SkipLog& skips, const std::function<void()>& read);
 
 }  // namespace axle

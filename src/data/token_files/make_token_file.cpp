@@ -110,9 +110,13 @@ class TokenBuilder {
     make_directories(folder_);
     try {
       return build();
+    } catch (const StorageError& error) {
+      if (remove_if_empty(is_new)) throw;
+      throw StorageError(fmt::format(
+          "{}; {} keeps what is done: the same command goes on from there once that is mended",
+          error.what(), folder_));
     } catch (...) {
-      // Of what took nothing yet, nothing stays.
-      if (is_new && !path_exists(progress_path())) remove_tree(folder_);
+      remove_if_empty(is_new);
       throw;
     }
   }
@@ -142,6 +146,12 @@ class TokenBuilder {
     return result;
   }
 
+  // Of what took nothing yet, nothing stays: then returns true.
+  bool remove_if_empty(bool is_new) const {
+    const bool is_empty = is_new && !path_exists(progress_path());
+    if (is_empty) remove_tree(folder_);
+    return is_empty;
+  }
   std::string parts() const { return folder_ + "/tokens"; }
   std::string progress_path() const { return folder_ + "/progress.json"; }
 

@@ -97,7 +97,7 @@ TEST_F(ParquetBuildForeign, ADamagedFileEndsTheBuildOrIsCounted) {
               HasSubstr("cut.parquet: expected a Parquet file, got a damaged one: "));
   one.on_error = OnError::kSkip;
   const TokenCard card = build_token_file(one).card;
-  EXPECT_EQ(card.skipped.reasons.at("not readable"), 1);
+  EXPECT_EQ(card.skipped.reasons.at("not readable to the end"), 1);
   EXPECT_GT(card.num_documents, 40);
 }
 

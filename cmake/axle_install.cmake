@@ -12,9 +12,9 @@ function(axle_install)
   if(TARGET axle_program)
     install(TARGETS axle_program RUNTIME DESTINATION bin)
   endif()
-  # Of testing/, users get what axle/testing.h reaches: the laws of layers.
+  # Of testing/, users get what axle/testing.h reaches: the laws of layers. The library does not have guard/.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION include/axle
-          FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE PATTERN "*_test.h" EXCLUDE)
+          FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE PATTERN "guard" EXCLUDE PATTERN "*_test.h" EXCLUDE)
   set(laws layer_laws padding_law test_layer layer_call layer_inputs gradient_check host_tensors error_of golden)
   list(TRANSFORM laws REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/testing/\\1.h")
   install(FILES ${laws} DESTINATION include/axle/testing)

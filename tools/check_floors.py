@@ -32,7 +32,7 @@ FLOORS = {
     "recipes": 12,
     "plan": 13,
     "inspect": 14,
-    "cli": 15, "testing": 15,
+    "cli": 15, "guard": 15, "testing": 15,
     "axle": 16,
 }  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)

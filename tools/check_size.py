@@ -2,7 +2,8 @@
 """Checks that no source file is empty or longer than 500 lines, no verb of the command line longer than 99,
 and no line of C++ wider than 100 columns. Raw strings may be wider: clang-format can't break them.
 
-`--library FILE` checks instead that the library, stripped, has at most 10 MB. `--self-test` shows that the checks can fail.
+`--library FILE` checks instead that the library, stripped, has at most 10 MB, and that it exports no symbol that libc
+exports: it would replace libc's in each program that links it. `--self-test` shows that the checks can fail.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ MOST_LINES = 500
 MOST_LINES_OF_A_VERB = 99
 MOST_COLUMNS = 100
 MOST_LIBRARY_BYTES = 10_000_000
+LIBC = re.compile(r"\blibc\.so\.\d+ => (\S+)")
 RAW_STRING = re.compile(r'R"([^()\\\s]*)\(.*?\)\1"', re.DOTALL)
 
 
@@ -93,6 +95,32 @@ class SelfTest(unittest.TestCase):
             with unittest.mock.patch(f"{__name__}.MOST_LIBRARY_BYTES", 1000):
                 self.assertEqual(len(list(library_faults(program))), 1)
 
+    def test_a_library_that_replaces_a_function_of_libc(self):
+        def check(code):
+            with tempfile.TemporaryDirectory() as folder:
+                library = pathlib.Path(folder, "library.so")
+                subprocess.run(["c++", "-shared", "-fPIC", "-w", "-Wl,--no-as-needed", "-x", "c++", "-", "-o", library],
+                               input=code, text=True, check=True)
+                return [fault.split(": ", 1)[1] for fault in libc_faults(library)]
+
+        self.assertEqual(check('extern "C" void axle_exit(int) {}  void _exit(int) {}'), [])
+        self.assertEqual(check('extern "C" void _exit(int) {}  extern "C" int raise(int) { return 0; }'),
+                         ["expected no exported symbol of libc, got _exit", "expected no exported symbol of libc, got raise"])
+
+
+def exported_symbols(library):
+    """The names that the library defines for others, without versions."""
+    table = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in table.splitlines()}
+
+
+def libc_faults(library):
+    """One line for each symbol of the libc that the library is linked with, if the library exports it too."""
+    needed = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
+    libc = exported_symbols(LIBC.search(needed).group(1))
+    for name in sorted(exported_symbols(library) & libc):
+        yield f"{library}: expected no exported symbol of libc, got {name}"
+
 
 def library_faults(library):
     """One line if the library is too large without its symbols."""
@@ -107,7 +135,7 @@ def library_faults(library):
 
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--library":
-        found = list(library_faults(sys.argv[2]))
+        found = [*library_faults(sys.argv[2]), *libc_faults(sys.argv[2])]
         print("".join(line + "\n" for line in found), end="")
         return 1 if found else 0
     if sys.argv[1:] == ["--self-test"]:

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "pjrt/device.h"
-#include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/plugin/plugin_watch.h"
 
 namespace axle {
 namespace {
@@ -67,7 +67,7 @@ PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plug
   const std::string where = fmt::format("client of plugin '{}'", policy.platform);
   check_threads(where);
   {
-    const PluginEndGuard guard(where);
+    const PluginTask task(where);
     plugin.first_call(create, where);
   }
   if (!create.client) throw DeviceError(fmt::format("{}: expected a client, got none", where));

@@ -12,7 +12,7 @@
 #include "pjrt/compile/target_lowering.h"
 #include "pjrt/executable.h"
 #include "pjrt/kernels/host_kernels.h"
-#include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/plugin/plugin_watch.h"
 #include "pjrt/send_buffer.h"
 #include "runtime/executable_cache.h"
 #include "targets/device_order.h"
@@ -95,7 +95,7 @@ std::unique_ptr<Executable> PjrtRuntime::load(const std::string& serialized,
                                           .serialized = {serialized.data(), serialized.size()}};
   const Plugin& plugin = client_->plugin();
   {
-    const PluginEndGuard guard(
+    const PluginTask task(
         fmt::format("program '{}', plugin '{}'", program.name, plugin.policy().platform),
         "be loaded");
     plugin.call(args, fmt::format("program '{}', from bytes", program.name));

@@ -15,9 +15,9 @@
 #include "pjrt/compile/compiler_warnings.h"
 #include "pjrt/compile/saved_executable.h"
 #include "pjrt/plugin/plugin.h"
-#include "pjrt/plugin/plugin_end_guard.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_policy.h"
+#include "pjrt/plugin/plugin_watch.h"
 #include "plan/memory_shortage.h"
 #include "plan/resharding.h"
 #include "plan/state_memory.h"
@@ -202,7 +202,7 @@ void compile(const LoweredStep& step, CompiledStep& out) {
     report.findings.push_back({.text = std::move(line)});
   const auto start = Clock::now();
   {
-    PluginEndGuard guard(report.compiler, "compile");
+    PluginTask task(report.compiler, "compile");
     try {
       out.program = out.compiler->compile(lowered, out.options);
     } catch (const DoesNotFitError& error) {
@@ -213,14 +213,14 @@ void compile(const LoweredStep& step, CompiledStep& out) {
         report.largest_are_estimates = true;
       }
     }
-    report.compiler_warnings = compiler_warnings(guard.take_text());
+    report.compiler_warnings = compiler_warnings(task.take_text());
   }
   report.compile_seconds = seconds_since(start);
 }
 
 CompiledStep compiled(const LoweredStep& step, const MakeCompiler& make) {
   const Program& program = step.program;
-  enable_plugin_warnings();
+  if (plugin_watch()) enable_plugin_warnings();  // else nothing takes them from standard error
   CompiledStep out{.report = {.recipe = step.recipe,
                               .target = to_text(step.target),
                               .machine = step.target.machine(),

@@ -87,7 +87,7 @@ struct CompileReport {
   std::vector<ArgumentGathers> gathers = {};
   /// How ops with several forms were lowered, and compiler_findings() and moves_finding().
   std::vector<Finding> findings = {};
-  /// The compiler's own warnings.
+  /// The compiler's own warnings; none without a PluginWatch that holds them back.
   std::vector<std::string> compiler_warnings = {};
   /// Names of the program's arguments, which CollectiveRow::arguments refers to by number.
   std::vector<std::string> arguments = {};

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text/text.h"
+#include "guard/plugin_end_guard.h"
 #include "nn/remat_policies.h"
 #include "plan/compile_report_text.h"
 #include "recipes/resolve/resolve.h"
@@ -228,6 +229,7 @@ TEST(CompileReport, DuplicatedWorkIsSeen) {
 
 TEST(CompileReport, TheCompilerSpeaksOfMemoryItself) {
   AXLE_NEEDS_PLUGIN("cuda");
+  install_plugin_end_guard();  // it takes what the compiler writes
   const CompileReport r = report(
       "gpu:h100:1x8", {SetField{"mesh", "fsdp=8"}, SetField{"input.batch_size", "16777216"}});
   EXPECT_EQ(r.fits(), false);

@@ -8,6 +8,7 @@ std::filesystem::path source_file(std::string_view path) {
 std::string reference_file(std::string_view path) {
   return source_file("testdata/reference") / path;
 }
+std::filesystem::path built_program() { return AXLE_PROGRAM; }
 std::filesystem::path fake_plugin_file() { return AXLE_FAKE_PLUGIN; }
 
 }  // namespace axle

@@ -15,6 +15,9 @@ std::filesystem::path source_file(std::string_view path);
 /// Returns the path of numbers from another implementation: testdata/reference/<path>.
 std::string reference_file(std::string_view path);
 
+/// Returns the path of the program `axle`, for the tests whose build makes it.
+std::filesystem::path built_program();
+
 /// Returns the path of the PJRT plugin that fails on demand.
 std::filesystem::path fake_plugin_file();
 

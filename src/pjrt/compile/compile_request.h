@@ -8,7 +8,7 @@
 #include "pjrt/abi/executable.h"
 #include "pjrt/compile/compiler_settings.h"
 #include "pjrt/plugin/plugin.h"
-#include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/plugin/plugin_watch.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -29,12 +29,12 @@ class PjrtCompileRequest {
   ///   ConfigError      the compiler's message names an option that the user has set
   ///   DoesNotFitError  the program needs more memory than the device has
   ///   DeviceError      otherwise, with exit code kDoesNotCompile
-  /// If the compiler aborts the process, PluginEndGuard reports that in one line.
+  /// A compiler that aborts the process does so within a PluginTask.
   template <class Call>
   void make(Call& call) const {
     call.program = &source_.value;
     call.compile_options = {encoded_.data(), encoded_.size()};
-    const PluginEndGuard guard(where() + of_plugin(), "be compiled");
+    const PluginTask task(where() + of_plugin(), "be compiled");
     if (const auto failure = plugin_.try_call(call)) fail(*failure);
   }
 

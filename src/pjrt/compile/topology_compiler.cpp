@@ -10,7 +10,7 @@
 #include "pjrt/compile/target_lowering.h"
 #include "pjrt/compiled.h"
 #include "pjrt/device.h"
-#include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/plugin/plugin_watch.h"
 #include "targets/slice_shapes.h"
 
 namespace axle {
@@ -96,7 +96,7 @@ TopologyDescription TopologyCompiler::describe() const {
                               .options = request.options.data(),
                               .num_options = request.options.size()};
   {
-    const PluginEndGuard guard(where_);
+    const PluginTask task(where_);
     plugin_.first_call(create, where_);
   }
   if (!create.topology) throw DeviceError(fmt::format("{}: expected a topology, got none", where_));

@@ -13,8 +13,8 @@
 #include "base/text/text.h"
 #include "pjrt/calls.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin_end_guard.h"
 #include "pjrt/plugin/plugin_object.h"
+#include "pjrt/plugin/plugin_watch.h"
 #include "pjrt/plugin/shared_object.h"
 
 namespace axle {
@@ -203,11 +203,12 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   if (!library) fail(fmt::format("can't be loaded: {}", ::dlerror()));
   const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
   if (!get_api) fail("expected a PJRT plugin, got a library without GetPjrtApi");
-  const PluginEndGuard guard(where);
+  const PluginTask task(where);
   const auto* api = get_api();
   if (!api) fail("expected a table of calls, got none from GetPjrtApi");
   plugin = std::make_unique<Plugin>(api, policy, path);
-  watch_plugin_end(where, reinterpret_cast<const void*>(get_api));
+  if (PluginWatch* const watch = plugin_watch())
+    watch->loaded(where, reinterpret_cast<const void*>(get_api));
   return *plugin;
 }
 

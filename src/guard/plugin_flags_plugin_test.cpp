@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/exit_code.h"
+#include "guard/plugin_end_guard.h"
 #include "pjrt/make_runtime.h"
 #include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
@@ -16,6 +17,7 @@ class PluginFlags : public ::testing::Test {
  protected:
   void SetUp() override {
     AXLE_NEEDS_PLUGIN("cpu");
+    install_plugin_end_guard();
     // Each death test needs a fresh process, because XLA reads its flags once.
     GTEST_FLAG_SET(death_test_style, "threadsafe");
   }

@@ -1,4 +1,4 @@
-#include "pjrt/plugin/plugin_end_guard.h"
+#include "guard/plugin_end_guard.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

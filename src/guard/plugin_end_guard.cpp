@@ -1,4 +1,4 @@
-#include "pjrt/plugin/plugin_end_guard.h"
+#include "guard/plugin_end_guard.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -197,8 +197,8 @@ void take_signals() {
 }  // namespace axle
 
 // Replaces libc's _exit. XLA ends the process by _exit(1) for a flag that it does not know, and
-// nothing else reports that. A plugin's calls bind to this definition, because the program and its
-// libraries are searched before libc. For other callers it behaves as libc's does.
+// nothing else reports that. A plugin's calls bind to this definition, because the program is
+// searched before libc. For other callers it behaves as libc's does.
 extern "C" void _exit(int code) {  // [[noreturn]] in <unistd.h>
   constexpr int kOfPlugins = 1;
   if (code == kOfPlugins) axle::PluginEnd::at_exit();
@@ -233,8 +233,8 @@ std::string_view end_reason(std::string_view printed, EndKind kind) {
   return last;
 }
 
-PluginCall::PluginCall() { t_calls = Calls::kInside; }
-PluginCall::~PluginCall() { t_calls = Calls::kLeft; }
+void enter_plugin() { t_calls = Calls::kInside; }
+void leave_plugin() { t_calls = Calls::kLeft; }
 
 void watch_plugin_end(const std::string& where, const void* code) {
   struct Search {
@@ -294,6 +294,28 @@ PluginEndGuard::~PluginEndGuard() {
   if (before_ >= 0) ::close(before_);
   if (held_ >= 0) ::close(held_);
   g_one_thread.unlock();
+}
+
+namespace {
+
+class EndWatch final : public PluginWatch {
+ public:
+  void loaded(const std::string& where, const void* code) override {
+    watch_plugin_end(where, code);
+  }
+  void enter() override { enter_plugin(); }
+  void leave() override { leave_plugin(); }
+  std::unique_ptr<Guard> guard(const std::string& where, std::string_view purpose) override {
+    return std::make_unique<PluginEndGuard>(where, purpose);
+  }
+};
+
+}  // namespace
+
+void install_plugin_end_guard() {
+  // Never destroyed, because threads may call plugins until the process has ended.
+  static PluginWatch* const watch = new EndWatch;
+  set_plugin_watch(watch);
 }
 
 }  // namespace axle

@@ -1,4 +1,6 @@
-// Reporting plugins that end the process instead of returning an error.
+// Reporting plugins that end the process instead of returning an error. The program `axle` alone
+// has this: it replaces libc's _exit and takes the process's signals and standard error, which a
+// library leaves to the program that links it.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "pjrt/plugin/plugin_watch.h"
+
 namespace axle {
+
+/// Makes what follows the program's PluginWatch.
+void install_plugin_end_guard();
 
 /// Watches a loaded plugin for the rest of the process. If the plugin's code then ends the process
 /// by a signal or an uncaught exception, in any thread and without a PluginEndGuard, the process
@@ -18,16 +25,11 @@ namespace axle {
 /// usual effect.
 void watch_plugin_end(const std::string& where, const void* code);
 
-/// Marks, while alive, that this thread runs a plugin's code. After the call has returned, a crash
-/// of this thread counts as ours again. A thread that never made a call counts as the plugin's if
-/// the plugin's code is on its stack.
-class PluginCall {
- public:
-  PluginCall();
-  ~PluginCall();
-  PluginCall(const PluginCall&) = delete;
-  PluginCall& operator=(const PluginCall&) = delete;
-};
+/// This thread enters a plugin's code. A thread that never did so counts as the plugin's if the
+/// plugin's code is on its stack.
+void enter_plugin();
+/// This thread has left a plugin's code, so that a crash of this thread counts as ours again.
+void leave_plugin();
 
 /// While alive, turns a plugin that aborts, crashes or exits into one line and an exit code.
 /// Without the guard the plugin would print pages. The line is
@@ -36,16 +38,14 @@ class PluginCall {
 /// While a guard is alive, everything that the process writes to stderr is held back; if that is
 /// not possible, stderr is left alone. One thread may nest guards; a guard in another thread waits
 /// for them.
-class PluginEndGuard {
+class PluginEndGuard final : public PluginWatch::Guard {
  public:
   explicit PluginEndGuard(const std::string& where, std::string_view purpose = "start");
   /// Writes the held text that was not taken to stderr.
-  ~PluginEndGuard();
+  ~PluginEndGuard() override;
   PluginEndGuard(const PluginEndGuard&) = delete;
   PluginEndGuard& operator=(const PluginEndGuard&) = delete;
-  /// Returns the text written to stderr since the guard began or since the last call. The guard no
-  /// longer writes this text itself.
-  std::string take_text();
+  std::string take_text() override;
 
  private:
   friend struct PluginEnd;

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/free_memory.h"
 #include "base/text/text.h"
 #include "checkpoint/run_files.h"
+#include "data/chat/chat_template.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
@@ -147,6 +149,39 @@ void check_is_model(const fs::path& path) {
   if (!is_foreign_model(path)) check_no_model_inside(path);
 }
 
+// The model can be used without its template, so that a mistake in it is no error here.
+std::string mistake_in_template(const Tokenizer& tokenizer) {
+  try {
+    find_chat_template(tokenizer, {}, "");
+    return {};
+  } catch (const DataError& error) {
+    return error.what();
+  }
+}
+
+// Sets the tokenizer of the model, and what is to be said of it. Throws DataError for one that does
+// not belong to the model.
+void take_tokenizer(const ImportedModel& model, const ForeignOptions& options, bool is_llama2c,
+                    ModelToSave& out) {
+  const fs::path file = options.tokenizer.empty()
+                            ? model.tokenizer
+                            : fs::path(tokenizer_path(options.tokenizer.string()));
+  if (file.empty()) return;
+  out.tokenizer_file = fs::absolute(file);
+  out.tokenizer = tokenizer_in_file(text_of_path(out.tokenizer_file.string()), "--tokenizer");
+  const auto tokenizer = out.tokenizer.build({}, Scope{.path = "tokenizer"});
+  const int64_t size = is_llama2c ? tokenizer->vocab_size() : needed_vocab_size(*tokenizer);
+  check_vocab_size(file, size, model.vocab_size, is_llama2c);
+  const bool is_checked = std::ranges::count(options.read.ignored, "tokenizer") == 0;
+  if (!is_llama2c && !options.tokenizer.empty() && is_checked) {
+    check_belongs_to_model(model.special, model.num_tokens.value_or(model.vocab_size), *tokenizer,
+                           file.string());
+  }
+  out.special_ids =
+      special_ids_warning(model.special, tokenizer->special_ids(), file.filename().string());
+  out.chat_template = mistake_in_template(*tokenizer);
+}
+
 }  // namespace
 
 void fail_no_model(const fs::path& path) {
@@ -177,32 +212,24 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
     throw ConfigError(
         fmt::format("--tokenizer: expected the vocabulary of {}, got none", path.string()));
   }
-  ImportedModel model = is_llama2c ? read_llama2c(path) : read_by_format(path, options.read);
-  ModelToSave out{.model = std::move(model.model),
-                  .tokenizer = {},
-                  .parameters = std::move(model.parameters),
-                  .layer_state = std::move(model.layer_state),
-                  .context_len = model.max_seq_len,
-                  .compute_dtype = model.compute_dtype,
-                  .also_trained = std::move(model.replaced),
-                  .num_left_out = model.num_left_out,
-                  .num_rounded = model.num_rounded};
-  const fs::path file = options.tokenizer.empty()
-                            ? model.tokenizer
-                            : fs::path(tokenizer_path(options.tokenizer.string()));
-  if (file.empty()) return out;
-  out.tokenizer_file = fs::absolute(file);
-  out.tokenizer = tokenizer_in_file(text_of_path(out.tokenizer_file.string()), "--tokenizer");
-  const auto tokenizer = out.tokenizer.build({}, Scope{.path = "tokenizer"});
-  const int64_t size = is_llama2c ? tokenizer->vocab_size() : needed_vocab_size(*tokenizer);
-  check_vocab_size(file, size, model.vocab_size, is_llama2c);
-  const bool is_checked = std::ranges::count(options.read.ignored, "tokenizer") == 0;
-  if (!is_llama2c && !options.tokenizer.empty() && is_checked) {
-    check_belongs_to_model(model.special, model.num_tokens.value_or(model.vocab_size), *tokenizer,
-                           file.string());
+  // A large tokenizer is read before the weights, so that it is not in memory beside them.
+  ReadOptions without_weights = options.read;
+  without_weights.with_weights = false;
+  ImportedModel model = is_llama2c ? read_llama2c(path) : read_by_format(path, without_weights);
+  ModelToSave out;
+  take_tokenizer(model, options, is_llama2c, out);
+  if (!is_llama2c && options.read.with_weights) {
+    release_free_memory();
+    model = read_by_format(path, options.read);
   }
-  out.special_ids =
-      special_ids_warning(model.special, tokenizer->special_ids(), file.filename().string());
+  out.model = std::move(model.model);
+  out.parameters = std::move(model.parameters);
+  out.layer_state = std::move(model.layer_state);
+  out.context_len = model.max_seq_len;
+  out.compute_dtype = model.compute_dtype;
+  out.also_trained = std::move(model.replaced);
+  out.num_left_out = model.num_left_out;
+  out.num_rounded = model.num_rounded;
   return out;
 }
 

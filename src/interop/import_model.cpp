@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/text/units.h"
 #include "config/document/serialize.h"
-#include "data/chat/chat_template.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
@@ -44,18 +43,6 @@ void take_tokenizer(ModelToSave& model) {
   nlohmann::ordered_json config = to_json(model.tokenizer);
   config["path"] = text_of_path(name_there(file));
   from_json(model.tokenizer, config);
-}
-
-// The model can be used without its template, so that a mistake in it is no error here.
-std::string mistake_in_template(const Child<Tokenizer>& config) {
-  if (!config) return {};
-  const auto tokenizer = config.build({}, Scope{.path = "tokenizer"});
-  try {
-    find_chat_template(*tokenizer, {}, "");
-    return {};
-  } catch (const DataError& error) {
-    return error.what();
-  }
 }
 
 }  // namespace
@@ -100,7 +87,7 @@ ImportReport import_model(const ImportRequest& request) {
                       .num_left_out = model.num_left_out,
                       .has_tokenizer = static_cast<bool>(model.tokenizer),
                       .special_ids = model.special_ids,
-                      .chat_template = mistake_in_template(model.tokenizer)};
+                      .chat_template = model.chat_template};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   if (!model.tokenizer_file.empty()) take_tokenizer(model);
   // An export asks for the family.

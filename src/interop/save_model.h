@@ -46,6 +46,8 @@ struct ModelToSave {
   int64_t num_left_out = 0;
   /// How the special ids of its config and of its tokenizer differ; empty: not at all.
   std::string special_ids = {};
+  /// What is wrong with its chat template, for reports; empty: nothing.
+  std::string chat_template = {};
   /// Weights whose codes were rounded (ImportedModel), for reports.
   int64_t num_rounded = 0;
 };

@@ -20,6 +20,14 @@
 
 namespace axle {
 
+Init fan_in_init() {
+  return VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal};
+}
+Init fan_out_init() {
+  return VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal};
+}
+Child<Norm> llama_norm() { return RMSNorm::Config{.eps = 1e-5f}; }
+
 TransformerLayer::Config llama_layer(const LlamaLayer& l) {
   const bool grouped = l.num_kv_heads != l.num_heads;
   const Child<QKV> projections =
@@ -28,13 +36,13 @@ TransformerLayer::Config llama_layer(const LlamaLayer& l) {
       FeedForward::Config{.hidden_dim = l.hidden_dim, .gate = Linear::Config{.bias = false}};
   return {
       .attention =
-          PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
+          PreNorm::Config{.norm = llama_norm(),
                           .body = Attention::Config{.num_heads = l.num_heads,
                                                     .num_kv_heads = l.num_kv_heads,
                                                     .qkv = RoPE::Config{.theta = l.rope_theta,
                                                                         .inner = projections}}},
-      .feed_forward = PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
-                                      .body = l.feed_forward ? l.feed_forward : gated},
+      .feed_forward =
+          PreNorm::Config{.norm = llama_norm(), .body = l.feed_forward ? l.feed_forward : gated},
   };
 }
 

@@ -14,14 +14,19 @@ namespace axle {
 inline constexpr int64_t kKi = 1 << 10;
 inline constexpr int64_t kMi = 1 << 20;
 
+/// Weights ~ N(0, 1 / fan_in), an embedding ~ N(0, 1 / fan_out), and RMSNorm with eps = 1e-5.
+Init fan_in_init();
+Init fan_out_init();
+Child<Norm> llama_norm();
+
 /// The numbers of the table.
 struct LanguageModel {
   /// `output_norm` and the initial values of `emb` are those below.
   Decoder::Config decoder = {};
-  Child<Norm> output_norm = RMSNorm::Config{.eps = 1e-5f};
+  Child<Norm> output_norm = llama_norm();
   /// Initial values of all weights, and of the embedding.
-  Init init = VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal};
-  Init emb_init = VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal};
+  Init init = fan_in_init();
+  Init emb_init = fan_out_init();
   double z_loss_scale = 0;
   struct {
     double peak_lr = 3e-4;
@@ -76,7 +81,7 @@ struct ByteModel {
   int64_t num_steps = 300, warmup_steps = 30, seq_len = 128, save_every_steps = 100;
   std::vector<std::string> undecayed = {};
   Child<TokenEmbedding> emb = Embedding::Config{};
-  Child<Norm> output_norm = LanguageModel{}.output_norm;
+  Child<Norm> output_norm = llama_norm();
 };
 /// Returns language_model() of these numbers, with 16 rows a batch and all products in f32.
 Trainer::Config byte_model(ByteModel m);

@@ -13,10 +13,9 @@ namespace axle {
 namespace {
 
 Child<Block> layers(int64_t num_layers, Mamba2::Config mixer) {
-  mixer.norm = RMSNorm::Config{.eps = 1e-5f};
-  return Repeat::Config{
-      .num_layers = num_layers,
-      .layer = PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f}, .body = std::move(mixer)}};
+  mixer.norm = llama_norm();
+  return Repeat::Config{.num_layers = num_layers,
+                        .layer = PreNorm::Config{.norm = llama_norm(), .body = std::move(mixer)}};
 }
 
 Trainer::Config mamba2_130M() {

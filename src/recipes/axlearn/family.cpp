@@ -5,7 +5,7 @@
 #include "layers/blocks/hybrid_norm.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/mesh_axes.h"
-#include "layers/norms/rms_norm.h"
+#include "recipes/language_model.h"
 
 namespace axle {
 
@@ -15,22 +15,20 @@ Child<TokenEmbedding> sharded_embedding() {
   return Child<TokenEmbedding>(Embedding::Config{}, options);
 }
 
-Child<Norm> norm_of_family() { return RMSNorm::Config{.eps = 1e-5f}; }
-
 Attention::Config normed_attention(int64_t num_heads, Child<QKV> qkv) {
   return {.num_heads = num_heads,
           .qkv = std::move(qkv),
-          .query_norm = norm_of_family(),
-          .key_norm = norm_of_family()};
+          .query_norm = llama_norm(),
+          .key_norm = llama_norm()};
 }
 
 Child<Block> prenorm(Child<Mixer> body) {
-  return PreNorm::Config{.norm = norm_of_family(), .body = std::move(body)};
+  return PreNorm::Config{.norm = llama_norm(), .body = std::move(body)};
 }
 
 Child<Block> hybridnorm(Child<Mixer> body) {
   return HybridNorm::Config{
-      .norm = norm_of_family(), .body = std::move(body), .post_norm = norm_of_family()};
+      .norm = llama_norm(), .body = std::move(body), .post_norm = llama_norm()};
 }
 
 double MupSimple::linear_lr() const {

@@ -15,8 +15,6 @@ namespace axle {
 
 /// An embedding that is sharded over the dims of both.
 Child<TokenEmbedding> sharded_embedding();
-/// The norm of all layers.
-Child<Norm> norm_of_family();
 /// Attention whose queries and keys are normalised behind the position embedding.
 Attention::Config normed_attention(int64_t num_heads, Child<QKV> qkv);
 /// Residuals around a mixer: with a norm before it ("prenorm"), with norms on both sides of it

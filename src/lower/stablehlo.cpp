@@ -88,6 +88,12 @@ Program lowered_for(const Program& program, const LoweringTarget& target) {
   return out;
 }
 
+Program without_donation(Program program) {
+  for (ProgramValue& input : program.inputs) input.donated_to = -1;
+  write_text(program, {});
+  return program;
+}
+
 std::string without_locations(const std::string& text) {
   std::string out;
   out.reserve(text.size());

@@ -19,6 +19,9 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
 /// A program whose text suits one target only, or is the same for all, is returned as it is.
 Program lowered_for(const Program& program, const LoweringTarget& target);
 
+/// Returns the program with arguments that can be read again after it has run.
+Program without_donation(Program program);
+
 /// Returns the text without locations: what the key of the compile cache covers.
 std::string without_locations(const std::string& text);
 

@@ -53,6 +53,17 @@ TEST(StableHlo, GenericFormWithLayerPaths) {
                         "(tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n"));
 }
 
+TEST(StableHlo, WithoutDonationArgumentsAreNotAliased) {
+  Program p = program_of([](const Values& x) { return Values{x[0] + 1.0}; }, {{DType::kF32, {4}}});
+  const std::string text = p.text;
+  p.inputs[0].donated_to = 0;
+  p = lower(p.graph, p.name, p.inputs, p.outputs);
+  EXPECT_THAT(p.text, HasSubstr("tf.aliasing_output"));
+  p = without_donation(std::move(p));
+  EXPECT_EQ(p.text, text);
+  EXPECT_EQ(p.inputs[0].donated_to, -1);
+}
+
 TEST(StableHlo, EqualConstantsAreWrittenOnce) {
   const Program p = program_of([](const Values& x) { return Values{(x[0] + 1.0) * (x[0] - 1.0)}; },
                                {{DType::kF32, {4}}});

@@ -22,11 +22,14 @@ struct HeldAtPeak {
   Holdings held;
 };
 
-// Follows one region. Divisors say over how many devices each value is divided.
+// Follows one region. Divisors say over how many devices each value is divided. Values `in_place`
+// are written over arguments of the program.
 class RegionMemory {
  public:
-  RegionMemory(const Region& region, const Mesh& mesh, const std::vector<double>& of_parameters)
+  RegionMemory(const Region& region, const Mesh& mesh, const std::vector<double>& of_parameters,
+               const Values& in_place = {})
       : region_(region), mesh_(mesh) {
+    for (const Tensor& t : in_place) is_in_place_[t] = true;
     for (size_t i = 0; i < of_parameters.size(); ++i)
       divisors_[region.parameters()[i]] = of_parameters[i];
     for (const OpNode* op : region.ops()) {
@@ -107,6 +110,7 @@ class RegionMemory {
       divisors_[results[i]] = of_results[i];
       const bool is_used = last_use_.contains(results[i]) || is_result_.contains(results[i]);
       const bool is_stored = !op.inputs.empty() && !is_view(op) && is_used &&
+                             !is_in_place_.contains(results[i]) &&
                              (is_stored_for(op) || is_read_whole_.contains(results[i]));
       if (is_stored) {
         const double bytes =
@@ -165,7 +169,7 @@ class RegionMemory {
   ValueMap<double> divisors_;
   ValueMap<const OpNode*> last_use_;
   std::map<const OpNode*, Values> ending_at_;
-  ValueMap<bool> is_read_whole_, is_result_;
+  ValueMap<bool> is_read_whole_, is_result_, is_in_place_;
   Holdings held_;
   double held_bytes_ = 0;
   HeldAtPeak peak_;
@@ -203,12 +207,15 @@ std::vector<TemporaryBuffer> buffers_of(const Holdings& held) {
 MemoryEstimate estimate_memory(const Program& program) {
   MemoryEstimate out;
   std::vector<double> divisors;
+  Values in_place;
   for (const ProgramValue& input : program.inputs) {
+    if (input.donated_to >= 0)
+      in_place.push_back(program.graph->results()[static_cast<size_t>(input.donated_to)]);
     const PartitionSpec spec = restrict(input.sharding, input.type.dims, program.mesh);
     divisors.push_back(static_cast<double>(num_parts(spec, program.mesh)));
     out.argument_bytes += static_cast<double>(input.type.num_bytes()) / divisors.back();
   }
-  const HeldAtPeak peak = RegionMemory(*program.graph, program.mesh, divisors).run();
+  const HeldAtPeak peak = RegionMemory(*program.graph, program.mesh, divisors, in_place).run();
   out.temporary_bytes = peak.bytes;
   out.largest = buffers_of(peak.held);
   return out;

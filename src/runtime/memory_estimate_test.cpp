@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/movement/shape.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
+#include "transform/control_flow/cond.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
 
@@ -17,11 +20,11 @@ constexpr double kOne = 4 * kSide * kSide;  // bytes of one value
 const Type kSquare{DType::kF32, {kSide, kSide}};
 
 template <class F>
-double temporaries(F body) {
+double temporaries(F body, int donated_to = -1) {
   const Program program{
       .name = "program",
       .graph = trace([&](const Values& x) { return Values{body(x[0])}; }, {kSquare}),
-      .inputs = {{.name = "x", .type = kSquare}},
+      .inputs = {{.name = "x", .type = kSquare, .donated_to = donated_to}},
       .outputs = {{.name = "y", .type = kSquare}}};
   return estimate_memory(program).temporary_bytes;
 }
@@ -47,6 +50,17 @@ TEST(MemoryEstimate, AViewKeepsWhatItShows) {
               3 * kOne)
         << viewed;
   }
+}
+
+// A branch that updates a donated argument writes over it.
+TEST(MemoryEstimate, ABranchUpdatesADonatedArgumentInPlace) {
+  const auto branch = [](const Tensor& x) {
+    const TensorFunction update = [&](const Values&) { return Values{x + 1.0}; },
+                         keep = [&](const Values&) { return Values{x}; };
+    return switch_case(full({}, 0, DType::kI32), {update, keep}, {})[0];
+  };
+  EXPECT_EQ(temporaries(branch), kOne);
+  EXPECT_EQ(temporaries(branch, /*donated_to=*/0), 0);
 }
 
 // What is computed element by element is stored where the backward pass reads it.

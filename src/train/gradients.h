@@ -33,15 +33,6 @@ struct Gradients {
   Tree<Tensor> layers;        // new state of the layers
   Tree<Tensor> metrics;
   Tree<Tensor> measured = {};  // what the learner measured
-
-  template <class F>
-  void each_field(F&& fn) {
-    fn("loss", loss);
-    fn("norm", norm);
-    fn("by_parameter", by_parameter);
-    fn("layers", layers);
-    fn("measured", measured);
-  }
 };
 
 /// What one evaluation of the objective of a step reads.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <tuple>
+
 #include "base/error.h"
 #include "base/tree.h"
 #include "config/mistakes.h"
@@ -11,7 +14,7 @@
 #include "learn/inner_optimizer.h"
 #include "learn/learner.h"
 #include "lower/trace_program.h"
-#include "ops/annotate.h"
+#include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
@@ -20,6 +23,7 @@
 #include "train/finite/finite_state.h"
 #include "train/gradients.h"
 #include "train/record/metric_names.h"
+#include "transform/control_flow/cond.h"
 
 namespace axle {
 namespace {
@@ -100,46 +104,34 @@ std::pair<StateParts, Tree<Tensor>> updated(const Learner& learner, const StateP
   return {std::move(next), std::move(out.metrics)};
 }
 
-// Replaces the values by copies behind an optimization barrier. Everything computed from the copies
-// is computed again.
-template <class... T>
-void pass_barrier(T&... values) {
-  Values all;
-  (axle::each_tensor(values, [&](Tensor& t) { all.push_back(t); }), ...);
-  const Values behind = optimization_barrier(all);
-  auto at = behind.begin();
-  (replace_tensors(values, at), ...);
-}
-
-// Replaces each value of `next` by that of `before` unless `good`.
-template <class T>
-void keep_if(const Tensor& good, T& next, T& before) {
-  Values old = tensors_of(before);
-  auto at = old.begin();
-  each_tensor(next, [&](Tensor& t) { t = select(good, t, *at++); });
-}
-
-// Returns the updated state if all of its numbers are finite, else the old state. The program
-// computes the update three times: to check it, to keep the parameters and the state of layers, and
-// to keep the learner's state. Checking the update that is kept would hold two states in memory.
-// Without an order between the parameters and the learner's state, which both read the old state,
-// the compiler copies the learner's.
-StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, StateParts state,
-                         Gradients gradients, Tree<Tensor>& metrics) {
-  const StateParts trial = updated(*parts.learner, state, gradients).first;
-  const Tensor bad = finite.first_non_finite(trial.joined());
-  Tensor good = is_finite(gradients.loss) & is_finite(gradients.norm) & (bad < 0.0);
-  metrics.emplace("not_finite", bad);
-  metrics.emplace("skipped", astype(logical_not(good), DType::kF32));
-  pass_barrier(state, gradients, good);
-  auto [next, learned] = updated(*parts.learner, state, gradients);
+// Returns the updated state if loss and gradient norm are finite, else the old state. Adds the
+// learner's metrics, NaN for an update that was not made. As a branch, the update overwrites the
+// old state in place: selecting each new value or its old one would hold both in memory.
+StateParts updated_if_finite(const ProgramParts& parts, const StateParts& before,
+                             const Gradients& gradients, Tree<Tensor>& metrics) {
+  Tree<Tensor> learned;
+  StateParts next = before;
+  const TensorFunction update = [&](const Values&) {
+    std::tie(next, learned) = updated(*parts.learner, before, gradients);
+    Values out = tensors_of(next);
+    for (const auto& [name, t] : learned) out.push_back(t);
+    return out;
+  };
+  const TensorFunction keep = [&](const Values&) {
+    StateParts kept = before;
+    Values out = tensors_of(kept);
+    for (const auto& [name, t] : learned)
+      out.push_back(full(t.shape(), std::numeric_limits<double>::quiet_NaN(), t.dtype()));
+    return out;
+  };
+  const Tensor bad = logical_not(is_finite(gradients.loss) & is_finite(gradients.norm));
+  metrics.emplace("skipped", astype(bad, DType::kF32));
+  const Values results = switch_case(astype(bad, DType::kI32), {update, keep}, {});
+  auto at = results.begin();
+  replace_tensors(next, at);
+  replace_tensors(learned, at);
   check_learner_metrics(learned, metrics);
   metrics.merge(std::move(learned));
-  keep_if(good, next.parameters, state.parameters);
-  keep_if(good, next.layers, state.layers);
-  pass_barrier(next.parameters, state, gradients, good);
-  next.learner = updated(*parts.learner, state, gradients).first.learner;
-  keep_if(good, next.learner, state.learner);
   return next;
 }
 
@@ -252,8 +244,8 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
     Gradients gradients =
         gradients_of(parts, before, to_tree(batch, x.data() + state.size()), keys[2], keys[3]);
     Tree<Tensor> metrics = std::move(gradients.metrics);
-    Tree<Tensor> next =
-        finite_update(parts, finite, before, std::move(gradients), metrics).joined();
+    Tree<Tensor> next = updated_if_finite(parts, before, gradients, metrics).joined();
+    metrics.emplace("not_finite", finite.first_non_finite(next));
     next.emplace(kKeyPath, keys[0].data());
     Values results;
     for (const ProgramValue& v : state) results.push_back(next.at(v.name));

@@ -47,10 +47,11 @@ Program init_program(const ProgramParts& parts, const std::set<std::string>& giv
 /// (state, batch) -> (state, metrics). Metrics are scalars sorted by name; layer summaries are
 /// below "summary/". The state is donated.
 ///
-/// If the loss, the gradient norm or any number of the new state is not finite, the step changes
-/// nothing but the key. It then returns "skipped" = 1, and as "not_finite" the index of the bad
-/// part of the state (FiniteState), -1 if the state is finite. Throws ConfigError if a metric has a
-/// name that records use themselves (metric_names.h); so does eval_program.
+/// If the loss or the gradient norm is not finite, the step changes nothing but the key; it then
+/// returns "skipped" = 1, and NaN for the learner's metrics. "not_finite" is the index of the first
+/// part of the new state that is not finite (FiniteState), -1 if all of it is. Such a state must
+/// not be kept; the state before it is gone. Throws ConfigError if a metric has a name that records
+/// use themselves (metric_names.h); so does eval_program.
 ///
 /// The last outputs are the values of debug_print; `prints` describes them if it is given.
 Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* prints = nullptr);

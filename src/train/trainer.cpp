@@ -13,6 +13,7 @@
 #include "checkpoint/restore.h"
 #include "config/register.h"
 #include "data/prefetcher.h"
+#include "lower/stablehlo.h"
 #include "pjrt/compile/saved_executable.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
@@ -74,7 +75,7 @@ struct Trainer::Run {
   void write(const StepRecord& record);
   void flush();
   void in_place(const std::function<void(SummaryWriter&)>& use);
-  [[noreturn]] void fail_non_finite(int64_t step, const std::string& what);
+  [[noreturn]] void fail_non_finite(int64_t step, const NonFiniteStep& bad);
 
   RunOptions options_;
   TrainingParts training_;
@@ -107,6 +108,7 @@ struct Trainer::Run {
   int64_t skipped_ = 0;       // steps that were not finite
   int64_t num_left_out_ = 0;  // documents left out
   bool failing_ = false;      // the run is ending with an error
+  bool is_finite_ = true;     // false: the state is never saved
   std::string stopped_;       // what was not finite, if that ends the run
 };
 
@@ -130,6 +132,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
   state_.leaves = train_state(*training_.model, *training_.learner);
   cost_.program_flops = region_flops(*step_.graph);
+  if (options_.find_nan) step_ = without_donation(std::move(step_));  // the finder reads them again
 }
 
 // Checks the device counts and the host's memory, then starts to open the data.
@@ -347,8 +350,7 @@ void Trainer::Run::take_step(const Batch& batch) {
                   .prints = Arrays(prints.begin(), prints.end()),
                   .num_bytes = batch.num_target_bytes,
                   .done_at = completion_of(outputs.back())};
-  std::optional<Pending> before = std::exchange(pending_, std::move(started));
-  if (before) report(std::move(*before));
+  if (auto before = std::exchange(pending_, std::move(started))) report(std::move(*before));
   if (finder_) finish_step();  // the next step would replace the state that the finder needs
 }
 
@@ -362,12 +364,14 @@ void Trainer::Run::report(Pending done) {
                     .values = metric_values(step_, state_.leaves.size(), done.metrics)};
   const Throughput speed = throughput_of(clock_.lap(done.done_at.get(), done.num_tokens), cost_);
   first_step_wait_.reset();
-  const int64_t not_finite = static_cast<int64_t>(record.values.extract("not_finite").mapped());
+  const auto bad_part = static_cast<int64_t>(record.values.extract("not_finite").mapped());
+  is_finite_ &= bad_part < 0;  // whatever ends the run
   add_text_metrics(record.values, done.num_targets, done.num_bytes);
   add_throughput(record.values, speed);
   record.values["wall_secs"] = clock_.wall_secs();
   if (num_left_out_ > 0) record.values["skipped_documents"] = static_cast<double>(num_left_out_);
   const bool skipped = record.values["skipped"] != 0;
+  skipped_ += skipped;
   if (!skipped) record.values.erase("skipped");
   // Before the record: if it cannot be written, the state is saved with this reason.
   if (skipped && cfg_.on_non_finite == OnNonFinite::kStop && stopped_.empty())
@@ -375,32 +379,27 @@ void Trainer::Run::report(Pending done) {
   write(record);
   for (const std::string& line : prints_.lines(done.prints))
     progress_->note(fmt::format("step {}: {}", record.step, line));
-  if (skipped) {
-    ++skipped_;
-    const bool is_first = !failing_ && record.step == first_step_ + 1;
-    const auto [what, is_permanent] = non_finite_step(record, not_finite, state_, is_first);
-    const bool ends = is_permanent || cfg_.on_non_finite == OnNonFinite::kStop || finder_;
-    if (ends && !failing_) fail_non_finite(record.step, what);
-    if (!failing_) {
-      progress_->note(
-          fmt::format("step {}: not finite: {}; the state was kept, {} such step{} so far",
-                      record.step, what, skipped_, skipped_ == 1 ? "" : "s"));
-    }
+  if ((skipped || bad_part >= 0) && !failing_) {
+    const NonFiniteStep bad = non_finite_step(record, bad_part, record.step == first_step_ + 1,
+                                              state_, folder_.checkpoints());
+    if (bad.is_permanent || cfg_.on_non_finite == OnNonFinite::kStop || finder_)
+      fail_non_finite(record.step, bad);
+    progress_->note(
+        fmt::format("step {}: not finite: {}; the state was kept, {} such step{} so far",
+                    record.step, bad.what, skipped_, skipped_ == 1 ? "" : "s"));
   }
   progress_->step(record, speed);
 }
 
-void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
+void Trainer::Run::fail_non_finite(int64_t step, const NonFiniteStep& bad) {
   failing_ = true;  // the next step may be under way
-  stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
-  const bool is_saved = save(true);
-  const auto note = [&](const std::string& line) { progress_->note(line); };
-  if (finder_) finder_->report(step, state_.arrays, is_saved, note);
-  const std::string end =
-      is_saved ? fmt::format("without that step is saved as step {} ({} to continue)", step_number_,
-                             how_to_continue(finder_.has_value(), cfg_.on_non_finite))
-               : "could not be saved";
-  throw Error(fmt::format("{}; the state {}", stopped_, end), ExitCode::kValidationFailed);
+  stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, bad.what);
+  const bool is_saved = !bad.is_permanent && save(true);
+  if (finder_) finder_->report(step, is_saved, [&](const auto& line) { progress_->note(line); });
+  const std::string how = how_to_continue(finder_.has_value(), cfg_.on_non_finite);
+  throw Error(fmt::format("{}; the state {}", stopped_,
+                          what_is_saved(is_saved, checkpointer_->last_saved(), how)),
+              ExitCode::kValidationFailed);
 }
 
 // Runs the evaluations that are due; those of the last step run at the end, after its save.
@@ -428,9 +427,10 @@ void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
   }
 }
 
-// Saves the state. With `wait`, returns true if it is saved.
+// Saves the state, if it is finite. With `wait`, returns true if it is saved.
 bool Trainer::Run::save(bool wait) {
   finish_step();
+  if (!is_finite_) return false;
   // Records go to disk before the checkpoint: a resumed run expects all records up to it.
   flush();
   if (step_number_ > first_step_) folder_.update_config();

@@ -58,7 +58,8 @@ struct RunOptions {
   /// What a new run starts from; empty: random parameters.
   InitFrom init = {};
   /// After a step whose loss, gradient or new state is not finite, finds the op that made the first
-  /// NaN or infinity, prints it, and ends the run. The host then waits for each step.
+  /// NaN or infinity, prints it, and ends the run. The host then waits for each step, and the
+  /// devices keep the state before it.
   bool find_nan = false;
   /// Opens the devices.
   std::function<std::unique_ptr<Runtime>(const RuntimeOptions&)> open_runtime = make_runtime;
@@ -103,7 +104,7 @@ class Trainer {
     /// Options of the step's compilation, by the names that the plugin's compiler uses. They
     /// override Axle's own choices for the device.
     std::map<std::string, std::string> compiler_options = {};
-    /// What happens after a step whose loss, gradient or new state is not finite.
+    /// What happens after a step whose loss or gradient is not finite.
     OnNonFinite on_non_finite = OnNonFinite::kStop;
     /// Steps between lines on the console; metrics.jsonl has every step.
     Positive<int64_t> log_every_steps = 10;

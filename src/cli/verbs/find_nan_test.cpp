@@ -74,6 +74,16 @@ TEST_F(FindNan, ALayerOfALoopIsNamedWithItsNumber) {
   expect_found(ran);
 }
 
+// The parameters are finite until the step multiplies the update by an infinite factor.
+TEST_F(FindNan, AnUpdateIsSearchedToo) {
+  const Ran ran =
+      train("interpreter", {"--find-nan", "--set", "learner.optimizer.learning_rate=3e38"});
+  EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kValidationFailed)) << ran.err;
+  EXPECT_THAT(ran.err, ContainsRegex("step 1: expected finite numbers, got model/.* or its learner "
+                                     "state after the update.*; the state could not be saved"));
+  EXPECT_THAT(ran.out, ContainsRegex("step 1: the first (NaN|Inf) is made by [a-z_]+ in learner"));
+}
+
 // The advice names no setting that the run has already.
 TEST_F(FindNan, TheErrorTellsHowToContinue) {
   const Ran stopped = train("interpreter", {"--find-nan"});

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "checkpoint/restore.h"
 #include "ir/finite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -66,6 +67,18 @@ std::optional<std::string> first_non_finite(const DeviceState& state) {
     if (can_be && !all_finite(state.arrays[i]->to_host())) return state.leaves[i].name;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> first_non_finite(const std::filesystem::path& checkpoints) {
+  std::optional<std::string> out;
+  const auto begin = [&](const Manifest&) -> TensorSink {
+    out.reset();
+    return [&](const std::string& path, const HostTensor& value) {
+      if (!out && !all_finite(value)) out = path;
+    };
+  };
+  restore_newest(checkpoints, begin);
+  return out;
 }
 
 }  // namespace axle

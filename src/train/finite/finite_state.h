@@ -1,6 +1,7 @@
 // Checks that a new training state holds only finite numbers.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,7 @@ class FiniteState {
 /// Returns the name of the first leaf that holds a NaN or an infinity. Copies the leaves to the
 /// host one after another, so call it only for a state that is suspected to be bad.
 std::optional<std::string> first_non_finite(const DeviceState& state);
+/// The same for the newest good checkpoint of a run, read one tensor at a time; none without one.
+std::optional<std::string> first_non_finite(const std::filesystem::path& checkpoints);
 
 }  // namespace axle

@@ -15,39 +15,28 @@ namespace axle {
 
 NonFiniteFinder::NonFiniteFinder(const Program& step, Runtime& runtime, CompileOptions options)
     : step_(step), runtime_(runtime), options_(std::move(options)) {
-  const auto key = std::ranges::find(step_.inputs, "prng_key", &ProgramValue::name);
-  AXLE_CHECK(key != step_.inputs.end(), "a step without a key");
-  key_at_ = static_cast<size_t>(key - step_.inputs.begin());
+  const auto is_donated = [](const ProgramValue& input) { return input.donated_to >= 0; };
+  AXLE_CHECK(std::ranges::none_of(step_.inputs, is_donated), "a step that donates its arguments");
 }
 
-void NonFiniteFinder::remember(const Arrays& arguments) {
-  key_ = arguments.at(key_at_)->to_host();
-  arguments_ = arguments;
-}
-
-void NonFiniteFinder::report(int64_t step, const Arrays& state, bool is_saved,
+void NonFiniteFinder::report(int64_t step, bool is_saved,
                              const std::function<void(const std::string&)>& note) const {
   std::optional<EndAtOnce> end;
   if (is_saved) end.emplace("\nstopped by a signal before the op was found; the state is saved\n");
   note(fmt::format("step {}: not finite; searching for the op that made the first NaN or infinity",
                    step));
-  note(fmt::format("step {}: {}", step, find(state)));
+  note(fmt::format("step {}: {}", step, find()));
 }
 
-std::string NonFiniteFinder::find(const Arrays& state) const {
-  Arrays arguments = arguments_;
-  std::ranges::copy(state, arguments.begin());
-  arguments[key_at_] = runtime_.make_array(key_, step_.inputs[key_at_].sharding, step_.mesh);
-  std::vector<ProgramValue> inputs = step_.inputs;
-  for (ProgramValue& input : inputs) input.donated_to = -1;
+std::string NonFiniteFinder::find() const {
   const RunRegion run = [&](const std::shared_ptr<const Region>& region) {
     std::vector<ProgramValue> outputs;
     for (const Tensor& t : region->results())
       outputs.push_back({fmt::format("value/{}", outputs.size()), t.type()});
     const Program program =
-        lower(simplify(*region), "find_nan", inputs, std::move(outputs), step_.mesh);
+        lower(simplify(*region), "find_nan", step_.inputs, std::move(outputs), step_.mesh);
     std::vector<HostTensor> out;
-    for (const ArrayPtr& y : runtime_.compile(program, options_)->execute(arguments))
+    for (const ArrayPtr& y : runtime_.compile(program, options_)->execute(arguments_))
       out.push_back(y->to_host());
     return out;
   };

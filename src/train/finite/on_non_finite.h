@@ -5,8 +5,8 @@
 
 namespace axle {
 
-/// What happens after a step whose loss, gradient or new state is not finite. The step program
-/// itself keeps the old state.
+/// What happens after a step whose loss or gradient is not finite. The step program itself keeps
+/// the old state. A new state that is not finite ends the run in any case.
 ///
 ///   stop   the run ends. The same command does not resume it; on_non_finite=skip or --force does.
 ///   skip   the run continues with the next batch.

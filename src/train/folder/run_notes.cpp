@@ -25,20 +25,31 @@ std::string skipped_text(const Skipped& skipped) {
                      skipped.count == 1 ? " is" : "s are", skipped.messages[0]);
 }
 
-NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const DeviceState& state,
-                              bool is_first) {
-  if (const auto leaf = is_first ? first_non_finite(state) : std::nullopt) {
+NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, bool is_first,
+                              const DeviceState& state, const std::filesystem::path& checkpoints) {
+  const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
+  const bool is_kept = !std::isfinite(loss) || !std::isfinite(norm);
+  std::optional<std::string> leaf;
+  if (is_first) leaf = is_kept ? first_non_finite(state) : first_non_finite(checkpoints);
+  if (leaf) {
     return {fmt::format("NaN or infinity in {} before this step; no later step repairs it", *leaf),
             /*is_permanent=*/true};
   }
-  const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
-  if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
-    return {fmt::format("loss {} and gradient norm {}", loss, norm)};
+  if (is_kept) return {fmt::format("loss {} and gradient norm {}", loss, norm)};
   const auto rate = record.values.find("learning_rate");  // groups have rates of their own
-  return {fmt::format(
-      "{} or its learner state after the update{}",
-      FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
-      rate == record.values.end() ? "" : fmt::format(", with learning rate {}", rate->second))};
+  return {
+      fmt::format(
+          "{} or its learner state after the update{}",
+          FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
+          rate == record.values.end() ? "" : fmt::format(", with learning rate {}", rate->second)),
+      /*is_permanent=*/true};
+}
+
+std::string what_is_saved(bool is_saved, std::optional<int64_t> last, std::string_view how) {
+  if (is_saved)
+    return fmt::format("without that step is saved as step {} ({} to continue)", *last, how);
+  return last ? fmt::format("is not saved; the last good one is that of step {}", *last)
+              : "could not be saved";
 }
 
 std::string how_to_continue(bool find_nan, OnNonFinite policy) {

@@ -1,8 +1,11 @@
 // Messages of a run to its user, besides the metrics.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/source.h"
@@ -24,15 +27,18 @@ std::string skipped_text(const Skipped& skipped);
 struct NonFiniteStep {
   /// The values that were not finite, as text for a message.
   std::string what;
-  /// True if the state was not finite before the step: skipping steps does not repair it.
+  /// True if the state is not finite: skipping steps does not repair it.
   bool is_permanent = false;
 };
-/// Returns what was not finite in the step of this record; the step left `state` unchanged. `part`
-/// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Searches the
-/// state itself only after the first step (`is_first`), because that takes long for a large state.
-/// After a later step, the state is known to be finite.
-NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, const DeviceState& state,
-                              bool is_first);
+/// Returns what was not finite in the step of this record. `part` is the step's "not_finite" metric
+/// (programs.h): an index into FiniteState::parts(). After the first step (`is_first`) searches the
+/// state before it, too: `state` if the step left it unchanged, else the newest checkpoint. That
+/// takes long for a large state; before a later step, the state is known to be finite.
+NonFiniteStep non_finite_step(const StepRecord& record, int64_t part, bool is_first,
+                              const DeviceState& state, const std::filesystem::path& checkpoints);
+/// Returns which state is saved when a step that is not finite ends the run: the one without that
+/// step (`is_saved`), or an earlier one. `how` tells how to continue from the former.
+std::string what_is_saved(bool is_saved, std::optional<int64_t> last, std::string_view how);
 /// Returns what to change in the command of a run that ended because a step was not finite, so that
 /// it continues. `find_nan`: the run has --find-nan, which ends it whatever the policy says.
 std::string how_to_continue(bool find_nan, OnNonFinite policy);

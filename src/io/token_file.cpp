@@ -45,6 +45,19 @@ std::span<std::byte> bytes_of(std::span<T> values) {
   return std::as_writable_bytes(values);
 }
 
+// Throws DataError for a file that is no part of a token file, such as its card.
+std::string prefix_of_parts(const std::string& name) {
+  const std::string prefix = token_file_prefix(name);
+  const std::filesystem::path named = path_of_text(name);
+  if (prefix != name || !path_exists(named) || directory_exists(named) ||
+      path_exists(path_of_text(prefix + ".idx")))
+    return prefix;
+  const std::string stem = text_of_path((named.parent_path() / named.stem()).string());
+  throw DataError(fmt::format(
+      "{}: expected PREFIX of a token file's PREFIX.bin and PREFIX.idx, got a file; {}", name,
+      is_token_file(stem) ? "name " + stem : "axle data build makes token files of texts"));
+}
+
 }  // namespace
 
 template <class T>
@@ -116,23 +129,6 @@ bool is_token_file(const std::string& name) {
     return false;
   }
 }
-
-namespace {
-
-// Throws DataError for a file that is no part of a token file, such as its card.
-std::string prefix_of_parts(const std::string& name) {
-  const std::string prefix = token_file_prefix(name);
-  const std::filesystem::path named = path_of_text(name);
-  if (prefix != name || !path_exists(named) || directory_exists(named) ||
-      path_exists(path_of_text(prefix + ".idx")))
-    return prefix;
-  const std::string stem = (named.parent_path() / named.stem()).string();
-  throw DataError(fmt::format(
-      "{}: expected PREFIX of a token file's PREFIX.bin and PREFIX.idx, got a file; {}", name,
-      is_token_file(stem) ? "name " + stem : "axle data build makes token files of texts"));
-}
-
-}  // namespace
 
 TokenFile::TokenFile(const std::string& name)
     : prefix_(prefix_of_parts(name)), index_(open_part(index_path())), ids_(open_part(ids_path())) {

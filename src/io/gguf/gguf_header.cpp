@@ -75,7 +75,7 @@ class Header {
     if (n > kMaxHeaderBytes || at_ + n > kMaxHeaderBytes)
       fail(at_, fmt::format("a header of at most {} bytes", kMaxHeaderBytes), "a longer one");
     if (at_ + n > begin_ + window_.size()) {
-      constexpr uint64_t kPieceBytes = uint64_t{1} << 18;
+      constexpr uint64_t kPieceBytes = uint64_t{1} << 16;
       window_.resize(std::min(std::max(n, kPieceBytes), size_ - at_));
       begin_ = at_;
       file_.read_at(static_cast<int64_t>(at_), std::as_writable_bytes(std::span(window_)));

@@ -14,7 +14,7 @@
 #include "fetch/fetch_plugin.h"
 #include "pjrt/plugin/plugin_policy.h"
 #include "recipes/recipe.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "config/registry.h"
 #include "nn/role_methods.h"
 #include "recipes/recipe.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

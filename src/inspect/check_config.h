@@ -7,7 +7,7 @@
 
 #include "base/host_memory.h"
 #include "config/mistakes.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

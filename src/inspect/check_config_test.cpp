@@ -8,7 +8,7 @@
 #include "modifiers/preference_tuning.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

@@ -13,7 +13,7 @@
 #include "config/registry.h"
 #include "config/walk.h"
 #include "recipes/recipe.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

@@ -20,7 +20,7 @@
 #include "io/file.h"
 #include "recipes/resolve/token_data.h"
 #include "recipes/resolve/use_data.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

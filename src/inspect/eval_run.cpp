@@ -14,9 +14,9 @@
 #include "recipes/fine_tune.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
+#include "train/config/trainer_config.h"
 #include "train/programs.h"
 #include "train/record/progress.h"
-#include "train/trainer.h"
 
 namespace axle {
 namespace {

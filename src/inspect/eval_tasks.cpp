@@ -12,8 +12,8 @@
 #include "io/file.h"
 #include "pjrt/make_runtime.h"
 #include "runtime/mesh_devices.h"
+#include "train/config/trainer_config.h"
 #include "train/record/progress.h"
-#include "train/trainer.h"
 
 namespace axle {
 namespace {

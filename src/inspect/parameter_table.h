@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

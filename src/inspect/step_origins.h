@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/input.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -23,7 +23,7 @@
 #include "recipes/resolve/resolve.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "interop/model_place.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

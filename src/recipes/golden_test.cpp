@@ -6,7 +6,7 @@
 #include "recipes/recipe.h"
 #include "testing/layer_laws.h"
 #include "testing/test_name.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "modifiers/preference_tuning.h"
 #include "modifiers/products/lora.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -7,7 +7,7 @@
 #include "layers/norms/rms_norm.h"
 #include "modifiers/modifier.h"
 #include "modifiers/set_fields.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -7,7 +7,7 @@
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"
 #include "recipes/recipe.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

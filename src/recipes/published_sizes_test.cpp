@@ -5,7 +5,7 @@
 #include "layers/models/causal_lm.h"
 #include "recipes/recipe.h"
 #include "testing/test_name.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

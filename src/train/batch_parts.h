@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ir/devices/mesh.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -10,8 +10,8 @@
 
 #include "runtime/host_needs.h"
 #include "train/batch_parts.h"
+#include "train/config/trainer_config.h"
 #include "train/programs.h"
-#include "train/trainer.h"
 
 namespace axle {
 

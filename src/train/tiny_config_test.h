@@ -6,7 +6,7 @@
 #include "layers/blocks/stacked.h"
 #include "layers/models/causal_lm.h"
 #include "learn/transforms/clip_by_global_norm.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -9,6 +9,7 @@
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
 #include "train/tiny_config_test.h"
+#include "train/trainer.h"
 
 namespace axle {
 

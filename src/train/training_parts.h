@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "train/config/trainer_config.h"
 #include "train/programs.h"
-#include "train/trainer.h"
 
 namespace axle {
 

@@ -9,6 +9,7 @@
 #include "checkpoint/run_files.h"
 #include "io/file.h"
 #include "recipes/fine_tune.h"
+#include "train/trainer.h"
 
 namespace axle::cli {
 

@@ -5,10 +5,13 @@
 #include <string>
 
 #include "train/init_from.h"
-#include "train/trainer.h"
 
 namespace CLI {
 class App;
+}
+
+namespace axle {
+struct RunOptions;
 }
 
 namespace axle::cli {

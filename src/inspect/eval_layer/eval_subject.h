@@ -12,7 +12,7 @@
 #include "layers/feed_forward/activation.h"
 #include "learn/learner.h"
 #include "recipes/resolve/resolve.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -7,7 +7,7 @@
 #include "base/tree.h"
 #include "ir/host_tensor.h"
 #include "runtime/runtime.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

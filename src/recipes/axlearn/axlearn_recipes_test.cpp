@@ -15,7 +15,7 @@
 #include "recipes/recipe.h"
 #include "testing/checkout.h"
 #include "testing/test_name.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

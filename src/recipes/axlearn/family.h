@@ -9,7 +9,7 @@
 #include "layers/models/embedding.h"
 #include "learn/optimizers/adamw.h"
 #include "learn/optimizers/optimizer_groups.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

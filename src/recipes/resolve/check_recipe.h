@@ -1,7 +1,7 @@
 // Checks that a resolved recipe is complete, with messages for the command line.
 #pragma once
 
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -22,7 +22,7 @@
 #include "config/document/yaml.h"
 #include "config/mistakes.h"
 #include "recipes/resolve/resolve_report.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -10,7 +10,7 @@
 #include "recipes/resolve/resolve_report.h"
 #include "recipes/resolve/use_data.h"
 #include "recipes/resolve/use_modifier.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

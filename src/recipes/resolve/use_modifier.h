@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

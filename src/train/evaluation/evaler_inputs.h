@@ -1,7 +1,7 @@
 // Fields that the inputs of evalers inherit from the input of the run.
 #pragma once
 
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -10,12 +10,12 @@
 
 #include "data/source.h"
 #include "targets/machine_peak.h"
+#include "train/config/trainer_config.h"
 #include "train/device_state.h"
 #include "train/record/model_flops.h"
 #include "train/record/summary_writer.h"
 #include "train/record/throughput.h"
 #include "train/run_memory.h"
-#include "train/trainer.h"
 
 namespace axle {
 

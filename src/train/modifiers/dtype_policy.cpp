@@ -7,7 +7,7 @@
 #include "modifiers/set_field.h"
 #include "modifiers/slot_option.h"
 #include "modifiers/trial_model.h"
-#include "train/trainer.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 

@@ -42,6 +42,22 @@ std::vector<Slot> fields_of(const AnyConfig& config) {
   return children_of(ConfigView(config).slot());
 }
 
+bool is_named(const Slot& field, std::span<const std::string> set_fields) {
+  return std::ranges::count(set_fields, field.name, [](const auto& p) { return first_name(p); }) >
+         0;
+}
+
+// Returns the fields that are not set: those with their default that `set_fields` does not name.
+std::vector<Slot> free_fields(const AnyConfig& config, std::span<const std::string> set_fields) {
+  const AnyConfig fresh = AnyConfig::with_defaults(config.type());
+  const std::vector<Slot> fields = fields_of(config), defaults = fields_of(fresh);
+  std::vector<Slot> out;
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (!is_named(fields[i], set_fields) && same_values(fields[i], defaults[i]))
+      out.push_back(fields[i]);
+  return out;
+}
+
 // Ranges do not count: two ranged numbers of the same type are equal.
 bool same_type(const TypeOps& a, const TypeOps& b) {
   if (*a.type == *b.type) return true;
@@ -51,9 +67,8 @@ bool same_type(const TypeOps& a, const TypeOps& b) {
 }
 
 const Slot* find_field(const std::vector<Slot>& fields, const Slot& like) {
-  const auto it = std::find_if(fields.begin(), fields.end(), [&](const Slot& f) {
-    return f.name == like.name && same_type(*f.ops, *like.ops);
-  });
+  const auto it = std::ranges::find_if(
+      fields, [&](const Slot& f) { return f.name == like.name && same_type(*f.ops, *like.ops); });
   return it == fields.end() ? nullptr : &*it;
 }
 
@@ -71,26 +86,16 @@ bool copy_value(const Slot& from, const Slot& to) {
   }
 }
 
-bool is_named(const std::string& field, std::span<const std::string> set_fields) {
-  return std::ranges::any_of(set_fields,
-                             [&](const std::string& path) { return first_name(path) == field; });
-}
-
 Carried carry_fields(const AnyConfig& from, const AnyConfig& to,
                      std::span<const std::string> set_fields) {
-  const AnyConfig fresh = AnyConfig::with_defaults(to.type());
-  const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to),
-                          defaults = fields_of(fresh);
+  const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to);
   Carried report;
-  for (size_t i = 0; i < new_fields.size(); ++i) {
-    const Slot& field = new_fields[i];
-    const Slot* old = find_field(old_fields, field);
-    if (!old || is_named(field.name, set_fields) || !same_values(field, defaults[i])) continue;
-    (copy_value(*old, field) ? report.carried : report.dropped).push_back(field.name);
+  for (const Slot& field : free_fields(to, set_fields)) {
+    if (const Slot* const old = find_field(old_fields, field))
+      (copy_value(*old, field) ? report.carried : report.dropped).push_back(field.name);
   }
-  for (const Slot& old : old_fields) {
+  for (const Slot& old : old_fields)
     if (!find_field(new_fields, old)) report.dropped.push_back(old.name);
-  }
   return report;
 }
 
@@ -110,10 +115,11 @@ Carried carry_inside(const AnyConfig& from, const AnyConfig& inner) {
   return report;
 }
 
-const AnyConfig* held_of_role(const Slot& field, const RoleInfo* role) {
-  const AnyConfig* const held =
-      unwrap(field).ops->kind == FieldKind::kChild ? held_config(field) : nullptr;
-  return held && role && held->type().role == role ? held : nullptr;
+// Returns the config that a Child field holds, if it has this role and `others` lack the field.
+const AnyConfig* inner_config(const Slot& field, const RoleInfo* role,
+                              const std::vector<Slot>& others) {
+  const AnyConfig* const held = held_config(field);
+  return held && role && held->type().role == role && !find_field(others, field) ? held : nullptr;
 }
 
 // Adds what went below `prefix`. A field that went anywhere is not dropped.
@@ -124,19 +130,6 @@ void move_to_carried(Carried& report, Carried more, const std::string& prefix) {
   }
 }
 
-// Returns the field that a config of this class goes around others with; none if it was set, or if
-// the class goes around none.
-std::optional<Slot> free_place(const AnyConfig& to, std::span<const std::string> set_fields) {
-  const std::string_view name = around_field(to.type());
-  const AnyConfig fresh = AnyConfig::with_defaults(to.type());
-  const std::vector<Slot> fields = fields_of(to), defaults = fields_of(fresh);
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].name != name || is_named(fields[i].name, set_fields)) continue;
-    if (same_values(fields[i], defaults[i])) return fields[i];
-  }
-  return std::nullopt;
-}
-
 // Returns a copy of the config that others take the fields of this one from. Adds the fields of
 // those around it to `dropped`.
 AnyConfig innermost(const AnyConfig& config, std::vector<std::string>& dropped) {
@@ -145,9 +138,8 @@ AnyConfig innermost(const AnyConfig& config, std::vector<std::string>& dropped) 
   const auto at = std::ranges::find(fields, name, &Slot::name);
   const AnyConfig* const held = at == fields.end() ? nullptr : held_config(*at);
   if (!held) return config;
-  for (const Slot& field : fields) {
+  for (const Slot& field : fields)
     if (field.name != name) dropped.push_back(field.name);
-  }
   return innermost(*held, dropped);
 }
 
@@ -155,19 +147,14 @@ Carried carry_from(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields) {
   Carried report = carry_fields(from, to, set_fields);
   if (!from.type().role) return report;
-  const AnyConfig fresh = AnyConfig::with_defaults(to.type());
-  const std::vector<Slot> new_fields = fields_of(to), defaults = fields_of(fresh),
-                          old_fields = fields_of(from);
-  for (size_t i = 0; i < new_fields.size(); ++i) {
-    const Slot& field = new_fields[i];
-    const AnyConfig* const inner = held_of_role(field, from.type().role);
-    const bool is_free = inner && !find_field(old_fields, field) &&
-                         !is_named(field.name, set_fields) && same_values(field, defaults[i]);
-    if (is_free) move_to_carried(report, carry_inside(from, *inner), field.name + ".");
+  const std::vector<Slot> new_fields = fields_of(to), old_fields = fields_of(from);
+  for (const Slot& field : free_fields(to, set_fields)) {
+    if (const AnyConfig* const inner = inner_config(field, from.type().role, old_fields))
+      move_to_carried(report, carry_inside(from, *inner), field.name + ".");
   }
   for (const Slot& field : old_fields) {
-    const AnyConfig* const inner = held_of_role(field, to.type().role);
-    if (!inner || find_field(new_fields, field)) continue;
+    const AnyConfig* const inner = inner_config(field, to.type().role, new_fields);
+    if (!inner) continue;
     std::vector<std::string> kept(set_fields.begin(), set_fields.end());
     for (const Slot& own : old_fields) kept.push_back(own.name);
     Carried found = carry_fields(*inner, to, kept);
@@ -195,18 +182,20 @@ Carried carry_over(const AnyConfig& from, const AnyConfig& to,
     if (rule && rule->adapt) rule->adapt(old, to.type());
     return old;
   };
-  if (const std::optional<Slot> place = free_place(to, set_fields)) {
-    put_config(*place, adapted(from));
-    return {.carried = {place->name}, .dropped = {}};
+  if (const std::string_view around = around_field(to.type()); !around.empty()) {
+    const std::vector<Slot> free = free_fields(to, set_fields);
+    if (const auto at = std::ranges::find(free, around, &Slot::name); at != free.end()) {
+      put_config(*at, adapted(from));
+      return {.carried = {at->name}, .dropped = {}};
+    }
   }
   std::vector<std::string> dropped;
   const AnyConfig inner = innermost(from, dropped), old = adapted(inner);
   Carried report = carry_from(old, to, set_fields);
   // What the rule changed went into another field.
   const std::vector<Slot> before = fields_of(inner), after = fields_of(old);
-  for (size_t i = 0; i < before.size(); ++i) {
+  for (size_t i = 0; i < before.size(); ++i)
     if (!same_values(before[i], after[i])) std::erase(report.dropped, before[i].name);
-  }
   report.dropped.insert(report.dropped.end(), dropped.begin(), dropped.end());
   return report;
 }

@@ -1,15 +1,29 @@
 #include "config/config_type.h"
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <cctype>
 #include <cstdlib>
 #include <memory>
 
-#include "base/error.h"
 #include "base/text/text.h"
 
 namespace axle {
+
+std::string range_text(const Bounds& bounds, LeafKind kind) {
+  const bool is_integer = kind == LeafKind::kInteger;
+  std::string out = is_integer ? "an integer" : "a number";
+  if (!bounds.has_min() && !bounds.has_max()) return is_integer ? out : "a finite number";
+  if (bounds.has_min() && bounds.has_max() && !bounds.open_min && !bounds.open_max)
+    return fmt::format("{} from {} to {}", out, bounds.min, bounds.max);
+  if (bounds.has_min())
+    out += fmt::format(" {} {}", bounds.open_min ? "above" : "of at least", bounds.min);
+  if (bounds.has_min() && bounds.has_max()) out += " and";
+  if (bounds.has_max())
+    out += fmt::format(" {} {}", bounds.open_max ? "below" : "of at most", bounds.max);
+  return out;
+}
 
 std::string short_type_name(const char* mangled) {
   int status = 0;

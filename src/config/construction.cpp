@@ -1,13 +1,52 @@
 #include "config/construction.h"
 
+#include <dlfcn.h>
+
+#include <mutex>
 #include <utility>
 
+#include "base/while_memory_lasts.h"
+#include "config/class_call.h"
+#include "config/config_type.h"
+
 namespace axle {
+namespace {
+
+std::mutex failed_mutex;
+std::optional<FailedCall> failed;
+
+// Returns the program or library that holds an object.
+const void* holder_of(const void* object) {
+  Dl_info info = {};
+  return ::dladdr(object, &info) ? info.dli_fbase : nullptr;
+}
+
+}  // namespace
 
 void Construction::note(const ConfigError& error) {
   ++num_noted_;
   if (dynamic_cast<const InheritedError*>(&error) && std::exchange(has_inherited_, true)) return;
   mistakes_.add(mistakes_.size() < Mistakes::kMax ? error.what() : Mistakes::kRest);
+}
+
+void note_failed_call(const std::type_info& type, std::string_view where) {
+  static const char here = 0;
+  if (holder_of(&type) == holder_of(&here)) return;
+  const std::lock_guard lock(failed_mutex);
+  if (failed) return;
+  // The exception under way may be that memory has run out.
+  while_memory_lasts(
+      [&] { failed = {.class_name = short_type_name(type), .where = std::string(where)}; });
+}
+
+void forget_failed_calls() {
+  const std::lock_guard lock(failed_mutex);
+  failed.reset();
+}
+
+std::optional<FailedCall> failed_call() {
+  const std::lock_guard lock(failed_mutex);
+  return failed;
 }
 
 }  // namespace axle

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -17,10 +18,7 @@ std::string map_key(std::string_view name) {
   return std::string(name.starts_with('[') ? unquoted(name.substr(1, name.size() - 2)) : name);
 }
 
-// Returns the slot name of the child of `parent` that `name` stands for.
-std::string slot_name(const Slot& parent, const std::string& name) {
-  return parent.ops->kind == FieldKind::kMap ? "['" + map_key(name) + "']" : name;
-}
+std::string name_of_key(std::string_view key) { return fmt::format("['{}']", key); }
 
 [[noreturn]] void fail_unknown(const Slot& parent, const std::string& name,
                                const std::string& path) {
@@ -29,47 +27,44 @@ std::string slot_name(const Slot& parent, const std::string& name) {
                                   join_config_path(path, name), path));
   }
   if (parent.ops->kind == FieldKind::kList) {
-    const std::string brackets = is_digits(name) ? fmt::format(" (write [{}])", name) : "";
-    throw ConfigError(fmt::format("{}: no such element{}; the list has {}",
-                                  join_config_path(path, name), brackets,
-                                  children_of(parent).size()));
+    throw ConfigError(fmt::format(
+        "{}: no such element{}; the list has {}", join_config_path(path, name),
+        is_digits(name) ? fmt::format(" (write [{}])", name) : "", children_of(parent).size()));
   }
   const bool is_option = name.starts_with('@');
   std::vector<std::string> names;
-  for (const Slot& child : children_of(parent)) {
+  for (const Slot& child : children_of(parent))
     if (child.name.starts_with('@') == is_option) names.push_back(child.name);
-  }
-  const std::string_view what = parent.ops->kind == FieldKind::kMap ? "key"
-                                : is_option                         ? "option"
-                                                                    : "field";
-  fail_no_slot(path, name, names, what);
+  fail_no_slot(path, name, names,
+               parent.ops->kind == FieldKind::kMap ? "key"
+               : is_option                         ? "option"
+                                                   : "field");
 }
 
 // What a path may create: optional structs on it, and a new map element at its end.
 enum class Create { kNothing, kStructs, kStructsAndElement };
 
-Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name,
+Slot resolve(const ConfigView& root, std::span<const std::string> names, std::string_view root_name,
              Create create) {
   Slot slot = root.slot();
   std::string at(root_name);
-  const std::vector<std::string> names = split_config_path(path);
-  for (size_t i = 0; i < names.size(); ++i) {
+  for (const std::string& each : names) {
     Slot parent = unwrap(slot);
     if (create != Create::kNothing && parent.ops->value &&
         parent.ops->element->kind == FieldKind::kStruct) {
       parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
     }
-    const std::string name = slot_name(parent, names[i]);
-    if (create == Create::kStructsAndElement && parent.ops->kind == FieldKind::kMap &&
-        i + 1 == names.size()) {
-      const std::string key = map_key(names[i]);
+    const bool is_map = parent.ops->kind == FieldKind::kMap;
+    const std::string name = is_map ? name_of_key(map_key(each)) : each;
+    if (is_map && create == Create::kStructsAndElement && &each == &names.back()) {
+      const std::string key = map_key(each);
       check_map_key(*parent.ops, key, at);
       // Also finds an element that is there, without a walk over all of them.
       slot = {name, parent.ops->insert(parent.at, key), parent.ops->element};
     } else {
       std::vector<Slot> children = children_of(parent);
       const auto found = std::ranges::find(children, name, &Slot::name);
-      if (found == children.end()) fail_unknown(parent, names[i], at);
+      if (found == children.end()) fail_unknown(parent, each, at);
       slot = std::move(*found);
     }
     at = join_config_path(at, name);
@@ -114,11 +109,11 @@ std::vector<std::string> split_config_path(std::string_view path) {
 }
 
 Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name) {
-  return resolve(root, path, root_name, Create::kNothing);
+  return resolve(root, split_config_path(path), root_name, Create::kNothing);
 }
 
 Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view root_name) {
-  return resolve(root, path, root_name, Create::kStructsAndElement);
+  return resolve(root, split_config_path(path), root_name, Create::kStructsAndElement);
 }
 
 int64_t whole_number(const ConfigView& root, std::string_view path) {
@@ -139,13 +134,14 @@ bool none_removes_entries(const TypeOps& map) {
 bool remove_entry(ConfigRef root, std::string_view path, std::string_view root_name) {
   const std::vector<std::string> names = split_config_path(path);
   if (names.size() < 2) return false;
-  const std::string_view last = names.back();
-  std::string_view above = path.substr(0, path.rfind(last));
-  if (above.ends_with('.')) above.remove_suffix(1);
+  const std::span above = std::span(names).first(names.size() - 1);
   const Slot map = unwrap(resolve(root, above, root_name, Create::kStructs));
   if (!none_removes_entries(*map.ops)) return false;
-  if (!map.ops->erase(map.at, map_key(names.back())))
-    fail_unknown(map, names.back(), join_config_path(root_name, above));
+  if (!map.ops->erase(map.at, map_key(names.back()))) {
+    std::string_view parent = path.substr(0, path.rfind(names.back()));
+    if (parent.ends_with('.')) parent.remove_suffix(1);
+    fail_unknown(map, names.back(), join_config_path(root_name, parent));
+  }
   return true;
 }
 

@@ -1,28 +1,36 @@
 #include "config/registry.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <span>
 #include <typeindex>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "config/docs.h"
+#include "config/register.h"
 
 namespace axle {
 namespace {
 
-template <class V>
-using ByName = std::map<std::string, V, std::less<>>;
-
+// What a name stands for: a class or functor, or else a free function.
+struct Named {
+  const ConfigType* type;
+  AnyFunction function;
+};
+// What has one role or signature.
+struct Interface {
+  const RoleInfo* role = nullptr;  // null: a signature
+  std::map<std::string, Named, std::less<>> names = {};
+};
 struct Registry {
-  std::map<std::type_index, const RoleInfo*> roles;
-  std::map<std::type_index, ByName<const ConfigType*>> types;  // by role or signature
-  std::map<std::type_index, ByName<AnyFunction>> functions;    // by signature
+  std::map<std::type_index, Interface> interfaces;
   std::vector<const ConfigType*> configs;
+  // By owner, names of all its fields, name of the documented field.
+  std::map<std::array<std::string_view, 3>, std::string_view> docs;
 };
 // Never destroyed: statics of other files may still use it while the program exits.
 Registry& registry() {
@@ -30,90 +38,98 @@ Registry& registry() {
   return *all;
 }
 
-std::string group_name(const std::type_info& group) {
-  const auto& roles = registry().roles;
-  const auto it = roles.find(group);
-  return it == roles.end() ? short_type_name(group) : it->second->name;
+const Interface& find_interface(const std::type_info& key) {
+  static const Interface none;
+  const auto it = registry().interfaces.find(key);
+  return it == registry().interfaces.end() ? none : it->second;
 }
 
-[[noreturn]] void fail_taken(const std::type_info& group, std::string_view name) {
-  throw ConfigError(
-      fmt::format("AXLE_REGISTER: expected one {} called '{}', got two", group_name(group), name));
+Named find_named(const std::type_info& key, std::string_view name) {
+  const auto& names = find_interface(key).names;
+  const auto it = names.find(name);
+  return it == names.end() ? Named{} : it->second;
 }
 
-// Returns the role or signature under which a type is found by name; null for a struct that is used
-// only as the type of fields.
-const std::type_info* group_of(const ConfigType& type) {
+std::string interface_name(const std::type_info& key) {
+  const RoleInfo* const role = find_interface(key).role;
+  return role ? role->name : short_type_name(key);
+}
+
+void add(const std::type_info& key, std::string_view name, const Named& named) {
+  if (registry().interfaces[key].names.emplace(name, named).second) return;
+  throw ConfigError(fmt::format("AXLE_REGISTER: expected one {} called '{}', got two",
+                                interface_name(key), name));
+}
+
+// Throws "no Norm is called 'Scael'; did you mean 'Scale'? (classes: Scale, Shift)", with at most
+// 24 names.
+[[noreturn]] void fail_no_name(const std::type_info& interface, std::string_view what,
+                               std::string_view name, std::string_view kinds,
+                               const std::string& more = {}) {
+  constexpr size_t kMost = 24;
+  const std::vector<std::string> names = names_of(interface);
+  const std::span shown = std::span(names).first(std::min(names.size(), kMost));
+  const std::string rest =
+      names.size() <= kMost ? ""
+                            : fmt::format(" and {} more: axle config list", names.size() - kMost);
+  throw ConfigError(fmt::format("no {} is called '{}'{} ({}: {}{}{})", what, printable(name),
+                                suggest(name, names), kinds, join(shown, ", "), rest, more));
+}
+
+std::string or_number(const std::type_info& interface) {
+  const ConfigType* const type = find_number_type(interface);
+  return type ? fmt::format("; a number is a {}", type->name) : "";
+}
+
+const std::type_info* interface_of(const ConfigType& type) {
   return type.role ? type.role->type : type.signature;
-}
-
-template <class V>
-const V* find(const std::map<std::type_index, ByName<V>>& table, const std::type_info& group,
-              std::string_view name) {
-  const auto names = table.find(group);
-  if (names == table.end()) return nullptr;
-  const auto it = names->second.find(name);
-  return it == names->second.end() ? nullptr : &it->second;
 }
 
 }  // namespace
 
 void register_config(const ConfigType& type) {
-  const std::type_info* group = group_of(type);
-  if (!group) {
-    registry().configs.push_back(&type);
-    return;
-  }
-  if (type.role) registry().roles.emplace(*group, type.role);
-  const bool taken = find(registry().functions, *group, type.name) != nullptr;
-  if (taken || !registry().types[*group].emplace(type.name, &type).second)
-    fail_taken(*group, type.name);
-  if (!type.number_field.empty() && find_number_type(*group) != &type) {
-    throw ConfigError(fmt::format("AXLE_REGISTER: expected one {} with kFromNumber, got {} and {}",
-                                  group_name(*group), find_number_type(*group)->name, type.name));
+  if (const std::type_info* const interface = interface_of(type)) {
+    const ConfigType* const before = find_number_type(*interface);
+    if (type.role) registry().interfaces[*interface].role = type.role;
+    add(*interface, type.name, {&type, nullptr});
+    if (before && !type.number_field.empty()) {
+      throw ConfigError(
+          fmt::format("AXLE_REGISTER: expected one {} with kFromNumber, got {} and {}",
+                      interface_name(*interface), before->name, type.name));
+    }
   }
   registry().configs.push_back(&type);
 }
 
 void register_function(const std::type_info& signature, std::string_view name,
                        AnyFunction function) {
-  const bool taken = find(registry().types, signature, name) != nullptr;
-  if (taken || !registry().functions[signature].emplace(name, function).second)
-    fail_taken(signature, name);
+  add(signature, name, {nullptr, function});
 }
 
-std::vector<std::string> names_of(const std::type_info& role_or_signature) {
-  ByName<int> sorted;
-  if (const auto it = registry().types.find(role_or_signature); it != registry().types.end()) {
-    for (const auto& [name, type] : it->second) sorted[name];
-  }
-  if (const auto it = registry().functions.find(role_or_signature);
-      it != registry().functions.end()) {
-    for (const auto& [name, function] : it->second) sorted[name];
-  }
+std::vector<std::string> names_of(const std::type_info& interface) {
   std::vector<std::string> out;
-  for (const auto& [name, unused] : sorted) out.push_back(name);
+  for (const auto& [name, named] : find_interface(interface).names) out.push_back(name);
   return out;
 }
 
-const ConfigType* find_config_type(const std::type_info& role_or_signature, std::string_view name) {
-  const auto* found = find(registry().types, role_or_signature, name);
-  return found ? *found : nullptr;
+const ConfigType* find_config_type(const std::type_info& interface, std::string_view name) {
+  return find_named(interface, name).type;
 }
 
 const ConfigType& find_config_type(std::string_view name) {
   const size_t dot = name.find('.');
-  const std::string_view group = dot == name.npos ? std::string_view() : name.substr(0, dot);
+  const std::string_view role = dot == name.npos ? std::string_view() : name.substr(0, dot);
   const std::string_view wanted = dot == name.npos ? name : name.substr(dot + 1);
   std::vector<const ConfigType*> found;
-  std::vector<std::string> groups, all;
-  for (const auto& [key, names] : registry().types) {
-    for (const auto& [n, type] : names) {
-      const std::string in = group_name(*group_of(*type));
-      all.push_back(n);
-      if (n != wanted || (!group.empty() && group != in)) continue;
-      found.push_back(type);
-      groups.push_back(in + "." + n);
+  std::vector<std::string> full_names, all;
+  for (const auto& [key, interface] : registry().interfaces) {
+    for (const auto& [each, named] : interface.names) {
+      if (!named.type) continue;
+      all.push_back(each);
+      const std::string in = interface_name(*interface_of(*named.type));
+      if (each != wanted || (!role.empty() && role != in)) continue;
+      found.push_back(named.type);
+      full_names.push_back(in + "." + each);
     }
   }
   if (found.empty()) {
@@ -123,105 +139,113 @@ const ConfigType& find_config_type(std::string_view name) {
   if (found.size() > 1) {
     throw ConfigError(fmt::format(
         "'{}': expected the name of one class, got one of several; name it as one of {}", name,
-        join(groups, ", ")));
+        join(full_names, ", ")));
   }
   return *found[0];
 }
 
 AnyFunction find_function(const std::type_info& signature, std::string_view name) {
-  const auto* found = find(registry().functions, signature, name);
-  return found ? *found : nullptr;
+  return find_named(signature, name).function;
 }
-
-namespace {
-
-// Returns "a, b, c" of at most 24 names, then the number of the others.
-std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 24;
-  if (names.size() <= kMost) return join(names, ", ");
-  return fmt::format("{} and {} more: axle config list",
-                     fmt::join(std::span(names).first(kMost), ", "), names.size() - kMost);
-}
-
-}  // namespace
 
 AnyFunction function_named(const std::type_info& signature, std::string_view name,
                            std::string_view what) {
   if (const AnyFunction found = find_function(signature, name)) return found;
-  const std::vector<std::string> names = names_of(signature);
-  throw ConfigError(fmt::format("no {} is called '{}'{} ({}s: {})", what, printable(name),
-                                suggest(name, names), what, listed(names)));
+  fail_no_name(signature, what, name, std::string(what) + "s");
 }
 
-const ConfigType* find_number_type(const std::type_info& role_or_signature) {
-  const auto names = registry().types.find(role_or_signature);
-  if (names == registry().types.end()) return nullptr;
-  for (const auto& [name, type] : names->second) {
-    if (!type->number_field.empty()) return type;
-  }
+const ConfigType* find_number_type(const std::type_info& interface) {
+  for (const auto& [name, named] : find_interface(interface).names)
+    if (named.type && !named.type->number_field.empty()) return named.type;
   return nullptr;
 }
 
 std::span<const ConfigType* const> registered_configs() { return registry().configs; }
 
-namespace {
-
-std::string or_number(const std::type_info& role_or_signature) {
-  const ConfigType* type = find_number_type(role_or_signature);
-  return type ? fmt::format("; a number is a {}", type->name) : "";
-}
-
-}  // namespace
-
 AnyConfig make_config(const RoleInfo& role, std::string_view name) {
-  const ConfigType* type = find_config_type(*role.type, name);
+  const ConfigType* const type = find_config_type(*role.type, name);
   if (!type) fail_no_class(role, name);
   return AnyConfig::with_defaults(*type);
 }
 
 void fail_no_class(const RoleInfo& role, std::string_view name) {
-  const std::vector<std::string> names = names_of(*role.type);
-  throw ConfigError(fmt::format("no {} is called '{}'{} (classes: {}{})", role.name,
-                                printable(name), suggest(name, names), listed(names),
-                                or_number(*role.type)));
+  fail_no_name(*role.type, role.name, name, "classes", or_number(*role.type));
 }
 
 void fail_no_function(const std::type_info& signature, std::string_view name) {
-  const std::vector<std::string> names = names_of(signature);
-  throw ConfigError(fmt::format("no function that fits here is called '{}'{} (functions: {}{})",
-                                printable(name), suggest(name, names), listed(names),
-                                or_number(signature)));
+  fail_no_name(signature, "function that fits here", name, "functions", or_number(signature));
 }
 
 std::vector<RoleListing> list_roles() {
   std::vector<RoleListing> out;
-  for (const auto& [key, role] : registry().roles) {
-    RoleListing listing{role, {}};
-    for (const auto& [name, type] : registry().types[*role->type]) listing.classes.push_back(type);
-    out.push_back(std::move(listing));
+  for (const auto& [key, interface] : registry().interfaces) {
+    if (!interface.role) continue;
+    out.push_back({interface.role, {}});
+    for (const auto& [name, named] : interface.names) out.back().classes.push_back(named.type);
   }
-  std::sort(out.begin(), out.end(),
-            [](const auto& a, const auto& b) { return a.role->name < b.role->name; });
+  std::ranges::sort(out, {}, [](const RoleListing& one) { return one.role->name; });
   return out;
 }
 
 std::vector<SignatureListing> list_functions() {
   std::map<std::string, std::vector<std::string>> sorted;
-  for (const auto& [signature, names] : registry().types) {
-    if (names.begin()->second->role) continue;
-    for (const auto& [name, type] : names)
-      sorted[short_type_name(signature.name())].push_back(name);
-  }
-  for (const auto& [signature, names] : registry().functions) {
-    for (const auto& [name, function] : names)
-      sorted[short_type_name(signature.name())].push_back(name);
+  for (const auto& [key, interface] : registry().interfaces) {
+    if (interface.role) continue;
+    for (const auto& [name, named] : interface.names)
+      sorted[short_type_name(key.name())].push_back(name);
   }
   std::vector<SignatureListing> out;
   for (auto& [signature, names] : sorted) {
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     out.push_back({signature, std::move(names)});
   }
   return out;
+}
+
+bool register_docs(std::span<const ConfigDoc> docs) {
+  for (const ConfigDoc& doc : docs)
+    registry().docs.emplace(std::array{doc.owner, doc.fields, doc.field}, doc.text);
+  return true;
+}
+
+std::string_view doc_of(const ConfigType& type, std::string_view field) {
+  std::string fields;
+  for (const Field& f : type.fields) (fields += fields.empty() ? "" : ", ") += f.name;
+  const auto found = registry().docs.find({type.name, fields, field});
+  return found == registry().docs.end() ? std::string_view() : found->second;
+}
+
+std::vector<Field> detail::make_fields(std::string_view owner, std::string_view names,
+                                       const void* base, std::span<const void* const> at,
+                                       std::span<const TypeOps* const> ops) {
+  std::vector<Field> fields;
+  if (at.empty()) return fields;
+  const std::vector<std::string_view> each = split(names, ',');
+  for (size_t i = 0; i < at.size(); ++i) {
+    const std::string_view name = trim(each[i]);
+    for (const Field& earlier : fields) {
+      if (earlier.name == name) {
+        throw ConfigError(fmt::format(
+            "AXLE_CONFIG({}, ...): expected each field once, got '{}' twice; name the one that is "
+            "left out instead",
+            owner, name));
+      }
+    }
+    const auto offset = static_cast<const char*>(at[i]) - static_cast<const char*>(base);
+    fields.push_back({name, static_cast<size_t>(offset), ops[i]});
+  }
+  return fields;
+}
+
+void detail::mark_keeps_results(ConfigType& type, std::span<const std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto field = std::ranges::find(type.fields, name, &Field::name);
+    if (field == type.fields.end()) {
+      throw ConfigError(
+          fmt::format("AXLE_CONFIG({}, ...): kKeepsResults: no such field '{}'", type.name, name));
+    }
+    field->keeps_results = true;
+  }
 }
 
 }  // namespace axle

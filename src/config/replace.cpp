@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
-#include "base/error.h"
 #include "base/text/text.h"
 #include "config/carry.h"
 #include "config/document/print.h"
@@ -15,59 +15,52 @@
 namespace axle {
 namespace {
 
-// Returns true if the selector selects this config, apart from its predicate.
-bool is_candidate(const Selector& select, const std::string& path, const ConfigType& type) {
-  const std::type_info& owner = *type.owner;
-  return (select.derived ? derives_from(owner, *select.type) : owner == *select.type) &&
-         glob_match(select.at, path);
+// Returns the struct whose fields are directly below a slot; null if there is none.
+const ConfigType* type_below(const Slot& slot) {
+  if (const AnyConfig* const held = held_config(slot)) return &held->type();
+  const TypeOps& ops = *unwrap(slot).ops;
+  return ops.config_type ? &ops.config_type() : nullptr;
 }
 
-bool matches(const Selector& select, const std::string& path, const Slot& outer) {
-  if (const AnyConfig* const held = held_config(outer)) {
-    return is_candidate(select, path, held->type()) && (!select.where || select.where(path, *held));
-  }
-  const Slot slot = unwrap(outer);
-  if (slot.ops->kind != FieldKind::kStruct) return false;
-  const ConfigType& type = slot.ops->config_type();
-  if (!is_candidate(select, path, type)) return false;
+bool matches(const Selector& select, const std::string& path, const Slot& slot) {
+  const ConfigType* const type = type_below(slot);
+  if (!type) return false;
+  const std::type_info& owner = *type->owner;
+  if (!(select.derived ? derives_from(owner, *select.type) : owner == *select.type) ||
+      !glob_match(select.at, path))
+    return false;
   if (!select.where) return true;
-  const AnyConfig copy = AnyConfig::with_defaults(type);
-  slot.ops->assign(copy.get(), slot.at);
+  if (const AnyConfig* const held = held_config(slot)) return select.where(path, *held);
+  const AnyConfig copy = AnyConfig::with_defaults(*type);
+  type->ops->assign(copy.get(), unwrap(slot).at);
   return select.where(path, copy);
 }
 
-void check_field(const AnyConfig& config, std::string_view name) {
+// Returns the field of that name. Throws ConfigError if there is none.
+Slot field_of(const AnyConfig& config, std::string_view name) {
   std::vector<std::string> names;
-  for (const Field& f : config.type().fields) {
-    if (f.name == name) return;
-    names.emplace_back(f.name);
+  for (const Slot& field : children_of(ConfigView(config).slot())) {
+    if (field.name == name) return field;
+    names.push_back(field.name);
   }
   fail_no_slot(std::string(config.type().name), name, names, "field");
-}
-
-void put_inner(const AnyConfig& outer, const std::string& name, const AnyConfig& old) {
-  for (const Slot& field : children_of(ConfigView(outer).slot())) {
-    if (field.name != name) continue;
-    try {
-      put_config(field, old);
-    } catch (const ConfigError& e) {
-      throw ConfigError(fmt::format("{}.{}: {}", outer.type().name, name, e.what()));
-    }
-    return;
-  }
-  check_field(outer, name);
 }
 
 void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
            RewriteReport& report) {
   if (!held_config(slot)) {
     throw ConfigError(fmt::format("expected a slot for classes, got a struct that is always {}",
-                                  unwrap(slot).ops->config_type().name));
+                                  type_below(slot)->name));
   }
   AnyConfig next = spec.with;
   const AnyConfig& old = *held_config(slot);
   if (!spec.wrap.empty()) {
-    put_inner(next, spec.wrap, old);
+    const Slot inner = field_of(next, spec.wrap);
+    try {
+      put_config(inner, old);
+    } catch (const ConfigError& e) {
+      throw ConfigError(fmt::format("{}.{}: {}", next.type().name, spec.wrap, e.what()));
+    }
   } else {
     const Carried fields = carry_over(old, next, spec.keep);
     if (&old.type() == &next.type() && same_values(ConfigView(old).slot(), ConfigView(next).slot()))
@@ -82,13 +75,10 @@ void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
 }  // namespace
 
 Selector select_by_name(std::string_view name) {
-  for (const RoleListing& listing : list_roles()) {
+  for (const RoleListing& listing : list_roles())
     if (listing.role->name == name) return {.type = listing.role->type, .derived = true};
-  }
-  for (const ConfigType* type : registered_configs()) {
-    const bool is_struct = !type->role && !type->signature;
-    if (is_struct && type->name == name) return {.type = type->owner};
-  }
+  for (const ConfigType* type : registered_configs())
+    if (!type->role && !type->signature && type->name == name) return {.type = type->owner};
   return {.type = find_config_type(name).owner};
 }
 
@@ -110,41 +100,34 @@ int64_t for_each_match(ConfigRef root, const Selector& select,
 }
 
 void fail_no_match(const ConfigView& root, const Selector& select) {
-  Selector anywhere = select;
+  Selector anywhere = select, any = select;
   anywhere.at = "**";
-  std::vector<std::string> names, paths;
+  any.where = {};  // where only the condition fails
+  std::set<std::string> names;
+  std::vector<std::string> elsewhere, otherwise;
   walk(root, [&](const std::string& path, const Slot& slot) {
-    if (const AnyConfig* const held = held_config(slot)) names.emplace_back(held->type().name);
-    if (matches(anywhere, path, slot)) paths.push_back(path);
+    if (const AnyConfig* const held = held_config(slot)) names.emplace(held->type().name);
+    if (matches(anywhere, path, slot)) elsewhere.push_back(path);
+    if (select.where && matches(any, path, slot)) otherwise.push_back(path);
   });
   const std::string target = short_type_name(*select.type);
-  if (!paths.empty()) {
-    throw NoMatch(
-        fmt::format("{}: expected at least one match at '{}', got none{} (in the tree at: {})",
-                    target, select.at, suggest(select.at, paths), join(paths, ", ")));
-  }
-  // Only the condition failed.
-  Selector any = select;
-  any.where = {};
-  walk(root, [&](const std::string& path, const Slot& slot) {
-    if (select.where && matches(any, path, slot)) paths.push_back(path);
-  });
-  if (!paths.empty()) {
+  if (elsewhere.empty() && !otherwise.empty()) {
     throw NoMatch(
         fmt::format("{}: expected at least one that has what 'where' asks for, got none (at '{}': "
                     "{})",
-                    target, select.at, join(paths, ", ")));
+                    target, select.at, join(otherwise, ", ")));
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  throw NoMatch(fmt::format("{}: expected at least one match at '{}', got none{} (in the tree: {})",
-                            target, select.at, suggest(target, names), join(names, ", ")));
+  const std::vector<std::string> sorted(names.begin(), names.end());
+  throw NoMatch(fmt::format(
+      "{}: expected at least one match at '{}', got none{} (in the tree{}: {})", target, select.at,
+      elsewhere.empty() ? suggest(target, sorted) : suggest(select.at, elsewhere),
+      elsewhere.empty() ? "" : " at", join(elsewhere.empty() ? sorted : elsewhere, ", ")));
 }
 
 RewriteReport replace_config(ConfigRef root, const ReplaceSpec& spec) {
   AXLE_CHECK(spec.with && spec.select.type,
              "a replacement needs a class to look for and one to put there");
-  for (const std::string& path : spec.keep) check_field(spec.with, first_name(path));
+  for (const std::string& path : spec.keep) field_of(spec.with, first_name(path));
   RewriteReport report;
   const int64_t count = for_each_match(
       root, spec.select,
@@ -154,11 +137,9 @@ RewriteReport replace_config(ConfigRef root, const ReplaceSpec& spec) {
 }
 
 std::string detail::field_at(const ConfigType& type, size_t offset) {
-  for (const Field& f : type.fields) {
-    if (f.offset == offset) return std::string(f.name);
-  }
-  AXLE_CHECK(false, "the member is no field of AXLE_CONFIG");
-  return {};
+  const auto field = std::ranges::find(type.fields, offset, &Field::offset);
+  AXLE_CHECK(field != type.fields.end(), "the member is no field of AXLE_CONFIG");
+  return std::string(field->name);
 }
 
 }  // namespace axle

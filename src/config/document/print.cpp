@@ -1,5 +1,7 @@
 #include "config/document/print.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -11,12 +13,8 @@ namespace {
 std::string in_quotes(std::string_view s) {
   std::string out = "'";
   for (const char c : s) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
     if (c == '\'' || c == '\\') out += '\\';
-    out += c;
+    c == '\n' ? out += "\\n" : out += c;
   }
   return out + "'";
 }
@@ -44,19 +42,15 @@ std::string line_of(const Slot& outer) {
     case FieldKind::kFn:
       return ops.fn(slot.at) ? ops.fn(slot.at).name() : "REQUIRED";
     case FieldKind::kStruct:
-      return ops.config_type().fields.empty() ? "{}" : "";
     case FieldKind::kMap:
-      return ops.elements(slot.at).empty() ? "{}" : "";
+      return children_of(slot).empty() ? "{}" : "";
     case FieldKind::kList:
       break;
   }
   std::string out = "[";
   const std::vector<Slot> elements = children_of(slot);
   if (!elements.empty() && !fits_on_a_line(ops)) return "";
-  for (const Slot& element : elements) {
-    if (out.size() > 1) out += ", ";
-    out += line_of(element);
-  }
+  for (const Slot& element : elements) out += (out.size() > 1 ? ", " : "") + line_of(element);
   return out + "]";
 }
 
@@ -72,6 +66,11 @@ void add_lines(const std::string& path, const Slot& slot, bool keeps_results,
   }
 }
 
+// Returns "path: text"; the root itself may have no path.
+std::string at(const std::string& path, const std::string& text) {
+  return path.empty() ? text : path + ": " + text;
+}
+
 }  // namespace
 
 std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_name) {
@@ -82,43 +81,35 @@ std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_n
 
 std::string to_string(const ConfigView& root, std::string_view root_name) {
   std::string out;
-  for (const ConfigLine& line : to_lines(root, root_name)) {
-    out += line.path.empty() ? line.text + "\n" : line.path + ": " + line.text + "\n";
-  }
+  for (const ConfigLine& line : to_lines(root, root_name)) out += at(line.path, line.text) + "\n";
   return out;
 }
 
 std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
                                   std::string_view root_name) {
-  const std::vector<ConfigLine> old_lines = to_lines(before, root_name),
-                                new_lines = to_lines(after, root_name);
-  std::map<std::string_view, const std::string*> then, now;
-  for (const ConfigLine& line : old_lines) then[line.path] = &line.text;
-  for (const ConfigLine& line : new_lines) now[line.path] = &line.text;
+  const std::vector<ConfigLine> old_lines = to_lines(before, root_name);
+  std::map<std::string, std::string> now;
+  std::vector<ConfigLine> added = to_lines(after, root_name);
+  for (const ConfigLine& line : added) now[line.path] = line.text;
   std::vector<ConfigChange> out;
   for (const ConfigLine& line : old_lines) {
     const auto it = now.find(line.path);
     if (it == now.end())
       out.push_back({line.path, line.text, {}, line.keeps_results});
-    else if (*it->second != line.text)
-      out.push_back({line.path, line.text, *it->second, line.keeps_results});
+    else if (it->second != line.text)
+      out.push_back({line.path, line.text, it->second, line.keeps_results});
+    if (it != now.end()) now.erase(it);
   }
-  for (const ConfigLine& line : new_lines) {
-    if (!then.contains(line.path)) out.push_back({line.path, {}, line.text, line.keeps_results});
-  }
+  for (const ConfigLine& line : added)
+    if (now.contains(line.path)) out.push_back({line.path, {}, line.text, line.keeps_results});
   return out;
 }
 
 std::string to_text(const std::vector<ConfigChange>& changes) {
   std::string out;
   for (const ConfigChange& c : changes) {
-    const std::string where = c.path.empty() ? "" : c.path + ": ";
-    if (c.before && c.after)
-      out += where + *c.before + " -> " + *c.after + "\n";
-    else if (c.before)
-      out += where + *c.before + " (gone)\n";
-    else
-      out += where + *c.after + " (new)\n";
+    out += at(c.path, c.before ? *c.before : *c.after);
+    out += !c.after ? " (gone)\n" : !c.before ? " (new)\n" : " -> " + *c.after + "\n";
   }
   return out;
 }

@@ -8,9 +8,8 @@
 
 #include <cstdio>
 
-#include "layers/attention/cores/softmax_attention.h"
-#include "layers/attention/masks/causal_mask.h"
-#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/cores/scored_core.h"
+#include "layers/attention/masks/attention_mask.h"
 #include "nn/functional.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"

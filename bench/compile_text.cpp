@@ -8,8 +8,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/process_start.h"
 #include "hlo/collectives.h"
 #include "io/file.h"
 #include "pjrt/compile/compiler.h"

@@ -5,9 +5,8 @@
 #include "base/error.h"
 #include "config/document/print.h"
 #include "config/walk.h"
-#include "layers/blocks/stacked.h"
-#include "layers/norms/layer_norm.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/blocks/stack.h"
+#include "layers/norms/norm.h"
 #include "recipes/resolve/resolve.h"
 
 namespace axle {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/clock.h"
+#include "base/process_start.h"
 #include "bench_main.h"
 #include "core_models.h"
 #include "lower/trace_program.h"

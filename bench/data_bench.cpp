@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/process_start.h"
 #include "data/prefetcher.h"
 #include "data/random.h"
 #include "data/token_files/build_token_file.h"
@@ -45,7 +45,7 @@ void write_corpus(const std::string& path, const std::string& text, int64_t mean
   }
   if (paragraphs.empty()) throw DataError("TEXT: expected more text");
   FileWriter file(path);
-  for (uint64_t i = 0; static_cast<int64_t>(file.size()) < bytes; ++i)
+  for (uint64_t i = 0; std::ssize(file) < bytes; ++i)
     file.write(paragraphs[mix_seed(1, i) % paragraphs.size()]);
 }
 

@@ -10,7 +10,7 @@
 #include "interop/llama2c.h"
 #include "io/file.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
 #include "pjrt/make_runtime.h"
 #include "testing/temp_dir.h"

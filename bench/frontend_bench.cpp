@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/process_start.h"
 #include "pjrt/make_runtime.h"
-#include "recipes/resolve/host_machine.h"
+#include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/resolve.h"
 #include "train/programs.h"
 

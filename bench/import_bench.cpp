@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/process_start.h"
 #include "bench_main.h"
 #include "interop/foreign_model.h"
 #include "io/file.h"

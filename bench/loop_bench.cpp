@@ -13,13 +13,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/process_start.h"
 #include "config/set.h"
 #include "ir/eval.h"
 #include "ops/random/random.h"
 #include "pjrt/make_runtime.h"
-#include "recipes/resolve/host_machine.h"
+#include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/resolve.h"
 #include "train/training_parts.h"
 

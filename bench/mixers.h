@@ -5,19 +5,17 @@
 #include <map>
 #include <string>
 
-#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/attention/cores/scored_core.h"
 #include "layers/attention/latent_attention.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/experts/dispatch.h"
 #include "layers/experts/moe.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/recurrent/recurrent.h"
 #include "layers/state_space/linear_attention.h"
-#include "layers/state_space/mamba1.h"
-#include "layers/state_space/mamba2.h"
-#include "layers/state_space/rattention.h"
+#include "layers/state_space/mamba.h"
 
 namespace axle {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/process_start.h"
 #include "bench_main.h"
 #include "lower/trace_program.h"
 #include "pjrt/make_runtime.h"

@@ -18,12 +18,12 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "base/clock.h"
+#include "base/process_start.h"
 #include "bench_main.h"
 #include "config/set.h"
 #include "config/walk.h"
-#include "layers/blocks/stacked.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/blocks/stack.h"
+#include "layers/norms/norm.h"
 #include "learn/schedule.h"
 #include "ops/random/random.h"
 #include "pjrt/make_runtime.h"

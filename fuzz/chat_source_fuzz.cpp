@@ -1,7 +1,6 @@
 // Reads bytes as a file of conversations and as one of pairs of answers, plain or compressed, and
 // makes batches of them.
 #include "data/chat/chat_input.h"
-#include "data/chat/preference_input.h"
 #include "fuzz_file.h"
 
 namespace axle {

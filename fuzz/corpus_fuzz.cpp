@@ -1,7 +1,7 @@
 // Reads bytes, plain or compressed, as the documents of a corpus: the first byte says how.
-#include "data/token_files/corpus_text.h"
+#include "data/token_files/corpus_reader.h"
 #include "fuzz_file.h"
-#include "io/byte_stream.h"
+#include "io/file_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;

@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const axle::BlockType& type = *file.tensor(name).type;
       if (type.dequantize == nullptr) continue;
       std::vector<float> values(static_cast<size_t>(file.get(name).size()));
-      type.dequantize(file.get_blocks(name).data(),
-                      static_cast<int64_t>(values.size()) / type.num_values, values.data());
+      type.dequantize(file.get_blocks(name).data(), std::ssize(values) / type.num_values,
+                      values.data());
     }
   });
   return 0;

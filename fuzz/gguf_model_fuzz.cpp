@@ -1,7 +1,7 @@
 // Reads bytes as a GGUF file of a model: its keys describe the model, and its tensors fill it.
 // seeds: testdata/reference/gguf/models
 #include "fuzz_file.h"
-#include "interop/gguf_model.h"
+#include "interop/hugging_face.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using axle::ExitCode;

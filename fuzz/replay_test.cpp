@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "io/file.h"
-#include "io/matching_paths.h"
 #include "testing/checkout.h"
 
 namespace axle {

@@ -22,14 +22,13 @@ std::string refuses_other_dtypes(const KernelQuery& query) {
 void run_gate(const HostKernelCall& call) {
   const auto x = call.operands[0].values<float>(), w = call.operands[1].values<float>(),
              y = call.results[0].values<float>();
-  const auto width = static_cast<int64_t>(w.size());
+  const auto width = std::ssize(w);
   if (width == 0) return;
-  call.parallel(static_cast<int64_t>(x.size()) / width, 64, [&](int64_t first, int64_t last) {
+  call.parallel(std::ssize(x) / width, 64, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       for (int64_t i = 0; i < width; ++i) {
-        const float value = x[static_cast<size_t>(row * width + i)];
-        y[static_cast<size_t>(row * width + i)] =
-            value / (1 + std::exp(-value * w[static_cast<size_t>(i)]));
+        const float value = x[row * width + i];
+        y[row * width + i] = value / (1 + std::exp(-value * w[i]));
       }
     }
   });

@@ -14,7 +14,7 @@
 #include "layers/layers.h"
 #include "learn/learn.h"
 #include "modifiers/modifiers.h"
-#include "ops/kernels/kernel_implementation.h"
+#include "ops/kernels/kernel.h"
 #include "ops/ops.h"
 #include "recipes/language_model.h"
 #include "recipes/recipe.h"

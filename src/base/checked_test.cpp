@@ -1,9 +1,9 @@
-#include "base/checked.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
+
+#include "base/lists.h"
 
 namespace axle {
 namespace {

@@ -13,9 +13,9 @@
 #include <charconv>
 #include <climits>
 
-#include "base/environment.h"
-#include "base/text/utf8.h"
-#include "base/while_memory_lasts.h"
+#include "base/host_memory.h"
+#include "base/process_start.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {

@@ -1,6 +1,9 @@
 #include "base/error.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/console.h"
 
 namespace axle::detail {
 
@@ -10,3 +13,12 @@ void check_failed(const char* condition, const char* file, int line, std::string
 }
 
 }  // namespace axle::detail
+
+namespace axle {
+
+void report_to_stderr(const std::string& line) {
+  static Console console(STDERR_FILENO, std::chrono::seconds(1));
+  console.write(with_coloured_warnings(line + "\n", STDERR_FILENO));
+}
+
+}  // namespace axle

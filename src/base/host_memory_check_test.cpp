@@ -1,10 +1,9 @@
-#include "base/host_memory_check.h"
-
 #include <gmock/gmock.h>
 
 #include <vector>
 
 #include "base/error.h"
+#include "base/host_memory.h"
 #include "testing/error_of.h"
 #include "testing/resource_limits.h"
 

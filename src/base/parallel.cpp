@@ -6,8 +6,6 @@
 #include <exception>
 #include <mutex>
 
-#include "base/threads.h"
-
 namespace axle {
 namespace {
 

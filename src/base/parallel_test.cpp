@@ -15,7 +15,7 @@ TEST(ParallelFor, takes_every_item_once) {
     std::vector<std::atomic<int>> taken(static_cast<size_t>(n));
     parallel_for(n, 10, [&](int64_t begin, int64_t end) {
       EXPECT_TRUE(end - begin >= 10 || end == n);
-      for (int64_t i = begin; i < end; ++i) ++taken[static_cast<size_t>(i)];
+      for (int64_t i = begin; i < end; ++i) ++taken[i];
     });
     for (const auto& count : taken) EXPECT_EQ(count, 1);
   }

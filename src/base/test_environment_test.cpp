@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "base/environment.h"
+#include "base/process_start.h"
 
 namespace axle {
 namespace {

@@ -1,11 +1,11 @@
-#include "base/threads.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
+
+#include "base/parallel.h"
 
 namespace axle {
 namespace {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/threads.h"
-#include "base/while_memory_lasts.h"
+#include "base/host_memory.h"
+#include "base/parallel.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
 #include "config/register.h"
 #include "io/file.h"
-#include "ir/finite.h"
+#include "ir/host_tensor.h"
 
 namespace axle {
 namespace {

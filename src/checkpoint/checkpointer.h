@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/report.h"
-#include "base/text/enum_text.h"
+#include "base/error.h"
+#include "base/text/text.h"
 #include "base/tree.h"
 #include "checkpoint/write.h"
 #include "config/axle_config.h"

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/error.h"
 #include "io/file.h"
 
 namespace axle {
@@ -104,6 +105,16 @@ void remove_old_checkpoints(const fs::path& root, int64_t newest, const Retentio
     rename_durably(checkpoint_folder(root, step), doomed);
     remove_tree(doomed);
   }
+}
+
+void check_config_file(const std::filesystem::path& run) {
+  const std::filesystem::path config = config_file_of(run);
+  if (path_exists(config)) return;
+  if (const std::string found = nothing_at(config); found != kNothingThere)
+    throw ConfigError(fmt::format("{}: expected a file, got {}", config.string(), found));
+  throw ConfigError(
+      fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
+                  run.string()));
 }
 
 }  // namespace axle

@@ -7,12 +7,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/checked.h"
 #include "base/hash.h"
+#include "base/lists.h"
 #include "base/text/file_format.h"
 #include "base/text/json.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
 #include "base/version.h"
 
 namespace axle {
@@ -63,7 +63,7 @@ DataFile parse_file(const JsonView& json, int64_t chunk_bytes) {
   for (const JsonView& crc : json.at("crc32c").elements())
     file.crc32c.push_back(parse_checksum(crc));
   const int64_t num_chunks = file.bytes / chunk_bytes + (file.bytes % chunk_bytes != 0);
-  if (static_cast<int64_t>(file.crc32c.size()) != num_chunks)
+  if (std::ssize(file.crc32c) != num_chunks)
     json.at("crc32c").fail(counted(num_chunks, "checksum") + " for " + counted(file.bytes, "byte"));
   return file;
 }
@@ -74,8 +74,7 @@ StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
   for (const JsonView& dim : json.at("shape").elements())
     tensor.type.dims.push_back(dim.integer(0, kMax));
   if (manifest.files.empty()) json.fail("a data file for every tensor");
-  tensor.file = static_cast<size_t>(
-      json.at("file").integer(0, static_cast<int64_t>(manifest.files.size()) - 1));
+  tensor.file = static_cast<size_t>(json.at("file").integer(0, std::ssize(manifest.files) - 1));
   tensor.offset = json.at("offset").integer(0, kMax);
   const DataFile& file = manifest.files[tensor.file];
   const auto count = checked_product(tensor.type.dims);

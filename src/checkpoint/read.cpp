@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "checkpoint/folder.h"
 #include "io/file.h"
 #include "io/file_reader.h"
@@ -27,7 +27,7 @@ class Assembly {
   }
 
   void add(int64_t begin, std::span<const std::byte> chunk, const TensorSink& sink) {
-    const int64_t end = begin + static_cast<int64_t>(chunk.size());
+    const int64_t end = begin + std::ssize(chunk);
     // The tensors before first_ are complete.
     for (size_t i = first_; i < parts_.size() && parts_[i].tensor->offset < end; ++i) {
       Part& part = parts_[i];

@@ -5,10 +5,10 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "checkpoint/folder.h"
 #include "io/file.h"
-#include "ir/type_differences.h"
+#include "ir/type.h"
 
 namespace axle {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "base/report.h"
+#include "base/error.h"
 #include "base/tree.h"
 #include "checkpoint/read.h"
 #include "runtime/runtime.h"

@@ -33,7 +33,7 @@ class ChunkedFile {
       if (room == chunk_bytes_) entry_.crc32c.push_back(0);
       entry_.crc32c.back() = crc32c(part, entry_.crc32c.back());
       file_.write(part);
-      entry_.bytes += static_cast<int64_t>(part.size());
+      entry_.bytes += std::ssize(part);
       bytes = bytes.subspan(part.size());
     }
   }
@@ -41,7 +41,7 @@ class ChunkedFile {
   void align() {
     static constexpr std::byte kZeros[kTensorAlignment] = {};
     const int64_t past = entry_.bytes % kTensorAlignment;
-    if (past != 0) write(std::span(kZeros).first(static_cast<size_t>(kTensorAlignment - past)));
+    if (past != 0) write(std::span(kZeros).first(kTensorAlignment - past));
   }
 
   int64_t size() const { return entry_.bytes; }

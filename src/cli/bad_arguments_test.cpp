@@ -8,10 +8,10 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "cli/arguments/path_options.h"
+#include "cli/arguments/options.h"
 #include "cli/command_line.h"
+#include "cli/output.h"
 #include "cli/run_test.h"
-#include "cli/verb.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "interop/model_folder.h"
 #include "interop/tiny_model_test.h"

@@ -6,10 +6,13 @@
 #include <map>
 #include <string>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "cli/output.h"
 
 namespace axle::cli {
+
+/// Returns one line for each exit code, with its meaning.
+std::string exit_code_text();
 
 /// Every registered verb with its flags. The verb "config show" is the subcommand `show` of
 /// `config`.

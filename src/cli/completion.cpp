@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "cli/arguments/path_options.h"
+#include "cli/arguments/options.h"
 #include "config/registry.h"
 #include "fetch/fetch_plugin.h"
 #include "pjrt/plugin/plugin_policy.h"
@@ -57,10 +57,10 @@ std::vector<std::string> class_names() {
 
 std::vector<std::string> known_arguments(const CLI::Option& positional) {
   const std::string name = positional.get_name(true);
-  if (name == "RECIPE" || name == "A" || name == "B") return recipe_names();
+  if (name == "RECIPE" || name == "A" || name == "B") return product_recipe_names();
   if (name == "PLATFORM") return fetched_platforms();
   if (name == "NAME") {
-    std::vector<std::string> out = recipe_names();
+    std::vector<std::string> out = product_recipe_names();
     std::ranges::copy(class_names(), std::back_inserter(out));
     return out;
   }

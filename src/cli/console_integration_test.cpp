@@ -16,12 +16,12 @@
 #include <functional>
 #include <thread>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "checkpoint/write.h"
 #include "cli/run_apart_test.h"
 #include "infer/tiny_llama_test.h"
 #include "io/file.h"
-#include "io/temporary_file.h"
+#include "io/file_lock.h"
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/exit_code.h"
+#include "base/error.h"
+#include "cli/output.h"
 #include "cli/run_apart_test.h"
-#include "cli/verb.h"
 #include "io/file.h"
 #include "testing/resource_limits.h"
 #include "testing/temp_dir.h"

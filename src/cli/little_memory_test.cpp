@@ -65,7 +65,7 @@ class LittleMemoryOf : public ::testing::Test {
     const auto length = static_cast<uint64_t>(header.size());
     const std::string begin =
         std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + header;
-    return sparse("tensors", begin, static_cast<int64_t>(begin.size()) + gib * kGiB);
+    return sparse("tensors", begin, std::ssize(begin) + gib * kGiB);
   }
   void expect(const std::vector<std::string>& command, const std::string& message) {
     const LittleMemory little(kGiB);

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "cli/run_apart_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"

@@ -3,13 +3,17 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <utility>
 
 #include "base/console.h"
 #include "base/error.h"
 #include "base/process_start.h"
+#include "cli/arguments/model_arguments.h"
 
 namespace axle::cli {
 
@@ -43,5 +47,65 @@ void Output::flush() {
     throw StorageError(std::string("stdout: cannot write: ") + std::strerror(errno));
   }
 }
+
+TextGenerator::OnText GeneratedOutput::on_text() {
+  return [this](std::string_view text) {
+    if (out_.json()) return;
+    begin();
+    out_.write(text);
+    out_.flush();
+  };
+}
+
+void GeneratedOutput::finish(const GeneratedText& generated) {
+  if (out_.json()) {
+    out_.write_json(to_json(generated));
+  } else {
+    begin();
+    out_.write("\n");
+  }
+  out_.flush();
+  report_to_stderr(speed_text(generated));
+}
+
+void GeneratedOutput::begin() { out_.write(std::exchange(before_, {})); }
+
+void converse(ChatSession& session, const std::optional<std::string>& message,
+              const GenerateOptions& options, Output& out) {
+  const auto answer = [&](const std::string& text) {
+    GeneratedOutput shown(out);
+    shown.finish(naming_flags([&] { return session.answer(text, options, shown.on_text()); }));
+  };
+  if (message) return answer(*message);
+  const bool is_console = ::isatty(STDIN_FILENO) != 0 && !out.json();
+  const auto ask = [&](const char* text) {
+    if (!is_console) return;
+    out.write(text);
+    out.flush();
+  };
+  std::string line;
+  for (ask("> "); std::getline(std::cin, line); ask("> ")) {
+    if (!line.empty()) answer(line);
+  }
+  ask("\n");
+}
+
+namespace {
+
+// Created on first use, since verbs in other files register during static initialisation. Never
+// destroyed.
+std::vector<AnyVerb>& table() {
+  static auto* const all = new std::vector<AnyVerb>;
+  return *all;
+}
+
+}  // namespace
+
+void register_verb(AnyVerb verb) {
+  const auto place = std::ranges::upper_bound(table(), verb.name, {}, &AnyVerb::name);
+  table().insert(place, std::move(verb));
+}
+
+const std::vector<AnyVerb>& verbs() { return table(); }
 
 }  // namespace axle::cli

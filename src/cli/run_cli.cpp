@@ -16,13 +16,13 @@
 
 #include "base/console.h"
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/process_start.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "cli/command_line.h"
 #include "config/class_call.h"
-#include "io/temporary_file.h"
+#include "io/file_lock.h"
 
 namespace axle {
 namespace {

@@ -4,7 +4,7 @@
 
 namespace axle {
 
-/// Runs `axle <verb> ...` and returns its exit code (base/exit_code.h). Errors become one line on
+/// Runs `axle <verb> ...` and returns its exit code (base/error.h). Errors become one line on
 /// stderr.
 int run_cli(int argc, char** argv);
 

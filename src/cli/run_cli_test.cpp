@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/version.h"
+#include "cli/output.h"
 #include "cli/run_test.h"
-#include "cli/verb.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
 

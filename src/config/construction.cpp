@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/while_memory_lasts.h"
+#include "base/host_memory.h"
 #include "config/class_call.h"
 #include "config/config_type.h"
 

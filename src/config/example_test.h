@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "config/config.h"
 
 namespace axle::example {

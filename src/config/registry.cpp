@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/docs.h"
 #include "config/register.h"
 

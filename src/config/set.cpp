@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/carry.h"
 #include "config/document/codec.h"
 #include "config/document/yaml.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {

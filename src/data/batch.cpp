@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory.h"
+#include "base/lists.h"
+#include "config/register.h"
 #include "data/packing.h"
 
 namespace axle {
@@ -68,7 +69,7 @@ void count_targets(Batch& batch, const RowView& row, std::span<const double> tex
   for (const int32_t label : row.target_labels) {
     if (label == kIgnoredLabel) continue;
     ++batch.num_targets;
-    batch.num_target_bytes += text_bytes[static_cast<size_t>(label)];
+    batch.num_target_bytes += text_bytes[label];
   }
 }
 
@@ -78,5 +79,44 @@ int64_t num_real_positions(const Batch& batch) {
   const std::span<const int32_t> ids = segments->second.values<int32_t>();
   return std::ssize(ids) - std::ranges::count(ids, 0);
 }
+
+void StreamRule::fill(std::span<const int32_t> ids, std::span<int32_t> out) const {
+  int32_t token = 0, line = 0, column = 0;
+  size_t at = 0;
+  for (const int32_t id : ids) {
+    for (const PositionStream stream : streams) {
+      out[at++] = stream == PositionStream::kToken  ? token
+                  : stream == PositionStream::kLine ? line
+                                                    : column;
+    }
+    const auto index = static_cast<size_t>(id);
+    const int32_t breaks = index < line_breaks.size() ? line_breaks[index] : 0;
+    ++token;
+    line += breaks;
+    column = breaks > 0 ? 0 : column + 1;
+  }
+}
+
+StreamRule stream_rule(std::vector<PositionStream> streams, const Tokenizer& tokenizer) {
+  StreamRule out{.streams = std::move(streams)};
+  if (out.streams.empty()) return out;
+  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view piece = tokenizer.piece(static_cast<int32_t>(id));
+    out.line_breaks.push_back(static_cast<int32_t>(std::ranges::count(piece, '\n')));
+  }
+  return out;
+}
+
+std::optional<size_t> Prompt::bytes_of(std::string_view text) const {
+  if (!until) return std::nullopt;
+  const size_t at = text.find(*until);
+  return at == std::string_view::npos ? 0 : at + until->size();
+}
+
+int64_t Prompt::share_of(int64_t num_tokens) const {
+  return static_cast<int64_t>(share * static_cast<double>(num_tokens));
+}
+
+AXLE_REGISTER(Prompt)
 
 }  // namespace axle

@@ -2,10 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/text/text.h"
 #include "base/tree.h"
+#include "config/axle_config.h"
+#include "config/fields/ranged.h"
 #include "config/scope.h"
+#include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
 
 namespace axle {
@@ -53,5 +61,50 @@ void count_targets(Batch& batch, const RowView& row, std::span<const double> tex
 /// Returns the number of positions outside of padding, or of labels that count if the batch has no
 /// segments.
 int64_t num_real_positions(const Batch& batch);
+
+// Streams of positions: several numbers for the place of each token (M-RoPE,
+// RoPE::Config::streams).
+
+/// A number for each token of a text, from 0 on: the tokens before it, the line breaks before it,
+/// and the tokens since the last line break. A line break is a newline in the piece of a token.
+enum class PositionStream { kToken, kLine, kColumn };
+constexpr auto texts_of(PositionStream) {
+  return std::to_array<EnumText<PositionStream>>({{PositionStream::kToken, "token"},
+                                                  {PositionStream::kLine, "line"},
+                                                  {PositionStream::kColumn, "column"}});
+}
+
+/// The streams of an input, and what they need to know of the tokens.
+struct StreamRule {
+  std::vector<PositionStream> streams = {};
+  /// Line breaks in the piece of each token id; ids beyond them have none.
+  std::vector<int32_t> line_breaks = {};
+
+  /// Writes the numbers of all streams for each token of one text: `out` has ids.size() times the
+  /// number of streams.
+  void fill(std::span<const int32_t> ids, std::span<int32_t> out) const;
+};
+
+/// Returns the rule for texts of a tokenizer; without streams, an empty one.
+StreamRule stream_rule(std::vector<PositionStream> streams, const Tokenizer& tokenizer);
+
+// The prompts of documents, for prefix language models: every token sees all of the prompt, and
+// only the text after it is learned.
+
+/// Says which part of each document, from its beginning, is its prompt. A begin token belongs to
+/// it.
+struct Prompt {
+  /// The text that ends the prompt, as its last part; documents without it have no prompt. None:
+  /// `share` counts.
+  std::optional<std::string> until = {};
+  /// Share of the tokens of a document, rounded down.
+  Fraction share = 0.5;
+  AXLE_CONFIG(Prompt, until, share)
+
+  /// Returns the number of bytes of the text's prompt; none: `share` counts.
+  std::optional<size_t> bytes_of(std::string_view text) const;
+  /// Returns the share of `num_tokens`.
+  int64_t share_of(int64_t num_tokens) const;
+};
 
 }  // namespace axle

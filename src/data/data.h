@@ -3,7 +3,6 @@
 
 #include "data/chat/chat_input.h"
 #include "data/chat/chat_source.h"
-#include "data/chat/preference_input.h"
 #include "data/input.h"
 #include "data/source.h"
 #include "data/synthetic_input.h"
@@ -15,6 +14,5 @@
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/ranks/ranks_tokenizer.h"
-#include "data/tokenizers/ranks/tekken_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "data/tokenizers/tokenizer.h"

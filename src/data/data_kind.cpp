@@ -10,11 +10,9 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "data/chat/chat_layout.h"
-#include "data/json_records.h"
-#include "data/source_files.h"
+#include "data/data_file.h"
 #include "data/text_source.h"
 #include "data/token_files/corpus_reader.h"
-#include "data/token_files/corpus_text.h"
 #include "io/file.h"
 #include "io/parquet/parquet_texts.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
 #include "data/random.h"
 
 namespace axle {
@@ -47,11 +47,11 @@ std::vector<bool> held_documents(const std::vector<Document>& documents, double 
   const auto total = static_cast<double>(num_bytes(documents));
   std::vector<bool> held(documents.size());
   double held_bytes = 0;
-  for (const int64_t i : permutation(static_cast<int64_t>(documents.size()), kChoice)) {
-    const auto size = static_cast<double>(documents[static_cast<size_t>(i)].text.size());
+  for (const int64_t i : permutation(std::ssize(documents), kChoice)) {
+    const auto size = static_cast<double>(documents[i].text.size());
     if (held_bytes >= fraction * total) break;
     if (held_bytes + size > max_share(fraction) * total) continue;
-    held[static_cast<size_t>(i)] = true;
+    held[i] = true;
     held_bytes += size;
   }
   return held_bytes > 0 ? held : std::vector<bool>();
@@ -100,8 +100,7 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
         fmt::format("{}: expected enough text for the split '{}', got {} of {}; "
                     "change held_out_fraction ({})",
                     documents.empty() ? "corpus" : documents[0].where, to_text(split),
-                    counted(static_cast<int64_t>(documents.size()), "document"),
-                    counted(total, "byte"), fraction));
+                    counted(std::ssize(documents), "document"), counted(total, "byte"), fraction));
   }
   return out;
 }
@@ -121,7 +120,7 @@ std::vector<Document> select_whole(const std::vector<Document>& documents, Split
     const auto smallest =
         std::ranges::min_element(documents, {}, [](const auto& d) { return d.text.size(); });
     held.resize(documents.size());
-    held[static_cast<size_t>(smallest - documents.begin())] = true;
+    held[smallest - documents.begin()] = true;
   }
   return those_of(documents, held, split);
 }

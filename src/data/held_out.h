@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "data/source.h"
 
 namespace axle {

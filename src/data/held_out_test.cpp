@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {

@@ -1,10 +1,10 @@
-#include "data/index_permutation.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "data/random.h"
 
 namespace axle {
 namespace {
@@ -21,7 +21,7 @@ TEST(IndexPermutation, HasEveryNumberOnce) {
     for (const uint64_t seed : {0, 1, 99}) {
       std::vector<int64_t> sorted = whole(n, seed);
       std::ranges::sort(sorted);
-      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(sorted[static_cast<size_t>(i)], i) << n;
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(sorted[i], i) << n;
     }
   }
 }

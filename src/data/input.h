@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "config/fields/child.h"
 #include "data/batch.h"
-#include "data/remarks.h"
 #include "data/source.h"
 
 namespace axle {
@@ -77,6 +78,44 @@ class Input {
   /// Returns what the rows of a batch are made of, row by row; batches count from 0 at the first of
   /// the data. Empty behind the end of the data, and for inputs without documents.
   virtual std::vector<RowOrigin> origins_of_batch(int64_t) { return {}; }
+};
+
+/// The highest row number of any input. Sums of row numbers below it never overflow.
+inline constexpr int64_t kMaxRow = int64_t{1} << 62;
+
+/// A state that no input can have written: the stored state is damaged.
+struct MalformedState : DataError {
+  using DataError::DataError;
+};
+
+struct RowPosition {
+  /// Number of the next row, counted over all epochs.
+  int64_t next_row = 0;
+  /// Hash of everything that determines the content of rows.
+  uint64_t fingerprint = 0;
+};
+
+/// Writes {"fingerprint":"00c0ffee00c0ffee","next_row":12}.
+std::string to_json(const RowPosition& position);
+/// Returns the next row of `state`, at most kMaxRow. Throws MalformedState, or DataError if the
+/// fingerprint of the state is not `fingerprint`.
+int64_t restored_row(std::string_view state, uint64_t fingerprint);
+
+/// Hands every call on to the input that the class chooses at its construction.
+class ForwardingInput : public Input {
+ public:
+  Tree<Type> element_spec() const override { return rows_->element_spec(); }
+  std::optional<Batch> next() override { return rows_->next(); }
+  std::string state() const override { return rows_->state(); }
+  void restore(std::string_view state) override { rows_->restore(state); }
+  InputFacts facts() const override { return rows_->facts(); }
+  /// May read texts in memory once more.
+  std::vector<RowOrigin> origins_of_batch(int64_t batch) override {
+    return rows_->origins_of_batch(batch);
+  }
+
+ protected:
+  std::unique_ptr<Input> rows_;
 };
 
 }  // namespace axle

@@ -40,7 +40,7 @@ class TextInputTest : public ::testing::Test {
       std::string text = "document " + std::to_string(i) + ":";
       for (int word = 0; word < 3 * i; ++word) text += " " + std::to_string(word * i);
       replace_file(dir_ / (std::to_string(100 + i) + ".txt"), text);
-      num_bytes_ += static_cast<int64_t>(text.size());
+      num_bytes_ += std::ssize(text);
     }
   }
   TextInput::Config config(int64_t batch_size = 3, int64_t seq_len = 16) const {
@@ -95,13 +95,13 @@ TEST_F(TextInputTest, OrderDependsOnSeedAndEpochAlone) {
   const auto rows_of_epoch = [&](uint64_t seed, int64_t batch_size) {
     const auto input = build(config(batch_size), seed);
     std::vector<std::vector<int32_t>> rows;
-    while (static_cast<int64_t>(rows.size()) < 2 * input->facts().num_rows) {
+    while (std::ssize(rows) < 2 * input->facts().num_rows) {
       const Batch batch = *input->next();
       const auto ids = values(batch, "input_ids");
       for (int64_t i = 0; i < batch_size; ++i)
         rows.emplace_back(ids.begin() + i * 16, ids.begin() + (i + 1) * 16);
     }
-    rows.resize(static_cast<size_t>(2 * input->facts().num_rows));
+    rows.resize(2 * input->facts().num_rows);
     return rows;
   };
   const auto rows = rows_of_epoch(1, 1);
@@ -122,8 +122,8 @@ TEST_F(TextInputTest, OriginsNameTheDocumentsOfABatch) {
       const std::string path = origin.where.substr(0, origin.where.rfind(':'));
       const std::string text = read_file(path);
       for (int64_t i = origin.from; i < origin.from + origin.count; ++i) {
-        const int32_t id = ids[filled[static_cast<size_t>(origin.row)]++];
-        EXPECT_EQ(id, i == 0 ? ByteTokenizer::kBoundary : text[static_cast<size_t>(i - 1)]);
+        const int32_t id = ids[filled[origin.row]++];
+        EXPECT_EQ(id, i == 0 ? ByteTokenizer::kBoundary : text[i - 1]);
       }
     }
   }

@@ -73,8 +73,8 @@ TEST(Mixture, RowsInAnyOrderAreTheSame) {
   for (int i = 0; i < 3000; ++i) {
     const auto n = static_cast<int64_t>(random() % rows.size());
     const auto [source, index] = jumping.at(n);
-    ASSERT_EQ(source, rows[static_cast<size_t>(n)].source) << n;
-    ASSERT_EQ(index, rows[static_cast<size_t>(n)].index) << n;
+    ASSERT_EQ(source, rows[n].source) << n;
+    ASSERT_EQ(index, rows[n].index) << n;
   }
   EXPECT_EQ(Mixture(parts).at(4'000'000'000'000).source, 1u);  // without counting up to there
 }

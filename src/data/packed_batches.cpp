@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "data/input.h"
 #include "data/random.h"
-#include "data/row_position.h"
 
 namespace axle {
 namespace {
@@ -73,9 +73,8 @@ std::vector<RowOrigin> PackedBatches::origins_of_batch(int64_t batch,
   const int64_t end = std::min(begin + options_.batch_size, end_row());
   for (int64_t row = begin; row < end; ++row) {
     enter_epoch(row / num_rows_);
-    for (const RowPart& part : packer_->parts(row_order_[static_cast<size_t>(row % num_rows_)])) {
-      out.push_back(
-          {row - begin, wheres[static_cast<size_t>(part.document)], part.from, part.count});
+    for (const RowPart& part : packer_->parts(row_order_[row % num_rows_])) {
+      out.push_back({row - begin, wheres[part.document], part.from, part.count});
     }
   }
   return out;
@@ -88,7 +87,7 @@ std::optional<Batch> PackedBatches::next() {
   for (int64_t i = 0; i < options_.batch_size && next_row_ < end; ++i, ++next_row_) {
     enter_epoch(next_row_ / num_rows_);
     const RowView row = row_of(batch, i);
-    packer_->fill(row_order_[static_cast<size_t>(next_row_ % num_rows_)], row);
+    packer_->fill(row_order_[next_row_ % num_rows_], row);
     count_targets(batch, row, text_bytes_);
   }
   return batch;

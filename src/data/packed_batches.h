@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "config/fields/ranged.h"
 #include "data/batch.h"
 #include "data/input.h"

@@ -6,11 +6,68 @@
 #include <span>
 #include <vector>
 
-#include "data/position_streams.h"
-#include "data/row_parts.h"
+#include "base/text/text.h"
+#include "data/batch.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
+
+/// How documents share rows.
+enum class Packing {
+  kCut,      // without gaps: a row end cuts the document that crosses it
+  kWhole,    // a document that does not fit into the rest of a row begins the next one
+  kBestFit,  // a document goes where it leaves the smallest gap; one of more than a row is cut
+  kPairs,    // two documents after each other, which must fit, have a row
+};
+constexpr auto texts_of(Packing) {
+  return std::to_array<EnumText<Packing>>({{Packing::kCut, "cut"},
+                                           {Packing::kWhole, "whole"},
+                                           {Packing::kBestFit, "best_fit"},
+                                           {Packing::kPairs, "pairs"}});
+}
+
+/// What happens to a document that does not fit into a row.
+enum class LongDocuments {
+  kSplit,     // it goes on in other rows
+  kTruncate,  // its first row is kept; with flags, up to the last answer that ends there
+  kSkip,      // it is left out
+};
+constexpr auto texts_of(LongDocuments) {
+  return std::to_array<EnumText<LongDocuments>>({{LongDocuments::kSplit, "split"},
+                                                 {LongDocuments::kTruncate, "truncate"},
+                                                 {LongDocuments::kSkip, "skip"}});
+}
+
+/// `count` positions of a document from its position `from` on.
+struct RowPart {
+  int64_t document = 0;
+  int32_t from = 0, count = 0;
+  bool operator==(const RowPart&) const = default;
+};
+
+/// The parts of rows, row after row.
+class PackedRows {
+ public:
+  int64_t num_rows() const { return std::ssize(begins_) - 1; }
+  std::span<const RowPart> row(int64_t i) const;
+  int64_t num_bytes() const {
+    return static_cast<int64_t>(parts_.capacity() * sizeof(RowPart) +
+                                begins_.capacity() * sizeof(int64_t));
+  }
+  void add_to_row(const RowPart& part) { parts_.push_back(part); }
+  void end_row() { begins_.push_back(std::ssize(parts_)); }
+
+ private:
+  std::vector<RowPart> parts_;
+  std::vector<int64_t> begins_ = {0};
+};
+
+/// Packs documents of so many positions each, below 2^31, into rows of `seq_len`. Every position is
+/// in one row. Documents without positions are in none.
+///
+/// best_fit sorts the documents by length, the longest first, and puts each into the fullest row
+/// that has room for it. Source: Ding et al. 2024, arXiv 2404.10830, section 3.
+PackedRows pack_rows(std::span<const int64_t> num_positions, int64_t seq_len, Packing packing);
 
 /// The label of positions without a target.
 inline constexpr int32_t kIgnoredLabel = -1;
@@ -20,17 +77,17 @@ class TokenizedDocuments {
  public:
   /// Reserves memory for this many tokens, so that growing does not need room for the old and the
   /// new array at once.
-  void reserve(int64_t num_tokens) { tokens_.reserve(static_cast<size_t>(num_tokens)); }
+  void reserve(int64_t num_tokens) { tokens_.reserve(num_tokens); }
   /// Adds a document, with the special tokens that begin and end one around it. Its first
   /// `prompt_len` tokens are its prompt, to which the begin token belongs if there is one.
   void add(std::span<const int32_t> tokens, const SpecialIds& special = {}, int64_t prompt_len = 0);
   /// Adds a document as it is, of which only some tokens are learned: those whose flag is not 0.
   void add_learned(std::span<const int32_t> tokens, std::span<const uint8_t> is_learned);
-  int64_t num_documents() const { return static_cast<int64_t>(begins_.size()) - 1; }
+  int64_t num_documents() const { return std::ssize(begins_) - 1; }
   int64_t num_tokens() const { return begins_.back(); }
   std::span<const int32_t> document(int64_t i) const;
   /// Number of tokens of its prompt.
-  int64_t prompt_len(int64_t i) const { return prompts_[static_cast<size_t>(i)]; }
+  int64_t prompt_len(int64_t i) const { return prompts_[i]; }
   /// A flag for each token of a document; empty: all are learned.
   std::span<const uint8_t> learned(int64_t i) const;
   uint64_t fingerprint() const;

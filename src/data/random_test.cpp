@@ -25,7 +25,7 @@ TEST(Random, PermutationsHoldEveryNumberOnceAndDependOnTheSeed) {
     auto order = permutation(n, 3);
     EXPECT_EQ(order, permutation(n, 3));
     std::ranges::sort(order);
-    for (int64_t i = 0; i < n; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
+    for (int64_t i = 0; i < n; ++i) EXPECT_EQ(order[i], i);
   }
   EXPECT_NE(permutation(1000, 3), permutation(1000, 4));
   EXPECT_NE(mix_seed(1, 2), mix_seed(2, 1));

@@ -1,10 +1,10 @@
-#include "data/row_parts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
+
+#include "data/packing.h"
 
 namespace axle {
 namespace {

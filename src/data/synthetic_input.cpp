@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "config/register.h"
+#include "data/input.h"
 #include "data/packing.h"
 #include "data/random.h"
-#include "data/row_position.h"
 
 namespace axle {
 

@@ -3,9 +3,8 @@
 
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
+#include "data/batch.h"
 #include "data/input.h"
-#include "data/position_streams.h"
-#include "data/prompt.h"
 
 namespace axle {
 

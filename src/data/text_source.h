@@ -1,15 +1,96 @@
 // Documents from plain text files.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/file_format.h"
+#include "base/text/text.h"
 #include "config/axle_config.h"
 #include "config/fields/required.h"
-#include "data/skip_log.h"
 #include "data/source.h"
 
 namespace axle {
+
+/// Files of text, and all *.txt files in folders and their subfolders in the order of their paths.
+/// Counts other files as skipped, and also files that are named or linked a second time.
+class TextFiles {
+ public:
+  /// Throws DataError for a folder that can't be read and for a link to nothing, unless `skips`
+  /// counts them.
+  TextFiles(std::span<const std::string> named, SkipLog& skips);
+  const std::vector<std::string>& paths() const { return paths_; }
+  /// Ignores files that cannot be read: reading them reports the error.
+  int64_t num_bytes() const;
+
+ private:
+  void skip_repeat(const std::string& path);
+  void add_named(const std::string& path);
+  void add_folder(const std::filesystem::path& folder, const std::filesystem::path& canonical);
+  void add_entry(const std::filesystem::path& path, const std::filesystem::path& canonical);
+
+  SkipLog& skips_;
+  std::set<std::filesystem::path> seen_;  // canonical paths found so far; detects repeats by links
+  std::vector<std::string> paths_;        // the files to read, in order
+  size_t num_repeats_ = 0;
+};
+
+/// Why a file is refused as text for people, as a SkipLog counts it.
+struct NoPlainText {
+  std::string reason;   // "empty", or the format
+  std::string message;  // with the path and what to do
+};
+/// Looks at the beginning of a file, behind a byte order mark. A file of which it is all may not be
+/// blank.
+std::optional<NoPlainText> why_no_plain_text(const std::string& path, std::string_view begin,
+                                             bool is_all);
+
+/// Returns what to do with a file of this format, which was to be data; none: of no known one.
+std::string advice_on_data(const FileFormat* format);
+
+/// True for a beginning of JSON Lines, or of a list of objects. One line of JSON may begin a text;
+/// two of them, or a file with nothing else, are a data set.
+bool hold_json_lines(std::string_view begin);
+/// What to do with such a file of another name.
+inline constexpr std::string_view kNamesOfRecords =
+    "--data reads JSON Lines from files named *.jsonl, *.ndjson or *.json";
+
+/// True for text of white space alone.
+bool is_blank(std::string_view text);
+/// Cuts the next line, including its line end, off `rest`.
+std::string_view take_line(std::string_view& rest);
+
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// The endings of files with documents. Beside texts, *.json files describe them.
+inline constexpr auto kDocumentEndings =
+    std::to_array<std::string_view>({".txt", ".jsonl", ".ndjson", ".parquet", ".json"});
+inline constexpr auto kTextEndings = std::span(kDocumentEndings).first<4>();
+inline constexpr auto kRecordEndings = std::span(kDocumentEndings).subspan<1>();
+
+/// Returns the ending that tells the format, in lower case and without that of a compression:
+/// ".jsonl" of "corpus.JSONL.gz".
+std::string format_ending(const std::filesystem::path& path);
+
+/// Refuses a folder that is named beside other paths and has no file of these patterns: what a user
+/// names counts.
+void refuse_folder(const std::string& path, std::string_view patterns, SkipLog& skips);
+
+/// Refuses a link to nothing. Returns false if `path` is none.
+bool refuse_broken_link(const std::filesystem::path& path, SkipLog& skips);
+
+/// Returns the files of `named`, files and folders. Of a folder and its subfolders, all files with
+/// one of the endings, in the order of their paths. Counts other files as skipped, hidden ones, and
+/// those named or linked a second time. Links to nothing are refused.
+std::vector<std::string> source_files(std::span<const std::string> named,
+                                      std::span<const std::string_view> endings, SkipLog& skips);
 
 /// What counts as one document.
 enum class DocumentUnit { kFile, kParagraph, kLine };
@@ -61,7 +142,7 @@ class TextSource final : public Source {
 
   const std::vector<Document>& documents() const override { return documents_; }
   const Skipped& skipped() const override { return skips_.skipped(); }
-  int64_t num_files() const override { return static_cast<int64_t>(files_.size()); }
+  int64_t num_files() const override { return std::ssize(files_); }
 
  private:
   std::string bytes_of(const std::string& path) const;

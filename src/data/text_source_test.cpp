@@ -8,7 +8,6 @@
 
 #include "config/fields/child.h"
 #include "io/file.h"
-#include "io/user_path.h"
 #include "testing/error_of.h"
 #include "testing/error_of_unprivileged.h"
 #include "testing/peak_memory.h"

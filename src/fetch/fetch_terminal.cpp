@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-// Ignores errors of writing to stderr, as base/report.h does.
+// Ignores errors of writing to stderr, as base/error.h does.
 void print(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 bool confirm(const std::string& question) {

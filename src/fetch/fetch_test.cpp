@@ -106,7 +106,7 @@ TEST_F(FetchPlugin, FetchesOnceWhatIsMissing) {
   EXPECT_EQ(read_file(plugins() / "chip.txt"), list.list) << "what ./dev plugin leaves there";
   EXPECT_THAT(list_directory(plugins()),
               ElementsAre(lock_file(), plugins() / "chip", plugins() / "chip.txt"));
-  EXPECT_EQ(last["chip-plugin"], static_cast<int64_t>(plugin_.size()));
+  EXPECT_EQ(last["chip-plugin"], std::ssize(plugin_));
   EXPECT_THAT(lines, ElementsAre("fetching chip-plugin 1.0 (1.9 MiB) from " +
                                      server_.url("/files/chip-plugin/x.whl"),
                                  "fetching chip-tool 2.0 (976.6 KiB) from " +

@@ -1,8 +1,7 @@
-#include "fetch/package_index.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fetch/fetch_plugin.h"
 #include "io/file.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"

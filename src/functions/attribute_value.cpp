@@ -44,8 +44,8 @@ void flatten_values(const Json& value, size_t depth, size_t leaf_depth, Shape& s
                     std::vector<const Json*>& out) {
   if (depth == leaf_depth) return out.push_back(&value);
   check_list(value, "a list of numbers as long as its neighbours");
-  if (shape.size() == depth) shape.push_back(static_cast<int64_t>(value.size()));
-  if (shape[depth] != static_cast<int64_t>(value.size()))
+  if (shape.size() == depth) shape.push_back(std::ssize(value));
+  if (shape[depth] != std::ssize(value))
     fail_value(fmt::format("a list of {} values", shape[depth]), value);
   for (const Json& element : value) flatten_values(element, depth + 1, leaf_depth, shape, out);
 }

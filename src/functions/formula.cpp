@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 
 namespace axle {
 namespace {
@@ -84,9 +84,7 @@ class OperandPlaces {
       while (next < left.size() && left.size() - next > after && !left[next]->is_list)
         list.push_back(left[next++]->values[0]);
     }
-    return next < left.size()
-               ? fmt::format("takes {}", counted(static_cast<int64_t>(rows_.size()), "operand"))
-               : "";
+    return next < left.size() ? fmt::format("takes {}", counted(std::ssize(rows_), "operand")) : "";
   }
 
   std::vector<const Parameter*> rows_;

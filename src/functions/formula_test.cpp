@@ -6,7 +6,7 @@
 
 #include "config/document/yaml.h"
 #include "functions/attribute_value.h"
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/ops.h"
 #include "testing/error_of.h"
 #include "transform/transform.h"
@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 HostTensor vector(std::initializer_list<float> values) {
-  return HostTensor({static_cast<int64_t>(values.size())}, values);
+  return HostTensor({std::ssize(values)}, values);
 }
 
 std::vector<HostTensor> run(const std::string& yaml, const std::vector<HostTensor>& arguments,

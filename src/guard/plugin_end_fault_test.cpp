@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "guard/plugin_end_guard.h"
 #include "pjrt/compile/topology_compiler.h"
 #include "pjrt/pjrt_runtime.h"

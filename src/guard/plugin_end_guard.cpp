@@ -21,8 +21,8 @@
 #include <string_view>
 
 #include "base/console.h"
-#include "base/exit_code.h"
-#include "base/while_memory_lasts.h"
+#include "base/error.h"
+#include "base/host_memory.h"
 
 namespace axle {
 namespace {

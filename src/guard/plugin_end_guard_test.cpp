@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 
 namespace axle {
 namespace {

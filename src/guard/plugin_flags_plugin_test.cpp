@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "guard/plugin_end_guard.h"
 #include "pjrt/make_runtime.h"
 #include "testing/needs_plugin.h"

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "io/file.h"
 #include "testing/checkout.h"
 #include "testing/needs_plugin.h"

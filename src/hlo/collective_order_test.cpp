@@ -1,8 +1,7 @@
-#include "hlo/collective_order.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hlo/collectives.h"
 #include "hlo/proto_test.h"
 
 namespace axle {

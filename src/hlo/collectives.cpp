@@ -6,14 +6,61 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <vector>
 
-#include "base/checked.h"
+#include "base/lists.h"
 #include "hlo/op_name.h"
 #include "hlo/uses.h"
 #include "hlo/value_origins.h"
 #include "ir/devices/mesh.h"
 
 namespace axle {
+namespace {
+
+int64_t fast_group(const std::vector<int64_t>& fast_groups, int64_t position) {
+  const auto i = static_cast<size_t>(position);
+  return i < fast_groups.size() ? fast_groups[i] : 0;
+}
+
+WireBytes of_group(std::string_view kind, double bytes, const std::vector<int64_t>& group,
+                   const std::vector<int64_t>& fast_groups) {
+  std::map<int64_t, int64_t> members;
+  for (const int64_t position : group) ++members[fast_group(fast_groups, position)];
+  int64_t fewest = 0;  // of the devices in one fast group: with fewer devices each sends more
+  for (const auto& [number, count] : members)
+    fewest = fewest == 0 ? count : std::min(fewest, count);
+  const double all = static_cast<double>(group.size()), parts = static_cast<double>(members.size()),
+               within = static_cast<double>(fewest);
+  if (kind == "all-to-all" || kind == "ragged-all-to-all")
+    return {.fast = bytes * (within - 1) / all, .slow = bytes * (all - within) / all};
+  if (kind == "all-reduce") bytes *= 2;
+  return {.fast = bytes * (within - 1) / within, .slow = bytes * (parts - 1) / parts / within};
+}
+
+}  // namespace
+
+WireBytes wire_bytes(std::string_view kind, int64_t bytes, const ReplicaGroups& groups,
+                     const std::vector<int64_t>& fast_groups) {
+  WireBytes most;
+  for (const auto& group : groups) {
+    if (group.size() < 2) continue;
+    const WireBytes one = of_group(kind, static_cast<double>(bytes), group, fast_groups);
+    most = {std::max(most.fast, one.fast), std::max(most.slow, one.slow)};
+  }
+  return most;
+}
+
+WireBytes wire_bytes(int64_t bytes, const SourceTargets& pairs,
+                     const std::vector<int64_t>& fast_groups) {
+  WireBytes out;
+  for (const auto& [from, to] : pairs) {
+    if (from == to) continue;
+    const bool fast = fast_group(fast_groups, from) == fast_group(fast_groups, to);
+    (fast ? out.fast : out.slow) = static_cast<double>(bytes);
+  }
+  return out;
+}
+
 namespace {
 
 // How a computation is reached. Runs with equal contexts are counted together.
@@ -121,7 +168,7 @@ class Reader {
     int64_t out = 1;
     for (int64_t at = pairs[0].second; at != first; ++out) {
       const auto next = std::ranges::find(pairs, at, &std::pair<int64_t, int64_t>::first);
-      if (next == pairs.end() || out > static_cast<int64_t>(pairs.size())) break;
+      if (next == pairs.end() || out > std::ssize(pairs)) break;
       at = next->second;
     }
     return out;
@@ -346,6 +393,54 @@ std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
   }
   std::ranges::stable_sort(out, std::greater{}, &CollectiveRow::bytes);
   return out;
+}
+
+namespace {
+
+struct Communicating {
+  size_t instruction;
+  bool by_call;
+};
+
+// Returns, for each instruction of the computation, which of `all` it depends on.
+std::vector<std::vector<bool>> needs(const HloComputation& computation,
+                                     const std::vector<Communicating>& all) {
+  std::vector<std::vector<bool>> out(computation.instructions.size(),
+                                     std::vector<bool>(all.size()));
+  for (size_t i = 0; i < computation.instructions.size(); ++i) {
+    for (const size_t operand : computation.instructions[i].operands) {
+      for (size_t k = 0; k < all.size(); ++k) {
+        if (out[operand][k] || all[k].instruction == operand) out[i][k] = true;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::string, std::string>> unordered_collectives(const HloModule& module) {
+  const std::vector<bool> communicates = communicating_computations(module);
+  for (size_t c = 0; c < module.computations.size(); ++c) {
+    const auto& instructions = module.computations[c].instructions;
+    std::vector<Communicating> all;
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      const bool by_call = std::ranges::any_of(instructions[i].called,
+                                               [&](size_t callee) { return communicates[callee]; });
+      if (by_call || !collective_kind(instructions[i].opcode).empty()) all.push_back({i, by_call});
+    }
+    if (std::ranges::none_of(all, &Communicating::by_call)) continue;
+    const auto needed = needs(module.computations[c], all);
+    for (size_t later = 0; later < all.size(); ++later) {
+      for (size_t k = 0; k < later; ++k) {
+        if (!all[k].by_call && !all[later].by_call) continue;
+        if (!needed[all[later].instruction][k])
+          return std::pair(instructions[all[k].instruction].name,
+                           instructions[all[later].instruction].name);
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace axle

@@ -3,14 +3,36 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hlo/module.h"
-#include "hlo/wire_bytes.h"
+#include "hlo/replica_groups.h"
 
 namespace axle {
+
+/// Bytes that one device sends, for the device that sends the most. It receives as many bytes.
+struct WireBytes {
+  double fast = 0, slow = 0;
+  bool operator==(const WireBytes&) const = default;
+};
+
+/// Returns the wire bytes of one run of a collective.
+///   bytes        size on one device of the operand or the result, whichever is larger
+///   groups       the replica groups, as positions in the mesh
+///   fast_groups  for each position the number of its slice or node (device_order.h); empty: the
+///                fast network joins all devices
+/// The count assumes algorithms that send each byte once over the slow network and distribute it
+/// over the fast one. A gather or scatter over n devices moves (n - 1) / n of the bytes, an
+/// all-reduce twice as much.
+WireBytes wire_bytes(std::string_view kind, int64_t bytes, const ReplicaGroups& groups,
+                     const std::vector<int64_t>& fast_groups);
+/// Returns the wire bytes of one collective-permute.
+WireBytes wire_bytes(int64_t bytes, const SourceTargets& pairs,
+                     const std::vector<int64_t>& fast_groups);
 
 struct Mesh;
 
@@ -72,5 +94,16 @@ struct CollectiveRow {
 
 /// Sums collectives into rows of a table, the rows with the most bytes first.
 std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all);
+
+// Checks that data dependencies alone put the collectives of a program into the same order on all
+// devices.
+
+/// Finds two communicating instructions of one computation that do not depend on each other, where
+/// at least one is a loop, branch or call. Returns their names; none if there is no such pair.
+///
+/// XLA's CPU compiler orders such a pair by a resource that both use. A saved program loses this
+/// order, because it gives each computation a resource of its own (thunk_proto_serdes.cc). Devices
+/// may then run the pair in different orders and wait for each other for ever.
+std::optional<std::pair<std::string, std::string>> unordered_collectives(const HloModule& module);
 
 }  // namespace axle

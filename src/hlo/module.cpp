@@ -10,8 +10,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
-#include "hlo/field_numbers.h"
-#include "io/proto_reader.h"
+#include "io/proto.h"
 
 namespace axle {
 namespace {
@@ -183,7 +182,7 @@ std::string_view read_payload(std::string_view message, const Payloads& payloads
     if (field->number == fields::kPayloadText) out = field->bytes();
     if (field->number == fields::kPayloadNumber &&
         static_cast<uint64_t>(field->varint()) < payloads.size())
-      out = payloads[static_cast<size_t>(field->varint())];
+      out = payloads[field->varint()];
   }
   return out;
 }

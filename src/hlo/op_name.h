@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hlo/module.h"
+
 namespace axle {
 
 /// The origin of an instruction. Our locations read "backward/<layer path>/<op>" or
@@ -31,5 +33,10 @@ bool is_loop_or_barrier(const OpLocation& location);
 std::string layer_text(const std::vector<OpLocation>& locations);
 /// Returns one text for the ops of all locations: "dot_general" or "add + dot_general".
 std::string op_text(const std::vector<OpLocation>& locations);
+
+/// Returns one line per instruction: "  %name = bf16[4] add(%a, %b), op_name=...". It holds what
+/// HloModule holds: constants other than scalar integers and most attributes are left out.
+/// Computations come in the order in which they are called, callees first.
+std::string print(const HloModule& module);
 
 }  // namespace axle

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hlo/field_numbers.h"
+#include "hlo/module.h"
 #include "hlo/replica_groups.h"
-#include "io/proto_writer.h"
+#include "io/proto.h"
 
 namespace axle {
 

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "hlo/field_numbers.h"
-#include "io/proto_reader.h"
-#include "ir/devices/grid.h"
+#include "hlo/module.h"
+#include "io/proto.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {
@@ -49,12 +49,12 @@ Ints transposed_iota(const Ints& dims, const Ints& perm) {
   if (perm.size() != dims.size())
     malformed(fmt::format("a permutation of {} dims", dims.size()), fmt::format("{}", perm.size()));
   Ints transposed;
-  for (const int64_t d : perm) transposed.push_back(dims[static_cast<size_t>(d)]);
+  for (const int64_t d : perm) transposed.push_back(dims[d]);
   Ints out;
   for (int64_t i = 0; i < n; ++i) {
     const Ints at = unravel(i, transposed);
     Ints from(at.size());
-    for (size_t d = 0; d < at.size(); ++d) from[static_cast<size_t>(perm[d])] = at[d];
+    for (size_t d = 0; d < at.size(); ++d) from[perm[d]] = at[d];
     out.push_back(ravel(from, dims));
   }
   return out;
@@ -77,9 +77,9 @@ AxisRef decode_axis_ref(std::string_view message, const Ints& sizes) {
       if (part->number == group_fields::kSubAxisSize) out.size = part->varint();
     }
   }
-  if (out.axis < 0 || out.axis >= static_cast<int64_t>(sizes.size()))
+  if (out.axis < 0 || out.axis >= std::ssize(sizes))
     malformed(fmt::format("one of {} axes", sizes.size()), fmt::format("axis {}", out.axis));
-  const int64_t whole = sizes[static_cast<size_t>(out.axis)];
+  const int64_t whole = sizes[out.axis];
   if (out.size == 0) out.size = whole;
   const bool fits = out.pre_size > 0 && out.size > 0 && out.pre_size <= whole &&
                     out.size <= whole && whole % (out.pre_size * out.size) == 0;
@@ -122,7 +122,7 @@ XlaMesh decode_mesh(std::string_view message) {
     if (dims.empty()) dims = {n}, perm = {0};
     out.devices = transposed_iota(dims, perm);
   }
-  if (static_cast<int64_t>(out.devices.size()) != n)
+  if (std::ssize(out.devices) != n)
     malformed(fmt::format("{} devices of the mesh", n), fmt::format("{}", out.devices.size()));
   return out;
 }
@@ -146,7 +146,7 @@ std::optional<std::vector<std::string>> axes_of_group(const Ints& group, const M
     Ints& at = along[d];
     std::ranges::sort(at);
     at.erase(std::unique(at.begin(), at.end()), at.end());
-    const auto count = static_cast<int64_t>(at.size());
+    const auto count = std::ssize(at);
     if (count < 2) continue;
     const int64_t stride = at[1] - at[0], whole = mesh.axes[d].size;
     for (size_t i = 1; i < at.size(); ++i) {
@@ -158,7 +158,7 @@ std::optional<std::vector<std::string>> axes_of_group(const Ints& group, const M
                                  : fmt::format("{}:({}){}", mesh.axes[d].name,
                                                whole / (count * stride), count));
   }
-  if (explained != static_cast<int64_t>(group.size())) return std::nullopt;
+  if (explained != std::ssize(group)) return std::nullopt;
   return out;
 }
 
@@ -194,7 +194,7 @@ ReplicaGroups decode_iota_groups(std::string_view message) {
     if (field->number == group_fields::kTransposePerm) field->append_to(perm);
   }
   const Ints devices = transposed_iota(dims, perm);
-  if (device_count({count, size}) != static_cast<int64_t>(devices.size()))
+  if (device_count({count, size}) != std::ssize(devices))
     malformed(fmt::format("{} groups of {} devices", count, size),
               fmt::format("{}", devices.size()));
   ReplicaGroups out;

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "base/reversed.h"
+#include "base/lists.h"
 
 namespace axle {
 namespace {
@@ -53,8 +53,8 @@ int64_t HloUses::num_elements(const Value& v) const {
   if (at(v).opcode == "copy-start" && v.elements.empty() && !shape->elements.empty())
     shape = &shape->elements[0];
   for (const int64_t i : Reversed(v.elements)) {
-    if (i < 0 || i >= static_cast<int64_t>(shape->elements.size())) return 0;
-    shape = &shape->elements[static_cast<size_t>(i)];
+    if (i < 0 || i >= std::ssize(shape->elements)) return 0;
+    shape = &shape->elements[i];
   }
   return shape->num_elements();
 }

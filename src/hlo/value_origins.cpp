@@ -87,10 +87,8 @@ bool HloValueOrigins::unchanged_by_loop(const HloInstruction& loop, int64_t elem
   const size_t body = loop.called[0];
   const HloComputation& computation = module_.computations[body];
   const HloInstruction& root = computation.instructions[computation.root];
-  if (root.opcode != "tuple" || element < 0 ||
-      element >= static_cast<int64_t>(root.operands.size()))
-    return false;
-  Value v{body, root.operands[static_cast<size_t>(element)]};
+  if (root.opcode != "tuple" || element < 0 || element >= std::ssize(root.operands)) return false;
+  Value v{body, root.operands[element]};
   while (at(v).opcode == "copy" && !at(v).operands.empty()) v.instruction = at(v).operands[0];
   const HloInstruction& back = at(v);
   return back.opcode == "get-tuple-element" && back.tuple_index == element &&

@@ -1,6 +1,6 @@
-#include "hlo/wire_bytes.h"
-
 #include <gtest/gtest.h>
+
+#include "hlo/collectives.h"
 
 namespace axle {
 namespace {

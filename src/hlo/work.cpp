@@ -137,7 +137,7 @@ class Work {
     double out = 1;
     for (const int64_t d : dims) {
       if (d >= 0 && static_cast<size_t>(d) < lhs.dims.size())
-        out *= static_cast<double>(lhs.dims[static_cast<size_t>(d)]);
+        out *= static_cast<double>(lhs.dims[d]);
     }
     return out;
   }
@@ -163,8 +163,7 @@ class Work {
     for (size_t d = 0; d < conv.window.size(); ++d) {
       if (d >= conv.input_spatial.size() || d >= conv.output_spatial.size()) break;
       const auto size = [&](const HloShape& shape, int64_t dim) {
-        return static_cast<size_t>(dim) < shape.dims.size() ? shape.dims[static_cast<size_t>(dim)]
-                                                            : 1;
+        return static_cast<size_t>(dim) < shape.dims.size() ? shape.dims[dim] : 1;
       };
       const int64_t places = size(instruction.shape, conv.output_spatial[d]);
       out *= pairs_of(conv.window[d], size(input, conv.input_spatial[d]), places) /

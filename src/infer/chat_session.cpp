@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "data/chat/written_messages.h"
-#include "interop/trained_chat_template.h"
+#include "interop/tokenizer_files.h"
 
 namespace axle {
 namespace {

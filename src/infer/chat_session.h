@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/chat/answer_end.h"
+#include "data/chat/answer_places.h"
 #include "data/chat/chat_template.h"
 #include "infer/text_generator.h"
 

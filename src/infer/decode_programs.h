@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "data/position_streams.h"
+#include "data/batch.h"
 #include "infer/sampling.h"
 #include "layers/models/model.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 
 namespace axle {
 

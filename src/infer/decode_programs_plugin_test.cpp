@@ -4,7 +4,7 @@
 #include "infer/decode_programs.h"
 #include "infer/generator.h"
 #include "interop/tiny_model_test.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "pjrt/make_runtime.h"
 #include "testing/plugin_fixture.h"
 

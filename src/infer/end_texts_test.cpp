@@ -1,6 +1,6 @@
-#include "infer/end_texts.h"
-
 #include <gtest/gtest.h>
+
+#include "infer/text_generator.h"
 
 namespace axle {
 namespace {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <span>
 
-#include "base/checked.h"
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/lists.h"
+#include "base/process_start.h"
 #include "infer/decode_programs.h"
-#include "ir/type_differences.h"
-#include "layers/attention/caches/bounded_cache.h"
-#include "layers/check_mesh.h"
+#include "ir/type.h"
+#include "layers/attention/caches/kv_cache.h"
+#include "layers/mesh_axes.h"
 #include "layers/models/model.h"
 #include "ops/random/random.h"
 #include "runtime/host_needs.h"
@@ -33,8 +33,7 @@ class Rows {
        std::optional<int64_t> context_len)
       : options_(options), rows_(prompts.size()), done_(prompts.size()), num_open_(prompts.size()) {
     for (const TokenIds& prompt : prompts) {
-      const int64_t room =
-          context_len ? *context_len - static_cast<int64_t>(prompt.size()) : options.max_tokens;
+      const int64_t room = context_len ? *context_len - std::ssize(prompt) : options.max_tokens;
       token_limits_.push_back(std::min(room, options.max_tokens));
     }
   }
@@ -52,7 +51,7 @@ class Rows {
       rows_[i].tokens.push_back(tokens[i]);
       if (on_token && !on_token(i, tokens[i])) {
         close(i, StopReason::kEndText);
-      } else if (static_cast<int64_t>(rows_[i].tokens.size()) == token_limits_[i]) {
+      } else if (std::ssize(rows_[i].tokens) == token_limits_[i]) {
         close(i, token_limits_[i] == options_.max_tokens ? StopReason::kMaxTokens
                                                          : StopReason::kContextEnd);
       }
@@ -159,7 +158,7 @@ int64_t Generator::max_new_tokens(std::span<const TokenIds> prompts,
   if (prompts.empty()) throw ConfigError("prompts: expected at least one, got none");
   int64_t most = 0;
   for (const TokenIds& prompt : prompts) {
-    const auto len = static_cast<int64_t>(prompt.size());
+    const auto len = std::ssize(prompt);
     if (len == 0) throw ConfigError("prompt: expected at least one token, got none");
     if (options_.context_len && len >= *options_.context_len) {
       throw ConfigError(fmt::format(
@@ -184,7 +183,7 @@ void Generator::check_caches(std::span<const TokenIds> prompts, int64_t most_new
                              const DecodeShape& shape) const {
   std::vector<int64_t> lengths;
   for (const TokenIds& prompt : prompts) {
-    const auto length = static_cast<int64_t>(prompt.size()) + most_new - 1;
+    const auto length = std::ssize(prompt) + most_new - 1;
     lengths.push_back(std::min(length, shape.cache_len));
   }
   model_.visit([&](const Layer& layer) {
@@ -214,7 +213,7 @@ Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& sh
 Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
                               const OnToken& on_token) {
   const int64_t most_new = max_new_tokens(prompts, options), prompt_len = longest(prompts);
-  const DecodeShape shape{.num_rows = static_cast<int64_t>(prompts.size()),
+  const DecodeShape shape{.num_rows = std::ssize(prompts),
                           .prompt_len = length_bucket(prompt_len, options_.context_len),
                           .cache_len = length_bucket(prompt_len + most_new, options_.context_len),
                           .compute_dtype = options_.compute_dtype,
@@ -248,7 +247,7 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
   out.decode_secs = seconds_since(decode_start);
   out.rows = rows.take();
   for (const GeneratedRow& row : out.rows)
-    out.decoded_tokens += std::max<int64_t>(static_cast<int64_t>(row.tokens.size()) - 1, 0);
+    out.decoded_tokens += std::max<int64_t>(std::ssize(row.tokens) - 1, 0);
   return out;
 }
 

@@ -10,13 +10,13 @@
 #include <tuple>
 #include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "base/tree.h"
-#include "data/position_streams.h"
+#include "data/batch.h"
 #include "infer/sampling.h"
 #include "ir/dtype.h"
 #include "ir/host_tensor.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "runtime/runtime.h"
 
 namespace axle {

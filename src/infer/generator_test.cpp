@@ -5,8 +5,8 @@
 #include "config/register.h"
 #include "infer/decode_programs.h"
 #include "interop/tiny_model_test.h"
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/blocks/repeat.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/blocks/stack.h"
 #include "nn/functional.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -45,8 +45,7 @@ class GeneratorTest : public ::testing::Test {
 int32_t next_by_forward(TinyModel& tiny, const TokenIds& text, DType dtype) {
   std::vector<HostTensor> arguments;
   for (const auto& [path, value] : tiny.parameters) arguments.push_back(value.astype(dtype));
-  arguments.push_back(
-      HostTensor({1, static_cast<int64_t>(text.size())}, std::span<const int32_t>(text)));
+  arguments.push_back(HostTensor({1, std::ssize(text)}, std::span<const int32_t>(text)));
   const HostTensor logits = eval(
                                 [&](const Values& x) {
                                   Tree<Tensor> parameters;
@@ -59,7 +58,7 @@ int32_t next_by_forward(TinyModel& tiny, const TokenIds& text, DType dtype) {
                                 },
                                 arguments)[0]
                                 .astype(DType::kF32);
-  const auto last = logits.values<float>().last(static_cast<size_t>(logits.shape().back()));
+  const auto last = logits.values<float>().last(logits.shape().back());
   return static_cast<int32_t>(std::ranges::max_element(last) - last.begin());
 }
 

@@ -4,7 +4,7 @@
 #include "config/register.h"
 #include "infer/generator.h"
 #include "interop/tiny_model_test.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "ops/elementwise/arithmetic.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"

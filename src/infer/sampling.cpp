@@ -10,7 +10,6 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/sort.h"
 #include "ops/random/random.h"
-#include "ops/reductions/argmax.h"
 #include "ops/reductions/cumulative.h"
 #include "ops/reductions/reduce.h"
 #include "ops/reductions/softmax.h"

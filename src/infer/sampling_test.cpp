@@ -1,6 +1,6 @@
 #include "infer/sampling.h"
 
-#include "ops/movement/broadcast.h"
+#include "ops/movement/shape.h"
 #include "ops/random/random.h"
 #include "testing/error_of.h"
 #include "testing/op_test.h"
@@ -17,7 +17,7 @@ constexpr int64_t kDraws = 20000;
 // Returns how often each token is drawn from these logits.
 std::vector<double> shares(const std::vector<float>& logits, const Sampling& sampling,
                            int64_t seed = 0) {
-  const auto vocab_size = static_cast<int64_t>(logits.size());
+  const auto vocab_size = std::ssize(logits);
   const HostTensor tokens = run(
       [&](const Values& x) {
         return sample(broadcast_to(x[0], {kDraws, vocab_size}), random::Key::wrap(x[1]), sampling);

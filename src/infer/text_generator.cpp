@@ -5,13 +5,44 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
-#include "data/tokenizers/stream_decoder.h"
-#include "infer/end_texts.h"
+#include "base/text/unicode.h"
+#include "data/tokenizers/tokenizer.h"
 
 namespace axle {
+
+EndTexts::EndTexts(std::vector<std::string> ends) : ends_(std::move(ends)) {
+  std::erase(ends_, "");
+}
+
+std::string EndTexts::push(std::string_view piece) {
+  if (found_) return {};
+  held_ += piece;
+  size_t shown = held_.size();
+  for (const std::string& end : ends_) {
+    if (const size_t at = held_.find(end); at != held_.npos) {
+      found_ = true;
+      shown = std::min(shown, at);
+    }
+  }
+  if (found_) return std::exchange(held_, {}).substr(0, shown);
+  for (const std::string& end : ends_) {
+    // The longest beginning of the end that the text ends with.
+    for (size_t size = std::min(end.size() - 1, held_.size()); size > 0; --size) {
+      if (!std::string_view(held_).ends_with(std::string_view(end).substr(0, size))) continue;
+      shown = std::min(shown, held_.size() - size);
+      break;
+    }
+  }
+  std::string out = held_.substr(0, shown);
+  held_.erase(0, shown);
+  return out;
+}
+
+std::string EndTexts::finish() { return std::exchange(held_, {}); }
+
 namespace {
 
 Generator::Options generator_options(const LoadedModel& loaded, CompileOptions compile, Mesh mesh) {
@@ -82,8 +113,7 @@ GeneratedText TextGenerator::generate(TokenIds ids, std::string prompt, Generate
   }
   std::ranges::copy(tokenizer().chat_settings().end_ids, std::back_inserter(options.end_tokens));
 
-  GeneratedText out{
-      .prompt = std::move(prompt), .text = {}, .prompt_tokens = static_cast<int64_t>(ids.size())};
+  GeneratedText out{.prompt = std::move(prompt), .text = {}, .prompt_tokens = std::ssize(ids)};
   StreamDecoder decoder(tokenizer());
   for (const int32_t id : ids) decoder.push(id);
   EndTexts ends(options.end_texts);

@@ -35,8 +35,7 @@ TEST_F(TinyLlamaOnPlugin, BucketsChangeNoToken) {
   const TokenIds short_run = generator_->generate(kPrompt, {.max_tokens = 20}).row.tokens;
   const TokenIds long_run = generator_->generate(kPrompt, {.max_tokens = 400}).row.tokens;
   ASSERT_GE(long_run.size(), short_run.size());
-  EXPECT_EQ(TokenIds(long_run.begin(), long_run.begin() + static_cast<int64_t>(short_run.size())),
-            short_run);
+  EXPECT_EQ(TokenIds(long_run.begin(), long_run.begin() + std::ssize(short_run)), short_run);
 }
 
 TEST_F(TinyLlamaOnPlugin, DrawnTextDependsOnTheSeedAlone) {

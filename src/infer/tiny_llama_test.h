@@ -37,7 +37,7 @@ inline void expect_generates_as_the_loops(Runtime& runtime, const LlamaSizes& si
   text.insert(text.begin(), *loaded.tokenizer->special_ids().bos);
   TextGenerator generator(std::move(loaded), runtime);
   const GeneratedText out = generator.generate("bakeri tilomu", {.max_tokens = kTokens});
-  ASSERT_EQ(out.prompt_tokens, static_cast<int64_t>(text.size()));
+  ASSERT_EQ(out.prompt_tokens, std::ssize(text));
   ASSERT_GT(out.row.tokens.size(), 3u);
   for (const int32_t token : out.row.tokens) {
     const TinyLlama::Choice best = llama.best(text);
@@ -46,7 +46,7 @@ inline void expect_generates_as_the_loops(Runtime& runtime, const LlamaSizes& si
     text.push_back(token);
   }
   if (out.row.stop == StopReason::kMaxTokens) {
-    EXPECT_EQ(static_cast<int64_t>(out.row.tokens.size()), kTokens);
+    EXPECT_EQ(std::ssize(out.row.tokens), kTokens);
   } else {
     EXPECT_LE(llama.best(text).token, 2) << "a text ends at its end or where another begins";
   }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "data/chat/preference_input.h"
+#include "data/chat/chat_input.h"
 #include "modifiers/preference_tuning.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"

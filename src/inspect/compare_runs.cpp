@@ -11,12 +11,10 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
-#include "base/text/units.h"
-#include "checkpoint/run_files.h"
+#include "checkpoint/folder.h"
 #include "config/document/yaml.h"
 #include "config/walk.h"
 #include "io/file.h"
-#include "io/user_path.h"
 #include "train/record/metrics_log.h"
 
 namespace axle {

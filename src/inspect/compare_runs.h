@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/report.h"
+#include "base/error.h"
 
 namespace axle {
 

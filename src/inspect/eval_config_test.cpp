@@ -1,13 +1,11 @@
-#include "inspect/eval_config.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "config/document/serialize.h"
 #include "data/chat/chat_input.h"
-#include "data/chat/preference_input.h"
 #include "data/token_files/token_input.h"
+#include "inspect/eval_run.h"
 #include "io/file.h"
 #include "recipes/recipe.h"
 #include "testing/temp_dir.h"

@@ -1,6 +1,4 @@
 // Counts of tokens against the encoder, of all kinds of files.
-#include "inspect/token_count.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>

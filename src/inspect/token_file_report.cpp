@@ -10,12 +10,13 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
+#include "config/missing.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "io/file.h"
-#include "io/user_path.h"
+#include "train/folder/run_metadata.h"
 
 namespace axle {
 namespace {
@@ -181,7 +182,7 @@ TokenFileFacts token_file_facts(const std::string& name, const Child<Tokenizer>&
   }
   for (int64_t i = 0; i < std::min(num_first, file.num_documents()); ++i) {
     TokenFileFacts::Beginning one{.length = file.length(i)};
-    one.ids.resize(static_cast<size_t>(std::min(one.length, kShownTokens)));
+    one.ids.resize(std::min(one.length, kShownTokens));
     file.read(i, 0, one.ids, built ? built->vocab_size() : int64_t{1} << 31);
     if (built) one.text = built->decode(one.ids);
     out.first.push_back(std::move(one));
@@ -268,7 +269,7 @@ TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t>
     for (int64_t i = begin; i < end; ++i) {
       const int64_t length = file.length(i);
       for (int64_t first = 0; first < length; first += kAtOnce) {
-        ids.resize(static_cast<size_t>(std::min(kAtOnce, length - first)));
+        ids.resize(std::min(kAtOnce, length - first));
         file.read(i, first, ids, limit);
         const int32_t most = *std::ranges::max_element(ids);
         if (most > largest) where = i;
@@ -304,6 +305,68 @@ nlohmann::ordered_json to_json(const TokenFileCheck& c) {
                                 {"largest_document", c.largest_document}};
   if (c.num_learned >= 0) out["num_learned"] = c.num_learned;
   return out;
+}
+
+namespace {
+
+// A checkpoint of the run knows the data that its steps were made of.
+void check_are_data_of(const std::filesystem::path& run, Input& input) {
+  const std::optional<RunMetadata> saved = newest_metadata(run);
+  if (!saved) return;
+  try {
+    restore_input(input, *saved, false);
+  } catch (const DataError&) {
+    throw DataError(
+        fmt::format("{}: expected the data that the run was trained on, got other data; bring back "
+                    "the files and the tokenizer as they were",
+                    run.string()));
+  }
+}
+
+}  // namespace
+
+StepOrigins origins_of_step(const Trainer::Config& config, int64_t step,
+                            const std::filesystem::path& run) {
+  if (config.max_steps.has_value() && step > *config.max_steps) {
+    throw ConfigError(
+        fmt::format("--step {}: expected a step of the run, which has {} (max_steps), got a later "
+                    "one",
+                    step, int64_t{*config.max_steps}));
+  }
+  check_complete(config.model, "model");
+  check_complete(config.input, "input");
+  const auto model = config.model.build({}, Scope{.path = "model"});
+  const auto input = config.input.build(
+      {.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)},
+      Scope{.path = "input"});
+  check_are_data_of(run, *input);
+  StepOrigins out{.step = step, .parts = input->origins_of_batch(step - 1)};
+  if (out.parts.empty()) {
+    throw ConfigError(fmt::format(
+        "--step {}: expected a step whose batch has documents, got one {}", step,
+        input->origins_of_batch(0).empty() ? "of an input without them" : "behind the data"));
+  }
+  return out;
+}
+
+std::string to_text(const StepOrigins& origins) {
+  std::string out;
+  for (const RowOrigin& part : origins.parts) {
+    out += fmt::format("row {}: {}, tokens {} to {}\n", part.row, part.where, part.from,
+                       part.from + part.count);
+  }
+  return out;
+}
+
+nlohmann::ordered_json to_json(const StepOrigins& origins) {
+  auto parts = nlohmann::ordered_json::array();
+  for (const RowOrigin& part : origins.parts) {
+    parts.push_back({{"row", part.row},
+                     {"where", part.where},
+                     {"first_token", part.from},
+                     {"last_token", part.from + part.count}});
+  }
+  return {{"step", origins.step}, {"parts", parts}};
 }
 
 }  // namespace axle

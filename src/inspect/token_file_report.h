@@ -3,15 +3,18 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "data/input.h"
 #include "data/token_files/build_token_file.h"
 #include "data/token_files/token_card.h"
 #include "io/token_file.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 
@@ -63,5 +66,19 @@ struct TokenFileCheck {
 TokenFileCheck verify_token_file(const std::string& name, std::optional<int64_t> vocab_size);
 std::string to_text(const TokenFileCheck& check);
 nlohmann::ordered_json to_json(const TokenFileCheck& check);
+
+struct StepOrigins {
+  int64_t step = 0;
+  std::vector<RowOrigin> parts = {};
+};
+
+/// Opens the training input of a config as a run does, and asks for the rows of a step, from 1.
+/// `run` is the folder of the run, or the place of its config. Throws ConfigError for a step behind
+/// `max_steps`, if the input has no documents, or if the data end before the step. Throws DataError
+/// if a checkpoint of the run tells that the data have changed.
+StepOrigins origins_of_step(const Trainer::Config& config, int64_t step,
+                            const std::filesystem::path& run);
+std::string to_text(const StepOrigins& origins);
+nlohmann::ordered_json to_json(const StepOrigins& origins);
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// What a tokenizer makes of texts, and what is in its file.
+// Tokenizers for people to look at: what they make of texts, their files, their training, and token
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "data/source.h"
 #include "data/tokenizers/tokenizer.h"
+#include "data/tokenizers/training/train_tokenizer.h"
 
 namespace axle {
 
@@ -54,5 +57,49 @@ struct TokenizerFacts {
 TokenizerFacts tokenizer_facts(const NamedTokenizer& tokenizer);
 std::string to_text(const TokenizerFacts& facts);
 nlohmann::ordered_json to_json(const TokenizerFacts& facts);
+
+/// A training whose files are written.
+struct TokenizerTrainingReport {
+  std::string dir;
+  int64_t wanted_size = 0, min_frequency = 0;  // what was asked for
+  double max_text_gigabytes = 0;
+  TrainedTokenizer trained;
+};
+
+/// Writes the files of a tokenizer into a folder, which it makes.
+void save_tokenizer(const TrainedTokenizer& trained, const std::string& dir);
+/// Throws DataError if one of the files of a tokenizer is there already, StorageError if one can't
+/// be written. Call it before the training.
+void check_tokenizer_folder(const std::string& dir);
+
+std::string to_text(const TokenizerTrainingReport& report);
+nlohmann::ordered_json to_json(const TokenizerTrainingReport& report);
+/// One line.
+std::string to_text(const TokenizerTrainingProgress& progress, double seconds);
+
+struct TokenCount {
+  int64_t num_files = 0, num_documents = 0, num_bytes = 0, num_tokens = 0;
+  Skipped skipped = {};
+};
+
+/// What is counted.
+struct TextsToCount {
+  /// Files, folders and patterns, as corpus_files() takes them; "-" is stdin.
+  std::vector<std::string> data;
+  /// The field of a JSON object, or the column of a table, that holds the text. If it is empty,
+  /// that is "text", and stdin plain text; else stdin is JSON Lines or a JSON list.
+  std::string field = {};
+  OnError on_error = OnError::kFail;
+};
+
+/// Counts the tokens of texts without special ids, on all cores. A file of plain text is one
+/// document, of which blocks (CorpusReader::next_block) are encoded by themselves. Memory,
+/// whatever the files: that of encoding 4 MiB, or a record if it is larger.
+///
+/// Throws DataError for what is missing, and for what is refused, unless it is skipped; if no
+/// document is left.
+TokenCount count_tokens(const Tokenizer& tokenizer, const TextsToCount& texts);
+std::string to_text(const TokenCount& count);
+nlohmann::ordered_json to_json(const TokenCount& count);
 
 }  // namespace axle

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "interop/coded_weights.h"
-#include "interop/forms/keep_as_codes.h"
-#include "interop/gguf_model.h"
+#include "interop/forms/plain_model.h"
+#include "interop/hugging_face.h"
 #include "layers/products/quantized_product.h"
 #include "testing/foreign_data.h"
 

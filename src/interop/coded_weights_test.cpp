@@ -1,12 +1,10 @@
 // Weights that are read as codes, from a GGUF file, from another model's folder and from a run.
-#include "interop/coded_weights.h"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "interop/forms/keep_as_codes.h"
+#include "interop/forms/plain_model.h"
 #include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
 #include "layers/products/quantized_product.h"

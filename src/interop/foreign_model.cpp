@@ -1,26 +1,24 @@
 #include "interop/foreign_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/free_memory.h"
+#include "base/host_memory.h"
 #include "base/text/text.h"
-#include "checkpoint/run_files.h"
+#include "checkpoint/folder.h"
 #include "data/chat/chat_template.h"
 #include "data/tokenizers/open_tokenizer.h"
-#include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
 #include "interop/llama2c.h"
 #include "interop/peft_adapters.h"
-#include "interop/special_ids.h"
 #include "io/file.h"
-#include "io/file_kind.h"
+#include "io/file_reader.h"
 #include "io/gguf/gguf_file.h"
-#include "io/user_path.h"
 
 namespace axle {
 namespace {
@@ -231,6 +229,47 @@ ModelToSave read_foreign_model(const fs::path& path, const ForeignOptions& optio
   out.num_left_out = model.num_left_out;
   out.num_rounded = model.num_rounded;
   return out;
+}
+
+namespace {
+
+constexpr const char* kNext = "give the tokenizer of the model, or --ignore tokenizer";
+
+// Adds "eos 2 and not 7" if the config names ids, the tokenizer has one, and it is another.
+void compare(const char* name, const std::vector<int64_t>& named, std::optional<int32_t> own,
+             std::vector<std::string>& differences) {
+  if (named.empty() || !own || std::ranges::count(named, *own) > 0) return;
+  differences.push_back(fmt::format("{} {} and not {}", name, fmt::join(named, " or "), *own));
+}
+
+}  // namespace
+
+std::string special_ids_warning(const NamedSpecialIds& config, const SpecialIds& tokenizer,
+                                const std::string& tokenizer_file) {
+  std::vector<std::string> differences;
+  compare("bos", config.bos, tokenizer.bos, differences);
+  compare("eos", config.eos, tokenizer.eos, differences);
+  compare("pad", config.pad, tokenizer.pad, differences);
+  if (differences.empty()) return {};
+  return fmt::format(
+      "WARNING: {}: expected the special ids of {}, got {}; those of the tokenizer count",
+      config.where, tokenizer_file, join(differences, ", "));
+}
+
+void check_belongs_to_model(const NamedSpecialIds& config, int64_t num_tokens,
+                            const Tokenizer& tokenizer, const std::string& tokenizer_file) {
+  if (2 * tokenizer.vocab_size() < num_tokens) {
+    throw DataError(fmt::format(
+        "{}: expected the tokenizer of a model of {} tokens, got one with a vocabulary of {}; {}",
+        tokenizer_file, num_tokens, tokenizer.vocab_size(), kNext));
+  }
+  std::vector<std::string> differences;
+  compare("bos", config.bos, tokenizer.special_ids().bos, differences);
+  compare("eos", config.eos, tokenizer.special_ids().eos, differences);
+  if (differences.empty()) return;
+  throw DataError(
+      fmt::format("{}: expected the special ids of {}, got others: the model has {}; {}",
+                  tokenizer_file, config.where, join(differences, ", "), kNext));
 }
 
 }  // namespace axle

@@ -5,15 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "config/document/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
-#include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
-#include "io/user_path.h"
 
 namespace axle {
 namespace {

@@ -1,6 +1,7 @@
 // Imports models of other programs into a folder that `axle generate` reads.
 #pragma once
 
+#include "base/text/text.h"
 #include "interop/foreign_model.h"
 
 namespace axle {
@@ -28,5 +29,12 @@ nlohmann::ordered_json to_json(const ImportReport& report);
 /// vocabulary of the tokenizer does not fit the weights, ConfigError if `dir` is not empty,
 /// StorageError.
 ImportReport import_model(const ImportRequest& request);
+
+/// Which parameters of a run to load: the trained ones, or their average (learner.ema).
+enum class Weights { kTrained, kAverage };
+constexpr auto texts_of(Weights) {
+  return std::to_array<EnumText<Weights>>(
+      {{Weights::kTrained, "trained"}, {Weights::kAverage, "average"}});
+}
 
 }  // namespace axle

@@ -8,16 +8,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/text/file_format.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "io/user_path.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
 
 namespace axle {
 namespace {

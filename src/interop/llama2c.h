@@ -11,7 +11,7 @@
 
 #include <filesystem>
 
-#include "interop/imported_model.h"
+#include "interop/foreign_model.h"
 
 namespace axle {
 

@@ -2,19 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "config/document/serialize.h"
-#include "interop/coded_weights.h"
-#include "interop/export/decoding_part.h"
+#include "interop/export/model_to_export.h"
 #include "interop/foreign_model.h"
 #include "interop/hugging_face.h"
 #include "interop/model_folder.h"
 #include "interop/save_model.h"
-#include "interop/tokenizer_paths.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
+#include "layers/models/beside_frozen.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"
 #include "nn/param.h"
@@ -67,6 +68,21 @@ MergeReport merge_adapters(const std::filesystem::path& from, const std::filesys
   if (model.tokenizer_config)
     keep_tokenizers({{"input", {{"tokenizer", to_json(model.tokenizer_config)}}}}, to);
   return out;
+}
+
+TrainedPart trained_part(Child<Model> config, const Model* built) {
+  TrainedPart out{.config = std::move(config)};
+  for (;;) {
+    std::unique_ptr<Model> own;
+    if (!built) own = out.config.build({}, Scope{.path = "model"});
+    const auto* const both = dynamic_cast<const BesideFrozen*>(built ? built : own.get());
+    built = nullptr;
+    if (!both) return out;
+    Child<Model> trained;
+    from_json(trained, to_json(out.config).at(both->trained_part()));
+    out.config = std::move(trained);
+    out.path += both->trained_part() + "/";
+  }
 }
 
 }  // namespace axle

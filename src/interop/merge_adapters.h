@@ -1,7 +1,10 @@
 // A model folder whose low-rank adapters are merged into the weights.
 #pragma once
 
+#include <string>
+
 #include "interop/model_folder.h"
+#include "layers/models/model.h"
 
 namespace axle {
 
@@ -20,5 +23,15 @@ std::string to_text(const MergeReport& report);
 MergeReport merge_adapters(const std::filesystem::path& from, const std::filesystem::path& to,
                            Weights weights = Weights::kTrained,
                            const Report& report = report_to_stderr);
+
+/// A model, and where its parameters lie in a larger one: below "model/<path>".
+struct TrainedPart {
+  Child<Model> config;
+  std::string path = {};  // "policy/"; empty: the whole model
+};
+/// Returns the policy of a PreferenceLM, the student of a Distillation, and of a model within these
+/// the same; another model as it is. `built` is the model of the config, if there is one already.
+/// Throws ConfigError for a model that can't be built.
+TrainedPart trained_part(Child<Model> config, const Model* built = nullptr);
 
 }  // namespace axle

@@ -6,7 +6,7 @@
 #include "data/text_input.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
 #include "modifiers/products/lora.h"
 #include "testing/error_of.h"

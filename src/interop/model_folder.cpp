@@ -9,25 +9,20 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/text/text.h"
 #include "base/tree.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
-#include "checkpoint/run_files.h"
 #include "config/document/codec.h"
 #include "config/document/serialize.h"
-#include "interop/coded_weights.h"
 #include "interop/foreign_model.h"
-#include "interop/stored_part.h"
-#include "interop/tokenizer_paths.h"
-#include "interop/trained_chat_template.h"
-#include "interop/trained_part.h"
+#include "interop/hugging_face.h"
+#include "interop/merge_adapters.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
-#include "io/user_path.h"
-#include "ir/change_dtype.h"
-#include "ir/finite.h"
-#include "ir/type_differences.h"
+#include "ir/host_tensor.h"
+#include "ir/type.h"
 #include "layers/models/model.h"
 #include "layers/products/lora_product.h"
 #include "layers/products/quantized_product.h"
@@ -415,6 +410,36 @@ Tree<ParamSpec> stored_specs(const Model& model) {
   Tree<ParamSpec> out = model.param_specs();
   put_subtree(out, kLayerStatePath, model.state_specs());
   return out;
+}
+
+namespace {
+
+const std::string kModel = "model/", kState = std::string(kLayerStatePath) + "/";
+
+}  // namespace
+
+std::optional<std::string> StoredPart::name_of(const std::string& stored,
+                                               std::string_view prefix) const {
+  const auto name_below = [&](const std::string& root) -> std::optional<std::string> {
+    if (!stored.starts_with(root + part)) return std::nullopt;
+    return kModel + stored.substr(root.size() + part.size());
+  };
+  if (!stored.starts_with(kState)) return name_below(std::string(prefix) + "/");
+  const auto it = specs.lower_bound(kState);
+  if (it == specs.end() || !it->first.starts_with(kState)) return std::nullopt;
+  if (part.empty()) return stored;
+  const auto name = name_below(kState + kModel);
+  return name ? std::optional(kState + *name) : std::nullopt;
+}
+
+std::string path_in(const std::string& part, const std::string& path) {
+  return kModel + part + path.substr(kModel.size());
+}
+
+bool keeps_layer_state(const Manifest& manifest, const std::string& part) {
+  const std::string root = kState + (part.empty() ? "" : kModel + part);
+  return std::ranges::any_of(manifest.tensors,
+                             [&](const auto& tensor) { return tensor.first.starts_with(root); });
 }
 
 }  // namespace axle

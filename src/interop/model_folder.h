@@ -17,15 +17,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/report.h"
-#include "base/text/enum_text.h"
+#include "base/error.h"
+#include "base/text/text.h"
+#include "checkpoint/manifest.h"
+#include "data/batch.h"
 #include "data/input.h"
-#include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
-#include "interop/model_place.h"
-#include "interop/weights.h"
+#include "interop/import_model.h"
+#include "interop/save_model.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
+#include "nn/param.h"
 
 namespace axle {
 
@@ -106,5 +108,21 @@ ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& sp
 /// checkpoint holds them as numbers. Throws as load_parameters does.
 ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,
                                         const Report& report = report_to_stderr);
+
+/// What to load from a checkpoint: tensors of the model, or of the part of it at this path.
+struct StoredPart {
+  Tree<ParamSpec> specs;  // by the names in the part
+  std::string part = {};  // TrainedPart::path
+
+  /// Returns the name in the part of a stored tensor: a parameter below `prefix` and the part, or
+  /// the state of a layer if the specs ask for any. none for all other tensors.
+  std::optional<std::string> name_of(const std::string& stored, std::string_view prefix) const;
+};
+
+/// Returns the path in the whole model of a parameter of the part: "model/policy/decoder/..." of
+/// "model/decoder/...".
+std::string path_in(const std::string& part, const std::string& path);
+/// Whether the checkpoint holds state of layers of the part.
+bool keeps_layer_state(const Manifest& manifest, const std::string& part);
 
 }  // namespace axle

@@ -8,15 +8,13 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/walk.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "io/user_path.h"
-#include "ir/change_dtype.h"
-#include "ir/finite.h"
+#include "ir/host_tensor.h"
 #include "layers/products/lora_product.h"
-#include "modifiers/products/product_slots.h"
+#include "modifiers/products/quantize_products.h"
 
 namespace axle {
 namespace {
@@ -187,8 +185,7 @@ void copy_transposed(const HostTensor& from, int64_t first_row, int64_t num_rows
   const int64_t columns = from.shape()[1];
   for (int64_t r = 0; r < num_rows; ++r)
     for (int64_t c = 0; c < columns; ++c)
-      to[c * num_rows + r] =
-          from.values<float>()[static_cast<size_t>((first_row + r) * columns + c)];
+      to[c * num_rows + r] = from.values<float>()[(first_row + r) * columns + c];
 }
 
 // Fills both parameters of a projection's adapter; the matrices of its layers lie one by one.
@@ -196,19 +193,17 @@ void fill(const Projection& projection, const std::vector<const Adapter*>& adapt
           const Tree<ParamSpec>& specs, Tree<HostTensor>& parameters, const std::string& where) {
   HostTensor down(Type{DType::kF32, specs.at(projection.path + "/product/lora_down").shape}),
       up(Type{DType::kF32, specs.at(projection.path + "/product/lora_up").shape});
-  const auto count = static_cast<int64_t>(adapters.size()),
-             rank = adapters.front()->down->shape()[0], inputs = down.size() / count / rank,
-             outputs = up.size() / count / rank;
+  const auto count = std::ssize(adapters), rank = adapters.front()->down->shape()[0],
+             inputs = down.size() / count / rank, outputs = up.size() / count / rank;
   const int64_t first = is_shared ? projection.first_output : 0;
   for (int64_t i = 0; i < count; ++i) {
-    const Adapter& adapter = *adapters[static_cast<size_t>(i)];
+    const Adapter& adapter = *adapters[i];
     const int64_t given_inputs = adapter.down->shape()[1], given = adapter.up->shape()[0];
     if (given_inputs != inputs || (is_shared ? given < first + outputs : given != outputs)) {
       throw DataError(
           fmt::format("{}: {}: expected adapters of {} inputs and {} outputs, got {} "
                       "and {}",
-                      where, projection.modules[static_cast<size_t>(i)], inputs, first + outputs,
-                      given_inputs, given));
+                      where, projection.modules[i], inputs, first + outputs, given_inputs, given));
     }
     copy_transposed(*adapter.down, 0, rank, down.values<float>().data() + i * rank * inputs);
     copy_transposed(*adapter.up, first, outputs, up.values<float>().data() + i * rank * outputs);

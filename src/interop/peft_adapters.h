@@ -6,9 +6,8 @@
 
 #include <filesystem>
 
-#include "interop/imported_model.h"
+#include "interop/foreign_model.h"
 #include "interop/peft_config.h"
-#include "interop/peft_saved_modules.h"
 
 namespace axle {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interop/imported_model.h"
+#include "interop/foreign_model.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"
 #include "testing/checkout.h"

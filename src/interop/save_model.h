@@ -1,15 +1,19 @@
 // Writes folders that hold a model (model_folder.h).
 #pragma once
 
+#include <concepts>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "data/batch.h"
 #include "data/input.h"
-#include "data/position_streams.h"
 #include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
@@ -59,5 +63,39 @@ void check_new_model(const std::filesystem::path& dir, const std::vector<std::st
 void save_model(const std::filesystem::path& dir, ModelToSave saved);
 /// Returns the config of such a folder.
 nlohmann::ordered_json config_document(const ModelToSave& saved);
+
+/// The folder of a run or an import, or a model of another program (is_foreign_model). A path
+/// becomes one by itself.
+struct ModelPlace {
+  ModelPlace() = default;
+  template <std::convertible_to<std::filesystem::path> P>
+  ModelPlace(P&& folder, std::vector<std::string> fields = {})
+      : path(std::forward<P>(folder)), ignored(std::move(fields)) {}
+
+  std::filesystem::path path = {};
+  /// Fields of the config of another program that are left out. A run has none of these.
+  std::vector<std::string> ignored = {};
+};
+
+/// What is to be written. A process that is killed may leave a part of it, which the next one
+/// replaces.
+struct NewFolder {
+  std::filesystem::path dir;
+  /// The subfolder in which everything is written before it is moved into place: "import.tmp".
+  std::string unfinished;
+  /// Its lock, which the process holds that writes: "import.lock".
+  std::string lock;
+  /// The file that is moved last: a folder without it is not complete.
+  std::string last;
+};
+/// The file in the subfolder that lists what is moved to its final place.
+inline constexpr std::string_view kNamesInMotion = "names.json";
+
+/// Throws ConfigError unless `dir` is new or empty, or holds only what a killed process left there.
+void check_new_folder(const NewFolder& folder);
+/// Calls write(), which writes all files below the path that it gets, and moves them into place.
+/// Throws as check_new_folder() and write() do, and StorageError; nothing is left on failure.
+void write_new_folder(const NewFolder& folder,
+                      const std::function<void(const std::filesystem::path& unfinished)>& write);
 
 }  // namespace axle

@@ -10,11 +10,10 @@
 #include "data/tokenizers/byte_tokenizer.h"
 #include "interop/model_folder.h"
 #include "interop/save_model.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
 #include "testing/layer_call.h"
 
 namespace axle {
@@ -68,7 +67,7 @@ inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& suc
     out.parameters.emplace(path, HostTensor::full(spec.shape, path.ends_with("scale") ? 1 : 0));
   }
   const auto at = [&](const std::string& path, int64_t row, int64_t column) -> float& {
-    return out.parameters.at(path).values<float>()[static_cast<size_t>(row * vocab_size + column)];
+    return out.parameters.at(path).values<float>()[row * vocab_size + column];
   };
   for (int64_t i = 0; i < vocab_size; ++i) at("model/decoder/emb/weight", i, i) = 1;
   for (const auto& [from, to] : successors) at("model/decoder/lm_head/weight", to, from) = 1;

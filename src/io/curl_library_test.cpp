@@ -1,10 +1,10 @@
-#include "io/curl_library.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
+
+#include "io/http.h"
 
 namespace axle {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "io/event_file.h"
 #include "io/file.h"
-#include "io/tfrecord.h"
 
 namespace axle {
 

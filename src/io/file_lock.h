@@ -1,9 +1,13 @@
 // A lock file: keeps two processes from writing to one folder.
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <string>
+
+#include "base/process_start.h"
 
 namespace axle {
 
@@ -35,6 +39,33 @@ class FileLock {
   bool lock_folder();
   std::filesystem::path path_;
   int fd_ = -1, folder_fd_ = -1;
+};
+
+/// While alive, registers the path of a file being written, so that TemporaryFileCleanup can remove
+/// it. Does not touch the file itself.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::filesystem::path& path);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+ private:
+  int slot_;
+};
+
+/// Signals that end a process and that a terminal, a shell or a job scheduler sends on purpose.
+inline constexpr std::array kTerminationSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                                   SIGUSR1, SIGUSR2, SIGXCPU};
+
+/// While alive, these signals first remove all registered temporary files, then end the process as
+/// usual. Ignored signals (nohup) stay ignored.
+class TemporaryFileCleanup {
+ public:
+  TemporaryFileCleanup();
+
+ private:
+  SignalHandlers handlers_;
 };
 
 }  // namespace axle

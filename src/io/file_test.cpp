@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "io/file_lock.h"
 #include "io/file_reader.h"
-#include "io/user_path.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json.h"
+#include "io/event_file.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "io/tfrecord.h"
 #include "io/zip_archive.h"
 #include "testing/mutants.h"
 #include "testing/temp_dir.h"

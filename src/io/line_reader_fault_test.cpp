@@ -7,7 +7,7 @@
 
 #include "base/host_memory.h"
 #include "io/file.h"
-#include "io/line_reader.h"
+#include "io/file_reader.h"
 #include "testing/compressed.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

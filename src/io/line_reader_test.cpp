@@ -1,9 +1,8 @@
-#include "io/line_reader.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "io/file.h"
+#include "io/file_reader.h"
 #include "testing/compressed.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -1,10 +1,8 @@
-#include "io/proto_reader.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "io/proto_writer.h"
+#include "io/proto.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/checked.h"
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
+#include "base/lists.h"
 #include "base/text/file_format.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
 #include "io/file.h"
 
 namespace axle {

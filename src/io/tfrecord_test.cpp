@@ -1,9 +1,8 @@
-#include "io/tfrecord.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "io/event_file.h"
 
 namespace axle {
 namespace {

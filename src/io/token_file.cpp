@@ -6,14 +6,13 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <string>
 
-#include "base/checked.h"
 #include "base/error.h"
+#include "base/lists.h"
 #include "base/text/file_format.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "io/file.h"
-#include "io/token_file_header.h"
-#include "io/user_path.h"
 
 namespace axle {
 namespace {
@@ -65,13 +64,13 @@ NumbersInFile<T>::NumbersInFile(const FileReader& file, int64_t offset, int64_t 
                                 bool in_memory)
     : file_(&file), offset_(offset), count_(count) {
   if (!in_memory) return;
-  values_.resize(static_cast<size_t>(count));
+  values_.resize(count);
   storage_error_as<DataError>([&] { file.read_at(offset, bytes_of(std::span(values_))); });
 }
 
 template <class T>
 T NumbersInFile<T>::at(int64_t i) const {
-  if (!values_.empty()) return values_[static_cast<size_t>(i)];
+  if (!values_.empty()) return values_[i];
   T value;
   storage_error_as<DataError>([&] {
     file_->read_at(offset_ + i * static_cast<int64_t>(sizeof(T)), bytes_of(std::span(&value, 1)));
@@ -86,7 +85,7 @@ void NumbersInFile<T>::for_each_piece(
   for (int64_t first = 0; first < count_; first += kNumbersAtOnce) {
     const auto size = static_cast<size_t>(std::min(count_ - first, kNumbersAtOnce));
     if (!values_.empty()) {
-      fn(first, std::span(values_).subspan(static_cast<size_t>(first), size));
+      fn(first, std::span(values_).subspan(first, size));
       continue;
     }
     const auto values = std::span(piece).first(size);
@@ -313,6 +312,147 @@ std::vector<int32_t> TokenFile::ids_of(int64_t document) const {
   std::vector<int32_t> out(static_cast<size_t>(length(document)));
   read(document, 0, out);
   return out;
+}
+
+namespace {
+
+constexpr size_t kWrittenAtOnce = size_t{1} << 20;
+
+template <class T>
+void append_id(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+}  // namespace
+
+// A file whose writes are gathered.
+class TokenFileWriter::Gathered {
+ public:
+  // Cuts an existing file to `bytes` and writes behind them.
+  Gathered(const std::string& path, int64_t bytes) : file_(cut_to(path, bytes), mode(bytes)) {}
+  std::string& buffer() { return buffer_; }
+  void flush_if_full() {
+    if (buffer_.size() >= kWrittenAtOnce) flush();
+  }
+  void flush() {
+    file_.write(buffer_);
+    buffer_.clear();
+  }
+  void sync() {
+    flush();
+    file_.sync();
+  }
+
+ private:
+  static WriteMode mode(int64_t bytes) {
+    return bytes == 0 ? WriteMode::kTruncate : WriteMode::kAppend;
+  }
+  static const std::string& cut_to(const std::string& path, int64_t bytes) {
+    if (bytes == 0) return path;
+    std::error_code error;
+    const auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
+    if (error || size < bytes) {
+      throw StorageError(fmt::format("{}: expected at least {} bytes of an earlier run, got {}",
+                                     path, bytes, error ? error.message() : std::to_string(size)));
+    }
+    std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes), error);
+    if (error) throw StorageError(fmt::format("{}: cannot cut: {}", path, error.message()));
+    return path;
+  }
+  FileWriter file_;
+  std::string buffer_;
+};
+
+struct TokenFileWriter::Files {
+  Gathered ids, lengths;
+};
+
+TokenFileWriter::TokenFileWriter(std::string prefix, DType dtype, TokenCounts at)
+    : prefix_(std::move(prefix)), dtype_(dtype), counts_(at) {
+  AXLE_CHECK(code_of_token_dtype(dtype) != 0, "a type of ids");
+  const auto id_bytes = static_cast<int64_t>(size_bytes(dtype));
+  files_.reset(new Files{.ids = {prefix_ + ".bin", at.num_tokens * id_bytes},
+                         .lengths = {prefix_ + ".lengths", 4 * at.num_documents}});
+}
+
+TokenFileWriter::~TokenFileWriter() = default;
+
+void TokenFileWriter::add(std::span<const int32_t> ids) {
+  std::string& out = files_->ids.buffer();
+  for (const int32_t id : ids) {
+    switch (dtype_) {
+      case DType::kU8:
+        append_id(out, static_cast<uint8_t>(id));
+        break;
+      case DType::kI8:
+        append_id(out, static_cast<int8_t>(id));
+        break;
+      case DType::kU16:
+        append_id(out, static_cast<uint16_t>(id));
+        break;
+      case DType::kI16:
+        append_id(out, static_cast<int16_t>(id));
+        break;
+      case DType::kI64:
+        append_id(out, static_cast<int64_t>(id));
+        break;
+      default:
+        append_id(out, id);
+    }
+    files_->ids.flush_if_full();
+  }
+  append_id(files_->lengths.buffer(), static_cast<int32_t>(ids.size()));
+  files_->lengths.flush_if_full();
+  ++counts_.num_documents;
+  counts_.num_tokens += std::ssize(ids);
+}
+
+void TokenFileWriter::sync() {
+  files_->ids.sync();
+  files_->lengths.sync();
+}
+
+void TokenFileWriter::finish() {
+  sync();
+  const std::string lengths_path = prefix_ + ".lengths";
+  const int64_t count = counts_.num_documents;
+  const auto id_bytes = static_cast<int64_t>(size_bytes(dtype_));
+  write_atomically(prefix_ + ".idx", [&](FileWriter& file) {
+    std::string out(kTokenIndexMagic);
+    append_id(out, kTokenIndexVersion);
+    append_id(out, code_of_token_dtype(dtype_));
+    append_id(out, static_cast<uint64_t>(count));
+    append_id(out, static_cast<uint64_t>(count + 1));
+    const FileReader reader(lengths_path);
+    const NumbersInFile<int32_t> lengths(reader, 0, count, false);
+    const auto write_if = [&](size_t at_least) {
+      if (out.size() < at_least) return;
+      file.write(out);
+      out.clear();
+    };
+    lengths.for_each_piece([&](int64_t, std::span<const int32_t> values) {
+      for (const int32_t length : values) append_id(out, length);
+      write_if(kWrittenAtOnce);
+    });
+    int64_t offset = 0;
+    lengths.for_each_piece([&](int64_t, std::span<const int32_t> values) {
+      for (const int32_t length : values) {
+        append_id(out, offset);
+        offset += length * id_bytes;
+      }
+      write_if(kWrittenAtOnce);
+    });
+    for (int64_t i = 0; i <= count; ++i) {
+      append_id(out, i);
+      write_if(kWrittenAtOnce);
+    }
+    write_if(0);
+  });
+  remove_tree(lengths_path);
+}
+
+DType token_dtype(int64_t vocab_size) {
+  return vocab_size <= int64_t{1} << 16 ? DType::kU16 : DType::kI32;
 }
 
 }  // namespace axle

@@ -1,10 +1,9 @@
-#include "ir/change_dtype.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "base/error.h"
+#include "ir/host_tensor.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "ir/dtype.h"
 
 namespace axle {

@@ -1,9 +1,9 @@
-#include "ir/copy_elements.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
+
+#include "ir/host_tensor.h"
 
 namespace axle {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
+#include "base/lists.h"
 
 namespace axle {
 namespace {

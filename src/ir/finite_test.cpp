@@ -1,11 +1,11 @@
-#include "ir/finite.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "ir/host_tensor.h"
 
 namespace axle {
 namespace {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
-#include "ir/scalar.h"
+#include "base/tree.h"
+#include "ir/tensor.h"
 #include "ir/type.h"
 
 namespace axle {
@@ -103,5 +106,30 @@ class HostTensor {
   Type type_;
   Data data_;
 };
+
+/// True if no element is NaN or infinite; always true for integers and predicates.
+bool all_finite(const HostTensor& tensor);
+/// Returns the name of the first tensor that holds a NaN or an infinity; none if all are finite.
+std::optional<std::string> first_non_finite(const Tree<HostTensor>& tensors);
+
+/// Returns the first number of `from` that is finite and is not in `to`, the same numbers in
+/// another dtype; none if all stay finite. Takes a pass over `to`, and none if its dtype has the
+/// range.
+std::optional<double> first_too_large(const HostTensor& from, const HostTensor& to);
+/// Returns "expected magnitudes up to 65504 for f16, got 70000; bf16 and f32 hold it".
+std::string too_large_text(double number, DType dtype);
+/// Returns the tensor in this dtype. Throws DataError "<where>: <too_large_text()>" if a finite
+/// number becomes infinite.
+HostTensor checked_astype(const HostTensor& tensor, DType dtype, const std::string& where);
+
+/// A part of a matrix: its first element, and the elements of a row of the whole matrix.
+struct MatrixWindow {
+  int64_t offset, stride;
+};
+
+/// Fills the window `to` of `target`, of [rows, columns] elements, with the window `from` of
+/// `source`: of as many, or of [columns, rows] if `transpose`. Elements of both have one size.
+void copy_elements(const HostTensor& source, MatrixWindow from, bool transpose, int64_t rows,
+                   int64_t columns, HostTensor& target, MatrixWindow to);
 
 }  // namespace axle

@@ -102,7 +102,7 @@ class BatchX {
   const BatchAxis& axis_;
 };
 /// Emits an op that computes `op` for every element of the batch, and returns its results. Helpers
-/// and rules of families are in ops/batching.h.
+/// and rules of families are in ops/rules.h.
 using BatchRule = std::vector<Batched> (*)(BatchX x);
 /// Returns the cotangent of each input; an empty Tensor stands for zero. Called only if some result
 /// has a cotangent; the cotangents of the other results are then tensors of zeros.

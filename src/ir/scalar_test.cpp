@@ -1,8 +1,7 @@
-#include "ir/scalar.h"
-
 #include <gtest/gtest.h>
 
 #include "ir/host_tensor.h"
+#include "ir/tensor.h"
 
 namespace axle {
 namespace {

@@ -1,9 +1,9 @@
 // Small floats: published values of their layouts, and every bit pattern there and back.
-#include "ir/small_float.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "ir/dtype.h"
 
 namespace axle {
 namespace {

@@ -1,8 +1,7 @@
-#include "ir/structure.h"
-
 #include <gtest/gtest.h>
 
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 
 namespace axle {
 namespace {
@@ -41,7 +40,7 @@ std::shared_ptr<Region> region_of(const Variant& v) {
   const OpNode& op = *region->append(v.other_op ? other_rules : combine_rules,
                                      v.swapped ? Values{y, x} : Values{x, y},
                                      std::make_shared<const NumberAttributes>(v.number), bodies);
-  const Tensor first = const_cast<OpNode&>(op).result();
+  const Tensor first = op.result();
   const Tensor second = emit(combine_rules, {first, first});
   region->set_results({v.other_result ? first : second});
   return region;

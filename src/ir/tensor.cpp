@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "ir/effect.h"
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
 
@@ -108,7 +107,7 @@ const Type& Tensor::type() const {
 int64_t Tensor::dim(int64_t i) const {
   const int64_t r = rank();
   AXLE_CHECK(i < r && i >= -r, fmt::format("dim {} of {}", i, to_text(type())));
-  return shape()[static_cast<size_t>(i < 0 ? i + r : i)];
+  return shape()[i < 0 ? i + r : i];
 }
 
 std::vector<Type> types_of(const Values& values) {
@@ -119,7 +118,7 @@ std::vector<Type> types_of(const Values& values) {
 
 bool Tensor::is_parameter() const { return node()->rules == nullptr; }
 
-Values OpNode::results() {
+Values OpNode::results() const {
   Values out;
   for (uint32_t i = 0; i < outputs.size(); ++i) out.push_back(result(i));
   return out;
@@ -192,7 +191,7 @@ Tensor Region::use(const Tensor& t) {
   }
   const Tensor inside =
       add_parameter(outside.type(), outside.node()->scope ? *outside.node()->scope : "");
-  inside.node()->calls = outside.node()->calls;
+  owned_.back()->calls = outside.node()->calls;
   captures_.emplace_back(outside, inside);
   capture_of_.emplace(outside, inside);
   capture_of_.emplace(t, inside);
@@ -266,6 +265,42 @@ Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attribute
 std::string describe(const Tensor& t) {
   if (!t) return "nothing";
   return fmt::format("{} of {}", to_text(t.type()), text(*t.node()));
+}
+
+bool has_effect(const OpNode& op) {
+  if (dynamic_cast<const EffectAttributes*>(op.attributes.get())) return true;
+  return std::ranges::any_of(op.regions, [](const auto& region) { return has_effect(*region); });
+}
+
+bool has_effect(const Region& region) {
+  return std::ranges::any_of(region.ops(), [](const OpNode* op) { return has_effect(*op); });
+}
+
+bool Scalar::fits(DType dtype) const {
+  if (dtype == DType::kPred) return std::visit([](auto v) { return v == 0 || v == 1; }, value_);
+  if (!is_integer(dtype)) return true;
+  return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<Computed<T>> && !std::is_same_v<T, bool>) {
+      using Range = IntegerRange<T>;
+      if (const auto* const v = std::get_if<double>(&value_)) {
+        // The largest integer may be rounded up as a double. One more than it is a power of two,
+        // which a double holds exactly.
+        constexpr double kEnd = 2 * (static_cast<double>(Range::kMax / 2) + 1);
+        return *v == std::floor(*v) && *v >= static_cast<double>(Range::kMin) && *v < kEnd;
+      }
+      const auto in_range = [](auto v) {
+        return std::cmp_greater_equal(v, Range::kMin) && std::cmp_less_equal(v, Range::kMax);
+      };
+      if (const auto* const v = std::get_if<uint64_t>(&value_)) return in_range(*v);
+      return in_range(std::get<int64_t>(value_));
+    }
+    return true;
+  });
+}
+
+std::string Scalar::text() const {
+  // The default format of doubles has the fewest digits from which they can be read back.
+  return std::visit([](auto v) { return fmt::format("{}", v); }, value_);
 }
 
 }  // namespace axle

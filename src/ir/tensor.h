@@ -11,11 +11,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ir/call_site.h"
+#include "ir/dtype.h"
 #include "ir/type.h"
 
 namespace axle {
@@ -43,7 +46,7 @@ enum class Phase : uint8_t { kForward, kBackward };
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(OpNode* node, uint32_t index);
+  Tensor(const OpNode* node, uint32_t index);
 
   const Type& type() const;
   const Shape& shape() const { return type().dims; }
@@ -52,7 +55,7 @@ class Tensor {
   /// Size of dim i; negative i counts from the end.
   int64_t dim(int64_t i) const;
 
-  OpNode* node() const;
+  const OpNode* node() const;
   uint32_t index() const { return index_; }
   bool is_parameter() const;
   explicit operator bool() const { return node_ != nullptr; }
@@ -64,7 +67,7 @@ class Tensor {
   friend struct TensorHash;
 
  private:
-  OpNode* node_ = nullptr;
+  const OpNode* node_ = nullptr;
   uint32_t index_ = 0;
   uint32_t generation_ = 0;  // `generation` of the node when this handle was made
 };
@@ -107,16 +110,16 @@ struct OpNode : OpOrigin {
     return static_cast<const A&>(*attributes);
   }
   const Region& region(size_t i = 0) const { return *regions[i]; }
-  Tensor result(uint32_t i = 0) { return {this, i}; }
-  Values results();
+  Tensor result(uint32_t i = 0) const { return {this, i}; }
+  Values results() const;
 };
 
 /// Throws the InternalError for a tensor of `generation` of the node's memory, whose trace is over.
 [[noreturn]] void fail_ended_trace(const OpNode& node, uint32_t generation);
 
-inline Tensor::Tensor(OpNode* node, uint32_t index)
+inline Tensor::Tensor(const OpNode* node, uint32_t index)
     : node_(node), index_(index), generation_(node ? node->generation : 0) {}
-inline OpNode* Tensor::node() const {
+inline const OpNode* Tensor::node() const {
   if (node_ && node_->generation != generation_) fail_ended_trace(*node_, generation_);
   return node_;
 }
@@ -146,7 +149,7 @@ class Region {
 
   const Values& parameters() const { return parameters_; }
   const Values& results() const { return results_; }
-  const std::vector<OpNode*>& ops() const { return ops_; }
+  const std::vector<const OpNode*>& ops() const { return ops_; }
   /// The number of parameters and ops that the region ever had, which is the largest id of a node.
   size_t num_nodes() const { return owned_.size(); }
 
@@ -154,7 +157,7 @@ class Region {
   OpNode* new_node();
   Region* outer_;
   Values parameters_, results_;
-  std::vector<OpNode*> ops_;
+  std::vector<const OpNode*> ops_;
   std::vector<OpNode*> owned_;
   std::unordered_map<Tensor, Tensor, TensorHash, TensorSame> capture_of_;
   // Pairs of a value of the next outer region and the parameter that stands for it here.
@@ -229,5 +232,47 @@ Tensor emit(const OpRules& rules, Values inputs, A attributes) {
 /// Describes where a value comes from, for messages: "f32[8, 64] of decoder/emb (gather at
 /// src/layers/embedding.cpp:31)".
 std::string describe(const Tensor& t);
+
+/// Attributes of an op that dead code elimination keeps, such as a tap.
+struct EffectAttributes : Attributes {};
+
+/// Returns true if the attributes of the op, or of an op in its regions, are EffectAttributes.
+bool has_effect(const OpNode& op);
+bool has_effect(const Region& region);
+
+/// A C++ number stored without conversion: no integer loses digits before the dtype is known.
+class Scalar {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T> Scalar(T value)  // NOLINT: `x * 2` reads better without a call
+      : value_(stored(value)) {}
+  /// Takes a ranged number, such as a field of a config.
+  template <class T>
+  requires std::is_arithmetic_v<typename T::Number> Scalar(const T& field)  // NOLINT: as above
+      : Scalar(static_cast<typename T::Number>(field)) {}
+
+  /// Converts to the C++ type of a dtype (convert_element).
+  template <class T>
+  T as() const {
+    return std::visit([](auto v) { return convert_element<T>(v); }, value_);
+  }
+  /// True if the dtype can hold this number. Floats hold every number (rounded); integers hold
+  /// whole numbers in their range, and predicates 0 and 1.
+  bool fits(DType dtype) const;
+  /// Returns the fewest decimal digits from which the number can be read back exactly.
+  std::string text() const;
+
+ private:
+  template <class T>
+  static auto stored(T value) {
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<double>(value);
+    else if constexpr (std::is_unsigned_v<T>)
+      return static_cast<uint64_t>(value);
+    else
+      return static_cast<int64_t>(value);
+  }
+  std::variant<int64_t, uint64_t, double> value_;
+};
 
 }  // namespace axle

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/tree.h"
 #include "ir/dtype.h"
 
 namespace axle {
@@ -27,7 +28,7 @@ struct Type {
   DType dtype = DType::kF32;
   Shape dims = {};
 
-  int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+  int64_t rank() const { return std::ssize(dims); }
   int64_t num_elements() const { return axle::num_elements(dims); }
   size_t num_bytes() const { return static_cast<size_t>(num_elements()) * size_bytes(dtype); }
   bool operator==(const Type&) const = default;
@@ -42,5 +43,18 @@ std::string to_text(const std::vector<Type>& types);
 std::string too_large_text(const Type& type);
 /// Returns the MLIR type: "tensor<2x3xf32>".
 std::string mlir_type(const Type& type);
+
+/// Lists the names that are missing, have another type or are not expected, at most twenty: "a:
+/// expected f32[2], got none; b: expected none, got i32[]; and 7 more". Returns "" if there are no
+/// differences.
+std::string type_differences(const Tree<Type>& expected, const Tree<Type>& got);
+
+/// Returns the types of named values that have a member type().
+template <class Value>
+Tree<Type> types_of(const Tree<Value>& values) {
+  Tree<Type> out;
+  for (const auto& [name, value] : values) out.emplace_hint(out.end(), name, value.type());
+  return out;
+}
 
 }  // namespace axle

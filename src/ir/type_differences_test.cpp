@@ -1,7 +1,7 @@
-#include "ir/type_differences.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include "ir/type.h"
 
 namespace axle {
 namespace {

@@ -97,4 +97,30 @@ class ValueSet {
   ValueMap<Mark> marks_;
 };
 
+/// Checks that operands are defined before use inside the same region, that each op infers its
+/// recorded types, and that nested regions are closed. The infer rule of an op with regions also
+/// checks that they fit its operands and its attributes. Throws InternalError naming the op.
+/// Transforms call it through verify_if_asked.
+void verify(const Region& region);
+
+/// Checks the phases in a joint region (transform/remat/partition.h): nothing of the forward part
+/// uses a value of the backward part. The forward part has the first `num_parameters` parameters,
+/// the ops of Phase::kForward and the first `num_results` results. Outside of joint regions phases
+/// have no meaning. Throws InternalError naming the op.
+void verify_phases(const Region& region, size_t num_parameters, size_t num_results);
+
+/// Call verify, or both, where the environment variable AXLE_VERIFY is 1: tests and searches for
+/// a fault of a transform set it. Otherwise they do nothing.
+void verify_if_asked(const Region& region);
+void verify_joint_if_asked(const Region& region, size_t num_parameters, size_t num_results);
+
+/// Returns a hash of the region's parameters, ops and results: types, attributes, wiring and nested
+/// regions. Layer paths, phases and names of parameters do not count. It is the same in every
+/// process.
+uint64_t structure_hash(const Region& region);
+
+/// True if both regions have the same ops in the same order, with equal attributes, types and
+/// wiring. What structure_hash leaves out does not count here either.
+bool same_structure(const Region& a, const Region& b);
+
 }  // namespace axle

@@ -1,9 +1,8 @@
 // Gives verify a broken graph of every kind that it promises to find.
-#include "ir/verify.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 #include "testing/error_without_lines.h"
 
 namespace axle {

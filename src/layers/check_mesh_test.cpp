@@ -1,10 +1,9 @@
-#include "layers/check_mesh.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "layers/mesh_axes.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "testing/error_of.h"
 #include "transform/remat/remat.h"
 

@@ -9,9 +9,7 @@
 #include "config/set.h"
 #include "layers/attention/attention.h"
 #include "layers/state_space/linear_attention.h"
-#include "layers/state_space/mamba1.h"
-#include "layers/state_space/mamba2.h"
-#include "layers/state_space/rattention.h"
+#include "layers/state_space/mamba.h"
 #include "testing/gradient_check.h"
 #include "testing/test_layer.h"
 

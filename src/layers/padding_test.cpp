@@ -1,21 +1,15 @@
 // Padding does not count: parts that count tokens, in the ways in which models hold them. Each
 // layer also has the law by itself (testing/layer_laws.h).
-#include "layers/blocks/stacked.h"
-#include "layers/experts/balanced_router.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/experts/switch_router.h"
-#include "layers/experts/top2_router.h"
 #include "layers/models/causal_lm.h"
-#include "layers/norms/batch_norm.h"
-#include "layers/norms/group_norm.h"
+#include "layers/norms/batch_norms.h"
 #include "layers/pipeline/pipeline.h"
-#include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
 #include "layers/products/int8_product.h"
 #include "layers/recurrent/recurrent.h"
-#include "layers/recurrent/repeated_cells.h"
-#include "layers/recurrent/stacked_cells.h"
 #include "nn/remat_policies.h"
 #include "testing/layer_laws.h"
 #include "testing/padding_law.h"
@@ -125,7 +119,7 @@ TEST(Padding, CapacityIsThatOfTheTokens) {
       const HostTensor x = testing::normal_values({1, tokens, 4}, 3);
       HostTensor padded = testing::normal_values({1, 16, 4}, 4), ids(Type{DType::kI32, {1, 16}});
       std::ranges::copy(x.values<float>(), padded.values<float>().begin());
-      std::ranges::fill(ids.values<int32_t>().first(static_cast<size_t>(tokens)), 1);
+      std::ranges::fill(ids.values<int32_t>().first(tokens), 1);
       const HostTensor y = layer.run(x),
                        z = layer.call({{"x", padded}, {"context/segment_ids", ids}}).outputs[0];
       for (int64_t i = 0; i < y.size(); ++i)

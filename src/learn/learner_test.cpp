@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "config/missing.h"
 #include "learn/optimizers/sgd.h"
-#include "learn/schedules/polynomial_schedule.h"
+#include "learn/schedules/schedules.h"
 #include "learn/test_program_test.h"
-#include "learn/transforms/clip_by_global_norm.h"
+#include "learn/transforms/gradient_transforms.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -1,12 +1,48 @@
-// The role Optimizer: computes the updates of the parameters from the gradients.
+// The role Optimizer: gradients to updates. What optimizers have in common: the learning rate, and
+// weights that decay apart from the gradient.
 #pragma once
 
+#include <string>
+
+#include "base/tree.h"
 #include "config/fields/child.h"
+#include "learn/schedule.h"
 #include "learn/stateful_update.h"
-#include "learn/update_size.h"
+#include "learn/weight_decay.h"
+#include "nn/param.h"
 #include "ops/random/key.h"
 
 namespace axle {
+
+// The role GradientTransform: changes gradients before the optimizer sees them, or the optimizer's
+// updates before they are added.
+
+/// A transform of gradients or of updates. In Learner::transforms it gets the gradients, and its
+/// updates replace them. In Learner::update_transforms it gets the optimizer's updates, also in
+/// UpdateInputs::gradients, and its updates replace those.
+class GradientTransform : public StatefulUpdate {
+ public:
+  using Role = GradientTransform;
+};
+
+// How the size of an update depends on the sizes of its parameter, besides the learning rate. A
+// model that becomes wider needs to know (train/mup/).
+
+enum class UpdateKind {
+  kElements,   // each element is about as large as the rate: Adam, Lion
+  kGradient,   // in proportion to the gradient: Sgd
+  kParameter,  // in proportion to the norm of the parameter: Lamb
+  kSpectral,   // the singular values of each matrix are the rate times `gain`: Muon
+};
+
+struct UpdateSize {
+  UpdateKind kind = UpdateKind::kElements;
+  double gain = 1;
+  bool operator==(const UpdateSize&) const = default;
+};
+
+/// Returns the same size for each parameter.
+Tree<UpdateSize> update_sizes_of(const Tree<ParamSpec>& params, UpdateKind kind);
 
 /// The objective of one step, for optimizers that evaluate it again. Every evaluation is on the
 /// whole batch of the step, with the same dropout.
@@ -54,6 +90,45 @@ class Optimizer : public StatefulUpdate {
   /// Returns how large the updates of each parameter are. Parameters that are left out have updates
   /// of which nothing is known. The default knows nothing.
   virtual Tree<UpdateSize> update_sizes() const { return {}; }
+};
+
+// What optimizers have in common: the learning rate, and weights that decay apart from the
+// gradient.
+
+/// Turns directions into updates:
+///   -update_schedule * (learning_rate * direction + factor * weight_decay * scale * param)
+class Descent {
+ public:
+  struct Fields {
+    const Schedule& learning_rate;
+    /// None: 1 at every step.
+    const Schedule* update_schedule = nullptr;
+    double weight_decay = 0;
+    DecayFactor decay_factor = DecayFactor::kLearningRate;
+    const WeightDecayScales& weight_decay_scales;
+  };
+  /// Throws ConfigError, naming the field, for a schedule that is negative somewhere and for
+  /// patterns that do not fit the parameters.
+  Descent(const Fields& fields, const Tree<ParamSpec>& params, const Scope& scope);
+
+  /// The factors at one step, f32 scalars.
+  struct Factors {
+    Tensor rate;   // of the direction: update_schedule * learning_rate
+    Tensor decay;  // of weight_decay * scale * param
+  };
+  /// Traced.
+  Factors at(const Tensor& step) const;
+  /// Traced: returns `update` minus the decay of the parameter.
+  Tensor decayed(const Tensor& update, const std::string& path, const Tensor& param,
+                 const Factors& factors) const;
+  /// Traced: returns the update that goes along -direction.
+  Tensor along(const Tensor& direction, const std::string& path, const Tensor& param,
+               const Factors& factors) const;
+
+ private:
+  Schedule learning_rate_, update_schedule_;
+  DecayFactor decay_factor_;
+  Tree<double> decay_;  // for each parameter: weight_decay times its scale
 };
 
 }  // namespace axle

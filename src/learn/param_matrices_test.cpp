@@ -1,8 +1,7 @@
-#include "learn/param_matrices.h"
-
 #include <gmock/gmock.h>
 
-#include "learn/optimizers/muon.h"
+#include "learn/matrix_split.h"
+#include "learn/optimizers/matrix_optimizers.h"
 #include "learn/test_program_test.h"
 #include "testing/host_tensors.h"
 #include "transform/linalg/matrices.h"
@@ -39,8 +38,8 @@ TEST(ParamMatrices, MoveToTheEndAndBack) {
           return Values{matrices, from_matrices(matrices, dims)};
         },
         {x});
-    EXPECT_EQ(out[0].shape()[2], x.shape()[static_cast<size_t>(dims.row)]);
-    EXPECT_EQ(out[0].shape()[3], x.shape()[static_cast<size_t>(dims.column)]);
+    EXPECT_EQ(out[0].shape()[2], x.shape()[dims.row]);
+    EXPECT_EQ(out[0].shape()[3], x.shape()[dims.column]);
     EXPECT_EQ(out[1], x);
   }
 }

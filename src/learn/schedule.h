@@ -72,4 +72,11 @@ std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
 void check_schedule(const Schedule& schedule, std::string_view where,
                     const Bounds& bounds = {.min = 0});
 
+/// Returns the value at one step. Throws ConfigError as the schedule does.
+double value_at(const Schedule& schedule, int64_t step);
+
+/// Returns the steps at which a schedule may turn: step 1, the steps that its fields name with
+/// their neighbours, and steps halfway between these.
+std::set<int32_t> probing_steps(const Schedule& schedule);
+
 }  // namespace axle

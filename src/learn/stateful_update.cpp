@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <typeinfo>
 
 #include "base/error.h"
 #include "config/class_call.h"
-#include "ir/type_differences.h"
+#include "ir/type.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
@@ -88,6 +89,30 @@ Tensor global_norm(const Tree<Tensor>& tree) {
   Tensor squares = scalar(0);
   for (const auto& [path, t] : tree) squares = squares + sum(square(astype(t, DType::kF32)));
   return sqrt(squares);
+}
+
+Tree<ParamSpec> moment_specs(const Tree<ParamSpec>& params) {
+  Tree<ParamSpec> specs = zero_state_specs(params, "m");
+  specs.merge(zero_state_specs(params, "v"));
+  return specs;
+}
+
+Tensor moving_mean(double decay, const Tensor& mean, const Tensor& x) {
+  return decay * mean + (1 - decay) * x;
+}
+Tensor moving_mean(const Tensor& decay, const Tensor& mean, const Tensor& x) {
+  return decay * mean + (1.0 - decay) * x;
+}
+
+// expm1 avoids the cancellation for a decay near 1.
+Tensor bias_correction(double decay, const Tensor& step) {
+  return decay == 0 ? step / step : -1.0 / expm1(step * std::log(decay));
+}
+
+Tensor debiased_decay(double decay, const Tensor& step) {
+  if (decay == 0) return zeros_like(step);
+  const double log = std::log(decay);
+  return decay * expm1((step - 1) * log) / expm1(step * log);
 }
 
 }  // namespace axle

@@ -5,7 +5,7 @@
 
 #include "lower/stablehlo.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
 #include "transform/call.h"
@@ -31,7 +31,7 @@ Tensor model(const Values& weights, const Tensor& input, int odd_layer) {
     const auto layer = [&](const Values& v) {
       return Values{i == odd_layer ? sin(dot(v[0], v[1])) : tanh(dot(v[0], v[1]))};
     };
-    x = call("layer", layer, {x, weights[static_cast<size_t>(i)]})[0];
+    x = call("layer", layer, {x, weights[i]})[0];
   }
   return sum(x * x);
 }

@@ -3,7 +3,7 @@
 
 #include "lower/stablehlo.h"
 #include "lower/trace_program.h"
-#include "ops/kernels/kernel_implementation.h"
+#include "ops/kernels/kernel.h"
 #include "testing/collective_samples.h"
 #include "transform/kernel/gated_silu.h"
 

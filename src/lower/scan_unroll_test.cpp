@@ -3,7 +3,7 @@
 
 #include "lower/stablehlo.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "testing/error_of.h"
 #include "transform/control_flow/scan.h"
 #include "transform/trace.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/tensor.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 
 namespace axle {
 

@@ -76,8 +76,8 @@ std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& me
   std::vector<std::string> dims;
   for (int64_t i = 0; i < rank; ++i) {
     std::vector<std::string> axes;
-    if (i < static_cast<int64_t>(known.dims.size())) {
-      for (const std::string& axis : known.dims[static_cast<size_t>(i)])
+    if (i < std::ssize(known.dims)) {
+      for (const std::string& axis : known.dims[i])
         axes.push_back(axis == kUnconstrained[0] ? axis : "\"" + axis + "\"");
     }
     if (kind == ShardedDims::kOpen) axes.push_back(kUnconstrained[0]);
@@ -207,8 +207,7 @@ HloValues TextBuilder::inline_region(const Region& region, const HloValues& argu
         rule.name() ? op(rule.name(), x, node->outputs, {}, {}) : rule.function()(*node, *this, x);
     AXLE_CHECK(y.size() == node->outputs.size(),
                fmt::format("lowering of {} gave {} results", node->rules->name(), y.size()));
-    for (uint32_t i = 0; i < y.size(); ++i)
-      values[Tensor(const_cast<OpNode*>(node), i)] = std::move(y[i]);
+    for (uint32_t i = 0; i < y.size(); ++i) values[Tensor(node, i)] = std::move(y[i]);
     at_ = outer;
   }
   backward_ = outer_backward;

@@ -1,11 +1,9 @@
-#include "modifiers/chain.h"
-
 #include <gmock/gmock.h>
 
-#include "layers/norms/layer_norm.h"
-#include "modifiers/replace_class.h"
-#include "modifiers/set_fields.h"
-#include "modifiers/set_remat.h"
+#include "layers/norms/norm.h"
+#include "modifiers/field_modifiers.h"
+#include "modifiers/mesh_modifiers.h"
+#include "modifiers/modifier.h"
 #include "modifiers/tiny_root_test.h"
 #include "testing/error_of.h"
 

@@ -5,7 +5,7 @@
 #include "config/register.h"
 #include "config/set.h"
 #include "config/walk.h"
-#include "modifiers/slot_option.h"
+#include "modifiers/attention/set_attention.h"
 
 namespace axle {
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "modifiers/tiny_step_test.h"
 #include "nn/remat_policies.h"
 #include "testing/error_of.h"

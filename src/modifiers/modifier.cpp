@@ -122,4 +122,23 @@ AppliedRule apply_mesh_rules(MeshRules rules, const std::string& machine, Config
 AXLE_REGISTER(ModifierOptions)
 AXLE_REGISTER(MeshRule)
 
+Chain::Chain(const Config& cfg, const Dims&, const Scope& scope)
+    : cfg_(cfg), path_(scope.path), allow_none_(may_find_none(scope)) {
+  if (cfg_.modifiers.empty())
+    throw ConfigError("Chain.modifiers: expected at least one modifier, got none");
+}
+
+std::vector<Rewrite> Chain::apply(ConfigRef root) const {
+  std::vector<Rewrite> out;
+  for (size_t i = 0; i < cfg_.modifiers.size(); ++i) {
+    Child<Modifier> modifier = cfg_.modifiers[i];
+    modifier.options.allow_none |= allow_none_;
+    std::ranges::move(apply_modifier(modifier, fmt::format("{}.modifiers[{}]", path_, i), root),
+                      std::back_inserter(out));
+  }
+  return out;
+}
+
+AXLE_REGISTER(Chain)
+
 }  // namespace axle

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text/text.h"
-#include "modifiers/replace_class.h"
-#include "modifiers/set_fields.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/tiny_root_test.h"
 #include "testing/error_of.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "layers/models/preference_lm.h"
+#include "layers/models/beside_frozen.h"
 #include "modifiers/trial_model.h"
 
 namespace axle {

@@ -1,8 +1,7 @@
-#include "modifiers/replace_class.h"
-
 #include <gmock/gmock.h>
 
-#include "layers/norms/layer_norm.h"
+#include "layers/norms/norm.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

@@ -1,7 +1,6 @@
-#include "modifiers/sequence_parallel.h"
-
 #include <gmock/gmock.h>
 
+#include "modifiers/mesh_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

@@ -1,7 +1,6 @@
-#include "modifiers/set_fields.h"
-
 #include <gmock/gmock.h>
 
+#include "modifiers/field_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

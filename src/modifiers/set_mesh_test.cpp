@@ -1,7 +1,6 @@
-#include "modifiers/set_mesh.h"
-
 #include <gtest/gtest.h>
 
+#include "modifiers/mesh_modifiers.h"
 #include "modifiers/tiny_root_test.h"
 
 namespace axle {

@@ -1,7 +1,6 @@
-#include "modifiers/set_partition.h"
-
 #include <gtest/gtest.h>
 
+#include "modifiers/mesh_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

@@ -1,10 +1,9 @@
-#include "modifiers/set_where.h"
-
 #include <gmock/gmock.h>
 
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pattern.h"
+#include "layers/blocks/stack.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 
@@ -115,9 +114,9 @@ TEST(SetWhere, NamesEveryMistake) {
   EXPECT_THAT(error({.select = "Atention", .set = {{"num_heads", "2"}}}),
               ::testing::StartsWith("SetWhere.select: no class is called 'Atention'"));
   EXPECT_THAT(error({.select = "Attention", .set = {{"num_hds", "2"}, {"head_dim", "x"}}}),
-              AllOf(HasSubstr(kPattern + "[0].body.num_hds: no such field"),
-                    HasSubstr(kPattern + "[0].body.head_dim: expected an integer"),
-                    HasSubstr(kPattern + "[2].attention.body.num_hds: no such field")));
+              ::testing::AllOf(HasSubstr(kPattern + "[0].body.num_hds: no such field"),
+                               HasSubstr(kPattern + "[0].body.head_dim: expected an integer"),
+                               HasSubstr(kPattern + "[2].attention.body.num_hds: no such field")));
   EXPECT_THAT(error({.select = "QKV", .where = {{"thta", "1"}}, .set = {{"theta", "2"}}}),
               HasSubstr("SetWhere.where.thta: no such field; did you mean 'theta'?"));
   EXPECT_THAT(error({.select = "QKV", .where = {{"theta", "x"}}, .set = {{"theta", "2"}}}),

@@ -1,7 +1,6 @@
-#include "modifiers/slot_option.h"
-
 #include <gtest/gtest.h>
 
+#include "modifiers/attention/set_attention.h"
 #include "modifiers/tiny_root_test.h"
 
 namespace axle {

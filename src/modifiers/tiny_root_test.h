@@ -3,7 +3,7 @@
 
 #include "config/document/print.h"
 #include "config/register.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
 #include "modifiers/modifier.h"
 

@@ -1,7 +1,7 @@
 // A training step of the tiny root's model, on the interpreter.
 #pragma once
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "modifiers/tiny_root_test.h"
 #include "ops/annotate.h"
 #include "testing/layer_inputs.h"

@@ -1,10 +1,9 @@
-#include "modifiers/wrap_class.h"
-
 #include <gmock/gmock.h>
 
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pattern.h"
+#include "layers/blocks/stack.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/tiny_root_test.h"
 #include "testing/error_of.h"
 

@@ -20,7 +20,7 @@ std::string decimal(double v) {
 }  // namespace
 
 double fan_size(const InitSpec& spec, Fan fan) {
-  const auto rank = static_cast<int64_t>(spec.shape.size());
+  const auto rank = std::ssize(spec.shape);
   const auto product = [&](const std::vector<int64_t>& axes) {
     double n = 1;
     for (const int64_t a : axes) {
@@ -30,7 +30,7 @@ double fan_size(const InitSpec& spec, Fan fan) {
                         "or an initialiser without fan",
                         a, to_text(spec.shape)));
       }
-      n *= static_cast<double>(spec.shape[static_cast<size_t>(a < 0 ? a + rank : a)]);
+      n *= static_cast<double>(spec.shape[a < 0 ? a + rank : a]);
     }
     return n;
   };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "config/axle_config.h"
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"

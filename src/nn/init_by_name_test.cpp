@@ -1,9 +1,7 @@
-#include "nn/init_by_name.h"
-
 #include <gmock/gmock.h>
 
 #include "config/document/serialize.h"
-#include "nn/init_per_group.h"
+#include "nn/init_rules.h"
 #include "nn/param_path.h"
 #include "nn/toy_layers_test.h"
 #include "ops/movement/slice.h"

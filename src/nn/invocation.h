@@ -2,16 +2,19 @@
 // the caller sees a pure function.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/tree.h"
 #include "config/class_call.h"
+#include "config/fields/ranged.h"
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"
 #include "ops/random/key.h"
+#include "ops/random/random.h"
 
 namespace axle {
 
@@ -142,5 +145,26 @@ class Invocation {
   Tree<int> calls_;
   Invocation* outer_;
 };
+
+// The keys of a sequence of draws. Each key is split off the rest, so that the first keys do not
+// depend on how many follow.
+
+/// Initialisation gives keys to parameters and children in this way, in order of declaration.
+class KeySequence {
+ public:
+  explicit KeySequence(const random::Key& key) : rest_(key) {}
+  random::Key next() {
+    const std::vector<random::Key> keys = random::split_each(rest_);
+    rest_ = keys[0];
+    return keys[1];
+  }
+
+ private:
+  random::Key rest_;
+};
+
+/// What a key keeps of a seed (random::key_words): 32 bits. Seeds beyond them would be others.
+inline constexpr Bounds kSeedBounds = {.min = 0, .max = 4294967295};
+using Seed = Ranged<int64_t, kSeedBounds>;
 
 }  // namespace axle

@@ -1,9 +1,8 @@
-#include "nn/key_sequence.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "nn/invocation.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include "config/construction.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "nn/key_sequence.h"
+#include "nn/invocation.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/convert.h"
 #include "ops/random/random.h"

@@ -26,7 +26,7 @@
 #include "config/fields/child.h"
 #include "ir/devices/mesh.h"
 #include "nn/init.h"
-#include "nn/init_by_name.h"
+#include "nn/init_rules.h"
 #include "nn/invocation.h"
 #include "nn/method.h"
 #include "nn/param.h"

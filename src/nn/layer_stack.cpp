@@ -9,7 +9,7 @@ Tree<ParamSpec> stacked(Tree<ParamSpec> specs, int64_t n) {
   for (auto& [path, spec] : specs) {
     spec.shape.insert(spec.shape.begin(), n);
     spec.mesh_axes.insert(spec.mesh_axes.begin(), kReplicated);
-    spec.fan.batch.push_back(-static_cast<int64_t>(spec.shape.size()));
+    spec.fan.batch.push_back(-std::ssize(spec.shape));
   }
   return specs;
 }

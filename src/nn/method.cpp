@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "base/text/text.h"
+#include "ir/op_rules.h"
 
 namespace axle {
 
@@ -43,6 +46,35 @@ void InputReader::check_all_used() const {
     throw ConfigError(fmt::format("{}: not an input of this method{}", join(extra, ", "),
                                   nearest.empty() ? "; remove it" : nearest));
   }
+}
+
+namespace {
+
+// Returns the inputs that the results of the op need: a body may be handed values that it does not
+// read.
+Values needed_inputs(const OpNode& op) {
+  if (op.regions.empty() || !op.rules->row().prune) return op.inputs;
+  const Pruned pruned = op.rules->row().prune(op, std::vector<bool>(op.outputs.size(), true));
+  Values out;
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    if (pruned.inputs[i]) out.push_back(op.inputs[i]);
+  return out;
+}
+
+}  // namespace
+
+bool depend_on(const Values& results, const Tensor& value) {
+  std::set<const OpNode*> seen;
+  Values waiting = results;
+  while (!waiting.empty()) {
+    const OpNode* const op = waiting.back().node();
+    waiting.pop_back();
+    if (op == value.node()) return true;
+    const bool is_parameter = !op->rules;
+    if (is_parameter || !seen.insert(op).second) continue;
+    for (const Tensor& x : needed_inputs(*op)) waiting.push_back(x);
+  }
+  return false;
 }
 
 }  // namespace axle

@@ -81,4 +81,7 @@ Method method(std::string name, std::span<const std::string_view> inputs, F call
           }};
 }
 
+/// True if some result is computed from `value`, a value of the region that is traced.
+bool depend_on(const Values& results, const Tensor& value);
+
 }  // namespace axle

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 
 #include "config/document/serialize.h"
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "nn/toy_layers_test.h"
 #include "ops/annotate.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/products/dot.h"
 #include "testing/error_of.h"
 #include "transform/grad.h"

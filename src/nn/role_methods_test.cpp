@@ -1,6 +1,6 @@
-#include "nn/role_methods.h"
-
 #include <gtest/gtest.h>
+
+#include "nn/layer_role.h"
 
 namespace axle {
 namespace {

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
-#include "ops/batching.h"
-#include "ops/checks.h"
+#include "ir/op_rules.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/slice.h"
 #include "ops/rules.h"
@@ -78,8 +79,8 @@ const OpRules iota_rules(
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
             std::span<HostTensor> y) {
            const int64_t axis = op.attrs<IotaAttributes>().axis;
-           const int64_t stride = row_major_strides(y[0].shape())[static_cast<size_t>(axis)];
-           const int64_t size = y[0].shape()[static_cast<size_t>(axis)];
+           const int64_t stride = row_major_strides(y[0].shape())[axis];
+           const int64_t size = y[0].shape()[axis];
            dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
              const auto out = y[0].values<T>();
              for (size_t i = 0; i < out.size(); ++i)
@@ -145,8 +146,8 @@ std::optional<Scalar> splat_of(const Tensor& t) {
 
 Tensor iota(const Shape& shape, int64_t axis, DType dtype) {
   const int64_t given = axis;
-  if (axis < 0) axis += static_cast<int64_t>(shape.size());
-  if (axis < 0 || axis >= static_cast<int64_t>(shape.size())) {
+  if (axis < 0) axis += std::ssize(shape);
+  if (axis < 0 || axis >= std::ssize(shape)) {
     shape_error("iota", fmt::format("expected an axis of {}, got {}", to_text(shape), given));
   }
   return emit(iota_rules, {}, IotaAttributes(Type{dtype, shape}, axis));
@@ -163,6 +164,21 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype, StopValue
   const Tensor fraction = iota({steps}, 0, dtype) / steps;
   const Tensor numbers = start * (1 - fraction) + stop * fraction;
   return has_stop ? concatenate({numbers, full({1}, stop, dtype)}, 0) : numbers;
+}
+
+void check_at_least(std::string_view op, std::string_view what, int64_t value, int64_t least,
+                    const Values& operands) {
+  if (value < least)
+    shape_error(op, fmt::format("expected {} of at least {}, got {}", what, least, value),
+                operands);
+}
+
+void check_sizes(std::string_view op, std::string_view what, const Shape& sizes,
+                 const Values& operands) {
+  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) {
+    shape_error(op, fmt::format("expected {} of at least 0, got {}", what, to_text(sizes)),
+                operands);
+  }
 }
 
 }  // namespace axle

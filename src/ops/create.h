@@ -1,11 +1,17 @@
 // Ops without operands: constants and iota.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
+#include "ir/type.h"
 
 namespace axle {
 
@@ -40,5 +46,34 @@ enum class StopValue { kInclusive, kExclusive };
 /// are not floating-point.
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::kF32,
                 StopValue last = StopValue::kInclusive);
+
+/// Returns the axes {first, first + 1, ..., last - 1}. Requires first <= last.
+inline std::vector<int64_t> axis_range(int64_t first, int64_t last) {
+  std::vector<int64_t> out(static_cast<size_t>(last - first));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
+/// Returns the dims of 0 .. rank-1 that are not in `dims` (ascending).
+inline std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> out;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (!std::ranges::binary_search(dims, d)) out.push_back(d);
+  }
+  return out;
+}
+/// Returns the shape without `dims` (ascending).
+inline Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims) {
+  Shape out;
+  for (const int64_t d : other_dims(std::ssize(shape), dims)) out.push_back(shape[d]);
+  return out;
+}
+
+/// Throws ShapeError "<op>: expected <what> of at least <least>, got <value>" if it is less.
+void check_at_least(std::string_view op, std::string_view what, int64_t value, int64_t least,
+                    const Values& operands = {});
+/// Throws ShapeError "<op>: expected <what> of at least 0, got <sizes>" if one of them is negative.
+void check_sizes(std::string_view op, std::string_view what, const Shape& sizes,
+                 const Values& operands = {});
 
 }  // namespace axle

@@ -3,7 +3,11 @@
 
 #include <cmath>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
 
+#include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "ir/op_rules.h"
 
@@ -169,5 +173,118 @@ template <std::derived_from<Attributes> A>
 std::shared_ptr<const Attributes> make_attributes(A a) {
   return std::make_shared<const A>(std::move(a));
 }
+
+/// For ops that are monotone in each operand, such as x - y: the extremes lie where each operand is
+/// at a bound.
+ValueRange range_at_bounds(const OpNode& op, std::span<const ValueRange> x);
+/// The same for ops that combine predicates or the bits of integers. Knows nothing of bits.
+ValueRange range_of_predicates(const OpNode& op, std::span<const ValueRange> x);
+/// A quotient, unless the divisor may be zero.
+ValueRange range_of_quotient(const OpNode& op, std::span<const ValueRange> x);
+/// A remainder of integers, whose sign is that of the dividend.
+ValueRange range_of_remainder(const OpNode& op, std::span<const ValueRange> x);
+ValueRange range_of_magnitude(const OpNode& op, std::span<const ValueRange> x);
+ValueRange range_of_equal(const OpNode& op, std::span<const ValueRange> x);
+ValueRange range_of_unequal(const OpNode& op, std::span<const ValueRange> x);
+ValueRange range_of_choice(const OpNode& op, std::span<const ValueRange> x);
+
+// Batching rules of op families, and helpers of the rules of single ops.
+//
+// A rule emits its op once more, with a leading dim for the batch. Attributes that count dims are
+// shifted by one:
+//   .batch = [](BatchX x) {
+//     return emit_batched(x, AxisAttributes(x.attrs<AxisAttributes>().axis + 1));
+//   }
+
+/// Returns operand i with the batch dim. Repeats it along that dim if it is not batched.
+Tensor with_batch_dim(BatchX x, size_t i);
+/// with_batch_dim of all operands.
+Values with_batch_dims(BatchX x);
+/// Marks all results as batched.
+std::vector<Batched> all_batched(const Values& results);
+/// Emits the op of `x` over the operands with_batch_dims, with other attributes.
+std::vector<Batched> emit_batched(BatchX x, std::shared_ptr<const Attributes> attributes);
+template <std::derived_from<Attributes> A>
+std::vector<Batched> emit_batched(BatchX x, A attributes) {
+  return emit_batched(x, std::make_shared<const A>(std::move(attributes)));
+}
+
+/// Returns each axis plus one.
+std::vector<int64_t> shifted(std::vector<int64_t> axes);
+/// Returns the list with `first` put before it.
+std::vector<int64_t> prepended(int64_t first, std::vector<int64_t> rest);
+
+/// Returns `a` for the examples where is_chosen[batch] is true, else `b`. Both have the batch dim.
+Tensor select_examples(const Tensor& is_chosen, const Tensor& a, const Tensor& b);
+
+/// Batching rule of elementwise ops. An operand that is a scalar while another is not stays a
+/// scalar if it is not batched.
+std::vector<Batched> elementwise(BatchX x);
+/// Batching rule of ops that work on trailing dims, whatever dims are before them.
+std::vector<Batched> trailing_dims(BatchX x);
+/// Batching rule of ops that pass each operand on: result i is batched if operand i is.
+std::vector<Batched> each_operand(BatchX x);
+/// Batching rule of ops with AxisAttributes whose operands have the same dims.
+std::vector<Batched> along_axis(BatchX x);
+/// For ops without operands: `.batch = no_operands`. It is never called.
+inline constexpr BatchRule no_operands = [](BatchX) { return std::vector<Batched>(); };
+
+// Composite ops: ops that are defined by other ops but have their own derivative, so that fewer
+// values are kept for the backward pass.
+//
+// The formula of a composite op is a plain function over tensors. The interpreter and the lowering
+// trace it each time:
+//   Values silu_formula(const OpNode&, const Values& x) { return {x[0] * logistic(x[0])}; }
+//   const OpRules silu_rules({...,
+//                             .eval = eval_composite<silu_formula>,
+//                             .hlo = hlo_composite<silu_formula>,
+//                             ...});
+
+/// Computes the results of `op` by other ops; x are the operands.
+using CompositeFormula = Values (*)(const OpNode& op, const Values& x);
+
+/// Traces `body` into a region with these parameters, with the layer path and phase of `op`.
+std::unique_ptr<Region> trace_part(const OpNode& op, const std::vector<Type>& parameters,
+                                   const std::function<Values(const Values&)>& body);
+/// Traces the formula of `op` into a region, with the layer path and phase of `op`.
+std::unique_ptr<Region> trace_formula(const OpNode& op, CompositeFormula formula);
+
+template <CompositeFormula kFormula>
+void eval_composite(const EvalOptions& options, const OpNode& op,
+                    std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+  std::ranges::move(evaluate_borrowing(*trace_formula(op, kFormula), x, options), y.begin());
+}
+
+template <CompositeFormula kFormula>
+HloValues hlo_composite(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  return b.inline_region(*trace_formula(op, kFormula), x);
+}
+
+/// Writes a constant of the type of x whose elements are all `value`.
+HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, Scalar value);
+/// Writes "stablehlo.<name>" for an elementwise op: the result has the type of x[0].
+HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x);
+enum class Order { kPartial, kTotal };
+/// Compares x and y. `direction` is EQ, NE, LT, LE, GT or GE. In the total order of floats,
+/// -NaN < -inf < -0 < 0 < inf < NaN.
+HloValue hlo_compare(HloBuilder& b, std::string_view direction, const HloValue& x,
+                     const HloValue& y, Order order = Order::kPartial);
+HloValue hlo_select(HloBuilder& b, const HloValue& p, const HloValue& x, const HloValue& y);
+/// Broadcasts x to `shape`; dim i of x becomes dim dims[i].
+HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
+                       const std::vector<int64_t>& dims);
+/// Returns the region that combines two scalars of a dtype by "stablehlo.<name>".
+HloRegion hlo_combiner(HloBuilder& b, std::string_view name, DType dtype);
+/// Reduces `dims` by "stablehlo.<name>", starting from `init`. `dims` are ascending.
+HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
+                    const std::vector<int64_t>& dims);
+/// Sorts the operands together along `axis`; the sort is stable. The first `num_keys` operands are
+/// the keys, compared by `direction` (LT or GT) with -0 = 0 and NaN above all other values.
+HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys,
+                   std::string_view direction);
+
+/// Converts i4 to i8 and u4 to u8. XLA's CPU compiler computes 4-bit integers in bytes and does not
+/// wrap a sum before it converts that to a byte, so the byte is wrapped here.
+HloValue hlo_byte_of(HloBuilder& b, const HloValue& x);
 
 }  // namespace axle

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "pjrt/device.h"
 #include "pjrt/plugin/plugin_watch.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_object.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/array.h"
 #include "pjrt/compiled.h"

@@ -38,7 +38,7 @@ HostTensor expected(const HostTensor& x, const HostTensor& w, const HostTensor& 
       for (int64_t k = 0; k < w.shape()[0]; ++k)
         sum += x.at(r * w.shape()[0] + k) * w.at(k * inner + h);
       for (int64_t c = 0; c < v.shape()[1]; ++c) {
-        y.values<float>()[static_cast<size_t>(r * v.shape()[1] + c)] +=
+        y.values<float>()[r * v.shape()[1] + c] +=
             static_cast<float>(std::tanh(sum) * v.at(h * v.shape()[1] + c));
       }
     }

@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "base/error.h"
-#include "base/report.h"
 #include "ir/devices/sharding.h"
 #include "pjrt/array.h"
 #include "pjrt/compile/compile_request.h"

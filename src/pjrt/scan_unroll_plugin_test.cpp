@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/reductions/reduce.h"
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"

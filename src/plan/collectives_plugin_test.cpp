@@ -9,7 +9,7 @@
 #include "lower/trace_program.h"
 #include "ops/ops.h"
 #include "pjrt/make_runtime.h"
-#include "plan/resharding.h"
+#include "plan/compiler_findings.h"
 #include "testing/needs_plugin.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"

@@ -2,34 +2,130 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
 #include "base/host_memory.h"
-#include "base/text/units.h"
-#include "hlo/collective_order.h"
+#include "base/process_start.h"
+#include "base/text/text_table.h"
+#include "hlo/collectives.h"
 #include "hlo/module.h"
 #include "io/file.h"
-#include "io/file_kind.h"
+#include "io/file_reader.h"
 #include "lower/stablehlo.h"
-#include "nn/call_forms.h"
+#include "nn/layer_role.h"
+#include "ops/annotate.h"
 #include "pjrt/compile/compiler_warnings.h"
 #include "pjrt/compile/saved_executable.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_policy.h"
 #include "pjrt/plugin/plugin_watch.h"
-#include "plan/memory_shortage.h"
-#include "plan/resharding.h"
-#include "plan/state_memory.h"
-#include "plan/unmet_layouts.h"
-#include "plan/virtual_devices.h"
+#include "plan/compiler_findings.h"
+#include "plan/graph/saved_values.h"
+#include "plan/memory_needs.h"
 #include "recipes/resolve/use_data.h"
 #include "runtime/memory_estimate.h"
 #include "targets/device_order.h"
 #include "train/record/model_flops.h"
 #include "train/training_parts.h"
+#include "transform/body.h"
 
 namespace axle {
+
+std::vector<std::string> virtual_device_findings(const Region& step, const Target& target,
+                                                 int64_t host_memory_bytes) {
+  std::vector<std::string> out;
+  if (target.accelerator.platform != "cpu") return out;
+  const int64_t n = target.num_devices();
+  if (n > 1 && host_memory_bytes > 0) {
+    const auto whole = static_cast<double>(host_memory_bytes);
+    out.push_back(fmt::format("the {} virtual devices share the {} of this machine, {} for each", n,
+                              bytes_text(whole), bytes_text(whole / static_cast<double>(n))));
+  }
+  if (const double bytes = saved_values(step, "").bytes(Memory::kHost); bytes > 0) {
+    out.push_back(
+        fmt::format("the step offloads {} to the host; a CPU device has no other memory than the "
+                    "host's, so nothing is moved",
+                    bytes_text(bytes)));
+  }
+  return out;
+}
+
+namespace {
+
+void collect(const Region& graph, const Mesh& mesh, std::set<std::string>& lines) {
+  for (const OpNode* op : graph.ops()) {
+    for (const auto& region : op->regions) collect(*region, mesh, lines);
+    const PartitionSpec* spec = constraint_of(*op);
+    if (!spec) continue;
+    const Shape& shape = op->outputs[0].dims;
+    const PartitionSpec wanted = restrict(*spec, mesh), given = restrict(*spec, shape, mesh);
+    for (size_t d = 0; d < wanted.dims.size(); ++d) {
+      if (wanted.dims[d] == given.dims[d]) continue;
+      const int64_t over = num_parts(wanted.dims[d], mesh), into = num_parts(given.dims[d], mesh);
+      lines.insert(
+          fmt::format("{}: expected dim {} of {} to divide over {} = {} devices, got {}; it is "
+                      "divided into {}, so groups of {} devices do the same work{}",
+                      op->scope && !op->scope->empty() ? *op->scope : "program", d, to_text(shape),
+                      to_text(wanted.dims[d]), over, shape[d], into, over / into,
+                      wanted.dims[d].size() == 1 && into > 1
+                          ? fmt::format("; a mesh with {}={} divides it", wanted.dims[d][0], into)
+                          : ""));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> unmet_layouts(const Region& graph, const Mesh& mesh) {
+  std::set<std::string> lines;
+  collect(graph, mesh, lines);
+  return {lines.begin(), lines.end()};
+}
+
+namespace {
+
+double ratio(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
+
+}  // namespace
+
+DeviceRates rates_of(const Accelerator& accelerator) {
+  return {.flops = accelerator.peak_bf16_flops, .memory_bytes = accelerator.memory_bandwidth};
+}
+
+std::optional<StepEstimate> estimate_step(const DeviceWork& work,
+                                          const std::vector<CollectiveRow>& rows,
+                                          const Target& target, const StepCounts& size) {
+  const Accelerator& accelerator = target.accelerator;
+  if (accelerator.peak_bf16_flops == 0 || accelerator.memory_bandwidth == 0) return std::nullopt;
+  StepEstimate out{.compute_seconds = work.compute_seconds, .memory_seconds = work.memory_seconds};
+  for (const CollectiveRow& row : rows) {
+    const double fast = ratio(row.wire.fast, accelerator.fast_network),
+                 slow = ratio(row.wire.slow, accelerator.slow_network);
+    out.fast_network_seconds += fast;
+    out.slow_network_seconds += slow;
+    if (row.waits) out.waiting_seconds += std::max(fast, slow);
+  }
+  const double on_chip = work.seconds + out.waiting_seconds,
+               network = std::max(out.fast_network_seconds, out.slow_network_seconds);
+  out.seconds = std::max(on_chip, network);
+  const double alone = std::max(out.waiting_seconds, network > on_chip ? network : 0);
+  if (alone > std::max(work.compute_seconds, work.memory_seconds)) {
+    out.bound =
+        out.slow_network_seconds > out.fast_network_seconds ? "network (slow)" : "network (fast)";
+  } else {
+    out.bound = work.compute_seconds >= work.memory_seconds ? "compute" : "memory";
+  }
+  out.tokens_per_second = ratio(size.tokens, out.seconds);
+  out.mfu = ratio(size.model_flops, out.seconds * accelerator.peak_bf16_flops *
+                                        static_cast<double>(target.num_devices()));
+  return out;
+}
+
+GraphCost graph_cost(const Region& graph) { return {region_flops(graph), region_bytes(graph)}; }
+
 namespace {
 
 // Returns the memory of one device in bytes; 0: not known. Virtual devices share the host's memory.

@@ -12,20 +12,69 @@
 #include <string>
 #include <vector>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "hlo/collectives.h"
 #include "hlo/memory.h"
 #include "hlo/work.h"
+#include "ir/devices/mesh.h"
+#include "ir/tensor.h"
 #include "pjrt/compile/compiler.h"
 #include "plan/compiler_findings.h"
-#include "plan/graph_cost.h"
-#include "plan/step_estimate.h"
 #include "recipes/resolve/resolve.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {
+
+/// Returns sentences about the virtual devices of a CPU target: what memory they share, and what
+/// the step offloads to the host without effect. Empty for other targets. `host_memory_bytes` is
+/// the memory of this machine; 0: not known.
+std::vector<std::string> virtual_device_findings(const Region& step, const Target& target,
+                                                 int64_t host_memory_bytes);
+
+/// Returns a line for each layer, shape and dim in `graph` that a sharding_constraint shards over a
+/// number of devices that does not divide the dim. Groups of devices then do the same work.
+std::vector<std::string> unmet_layouts(const Region& graph, const Mesh& mesh);
+
+/// The times of one device if every unit reaches its published rate. Computing and moving data of
+/// the main memory overlap within an instruction but not across instructions. The networks overlap
+/// with both, except for collectives during which nothing is computed.
+struct StepEstimate {
+  double seconds = 0;
+  /// Total time of each unit alone.
+  double compute_seconds = 0, memory_seconds = 0, fast_network_seconds = 0,
+         slow_network_seconds = 0;
+  /// The part of the network seconds during which nothing is computed.
+  double waiting_seconds = 0;
+  std::string bound = {};  // "compute", "memory", "network (fast)" or "network (slow)"
+  double tokens_per_second = 0;
+  /// Model FLOPs of the step, by the published convention, divided by the FLOPs that all devices
+  /// could do in `seconds` at their bf16 peak.
+  double mfu = 0;
+};
+
+struct StepCounts {
+  double tokens = 0, model_flops = 0;
+};
+
+DeviceRates rates_of(const Accelerator& accelerator);
+
+/// Returns none if the accelerator's peak or memory bandwidth is not known.
+std::optional<StepEstimate> estimate_step(const DeviceWork& work,
+                                          const std::vector<CollectiveRow>& rows,
+                                          const Target& target, const StepCounts& size);
+
+/// The work of one run on all devices together. A loop's body counts in each iteration, and
+/// recomputation (remat) counts again.
+struct GraphCost {
+  double flops = 0;
+  /// Bytes of the operands and results of all ops, as if no op were fused. Names, constraints and
+  /// other views of the same bytes count nothing (CostRule).
+  double bytes = 0;
+};
+
+GraphCost graph_cost(const Region& graph);
 
 /// A training step on the mesh of a target, ready for its compiler.
 struct LoweredStep {

@@ -1,11 +1,10 @@
 // The memory of evaluations with compilers that say what they are told to.
-#include "plan/evaluation_memory.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "plan/advice/asked_test.h"
+#include "plan/memory_needs.h"
 #include "runtime/memory_estimate.h"
 #include "testing/error_of.h"
 

@@ -1,9 +1,8 @@
-#include "plan/graph_cost.h"
-
 #include <gtest/gtest.h>
 
 #include "ops/annotate.h"
 #include "ops/ops.h"
+#include "plan/compile_report.h"
 #include "transform/call.h"
 #include "transform/control_flow/scan.h"
 #include "transform/custom_vjp.h"

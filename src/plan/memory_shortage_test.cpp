@@ -1,8 +1,8 @@
-#include "plan/memory_shortage.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "plan/memory_needs.h"
 
 namespace axle {
 namespace {

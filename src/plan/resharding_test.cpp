@@ -1,10 +1,9 @@
-#include "plan/resharding.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "hlo/op_name.h"
 #include "ops/ops.h"
+#include "plan/compiler_findings.h"
 #include "transform/control_flow/scan.h"
 #include "transform/trace.h"
 

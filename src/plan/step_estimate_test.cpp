@@ -1,6 +1,6 @@
-#include "plan/step_estimate.h"
-
 #include <gtest/gtest.h>
+
+#include "plan/compile_report.h"
 
 namespace axle {
 namespace {

@@ -1,10 +1,9 @@
-#include "plan/unmet_layouts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ops/annotate.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
+#include "plan/compile_report.h"
 #include "transform/remat/remat.h"
 #include "transform/trace.h"
 

@@ -7,14 +7,14 @@
 //   are of a Llama of the size. The published models learn from a teacher's logits, these from text
 //   alone.
 #include "config/register.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
-#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/hybrid_norm.h"
-#include "layers/blocks/pattern.h"
-#include "modifiers/set_mesh.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "modifiers/mesh_modifiers.h"
 #include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 

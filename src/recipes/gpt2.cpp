@@ -3,11 +3,11 @@
 // Source: Radford et al. 2019, Language models are unsupervised multitask learners, section 2.3.
 //   Rates and batch size of a model of this size: Brown et al. 2020, arXiv 2005.14165, table 2.1.
 #include "config/register.h"
-#include "layers/attention/qkv/fused_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/norms/layer_norm.h"
-#include "layers/positions/learned_positions.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/norms/norm.h"
+#include "layers/positions/position_embedding.h"
 #include "recipes/language_model.h"
 
 namespace axle {

@@ -4,9 +4,9 @@
 
 #include "data/tokenizers/tokenizer.h"
 #include "layers/models/decoder.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/norms/norm.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/modifier.h"
-#include "modifiers/set_fields.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {

@@ -2,11 +2,10 @@
 //
 // Source: Dao & Gu 2024, arXiv 2405.21060, section 9.2 and appendix E; the published model of 130M
 //   parameters has 24 layers of width 768 and was trained on 300 billion tokens of the Pile.
-#include "layers/state_space/mamba2.h"
-
 #include "config/register.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/state_space/mamba.h"
 #include "recipes/language_model.h"
 
 namespace axle {

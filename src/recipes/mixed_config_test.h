@@ -1,16 +1,15 @@
 // A trainer's config for tests of modifiers. Classes are in lists, maps, optional slots and wraps.
 #pragma once
 
-#include "layers/attention/caches/shared_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/query_only.h"
+#include "layers/attention/caches/dense_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pattern.h"
-#include "layers/blocks/post_norm.h"
-#include "layers/blocks/sandwich.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
-#include "layers/norms/layer_norm.h"
+#include "layers/norms/norm.h"
 #include "train/tiny_config_test.h"
 
 namespace axle {

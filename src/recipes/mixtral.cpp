@@ -2,10 +2,10 @@
 //
 // Source: Jiang et al. 2024, arXiv 2401.04088, section 2 and table 1.
 #include "config/register.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/experts/top_k_router.h"
-#include "layers/models/lm_head.h"
+#include "layers/models/causal_lm.h"
 #include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 

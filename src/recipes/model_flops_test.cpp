@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "data/batch.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
 #include "recipes/recipe.h"
+#include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/use_data.h"
-#include "recipes/resolve/use_modifier.h"
 #include "train/training_parts.h"
 
 namespace axle {

@@ -20,7 +20,7 @@
 #include "config/set.h"
 #include "data/packing.h"
 #include "data/random.h"
-#include "learn/optimizers/adamw.h"
+#include "learn/optimizers/adam.h"
 #include "lower/trace_program.h"
 #include "modifiers/collect_stats.h"
 #include "nn/functional.h"
@@ -156,7 +156,7 @@ class CoordinateRun {
   static double rms_of_change(const HostTensor& a, const HostTensor& b) {
     HostTensor change = a.astype(DType::kF32);
     for (int64_t i = 0; i < a.size(); ++i)
-      change.values<float>()[static_cast<size_t>(i)] = static_cast<float>(b.at(i) - a.at(i));
+      change.values<float>()[i] = static_cast<float>(b.at(i) - a.at(i));
     return rms(change);
   }
 

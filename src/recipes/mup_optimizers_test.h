@@ -1,13 +1,10 @@
-// Optimizers of each kind of updates (learn/update_size.h), for the coordinate check of MuP.
+// Optimizers of each kind of updates (learn/optimizer.h), for the coordinate check of MuP.
 #pragma once
 
 #include "learn/optimizers/adafactor.h"
-#include "learn/optimizers/adastar.h"
-#include "learn/optimizers/lamb.h"
-#include "learn/optimizers/lion.h"
-#include "learn/optimizers/muon.h"
+#include "learn/optimizers/adam.h"
+#include "learn/optimizers/matrix_optimizers.h"
 #include "learn/optimizers/sgd.h"
-#include "learn/optimizers/soap.h"
 #include "recipes/mup_coordinates_test.h"
 #include "recipes/mup_families_test.h"
 

@@ -10,7 +10,7 @@
 #include "config/set.h"
 #include "config/walk.h"
 #include "learn/optimizer.h"
-#include "learn/schedule_values.h"
+#include "learn/schedule.h"
 #include "learn/weight_decay.h"
 #include "recipes/recipe.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config/walk.h"
-#include "layers/models/preference_lm.h"
+#include "layers/models/beside_frozen.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"
 #include "recipes/recipe.h"

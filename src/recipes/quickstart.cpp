@@ -1,6 +1,6 @@
 // A byte-level model that learns to write text in two minutes on two cores.
 #include "config/register.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "recipes/language_model.h"
 
 namespace axle {

@@ -13,13 +13,12 @@
 #include <limits>
 #include <vector>
 
-#include "base/cache_folder.h"
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/folders.h"
 #include "base/hash.h"
+#include "base/process_start.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "io/user_path.h"
 #include "lower/stablehlo.h"
 
 namespace axle {
@@ -123,7 +122,7 @@ std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   const auto identity = fmt::format("{}\n{}\n{}\n", plugin.string(), size, changed);
   const auto note =
       cache_dir / fmt::format("{}{:016x}{}", kNote, xxh3_64(identity), kNoteExtension);
-  const auto note_bytes = static_cast<int64_t>(identity.size()) + 64;
+  const auto note_bytes = std::ssize(identity) + 64;
   if (const auto known = read_if_there(note, note_bytes);
       known && known->starts_with(identity) && std::ssize(*known) == note_bytes) {
     count_as_used(note);

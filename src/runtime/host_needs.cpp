@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
-#include "base/text/units.h"
+#include "base/lists.h"
+#include "base/text/text_table.h"
 #include "runtime/memory_estimate.h"
 
 namespace axle {

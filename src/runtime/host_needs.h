@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "runtime/runtime.h"
 
 namespace axle {

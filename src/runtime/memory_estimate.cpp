@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "base/reversed.h"
+#include "base/lists.h"
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
 #include "ops/annotate.h"
@@ -38,7 +38,7 @@ class RegionMemory {
     for (const Tensor& t : region.results()) is_result_[t] = true;
     for (const OpNode* op : Reversed(region.ops())) lengthen_operands(*op);
     for (const OpNode* op : region.ops()) {
-      for (const Tensor& t : const_cast<OpNode*>(op)->results()) {
+      for (const Tensor& t : op->results()) {
         if (const OpNode* const* last = last_use_.find(t)) ending_at_[*last].push_back(t);
       }
     }
@@ -64,7 +64,7 @@ class RegionMemory {
   // What is not stored is made again from its operands: they live as long as it does.
   void lengthen_operands(const OpNode& op) {
     if (!is_view(op)) return;
-    const Tensor result = const_cast<OpNode&>(op).results()[0];
+    const Tensor result = op.results()[0];
     const bool lives_on = is_result_.contains(result);
     const OpNode* const* last = last_use_.find(result);
     for (const Tensor& t : op.inputs) {
@@ -101,7 +101,7 @@ class RegionMemory {
   }
 
   void step(const OpNode& op) {
-    const Values results = const_cast<OpNode&>(op).results();
+    const Values results = op.results();
     HeldAtPeak inside;
     std::vector<double> of_results(results.size());
     for (uint32_t i = 0; i < results.size(); ++i) of_results[i] = divisor_of_result(op, i);
@@ -209,8 +209,7 @@ MemoryEstimate estimate_memory(const Program& program) {
   std::vector<double> divisors;
   Values in_place;
   for (const ProgramValue& input : program.inputs) {
-    if (input.donated_to >= 0)
-      in_place.push_back(program.graph->results()[static_cast<size_t>(input.donated_to)]);
+    if (input.donated_to >= 0) in_place.push_back(program.graph->results()[input.donated_to]);
     const PartitionSpec spec = restrict(input.sharding, input.type.dims, program.mesh);
     divisors.push_back(static_cast<double>(num_parts(spec, program.mesh)));
     out.argument_bytes += static_cast<double>(input.type.num_bytes()) / divisors.back();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hlo/memory.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 
 namespace axle {
 

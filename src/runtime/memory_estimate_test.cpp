@@ -4,7 +4,7 @@
 
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"

@@ -21,7 +21,7 @@ int64_t num_mesh_devices(const Mesh& mesh) {
 }
 
 Mesh fit_mesh(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked) {
-  const auto num_present = static_cast<int64_t>(topology.devices.size());
+  const auto num_present = std::ssize(topology.devices);
   if (asked && *asked != num_present) {
     throw ConfigError(fmt::format(
         "--devices: expected {}, the number of {} devices here, got {}; leave out --devices",

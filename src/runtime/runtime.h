@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ir/host_tensor.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 
 namespace axle {
 

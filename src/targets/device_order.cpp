@@ -8,10 +8,9 @@
 #include <numeric>
 #include <optional>
 
-#include "base/checked.h"
-#include "base/concatenate.h"
 #include "base/error.h"
-#include "ir/devices/grid.h"
+#include "base/lists.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {
@@ -95,8 +94,7 @@ std::optional<Box> box_of(const Topology& topology, const Indices& group) {
   }
   Box box;
   for (size_t d = 0; d < low.size(); ++d) box.dims.push_back(high[d] - low[d] + 1);
-  if (at.size() != group.size() ||
-      saturating_product(box.dims) != static_cast<int64_t>(group.size()))
+  if (at.size() != group.size() || saturating_product(box.dims) != std::ssize(group))
     return std::nullopt;
   for (const auto& [c, member] : at) box.members.push_back(member);
   return box;
@@ -150,7 +148,7 @@ bool equal_sizes(const std::vector<Indices>& groups) {
 
 void check_across(const Mesh& mesh, FastNetwork network, const std::vector<Indices>& groups,
                   int64_t parts) {
-  const auto num_groups = static_cast<int64_t>(groups.size());
+  const auto num_groups = std::ssize(groups);
   const char* what = network == FastNetwork::kSlice ? "slices" : "nodes";
   if (!equal_sizes(groups)) {
     throw ConfigError(
@@ -185,7 +183,7 @@ std::vector<size_t> box_order(std::span<const int64_t> box, std::span<const int6
 
 std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
   const int64_t n = mesh.num_devices();
-  if (n > static_cast<int64_t>(topology.devices.size())) {
+  if (n > std::ssize(topology.devices)) {
     throw DeviceError(fmt::format("mesh: expected at most the {} devices of '{}', got a mesh of {}",
                                   topology.devices.size(), topology.platform, n));
   }
@@ -200,7 +198,7 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
     check_across(mesh, network, groups, saturating_product(across));
   } else {
     if (!equal_sizes(groups)) return concatenate<size_t>(groups);
-    across = leading_parts(sizes, static_cast<int64_t>(groups.size()));
+    across = leading_parts(sizes, std::ssize(groups));
   }
   Sizes within;
   for (size_t a = 0; a < sizes.size(); ++a) within.push_back(sizes[a] / across[a]);
@@ -220,8 +218,7 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
       part[a] = at[a] / within[a];
       local[a] = at[a] % within[a];
     }
-    out.push_back(
-        parts[static_cast<size_t>(ravel(part, across))][static_cast<size_t>(ravel(local, within))]);
+    out.push_back(parts[ravel(part, across)][ravel(local, within)]);
   }
   return out;
 }

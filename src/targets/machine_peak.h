@@ -13,15 +13,27 @@
 // matter, because they share the cores.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/dtype.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+struct MultiplyAddLoop {
+  const char* name;  // of the instruction set
+  void (*run)(int64_t iterations);
+  double flops_per_iteration;
+};
+
+/// Returns the loops that may be this processor's fastest for bf16, f32 or f64. For bf16 there may
+/// be two, because bf16 instructions can be slower than f32 instructions.
+std::vector<MultiplyAddLoop> multiply_add_loops(DType dtype);
 
 struct Peak {
   double flops = 0;  // per second, of all devices together; 0: unknown

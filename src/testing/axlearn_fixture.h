@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/safetensors.h"
-#include "nn/key_sequence.h"
+#include "nn/invocation.h"
 #include "ops/movement/slice.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"

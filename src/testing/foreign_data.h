@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/environment.h"
+#include "base/process_start.h"
 
 namespace axle {
 

@@ -15,7 +15,7 @@
 namespace axle::testing {
 
 /// Returns <a, b> over the floating-point tensors of both lists, in f64. Of complex numbers it is
-/// the real part of the sum of products, without conjugation (ops/elementwise/complex.h).
+/// the real part of the sum of products, without conjugation (ops/elementwise/exponential.h).
 inline double inner_product(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) {

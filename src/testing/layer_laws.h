@@ -186,14 +186,13 @@ class DecodingSession {
   /// Feeds n tokens of each row from starts[b] on; the first lengths[b] of them count.
   std::vector<HostTensor> extend(const HostTensor& tokens, const std::vector<int64_t>& starts,
                                  int64_t n, const std::vector<int64_t>& lengths) {
-    const auto rows = static_cast<int64_t>(starts.size());
+    const auto rows = std::ssize(starts);
     Tree<HostTensor> inputs{{std::string(Names::kTokens), tokens_from(tokens, starts, n)}};
     HostTensor positions(Type{DType::kI32, {rows, n}}), last(Type{DType::kI32, {rows}});
     for (int64_t b = 0; b < rows; ++b) {
       const auto row = static_cast<size_t>(b);
       for (int64_t t = 0; t < n; ++t)
-        positions.values<int32_t>()[static_cast<size_t>(b * n + t)] =
-            static_cast<int32_t>(starts[row] + t);
+        positions.values<int32_t>()[b * n + t] = static_cast<int32_t>(starts[row] + t);
       last.values<int32_t>()[row] = static_cast<int32_t>(lengths[row] - 1);
     }
     if constexpr (requires { Names::kPositions; }) {
@@ -257,8 +256,7 @@ void law_decoding_tokens(const typename L::Role::Dims& dims, const std::vector<L
       DecodingSession<L> decoding(layer, 2, length + 1, places_prompts);
       const auto prefilled = decoding.extend(tokens, {0, 0}, length - 1, lengths);
       for (int64_t b = 0; b < 2; ++b) {
-        for (int64_t t = 0; t < lengths[static_cast<size_t>(b)]; ++t)
-          expect_token(prefilled, b, t, t);
+        for (int64_t t = 0; t < lengths[b]; ++t) expect_token(prefilled, b, t, t);
       }
       const auto stepped = decoding.extend(tokens, lengths, 1, {1, 1});
       expect_token(stepped, 0, 0, length - 1);

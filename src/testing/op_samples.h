@@ -293,8 +293,8 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
 inline void add_four_bits(DType dtype, std::vector<OpSample>& out) {
   HostTensor a(Type{DType::kI32, {16, 16}}), b(a.type());
   for (int64_t i = 0; i < a.size(); ++i) {
-    a.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i / 16);
-    b.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % 16);
+    a.values<int32_t>()[i] = static_cast<int32_t>(i / 16);
+    b.values<int32_t>()[i] = static_cast<int32_t>(i % 16);
   }
   const std::vector<HostTensor> pair = {a.astype(dtype), b.astype(dtype)};
   out.push_back({"add", pair, [](const Values& v) {
@@ -376,8 +376,8 @@ inline void add_dtypes(std::vector<OpSample>& out) {
   // Different numbers that every float has, so that no maximum and no sort has ties.
   HostTensor powers = HostTensor::zeros(s), others = powers;
   for (int i = 0; i < 15; ++i) {
-    powers.values<float>()[static_cast<size_t>(i)] = std::ldexp(i % 2 ? -1.f : 1.f, i / 2 - 3);
-    others.values<float>()[static_cast<size_t>(i)] = std::ldexp(1.5f, i % 5 - 2);
+    powers.values<float>()[i] = std::ldexp(i % 2 ? -1.f : 1.f, i / 2 - 3);
+    others.values<float>()[i] = std::ldexp(1.5f, i % 5 - 2);
   }
   for (const DType dtype : {DType::kI8, DType::kI16, DType::kU8, DType::kU16, DType::kF8E4M3FN,
                             DType::kF8E5M2, DType::kF16, DType::kBF16}) {

@@ -40,7 +40,7 @@ struct PaddedBatch {
     HostTensor out(Type{DType::kF64, shape});
     for (int64_t i = 0; i < out.size(); ++i) {
       const int64_t row = i / step / length, position = i / step % length;
-      double& to = out.values<double>()[static_cast<size_t>(i)];
+      double& to = out.values<double>()[i];
       if (is_token(row, position))
         to = x.at((row * base_length + position) * step + i % step);
       else if (is_float(x.dtype()))
@@ -137,7 +137,7 @@ Tree<HostTensor> numbers_of_tokens(TestLayer<L>& layer, const Tree<HostTensor>& 
     int64_t size = 1;
     for (size_t d = axis + 2; by_token && d < shape.size(); ++d) size *= shape[d];
     for (int64_t j = 0; j < weights.size(); ++j) {
-      double& w = weights.values<double>()[static_cast<size_t>(j)];
+      double& w = weights.values<double>()[j];
       if (!by_token) {
         w = is_other && !weighs_others ? 0 : ones.at(j);
         continue;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/proto_reader.h"
+#include "io/proto.h"
 
 namespace axle::testing {
 

@@ -70,7 +70,7 @@ class TinyLlama {
   std::vector<double> logits(std::span<const int32_t> tokens) const {
     std::vector<Row> x;
     for (const int32_t token : tokens) {
-      const float* const row = &embedding_[static_cast<size_t>(token * s_.dim)];
+      const float* const row = &embedding_[token * s_.dim];
       x.emplace_back(row, row + s_.dim);
     }
     for (const Layer& layer : layers_) {
@@ -88,11 +88,9 @@ class TinyLlama {
     const std::vector<double> scores = logits(tokens);
     std::vector<int32_t> order(scores.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
-    std::partial_sort(order.begin(), order.begin() + 2, order.end(), [&](int32_t a, int32_t b) {
-      return scores[static_cast<size_t>(a)] > scores[static_cast<size_t>(b)];
-    });
-    return {order[0],
-            scores[static_cast<size_t>(order[0])] - scores[static_cast<size_t>(order[1])]};
+    std::partial_sort(order.begin(), order.begin() + 2, order.end(),
+                      [&](int32_t a, int32_t b) { return scores[a] > scores[b]; });
+    return {order[0], scores[order[0]] - scores[order[1]]};
   }
   /// Returns the next `count` tokens, taking the best one each time.
   std::vector<int32_t> greedy(std::vector<int32_t> tokens, int count) const {

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "base/text/text.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "layers/norms/norm.h"
 #include "nn/remat_policies.h"
 #include "ops/ops.h"

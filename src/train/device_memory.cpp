@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 
 namespace axle {
 

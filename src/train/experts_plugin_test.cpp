@@ -2,8 +2,8 @@
 // one device gives, and the interpreter gives it too.
 #include "config/register.h"
 #include "config/replace.h"
-#include "layers/experts/balanced_router.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
 #include "pjrt/make_runtime.h"
 #include "testing/host_tensors.h"

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
-#include "layers/experts/balanced_router.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
 #include "layers/pipeline/pipeline.h"
 #include "nn/remat_policies.h"

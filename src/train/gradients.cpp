@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "layers/pipeline/microbatches.h"
+#include "layers/pipeline/stage_loop.h"
 #include "learn/learner.h"
 #include "nn/functional.h"
 #include "ops/annotate.h"

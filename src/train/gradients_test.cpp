@@ -3,18 +3,16 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "layers/models/causal_lm.h"
 #include "learn/learner.h"
 #include "learn/optimizer.h"
 #include "learn/optimizers/adafactor.h"
-#include "learn/optimizers/adamw.h"
-#include "learn/optimizers/muon.h"
-#include "learn/optimizers/schedule_free.h"
+#include "learn/optimizers/adam.h"
+#include "learn/optimizers/matrix_optimizers.h"
 #include "learn/optimizers/sgd.h"
-#include "learn/optimizers/skip_and_clip.h"
-#include "learn/optimizers/soap.h"
 #include "learn/optimizers/sophia.h"
+#include "learn/optimizers/wrapping_optimizers.h"
 #include "learn/schedule.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"

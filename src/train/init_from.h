@@ -15,7 +15,7 @@ struct InitFrom {
   /// Fields of the configs of models of other programs that are left out.
   std::vector<std::string> ignored = {};
   /// The folder holds a dense model with the same layers. Its feed-forward layers become the
-  /// experts of the model's mixtures (layers/experts/upcycle.h).
+  /// experts of the model's mixtures (layers/experts/moe.h).
   bool upcycle = false;
   /// Folders of runs or imports for models inside the model, by their config paths below `model`:
   /// "teacher".

@@ -11,7 +11,7 @@ namespace axle {
 /// Returns the parameters and the state of layers to start from, by their names in the training
 /// state, and prints where they come from. Empty without a folder. Of a dense model there are the
 /// parameters alone, with the experts made from them and the others drawn from the seed
-/// (layers/experts/upcycle.h). The values of a part may have another floating-point dtype than the
+/// (layers/experts/moe.h). The values of a part may have another floating-point dtype than the
 /// model has, and are cast.
 ///
 /// Throws ConfigError for parameters that do not fit, for `upcycle` without a folder, and if a

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "layers/blocks/repeat.h"
-#include "layers/norms/batch_norm.h"
+#include "layers/blocks/stack.h"
+#include "layers/norms/batch_norms.h"
 #include "layers/norms/norm.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"

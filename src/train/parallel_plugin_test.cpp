@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "config/set.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/models/causal_lm.h"
-#include "modifiers/sequence_parallel.h"
-#include "modifiers/set_partition.h"
+#include "modifiers/mesh_modifiers.h"
 #include "nn/remat_policies.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"

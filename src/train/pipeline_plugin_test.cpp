@@ -1,13 +1,13 @@
 // Tests training steps of pipelines on a plugin: virtual devices give what one device gives, and
 // what the layers without stages give.
 #include "config/replace.h"
-#include "layers/attention/biases/shared_bias.h"
-#include "layers/attention/biases/t5_bias.h"
-#include "layers/blocks/repeat.h"
-#include "layers/experts/balanced_router.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/biases/logit_bias.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/pipeline/circular.h"
 #include "layers/pipeline/pipeline.h"
+#include "layers/pipeline/stage_loop.h"
 #include "nn/remat_policies.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"

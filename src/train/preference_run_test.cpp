@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "data/packing.h"
-#include "layers/models/preference_lm.h"
+#include "layers/models/beside_frozen.h"
 #include "train/initial_state.h"
 #include "train/trainer_run_test.h"
 

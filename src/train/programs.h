@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "interop/weights.h"
+#include "interop/import_model.h"
 #include "ir/devices/mesh.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "transform/taps/collect_taps.h"
 
 namespace axle {

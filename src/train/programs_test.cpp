@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "config/register.h"
-#include "ir/finite.h"
+#include "ir/host_tensor.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"

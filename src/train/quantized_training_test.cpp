@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
-#include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
 #include "layers/products/quantized_product.h"
 #include "modifiers/products/quantize_products.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "config/find_slot.h"
 #include "config/set.h"
 #include "runtime/memory_estimate.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ir/eval.h"
-#include "nn/call_forms.h"
+#include "nn/layer_role.h"
 #include "ops/random/random.h"
 #include "runtime/runtime.h"
 #include "testing/fast_compile.h"

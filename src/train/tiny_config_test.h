@@ -3,9 +3,9 @@
 
 #include "data/synthetic_input.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "learn/transforms/clip_by_global_norm.h"
+#include "learn/transforms/gradient_transforms.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {

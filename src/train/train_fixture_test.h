@@ -7,10 +7,10 @@
 
 #include "base/tree.h"
 #include "io/safetensors.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/models/causal_lm.h"
-#include "learn/transforms/clip_by_global_norm.h"
+#include "learn/transforms/gradient_transforms.h"
 #include "testing/axlearn_fixture.h"
 #include "testing/checkout.h"
 #include "testing/host_tensors.h"

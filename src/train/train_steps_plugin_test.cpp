@@ -2,7 +2,7 @@
 // and with the interpreter.
 
 #include "data/synthetic_input.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "nn/remat_policies.h"
 #include "pjrt/make_runtime.h"
 #include "testing/host_tensors.h"

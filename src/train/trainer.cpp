@@ -6,9 +6,8 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/process_start.h"
-#include "base/stop_signal.h"
-#include "base/threads.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
 #include "config/register.h"

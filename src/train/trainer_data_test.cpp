@@ -2,7 +2,7 @@
 // are left out.
 #include "data/text_input.h"
 #include "layers/models/causal_lm.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/schedules/schedules.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

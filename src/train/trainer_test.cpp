@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "checkpoint/folder.h"
-#include "io/tfrecord.h"
+#include "io/event_file.h"
 #include "testing/error_of.h"
 #include "train/record/tensorboard_writer.h"
 #include "train/trainer_run_test.h"

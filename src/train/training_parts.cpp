@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "config/construction.h"
 #include "config/missing.h"
-#include "layers/check_mesh.h"
-#include "nn/init_by_name.h"
+#include "layers/mesh_axes.h"
+#include "nn/init_rules.h"
 #include "train/evaluation/evaler_inputs.h"
 #include "train/record/tensorboard_writer.h"
 

@@ -3,11 +3,11 @@
 
 #include <gmock/gmock.h>
 
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/norms/group_norm.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/norms/batch_norms.h"
 #include "learn/learner.h"
-#include "learn/optimizers/optimizer_groups.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/optimizer_groups.h"
+#include "learn/schedules/schedules.h"
 #include "testing/error_of.h"
 #include "train/tiny_config_test.h"
 

@@ -5,7 +5,6 @@
 
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/piecewise_activations.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"

@@ -2,12 +2,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "ops/collectives/all_gather.h"
-#include "ops/collectives/all_reduce.h"
-#include "ops/collectives/all_to_all.h"
-#include "ops/collectives/ppermute.h"
+#include "ops/collectives/collectives.h"
 #include "ops/collectives/ragged_all_to_all.h"
-#include "ops/collectives/reduce_scatter.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -16,7 +12,7 @@
 #include "ops/movement/shape.h"
 #include "ops/products/dot.h"
 #include "ops/products/einsum.h"
-#include "ops/reductions/argmax.h"
+#include "ops/reductions/cumulative.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
 #include "transform/control_flow/cond.h"

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "ir/value_map.h"
-#include "ops/batching.h"
-#include "ops/dims.h"
-#include "ops/movement/broadcast.h"
+#include "ops/create.h"
+#include "ops/movement/shape.h"
+#include "ops/rules.h"
 
 namespace axle {
 namespace {

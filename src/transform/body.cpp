@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "transform/marks.h"

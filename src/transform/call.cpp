@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <deque>
 
-#include "base/concatenate.h"
-#include "ir/effect.h"
+#include "base/lists.h"
 #include "ir/hlo_builder.h"
-#include "ir/structure.h"
+#include "ir/tensor.h"
+#include "ir/value_map.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/remat/divide.h"

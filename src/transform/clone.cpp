@@ -22,7 +22,7 @@ void Copies::set_results(const OpNode& op, const Values& copies) {
 
 const OpNode& Copies::clone(const OpNode& op) {
   const OriginScope origin(op);
-  OpNode& copy =
+  const OpNode& copy =
       *TraceScope::current().append(*op.rules, all(op.inputs), op.attributes, op.regions);
   for (uint32_t i = 0; i < copy.outputs.size(); ++i)
     copies_.insert(Tensor(const_cast<OpNode*>(&op), i), copy.result(i));

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ir/call_stack.h"
-#include "ir/devices/manual_axes.h"
-#include "ops/batching.h"
-#include "ops/collectives/reduce_scatter.h"
+#include "ir/devices/sharding.h"
+#include "ops/collectives/collectives.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
+#include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/linearize.h"

@@ -2,10 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/index.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"

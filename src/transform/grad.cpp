@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
 #include "base/error.h"
+#include "base/lists.h"
 #include "ir/value_map.h"
 #include "ops/create.h"
 #include "transform/clone.h"

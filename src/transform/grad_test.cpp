@@ -4,7 +4,6 @@
 
 #include "ops/annotate.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"

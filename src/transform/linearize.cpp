@@ -43,7 +43,7 @@ bool& TransposedOnly::is_on() {
   return is_on;
 }
 
-// Tests for empty tensors are written without "!", which with ops/elementwise/bitwise.h negates
+// Tests for empty tensors are written without "!", which with ops/elementwise/arithmetic.h negates
 // predicates.
 Tensor add_cotangents(const Tensor& a, const Tensor& b) {
   if (a && b) return a + b;

@@ -1,9 +1,8 @@
-#include "ops/reductions/normalize.h"
-
 #include <gmock/gmock.h>
 
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
+#include "ops/reductions/softmax.h"
 #include "testing/gradient_check.h"
 #include "testing/op_test.h"
 

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "ir/finite.h"
-#include "ir/text/print.h"
+#include "ir/host_tensor.h"
+#include "ir/text/text_form.h"
 #include "testing/body_samples.h"
 #include "testing/collective_samples.h"
 #include "testing/device_samples.h"

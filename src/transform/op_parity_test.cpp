@@ -4,7 +4,7 @@
 #include <set>
 
 #include "io/safetensors.h"
-#include "ops/movement/diagonal.h"
+#include "ops/movement/dynamic_slice.h"
 #include "ops/products/einsum.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"

@@ -1,7 +1,7 @@
 // Derivatives and batches of products that no law over the registry tests.
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/products/dot.h"
 #include "ops/products/ragged_dot.h"
 #include "ops/reductions/reduce.h"

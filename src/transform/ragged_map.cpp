@@ -4,16 +4,12 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
 #include "base/error.h"
+#include "base/lists.h"
 #include "ir/value_map.h"
-#include "ops/batching.h"
 #include "ops/create.h"
-#include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
-#include "ops/movement/search.h"
 #include "ops/movement/shape.h"
 #include "ops/products/dot.h"
 #include "ops/products/ragged_dot.h"

@@ -43,7 +43,7 @@ std::vector<ValueRange> ranges_of_results(const Region& region,
                                           std::span<const ValueRange> parameters) {
   ValueMap<ValueRange> known;
   for (size_t i = 0; i < parameters.size(); ++i) known[region.parameters()[i]] = parameters[i];
-  for (OpNode* op : region.ops()) {
+  for (const OpNode* op : region.ops()) {
     std::vector<ValueRange> of_inputs;
     for (const Tensor& x : op->inputs) of_inputs.push_back(known.at(x));
     const ValueRange found = range_of(*op, of_inputs);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "ir/effect.h"
 #include "ir/op_rules.h"
-#include "ir/verify.h"
+#include "ir/tensor.h"
+#include "ir/value_map.h"
 #include "ops/create.h"
 #include "transform/clone.h"
 #include "transform/marks.h"

@@ -8,7 +8,7 @@
 namespace axle {
 
 /// Returns a region that computes the same results, to the last bit, with fewer ops:
-///   dead code: ops without effect (ir/effect.h) whose results nobody uses, also inside of the
+///   dead code: ops without effect (ir/tensor.h) whose results nobody uses, also inside of the
 ///     bodies of other ops; with them the carries, operands and results of these ops that only they
 ///     need;
 ///   common subexpressions: equal ops of one phase become one. Barriers are never merged, so that

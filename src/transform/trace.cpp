@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "ir/eval.h"
-#include "ir/verify.h"
+#include "ir/value_map.h"
 #include "transform/clone.h"
 
 namespace axle {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "base/concatenate.h"
 #include "base/error.h"
-#include "ops/checks.h"
+#include "base/lists.h"
+#include "ops/create.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"

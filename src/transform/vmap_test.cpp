@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "testing/body_samples.h"
 #include "testing/collective_samples.h"
 #include "testing/device_samples.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes testdata/reference/tokenizers/categories.json: of which characters `tokenizers` says that they are accents, control
 characters, punctuation or digits, as a hash of a digit for each code point, and a hash of all lower cases; prints the tables
-of src/data/tokenizers/parts/categories.cpp.
+of src/data/tokenizers/parts/pre_tokenizers.cpp.
 
   python -m pip install tokenizers    # into a Python outside of the repository
   python tools/oracle/unicode_categories.py

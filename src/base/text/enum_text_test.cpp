@@ -1,7 +1,6 @@
-#include "base/text/enum_text.h"
-
 #include <gtest/gtest.h>
 
+#include "base/text/text.h"
 #include "testing/error_of.h"
 
 namespace axle {

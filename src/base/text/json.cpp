@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/text/file_format.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {
@@ -126,9 +126,8 @@ Json read_json(std::string_view text, size_t max_bytes) {
         fmt::format("expected at most {} bytes of JSON, got {}", max_bytes, text.size()));
   }
   constexpr int64_t kMemoryPerByte = 24;  // for short values: "" in a list takes 3 bytes of text
-  check_host_allocation("a JSON document",
-                        "its " + counted(static_cast<int64_t>(text.size()), "byte"),
-                        kMemoryPerByte * static_cast<int64_t>(text.size()));
+  check_host_allocation("a JSON document", "its " + counted(std::ssize(text), "byte"),
+                        kMemoryPerByte * std::ssize(text));
   Builder builder(text);
   Json::sax_parse(text, &builder);
   return builder.take();

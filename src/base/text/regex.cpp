@@ -6,7 +6,7 @@
 #include <pcre2.h>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {

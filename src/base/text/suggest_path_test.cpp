@@ -1,9 +1,9 @@
-#include "base/text/suggest_path.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "base/text/text.h"
 
 namespace axle {
 namespace {

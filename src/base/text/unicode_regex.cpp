@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text/unicode.h"
-#include "base/text/utf8.h"
 
 namespace axle {
 namespace {

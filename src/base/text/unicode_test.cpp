@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/text/utf8.h"
-
 namespace axle {
 namespace {
 

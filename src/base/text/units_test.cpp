@@ -1,6 +1,6 @@
-#include "base/text/units.h"
-
 #include <gtest/gtest.h>
+
+#include "base/text/text_table.h"
 
 namespace axle {
 namespace {

@@ -1,6 +1,6 @@
-#include "base/text/utf8.h"
-
 #include <gtest/gtest.h>
+
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {

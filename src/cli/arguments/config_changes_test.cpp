@@ -1,6 +1,6 @@
-#include "cli/arguments/config_changes.h"
-
 #include <gmock/gmock.h>
+
+#include "cli/arguments/recipe_arguments.h"
 
 namespace axle::cli {
 namespace {

@@ -1,8 +1,8 @@
 // The arguments of eval-op and eval-layer.
+#include "cli/arguments/eval_arguments.h"
+
 #include <gmock/gmock.h>
 
-#include "cli/arguments/eval_layer_arguments.h"
-#include "cli/arguments/eval_op_arguments.h"
 #include "cli/arguments/parse_test.h"
 #include "testing/error_of.h"
 

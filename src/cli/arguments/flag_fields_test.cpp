@@ -1,9 +1,8 @@
-#include "cli/arguments/flag_fields.h"
-
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments/options.h"
 #include "config/document/serialize.h"
 #include "modifiers/products/lora.h"
 #include "testing/error_of.h"

@@ -1,7 +1,6 @@
-#include "cli/arguments/graph_arguments.h"
-
 #include <gmock/gmock.h>
 
+#include "cli/arguments/export_arguments.h"
 #include "cli/arguments/parse_test.h"
 #include "testing/error_of.h"
 

@@ -1,8 +1,7 @@
-#include "cli/arguments/init_arguments.h"
-
 #include <gtest/gtest.h>
 
 #include "cli/arguments/parse_test.h"
+#include "cli/arguments/run_folder_arguments.h"
 #include "testing/error_of.h"
 
 namespace axle::cli {

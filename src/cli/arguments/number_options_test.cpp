@@ -1,7 +1,6 @@
-#include "cli/arguments/number_options.h"
-
 #include <gmock/gmock.h>
 
+#include "cli/arguments/options.h"
 #include "cli/arguments/parse_test.h"
 
 namespace axle::cli {

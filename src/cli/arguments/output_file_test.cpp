@@ -1,10 +1,9 @@
-#include "cli/arguments/output_file.h"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "checkpoint/run_files.h"
+#include "checkpoint/folder.h"
+#include "cli/arguments/options.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "recipes/recipe.h"

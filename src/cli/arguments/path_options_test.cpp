@@ -1,9 +1,8 @@
-#include "cli/arguments/path_options.h"
-
 #include <gmock/gmock.h>
 
+#include "cli/arguments/options.h"
 #include "cli/arguments/parse_test.h"
-#include "io/user_path.h"
+#include "io/file.h"
 
 namespace axle::cli {
 namespace {

@@ -7,26 +7,21 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/report.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
-#include "checkpoint/run_files.h"
-#include "cli/arguments/flag_fields.h"
-#include "cli/arguments/ignore_option.h"
+#include "base/text/unicode.h"
+#include "checkpoint/folder.h"
+#include "cli/arguments/options.h"
 #include "config/document/serialize.h"
 #include "config/document/yaml.h"
 #include "data/text_source.h"
 #include "interop/foreign_model.h"
 #include "io/file.h"
-#include "io/user_path.h"
 #include "layers/products/quantized_product.h"
 #include "recipes/fine_tune.h"
-#include "recipes/kept_from_start.h"
 #include "recipes/recipe.h"
-#include "recipes/resolve/host_machine.h"
+#include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/recipe_file.h"
-#include "recipes/resolve/resumed_run.h"
-#include "recipes/resolve/token_data.h"
+#include "recipes/resolve/resolve.h"
 #include "recipes/resolve/use_data.h"
 
 namespace axle::cli {
@@ -438,6 +433,29 @@ Resolved resolve_named(const std::string& name, const std::optional<std::string>
   Resolved out = resolve_config(request);
   print_warnings(out.report);
   return out;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::optional<std::string>& text) {
+  return text ? Json(*text) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string to_text(const ConfigChanges& report) {
+  return report.changes.empty() ? "no differences\n" : axle::to_text(report.changes);
+}
+
+Json to_json(const ConfigChanges& report) {
+  Json changes = Json::object();
+  for (const ConfigChange& change : report.changes) {
+    changes[change.path] = {{"before", text_or_null(change.before)},
+                            {"after", text_or_null(change.after)}};
+  }
+  return {{"changes", std::move(changes)}};
 }
 
 }  // namespace axle::cli

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/document/print.h"
 #include "recipes/resolve/resolve.h"
 #include "targets/target.h"
 
@@ -84,5 +86,15 @@ void add_set_to(CLI::App& app, std::vector<Edit>& edits);
 /// Resolves a recipe by its name, a config file, or the config of a run folder. `on` names the
 /// machine as --on does; none: this one. Throws ConfigError.
 Resolved resolve_named(const std::string& name, const std::optional<std::string>& on);
+
+struct ConfigChanges {
+  std::vector<ConfigChange> changes;
+};
+
+/// Returns one line "path: before -> after" for each difference; "no differences" if there are
+/// none.
+std::string to_text(const ConfigChanges& report);
+/// Returns {changes: {path: {before, after}}}. The value of a side that lacks the path is null.
+nlohmann::ordered_json to_json(const ConfigChanges& report);
 
 }  // namespace axle::cli

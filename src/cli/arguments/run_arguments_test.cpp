@@ -1,11 +1,8 @@
 // The flags of verbs that run programs, load models, draw tokens and read checkpoints.
 #include <gmock/gmock.h>
 
-#include "cli/arguments/checkpoint_arguments.h"
 #include "cli/arguments/model_arguments.h"
 #include "cli/arguments/parse_test.h"
-#include "cli/arguments/runtime_arguments.h"
-#include "cli/arguments/sampling_arguments.h"
 #include "testing/error_of.h"
 
 namespace axle::cli {

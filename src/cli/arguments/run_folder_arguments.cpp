@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/folder.h"
-#include "checkpoint/run_files.h"
+#include "cli/arguments/options.h"
 #include "io/file.h"
 #include "recipes/fine_tune.h"
 #include "train/trainer.h"
@@ -60,6 +60,41 @@ void RunFolderArguments::apply_to(RunOptions& options) const {
   options.force = force;
   options.restart_data = restart_data;
   options.keep_schedules = schedule == "keep";
+}
+
+void InitArguments::add_to(CLI::App& app) {
+  app.add_option(
+         "--init-from", folder_,
+         "A run, an import or a model of another program whose parameters a new run starts with; "
+         "without a recipe, it goes on training that model")
+      ->type_name("PATH");
+  add_dtype(app, dtype_,
+            "Without a recipe: dtype of the parameters (default: f32 for what is trained, and as "
+            "stored for what is frozen)");
+  app.add_option("--init-part", parts_,
+                 "teacher=DIR: a run or an import whose parameters model.teacher of a new run "
+                 "starts with; may be repeated")
+      ->type_name("PART=DIR");
+  app.add_flag("--upcycle", upcycle_,
+               "The folder of --init-from holds a dense model: experts start as copies of its "
+               "feed-forward layers");
+}
+
+InitFrom InitArguments::result() const {
+  InitFrom out{.folder = folder_, .upcycle = upcycle_};
+  for (const std::string& text : parts_) {
+    const size_t equals = text.find('=');
+    const std::string part = text.substr(0, equals);
+    if (equals == std::string::npos || part.empty() || equals + 1 == text.size()) {
+      throw ConfigError(fmt::format(
+          "--init-part: expected PART=DIR, such as teacher=runs/large, got '{}'", text));
+    }
+    if (const std::string problem = path_problem(text.substr(equals + 1)); !problem.empty())
+      throw ConfigError("--init-part: " + problem);
+    if (!out.parts.emplace(part, text.substr(equals + 1)).second)
+      throw ConfigError(fmt::format("--init-part: expected one folder for {}, got two", part));
+  }
+  return out;
 }
 
 }  // namespace axle::cli

@@ -5,12 +5,10 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/report.h"
 #include "base/text/text_table.h"
-#include "base/text/units.h"
-#include "cli/arguments/checkpoint_arguments.h"
-#include "cli/arguments/output_file.h"
-#include "cli/verb.h"
+#include "cli/arguments/model_arguments.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 
 namespace axle::cli {
 namespace {
@@ -38,8 +36,7 @@ ExitCode run(const ExportOptions& options, Output& out) {
   }
   const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
   const std::string report = fmt::format(
-      "{}: {}, {} {}, of step {}", options.file,
-      counted(static_cast<int64_t>(written.tensors.size()), "tensor"),
+      "{}: {}, {} {}, of step {}", options.file, counted(std::ssize(written.tensors), "tensor"),
       grouped_digits(written.total_bytes()), plural(written.total_bytes(), "byte"), written.step);
   std::error_code no_output;
   if (std::filesystem::equivalent(options.file, "/dev/stdout", no_output))

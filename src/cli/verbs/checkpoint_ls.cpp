@@ -1,8 +1,8 @@
 // axle checkpoint ls DIR: the checkpoints of a run, and the tensors of one of them.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/checkpoint_arguments.h"
-#include "cli/verb.h"
+#include "cli/arguments/model_arguments.h"
+#include "cli/output.h"
 
 namespace axle::cli {
 namespace {

@@ -1,7 +1,7 @@
 // axle checkpoint merge DIR --dir NEW: a model folder whose adapters are merged into the weights.
 #include <CLI/CLI.hpp>
 
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "interop/merge_adapters.h"
 
 namespace axle::cli {

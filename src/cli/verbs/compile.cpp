@@ -5,15 +5,14 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "base/report.h"
-#include "cli/arguments/output_file.h"
+#include "cli/arguments/options.h"
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
 #include "plan/advice/advice.h"
 #include "plan/compile_report_text.h"
-#include "plan/state_memory.h"
+#include "plan/memory_needs.h"
 #include "runtime/mesh_devices.h"
 
 namespace axle::cli {

@@ -8,7 +8,7 @@
 #include "base/text/text.h"
 #include "cli/candidates.h"
 #include "cli/command_line.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 
 namespace axle::cli {
 namespace {

@@ -1,12 +1,11 @@
 // axle config check RECIPE: reports every mistake that would keep a run from starting, and what
 // flags and files change. Reads the data, and runs nothing.
-#include "base/report.h"
-#include "cli/arguments/config_changes.h"
+#include "base/error.h"
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "config/mistakes.h"
 #include "inspect/check_config.h"
-#include "plan/check_compiler_options.h"
+#include "plan/compile_report_text.h"
 
 namespace axle::cli {
 namespace {

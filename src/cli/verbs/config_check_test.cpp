@@ -309,9 +309,12 @@ TEST(ConfigCheck, ATextFullOfMistakesIsCutOff) {
 
 TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {
   const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
-  for (const std::string recipe : all["recipes"]) {
-    const Ran ran = check({}, recipe, {"--on", "cpu:1"});  // whatever the memory of this host
-    EXPECT_EQ(ran.code, 0) << recipe << ": " << ran.err;
+  for (const char* list : {"recipes", "test_recipes"}) {
+    ASSERT_GE(all[list].size(), 5u);
+    for (const std::string recipe : all[list]) {
+      const Ran ran = check({}, recipe, {"--on", "cpu:1"});  // whatever the memory of this host
+      EXPECT_EQ(ran.code, 0) << recipe << ": " << ran.err;
+    }
   }
   EXPECT_EQ(check({}, "fuji-7B-v2", {"--on", "gpu-H100-256"}).code, 0);
 }

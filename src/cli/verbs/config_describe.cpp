@@ -1,7 +1,7 @@
 // axle config describe NAME [PATH]: fields, defaults, ranges and their documentation.
 #include <CLI/CLI.hpp>
 
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "inspect/config_description.h"
 
 namespace axle::cli {

@@ -4,9 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/arguments/config_changes.h"
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 
 namespace axle::cli {
 namespace {

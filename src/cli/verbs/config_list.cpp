@@ -1,6 +1,6 @@
 // axle config list: lists everything that configs may name.
-#include "cli/verb.h"
-#include "inspect/catalogue.h"
+#include "cli/output.h"
+#include "inspect/config_description.h"
 
 namespace axle::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 

@@ -13,6 +13,8 @@
 namespace axle {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -134,9 +136,20 @@ TEST(ConfigVerbs, Data) {
 
 TEST(ConfigVerbs, EveryRecipeTakesSyntheticData) {
   const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
-  ASSERT_GE(all["recipes"].size(), 5u);
-  for (const std::string recipe : all["recipes"])
-    EXPECT_EQ(resolved("input", {"--data", "synthetic"}, recipe), "SyntheticInput") << recipe;
+  for (const char* list : {"recipes", "test_recipes"}) {
+    ASSERT_GE(all[list].size(), 5u);
+    for (const std::string recipe : all[list])
+      EXPECT_EQ(resolved("input", {"--data", "synthetic"}, recipe), "SyntheticInput") << recipe;
+  }
+}
+
+TEST(ConfigVerbs, RecipesForTestsAreListedApart) {
+  const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
+  const std::vector<std::string> recipes = all["recipes"], for_tests = all["test_recipes"];
+  EXPECT_THAT(recipes, ::testing::AllOf(Contains("quickstart"), Each(Not(HasSubstr("-test")))));
+  EXPECT_THAT(for_tests, ::testing::AllOf(Contains("fuji-test-v1"), Each(HasSubstr("-test"))));
+  const std::string text = run_axle({"config", "list"}).out;
+  EXPECT_LT(text.find("Functions"), text.find("fuji-test-v1"));
 }
 
 TEST(ConfigVerbs, UnknownNames) {

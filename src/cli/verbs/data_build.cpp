@@ -3,10 +3,9 @@
 #include <chrono>
 
 #include "base/console.h"
-#include "base/stop_signal.h"
-#include "cli/arguments/enum_option.h"
-#include "cli/arguments/number_options.h"
-#include "cli/verb.h"
+#include "base/process_start.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 #include "inspect/build_tokens.h"
 #include "inspect/token_file_report.h"
 

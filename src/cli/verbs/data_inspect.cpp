@@ -1,8 +1,8 @@
 // axle data inspect|verify PREFIX: what is in a token file, and whether it is whole.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/number_options.h"
-#include "cli/verb.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 #include "inspect/token_file_report.h"
 
 namespace axle::cli {

@@ -1,10 +1,10 @@
 // axle data which DIR --step N: the documents of a step.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/number_options.h"
+#include "cli/arguments/options.h"
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
-#include "inspect/step_origins.h"
+#include "cli/output.h"
+#include "inspect/token_file_report.h"
 
 namespace axle::cli {
 namespace {

@@ -1,7 +1,7 @@
 // axle doctor: what this machine has, what it lacks, and how to get that.
 #include "inspect/doctor.h"
 
-#include "cli/verb.h"
+#include "cli/output.h"
 
 namespace axle::cli {
 namespace {

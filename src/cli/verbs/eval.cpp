@@ -2,15 +2,13 @@
 // axle eval --from DIR --task FILE: its answers to the questions of a task.
 #include <CLI/CLI.hpp>
 
-#include "base/report.h"
+#include "base/error.h"
+#include "cli/arguments/eval_arguments.h"
 #include "cli/arguments/model_arguments.h"
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/arguments/runtime_arguments.h"
-#include "cli/arguments/task_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "inspect/eval_run.h"
 #include "io/file.h"
-#include "io/user_path.h"
 #include "train/folder/run_notes.h"
 
 namespace axle::cli {

@@ -1,12 +1,12 @@
 // axle eval-layer FILE: runs a layer, schedule, optimizer or training run on given tensors, to
 // compare it with another framework.
 #include "base/error.h"
-#include "cli/arguments/eval_layer_arguments.h"
-#include "cli/arguments/output_file.h"
+#include "cli/arguments/eval_arguments.h"
+#include "cli/arguments/options.h"
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
+#include "inspect/eval_layer/compare_tensors.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "inspect/eval_layer/eval_reference.h"
 #include "pjrt/make_runtime.h"
 
 namespace axle::cli {

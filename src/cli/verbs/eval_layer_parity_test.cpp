@@ -138,8 +138,7 @@ TEST_P(SchedulesByFiles, AgreeAtEveryStep) {
   const auto values = all.at(name).get<std::vector<double>>();
   const TempDir dir;
   save_safetensors(dir / "reference.safetensors",
-                   {{"out", HostTensor({static_cast<int64_t>(values.size())},
-                                       std::span<const double>(values))}});
+                   {{"out", HostTensor({std::ssize(values)}, std::span<const double>(values))}});
   EXPECT_EQ(expect_agreement(joined(command(GetParam()),
                                     {"--steps", std::to_string(values.size()), "--compare",
                                      dir / "reference.safetensors", "--tolerance", "1e-6"})),

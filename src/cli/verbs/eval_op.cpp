@@ -1,14 +1,15 @@
 // axle eval-op CASE.yaml: runs public tensor functions on given tensors, to compare them with
 // another framework.
+#include "inspect/eval_op/eval_op.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 
-#include "cli/arguments/eval_op_arguments.h"
-#include "cli/arguments/output_file.h"
-#include "cli/verb.h"
+#include "cli/arguments/eval_arguments.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "inspect/eval_op/function_list.h"
 #include "inspect/eval_op/run_op_cases.h"
 #include "pjrt/make_runtime.h"
 

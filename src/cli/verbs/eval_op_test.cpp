@@ -27,7 +27,7 @@ class EvalOpVerb : public ::testing::Test {
   }
   void expect_reference(std::initializer_list<float> values) {
     save_safetensors(dir_ / "reference.safetensors",
-                     {{"out0", HostTensor({static_cast<int64_t>(values.size())}, values)}});
+                     {{"out0", HostTensor({std::ssize(values)}, values)}});
   }
   TempDir dir_;
 };

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments/export_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 
 namespace axle::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "checkpoint/folder.h"
 #include "cli/run_apart_test.h"
 #include "cli/run_test.h"

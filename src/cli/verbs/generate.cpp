@@ -3,12 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments/model_arguments.h"
-#include "cli/arguments/number_options.h"
-#include "cli/arguments/prompt_argument.h"
-#include "cli/arguments/runtime_arguments.h"
-#include "cli/arguments/sampling_arguments.h"
-#include "cli/generated_output.h"
-#include "cli/verb.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 #include "pjrt/make_runtime.h"
 #include "runtime/mesh_devices.h"
 

@@ -1,17 +1,15 @@
 // axle graph RECIPE: what the training step computes and what it keeps for the backward pass.
 #include "base/error.h"
-#include "cli/arguments/graph_arguments.h"
-#include "cli/arguments/output_file.h"
-#include "cli/verb.h"
-#include "hlo/print.h"
+#include "cli/arguments/export_arguments.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
+#include "hlo/op_name.h"
 #include "plan/compile_report.h"
 #include "plan/graph/drawing.h"
-#include "plan/graph/layer_program.h"
 #include "plan/graph/layer_table.h"
-#include "plan/graph/op_counts.h"
 #include "plan/graph/saved_values.h"
 #include "plan/graph/walk_ops.h"
-#include "plan/state_memory.h"
+#include "plan/memory_needs.h"
 #include "runtime/mesh_devices.h"
 
 namespace axle::cli {

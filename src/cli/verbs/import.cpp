@@ -2,9 +2,8 @@
 // reads.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/dtype_option.h"
-#include "cli/arguments/ignore_option.h"
-#include "cli/verb.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 #include "interop/import_model.h"
 
 namespace axle::cli {

@@ -1,7 +1,7 @@
 // axle params RECIPE: lists every parameter of a recipe, without a device and without allocating
 // parameters.
 #include "cli/arguments/recipe_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "inspect/parameter_table.h"
 
 namespace axle::cli {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
 #include "pjrt/plugin/find_plugin.h"

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "checkpoint/folder.h"
-#include "checkpoint/run_files.h"
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/checkout.h"

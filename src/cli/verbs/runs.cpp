@@ -1,7 +1,7 @@
 // axle runs DIR...: runs side by side.
 #include <CLI/CLI.hpp>
 
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "inspect/compare_runs.h"
 
 namespace axle::cli {

@@ -1,8 +1,8 @@
 // axle tokenize encode|decode|inspect FILE: what a tokenizer of any kind makes of texts.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/prompt_argument.h"
-#include "cli/verb.h"
+#include "cli/arguments/model_arguments.h"
+#include "cli/output.h"
 #include "inspect/tokenizer_report.h"
 
 namespace axle::cli {

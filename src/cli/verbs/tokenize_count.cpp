@@ -1,9 +1,8 @@
 // axle tokenize count FILE: how many tokens texts have.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/enum_option.h"
-#include "cli/verb.h"
-#include "inspect/token_count.h"
+#include "cli/arguments/options.h"
+#include "cli/output.h"
 #include "inspect/tokenizer_report.h"
 
 namespace axle::cli {

@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include "base/console.h"
-#include "cli/arguments/tokenizer_arguments.h"
-#include "cli/verb.h"
-#include "inspect/tokenizer_training_report.h"
+#include "cli/arguments/export_arguments.h"
+#include "cli/output.h"
+#include "inspect/tokenizer_report.h"
 
 namespace axle::cli {
 namespace {

@@ -1,14 +1,13 @@
 // axle train RECIPE: trains a recipe, or resumes the run in a folder.
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments/init_arguments.h"
-#include "cli/arguments/output_file.h"
+#include "cli/arguments/model_arguments.h"
+#include "cli/arguments/options.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/run_folder_arguments.h"
-#include "cli/arguments/runtime_arguments.h"
-#include "cli/verb.h"
+#include "cli/output.h"
 #include "recipes/resolve/check_recipe.h"
-#include "recipes/resolve/resumed_run.h"
+#include "recipes/resolve/resolve.h"
 
 namespace axle::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/fields/device_number.h"
 
 namespace axle::detail {

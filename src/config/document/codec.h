@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "config/fields/bounds.h"
 
 namespace axle {

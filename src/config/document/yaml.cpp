@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/text/file_format.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {

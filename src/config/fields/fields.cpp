@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/class_call.h"
 #include "config/construction.h"
 #include "config/fields/child.h"

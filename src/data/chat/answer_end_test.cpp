@@ -1,5 +1,3 @@
-#include "data/chat/answer_end.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 
 #include "base/text/json.h"
 #include "config/fields/child.h"
+#include "data/chat/answer_places.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"
 #include "testing/checkout.h"

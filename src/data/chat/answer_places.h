@@ -2,13 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "data/chat/chat_template.h"
 
 namespace axle {
+
+/// What ends an answer.
+struct AnswerEnd {
+  std::vector<int32_t> tokens = {};
+  std::vector<std::string> texts = {};
+};
+
+/// Returns what the template puts behind an answer: a special token, another that was added to the
+/// vocabulary, or a text. Empty if it puts only white space there, or if the template refuses a
+/// conversation of one question and one answer.
+AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 /// Bytes of a rendered conversation that one message became.
 struct MessagePlace {

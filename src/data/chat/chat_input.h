@@ -1,4 +1,5 @@
-// Language-model batches from conversations: source -> chat template -> tokenizer -> packing.
+// Batches of conversations, and of preferences: two answers to one conversation, of which one is
+// better.
 #pragma once
 
 #include <memory>
@@ -11,9 +12,10 @@
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/chat/chat_source.h"
+#include "data/chat/learned_documents.h"
 #include "data/chat/learned_text.h"
-#include "data/forwarding_input.h"
 #include "data/held_out.h"
+#include "data/input.h"
 #include "data/packed_batches.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
@@ -79,6 +81,61 @@ class ChatInput final : public ForwardingInput {
   /// ConfigError if the tokenizer's vocabulary is larger than the model's, or for a packing that
   /// cuts. Throws DataError as the source and the template do, or if there is nothing to learn.
   ChatInput(const Config& cfg, const Dims& dims, const Scope& scope);
+};
+
+/// The rows of a ChatInput of few conversations.
+class ChatInMemory final : public LearnedInput {
+ public:
+  /// Throws as ChatInput does.
+  ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const Scope& scope);
+};
+
+/// Rows for a PreferenceLM: each holds the conversation with the chosen answer as segment 1, and
+/// the one with the rejected answer as segment 2. The targets are the tokens behind the messages
+/// that both have in common, which the assistant says. Pairs that do not fit into a row are left
+/// out and counted.
+///
+/// The template's strftime_now() writes 26 July 2024, as ChatInput does.
+class PreferenceInput final : public ForwardingInput {
+ public:
+  struct Config {
+    /// Where the pairs come from: a ChatSource.
+    Child<Source> source = ChatSource::Config{};
+    /// How text becomes token ids. Special tokens in the template's text become their ids.
+    Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
+    /// The chat template, as ChatInput has it.
+    std::optional<std::string> chat_template = {};
+    /// Positions in a row, for both answers.
+    Required<Positive<int64_t>> seq_len = REQUIRED;
+    /// Rows in a batch, over all hosts: one pair each.
+    Required<Positive<int64_t>> batch_size = REQUIRED;
+    /// The order of pairs: `rows` shuffles them anew in each epoch, `none` keeps their order.
+    Shuffle shuffle = Shuffle::kRows;
+    /// Passes over the data; none: without end.
+    std::optional<NumEpochs> epochs = {};
+    /// The part of the pairs that this input reads.
+    Split split = Split::kAll;
+    /// Share of the bytes that the split held_out takes.
+    FractionBelowOne held_out_fraction = 0.05;
+    /// What a pair does that the template refuses: `fail` ends the program, `skip` leaves it out
+    /// and counts it.
+    OnError on_error = OnError::kFail;
+    /// Files of more bytes are rendered and encoded once into a token file in the user's cache
+    /// folder and read from there, with the order and the split of a TokenInput.
+    Positive<int64_t> memory_bytes = 32 << 20;
+    AXLE_CONFIG(PreferenceInput, source, tokenizer, chat_template, seq_len, batch_size, shuffle,
+                epochs, split, held_out_fraction, on_error, memory_bytes)
+  };
+  /// Reads, renders and encodes all pairs, unless their tokens are there already. Throws as
+  /// ChatInput does.
+  PreferenceInput(const Config& cfg, const Dims& dims, const Scope& scope);
+};
+
+/// The rows of a PreferenceInput of few pairs.
+class PreferenceInMemory final : public LearnedInput {
+ public:
+  /// Throws as PreferenceInput does.
+  PreferenceInMemory(const PreferenceInput::Config& cfg, const Dims& dims, const Scope& scope);
 };
 
 }  // namespace axle

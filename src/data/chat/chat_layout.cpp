@@ -11,8 +11,8 @@
 
 #include "base/text/json.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
-#include "data/chat/same_messages.h"
+#include "base/text/unicode.h"
+#include "data/chat/written_messages.h"
 
 namespace axle {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 
 namespace axle {
 

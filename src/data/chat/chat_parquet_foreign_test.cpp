@@ -5,7 +5,7 @@
 #include "config/fields/child.h"
 #include "data/chat/chat_source.h"
 #include "data/data_kind.h"
-#include "io/parquet/parquet_library.h"
+#include "io/parquet/parquet_texts.h"
 #include "testing/checkout.h"
 
 namespace axle {

@@ -1,6 +1,7 @@
 // A model's chat template: conversations to the text that the model was trained on.
 #pragma once
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -9,10 +10,42 @@
 #include <utility>
 #include <vector>
 
-#include "data/chat/conversation.h"
 #include "data/chat/jinja/template.h"
+#include "data/chat/jinja/value.h"
+#include "data/input.h"
 
 namespace axle {
+
+/// One conversation as values of templates.
+struct Conversation {
+  std::vector<jinja::Value> messages;  // mappings with a "role" and mostly a "content"
+  jinja::Value tools;                  // a list, or none
+  /// More variables of the template.
+  std::vector<std::pair<std::string, jinja::Value>> variables = {};
+};
+
+/// The fields in which messages have calls of tools, and thoughts.
+inline constexpr std::array<std::string_view, 2> kCallFields = {"tool_calls", "function_call"};
+inline constexpr std::array<std::string_view, 3> kThoughtFields = {"reasoning_content", "reasoning",
+                                                                   "thinking"};
+
+/// Reads what messages_of() (chat_layout.h) returned, as text. `messages` names the list. Throws
+/// JsonError.
+Conversation conversation_of(std::string_view json, const char* messages = "messages");
+/// Returns a message with these fields.
+jinja::Value message_of(std::string_view role, std::string_view content);
+/// Returns the role of a message: "user".
+const std::string& role_of(const jinja::Value& message);
+/// True for a message of the weight 0.
+bool is_unlearned(const jinja::Value& message);
+/// True for a message without a text, without a call of a tool and without a thought.
+bool says_nothing(const jinja::Value& message);
+/// Returns the content of a message if it is a text, else "".
+std::string_view content_of(const jinja::Value& message);
+/// Returns the text of a part of a content; nullptr if it has none.
+const jinja::Value* text_of_part(const jinja::Value& part);
+/// Returns the message with another content.
+jinja::Value with_content(const jinja::Value& message, jinja::Value content);
 
 /// Renders messages as the library transformers does: the template sees `messages`, `tools`,
 /// `documents`, `add_generation_prompt`, the texts of special tokens and further variables.
@@ -81,5 +114,10 @@ ChatTemplate plain_chat_template(const Tokenizer& tokenizer);
 /// the field "chat_template", whose template "default" is taken if it has several, or a GGUF file.
 /// Throws DataError naming the file and `field`, the config path to set.
 std::string read_chat_template(const std::string& path, std::string_view field);
+
+/// Returns the marks that a template ends answers with and that the tokenizer spells: "<|im_end|>".
+std::vector<std::string> spelled_ends(const ChatTemplate& chat, const Tokenizer& tokenizer);
+/// Adds the text of a template to the facts, and its spelled ends.
+void add_template(InputFacts& facts, const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 }  // namespace axle

@@ -1,8 +1,7 @@
-#include "data/chat/conversation.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/json.h"
+#include "data/chat/chat_template.h"
 #include "testing/error_of.h"
 
 namespace axle {

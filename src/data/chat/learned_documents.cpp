@@ -4,7 +4,11 @@
 
 #include <algorithm>
 
-#include "base/text/utf8.h"
+#include "base/error.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
+#include "data/text_source.h"
+#include "data/token_files/corpus_reader.h"
 
 namespace axle {
 
@@ -16,7 +20,7 @@ TextOfIds::TextOfIds(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
 TextOfIds::Sizes TextOfIds::sizes_of(std::span<const int32_t> ids, std::string_view text) const {
   Sizes out{.text_bytes = std::ssize(text)};
   for (const int32_t id : ids) {
-    const int64_t size = piece_sizes_[static_cast<size_t>(id)];
+    const int64_t size = piece_sizes_[id];
     out.piece_bytes += size;
     // The names of special tokens are no text.
     if (size == 0) out.text_bytes -= std::ssize(tokenizer_.token(id));
@@ -82,6 +86,45 @@ std::unique_ptr<PackedBatches> LearnedDocuments::take_batches(
   std::vector<double> sizes = text_of_ids_.bytes_of_ids();
   return std::make_unique<PackedBatches>(options, std::move(documents), std::move(sizes),
                                          tokenizer_.fingerprint());
+}
+
+namespace {
+
+int64_t longest_of(const TokenizedDocuments& documents, Packing packing) {
+  const int64_t in_row = packing == Packing::kPairs ? 2 : 1;
+  int64_t out = 0, length = 0;
+  for (int64_t i = 0; i < documents.num_documents(); ++i) {
+    if (i % in_row == 0) length = 0;
+    length += std::max<int64_t>(std::ssize(documents.document(i)) - 1, 0);
+    out = std::max(out, length);
+  }
+  return out;
+}
+
+}  // namespace
+
+void LearnedInput::check_source(const Child<Source>& source, const std::string& path) {
+  if (!source.get_if<TextSource>() && !source.get_if<CorpusSource>()) return;
+  throw ConfigError(fmt::format(
+      "{}.source: expected a ChatSource, got {}; set {}.source=ChatSource, or for texts "
+      "{}=TextInput, before --data",
+      path, source.any().type().name, path, path));
+}
+
+void LearnedInput::take(LearnedDocuments& learned, const InputFacts& facts,
+                        const PackedBatches::Options& options, std::string_view what,
+                        const std::string& path) {
+  facts_ = facts;
+  facts_.endless = !options.epochs;
+  if (facts_.num_documents == 0) {
+    throw DataError(fmt::format("{}.source: expected {} {}, got none; {}", path, what,
+                                counted(options.seq_len, "position"), to_text(facts_.skipped)));
+  }
+  facts_.longest = longest_of(learned.documents, options.packing);
+  wheres_ = std::move(learned.wheres);
+  batches_ = learned.take_batches(options);
+  facts_.num_rows = batches_->num_rows();
+  facts_.num_batches = batches_->num_batches();
 }
 
 }  // namespace axle

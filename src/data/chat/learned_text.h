@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "data/chat/answer_places.h"
 #include "data/chat/chat_template.h"
-#include "data/remarks.h"
+#include "data/source.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {

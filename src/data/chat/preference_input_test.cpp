@@ -1,7 +1,6 @@
-#include "data/chat/preference_input.h"
-
 #include <gmock/gmock.h>
 
+#include "data/chat/chat_input.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

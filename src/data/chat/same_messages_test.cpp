@@ -1,9 +1,9 @@
-#include "data/chat/same_messages.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "data/chat/written_messages.h"
 
 namespace axle {
 namespace {

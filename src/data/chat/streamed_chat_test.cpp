@@ -1,11 +1,10 @@
-#include "data/chat/streamed_chat.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "data/chat/build_chat_file.h"
 #include "io/file.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,5 +33,13 @@ WrittenMessages written_messages(const ChatTemplate& chat, std::span<const jinja
 bool leaves_out(const ChatTemplate& chat, std::span<const jinja::Value> messages, size_t i,
                 const jinja::Value& tools, const ChatTemplate::Options& options,
                 std::string_view text);
+
+/// True if two messages have the same fields, in any order: files write both "role" first and
+/// "content" first.
+bool are_same(const nlohmann::ordered_json& message, const nlohmann::ordered_json& other);
+
+/// True if a list of messages has all of `part` in it, one behind the other. Long lists with many
+/// equal messages take no longer than others.
+bool have_among_them(const nlohmann::ordered_json& messages, const nlohmann::ordered_json& part);
 
 }  // namespace axle

@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
-#include "data/source_files.h"
-#include "data/text_files.h"
+#include "base/text/text_table.h"
+#include "data/text_source.h"
 #include "data/token_files/corpus_reader.h"
-#include "data/token_files/corpus_text.h"
-#include "data/tokenizers/special_names.h"
-#include "io/byte_stream.h"
+#include "data/tokenizers/tokenizer.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -67,7 +65,7 @@ class TextMaker final : public TokenMaker {
     if (special_.eos && document.ends) one.ids.push_back(*special_.eos);
     one.text_bytes = std::ssize(text);
     out.remarks[Remark::kNamed] = names_.stand_in(text);
-    for (const int32_t id : ids) one.piece_bytes += piece_sizes_[static_cast<size_t>(id)];
+    for (const int32_t id : ids) one.piece_bytes += piece_sizes_[id];
     return out;
   }
   const TokenBuild& build() const { return build_; }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/fields/child.h"
-#include "data/skip_log.h"
+#include "data/source.h"
 #include "data/text_source.h"
 #include "data/token_files/make_token_file.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/text_input.h"
-#include "data/token_files/corpus_source.h"
+#include "data/token_files/corpus_reader.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"

@@ -2,15 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "data/json_records.h"
+#include "config/axle_config.h"
+#include "config/fields/required.h"
+#include "data/data_file.h"
+#include "data/source.h"
 #include "data/text_source.h"
-#include "io/byte_stream.h"
-#include "io/line_reader.h"
+#include "io/file_reader.h"
 #include "io/parquet/parquet_texts.h"
 
 namespace axle {
@@ -86,5 +92,76 @@ size_t size_of_part(std::string_view text, size_t limit);
 /// Returns the text of a document: of a record, the field, or the record itself if it is a text.
 /// Throws JsonError.
 std::string text_of_document(RawDocument document, bool is_json, std::string_view field);
+
+/// Reads plain text, JSON Lines (*.jsonl, *.ndjson, *.json; one document a line) and Parquet (one
+/// document a row), also compressed by gzip or zstd, and all such files in folders and their
+/// subfolders in the order of their paths. Counts other files as skipped.
+///
+/// A TextInput encodes them once into a token file and never holds the text. Where it needs the
+/// text itself, for prompts or streams of positions, all of it is read into memory. Throws Error
+/// with kDoesNotFit then if the host lacks the memory.
+///
+/// Throws DataError "<file>:<line>: expected ..., got ..." for a document without a text.
+class CorpusSource final : public Source {
+ public:
+  struct Config {
+    /// The file, a folder of files, or a pattern of their names: "corpus/*.jsonl.zst".
+    Required<std::string> path = REQUIRED;
+    /// More files, folders and patterns, read after `path` in this order.
+    std::vector<std::string> more_paths = {};
+    /// The field of a JSON object, or the column of a table, that holds the text.
+    std::string field = "text";
+    /// One document of plain text is a file, a paragraph (ended by blank lines) or a line that is
+    /// not blank.
+    DocumentUnit unit = DocumentUnit::kFile;
+    /// What a bad document does: `fail` ends the program, `skip` leaves the document out and counts
+    /// it.
+    OnError on_error = OnError::kFail;
+    AXLE_CONFIG(CorpusSource, path, more_paths, field, unit, on_error)
+  };
+  CorpusSource(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  const std::vector<Document>& documents() const override { return documents_; }
+  const Skipped& skipped() const override { return skips_.skipped(); }
+  int64_t num_files() const override { return num_files_; }
+
+ private:
+  void read(const std::string& path, const Config& cfg);
+
+  SkipLog skips_;
+  std::deque<std::string> texts_;  // documents point into them
+  std::vector<Document> documents_;
+  int64_t num_files_ = 0, num_bytes_ = 0, num_priced_bytes_ = 0;
+};
+
+/// Returns "a: expected texts, got no document", with what was left out.
+std::string no_document(std::span<const std::string> sources, const Skipped& skipped);
+
+/// Returns the files that paths, folders and patterns name, of text and JSON Lines. Counts what it
+/// leaves out of folders. Throws DataError with `field` for a name of nothing, and no_document() if
+/// there is no file.
+std::vector<std::string> corpus_files(std::span<const std::string> sources, std::string_view field,
+                                      SkipLog& skips);
+/// Returns the bytes of each file; 0 where the system does not tell.
+std::vector<int64_t> sizes_of_files(std::span<const std::string> files);
+
+/// The text of a document, or why there is none.
+struct CorpusText {
+  std::string text = {};
+  std::string reason = {};          // empty: there is a text
+  std::string where = {};           // "file:line"
+  std::string message = {};         // of a refusal; without one, what is left out is only counted
+  bool begins = true, ends = true;  // as of the RawDocument
+};
+/// `field` holds the text of a JSON object. A blank text is left out. Refuses text that is not
+/// UTF-8 and text with NUL bytes.
+CorpusText corpus_text(const std::string& path, RawDocument document, bool is_json,
+                       std::string_view field);
+/// Counts a document without a text. Throws DataError if it is refused and may not be skipped.
+void leave_out(const CorpusText& document, SkipLog& skips);
+
+/// Calls read(), which reads from a file. Returns false if that can't be read, or not on, and may
+/// be skipped; throws DataError if it may not. What read() has taken before is the caller's.
+bool read_or_leave_out(const std::string& path, SkipLog& skips, const std::function<void()>& read);
 
 }  // namespace axle

@@ -1,10 +1,9 @@
-#include "data/token_files/corpus_source.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/text_input.h"
+#include "data/token_files/corpus_reader.h"
 #include "data/token_files/streamed_text.h"
 #include "io/file.h"
 #include "testing/compressed.h"

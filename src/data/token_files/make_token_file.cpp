@@ -14,15 +14,13 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/parallel.h"
-#include "base/threads.h"
-#include "data/token_files/build_progress.h"
-#include "data/token_files/corpus_text.h"
+#include "data/token_files/corpus_reader.h"
+#include "data/token_files/token_card.h"
 #include "io/file.h"
 #include "io/file_lock.h"
 #include "io/token_file.h"
-#include "io/user_path.h"
 
 namespace axle {
 namespace {

@@ -1,10 +1,9 @@
-#include "data/token_files/packed_window.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "data/random.h"
+#include "data/token_files/token_rows.h"
 
 namespace axle {
 namespace {
@@ -27,7 +26,7 @@ TEST(PackedWindow, KeepsEveryRow) {
         std::vector<RowPart> parts;
         int64_t filled = 0;
         for (const auto& [document, from] : window.row(i)) {
-          const int64_t left = positions[static_cast<size_t>(document)] - from;
+          const int64_t left = positions[document] - from;
           const int64_t count = std::min(left, kSeqLen - filled);
           parts.push_back({document, from, static_cast<int32_t>(count)});
           filled += count;

@@ -7,7 +7,7 @@
 #include "data/token_files/build_token_file.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "io/file.h"
-#include "io/parquet/parquet_library.h"
+#include "io/parquet/parquet_texts.h"
 #include "io/token_file.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"

@@ -1,5 +1,3 @@
-#include "data/token_files/source_tokens.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,7 @@
 #include <map>
 
 #include "data/token_files/build_token_file.h"
+#include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"

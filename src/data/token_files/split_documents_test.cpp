@@ -1,5 +1,3 @@
-#include "data/token_files/split_documents.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/random.h"
+#include "data/token_files/token_rows.h"
 
 namespace axle {
 namespace {
@@ -28,8 +27,7 @@ std::set<int64_t> held_out(int64_t num_documents, double fraction) {
     for (int64_t i = begin; i < end; ++i)
       lots.emplace_back(mix_seed(21, static_cast<uint64_t>(i)), i);
     std::ranges::sort(lots);
-    for (int64_t k = 0; k < before(end) - before(begin); ++k)
-      out.insert(lots[static_cast<size_t>(k)].second);
+    for (int64_t k = 0; k < before(end) - before(begin); ++k) out.insert(lots[k].second);
   }
   return out;
 }

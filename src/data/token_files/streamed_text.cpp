@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/text_files.h"
+#include "data/text_source.h"
 #include "data/token_files/build_token_file.h"
-#include "data/token_files/corpus_source.h"
-#include "data/token_files/corpus_text.h"
-#include "data/token_files/encoding_report.h"
+#include "data/token_files/corpus_reader.h"
 #include "data/token_files/token_cache.h"
-#include "io/user_path.h"
+#include "io/file.h"
 
 namespace axle {
 namespace {

@@ -234,7 +234,7 @@ TEST_F(StreamedTextTest, ManyWhoWantOneTextEncodeItOnce) {
     }));
   }
   const std::string state = all[0].get();
-  for (int i = 1; i < 4; ++i) EXPECT_EQ(all[static_cast<size_t>(i)].get(), state);
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(all[i].get(), state);
   EXPECT_EQ(cached().size(), 1u);
 }
 

@@ -1,10 +1,14 @@
-// Token files that are made once from files, in the user's cache folder.
+// Token files that runs make once from files, in the user's cache folder.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "base/process_start.h"
+#include "data/input.h"
+#include "data/token_files/make_token_file.h"
 
 namespace axle {
 
@@ -30,6 +34,41 @@ class TokenCache {
 
   std::string where_, state_;
   std::filesystem::path folder_;
+};
+
+struct MadeTokens {
+  std::string prefix;
+  Skipped skipped = {};  // files that were not read
+};
+
+/// The config paths of an input and of its source, for messages.
+struct MadeFor {
+  std::string input, source;
+  bool has_memory = false;  // the input may hold its files in memory
+
+  /// What else to do than to keep tokens of files of so many bytes, behind a message; "": nothing.
+  std::string or_in_memory(int64_t num_bytes) const;
+};
+
+/// Counts, in the place of the token file, the files that it was made of, and what of them is not
+/// in it.
+void add_made(const MadeTokens& made, InputFacts& facts);
+
+/// Lines on stderr: one at the beginning, one every half minute, one at the end.
+class EncodingReport {
+ public:
+  /// `what` is what the files hold: "text". `where` is the config path of the input.
+  EncodingReport(std::string where, std::string what, const TokenCache& cache, int64_t num_bytes)
+      : where_(std::move(where)), what_(std::move(what)), cache_(cache), num_bytes_(num_bytes) {}
+  void add(const TokenBuildProgress& progress);
+  void end() const;
+
+ private:
+  std::string where_, what_;
+  const TokenCache& cache_;
+  int64_t num_bytes_;
+  Clock::time_point start_ = Clock::now();
+  int num_reports_ = 0;
 };
 
 }  // namespace axle

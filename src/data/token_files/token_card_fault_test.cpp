@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json.h"
-#include "data/token_files/build_progress.h"
 #include "data/token_files/build_token_file.h"
+#include "data/token_files/token_card.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "io/file.h"
 #include "testing/mutants.h"

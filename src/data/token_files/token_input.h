@@ -14,8 +14,9 @@
 #include "data/input.h"
 #include "data/mixture.h"
 #include "data/packed_batches.h"
-#include "data/skip_log.h"
+#include "data/source.h"
 #include "data/text_source.h"
+#include "data/token_files/token_cache.h"
 #include "data/token_files/token_rows.h"
 #include "data/tokenizers/byte_tokenizer.h"
 
@@ -137,5 +138,15 @@ class TokenInput final : public Input {
 Packing packing_of(const TokenSource& source, const TokenInput::Config& input);
 /// Returns how many of the sources give rows of pairs of answers.
 int64_t num_sources_of_pairs(const TokenInput::Config& input);
+
+/// Makes the token file of a source in the user's cache folder, or finds it there; none if the
+/// source names a token file. A CorpusSource or a ChatSource reads the files: the kind of data
+/// (data_kind_at) tells which. `tokenizer` is that of the input.
+///
+/// Throws ConfigError, with `where`, for fields of another kind of files. Throws as
+/// tokens_of_text() and tokens_of_chat() do.
+std::optional<MadeTokens> tokens_of_source(const TokenSource& source,
+                                           const Child<Tokenizer>& tokenizer,
+                                           const Input::Dims& dims, const std::string& where);
 
 }  // namespace axle

@@ -281,7 +281,7 @@ TEST_F(TokenInputTest, WeightsHoldOverEveryPrefix) {
   const auto input = build(cfg);
   for (int n = 1; n <= 3000; ++n) {
     const int32_t id = values(*input->next(), "input_ids")[0];
-    ++counts[static_cast<size_t>(id / 15'000)];
+    ++counts[id / 15'000];
     EXPECT_LE(std::abs(counts[0] - 0.5 * n), 0.75 + 1e-9);
     EXPECT_LE(std::abs(counts[1] - 0.3 * n), 0.75 + 1e-9);
     EXPECT_LE(std::abs(counts[2] - 0.2 * n), 0.75 + 1e-9);
@@ -334,7 +334,7 @@ TEST_F(TokenInputTest, OriginsNameTheDocumentsOfAStep) {
       const auto whole = file.ids_of(document);
       for (int64_t i = 0; i < origin.count; ++i)
         EXPECT_EQ(ids[static_cast<size_t>(origin.row * 16) + filled[size_t(origin.row)]++],
-                  whole[static_cast<size_t>(origin.from + i)]);
+                  whole[origin.from + i]);
       EXPECT_THAT(origin.where, HasSubstr(document == 2   ? "y.txt, its document 0)"
                                           : document == 1 ? "x.jsonl, its document 1)"
                                                           : "x.jsonl, its document 0)"));
@@ -420,7 +420,7 @@ TEST_F(TokenInputTest, PairsStayTogether) {
     const std::set<int32_t> ids(row.begin(), row.begin() + 16);
     const int32_t chosen = row[0], second_at = 1 + chosen / 2 % 9;
     EXPECT_EQ(chosen % 2, 0);
-    EXPECT_EQ(row[static_cast<size_t>(second_at)], chosen + 1);
+    EXPECT_EQ(row[second_at], chosen + 1);
     for (const int32_t id : ids) EXPECT_TRUE(id == 0 || id / 2 == chosen / 2) << id;
     EXPECT_TRUE(seen.insert(chosen).second);
   }

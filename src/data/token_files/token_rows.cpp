@@ -4,15 +4,139 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/text/text_table.h"
 #include "data/random.h"
 #include "io/file.h"
 #include "io/file_reader.h"
 
 namespace axle {
+
+PackedWindow::PackedWindow(const PackedRows& rows) {
+  begins_.reserve(static_cast<size_t>(rows.num_rows()) + 1);
+  begins_.push_back(0);
+  for (int64_t i = 0; i < rows.num_rows(); ++i) {
+    for (const RowPart& part : rows.row(i)) {
+      if (part.from > 0) cuts_.push_back({static_cast<uint32_t>(documents_.size()), part.from});
+      documents_.push_back(static_cast<uint16_t>(part.document));
+    }
+    begins_.push_back(static_cast<uint32_t>(documents_.size()));
+  }
+  documents_.shrink_to_fit();
+  cuts_.shrink_to_fit();
+}
+
+std::vector<PackedWindow::Part> PackedWindow::row(int64_t i) const {
+  const uint32_t begin = begins_[i], end = begins_[static_cast<size_t>(i) + 1];
+  auto cut = std::ranges::lower_bound(cuts_, begin, {}, &Cut::part);
+  std::vector<Part> out;
+  for (uint32_t part = begin; part < end; ++part) {
+    const bool is_cut = cut != cuts_.end() && cut->part == part;
+    out.push_back({documents_[part], is_cut ? cut->from : 0});
+    if (is_cut) ++cut;
+  }
+  return out;
+}
+
+int64_t PackedWindow::num_bytes() const {
+  return static_cast<int64_t>(sizeof(*this) + begins_.capacity() * sizeof(begins_[0]) +
+                              documents_.capacity() * sizeof(documents_[0]) +
+                              cuts_.capacity() * sizeof(cuts_[0]));
+}
+
+namespace {
+
+// Fixed for ever: other values would mix up the splits of older runs.
+constexpr uint64_t kBlockChoice = 21;
+constexpr int64_t kBlock = 100;
+constexpr int64_t kMostBlocksInMemory = int64_t{1} << 19;
+constexpr int64_t kWordBits = 64;
+
+int64_t blocks_of(int64_t num_documents) { return (num_documents + kBlock - 1) / kBlock; }
+
+// Returns the place of the bit that has n set bits before it.
+int64_t place_of_bit(uint64_t word, int64_t n) {
+  for (; n > 0; --n) word &= word - 1;
+  return std::countr_zero(word);
+}
+
+}  // namespace
+
+SplitDocuments::SplitDocuments(int64_t num_documents, Split split, double fraction,
+                               std::string_view where, std::string_view advice)
+    : num_documents_(num_documents), split_(split), fraction_(fraction) {
+  const int64_t blocks = split == Split::kAll ? 0 : blocks_of(num_documents);
+  if (blocks <= kMostBlocksInMemory) {
+    std::vector<Held> held(static_cast<size_t>(blocks));
+    parallel_for(blocks, 1024, [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) held[block] = held_in(block);
+    });
+    held_ = std::move(held);
+  }
+  if (count() > 0) return;
+  throw DataError(
+      fmt::format("{}: expected enough documents for the split '{}', got {}; {}, or change "
+                  "held_out_fraction ({})",
+                  where, to_text(split), counted(num_documents, "document"), advice, fraction));
+}
+
+// Documents that are held out before a document that begins a block, or before the end.
+int64_t SplitDocuments::held_before(int64_t document) const {
+  const auto held =
+      static_cast<int64_t>(std::floor(static_cast<double>(document) * fraction_ + 0.5));
+  const bool needs_one = document == num_documents_ && document > 1 && fraction_ > 0;
+  return needs_one ? std::clamp<int64_t>(held, 1, document - 1) : held;
+}
+
+// Documents of the split before it.
+int64_t SplitDocuments::before(int64_t document) const {
+  if (split_ == Split::kAll) return document;
+  const int64_t held = held_before(document);
+  return split_ == Split::kHeldOut ? held : document - held;
+}
+
+// Documents of a split lie almost evenly: the block is the one that their share tells, or near it.
+int64_t SplitDocuments::block_of(int64_t i) const {
+  const int64_t blocks = blocks_of(num_documents_);
+  const double share = static_cast<double>(i) / static_cast<double>(count());
+  auto block = std::min(static_cast<int64_t>(share * static_cast<double>(blocks)), blocks - 1);
+  while (before(block * kBlock) > i) --block;
+  while (block + 1 < blocks && before((block + 1) * kBlock) <= i) ++block;
+  return block;
+}
+
+SplitDocuments::Held SplitDocuments::held_in(int64_t block) const {
+  if (!held_.empty()) return held_[block];
+  const int64_t begin = block * kBlock, end = std::min(begin + kBlock, num_documents_);
+  std::array<std::pair<uint64_t, int64_t>, kBlock> lots;
+  for (int64_t k = 0; k < end - begin; ++k)
+    lots[k] = {mix_seed(kBlockChoice, static_cast<uint64_t>(begin + k)), k};
+  const auto held = lots.begin() + (held_before(end) - held_before(begin));
+  std::nth_element(lots.begin(), held, lots.begin() + (end - begin));
+  Held out = {};
+  for (auto lot = lots.begin(); lot != held; ++lot)
+    out[lot->second / kWordBits] |= uint64_t{1} << (lot->second % kWordBits);
+  return out;
+}
+
+int64_t SplitDocuments::at(int64_t i) const {
+  if (split_ == Split::kAll) return i;
+  const int64_t block = block_of(i), begin = block * kBlock;
+  Held wanted = held_in(block);
+  if (split_ == Split::kTrain) {
+    for (uint64_t& word : wanted) word = ~word;
+  }
+  const int64_t before_it = i - before(begin), in_first = std::popcount(wanted[0]);
+  if (before_it < in_first) return begin + place_of_bit(wanted[0], before_it);
+  return begin + kWordBits + place_of_bit(wanted[1], before_it - in_first);
+}
+
 namespace {
 
 constexpr int64_t kRowsOfAWindow = 128;
@@ -104,7 +228,7 @@ void TokenRows::check_ids() const {
     const int64_t first = document_at(i * num_documents_ / count) * unit_size();
     for (int64_t document = first; document < first + unit_size(); ++document) {
       const int64_t length = file_.length(document);
-      ids.resize(static_cast<size_t>(is_small ? length : std::min(length, kIdsOfADocument)));
+      ids.resize(is_small ? length : std::min(length, kIdsOfADocument));
       file_.read(document, 0, ids, options_.vocab_size, options_.tokenizer);
     }
   }
@@ -120,7 +244,7 @@ int64_t TokenRows::kept_positions(int64_t document) const {
   if (!learned_) return options_.seq_len;
   check_flags(document);
   std::vector<int32_t> flags(static_cast<size_t>(options_.seq_len) + 2);
-  flags.resize(static_cast<size_t>(std::min(std::ssize(flags), file_.length(document))));
+  flags.resize(std::min(std::ssize(flags), file_.length(document)));
   learned_->read(document, 0, flags);
   if (std::ranges::count(flags, 0) == 0) return options_.seq_len;
   for (size_t end = flags.size() - 1; end > 1; --end) {
@@ -140,7 +264,7 @@ void TokenRows::add_place(int64_t place, Window& out) const {
   }
   if (num_positions <= options_.seq_len) return;
   ++out.num_long;
-  const auto positions = std::span(out.positions).last(static_cast<size_t>(unit_size()));
+  const auto positions = std::span(out.positions).last(unit_size());
   if (leaves_long_out())
     std::ranges::fill(positions, 0);
   else if (options_.long_documents == LongDocuments::kTruncate)
@@ -196,7 +320,7 @@ std::vector<RowPart> TokenRows::parts(int64_t row) {
   std::vector<RowPart> out;
   int64_t filled = 0;
   Window opened;
-  for (const auto& [in_window, from] : one.row(row - rows_before_[static_cast<size_t>(window)])) {
+  for (const auto& [in_window, from] : one.row(row - rows_before_[window])) {
     opened.clear();
     add_place(window * window_documents_ + in_window / unit_size(), opened);
     const auto i = static_cast<size_t>(in_window % unit_size());

@@ -1,23 +1,78 @@
 // The rows of a token file, packed without its ids in memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "data/index_permutation.h"
+#include "data/held_out.h"
 #include "data/packing.h"
-#include "data/row_parts.h"
-#include "data/token_files/packed_window.h"
-#include "data/token_files/split_documents.h"
+#include "data/random.h"
 #include "data/token_files/token_card.h"
 #include "io/token_file.h"
 
 namespace axle {
+
+/// What PackedRows says of at most 65,536 documents, in two bytes for each part and four for each
+/// row: how many positions a part has follows from the lengths of its row's documents.
+class PackedWindow {
+ public:
+  static constexpr int64_t kMostDocuments = 65536;
+
+  PackedWindow() = default;
+  explicit PackedWindow(const PackedRows& rows);
+
+  /// A document of the window, and its first position in a row.
+  struct Part {
+    int64_t document = 0;
+    int32_t from = 0;
+  };
+  std::vector<Part> row(int64_t i) const;
+  int64_t num_bytes() const;
+
+ private:
+  struct Cut {
+    uint32_t part = 0;
+    int32_t from = 0;
+  };
+  std::vector<uint32_t> begins_;  // of rows in documents_, then the end
+  std::vector<uint16_t> documents_;
+  std::vector<Cut> cuts_;  // of parts that do not begin their document, in order
+};
+
+/// The documents of a split, in their order. Of each hundred documents in a row, a share of
+/// `fraction` is held out, chosen pseudo-randomly; of two documents or more, at least one, and not
+/// all. The choice depends only on the number of
+/// documents and `fraction`, never on a seed. Takes at most 8 MiB of memory.
+class SplitDocuments {
+ public:
+  /// Throws DataError "<where>: ..." if the split would be empty. `advice` says how there are more
+  /// documents.
+  SplitDocuments(int64_t num_documents, Split split, double fraction, std::string_view where,
+                 std::string_view advice = "give more");
+  int64_t count() const { return before(num_documents_); }
+  /// Returns the number of the split's document i, below count().
+  int64_t at(int64_t i) const;
+
+ private:
+  // A bit for each document of a block that is held out.
+  using Held = std::array<uint64_t, 2>;
+  int64_t held_before(int64_t document) const;
+  int64_t before(int64_t document) const;
+  int64_t block_of(int64_t i) const;
+  Held held_in(int64_t block) const;
+
+  int64_t num_documents_;
+  Split split_;
+  double fraction_;
+  std::vector<Held> held_ = {};  // of all blocks, unless there are too many
+};
 
 /// The rows of one pass, with random access by row number. With the file learned_prefix(), only ids
 /// that it flags are targets. With Packing::kPairs, what is said of documents holds of pairs; those

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "base/hash.h"
 #include "config/register.h"
@@ -27,12 +28,26 @@ std::vector<int32_t> ByteTokenizer::encode(std::string_view text) const {
 }
 
 std::string_view ByteTokenizer::piece(int32_t id) const {
-  return id >= 0 && id < kBoundary ? std::string_view(&kBytes[static_cast<size_t>(id)], 1)
-                                   : std::string_view();
+  return id >= 0 && id < kBoundary ? std::string_view(&kBytes[id], 1) : std::string_view();
 }
 
 uint64_t ByteTokenizer::fingerprint() const { return xxh3_64("ByteTokenizer"); }
 
 AXLE_REGISTER(ByteTokenizer)
+
+void ByteHistogram::add(std::string_view text) {
+  for (const char c : text) ++counts_[static_cast<uint8_t>(c)];
+  num_bytes_ += std::ssize(text);
+}
+
+double ByteHistogram::entropy_bits() const {
+  double bits = 0;
+  for (const int64_t count : counts_) {
+    if (count == 0) continue;
+    const double p = static_cast<double>(count) / static_cast<double>(num_bytes_);
+    bits -= p * std::log2(p);
+  }
+  return bits;
+}
 
 }  // namespace axle

@@ -1,5 +1,10 @@
-// The tokenizer without a model: every byte is a token.
+// The tokenizer without a model: every byte is a token. Byte counts give the entropy to compare
+// with.
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
 
 #include "config/axle_config.h"
 #include "config/fields/ranged.h"
@@ -29,6 +34,20 @@ class ByteTokenizer final : public Tokenizer {
 
  private:
   int64_t vocab_size_;
+};
+
+/// The loss of a model that knows only byte frequencies. It is printed beside the loss of a trained
+/// model for comparison.
+class ByteHistogram {
+ public:
+  void add(std::string_view text);
+  int64_t num_bytes() const { return num_bytes_; }
+  /// Returns the order-0 entropy in bits per byte; 0 without any bytes.
+  double entropy_bits() const;
+
+ private:
+  std::array<int64_t, 256> counts_ = {};
+  int64_t num_bytes_ = 0;
 };
 
 }  // namespace axle

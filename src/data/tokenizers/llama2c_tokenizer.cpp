@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/host_memory_check.h"
-#include "base/text/utf8.h"
+#include "base/host_memory.h"
+#include "base/text/unicode.h"
 #include "config/register.h"
 #include "data/data_file.h"
 
@@ -72,7 +72,7 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
   const std::string bytes =
       read_data_file(path_, fmt::format("{}.path", scope.path), "a llama2.c vocabulary");
   constexpr int64_t kMemoryPerByte = 16;  // for pieces of one byte, which take nine bytes of file
-  check_host_allocation(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
+  check_host_allocation(path_, "its pieces", kMemoryPerByte * std::ssize(bytes));
   Cursor cursor(bytes, path_);
   cursor.number<int32_t>();  // length of the longest piece, which only C needs
   while (!cursor.at_end()) {
@@ -89,13 +89,11 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
     throw DataError(fmt::format("{}: expected a llama2.c vocabulary of at least {} pieces, got {}",
                                 path_, kFirstText, vocab_size()));
   }
-  for (int32_t b = 0; b < 256; ++b)
-    pieces_[static_cast<size_t>(kFirstByte + b)] = std::string(1, static_cast<char>(b));
+  for (int32_t b = 0; b < 256; ++b) pieces_[kFirstByte + b] = std::string(1, static_cast<char>(b));
   pieces_[0] = " \xe2\x81\x87 ";  // how SentencePiece shows the unknown token
   pieces_[kBos].clear();
   pieces_[kEos].clear();
-  for (int32_t id = kFirstText; id < vocab_size(); ++id)
-    ids_.try_emplace(pieces_[static_cast<size_t>(id)], id);
+  for (int32_t id = kFirstText; id < vocab_size(); ++id) ids_.try_emplace(pieces_[id], id);
   fingerprint_ = xxh3_64(bytes);
 }
 
@@ -124,30 +122,29 @@ std::vector<int32_t> Llama2cTokenizer::encode(std::string_view text) const {
   std::priority_queue<Merge> merges;
   const auto propose = [&](int32_t left, int32_t right) {
     if (left < 0 || right < 0) return;
-    const Symbol &a = symbols[static_cast<size_t>(left)], &b = symbols[static_cast<size_t>(right)];
+    const Symbol &a = symbols[left], &b = symbols[right];
     const int32_t id = id_of(a.begin, a.size + b.size);
-    if (id >= 0) merges.push({scores_[static_cast<size_t>(id)], left, right, a.size + b.size, id});
+    if (id >= 0) merges.push({scores_[id], left, right, a.size + b.size, id});
   };
   for (size_t i = 1; i < symbols.size(); ++i)
     propose(static_cast<int32_t>(i) - 1, static_cast<int32_t>(i));
   while (!merges.empty()) {
     const Merge merge = merges.top();
     merges.pop();
-    Symbol &left = symbols[static_cast<size_t>(merge.left)],
-           &right = symbols[static_cast<size_t>(merge.right)];
+    Symbol &left = symbols[merge.left], &right = symbols[merge.right];
     if (left.size == 0 || right.size == 0 || left.size + right.size != merge.size) continue;
     left.size = merge.size;
     left.id = merge.id;
     left.next = right.next;
     right.size = 0;
-    if (right.next >= 0) symbols[static_cast<size_t>(right.next)].previous = merge.left;
+    if (right.next >= 0) symbols[right.next].previous = merge.left;
     propose(left.previous, merge.left);
     propose(merge.left, left.next);
   }
 
   std::vector<int32_t> ids;
-  for (int32_t at = 0; at >= 0; at = symbols[static_cast<size_t>(at)].next) {
-    const Symbol& symbol = symbols[static_cast<size_t>(at)];
+  for (int32_t at = 0; at >= 0; at = symbols[at].next) {
+    const Symbol& symbol = symbols[at];
     if (symbol.id >= 0) {
       ids.push_back(symbol.id);
       continue;
@@ -159,8 +156,7 @@ std::vector<int32_t> Llama2cTokenizer::encode(std::string_view text) const {
 }
 
 std::string_view Llama2cTokenizer::piece(int32_t id) const {
-  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)])
-                                      : std::string_view();
+  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[id]) : std::string_view();
 }
 
 LeadingSpace Llama2cTokenizer::leading_space(int32_t id) const {

@@ -31,7 +31,7 @@ class Llama2cTokenizer final : public Tokenizer {
   /// vocabulary.
   Llama2cTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
 
-  int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
+  int64_t vocab_size() const override { return std::ssize(pieces_); }
   SpecialIds special_ids() const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   EncodeBytes encode_bytes() const override { return {.of_text = 125}; }  // symbols and merges

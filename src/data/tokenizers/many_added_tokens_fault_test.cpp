@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data/tokenizers/open_tokenizer.h"
-#include "data/tokenizers/special_names.h"
+#include "data/tokenizers/tokenizer.h"
 #include "io/file.h"
-#include "io/proto_writer.h"
+#include "io/proto.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 

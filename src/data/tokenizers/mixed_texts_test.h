@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/text/unicode.h"
-#include "base/text/utf8.h"
 #include "data/random.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 

@@ -12,11 +12,9 @@
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/ranks/ranks_tokenizer.h"
-#include "data/tokenizers/ranks/tekken_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "io/user_path.h"
 
 namespace axle {
 namespace {

@@ -2,7 +2,7 @@
 // are made for: ids and decoded texts of 10,000 random strings, and of a megabyte each of English,
 // Japanese, code and characters of all scripts without spaces between most of them
 // (tools/oracle/tokenizer_foreign.py).
-#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/large_texts_test.h"
 #include "testing/foreign_data.h"
 #include "testing/temp_dir.h"

@@ -2,6 +2,8 @@
 // library's time: it puts all of a text into one queue of merges.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,12 +11,45 @@
 #include <string_view>
 #include <vector>
 
-#include "data/tokenizers/parts/chars_map.h"
-#include "data/tokenizers/parts/sentencepiece_normalizer.h"
+#include "data/tokenizers/parts/byte_level.h"
+#include "data/tokenizers/parts/normalizers.h"
 #include "data/tokenizers/parts/token_model.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {
+
+// The form of text that the models of SentencePiece cut: characters by the table of the model, and
+// U+2581 for spaces.
+
+class SentencePieceNormalizer {
+ public:
+  struct Spaces {
+    bool add = true;          // one to a text
+    bool are_behind = false;  // words, else before them
+    bool join = true;         // to one, and drop them at the ends of a text
+  };
+
+  /// `users`: the pieces that users defined. They stay as they are, the longest first.
+  SentencePieceNormalizer(std::optional<CharsMap> characters, ByteTrie users, Spaces spaces);
+
+  /// Returns the form of valid UTF-8. `adds_space`: if the model adds one at all.
+  std::string operator()(std::string_view text, bool adds_space) const;
+
+  const ByteTrie& users() const { return users_; }
+
+ private:
+  CharsMap::Found first_of(std::string_view text) const;
+  size_t plain_size(std::string_view text) const;
+
+  std::optional<CharsMap> characters_;
+  ByteTrie users_;
+  Spaces spaces_;
+  // Characters that stay as they are: those of ASCII before others of ASCII and at the end, and by
+  // code point those of two and three bytes, wherever they stand.
+  std::array<bool, 256> is_plain_{};  // a space is not
+  bool space_is_plain_ = false;
+  std::bitset<0x10000> is_kept_;
+};
 
 /// Gives the ids of the library for valid UTF-8.
 class SentencePieceParts {

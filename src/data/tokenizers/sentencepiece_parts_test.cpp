@@ -6,10 +6,9 @@
 #include <functional>
 
 #include "data/tokenizers/mixed_texts_test.h"
-#include "data/tokenizers/sentencepiece_model.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"
-#include "io/proto_reader.h"
-#include "io/proto_writer.h"
+#include "io/proto.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"
 

@@ -1,12 +1,61 @@
 // Tokenizers of the SentencePiece library: BPE and unigram models in its own file format.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/axle_config.h"
 #include "config/fields/required.h"
-#include "data/tokenizers/added_pieces.h"
+#include "data/tokenizers/parts/normalizers.h"
+#include "data/tokenizers/parts/pipeline_tokenizer.h"
 #include "data/tokenizers/tokenizer.h"
+
+namespace axle {
+
+/// Throws DataError with `path` and the place if a piece has a score that is not finite, if a byte
+/// piece does not have the name of a byte, or if the table of normalized characters points outside
+/// itself. The library trusts these tables, and a damaged one makes it read beyond its memory. Does
+/// not repeat the library's own checks. Returns the table of the normalizer, if there is one.
+std::optional<CharsMap> check_sentencepiece_model(std::string_view model, const std::string& path);
+
+struct AddedPieces {
+  /// Tokens that are found in text before the model sees it.
+  AddedTokens tokens = {};
+  /// Ids of the special tokens that the files name ("eos_token").
+  std::set<int32_t> named = {};
+  /// A space is put before the text alone, else before each part of it between added tokens.
+  bool has_one_space = false;
+  SpecialIds special_ids = {};
+  /// Ids that stand before and behind a text.
+  std::vector<int32_t> before = {}, behind = {};
+  ChatSettings chat = {};
+  int64_t num_ids = 0;
+  /// What ids of texts depend on; empty if the files add nothing.
+  std::string hashed = {};
+};
+
+/// The model without the files.
+struct BarePieces {
+  int64_t num_pieces = 0;
+  SpecialIds special_ids = {};
+  /// Returns the id of a piece.
+  std::function<std::optional<int32_t>(const std::string&)> find = {};
+  /// The control pieces, by id.
+  std::vector<AddedToken> controls = {};
+  bool is_control(int32_t id) const;
+};
+
+/// Reads added_tokens.json, special_tokens_map.json, tokenizer_config.json, generation_config.json
+/// and chat_template.jinja beside `model`, as far as they are there, as LlamaTokenizer does.
+/// Without a file that may name tokens, all control pieces are special tokens. Throws DataError.
+AddedPieces added_pieces_beside(const std::string& model, const BarePieces& bare);
+
+}  // namespace axle
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -31,7 +80,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
   ~SentencePieceTokenizer() override;
 
-  int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
+  int64_t vocab_size() const override { return std::ssize(pieces_); }
   SpecialIds special_ids() const override { return added_.special_ids; }
   std::vector<int32_t> encode(std::string_view text) const override {
     return encode_as(text, false);

@@ -1,4 +1,4 @@
-// The role Tokenizer: text to token ids and back.
+// The role Tokenizer: text to token ids and back, all at once or one id at a time.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,27 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "data/tokenizers/chat_settings.h"
+#include "base/text/json.h"
+#include "data/tokenizers/parts/byte_level.h"
 
 namespace axle {
+
+struct ChatSettings {
+  /// A Jinja template; empty: there is none.
+  std::string chat_template = {};
+  /// Names that templates use and texts of special tokens: {"bos_token", "<s>"}.
+  std::vector<std::pair<std::string, std::string>> special_tokens = {};
+  /// Further ids that end an answer, beside SpecialIds::eos.
+  std::vector<int32_t> end_ids = {};
+};
+
+/// Returns the template of a tokenizer_config.json: its field "chat_template", which is a text or a
+/// list of templates with names, whose "default" is taken. Empty if the file has no such field.
+/// Throws JsonError.
+std::string chat_template_in(const JsonView& tokenizer_config);
 
 /// Ids with a special meaning; none if the vocabulary has no such token.
 struct SpecialIds {
@@ -89,5 +105,37 @@ class Tokenizer {
 /// Returns the rows that a model must have for the tokenizer: as many as its ids, without special
 /// tokens at the end that neither text nor its begin and end tokens give (Gemma 3's image token).
 int64_t needed_vocab_size(const Tokenizer& tokenizer);
+
+/// The names of a tokenizer's special tokens that encode() takes for text: "<|im_start|>".
+class SpecialNames {
+ public:
+  explicit SpecialNames(const Tokenizer& tokenizer);
+  /// True if one of them stands in the text.
+  bool stand_in(std::string_view text) const { return names_.find(text, 0).has_value(); }
+
+ private:
+  ByteTrie names_;
+};
+
+/// All results of push() and finish() joined equal Tokenizer::decode of the ids.
+///
+/// To continue a prompt, first push the ids of the prompt and drop the results: the text of the
+/// first new id can depend on them.
+class StreamDecoder {
+ public:
+  /// `tokenizer` must outlive the decoder.
+  explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
+  /// Returns the text that this id completes; empty while a character is incomplete.
+  std::string push(int32_t id);
+  /// Ends the text. An incomplete character becomes U+FFFD.
+  std::string finish();
+
+ private:
+  std::string take(bool at_end);
+
+  const Tokenizer* tokenizer_;
+  std::string pending_;
+  bool at_start_ = true;
+};
 
 }  // namespace axle

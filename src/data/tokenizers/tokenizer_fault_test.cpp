@@ -8,7 +8,7 @@
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"
-#include "io/proto_reader.h"
+#include "io/proto.h"
 #include "testing/error_of.h"
 #include "testing/llama2c_vocabulary.h"
 #include "testing/mutants.h"
@@ -98,7 +98,7 @@ TEST_F(TokenizerFault, APieceThatBeginsWithANul) {
   ProtoReader reader(model);
   for (int i = 0; i < 10; ++i) reader.next();  // after the special pieces
   const auto text = ProtoReader(reader.next()->bytes()).next()->bytes();
-  model[static_cast<size_t>(text.data() - model.data())] = '\0';
+  model[text.data() - model.data()] = '\0';
   EXPECT_EQ(num_refused<SentencePieceTokenizer::Config>({model}), 1);
 }
 

@@ -6,7 +6,6 @@
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/ranks/ranks_files_test.h"
 #include "data/tokenizers/ranks/ranks_tokenizer.h"
-#include "data/tokenizers/ranks/tekken_tokenizer.h"
 #include "io/file.h"
 #include "io/gguf/save_gguf.h"
 #include "testing/mutants.h"

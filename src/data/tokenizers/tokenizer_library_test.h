@@ -9,7 +9,7 @@
 #include "config/fields/child.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
-#include "data/tokenizers/stream_decoder.h"
+#include "data/tokenizers/tokenizer.h"
 
 namespace axle {
 

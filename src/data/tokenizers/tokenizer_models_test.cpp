@@ -96,7 +96,7 @@ TEST(TextThroughAVocabulary, RowsInOrderDecodeToTheText) {
   const auto tokenizer = Child<Tokenizer>(vocabulary).build({}, {});
   EXPECT_EQ(tokenizer->decode(labels), text);
   EXPECT_NEAR(num_bytes, static_cast<double>(text.size()), 1e-6);  // without the added space
-  EXPECT_EQ(input->facts().num_bytes, static_cast<int64_t>(text.size()));
+  EXPECT_EQ(input->facts().num_bytes, std::ssize(text));
   EXPECT_EQ(to_text(input->facts()), "1 file, " + std::to_string(text.size()) + " bytes");
 }
 

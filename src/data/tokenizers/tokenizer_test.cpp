@@ -9,12 +9,11 @@
 #include <random>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/fields/child.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
-#include "data/tokenizers/stream_decoder.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/llama2c_vocabulary.h"

@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "evaluate/metrics/metric.h"
-#include "evaluate/metrics/python_random.h"
 
 namespace axle {
 namespace {
@@ -61,7 +60,7 @@ double bootstrap_error(Scores scores) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     PythonRandom random(seed);
     for (uint32_t i = 0; i < kSamplesOfSeed; ++i) {
-      for (DocumentScore& one : sample) one = scores[static_cast<size_t>(random.next() * n)];
+      for (DocumentScore& one : sample) one = scores[random.next() * n];
       values.push_back(kValue(sample));
     }
   }

@@ -10,7 +10,6 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "base/text/unicode_regex.h"
-#include "base/text/utf8.h"
 #include "config/document/codec.h"
 #include "data/chat/jinja/unicode.h"
 
@@ -48,7 +47,7 @@ AnswerFilter regex_filter(const Json& config) {
     }
     const int64_t at = select < 0 ? std::ssize(matches) + select : select;
     if (at < 0 || at >= std::ssize(matches)) return fallback;
-    return std::string(jinja::stripped(matches[static_cast<size_t>(at)]));
+    return std::string(jinja::stripped(matches[at]));
   };
 }
 

@@ -3,16 +3,55 @@
 // Source: lm-evaluation-harness 0.4, lm_eval/api/metrics.py.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/text/enum_text.h"
-#include "evaluate/metrics/exact_match.h"
+#include "base/text/text.h"
+#include "base/text/unicode_regex.h"
 
 namespace axle {
+
+// Comparison of generated answers with right ones.
+//
+// Source: lm-evaluation-harness 0.4, the metric exact_match.
+
+/// What does not count when answers are compared.
+struct ExactMatchOptions {
+  /// What these match is taken out, one after the other.
+  std::vector<UnicodeRegex> regexes_to_ignore = {};
+  bool ignore_case = false;
+  /// ASCII punctuation, and the digits 0 to 9.
+  bool ignore_punctuation = false, ignore_numbers = false;
+};
+
+/// True if the texts are equal but for what is ignored.
+bool is_exact_match(std::string_view answer, std::string_view target,
+                    const ExactMatchOptions& options);
+
+// The random numbers of Python's module random, so that draws agree with programs in Python.
+//
+// Source: CPython 3.11, Lib/random.py and Modules/_randommodule.c; Matsumoto and Nishimura 1998,
+// "Mersenne Twister".
+
+class PythonRandom {
+ public:
+  /// random.Random(seed), for seeds of 32 bits.
+  explicit PythonRandom(uint32_t seed);
+  /// random(): in [0, 1), with 53 bits.
+  double next();
+  /// randrange(n), for n > 0.
+  size_t below(size_t n);
+  /// sample(range(n), k): distinct numbers below n, in the order of the draws. k is at most n.
+  std::vector<size_t> sample(size_t n, size_t k);
+
+ private:
+  std::mt19937 generator_;
+};
 
 /// What a model is asked for.
 enum class OutputType { kMultipleChoice, kLogLikelihood, kRolling, kGenerateUntil };

@@ -6,7 +6,6 @@
 
 #include "evaluate/metrics/filter.h"
 #include "evaluate/metrics/metric.h"
-#include "evaluate/metrics/python_random.h"
 #include "testing/error_of.h"
 
 namespace axle {

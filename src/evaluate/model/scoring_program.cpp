@@ -1,6 +1,5 @@
 #include "evaluate/model/scoring_program.h"
 
-#include "evaluate/model/scored_targets.h"
 #include "infer/decode_programs.h"
 #include "layers/blocks/mixer.h"
 #include "lower/trace_program.h"
@@ -11,8 +10,31 @@
 #include "ops/elementwise/convert.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
+#include "ops/reductions/cumulative.h"
+#include "ops/reductions/reduce.h"
+#include "ops/reductions/softmax.h"
 
 namespace axle {
+
+Tree<Tensor> named_values(const std::vector<ProgramValue>& values, const Tensor* tensors) {
+  Tree<Tensor> out;
+  for (size_t i = 0; i < values.size(); ++i) out.emplace(values[i].name, tensors[i]);
+  return out;
+}
+
+std::vector<ProgramValue> score_results(int64_t num_rows) {
+  return {{"log_likelihoods", {DType::kF32, {num_rows}}},
+          {"are_greedy", {DType::kI32, {num_rows}}}};
+}
+
+Values scored_targets(const Tensor& logits_BCV, const Tensor& targets_BC) {
+  const Tensor is_target_BC = targets_BC >= 0;
+  const Tensor losses_BC = softmax_cross_entropy(logits_BCV, targets_BC).loss;
+  const Tensor is_hit_BC = equal(argmax(logits_BCV), targets_BC) | logical_not(is_target_BC);
+  return {-reduce_sum(select(is_target_BC, losses_BC, 0), {1}),
+          reduce_min(astype(is_hit_BC, DType::kI32), {1})};
+}
+
 namespace {
 
 // Sorted by name, as append_by_name() takes them.

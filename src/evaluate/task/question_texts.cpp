@@ -4,14 +4,93 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/host_memory.h"
+#include "base/text/json.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "config/document/codec.h"
-#include "data/chat/jinja/literal.h"
+#include "data/chat/jinja/lexer.h"
+#include "data/chat/jinja/printing.h"
+#include "data/data_file.h"
 
 namespace axle {
+namespace {
+
+TaskDocument document_of(std::string_view text, std::string where) {
+  try {
+    const nlohmann::ordered_json record = read_json(text);
+    if (!record.is_object()) throw JsonError("expected an object, got another value");
+    return {jinja::Value::of_json(record), record.dump(), std::move(where)};
+  } catch (const JsonError& error) {
+    throw DataError(fmt::format("{}: {}", where, error.what()));
+  } catch (const jinja::JinjaError& error) {
+    throw DataError(fmt::format("{}: {}", where, error.what()));
+  }
+}
+
+}  // namespace
+
+TaskSplit read_task_split(const std::vector<std::string>& files) {
+  TaskSplit out;
+  int64_t num_bytes = 0, num_priced = 0;
+  for (const std::string& file : files) {
+    JsonRecords records(file, "no document");
+    while (const auto record = records.next()) {
+      std::string where = fmt::format("{}:{}", file, record->line);
+      // A document is kept as text and as values.
+      constexpr int64_t kCopies = 8, kPricedAtOnce = int64_t{64} << 20;
+      num_bytes += kCopies * std::ssize(record->bytes);
+      if (num_bytes > num_priced) {
+        check_host_allocation(where, "more documents of a task", kPricedAtOnce);
+        num_priced = num_bytes + kPricedAtOnce;
+      }
+      out.documents.push_back(document_of(record->bytes, std::move(where)));
+      for (const auto& [name, value] : out.documents.back().fields.dict().items)
+        out.fields.insert(name.text());
+    }
+  }
+  if (out.documents.empty())
+    throw DataError(fmt::format("{}: expected documents, got none", join(files, ", ")));
+  return out;
+}
+
+namespace {
+
+constexpr jinja::Dialect kTaskDialect{
+    .trims_blocks = false, .keeps_last_line_end = true, .is_strict = true};
+
+}  // namespace
+
+DocField::DocField(std::string text, std::string where, const std::set<std::string>& fields)
+    : text_(std::move(text)), where_(std::move(where)) {
+  if (!fields.contains(text_)) template_.emplace(text_, where_, kTaskDialect);
+}
+
+jinja::Value DocField::of(const TaskDocument& document) const {
+  if (!template_) {
+    if (const jinja::Value* found = jinja::find_text_key(document.fields.dict(), text_))
+      return *found;
+    throw DataError(fmt::format("{}: expected the field '{}' ({}), got a document without it",
+                                document.where, printable(text_), where_));
+  }
+  jinja::Variables variables;
+  for (const auto& [name, value] : document.fields.dict().items)
+    variables.emplace_back(name.text(), value);
+  try {
+    return template_->render(variables).text;
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", document.where, error.what()));
+  }
+}
+
+std::string text_of_value(const jinja::Value& value) {
+  jinja::Interpreter machine(jinja::Limits{});
+  return jinja::to_text(machine, value);
+}
+
 namespace {
 
 bool is_name(std::string_view text) {
@@ -104,14 +183,14 @@ std::string QuestionTexts::solved(const TaskDocument& document) const {
                                   document.where, text_->where(),
                                   printable(text_of_value(question))));
     }
-    question = all[static_cast<size_t>(right)];
+    question = all[right];
   } else if (answer.is_integer() && has_choices_) {
     const std::vector<std::string> all = choices(document);
     if (answer.integer() < 0 || answer.integer() >= std::ssize(all)) {
       throw DataError(fmt::format("{}: expected the number of one of {} choices ({}), got {}",
                                   document.where, all.size(), target_->where(), answer.integer()));
     }
-    answer = all[static_cast<size_t>(answer.integer())];
+    answer = all[answer.integer()];
   } else if (answer.is_list()) {
     if (answer.list().elements.empty()) {
       throw DataError(fmt::format("{}: expected answers, got none", document.where));

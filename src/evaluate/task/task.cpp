@@ -3,14 +3,71 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
+#include "config/mistakes.h"
 
 namespace axle {
+namespace {
+
+constexpr uint32_t kSeed = 1234;
+
+}  // namespace
+
+FewShot::FewShot(const TaskConfig& task)
+    : count_(task.num_fewshot), sampler_(task.sampler), random_(kSeed) {
+  if (count_ == 0) return;
+  const auto& first = task.training_split     ? task.training_split
+                      : task.validation_split ? task.validation_split
+                                              : task.test_split;
+  split_ = task.fewshot_split ? *task.fewshot_split : *first;
+  leaves_out_ = task.fewshot_split == task.test_split;
+  documents_ = read_task_split(task.data_files.at(split_));
+  texts_.emplace_back(task.fewshot_doc, documents_.fields);
+}
+
+std::vector<const TaskDocument*> FewShot::chosen(const TaskDocument& document) {
+  const auto n = static_cast<size_t>(count_);
+  const auto is_other = [&](const TaskDocument& one) {
+    return !leaves_out_ || one.text != document.text;
+  };
+  std::vector<const TaskDocument*> out, others;
+  for (const TaskDocument& one : documents_.documents) {
+    if (is_other(one)) others.push_back(&one);
+  }
+  const size_t least = n + (leaves_out_ && sampler_ == FewShotSampler::kDefault ? 1 : 0);
+  if (others.size() < n || documents_.documents.size() < least) {
+    throw DataError(
+        fmt::format("{}: expected at least {} other documents in the split '{}' to come before the "
+                    "question (num_fewshot), got {}",
+                    document.where, n, split_, others.size()));
+  }
+  if (sampler_ == FewShotSampler::kFirstN) return {others.begin(), others.begin() + count_};
+  // One more is drawn than needed, in case the document itself is drawn.
+  for (const size_t i : random_.sample(documents_.documents.size(), least)) {
+    const TaskDocument& one = documents_.documents[i];
+    if (is_other(one) && out.size() < n) out.push_back(&one);
+  }
+  if (out.size() == n) return out;
+  out.clear();
+  for (const size_t i : random_.sample(others.size(), n)) out.push_back(others[i]);
+  return out;
+}
+
+void FewShot::restart() { random_ = PythonRandom(kSeed); }
+
+std::string FewShot::before(const TaskDocument& document) {
+  std::string out;
+  if (count_ == 0) return out;
+  for (const TaskDocument* one : chosen(document)) out += texts_[0].solved(*one);
+  return out;
+}
+
 namespace {
 
 TaskSplit documents_of(const TaskConfig& config) {
@@ -99,7 +156,7 @@ TaskQuestion Task::question(const TaskDocument& document) {
   if (texts_.has_choices()) {
     const std::vector<std::string> choices = texts_.choices(document);
     for (const int64_t gold : gold_of(target, document, choices))
-      out.targets.push_back(choices[static_cast<size_t>(gold)]);
+      out.targets.push_back(choices[gold]);
   } else {
     for (const jinja::Value& one : elements_of_list(target))
       out.targets.push_back(text_of_value(one));
@@ -117,8 +174,30 @@ std::vector<TaskQuestion> Task::questions(std::optional<int64_t> limit) {
   few_shot_.restart();
   const int64_t count = std::min(limit.value_or(num_documents()), num_documents());
   std::vector<TaskQuestion> out;
-  for (int64_t i = 0; i < count; ++i)
-    out.push_back(question(documents_.documents[static_cast<size_t>(i)]));
+  for (int64_t i = 0; i < count; ++i) out.push_back(question(documents_.documents[i]));
+  return out;
+}
+
+std::vector<Task> read_task_files(std::span<const std::filesystem::path> files,
+                                  const TaskFilesOptions& options) {
+  std::vector<Task> out;
+  std::set<std::string> names;
+  Mistakes mistakes;
+  for (const auto& file : files) {
+    mistakes.passes([&] {
+      TaskConfig config = read_task_config(file);
+      if (options.num_fewshot && config.output_type != OutputType::kRolling)
+        config.num_fewshot = *options.num_fewshot;
+      if (!names.insert(config.name).second) {
+        throw ConfigError(fmt::format("{}: task: expected a name of its own, got '{}' twice",
+                                      file.string(), printable(config.name)));
+      }
+      Task task(std::move(config));
+      task.questions(options.limit);
+      out.push_back(std::move(task));
+    });
+  }
+  mistakes.throw_any();
   return out;
 }
 

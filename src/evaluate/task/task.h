@@ -1,16 +1,46 @@
 // A task: its documents, and what a model is asked about each of them.
 #pragma once
 
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "evaluate/task/doc_field.h"
-#include "evaluate/task/few_shot.h"
+#include "evaluate/metrics/metric.h"
 #include "evaluate/task/question_texts.h"
 #include "evaluate/task/task_config.h"
 
 namespace axle {
+
+// The solved documents before a question.
+//
+// Source: lm-evaluation-harness 0.4, lm_eval/api/samplers.py.
+
+class FewShot {
+ public:
+  /// Reads the documents of the task's few-shot split, or else of its training, validation or test
+  /// split, if it has any before a question.
+  explicit FewShot(const TaskConfig& task);
+
+  /// Returns the solved documents before the question about `document`, which is not among them if
+  /// it comes from the same split. Draws depend on the calls before. Throws DataError if there are
+  /// too few documents.
+  std::string before(const TaskDocument& document);
+  /// The next draws are as those of a new one.
+  void restart();
+
+ private:
+  std::vector<const TaskDocument*> chosen(const TaskDocument& document);
+
+  int64_t count_;
+  FewShotSampler sampler_;
+  bool leaves_out_ = false;  // the document of the question
+  std::string split_;
+  TaskSplit documents_;
+  std::vector<QuestionTexts> texts_;  // one, if there are documents
+  PythonRandom random_;
+};
 
 /// A text, and one that may follow it.
 struct TextPair {
@@ -56,5 +86,17 @@ class Task {
   QuestionTexts texts_;
   FewShot few_shot_;
 };
+
+struct TaskFilesOptions {
+  /// The number of documents that are asked about; none: all.
+  std::optional<int64_t> limit = {};
+  /// In place of those of the tasks; none: theirs.
+  std::optional<int64_t> num_fewshot = {};
+};
+
+/// Returns the tasks, whose questions can all be made. Throws one error with a line for each file
+/// with a mistake, and for each task whose name is that of an earlier one.
+std::vector<Task> read_task_files(std::span<const std::filesystem::path> files,
+                                  const TaskFilesOptions& options);
 
 }  // namespace axle

@@ -1,10 +1,10 @@
-#include "inspect/compare/element_text.h"
-
 #include <gtest/gtest.h>
 
 #include <complex>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "inspect/compare/tensor_comparison.h"
 
 namespace axle {
 namespace {

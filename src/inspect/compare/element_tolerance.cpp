@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/document/codec.h"
-#include "inspect/compare/element_text.h"
+#include "inspect/compare/tensor_comparison.h"
 
 namespace axle {
 namespace {
@@ -91,9 +91,7 @@ class Parts {
   }
 
  private:
-  std::complex<double> element(int64_t i) const {
-    return x_.values<std::complex<double>>()[static_cast<size_t>(i)];
-  }
+  std::complex<double> element(int64_t i) const { return x_.values<std::complex<double>>()[i]; }
   HostTensor x_;
   bool is_complex_;
 };

@@ -14,7 +14,7 @@ constexpr float kToleranceNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kToleranceInf = std::numeric_limits<float>::infinity();
 
 HostTensor vector(std::initializer_list<float> values) {
-  return HostTensor({static_cast<int64_t>(values.size())}, values);
+  return HostTensor({std::ssize(values)}, values);
 }
 ElementDifference compare(const HostTensor& got, const HostTensor& expected,
                           const std::string& tolerance) {

@@ -4,14 +4,78 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "config/document/codec.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "inspect/eval_layer/given_tensors.h"
 #include "io/file.h"
+#include "ops/movement/shape.h"
 
 namespace axle {
+namespace {
+
+// Returns the names that the cotangent of an output may have. Messages show the first one.
+std::vector<std::string> names_for(const NamedOutput& output, size_t place) {
+  const std::string number = std::to_string(place);
+  if (output.name.empty()) return {number, "out"};
+  return {output.name, number, "out/" + output.name};
+}
+
+Tensor as_output(const std::string& name, const Tensor& cotangent, const Type& type) {
+  const bool is_scalar = cotangent.type().num_elements() == 1 && type.num_elements() == 1 &&
+                         cotangent.rank() <= 1 && type.rank() <= 1;
+  const Tensor out = is_scalar ? reshape(cotangent, type.dims) : cotangent;
+  if (out.type() == type) return out;
+  throw ConfigError(fmt::format("cotangent/{}: expected {}, got {}", name, to_text(type),
+                                to_text(cotangent.type())));
+}
+
+}  // namespace
+
+Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor>& given) {
+  Values out;
+  Tree<Tensor> left = given;
+  std::vector<std::string> wanted;
+  const Tensor* differentiable = nullptr;  // the last output that has a gradient
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    out.emplace_back();
+    if (!is_differentiable(outputs[i].value.dtype())) continue;
+    const std::vector<std::string> names = names_for(outputs[i], i);
+    wanted.push_back("cotangent/" + names[0]);
+    differentiable = &outputs[i].value;
+    for (const std::string& name : names) {
+      const auto it = left.find(name);
+      if (it == left.end()) continue;
+      if (out.back()) {
+        throw ConfigError(fmt::format(
+            "cotangent/{}: expected one cotangent for this output, got cotangent/{} as well",
+            names[0], name));
+      }
+      out.back() = as_output(name, it->second, outputs[i].value.type());
+      left.erase(it);
+    }
+  }
+  if (wanted.empty())
+    throw ConfigError("cotangent: expected a floating-point or complex output, got none");
+  if (!left.empty()) {
+    const std::string& name = left.begin()->first;
+    const bool is_number = name.find_first_not_of("0123456789") == name.npos;
+    const std::string shown = "cotangent/" + name;
+    throw ConfigError(fmt::format(
+        "{}: expected a floating-point output of this {}, got none{} (outputs: {})", shown,
+        is_number ? "number" : "name", suggest(shown, wanted), join(wanted, ", ")));
+  }
+  if (given.empty()) {
+    throw DataError(
+        wanted.size() == 1
+            ? fmt::format("{}: expected {}, got none", wanted[0], to_text(differentiable->type()))
+            : fmt::format("cotangent: expected at least one of {}, got none", join(wanted, ", ")));
+  }
+  return out;
+}
+
 namespace {
 
 constexpr double kDefaultTolerance = 1e-5;
@@ -171,6 +235,37 @@ TensorReference open_reference(const std::string& path, const RenameRules& rules
 TensorComparison compare_tensors(const Tree<HostTensor>& results, const TensorReference& reference,
                                  const RenameRules& rules, const Tolerances& tolerances) {
   return Comparer(results, reference, rules).compare(tolerances);
+}
+
+namespace {
+
+constexpr const char* kInput = "inputs";
+
+// Returns the sections that hold inputs in any file.
+std::vector<std::string> only_inputs(const EvalSubject& subject) {
+  if (std::holds_alternative<Child<Learner>>(subject)) return {"init", "params", "grad"};
+  if (std::holds_alternative<Trainer::Config>(subject)) return {"init", "params", "batches"};
+  return {"in", "params", "cotangent"};
+}
+
+}  // namespace
+
+TensorReference open_reference(const std::string& path, const RenameRules& rules,
+                               const EvalSubject& subject, const SubjectOptions& options,
+                               const std::string& inputs) {
+  std::error_code unknown;
+  const bool holds_inputs = !inputs.empty() && std::filesystem::equivalent(inputs, path, unknown);
+  const std::vector<std::string> input_sections = only_inputs(subject);
+  const auto skip_reason_of = [&](const std::string& name) -> std::string {
+    const std::string section = name.substr(0, name.find('/'));
+    if (std::ranges::count(input_sections, section)) return kInput;
+    if (section == "state" && holds_inputs) return kInput;
+    if (section == "grad" && !options.layer.grad) return "gradients: --grad computes them";
+    if (section == "init_params" && !options.layer.init_seed)
+      return "initial parameters: --seed draws them";
+    return {};
+  };
+  return open_reference(path, rules, skip_reason_of);
 }
 
 }  // namespace axle

@@ -9,12 +9,25 @@
 
 #include "base/tree.h"
 #include "inspect/compare/tensor_comparison.h"
-#include "inspect/eval_layer/path_pattern.h"
+#include "inspect/eval_layer/eval_subject.h"
 #include "inspect/eval_layer/rename.h"
 #include "io/safetensors.h"
 #include "ir/host_tensor.h"
+#include "ir/tensor.h"
 
 namespace axle {
+
+/// An output of a call. The name of "out/loss" is "loss"; the name of "out" itself is empty.
+struct NamedOutput {
+  std::string name;
+  Tensor value;
+};
+
+/// Traced. Returns one cotangent for each output; none (zero) if it is not given or the output is
+/// not a floating-point tensor. Keys of `given` are the names of outputs ("loss") or their indices
+/// ("0"). Throws DataError if `given` is empty, ConfigError if it has two cotangents for one output
+/// or one of another type, for names of no floating-point output, and if there is no such output.
+Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor>& given);
 
 /// The largest allowed differences of tensors, relative to their scale.
 class Tolerances {
@@ -63,5 +76,12 @@ TensorReference open_reference(const std::string& path, const RenameRules& rules
 /// result `out`. Throws ConfigError if there is nothing to compare.
 TensorComparison compare_tensors(const Tree<HostTensor>& results, const TensorReference& reference,
                                  const RenameRules& rules, const Tolerances& tolerances);
+
+/// Opens a reference file as open_reference() of compare_tensors.h does, without two kinds of
+/// tensors: the inputs, and the results that `options` did not ask for. One file may hold the
+/// inputs and the reference; `inputs` is the path of the file of inputs, "" if there is none.
+TensorReference open_reference(const std::string& path, const RenameRules& rules,
+                               const EvalSubject& subject, const SubjectOptions& options,
+                               const std::string& inputs);
 
 }  // namespace axle

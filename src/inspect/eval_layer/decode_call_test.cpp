@@ -1,12 +1,10 @@
 // prefill, then extend_step: for each cache, the output of one is the input of the other.
-#include "inspect/eval_layer/decode_call.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/document/yaml.h"
 #include "inspect/eval_layer/eval_layer.h"
-#include "inspect/eval_layer/layer_file.h"
+#include "inspect/eval_layer/eval_layer_files.h"
 #include "pjrt/make_runtime.h"
 
 namespace axle {
@@ -32,8 +30,7 @@ class DecodeCall : public ::testing::TestWithParam<std::string> {
 HostTensor tokens(int64_t first, int64_t last) {
   HostTensor out(Type{DType::kF32, {1, last - first, kDim}});
   for (int64_t i = 0; i < out.size(); ++i)
-    out.values<float>()[static_cast<size_t>(i)] =
-        std::sin(static_cast<float>(first * kDim + i) * 1.7F);
+    out.values<float>()[i] = std::sin(static_cast<float>(first * kDim + i) * 1.7F);
   return out;
 }
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "config/document/yaml.h"
-#include "inspect/catalogue.h"
-#include "inspect/eval_layer/layer_file.h"
-#include "nn/role_methods.h"
+#include "inspect/config_description.h"
+#include "inspect/eval_layer/eval_layer_files.h"
+#include "nn/layer_role.h"
 #include "pjrt/make_runtime.h"
 #include "recipes/language_model.h"
 #include "recipes/recipe.h"
@@ -227,7 +227,7 @@ TEST_F(EvalLayer, InputsThatNothingReads) {
 // A prefill followed by one step gives the same as the whole text at once.
 TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   const auto tokens = [](std::initializer_list<int32_t> ids, std::initializer_list<int32_t> at) {
-    const auto n = static_cast<int64_t>(ids.size());
+    const auto n = std::ssize(ids);
     return Tree<HostTensor>{{"in/batch/input_ids", HostTensor({1, n}, ids)},
                             {"in/batch/input_positions", HostTensor({1, n}, at)}};
   };
@@ -250,10 +250,8 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   }
   const auto extended = run(kModel, {}, step, {.method = "extend_step", .init_seed = 1});
   for (int64_t v = 0; v < 5; ++v) {
-    EXPECT_NEAR(logits(prefilled, 1)[static_cast<size_t>(v)],
-                logits(whole, 1)[static_cast<size_t>(v)], 1e-5);
-    EXPECT_NEAR(logits(extended, 0)[static_cast<size_t>(v)],
-                logits(whole, 2)[static_cast<size_t>(v)], 1e-5);
+    EXPECT_NEAR(logits(prefilled, 1)[v], logits(whole, 1)[v], 1e-5);
+    EXPECT_NEAR(logits(extended, 0)[v], logits(whole, 2)[v], 1e-5);
   }
 
   const auto error = [&](const Tree<HostTensor>& inputs, const char* method,
@@ -309,7 +307,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
       "class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n";
   const auto error = [&](std::string_view file, const std::string& name, Tree<HostTensor> inputs,
                          const EvalLayerOptions& options, std::initializer_list<int32_t> places) {
-    const auto n = static_cast<int64_t>(places.size());
+    const auto n = std::ssize(places);
     inputs.insert_or_assign(name, HostTensor({1, n}, places));
     return error_of<Error>([&] { run(file, {}, inputs, options); });
   };

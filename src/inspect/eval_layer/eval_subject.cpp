@@ -8,19 +8,229 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/tree.h"
 #include "config/document/serialize.h"
 #include "config/missing.h"
 #include "config/registry.h"
-#include "inspect/eval_layer/eval_function.h"
-#include "inspect/eval_layer/eval_learner.h"
+#include "inspect/eval_layer/compare_tensors.h"
+#include "inspect/eval_layer/eval_layer_files.h"
 #include "inspect/eval_layer/eval_training.h"
-#include "inspect/eval_layer/layer_file.h"
+#include "inspect/eval_layer/rename.h"
 #include "io/file.h"
-#include "io/user_path.h"
+#include "ir/type.h"
+#include "ops/create.h"
+#include "ops/movement/shape.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/resolve.h"
+#include "transform/control_flow/scan.h"
+#include "transform/grad.h"
 
 namespace axle {
+namespace {
+
+constexpr const char* kStep = "in/step";
+constexpr const char* kX = "in/x";
+
+HostTensor counted_steps(int64_t num_steps) {
+  constexpr int64_t kMax = 1 << 24;
+  if (num_steps < 1 || num_steps > kMax) {
+    throw ConfigError(fmt::format("--steps: expected 1 to {} steps, got {}", kMax, num_steps));
+  }
+  HostTensor out({DType::kI32, {num_steps}});
+  for (int64_t i = 0; i < num_steps; ++i) out.values<int32_t>()[i] = static_cast<int32_t>(i);
+  return out;
+}
+
+// Returns the steps as i32 or f32, the types in which learners count steps.
+HostTensor as_steps(const HostTensor& given) {
+  if (given.dtype() == DType::kI32 || given.dtype() == DType::kF32) return given;
+  HostTensor steps = given.astype(DType::kI32);
+  for (int64_t i = 0; i < given.size(); ++i) {
+    if (steps.at(i) != given.at(i)) {
+      throw ConfigError(fmt::format("{}: expected steps that are i32 or f32, got {} in {}", kStep,
+                                    given.at(i), to_text(given.type())));
+    }
+  }
+  return steps;
+}
+
+// Evaluates the schedule at each step in a scan, since a schedule takes one step at a time.
+Tensor at_each(const Schedule& schedule, const Tensor& steps) {
+  const int64_t n = steps.type().num_elements();
+  const ScanResult values =
+      scan([&](const Values&,
+               const Values& step) { return ScanResult{.carry = {}, .ys = {schedule(step[0])}}; },
+           {}, {reshape(steps, {n})}, n);
+  return reshape(values.ys[0], steps.shape());
+}
+
+// Throws unless `name` is the only input besides cotangents, and is not empty.
+void check_input(const Tree<HostTensor>& inputs, const char* name, const char* how) {
+  std::vector<std::string> extra;
+  for (const auto& [other, value] : inputs) {
+    if (other != name && !other.starts_with("cotangent/")) extra.push_back(other);
+  }
+  fail_unread(extra, {name});
+  const auto it = inputs.find(name);
+  if (it == inputs.end()) throw DataError(fmt::format("{}: expected {}, got none", name, how));
+  if (it->second.size() == 0) {
+    throw ConfigError(
+        fmt::format("{}: expected at least one value, got {}", name, to_text(it->second.type())));
+  }
+}
+
+}  // namespace
+
+Tree<HostTensor> eval_schedule(const Schedule& schedule, const Tree<HostTensor>& inputs,
+                               const EvalFunctionOptions& options, Runtime& runtime) {
+  Tree<HostTensor> arguments = inputs;
+  if (options.num_steps && !arguments.emplace(kStep, counted_steps(*options.num_steps)).second)
+    throw ConfigError("--steps: expected either --steps or in/step, got both");
+  check_input(arguments, kStep, "the steps, or --steps N");
+  const HostTensor steps = as_steps(arguments.at(kStep));
+  return run_named(
+      "eval_schedule",
+      [&](const Tree<Tensor>& at) -> Tree<Tensor> {
+        return {{"out", at_each(schedule, at.at(kStep))}};
+      },
+      {{kStep, steps}}, runtime);
+}
+
+Tree<HostTensor> eval_activation(const Activation& fn, const Tree<HostTensor>& inputs,
+                                 const EvalFunctionOptions& options, Runtime& runtime) {
+  Tree<HostTensor> arguments = inputs;
+  if (!options.grad)
+    std::erase_if(arguments, [](const auto& i) { return i.first.starts_with("cotangent/"); });
+  check_input(arguments, kX, "a tensor");
+  if (options.dtype) cast_floats(arguments, *options.dtype);
+  const Type type = arguments.at(kX).type();
+  if (!is_float(type.dtype))
+    throw ConfigError(fmt::format("{}: expected floats, got {}", kX, to_text(type)));
+  return run_named(
+      "eval_activation",
+      [&](const Tree<Tensor>& at) -> Tree<Tensor> {
+        if (!options.grad) return {{"out", fn(at.at(kX))}};
+        const Linearized linear =
+            vjp([&](const Values& x) { return Values{fn(x[0])}; }, {at.at(kX)});
+        const Values gradients =
+            linear.pullback(cotangents_for({{"", linear.outputs[0]}}, subtree(at, "cotangent")));
+        return {{"out", linear.outputs[0]},
+                {"grad/in/x", gradients[0] ? gradients[0] : zeros_like(at.at(kX))}};
+      },
+      arguments, runtime);
+}
+
+namespace {
+
+using Trees = std::vector<Tree<HostTensor>>;  // one tree per step
+
+// Returns the gradients of all parameters for the steps 0, 1, ...
+Trees gradients_of(const Tree<HostTensor>& params, const Tree<HostTensor>& inputs,
+                   std::optional<int64_t> num_steps) {
+  Trees out;
+  const Tree<Type> types = types_of(params);
+  Tree<HostTensor> left = subtree(inputs, "grad");
+  for (;;) {
+    const std::string step = std::to_string(out.size());
+    Tree<HostTensor> gradients = subtree(left, step);
+    if (gradients.empty()) break;
+    std::erase_if(left, [&](const auto& item) { return item.first.starts_with(step + "/"); });
+    out.push_back(check_given(types, std::move(gradients), "grad/" + step, "a parameter of init/"));
+  }
+  if (!left.empty()) {
+    throw ConfigError(fmt::format(
+        "grad/{}: expected grad/<i>/<path> with consecutive i from 0, got none of step {}",
+        left.begin()->first, out.size()));
+  }
+  if (out.empty()) throw DataError("grad/0: expected the gradient of each parameter, got none");
+  if (num_steps) {
+    if (*num_steps < 1 || *num_steps > std::ssize(out)) {
+      throw ConfigError(
+          fmt::format("--steps: expected 1 to {}, the number of given gradients, got {}",
+                      out.size(), *num_steps));
+    }
+    out.resize(*num_steps);
+  }
+  return out;
+}
+
+Tree<ParamSpec> specs_of(const Tree<HostTensor>& params) {
+  if (params.empty()) throw DataError("init/: expected the parameters to start from, got none");
+  Tree<ParamSpec> out;
+  for (const auto& [path, value] : params) {
+    if (!is_float(value.dtype()))
+      throw ConfigError(
+          fmt::format("init/{}: expected floats, got {}", path, to_text(value.type())));
+    out.emplace(path, ParamSpec{.shape = value.shape(), .dtype = value.dtype()});
+  }
+  return out;
+}
+
+Tree<HostTensor> start_state(const Learner& learner, const Tree<HostTensor>& params,
+                             const Tree<HostTensor>& given, Runtime& runtime) {
+  if (given.empty()) {
+    return run_named(
+        "initialize", [&](const Tree<Tensor>& p) { return learner.initialize(p); }, params,
+        runtime);
+  }
+  Tree<Type> types;
+  for (const auto& [path, spec] : learner.state_specs()) types.emplace(path, spec.type());
+  Tree<HostTensor> out = check_given(types, given, "state", "state of this learner");
+  for (auto& [path, value] : out) value = value.astype(types.at(path).dtype);
+  return out;
+}
+
+}  // namespace
+
+Tree<HostTensor> eval_learner(const Child<Learner>& config,
+                              const std::optional<Tree<HostTensor>>& params,
+                              const Tree<HostTensor>& inputs, const EvalLearnerOptions& options,
+                              Runtime& runtime) {
+  Tree<HostTensor> start = start_weights(params, inputs).value_or(Tree<HostTensor>());
+  if (options.dtype) cast_floats(start, *options.dtype);
+  const Tree<ParamSpec> specs = specs_of(start);
+  const auto learner = config.build({.params = specs}, Scope{});
+  Trees gradients = gradients_of(start, inputs, options.num_steps);
+
+  // The arguments of the update, named as the inputs of its program.
+  Tree<HostTensor> arguments;
+  put_subtree(arguments, "state", start_state(*learner, start, subtree(inputs, "state"), runtime));
+  put_subtree(arguments, "param", std::move(start));
+  const auto take_in = [&](Tree<HostTensor>& step) {
+    if (options.dtype) cast_floats(step, *options.dtype);
+    put_subtree(arguments, "grad", std::move(step));
+  };
+  take_in(gradients[0]);
+  const NamedExecutable update(trace_named(
+                                   "update",
+                                   [&](const Tree<Tensor>& at) {
+                                     LearnerOutputs done =
+                                         learner->apply({.params = subtree(at, "param"),
+                                                         .gradients = subtree(at, "grad"),
+                                                         .state = subtree(at, "state")});
+                                     Tree<Tensor> out;
+                                     put_subtree(out, "param", std::move(done.params));
+                                     put_subtree(out, "state", std::move(done.state));
+                                     put_subtree(out, "metrics", std::move(done.metrics));
+                                     return out;
+                                   },
+                                   arguments),
+                               runtime);
+
+  Tree<HostTensor> out;
+  StepSeries metrics;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (i > 0) take_in(gradients[i]);
+    const Tree<HostTensor> done = update(arguments);
+    metrics.add(subtree(done, "metrics"));
+    for (const char* kept : {"param", "state"}) put_subtree(arguments, kept, subtree(done, kept));
+    put_subtree(out, fmt::format("param/{}", i), subtree(done, "param"));
+  }
+  put_subtree(out, "state", subtree(arguments, "state"));
+  out.merge(metrics.stacked());
+  return out;
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 HostTensor scalars(std::initializer_list<float> values) {
-  return HostTensor({static_cast<int64_t>(values.size())}, values);
+  return HostTensor({std::ssize(values)}, values);
 }
 
 class EvalSubjectTest : public ::testing::Test {

@@ -7,9 +7,8 @@
 #include "base/error.h"
 #include "base/tree.h"
 #include "config/missing.h"
-#include "inspect/eval_layer/given_tensors.h"
-#include "inspect/eval_layer/run_named.h"
-#include "inspect/eval_layer/step_series.h"
+#include "inspect/eval_layer/eval_layer_files.h"
+#include "inspect/eval_layer/rename.h"
 #include "ops/random/random.h"
 #include "train/programs.h"
 

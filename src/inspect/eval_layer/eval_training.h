@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "base/tree.h"
 #include "ir/host_tensor.h"
@@ -10,6 +11,38 @@
 #include "train/config/trainer_config.h"
 
 namespace axle {
+
+class StepSeries {
+ public:
+  /// Adds the metrics of a step. Every step must have the same names and shapes.
+  void add(const Tree<HostTensor>& step) {
+    for (const auto& [name, value] : step) {
+      Series& series = series_[name];
+      series.shape = value.shape();
+      for (int64_t i = 0; i < value.size(); ++i)
+        series.values.push_back(static_cast<float>(value.at(i)));
+    }
+    ++num_steps_;
+  }
+  /// Returns f32[steps, ...] for each name.
+  Tree<HostTensor> stacked() const {
+    Tree<HostTensor> out;
+    for (const auto& [name, series] : series_) {
+      Shape shape = series.shape;
+      shape.insert(shape.begin(), num_steps_);
+      out.emplace(name, HostTensor(std::move(shape), std::span<const float>(series.values)));
+    }
+    return out;
+  }
+
+ private:
+  struct Series {
+    Shape shape = {};  // of one step
+    std::vector<float> values = {};
+  };
+  Tree<Series> series_;
+  int64_t num_steps_ = 0;
+};
 
 struct EvalTrainingOptions {
   /// Number of steps; none: as many as there are batches.

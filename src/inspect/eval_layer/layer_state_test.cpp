@@ -3,7 +3,7 @@
 
 #include "config/document/yaml.h"
 #include "inspect/eval_layer/eval_layer.h"
-#include "inspect/eval_layer/layer_file.h"
+#include "inspect/eval_layer/eval_layer_files.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 

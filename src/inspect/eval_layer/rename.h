@@ -9,14 +9,45 @@
 //   **/rotary/cos             -> none                     # leaves the tensor out
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "inspect/eval_layer/path_pattern.h"
+#include "base/text/regex.h"
+#include "base/tree.h"
+#include "ir/host_tensor.h"
+#include "ir/tensor.h"
+#include "runtime/runtime.h"
 
 namespace axle {
+
+/// A pattern:
+///   *      any characters but "/"
+///   **     any characters; "**/" also matches nothing
+///   (...)  a group
+///   (a|b)  one of both
+/// Any other character stands for itself.
+class PathPattern {
+ public:
+  /// Throws ConfigError for parentheses that are not balanced.
+  explicit PathPattern(std::string_view pattern);
+
+  /// True if the pattern matches the whole path. Throws ConfigError if matching takes too long.
+  bool matches(std::string_view path) const;
+  /// Returns `replacement` with $1, $2, ... replaced by the groups ("$$" gives "$"), without empty
+  /// segments. none if the pattern does not match.
+  std::optional<std::string> rewrite(std::string_view path, std::string_view replacement) const;
+  /// Throws ConfigError if `replacement` names a group that the pattern lacks.
+  void check_replacement(std::string_view replacement) const;
+
+ private:
+  // Returns the groups, the whole path first; none if the pattern does not match.
+  std::optional<std::vector<std::string>> match(std::string_view path) const;
+  std::string text_;
+  Regex regex_;
+};
 
 /// Returns the length of the part before the path of a parameter: 7 for "params/decoder/weight", 9
 /// for "param/19/w", 0 for names of other tensors.
@@ -56,5 +87,35 @@ class RenameRules {
   bool renames_parameters_ = false;
   std::string source_;
 };
+
+using NamedFunction = std::function<Tree<Tensor>(const Tree<Tensor>& arguments)>;
+
+/// Traces a program for the mesh, without one for one device, whose inputs are named and typed as
+/// `arguments`. Throws what tracing throws.
+Program trace_named(const std::string& program_name, const NamedFunction& fn,
+                    const Tree<Type>& arguments, const Mesh& mesh = {});
+Program trace_named(const std::string& program_name, const NamedFunction& fn,
+                    const Tree<HostTensor>& arguments, const Mesh& mesh = {});
+/// Returns the names of the inputs that no result depends on.
+std::vector<std::string> unread_inputs(const Program& program);
+
+/// A compiled program with named inputs and results, which can be run repeatedly.
+class NamedExecutable {
+ public:
+  /// Compiles the program. Throws what Runtime::compile throws.
+  NamedExecutable(Program program, Runtime& runtime);
+  /// Runs the program and returns its results by name. `arguments` must hold all inputs by name.
+  /// Throws as Executable::execute does.
+  Tree<HostTensor> operator()(const Tree<HostTensor>& arguments) const;
+
+ private:
+  Program program_;
+  Runtime& runtime_;
+  std::unique_ptr<Executable> executable_;
+};
+
+/// Traces the function with trace_named, compiles it and runs it once.
+Tree<HostTensor> run_named(const std::string& program_name, const NamedFunction& fn,
+                           const Tree<HostTensor>& arguments, Runtime& runtime);
 
 }  // namespace axle

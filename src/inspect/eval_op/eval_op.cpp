@@ -3,17 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
-#include "inspect/eval_layer/cotangents.h"
+#include "functions/formula.h"
+#include "inspect/eval_layer/compare_tensors.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "inspect/eval_layer/run_named.h"
+#include "inspect/eval_layer/rename.h"
 #include "ir/call_stack.h"
 #include "ir/eval.h"
 #include "ops/create.h"
 #include "transform/grad.h"
 
 namespace axle {
+
+FunctionList list_functions(const std::vector<std::string>& names) {
+  FunctionList out;
+  for (const std::string& name : names) {
+    for (const Function* f : functions_called(name)) out.functions.push_back(f);
+  }
+  if (!names.empty()) return out;
+  for (const Function& f : all_functions()) out.functions.push_back(&f);
+  return out;
+}
+
+std::string to_text(const FunctionList& list) {
+  std::string out;
+  for (const Function* f : list.functions) out += f->text() + "\n";
+  return out;
+}
+
+nlohmann::ordered_json to_json(const FunctionList& list) {
+  using Json = nlohmann::ordered_json;
+  Json out = Json::array();
+  for (const Function* f : list.functions) {
+    Json row = {{"name", f->name},
+                {"cpp_name", f->cpp_name},
+                {"operands", Json::array()},
+                {"attributes", Json::array()}};
+    for (const Parameter& p : f->parameters) {
+      if (p.kind == Parameter::Kind::kAttribute) {
+        row["attributes"].push_back(
+            {{"name", p.name}, {"type", p.type}, {"required", !p.default_text.has_value()}});
+      } else {
+        row["operands"].push_back(
+            {{"name", p.name}, {"is_list", p.kind == Parameter::Kind::kTensors}});
+      }
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
 namespace {
 
 constexpr size_t kMaxOutputs = 64;
@@ -117,7 +158,7 @@ void name_parameters(const Values& x, const std::vector<std::string>& names) {
   for (size_t i = 0; i < x.size(); ++i) {
     if (!x[i].is_parameter()) continue;
     const NameScope scope(names[i]);
-    x[i].node()->scope = NameScope::current();
+    const_cast<OpNode*>(x[i].node())->scope = NameScope::current();  // of a trace under way
   }
 }
 

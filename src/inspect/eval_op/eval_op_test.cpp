@@ -6,9 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "inspect/compare/element_text.h"
-#include "inspect/eval_op/function_list.h"
-#include "inspect/eval_op/op_report.h"
+#include "inspect/compare/tensor_comparison.h"
+#include "inspect/eval_op/run_op_cases.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
@@ -22,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 HostTensor vector(std::initializer_list<float> values) {
-  return HostTensor({static_cast<int64_t>(values.size())}, values);
+  return HostTensor({std::ssize(values)}, values);
 }
 
 class EvalOp : public ::testing::Test {

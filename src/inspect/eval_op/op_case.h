@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "functions/formula.h"
 #include "inspect/compare/element_tolerance.h"
-#include "ops/random/prng.h"
+#include "ops/random/key.h"
 #include "transform/shard_map/shard_map.h"
 #include "transform/vmap.h"
 

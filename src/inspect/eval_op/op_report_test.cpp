@@ -1,10 +1,9 @@
-#include "inspect/eval_op/op_report.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
+#include "inspect/eval_op/run_op_cases.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -16,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 HostTensor op_numbers(std::initializer_list<float> values) {
-  return HostTensor({static_cast<int64_t>(values.size())}, values);
+  return HostTensor({std::ssize(values)}, values);
 }
 
 TEST(OpResults, AreInTheOrderOfTheirNumbers) {

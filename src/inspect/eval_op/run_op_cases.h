@@ -1,13 +1,61 @@
 // Runs the cases of a file of eval-op.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "inspect/eval_op/op_report.h"
+#include "base/error.h"
+#include "base/tree.h"
+#include "inspect/compare/tensor_comparison.h"
+#include "inspect/eval_op/op_case.h"
+#include "io/safetensors.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+// What cases of eval-op gave: their results, how these compare with a reference, and which cases
+// failed.
+
+/// The cases that could not be read or computed, and why.
+struct CaseFailures {
+  std::string file = {};  // of the cases
+  size_t num_cases = 0;   // in all
+  std::vector<Error> errors = {};
+
+  /// Returns one line. Requires an error.
+  std::string summary() const;
+};
+std::string to_text(const CaseFailures& failures);
+nlohmann::ordered_json to_json(const CaseFailures& failures);
+
+/// The results of all cases.
+struct OpResults {
+  Tree<HostTensor> tensors = {};
+  /// The file that holds the values; empty: none, so that the report has them.
+  std::string file = {};
+  CaseFailures failures = {};
+};
+/// Writes one line for each tensor with its first elements, or the name of the file.
+std::string to_text(const OpResults& results);
+/// Returns {"results": [{"name", "dtype", "shape", "values"}], "failures": [...]}. The values are
+/// in row-major order (element_json). With a file, "output" names it and "values" are left out.
+nlohmann::ordered_json to_json(const OpResults& results);
+
+/// The comparison of all cases.
+struct OpReport {
+  TensorComparison comparison;
+  CaseFailures failures;
+
+  bool agrees() const { return failures.errors.empty() && comparison.agrees(); }
+};
+std::string to_text(const OpReport& report);
+nlohmann::ordered_json to_json(const OpReport& report);
+
+/// Adds to the comparison the results of one case and the tensors that it expects. Throws
+/// ConfigError if the reference has none of them, or lacks one that the case names.
+void compare_op(const OpCase& op, const Tree<HostTensor>& results, const SafetensorsFile& reference,
+                const ElementTolerance& tolerance, TensorComparison& comparison);
 
 /// Keeps the cases of these names; all if there are none. Throws ConfigError "--only: ..." for a
 /// name that no case has.

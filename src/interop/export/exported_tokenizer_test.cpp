@@ -1,9 +1,8 @@
-#include "interop/export/exported_tokenizer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/tokenizers/open_tokenizer.h"
+#include "interop/export/hugging_face_export.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"

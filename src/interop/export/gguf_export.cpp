@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "interop/export/gguf_tokenizer_keys.h"
-#include "interop/gguf/write_gguf.h"
+#include "interop/gguf/gguf_tensors.h"
 #include "io/file.h"
 
 namespace axle {

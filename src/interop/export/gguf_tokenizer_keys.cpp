@@ -2,20 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
+#include "base/text/json.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/parts/pipeline_tokenizer.h"
+#include "data/tokenizers/ranks/ranks_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
-#include "interop/export/sentencepiece_keys.h"
-#include "interop/export/tokenizer_json_keys.h"
 #include "io/file.h"
-#include "io/gguf/gguf_header.h"
-#include "io/user_path.h"
+#include "io/gguf/gguf_file.h"
+#include "io/proto.h"
 
 namespace axle {
 namespace {
@@ -192,6 +195,158 @@ GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer
   if (!out.contains(kTokens)) return out;
   fit_to(num_rows, out);
   if (!chat_template.empty()) out.set(kChatTemplate, chat_template);
+  return out;
+}
+
+namespace {
+
+// Field numbers of sentencepiece_model.proto. The types of pieces have the numbers of GGUF's.
+constexpr int kPieces = 1, kTrainer = 2, kNormalizer = 3;         // of ModelProto
+constexpr int kPieceText = 1, kPieceScore = 2, kPieceType = 3;    // of SentencePiece
+constexpr int kModelType = 3, kUnknownId = 40, kDummyPrefix = 3;  // of TrainerSpec, NormalizerSpec
+constexpr int64_t kMerges = 2;                                    // of TrainerSpec::ModelType
+
+struct PieceTable {
+  std::vector<std::string> tokens;
+  std::vector<float> scores;
+  std::vector<int32_t> types;
+};
+
+void add_piece(std::string_view message, std::string_view path, PieceTable& out) {
+  out.tokens.emplace_back();
+  out.scores.push_back(0);
+  out.types.push_back(1);
+  ProtoReader piece(message, path);
+  while (const auto field = piece.next()) {
+    if (field->number == kPieceText) out.tokens.back() = std::string(field->bytes());
+    if (field->number == kPieceScore)
+      out.scores.back() = std::bit_cast<float>(static_cast<uint32_t>(field->bits));
+    if (field->number == kPieceType) out.types.back() = static_cast<int32_t>(field->varint());
+  }
+}
+
+// Returns a number of a message, or what it has as its default.
+int64_t number_in(std::string_view message, std::string_view path, int number, int64_t otherwise) {
+  ProtoReader reader(message, path);
+  while (const auto field = reader.next())
+    if (field->number == number) otherwise = static_cast<int64_t>(field->varint());
+  return otherwise;
+}
+
+}  // namespace
+
+GgufMetadata gguf_keys_of_sentencepiece(const std::string& path) {
+  const std::string model =
+      storage_error_as<DataError>([&] { return read_file(path_of_text(path)); });
+  check_sentencepiece_model(model, path);
+  PieceTable pieces;
+  int64_t type = 1, unknown = 0, has_prefix = 1;
+  ProtoReader reader(model, path);
+  while (const auto field = reader.next()) {
+    if (field->number == kPieces) add_piece(field->bytes(), path, pieces);
+    if (field->number == kTrainer) {
+      type = number_in(field->bytes(), path, kModelType, type);
+      unknown = number_in(field->bytes(), path, kUnknownId, unknown);
+    }
+    if (field->number == kNormalizer)
+      has_prefix = number_in(field->bytes(), path, kDummyPrefix, has_prefix);
+  }
+  if (type != kMerges) return {};
+  GgufMetadata out(path);
+  out.set("tokenizer.ggml.model", "llama");
+  out.set("tokenizer.ggml.pre", "default");
+  out.set("tokenizer.ggml.tokens", pieces.tokens);
+  out.set("tokenizer.ggml.scores", pieces.scores);
+  out.set("tokenizer.ggml.token_type", pieces.types);
+  out.set("tokenizer.ggml.unknown_token_id", static_cast<uint32_t>(unknown));
+  out.set("tokenizer.ggml.add_space_prefix", has_prefix != 0);
+  return out;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Adds the patterns of a step that cuts text; false for a step that GGUF has no form for.
+bool add_patterns(const Json& step, std::vector<std::string>& out) {
+  if (step.is_null()) return true;
+  const std::string type = step.value("type", "");
+  if (type == "Sequence") {
+    return std::ranges::all_of(step.value("pretokenizers", Json::array()),
+                               [&](const Json& inner) { return add_patterns(inner, out); });
+  }
+  if (type == "ByteLevel") {
+    if (step.value("use_regex", true)) out.emplace_back(split_patterns::kGpt2);
+    return !step.value("add_prefix_space", true);
+  }
+  if (type == "Digits" && step.value("individual_digits", false)) {
+    out.emplace_back(R"(\p{N})");
+    return true;
+  }
+  if (type != "Split" || step.value("behavior", "") != "Isolated" || step.value("invert", false))
+    return false;
+  const Json pattern = step.value("pattern", Json::object());
+  if (!pattern.contains("Regex")) return false;
+  out.push_back(pattern["Regex"].get<std::string>());
+  return true;
+}
+
+bool has_no_normalizer(const Json& file) {
+  const Json normalizer = file.value("normalizer", Json());
+  return normalizer.is_null() || normalizer.value("type", "") == "NFC";  // llama.cpp leaves it out
+}
+
+// True for added tokens that take spaces or words with them, for which GGUF has no form.
+bool strips_or_joins(const Json& added) {
+  return std::ranges::any_of(std::to_array({"lstrip", "rstrip", "single_word"}),
+                             [&](const char* flag) { return added.value(flag, false); });
+}
+
+// Writes the tokens of the model with their types.
+void set_tokens(const Json& file, GgufMetadata& out) {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;
+  for (const auto& [text, id] : file.at("model").at("vocab").items()) {
+    const auto at = id.get<size_t>();
+    for (size_t next = tokens.size(); next <= at; ++next) {
+      tokens.push_back("[PAD" + std::to_string(next) + "]");
+      types.push_back(kUnused);
+    }
+    tokens[at] = text;
+    types[at] = kNormal;
+  }
+  out.set("tokenizer.ggml.tokens", tokens);
+  out.set("tokenizer.ggml.token_type", types);
+}
+
+std::vector<std::string> merges_of(const Json& model) {
+  std::vector<std::string> out;
+  for (const Json& merge : model.at("merges")) {
+    out.push_back(merge.is_string()
+                      ? merge.get<std::string>()
+                      : merge.at(0).get<std::string>() + " " + merge.at(1).get<std::string>());
+  }
+  return out;
+}
+
+}  // namespace
+
+GgufMetadata gguf_keys_of_tokenizer_json(const std::string& path) {
+  const Json file =
+      json_as<DataError>(path, [&] { return read_json(read_file(path_of_text(path))); });
+  const Json& model = file.at("model");
+  std::vector<std::string> patterns;
+  if (model.value("type", "BPE") != "BPE" || model.value("byte_fallback", false) ||
+      !has_no_normalizer(file) || !add_patterns(file.value("pre_tokenizer", Json()), patterns))
+    return {};
+  if (std::ranges::any_of(file.value("added_tokens", Json::array()), strips_or_joins)) return {};
+  const auto name = gguf_split_name(patterns, model.value("ignore_merges", false));
+  if (!name) return {};
+  GgufMetadata out(path);
+  out.set("tokenizer.ggml.model", "gpt2");
+  out.set("tokenizer.ggml.pre", std::string(*name));
+  set_tokens(file, out);
+  out.set("tokenizer.ggml.merges", merges_of(model));
   return out;
 }
 

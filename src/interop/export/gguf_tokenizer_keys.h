@@ -1,6 +1,8 @@
 // The tokenizer of a model in the keys of a GGUF file.
 #pragma once
 
+#include <string>
+
 #include "config/fields/child.h"
 #include "data/tokenizers/tokenizer.h"
 #include "io/gguf/gguf_value.h"
@@ -14,5 +16,14 @@ namespace axle {
 /// Empty for tokenizers that GGUF has no form for. Throws DataError for a file that can't be read.
 GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer& tokenizer,
                                  int64_t num_rows, const std::string& chat_template = {});
+
+/// Returns the pieces of the file; empty unless it merges pairs (BPE). Throws DataError for a file
+/// that can't be read.
+GgufMetadata gguf_keys_of_sentencepiece(const std::string& path);
+
+/// Returns the tokens and merges of the file; empty if GGUF has no form for it: another model than
+/// byte-level merges, other patterns than those that GGUF has names for, added tokens that take
+/// spaces with them. Throws DataError for a file that can't be read.
+GgufMetadata gguf_keys_of_tokenizer_json(const std::string& path);
 
 }  // namespace axle

@@ -1,6 +1,12 @@
 // Writes a model as a folder that other programs load (Hugging Face's form).
 #pragma once
 
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "config/fields/child.h"
+#include "data/tokenizers/tokenizer.h"
 #include "interop/export/model_to_export.h"
 
 namespace axle {
@@ -30,5 +36,14 @@ nlohmann::ordered_json to_json(const ExportReport& report);
 /// `dir` is not new or empty. On failure nothing is left.
 ExportReport export_hugging_face(const HuggingFaceExport& request,
                                  const Report& report = report_to_stderr);
+
+/// Returns the files by name: a tokenizer.json of Hugging Face or a SentencePiece model, of any
+/// name, or another file of such a name, with the files beside it (tokenizer_files.h); a
+/// tokenizer.json for bytes, and for the tokens of a GGUF file if one gives their ids.
+/// `chat_template` takes the place of the tokenizer's own; empty: it keeps its own.
+/// Empty if there is no such file for the tokenizer, or no tokenizer. Throws StorageError, and
+/// DataError for a GGUF file that is damaged.
+std::map<std::string, std::string> exported_tokenizer(const Child<Tokenizer>& tokenizer,
+                                                      const std::string& chat_template = {});
 
 }  // namespace axle

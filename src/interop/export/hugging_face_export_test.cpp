@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "data/tokenizers/open_tokenizer.h"
-#include "interop/foreign/fp8_blocks.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
@@ -16,20 +15,14 @@
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "layers/attention/qkv/normed_qkv.h"
-#include "layers/blocks/pattern.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/sandwich.h"
-#include "layers/models/distillation.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/models/beside_frozen.h"
 #include "layers/models/multi_token_lm.h"
-#include "layers/models/preference_lm.h"
 #include "layers/pipeline/pipeline.h"
-#include "layers/positions/divided_frequencies.h"
-#include "layers/positions/dynamic_frequencies.h"
-#include "layers/positions/linear_frequencies.h"
-#include "layers/positions/llama3_frequencies.h"
-#include "layers/positions/yarn_frequencies.h"
-#include "layers/state_space/mamba2.h"
+#include "layers/positions/frequencies.h"
+#include "layers/state_space/mamba.h"
 #include "modifiers/products/lora.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
@@ -364,10 +357,11 @@ TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
       byte_sized(Stacked::Config{.num_layers = 2, .layers = {tiny_layer(), hybrid}});
   EXPECT_THAT(
       error_of_export(mixed),
-      AllOf(HasSubstr("run: expected a model of one of the families deepseek_v3, gemma2, gemma3"),
-            HasSubstr("it comes nearest to llama, but for "
-                      "model.decoder.layers.layers[1].attention.body: expected Attention, "
-                      "got Mamba2")));
+      ::testing::AllOf(
+          HasSubstr("run: expected a model of one of the families deepseek_v3, gemma2, gemma3"),
+          HasSubstr("it comes nearest to llama, but for "
+                    "model.decoder.layers.layers[1].attention.body: expected Attention, "
+                    "got Mamba2")));
   TransformerLayer::Config capped = tiny_layer();
   capped.attention.get_if<PreNorm>()->body.get_if<Attention>()->core =
       SoftmaxAttention::Config{.logit_cap = 50};

@@ -7,19 +7,20 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
-#include "interop/coded_weights.h"
-#include "interop/export/also_trained.h"
-#include "interop/export/decoding_part.h"
-#include "interop/families/stored_tensors.h"
+#include "config/document/serialize.h"
+#include "interop/families/family.h"
 #include "interop/foreign_model.h"
-#include "interop/forms/adapted_form.h"
 #include "interop/forms/change_form.h"
 #include "interop/hugging_face.h"
-#include "interop/trained_chat_template.h"
+#include "interop/merge_adapters.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"
+#include "layers/models/multi_token_lm.h"
 #include "layers/products/lora_product.h"
+#include "learn/learner.h"
 #include "modifiers/products/lora.h"
+#include "nn/param_path.h"
 
 namespace axle {
 namespace {
@@ -187,6 +188,77 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted, con
           .num_adapters = static_cast<int64_t>(num_adapters),
           .also_trained = std::move(trained),
           .step = loaded.step};
+}
+
+namespace {
+
+Tree<ParamSpec> matching(Tree<ParamSpec> params, const std::vector<std::string>& patterns) {
+  std::erase_if(params, [&](const auto& param) {
+    return std::ranges::none_of(
+        patterns, [&](const std::string& pattern) { return matches_path(pattern, param.first); });
+  });
+  return params;
+}
+
+}  // namespace
+
+std::set<std::string> also_trained(const LoadedModel& run, const std::string& where) {
+  constexpr int64_t kAnySteps = int64_t{1} << 30;  // schedules may end with the run
+  if (!run.learner.is_object()) return {};
+  const Tree<ParamSpec> params = run.model->param_specs();
+  // An import of adapters only says what is to be trained (save_model.h).
+  const bool is_run = run.learner.contains("optimizer");
+  const auto trained = config_error_in(where, [&] {
+    Child<Learner> config = Learner::Config{};
+    from_json(config, run.learner, "learner");
+    if (is_run)
+      return config.build({.params = params, .run_steps = kAnySteps}, Scope{.path = "learner"})
+          ->trained();
+    return matching(params, config.get_if<Learner>()->trained);
+  });
+  const std::string root = "model/" + trained_part(run.config, run.model.get()).path;
+  std::set<std::string> out;
+  for (const auto& [path, spec] : trained)
+    if (path.starts_with(root)) out.insert(path.substr(root.size()));
+  for (const std::string& path : adapter_paths(*run.model)) {
+    if (path.starts_with(root)) out.erase(path.substr(root.size()));
+  }
+  return out;
+}
+
+namespace {
+
+// Makes `config` the model, whose parameters and state lie in `part` of the whole one.
+void replace(LoadedModel& loaded, Child<Model> config, const std::string& part) {
+  Tree<HostTensor> tensors;
+  for (const std::string& root :
+       {std::string("model/"), std::string(kLayerStatePath) + "/model/"}) {
+    for (auto& [path, value] : loaded.parameters) {
+      if (path.starts_with(root + part))
+        tensors.emplace(root + path.substr(root.size() + part.size()), std::move(value));
+    }
+  }
+  loaded.parameters = std::move(tensors);
+  loaded.config = std::move(config);
+  loaded.model = loaded.config.build({}, Scope{.path = "model"});
+}
+
+}  // namespace
+
+void take_trained_part(LoadedModel& loaded) {
+  if (TrainedPart part = trained_part(loaded.config, loaded.model.get()); !part.path.empty())
+    replace(loaded, std::move(part.config), part.path);
+}
+
+void take_decoding_part(LoadedModel& loaded, const std::string& where, const Report& report) {
+  take_trained_part(loaded);
+  if (const auto* const heads = loaded.config.get_if<MultiTokenLM>()) {
+    report(fmt::format("{}: the heads of MultiTokenLM for further tokens are left out", where));
+    std::erase_if(loaded.parameters, [](const auto& tensor) {
+      return tensor.first.find("model/decoder/") == tensor.first.npos;
+    });
+    replace(loaded, CausalLM::Config{.decoder = heads->decoder}, "");
+  }
 }
 
 }  // namespace axle

@@ -5,7 +5,8 @@
 #include <set>
 #include <string>
 
-#include "interop/families/describe.h"
+#include "base/error.h"
+#include "interop/families/family.h"
 #include "interop/model_folder.h"
 
 namespace axle {
@@ -57,5 +58,19 @@ struct ModelToExport {
 /// tensor. Throws as load_model() and described() do.
 ModelToExport model_to_export(const ExportOptions& options, Adapted adapted,
                               const Report& report = report_to_stderr);
+
+/// Returns the parameters that the learner of a run with adapters (LoraProduct) has trained besides
+/// them, by their paths below the model that it trains ("decoder/output_norm/scale"): see
+/// trained_part.h. Of an import of adapters it is what peft has kept whole beside them; empty for
+/// another import. Throws ConfigError for a
+/// learner that can't be built.
+std::set<std::string> also_trained(const LoadedModel& run, const std::string& where);
+
+/// Replaces a model beside a frozen one by the part of it that is trained (trained_part.h).
+void take_trained_part(LoadedModel& loaded);
+/// Replaces a model that only training needs by the part of it that decodes: the policy of a
+/// PreferenceLM, the student of a Distillation, and the decoder of a MultiTokenLM, whose heads for
+/// further tokens are reported as left out. Other models stay as they are. `where` names the model.
+void take_decoding_part(LoadedModel& loaded, const std::string& where, const Report& report);
 
 }  // namespace axle

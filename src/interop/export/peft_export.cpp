@@ -9,12 +9,11 @@
 
 #include "base/error.h"
 #include "base/text/text_table.h"
-#include "base/text/units.h"
-#include "interop/new_folder.h"
 #include "interop/peft_adapters.h"
+#include "interop/save_model.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "ir/change_dtype.h"
+#include "ir/host_tensor.h"
 #include "layers/products/lora_product.h"
 
 namespace axle {
@@ -145,7 +144,7 @@ class Adapters {
         for (size_t i = 0; i < inputs; ++i) out.push_back(from[i * rank + r]);
     }
     const int64_t all_ranks = rank(parts);
-    return {{all_ranks, static_cast<int64_t>(out.size()) / all_ranks}, std::span<const float>(out)};
+    return {{all_ranks, std::ssize(out) / all_ranks}, std::span<const float>(out)};
   }
   // B: [outputs of all parts, ranks of all parts], from [rank, outputs] of each.
   HostTensor up(const std::vector<Part>& parts) const {
@@ -161,9 +160,9 @@ class Adapters {
         const double factor = part.adapter->scale / scale(parts);
         for (int64_t r = 0; r < part.rank; ++r) {
           for (int64_t o = 0; o < part.outputs; ++o) {
-            const float value = from[static_cast<size_t>(r * part.outputs + o)];
-            out.values<float>()[static_cast<size_t>((first_output + o) * all_ranks + first_rank +
-                                                    r)] = static_cast<float>(value * factor);
+            const float value = from[r * part.outputs + o];
+            out.values<float>()[(first_output + o) * all_ranks + first_rank + r] =
+                static_cast<float>(value * factor);
           }
         }
         first_rank += part.rank;
@@ -309,8 +308,8 @@ PeftReport export_peft(const PeftExport& request, const Report& report) {
   saved.add_to(tensors, model);
   PeftReport out{.dir = request.dir,
                  .family = std::string(model.described.family->model_type),
-                 .num_modules = static_cast<int64_t>(adapters.modules().size()),
-                 .num_saved = static_cast<int64_t>(saved.names().size())};
+                 .num_modules = std::ssize(adapters.modules()),
+                 .num_saved = std::ssize(saved.names())};
   for (auto& [name, value] : tensors) {
     out.num_parameters += value.size();
     if (const auto dtype = request.options.dtype) value = checked_astype(value, *dtype, name);

@@ -13,7 +13,7 @@
 #include "io/file.h"
 #include "io/gguf/gguf_file.h"
 #include "io/safetensors.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
 #include "layers/products/lora_product.h"
 #include "modifiers/products/lora.h"

@@ -10,12 +10,11 @@
 #include "interop/families/llama_like.h"
 #include "interop/families/written_fields.h"
 #include "layers/attention/latent_attention.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/experts/balanced_router.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/norms/norm.h"
 
 namespace axle {
 namespace {
@@ -34,7 +33,7 @@ LayerCounts counts_of(const ForeignConfig& config) {
 // 0: layers without experts; 1: those with them.
 LayerKinds kinds_of(const LayerCounts& counts) {
   std::vector<size_t> kinds(static_cast<size_t>(counts.dense), 0);
-  kinds.resize(static_cast<size_t>(counts.dense + counts.expert), 1);
+  kinds.resize(counts.dense + counts.expert, 1);
   return LayerKinds(std::move(kinds));
 }
 

@@ -7,7 +7,6 @@
 
 #include "config/set.h"
 #include "interop/families/family.h"
-#include "interop/families/stored_tensors.h"
 #include "interop/foreign/safetensors_folder.h"
 #include "interop/hugging_face.h"
 #include "interop/reference_models_test.h"
@@ -64,7 +63,7 @@ TEST_P(FamiliesParity, LossAndAllGradients) {
   HostTensor labels = ids;
   const int64_t length = ids.shape()[1];
   for (int64_t i = 0; i < ids.size(); ++i) {
-    labels.values<int32_t>()[static_cast<size_t>(i)] =
+    labels.values<int32_t>()[i] =
         i % length == length - 1 ? -1 : static_cast<int32_t>(ids.at(i + 1));
   }
   const testing::LayerFunction function(*model_, parameters_,
@@ -101,14 +100,13 @@ TEST_P(FamiliesParity, GreedyTokens) {
     HostTensor longer(Type{DType::kI32, {rows, length + 1}});
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t t = 0; t < length; ++t)
-        longer.values<int32_t>()[static_cast<size_t>(r * (length + 1) + t)] =
+        longer.values<int32_t>()[r * (length + 1) + t] =
             static_cast<int32_t>(text.at(r * length + t));
       int64_t best = 0;
       const int64_t last = (r * length + length - 1) * vocab;
       for (int64_t v = 1; v < vocab; ++v)
         if (scores.at(last + v) > scores.at(last + best)) best = v;
-      longer.values<int32_t>()[static_cast<size_t>(r * (length + 1) + length)] =
-          static_cast<int32_t>(best);
+      longer.values<int32_t>()[r * (length + 1) + length] = static_cast<int32_t>(best);
       EXPECT_EQ(best, expected.at(r * added + step)) << "row " << r << ", token " << step;
     }
     text = std::move(longer);

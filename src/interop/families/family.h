@@ -1,7 +1,8 @@
-// Families of models: how the files of other programs describe a model, and name its weights.
+// A family of models: how its config.json and its tensors become Axle's, and back.
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +47,27 @@ class FamilyRow {
 const Family& family_of(const ForeignConfig& config);
 /// Returns all of them by their names.
 const std::map<std::string_view, Family>& families();
+
+struct FamilyConfig {
+  const Family* family = nullptr;
+  /// The fields of a config.json: `architectures`, `model_type` and those of the family.
+  nlohmann::ordered_json fields;
+  /// The model that the family builds of them, which computes what the described one does.
+  Child<Model> model;
+};
+
+/// Returns the config of the model in the family `model_type`; if that is empty, in the first one,
+/// by name, that can describe it. `where` is the model's folder. Throws ConfigError "<where>: ..."
+/// for a model that it cannot describe, with the family that comes nearest and the first field that
+/// it has not, and for a family that does not exist.
+FamilyConfig described(const Child<Model>& model, const std::string& model_type,
+                       const std::string& where);
+
+/// Returns the specs of the parameters, and of the state that one of the rows names, by their paths
+/// below the model.
+Tree<ParamSpec> stored_tensors(const Model& model, const std::vector<WeightRow>& rows);
+/// Takes the state out of `tensors`, which have the paths of stored_tensors(), and returns all
+/// state of the model by its whole path: what `tensors` lack has its initial value.
+Tree<HostTensor> take_layer_state(const Model& model, Tree<HostTensor>& tensors);
 
 }  // namespace axle

@@ -5,20 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interop/families/layer_kinds.h"
 #include "interop/families/llama_like.h"
 #include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/normed_qkv.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/hybrid_norm.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/blocks/norm_placements.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/norms/norm.h"
 
 namespace axle {
 namespace {
@@ -31,7 +29,7 @@ std::vector<std::string> types_of_layers(const ForeignConfig& config, int64_t pe
     for (int64_t i = 1; i <= num_layers; ++i) out.emplace_back(i % period == 0 ? kGlobal : kLocal);
   }
   const auto is_known = [](const std::string& type) { return type == kLocal || type == kGlobal; };
-  if (static_cast<int64_t>(out.size()) != num_layers || !std::ranges::all_of(out, is_known))
+  if (std::ssize(out) != num_layers || !std::ranges::all_of(out, is_known))
     config.fail("layer_types", fmt::format("{} of {} and {}", num_layers, kLocal, kGlobal));
   return out;
 }
@@ -154,4 +152,85 @@ nlohmann::ordered_json gemma_fields(const PlainModel& model) {
   return out;
 }
 
+// Gemma 2: caps of the logits of attention and of the head; every second layer sees everything.
+//
+// Source: Gemma Team 2024, arXiv 2408.00118, section 2.
+
+namespace {
+
+constexpr int64_t kPeriod = 2;
+
+Child<Model> gemma2(const ForeignConfig& config) {
+  config.ignore({"hidden_act"});  // an old name, which stands beside hidden_activation
+  const RoPE::Config rope = rope_of(config);
+  const auto cap_of = [&](std::string_view key, double fallback) {
+    return config.mentions(key) ? config.optional_number(key) : fallback;
+  };
+  return gemma_like(config, {.period = kPeriod,
+                             .has_head_norms = false,
+                             .attention_cap = cap_of("attn_logit_softcapping", 50),
+                             .logit_cap = cap_of("final_logit_softcapping", 30),
+                             .local_rope = rope,
+                             .global_rope = rope});
+}
+
+std::vector<WeightRow> gemma2_weights(const ForeignConfig& config) {
+  return gemma_weights(config, kPeriod);
+}
+
+const FamilyRow gemma2_row({.model_type = "gemma2",
+                            .model = gemma2,
+                            .weights = gemma2_weights,
+                            .architecture = "Gemma2ForCausalLM",
+                            .fields = gemma_fields});
+
+// Gemma 3, the text model: norms of queries and keys, and rotations that differ between layers with
+// a window and those that see everything.
+//
+// Source: Gemma Team 2025, arXiv 2503.19786, section 2.
+
+// Where a config has none.
+constexpr double kLocalTheta = LlamaDefaults().rope_theta, kGlobalTheta = 1e6;
+
+int64_t period_of(const ForeignConfig& config) { return config.size("sliding_window_pattern", 6); }
+
+Child<Model> gemma3(const ForeignConfig& config) {
+  const bool has_types = !config.has("rope_local_base_freq") && config.has("rope_parameters");
+  RoPE::Config local = rope_of(config, has_types ? kLocal : ""),
+               global = rope_of(config, has_types ? kGlobal : "", kGlobalTheta);
+  if (!has_types) {
+    local.theta = config.number("rope_local_base_freq", kLocalTheta);
+    local.frequencies = PlainFrequencies{};
+  }
+  return gemma_like(config, {.period = period_of(config),
+                             .has_head_norms = true,
+                             .attention_cap = config.optional_number("attn_logit_softcapping"),
+                             .logit_cap = config.optional_number("final_logit_softcapping"),
+                             .local_rope = std::move(local),
+                             .global_rope = std::move(global)});
+}
+
+std::vector<WeightRow> gemma3_weights(const ForeignConfig& config) {
+  return gemma_weights(config, period_of(config));
+}
+
+nlohmann::ordered_json gemma3_config(const PlainModel& model) {
+  nlohmann::ordered_json out = gemma_fields(model);
+  for (const Child<Block>& layer : model.layers) {
+    const LayerParts parts = parts_of(layer);
+    if (parts.window)
+      out["rope_local_base_freq"] = double{parts.rope.theta};
+    else
+      write_rope(out, parts.rope);
+  }
+  return out;
+}
+
+const FamilyRow gemma3_row({.model_type = "gemma3_text",
+                            .model = gemma3,
+                            .weights = gemma3_weights,
+                            .architecture = "Gemma3ForCausalLM",
+                            .fields = gemma3_config});
+
+}  // namespace
 }  // namespace axle

@@ -1,5 +1,4 @@
-// What the models of Gemma 2 and 3 have in common: norms on both sides of each mixer, and layers
-// whose queries see a window among those that see everything.
+// The families of Gemma.
 #pragma once
 
 #include <optional>
@@ -10,6 +9,9 @@
 #include "layers/attention/qkv/rope.h"
 
 namespace axle {
+
+// What the models of Gemma 2 and 3 have in common: norms on both sides of each mixer, and layers
+// whose queries see a window among those that see everything.
 
 /// The types of layers: those whose queries see a window, and those that see everything.
 inline constexpr std::string_view kLocal = "sliding_attention", kGlobal = "full_attention";

@@ -4,15 +4,14 @@
 #include "interop/families/llama_like.h"
 #include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
-#include "layers/norms/layer_norm.h"
-#include "layers/positions/learned_positions.h"
+#include "layers/norms/norm.h"
+#include "layers/positions/position_embedding.h"
 
 namespace axle {
 namespace {

@@ -1,16 +1,13 @@
 // How layers of several kinds are stacked, and that each has the rows of its kind at its place.
-#include "interop/families/layer_kinds.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "interop/forms/layer_places.h"
-#include "layers/blocks/pattern.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
+#include "interop/families/written_fields.h"
+#include "interop/forms/plain_model.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "layers/feed_forward/feed_forward.h"
 
 namespace axle {

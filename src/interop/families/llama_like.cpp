@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interop/families/written_fields.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/normed_qkv.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/sandwich.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/blocks/norm_placements.h"
 #include "layers/dense/linear.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
-#include "layers/norms/rms_norm.h"
-#include "layers/positions/divided_frequencies.h"
-#include "layers/positions/dynamic_frequencies.h"
-#include "layers/positions/linear_frequencies.h"
-#include "layers/positions/llama3_frequencies.h"
-#include "layers/positions/yarn_frequencies.h"
+#include "layers/norms/norm.h"
+#include "layers/positions/frequencies.h"
 
 namespace axle {
 namespace {
@@ -259,4 +254,132 @@ std::vector<WeightRow> llama_weights(const ForeignConfig&) {
   return out;
 }
 
+// Llama 2, 3, 3.1, 3.2 and 3.3, SmolLM, and whatever else calls itself so.
+
+namespace {
+
+Child<Model> llama(const ForeignConfig& config) {
+  const bool attention_bias = config.flag("attention_bias", false);
+  return llama_like(config, {.qkv_bias = attention_bias,
+                             .output_bias = attention_bias,
+                             .feed_forward_bias = config.flag("mlp_bias", false)});
+}
+
+nlohmann::ordered_json llama_config(const PlainModel& model) {
+  const LayerParts parts = parts_of(model.layers.front());
+  nlohmann::ordered_json out = llama_fields(model);
+  out["attention_bias"] = parts.qkv_bias;
+  out["mlp_bias"] = parts.feed_forward_bias;
+  return out;
+}
+
+const FamilyRow llama_row({.model_type = "llama",
+                           .model = llama,
+                           .weights = llama_weights,
+                           .architecture = "LlamaForCausalLM",
+                           .fields = llama_config});
+
+// Mistral: a Llama whose queries see a window.
+//
+// Source: Jiang et al. 2023, arXiv 2310.06825, section 2.
+
+Child<Model> mistral(const ForeignConfig& config) {
+  return llama_like(config, {.defaults = {.num_kv_heads = 8},
+                             .window = config.optional_size("sliding_window", 4096)});
+}
+
+nlohmann::ordered_json mistral_config(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model);
+  out["sliding_window"] = or_null(parts_of(model.layers.front()).window);
+  return out;
+}
+
+const FamilyRow mistral_row({.model_type = "mistral",
+                             .model = mistral,
+                             .weights = llama_weights,
+                             .architecture = "MistralForCausalLM",
+                             .fields = mistral_config});
+
+// Families that differ from Llama in few fields: OLMo 2 and Phi 3.
+
+Child<Model> olmo2(const ForeignConfig& config) {
+  const bool has_bias = config.flag("attention_bias", false);
+  const LlamaDefaults defaults{.rms_norm_eps = 1e-5};
+  return llama_like(config, {.defaults = defaults,
+                             .qkv_bias = has_bias,
+                             .output_bias = has_bias,
+                             .head_norm = rms_norm_of(config, defaults.rms_norm_eps),
+                             .head_norm_over = NormOver::kAllHeads,
+                             .norms_results = true});
+}
+
+std::vector<WeightRow> olmo2_weights(const ForeignConfig& config) {
+  std::vector<WeightRow> out = llama_weights(config);
+  std::erase_if(out, [](const WeightRow& row) {
+    return row.ours.find("attention/norm/") != row.ours.npos ||
+           row.ours.find("feed_forward/norm/") != row.ours.npos;
+  });
+  const WeightRows layer(out, "decoder/layers/layer/", "model.layers.{layer}.");
+  layer.norm("attention/body_norm", "post_attention_layernorm");
+  layer.norm("feed_forward/body_norm", "post_feedforward_layernorm");
+  return out;
+}
+
+nlohmann::ordered_json olmo2_config(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model);
+  out["attention_bias"] = parts_of(model.layers.front()).qkv_bias;
+  return out;
+}
+
+const FamilyRow olmo2_row({.model_type = "olmo2",
+                           .model = olmo2,
+                           .weights = olmo2_weights,
+                           .architecture = "Olmo2ForCausalLM",
+                           .fields = olmo2_config});
+
+// Phi-3: a Llama with one matrix for queries, keys and values, and one for gate and hidden layer.
+//
+// Source: Abdin et al. 2024, arXiv 2404.14219, section 2.
+
+Child<Model> phi3(const ForeignConfig& config) {
+  config.expect("embd_pdrop", 0.0);
+  config.expect("resid_pdrop", 0.0);
+  config.ignore({"original_max_position_embeddings"});  // of LongRoPE, which reads it
+  config.expect("full_attn_mod", 1);                    // each layer sees the whole text
+  config.expect("interpolate_factor", 1);
+  return llama_like(config, {.defaults = {.rms_norm_eps = 1e-5},
+                             .window = config.optional_size("sliding_window")});
+}
+
+std::vector<WeightRow> phi3_weights(const ForeignConfig& config) {
+  std::vector<WeightRow> out = llama_weights(config);
+  const auto ends = [](const WeightRow& row, std::string_view name) {
+    return row.theirs.find("." + std::string(name) + ".") != row.theirs.npos;
+  };
+  for (WeightRow& row : out) {
+    for (const char* name : {"q_proj", "k_proj", "v_proj"})
+      if (ends(row, name)) row.theirs = "model.layers.{layer}.self_attn.qkv_proj.weight";
+    for (const char* name : {"gate_proj", "up_proj"})
+      if (ends(row, name)) row.theirs = "model.layers.{layer}.mlp.gate_up_proj.weight";
+  }
+  return out;
+}
+
+nlohmann::ordered_json phi3_config(const PlainModel& model) {
+  nlohmann::ordered_json out = llama_fields(model);
+  out["sliding_window"] = or_null(parts_of(model.layers.front()).window);
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  if (!out.contains(kOriginal)) out[kOriginal] = out["max_position_embeddings"];
+  out["embd_pdrop"] = 0.0;
+  out["resid_pdrop"] = 0.0;
+  return out;
+}
+
+const FamilyRow phi3_row({.model_type = "phi3",
+                          .model = phi3,
+                          .weights = phi3_weights,
+                          .architecture = "Phi3ForCausalLM",
+                          .fields = phi3_config});
+
+}  // namespace
 }  // namespace axle

@@ -1,18 +1,20 @@
-// What the models have in common that are built like Llama: pre-norm attention with rotary
-// positions, pre-norm gated feed-forward, RMS norms.
+// Families whose blocks are those of Llama.
 #pragma once
 
 #include <optional>
 
 #include "interop/families/family.h"
-#include "interop/families/layer_kinds.h"
-#include "layers/attention/qkv/normed_qkv.h"
+#include "interop/families/written_fields.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/mixer.h"
-#include "layers/feed_forward/activation.h"
+#include "layers/feed_forward/feed_forward.h"
 #include "layers/norms/norm.h"
 
 namespace axle {
+
+// What the models have in common that are built like Llama: pre-norm attention with rotary
+// positions, pre-norm gated feed-forward, RMS norms.
 
 /// What stands for fields that a config lacks: what transformers takes for them.
 struct LlamaDefaults {

@@ -1,18 +1,16 @@
 // Mamba-2: a recurrence in place of attention, without feed-forward networks.
 //
 // Source: Dao & Gu 2024, arXiv 2405.21060, section 7.
-#include "layers/state_space/mamba2.h"
-
 #include <fmt/format.h>
 
 #include "interop/families/llama_like.h"
 #include "interop/families/written_fields.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
-#include "layers/norms/group_norm.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/norms/batch_norms.h"
+#include "layers/norms/norm.h"
+#include "layers/state_space/mamba.h"
 
 namespace axle {
 namespace {

@@ -68,4 +68,45 @@ nlohmann::ordered_json qwen_fields(const PlainModel& model) {
   return out;
 }
 
+// Qwen2 and Qwen2.5: a Llama with biases of queries, keys and values.
+//
+// Source: Yang et al. 2024, arXiv 2407.10671, section 2.2; Yang et al. 2024, arXiv 2412.15115.
+
+namespace {
+
+Child<Model> qwen2(const ForeignConfig& config) {
+  return qwen_like(config, {.defaults = {.num_kv_heads = 32}, .qkv_bias = true});
+}
+
+const FamilyRow qwen2_row({.model_type = "qwen2",
+                           .model = qwen2,
+                           .weights = qwen_weights,
+                           .architecture = "Qwen2ForCausalLM",
+                           .fields = qwen_fields});
+
+// Qwen3: a Llama with norms of queries and keys.
+//
+// Source: Yang et al. 2025, arXiv 2505.09388, section 2.
+
+Child<Model> qwen3(const ForeignConfig& config) {
+  const bool attention_bias = config.flag("attention_bias", false);
+  return qwen_like(config, {.defaults = {.num_kv_heads = 32, .head_dim = 128},
+                            .qkv_bias = attention_bias,
+                            .output_bias = attention_bias,
+                            .head_norm = rms_norm_of(config)});
+}
+
+nlohmann::ordered_json qwen3_config(const PlainModel& model) {
+  nlohmann::ordered_json out = qwen_fields(model);
+  out["attention_bias"] = parts_of(model.layers.front()).qkv_bias;
+  return out;
+}
+
+const FamilyRow qwen3_row({.model_type = "qwen3",
+                           .model = qwen3,
+                           .weights = qwen_weights,
+                           .architecture = "Qwen3ForCausalLM",
+                           .fields = qwen3_config});
+
+}  // namespace
 }  // namespace axle

@@ -1,4 +1,4 @@
-// What the configs of Qwen have beside those of Llama.
+// The families of Qwen.
 #pragma once
 
 #include <optional>

@@ -8,10 +8,8 @@
 #include "base/text/text.h"
 #include "config/walk.h"
 #include "interop/families/family.h"
-#include "interop/families/stored_tensors.h"
 #include "interop/foreign/coded_parameters.h"
-#include "interop/foreign/replaced_tensors.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "nn/remat_policies.h"
 
 namespace axle {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "interop/foreign/foreign_config.h"
-#include "interop/foreign/tensor_source.h"
-#include "interop/imported_model.h"
+#include "interop/foreign/weight_map.h"
+#include "interop/foreign_model.h"
 #include "ir/dtype.h"
 
 namespace axle {

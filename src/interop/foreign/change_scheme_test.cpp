@@ -1,15 +1,14 @@
 // Blocks of every type as codes, also in the schemes that hold several types: the numbers are those
 // of the blocks, bit for bit (testdata/reference/gguf/blocks.safetensors).
-#include "interop/foreign/change_scheme.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "interop/foreign/coded_parameters.h"
 #include "io/gguf/block_type.h"
 #include "io/safetensors.h"
-#include "layers/products/grouped_codes.h"
+#include "layers/products/quantized_product.h"
 #include "testing/checkout.h"
 #include "transform/trace.h"
 

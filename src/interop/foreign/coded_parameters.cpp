@@ -1,11 +1,104 @@
 #include "interop/foreign/coded_parameters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
-#include "interop/foreign/change_scheme.h"
+#include "base/error.h"
+#include "ir/dtype.h"
+#include "ir/host_tensor.h"
 
 namespace axle {
+namespace {
+
+// Each column `copies` times.
+template <class T>
+HostTensor repeated_columns(const HostTensor& x, int64_t copies) {
+  HostTensor out(Type{x.dtype(), {x.shape()[0], x.shape()[1] * copies}});
+  const std::span<const T> from = x.values<T>();
+  const std::span<T> to = out.values<T>();
+  for (size_t i = 0; i < to.size(); ++i) to[i] = from[i / static_cast<size_t>(copies)];
+  return out;
+}
+
+HostTensor repeated(HostTensor x, int64_t copies) {
+  if (copies == 1) return x;
+  switch (x.dtype()) {
+    case DType::kI8:
+      return repeated_columns<int8_t>(x, copies);
+    case DType::kF16:
+      return repeated_columns<F16>(x, copies);
+    default:
+      return repeated_columns<float>(x, copies);
+  }
+}
+
+// f32 numbers of groups.
+HostTensor widened(const HostTensor& own, const HostTensor* shared) {
+  HostTensor out = own.astype(DType::kF32);
+  if (!shared) return out;
+  const std::span<const F16> blocks = shared->values<F16>();
+  const std::span<float> to = out.values<float>();
+  const size_t of_block = to.size() / blocks.size();
+  for (size_t i = 0; i < to.size(); ++i) to[i] *= static_cast<float>(blocks[i / of_block]);
+  return out;
+}
+
+HostTensor times(const HostTensor& x, float factor) {
+  HostTensor out = x.astype(DType::kF32);
+  for (float& value : out.values<float>()) value *= factor;
+  return out.astype(x.dtype());
+}
+
+void widen(Tree<HostTensor>& parts, std::string_view own, std::string_view block) {
+  const auto found = parts.find(own);
+  if (found == parts.end()) return;
+  const auto shared = parts.find(block);
+  found->second = widened(found->second, shared == parts.end() ? nullptr : &shared->second);
+  if (shared != parts.end()) parts.erase(shared);
+}
+
+// Adds the offsets that stand for the middle: -zero times the scales. A number of 8 bits times a
+// power of two stays in the f16 that its block shares.
+bool add_offsets(Tree<HostTensor>& parts, int64_t zero) {
+  const bool is_small = parts.contains(kBlockScales);
+  const std::string_view from = is_small ? kBlockScales : kScales,
+                         to = is_small ? kBlockOffsets : kOffsets;
+  HostTensor offsets = times(parts.find(from)->second, static_cast<float>(-zero));
+  if (!all_finite(offsets)) return false;
+  if (is_small) parts.emplace(kOffsets, parts.find(kScales)->second);
+  parts.emplace(to, std::move(offsets));
+  return true;
+}
+
+void add_to(HostTensor& codes, int64_t number) {
+  for (uint8_t& code : codes.values<uint8_t>()) code = static_cast<uint8_t>(code + number);
+}
+
+}  // namespace
+
+std::optional<StoredCodes> in_scheme(StoredCodes stored, const CodeScheme& wanted) {
+  AXLE_CHECK(holds(wanted, stored.scheme), "a scheme that holds the codes");
+  Tree<HostTensor>& parts = stored.parts;
+  if (wanted.scales != stored.scheme.scales) {
+    widen(parts, kScales, kBlockScales);
+    widen(parts, kOffsets, kBlockOffsets);
+  }
+  if (wanted.offsets == OffsetForm::kMiddle)
+    add_to(parts.find(kCodes)->second, wanted.zero() - stored.scheme.zero());
+  else if (stored.scheme.offsets == OffsetForm::kMiddle &&
+           !add_offsets(parts, stored.scheme.zero()))
+    return std::nullopt;
+  for (const std::string_view name : {kScales, kOffsets}) {
+    const auto part = parts.find(name);
+    if (part != parts.end())
+      part->second = repeated(std::move(part->second), stored.scheme.group / wanted.group);
+  }
+  stored.scheme = wanted;
+  return stored;
+}
+
 namespace {
 
 using CodesByName = std::map<std::string, StoredCodes>;
@@ -134,6 +227,76 @@ CodesRead read_codes(const QuantizedProduct& product, const std::string& path,
   }
   out.parameters = subtree(parameters, "model");
   return out;
+}
+
+ReplacedTensors::ReplacedTensors(const TensorSource& base, const TensorSource& own,
+                                 const std::string& prefix)
+    : base_(base), own_(own) {
+  for (const std::string& name : base.names()) places_.emplace(name, Place{&base, name});
+  for (const std::string& name : own.names()) {
+    const std::string there = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    places_.insert_or_assign(there, Place{&own, name});
+    own_names_.emplace(there, name);
+  }
+}
+
+void ReplacedTensors::hide(const std::string& name) { places_.erase(name); }
+
+void ReplacedTensors::copy(const std::string& name, const std::string& of) {
+  places_.insert_or_assign(name, place(of));
+}
+
+void ReplacedTensors::copy_of_base(const std::string& name, const std::string& of) {
+  places_.insert_or_assign(name, Place{&base_, of});
+}
+
+const ReplacedTensors::Place& ReplacedTensors::place(const std::string& name) const {
+  const auto found = places_.find(name);
+  if (found == places_.end())
+    throw DataError(fmt::format("{}: expected a tensor {}, got none", where(), name_in_file(name)));
+  return found->second;
+}
+
+std::vector<std::string> ReplacedTensors::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, place] : places_) out.push_back(name);
+  return out;
+}
+
+Type ReplacedTensors::type(const std::string& name) const {
+  const Place& at = place(name);
+  return at.source->type(at.name);
+}
+
+HostTensor ReplacedTensors::get(const std::string& name) const {
+  const Place& at = place(name);
+  return at.source->get(at.name);
+}
+
+bool ReplacedTensors::reads_parts(const std::string& name) const {
+  const Place& at = place(name);
+  return at.source->reads_parts(at.name);
+}
+
+void ReplacedTensors::read_part(const std::string& name, int64_t first, HostTensor& part) const {
+  const Place& at = place(name);
+  at.source->read_part(at.name, first, part);
+}
+
+std::optional<CodeScheme> ReplacedTensors::scheme(const std::string& name) const {
+  const Place& at = place(name);
+  return at.source->scheme(at.name);
+}
+
+StoredCodes ReplacedTensors::codes(const std::string& name) const {
+  const Place& at = place(name);
+  return at.source->codes(at.name);
+}
+
+std::string ReplacedTensors::name_in_file(const std::string& name) const {
+  const auto own = own_names_.find(name);
+  if (own == own_names_.end()) return base_.name_in_file(name);
+  return fmt::format("{}: {}", own_.where(), own_.name_in_file(own->second));
 }
 
 }  // namespace axle

@@ -1,11 +1,18 @@
 // Weights of another program that a model keeps as codes (QuantizedProduct).
 #pragma once
 
-#include "interop/foreign/tensor_source.h"
+#include <map>
+#include <string>
+#include <vector>
+
 #include "interop/foreign/weight_map.h"
 #include "layers/products/quantized_product.h"
 
 namespace axle {
+
+/// Returns the same numbers in a scheme that holds those of `stored` (holds()); none if f16 cannot
+/// hold an offset.
+std::optional<StoredCodes> in_scheme(StoredCodes stored, const CodeScheme& wanted);
 
 /// The parts of a weight by their paths below the model, the names of the tensors that they are
 /// from, and whether they stand for other numbers than those of the file.
@@ -27,5 +34,41 @@ CodesRead read_codes(const QuantizedProduct& product, const std::string& path,
 std::optional<CodeScheme> stored_scheme(const CodeForm& form, const std::string& path,
                                         const ParamSpec& weight, const std::vector<WeightRow>& rows,
                                         const TensorSource& source);
+
+class ReplacedTensors final : public TensorSource {
+ public:
+  /// The tensors of `own` take the place of those of `base`, or stand beside them. `base` may lack
+  /// the prefix that names of `own` begin with. Both must outlive this.
+  ReplacedTensors(const TensorSource& base, const TensorSource& own, const std::string& prefix);
+
+  /// Whether a tensor comes from `own`.
+  bool replaces(const std::string& name) const { return own_names_.contains(name); }
+  /// Takes a tensor out.
+  void hide(const std::string& name);
+  /// Adds a tensor that is the same as another one, or as the one that `base` has.
+  void copy(const std::string& name, const std::string& of);
+  void copy_of_base(const std::string& name, const std::string& of);
+
+  std::vector<std::string> names() const override;
+  Type type(const std::string& name) const override;
+  HostTensor get(const std::string& name) const override;
+  bool reads_parts(const std::string& name) const override;
+  void read_part(const std::string& name, int64_t first, HostTensor& part) const override;
+  std::optional<CodeScheme> scheme(const std::string& name) const override;
+  StoredCodes codes(const std::string& name) const override;
+  std::string name_in_file(const std::string& name) const override;
+  const std::string& where() const override { return base_.where(); }
+
+ private:
+  struct Place {
+    const TensorSource* source;
+    std::string name;
+  };
+  const Place& place(const std::string& name) const;
+
+  const TensorSource &base_, &own_;
+  std::map<std::string, Place> places_;
+  std::map<std::string, std::string> own_names_;  // in `own_`
+};
 
 }  // namespace axle

@@ -1,5 +1,3 @@
-#include "interop/foreign/fp8_blocks.h"
-
 #include <gmock/gmock.h>
 
 #include "base/error.h"

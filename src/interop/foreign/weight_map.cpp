@@ -6,13 +6,21 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/parallel.h"
 #include "base/text/text.h"
-#include "ir/change_dtype.h"
-#include "ir/finite.h"
+#include "ir/host_tensor.h"
 
 namespace axle {
+
+void TensorSource::read_part(const std::string& name, int64_t, HostTensor&) const {
+  AXLE_CHECK(false, "a source that reads tensors whole: " + name);
+}
+
+StoredCodes TensorSource::codes(const std::string& name) const {
+  AXLE_CHECK(false, "a tensor without codes: " + name);
+}
+
 namespace {
 
 // Pieces of a tensor that a thread reads at once, and brings into place while the cache holds them.

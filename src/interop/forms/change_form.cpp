@@ -1,5 +1,7 @@
 #include "interop/forms/change_form.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,12 +10,14 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "config/document/print.h"
 #include "config/walk.h"
-#include "interop/forms/layer_places.h"
-#include "ir/change_dtype.h"
+#include "interop/forms/plain_model.h"
+#include "ir/host_tensor.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
 #include "nn/param.h"
 
@@ -54,9 +58,8 @@ class Form {
     std::vector<Piece> out;
     for (size_t i = 0; i < to_.size(); ++i) {
       if (!path.starts_with(to_[i].path + "/")) continue;
-      out.resize(static_cast<size_t>(to_[i].count));
-      out[static_cast<size_t>(to_[i].index)] =
-          piece_of_layer(from_[i], path.substr(to_[i].path.size() + 1));
+      out.resize(to_[i].count);
+      out[to_[i].index] = piece_of_layer(from_[i], path.substr(to_[i].path.size() + 1));
     }
     if (out.empty()) out.push_back(whole(path, 1, 0));
     return out;
@@ -184,7 +187,7 @@ bool is_whole(const std::vector<Piece>& pieces) {
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     if (piece.path != pieces[0].path || piece.index != static_cast<int64_t>(i) ||
-        piece.count != static_cast<int64_t>(pieces.size()) || !piece.is_plain())
+        piece.count != std::ssize(pieces) || !piece.is_plain())
       return false;
   }
   return true;
@@ -247,6 +250,54 @@ std::set<std::string> paths_in_form(const Child<Model>& from, const Tree<HostTen
     if (std::ranges::any_of(form.pieces(path), is_named)) out.insert(path);
   }
   return out;
+}
+
+namespace {
+
+// The layer that all of these are: those from the first one to before the end, by steps.
+const Child<Block>& same_layer(const std::vector<Child<Block>>& layers, size_t first, size_t end,
+                               size_t step, const std::string& where) {
+  for (size_t i = first + step; i < end; i += step) {
+    const auto found = changes(layers[first], layers[i], fmt::format("layer {}", i));
+    if (found.empty()) continue;
+    throw ConfigError(
+        fmt::format("{}: expected the adapters of layer {} in layer {}, got another: {}: {} and {}",
+                    where, first, i, found.front().path, found.front().before.value_or("none"),
+                    found.front().after.value_or("none")));
+  }
+  return layers.at(first);
+}
+
+// Puts the layers from `first` on into the stack; returns how many it has.
+size_t put_layers(Child<Block>& stack, const std::vector<Child<Block>>& layers, size_t first,
+                  const std::string& where) {
+  if (auto* const repeat = stack.get_if<Repeat>()) {
+    const auto count = static_cast<size_t>(int64_t{*repeat->num_layers});
+    repeat->layer = same_layer(layers, first, first + count, 1, where);
+    return count;
+  }
+  if (auto* const stacked = stack.get_if<Stacked>()) {
+    size_t count = 0;
+    for (Child<Block>& part : stacked->layers)
+      count += put_layers(part, layers, first + count, where);
+    return count;
+  }
+  auto* const pattern = stack.get_if<Pattern>();
+  AXLE_CHECK(pattern, "a family with another stack of layers");
+  const size_t size = pattern->pattern.size(),
+               count = static_cast<size_t>(int64_t{*pattern->num_layers});
+  for (size_t i = 0; i < size; ++i)
+    pattern->pattern[i] = same_layer(layers, first + i, first + count, size, where);
+  return count;
+}
+
+}  // namespace
+
+Child<Model> with_adapters(Child<Model> form, const PlainModel& model, const std::string& where) {
+  Decoder::Config& decoder = *form.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.lm_head = model.decoder.lm_head;
+  put_layers(decoder.layers, model.layers, 0, where);
+  return form;
 }
 
 }  // namespace axle

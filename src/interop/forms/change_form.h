@@ -1,10 +1,11 @@
-// The parameters of a model in the form of another one that computes the same.
+// Another form of the same model: with adapters merged, with layers stacked otherwise.
 #pragma once
 
 #include <set>
 #include <string>
 
 #include "base/tree.h"
+#include "interop/forms/plain_model.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
 
@@ -26,5 +27,10 @@ Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,
 std::set<std::string> paths_in_form(const Child<Model>& from, const Tree<HostTensor>& parameters,
                                     const Child<Model>& to, const Tree<ParamSpec>& specs,
                                     const std::set<std::string>& paths);
+
+/// Returns `form`, which a family builds, with the adapters (LoraProduct) of `model`, whose layers
+/// are those of `form`. Throws ConfigError "<where>: ..." if layers of one stack have different
+/// ones.
+Child<Model> with_adapters(Child<Model> form, const PlainModel& model, const std::string& where);
 
 }  // namespace axle

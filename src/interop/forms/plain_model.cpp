@@ -2,31 +2,95 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "config/document/print.h"
+#include "config/register.h"
 #include "config/walk.h"
-#include "interop/forms/layer_places.h"
+#include "interop/hugging_face.h"
+#include "io/file.h"
+#include "io/gguf/gguf_file.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/cores/softmax_attention.h"
-#include "layers/attention/head_sizes.h"
+#include "layers/attention/cores/scored_core.h"
+#include "layers/attention/key_values.h"
 #include "layers/attention/latent_attention.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
-#include "layers/attention/qkv/normed_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/stacked.h"
-#include "layers/experts/balanced_router.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/experts/sorted_dispatch.h"
-#include "layers/experts/top_k_router.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
-#include "layers/positions/learned_positions.h"
-#include "layers/state_space/mamba2.h"
+#include "layers/pipeline/pipeline.h"
+#include "layers/positions/position_embedding.h"
+#include "layers/state_space/mamba.h"
+#include "modifiers/products/quantize_products.h"
+#include "modifiers/trial_model.h"
 
 namespace axle {
+namespace {
+
+class Places {
+ public:
+  void add(const Child<Block>& block, const LayerPlace& at) {
+    if (const auto* const repeat = block.get_if<Repeat>()) {
+      add_loop(repeat->layer, repeat->num_layers, at);
+    } else if (const auto* const pipeline = block.get_if<Pipeline>()) {
+      add_loop(pipeline->layer, pipeline->num_layers, at);
+    } else if (const auto* const stacked = block.get_if<Stacked>()) {
+      for (int64_t i = 0; i < stacked->num_layers; ++i) {
+        const bool is_own = !stacked->layers.empty();
+        add(is_own ? stacked->layers[i] : *stacked->layer, below(at, fmt::format("layer{}", i)));
+      }
+    } else if (const auto* const pattern = block.get_if<Pattern>()) {
+      add_pattern(*pattern, at);
+    } else {
+      out_.push_back(at);
+      out_.back().layer = block;
+    }
+  }
+  std::vector<LayerPlace> take() { return std::move(out_); }
+
+ private:
+  static LayerPlace below(LayerPlace at, const std::string& name) {
+    at.path += "/" + name;
+    return at;
+  }
+  static LayerPlace turn(LayerPlace at, int64_t i, int64_t n) {
+    at.index = at.index * n + i;
+    at.count *= n;
+    return at;
+  }
+  void add_loop(const Child<Block>& layer, int64_t n, const LayerPlace& at) {
+    for (int64_t i = 0; i < n; ++i) add(layer, turn(below(at, "layer"), i, n));
+  }
+  void add_pattern(const Pattern::Config& pattern, const LayerPlace& at) {
+    const auto size = std::ssize(pattern.pattern);
+    const int64_t num_groups = pattern.num_layers / size;
+    for (int64_t i = 0; i < pattern.num_layers; ++i) {
+      const int64_t group = i / size;
+      const std::string name = fmt::format("layer{}", i % size);
+      const LayerPlace groups = turn(below(below(at, "groups/layer"), name), group, num_groups);
+      add(pattern.pattern[i % size], group < num_groups ? groups : below(at, "rest/" + name));
+    }
+  }
+
+  std::vector<LayerPlace> out_;
+};
+
+}  // namespace
+
+std::vector<LayerPlace> layer_places(const Child<Block>& stack, const std::string& path) {
+  Places places;
+  places.add(stack, {.path = path, .layer = {}});
+  return places.take();
+}
+
 namespace {
 
 // Queries, keys and values with a projection each.
@@ -102,8 +166,8 @@ void strip(ConfigRef root) {
 Decoder::Config computed(const PlainModel& model) {
   Decoder::Config out = model.decoder;
   out.max_seq_len = {};
-  out.layers = Stacked::Config{
-      .num_layers = static_cast<int64_t>(model.layers.size()), .layer = {}, .layers = model.layers};
+  out.layers =
+      Stacked::Config{.num_layers = std::ssize(model.layers), .layer = {}, .layers = model.layers};
   strip(out);
   return out;
 }
@@ -156,5 +220,104 @@ std::vector<ModelDifference> differences(const PlainModel& a, const PlainModel& 
   }
   return out;
 }
+
+namespace {
+
+constexpr std::string_view kModel = "model";
+
+// A product whose weight can be kept as codes, by its place below the model.
+struct Place {
+  bool is_table = false;
+  std::optional<CodeScheme> scheme;  // of its weight in the file
+};
+using CodePlaces = std::map<std::string, Place>;
+
+// The path of a config below its model.
+std::string below_model(const std::string& path) {
+  return path.starts_with("model.") ? path.substr(kModel.size() + 1) : path;
+}
+
+bool is_coded(const ProductSlot& product) {
+  return held_config(product.slot)->get_if<QuantizedProduct::Config>() != nullptr;
+}
+
+// A product that holds another one is no place for codes, but the inner one is.
+bool holds_a_product(const std::vector<ProductSlot>& products, const ProductSlot& product) {
+  return std::ranges::any_of(products, [&](const ProductSlot& other) {
+    return other.is_inner && other.owner == held_config(product.slot);
+  });
+}
+
+// The model with codes wherever it takes them, in a scheme that fits every weight.
+std::unique_ptr<Model> coded_model(Child<Model> config) {
+  const ModelTrial trial(&config);
+  const std::vector<ProductSlot> products = product_slots(ConfigRef(config));
+  for (const ProductSlot& product : products) {
+    if (holds_a_product(products, product)) continue;
+    trial.refusals(product.slot, [&] {
+      put_config(product.slot,
+                 AnyConfig::of(QuantizedProduct::Config{.bits = CodeBits::kEight, .group = 1}));
+    });
+  }
+  return config.build({}, Scope{.path = std::string(kModel)});
+}
+
+CodePlaces places_of(const Child<Model>& config, const std::string& from) {
+  const std::unique_ptr<Model> model = coded_model(config);
+  Tree<CodeScheme> schemes;
+  const std::filesystem::path path = path_of_text(from);
+  if (!from.empty() && !path_exists(path)) {
+    throw ConfigError(
+        fmt::format("KeepAsCodes.from: expected a path as --init-from takes it, got {}: {}", from,
+                    nothing_at(path)));
+  }
+  if (!from.empty() && is_gguf(path))
+    schemes = read_gguf(path, {.with_weights = false, .codes_of = model.get()}).schemes;
+  CodePlaces out;
+  for (const QuantizedProduct* product : quantized_products(*model)) {
+    Place& place = out[below_model(product->config_path())];
+    place.is_table = product->is_table();
+    const auto own = schemes.find(product->weight_path());
+    if (own == schemes.end()) continue;
+    place.scheme = place.scheme ? joined(*place.scheme, own->second) : own->second;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Rewrite> KeepAsCodes::apply(ConfigRef root) const {
+  Rewrite out{.what = "weights as codes", .report = {}};
+  RewriteReport& report = out.report;
+  const Child<Model>* const model = find_model(root);
+  if (!model || !*model) throw NoMatch("KeepAsCodes: expected a model, got a tree without one");
+  const CodePlaces places = places_of(*model, cfg_.from);
+  const ModelTrial trial(model);
+  const std::vector<ProductSlot> products = product_slots(root);
+  for (const ProductSlot& product : products) {
+    if (holds_a_product(products, product)) continue;
+    const auto place = places.find(below_model(product.path));
+    const bool is_known = place != places.end();
+    if (is_coded(product)) {
+      report.unchanged.push_back(product.path);
+    } else if (is_known && place->second.is_table && !place->second.scheme) {
+      report.skipped.push_back({product.path, "a table that is not stored as codes"});
+    } else {
+      const AnyConfig wanted =
+          is_known && place->second.scheme
+              ? AnyConfig::of(QuantizedProduct::config_of(*place->second.scheme))
+              : cfg_.with.any();
+      const std::vector<std::string> refusals =
+          trial.refusals(product.slot, [&] { put_config(product.slot, wanted); });
+      if (refusals.empty())
+        report.matched.push_back(product.path);
+      else
+        report.skipped.push_back({product.path, join(refusals, "; ")});
+    }
+  }
+  return {std::move(out)};
+}
+
+AXLE_REGISTER(KeepAsCodes)
 
 }  // namespace axle

@@ -1,13 +1,30 @@
-// A language model layer by layer, in the one form in which models are compared.
+// A model without what only training needs.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "layers/blocks/mixer.h"
 #include "layers/models/decoder.h"
 #include "layers/models/model.h"
+#include "layers/products/quantized_product.h"
+#include "modifiers/modifier.h"
 
 namespace axle {
+
+/// A layer that is no stack of others.
+struct LayerPlace {
+  /// The path of its parameters: "decoder/layers/layer".
+  std::string path;
+  /// The layers that lie stacked there, along the leading dims of each parameter, and which of them
+  /// this one is.
+  int64_t count = 1, index = 0;
+  Child<Block> layer;
+};
+
+/// Returns the layers of a stack in the order in which they run, also those of stacks in it:
+/// Repeat, Stacked, Pattern, Pipeline. `path` is that of the stack.
+std::vector<LayerPlace> layer_places(const Child<Block>& stack, const std::string& path);
 
 /// Sizes are numbers; queries, keys and values have a projection each (SeparateQKV); rotations turn
 /// pairs of halves. Weights of another form are those of this one in another order
@@ -30,5 +47,28 @@ struct ModelDifference {
 /// training, or decide only about numbers of bits, memory or speed, do not matter: losses, dropout,
 /// initialisers, dtypes, remat, shardings, caches, classes of products, the longest sequence.
 std::vector<ModelDifference> differences(const PlainModel& a, const PlainModel& b);
+
+/// Puts a QuantizedProduct wherever a product has a weight of its own, also below an adapter
+/// (LoraProduct). Where `from` is a GGUF file, the codes have the scheme of the blocks of each
+/// weight, which hold its numbers exactly; of several types in one stack of layers, the scheme that
+/// holds all. A table, of which rows are looked up, is kept as codes only so. All other weights get
+/// `with`, and products that hold codes already stay.
+class KeepAsCodes final : public Modifier {
+ public:
+  struct Config {
+    /// What training starts from: a path as --init-from takes it. Empty: no file says how its
+    /// weights are stored.
+    std::string from = "";
+    /// The product of weights that are not stored as codes.
+    Child<Product> with = QuantizedProduct::Config{};
+    AXLE_CONFIG(KeepAsCodes, from, with)
+  };
+  KeepAsCodes(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  /// Throws NoMatch if no product can be so, and as read_gguf does.
+  std::vector<Rewrite> apply(ConfigRef root) const override;
+
+ private:
+  Config cfg_;
+};
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// What Gemma 2 and 3 have in common in GGUF files.
+// The architectures of GGUF for Gemma.
 #pragma once
 
 #include "interop/gguf/llama_like_gguf.h"

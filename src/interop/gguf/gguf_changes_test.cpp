@@ -1,6 +1,6 @@
-#include "interop/gguf/gguf_changes.h"
-
 #include <gtest/gtest.h>
+
+#include "interop/gguf/gguf_tensors.h"
 
 namespace axle {
 namespace {

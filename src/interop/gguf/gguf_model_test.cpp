@@ -1,11 +1,10 @@
-#include "interop/gguf_model.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "interop/gguf/tiny_gguf_test.h"
+#include "interop/hugging_face.h"
 #include "interop/import_model.h"
 #include "interop/model_folder.h"
 #include "interop/save_model.h"
@@ -61,8 +60,7 @@ TEST_F(GgufModel, BlocksBecomeF32) {
       tensors_.insert_or_assign(block + name + ".weight", HostTensor::full({32, 16}, 0.5));
     tensors_.insert_or_assign(block + "down.weight", HostTensor::full({16, 32}, 0.5));
   }
-  for (int64_t i = 0; i < down.size(); ++i)
-    down.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 32);
+  for (int64_t i = 0; i < down.size(); ++i) down.values<float>()[i] = static_cast<float>(i % 32);
   write({{"blk.0.ffn_down.weight", "Q8_0"}});
   EXPECT_EQ(dtype_read(), DType::kF32);
   const HostTensor stored = GgufFile(path_).get("blk.0.ffn_down.weight");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "interop/gguf_model.h"
 #include "interop/hugging_face.h"
 #include "io/file.h"
 #include "io/safetensors.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "interop/families/llama_like.h"
-#include "interop/gguf/gguf_rope.h"
+#include "interop/gguf/gguf_architecture.h"
 
 namespace axle {
 namespace {
@@ -128,4 +128,189 @@ void write_expert_keys(const ForeignConfig& config, GgufKeyWriter& keys) {
   keys.size("expert_used_count", config.size("num_experts_per_tok"));
 }
 
+// Llama, and what llama.cpp converts to it: SmolLM, Mistral, Mixtral and others.
+
+namespace {
+
+nlohmann::ordered_json llama_fields(const GgufKeys& keys) {
+  const bool has_experts = keys.count("expert_count").has_value();
+  const auto window = keys.count("attention.sliding_window");
+  nlohmann::ordered_json out = llama_like_fields(keys, has_experts ? "mixtral"
+                                                       : window    ? "mistral"
+                                                                   : "llama");
+  if (window) out["sliding_window"] = *window;
+  if (has_experts) {
+    add_experts(keys, out);
+  } else if (!window) {
+    out["attention_bias"] = keys.has_tensor("blk.0.attn_q.bias");
+    out["mlp_bias"] = keys.has_tensor("blk.0.ffn_gate.bias");
+  }
+  keys.count("expert_used_count");  // 0 without experts
+  return out;
+}
+
+std::vector<GgufName> llama_names() {
+  std::vector<GgufName> out = llama_like_names();
+  for (GgufName& row : out) {
+    if (row.gguf == "blk.{layer}.attn_q" || row.gguf == "blk.{layer}.attn_k")
+      row.change = TensorChange::kNeighbouringPairs;
+  }
+  out.insert(
+      out.end(),
+      {{"blk.{layer}.ffn_gate_inp", "model.layers.{layer}.block_sparse_moe.gate"},
+       {"blk.{layer}.ffn_gate_exps", "model.layers.{layer}.block_sparse_moe.experts.{expert}.w1"},
+       {"blk.{layer}.ffn_down_exps", "model.layers.{layer}.block_sparse_moe.experts.{expert}.w2"},
+       {"blk.{layer}.ffn_up_exps", "model.layers.{layer}.block_sparse_moe.experts.{expert}.w3"}});
+  return out;
+}
+
+// llama.cpp takes no notice of the window, so a text beyond it differs there.
+void write_llama(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {.divisors = {"rope_freqs.weight"}}, keys);
+  if (const auto window = config.optional_size("sliding_window"))
+    keys.size("attention.sliding_window", *window);
+  if (config.text("model_type", "") == "mixtral") write_expert_keys(config, keys);
+}
+
+const GgufArchitectureRow llama_architecture({.name = "llama",
+                                              .fields = llama_fields,
+                                              .names = llama_names,
+                                              .families = {"llama", "mistral", "mixtral"},
+                                              .write = write_llama});
+
+// Qwen2 and Qwen2.5.
+
+nlohmann::ordered_json qwen2_fields(const GgufKeys& keys) {
+  return llama_like_fields(keys, "qwen2");
+}
+
+void write_qwen2(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {}, keys);
+}
+
+const GgufArchitectureRow qwen2_architecture({.name = "qwen2",
+                                              .fields = qwen2_fields,
+                                              .names = llama_like_names,
+                                              .families = {"qwen2"},
+                                              .write = write_qwen2});
+
+// Qwen3.
+
+nlohmann::ordered_json qwen3_fields(const GgufKeys& keys) {
+  nlohmann::ordered_json out = llama_like_fields(keys, "qwen3");
+  out["attention_bias"] = keys.has_tensor("blk.0.attn_q.bias");
+  return out;
+}
+
+void write_qwen3(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {}, keys);
+}
+
+const GgufArchitectureRow qwen3_architecture({.name = "qwen3",
+                                              .fields = qwen3_fields,
+                                              .names = llama_like_names,
+                                              .families = {"qwen3"},
+                                              .write = write_qwen3});
+
+// OLMo 2.
+
+nlohmann::ordered_json olmo2_fields(const GgufKeys& keys) {
+  return llama_like_fields(keys, "olmo2");
+}
+
+std::vector<GgufName> olmo2_names() {
+  std::vector<GgufName> out = llama_like_names();
+  std::erase_if(out, [](const GgufName& row) {
+    return row.gguf == "blk.{layer}.attn_norm" || row.gguf == "blk.{layer}.ffn_norm";
+  });
+  out.insert(out.end(),
+             {{"blk.{layer}.post_attention_norm", "model.layers.{layer}.post_attention_layernorm"},
+              {"blk.{layer}.post_ffw_norm", "model.layers.{layer}.post_feedforward_layernorm"}});
+  return out;
+}
+
+void write_olmo2(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(config, {}, keys);
+}
+
+const GgufArchitectureRow olmo2_architecture({.name = "olmo2",
+                                              .fields = olmo2_fields,
+                                              .names = olmo2_names,
+                                              .families = {"olmo2"},
+                                              .write = write_olmo2});
+
+// Phi-3 and Phi-4.
+
+nlohmann::ordered_json phi3_fields(const GgufKeys& keys) {
+  nlohmann::ordered_json out = llama_like_fields(keys, "phi3");
+  if (const auto window = keys.count("attention.sliding_window")) out["sliding_window"] = *window;
+  return out;
+}
+
+// One tensor for queries, keys and values, and one for gate and hidden layer.
+std::vector<GgufName> phi3_names() {
+  std::vector<GgufName> out = llama_like_names();
+  std::erase_if(out, [](const GgufName& row) { return row.gguf == "blk.{layer}.ffn_up"; });
+  out.insert(out.end(), {{"blk.{layer}.attn_qkv", "model.layers.{layer}.self_attn.qkv_proj"},
+                         {"blk.{layer}.ffn_up", "model.layers.{layer}.mlp.gate_up_proj"}});
+  return out;
+}
+
+// llama.cpp takes no notice of the window, so a text beyond it differs there. 0 is none.
+void write_phi3(const ForeignConfig& config, GgufKeyWriter& keys) {
+  write_llama_like(
+      config,
+      {.divisors = {"rope_factors_long.weight", "rope_factors_short.weight"}, .turns_parts = true},
+      keys);
+  keys.size("attention.sliding_window", config.optional_size("sliding_window").value_or(0));
+}
+
+const GgufArchitectureRow phi3_architecture({.name = "phi3",
+                                             .fields = phi3_fields,
+                                             .names = phi3_names,
+                                             .families = {"phi3"},
+                                             .write = write_phi3});
+
+// Qwen3 with experts. llama.cpp scales the weights of the chosen experts to a sum of 1.
+
+nlohmann::ordered_json qwen3_moe_fields(const GgufKeys& keys) {
+  nlohmann::ordered_json out = llama_like_fields(keys, "qwen3_moe");
+  out["attention_bias"] = keys.has_tensor("blk.0.attn_q.bias");
+  add_experts(keys, out);
+  out["moe_intermediate_size"] = keys.size("expert_feed_forward_length");
+  out["norm_topk_prob"] = true;
+  return out;
+}
+
+std::vector<GgufName> qwen3_moe_names() {
+  std::vector<GgufName> out = llama_like_names();
+  out.insert(
+      out.end(),
+      {{"blk.{layer}.ffn_gate_inp", "model.layers.{layer}.mlp.gate"},
+       {"blk.{layer}.ffn_gate_exps", "model.layers.{layer}.mlp.experts.{expert}.gate_proj"},
+       {"blk.{layer}.ffn_up_exps", "model.layers.{layer}.mlp.experts.{expert}.up_proj"},
+       {"blk.{layer}.ffn_down_exps", "model.layers.{layer}.mlp.experts.{expert}.down_proj"}});
+  return out;
+}
+
+void write_qwen3_moe(const ForeignConfig& config, GgufKeyWriter& keys) {
+  if (!config.whole_numbers("mlp_only_layers").empty() ||
+      config.size("decoder_sparse_step", 1) > 1) {
+    throw ConfigError(
+        fmt::format("{}: expected experts in all layers, as GGUF has them, got "
+                    "layers without experts",
+                    config.where()));
+  }
+  write_llama_like(config, {}, keys);
+  write_expert_keys(config, keys);
+  keys.size("expert_feed_forward_length", config.size("moe_intermediate_size"));
+}
+
+const GgufArchitectureRow qwen3_moe_architecture({.name = "qwen3moe",
+                                                  .fields = qwen3_moe_fields,
+                                                  .names = qwen3_moe_names,
+                                                  .families = {"qwen3_moe"},
+                                                  .write = write_qwen3_moe});
+
+}  // namespace
 }  // namespace axle

@@ -1,8 +1,7 @@
-// What the architectures have in common that are built like Llama.
+// The architectures of GGUF whose blocks are those of Llama.
 #pragma once
 
 #include "interop/gguf/gguf_architecture.h"
-#include "interop/gguf/gguf_rope.h"
 
 namespace axle {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "interop/gguf_model.h"
+#include "interop/hugging_face.h"
 #include "io/gguf/gguf_file.h"
 #include "io/gguf/save_gguf.h"
 #include "testing/checkout.h"

@@ -1,18 +1,16 @@
 // GGUF files of our own against those that the package gguf writes of the same models
 // (tools/oracle/gguf_models.py).
-#include "interop/gguf/write_gguf.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "interop/families/reference_fields_test.h"
 #include "interop/foreign/safetensors_folder.h"
-#include "interop/gguf_model.h"
+#include "interop/gguf/gguf_tensors.h"
 #include "interop/hugging_face.h"
 #include "io/file.h"
+#include "io/gguf/block_type.h"
 #include "io/gguf/gguf_file.h"
-#include "io/gguf/small_blocks.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -7,9 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "io/gguf/small_blocks.h"
 #include "io/safetensors.h"
-#include "ir/small_float.h"
+#include "ir/dtype.h"
 #include "testing/checkout.h"
 
 namespace axle {

@@ -43,8 +43,7 @@ GgufMetadata small_metadata() {
 
 HostTensor small_values(Shape shape) {
   HostTensor out(Type{DType::kF32, std::move(shape)});
-  for (int64_t i = 0; i < out.size(); ++i)
-    out.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i - 90) / 7;
+  for (int64_t i = 0; i < out.size(); ++i) out.values<float>()[i] = static_cast<float>(i - 90) / 7;
   return out;
 }
 

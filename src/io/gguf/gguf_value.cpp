@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {
@@ -150,8 +150,8 @@ std::vector<int64_t> GgufView::integers(int64_t least, int64_t most) const {
   const std::string expected = fmt::format("an array of integers of {} to {}", least, most);
   if (!is_array()) fail(expected);
   std::vector<int64_t> out;
-  const bool is_known = with_integer_type(
-      value_->element_type(), [&](auto) { out.reserve(static_cast<size_t>(value_->size())); });
+  const bool is_known =
+      with_integer_type(value_->element_type(), [&](auto) { out.reserve(value_->size()); });
   if (!is_known) fail(expected);
   for (int64_t i = 0; i < value_->size(); ++i) {
     const auto value = value_->integer(i);

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 #include "io/file.h"
-#include "io/gguf/gguf_header.h"
-#include "io/gguf/small_blocks.h"
-#include "ir/change_dtype.h"
+#include "io/gguf/block_type.h"
+#include "io/gguf/gguf_file.h"
+#include "ir/host_tensor.h"
 
 namespace axle {
 namespace {
@@ -96,7 +96,7 @@ std::string header_of(const GgufMetadata& metadata, std::span<const GgufTensorTo
     append_number(out, static_cast<uint64_t>(offset));
     offset += tensors[i].num_bytes + padding(tensors[i].num_bytes, alignment);
   }
-  out.append(static_cast<size_t>(padding(static_cast<int64_t>(out.size()), alignment)), '\0');
+  out.append(static_cast<size_t>(padding(std::ssize(out), alignment)), '\0');
   return out;
 }
 

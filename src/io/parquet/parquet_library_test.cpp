@@ -1,5 +1,3 @@
-#include "io/parquet/parquet_library.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

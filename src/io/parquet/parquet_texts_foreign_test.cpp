@@ -12,7 +12,6 @@
 
 #include "base/hash.h"
 #include "io/file.h"
-#include "io/parquet/parquet_library.h"
 #include "io/parquet/parquet_texts.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"

@@ -1,7 +1,7 @@
-#include "ir/devices/grid.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {

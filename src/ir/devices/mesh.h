@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,5 +92,13 @@ std::optional<std::string> axis_named_twice(const PartitionSpec& spec);
 /// shards a dim into a number of parts that does not divide it.
 void check_partition(std::string_view name, const Shape& shape, const PartitionSpec& spec,
                      const Mesh& mesh);
+
+/// Returns the coordinates of a position in a grid of `sizes`; the last coordinate varies fastest.
+std::vector<int64_t> unravel(int64_t position, std::span<const int64_t> sizes);
+/// Returns the position at these coordinates.
+int64_t ravel(std::span<const int64_t> coordinates, std::span<const int64_t> sizes);
+
+/// Returns the sizes of the mesh's axes: the shape of its device grid.
+std::vector<int64_t> axis_sizes(const Mesh& mesh);
 
 }  // namespace axle

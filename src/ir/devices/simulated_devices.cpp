@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ir/devices/grid.h"
+#include "ir/devices/mesh.h"
 #include "ir/op_rules.h"
 
 namespace axle {

@@ -1,10 +1,8 @@
-#include "ir/text/parse.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/op_rules.h"
-#include "ir/text/print.h"
-#include "ir/verify.h"
+#include "ir/text/text_form.h"
+#include "ir/value_map.h"
 #include "testing/error_of.h"
 
 namespace axle {

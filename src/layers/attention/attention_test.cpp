@@ -1,12 +1,12 @@
 #include "layers/attention/attention.h"
 
 #include "config/register.h"
-#include "layers/attention/biases/alibi.h"
-#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/norms/rms_norm.h"
-#include "ops/elementwise/bitwise.h"
+#include "layers/norms/norm.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/movement/slice.h"
 #include "testing/layer_laws.h"
@@ -59,7 +59,7 @@ TEST(Attention, CausalResultsDoNotDependOnLaterPositions) {
   auto layer = build_for_test<Attention>({.num_heads = 2}, {.model_dim = 4});
   HostTensor x = normal_values({1, 5, 4}, 3);
   const HostTensor before = layer.run(x);
-  for (int64_t i = 12; i < 20; ++i) x.values<float>()[static_cast<size_t>(i)] += 1;
+  for (int64_t i = 12; i < 20; ++i) x.values<float>()[i] += 1;
   const HostTensor after = layer.run(x);
   for (int64_t i = 0; i < 12; ++i) EXPECT_EQ(before.at(i), after.at(i));
   EXPECT_GT(testing::largest_difference(before, after), 0.01);

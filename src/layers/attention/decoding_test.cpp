@@ -1,11 +1,11 @@
 // Step parity: decoding tokens step by step with KV caches gives the logits of one forward pass.
 #include "config/register.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/movement/slice.h"
 #include "testing/error_of.h"
@@ -40,15 +40,14 @@ HostTensor columns(const HostTensor& ids, int64_t from, int64_t to) {
   HostTensor out(Type{DType::kI32, {kBatch, to - from}});
   for (int64_t b = 0; b < kBatch; ++b) {
     for (int64_t t = from; t < to; ++t)
-      out.values<int32_t>()[static_cast<size_t>(b * (to - from) + t - from)] =
+      out.values<int32_t>()[b * (to - from) + t - from] =
           static_cast<int32_t>(ids.at(b * ids.shape()[1] + t));
   }
   return out;
 }
 HostTensor positions(int64_t from, int64_t to) {
   HostTensor row(Type{DType::kI32, {kBatch, to}});
-  for (int64_t i = 0; i < kBatch * to; ++i)
-    row.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % to);
+  for (int64_t i = 0; i < kBatch * to; ++i) row.values<int32_t>()[i] = static_cast<int32_t>(i % to);
   return columns(row, from, to);
 }
 
@@ -60,7 +59,7 @@ class Decoding : public ::testing::TestWithParam<Child<Block>> {
       state_.emplace(path, HostTensor(spec.type));
     }
     for (int64_t i = 0; i < ids_.size(); ++i)
-      ids_.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>((7 * i + 3) % kVocab);
+      ids_.values<int32_t>()[i] = static_cast<int32_t>((7 * i + 3) % kVocab);
   }
   // Decodes the tokens `ids` at positions `at` after all earlier calls; returns their logits_BTV.
   HostTensor extend(const HostTensor& ids, const HostTensor& at) {

@@ -6,7 +6,6 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/einsum.h"

@@ -11,7 +11,7 @@
 
 #include "layers/attention/attention.h"
 #include "layers/dense/linear.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/norms/norm.h"
 #include "layers/positions/rotation.h"
 
 namespace axle {

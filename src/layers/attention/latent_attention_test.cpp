@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "config/set.h"
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
 #include "layers/products/int8_product.h"
-#include "nn/call_forms.h"
+#include "nn/layer_role.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -56,7 +55,7 @@ AXLE_LAYER_LAWS(LatentAttention, kLatentDims,
 
 double at(const HostTensor& x, std::initializer_list<int64_t> index) {
   int64_t flat = 0, d = 0;
-  for (const int64_t i : index) flat = flat * x.shape()[static_cast<size_t>(d++)] + i;
+  for (const int64_t i : index) flat = flat * x.shape()[d++] + i;
   return x.at(flat);
 }
 

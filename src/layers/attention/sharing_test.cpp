@@ -1,15 +1,12 @@
 // Values that cross layers: shared keys and values, attention to the results of other layers.
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/caches/shared_kv_cache.h"
-#include "layers/attention/masks/combined_masks.h"
-#include "layers/attention/masks/prefix_mask.h"
-#include "layers/attention/qkv/query_only.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/caches/dense_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/attention/qkv/source_qkv.h"
-#include "layers/blocks/published.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/mixer.h"
+#include "layers/blocks/stack.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -36,7 +33,7 @@ PreNorm::Config reader() {
   return block({.num_heads = 2, .qkv = SourceQKV::Config{.same_tokens = true}});
 }
 Stacked::Config stack(std::vector<Child<Block>> layers) {
-  const auto count = static_cast<int64_t>(layers.size());
+  const auto count = std::ssize(layers);
   return {.num_layers = count, .layers = std::move(layers)};
 }
 

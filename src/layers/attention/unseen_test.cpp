@@ -1,19 +1,13 @@
 // A query that sees no key gets zeros: in every core, mask and cache, whatever the reason.
 #include "config/register.h"
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/caches/quantized_kv_cache.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/cores/sigmoid_attention.h"
-#include "layers/attention/cores/softmax_attention.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/caches/dense_kv_caches.h"
+#include "layers/attention/cores/scored_core.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
 #include "layers/attention/latent_attention.h"
-#include "layers/attention/masks/combined_masks.h"
-#include "layers/attention/masks/position_mask.h"
-#include "layers/attention/masks/prefix_mask.h"
-#include "layers/attention/masks/segment_mask.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/attention/qkv/source_qkv.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -109,7 +103,7 @@ std::vector<BlindCase> all_masks() {
 }
 
 bool is_blind(const BlindCase& c, int64_t row, int64_t token) {
-  return std::ranges::count(c.blind[static_cast<size_t>(row)], token) > 0;
+  return std::ranges::count(c.blind[row], token) > 0;
 }
 
 // Expects zeros for the queries that see nothing, and numbers for the others.
@@ -132,8 +126,7 @@ void expect_no_gradient(const testing::LayerFunction& fn, const BlindCase& c) {
   for (const bool only_blind : {true, false}) {
     HostTensor cotangent = normal_values(y.shape(), 9);
     for (int64_t i = 0; only_blind && i < y.size(); ++i) {
-      if (!is_blind(c, i / 8 / kTokens, i / 8 % kTokens))
-        cotangent.values<float>()[static_cast<size_t>(i)] = 0;
+      if (!is_blind(c, i / 8 / kTokens, i / 8 % kTokens)) cotangent.values<float>()[i] = 0;
     }
     const auto gradients = eval(testing::gradient_function(fn, {cotangent}), fn.arguments());
     for (const HostTensor& g : gradients) {

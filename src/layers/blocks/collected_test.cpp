@@ -1,10 +1,9 @@
 // What layers collect beside their results is the same whether blocks are unrolled or a loop, and
 // whether they are rematerialised: summaries, auxiliary losses and state.
 #include "config/register.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/blocks/stacked_parameters_test.h"
-#include "layers/norms/batch_norm.h"
+#include "layers/norms/batch_norms.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
@@ -56,8 +55,7 @@ Tree<HostTensor> as_loop(const Tree<HostTensor>& of_stacked) {
     shape.insert(shape.begin(), 2);
     HostTensor both(Type{value.dtype(), shape});
     std::ranges::copy(value.bytes(), both.bytes().begin());
-    std::ranges::copy(second.bytes(),
-                      both.bytes().begin() + static_cast<int64_t>(value.bytes().size()));
+    std::ranges::copy(second.bytes(), both.bytes().begin() + std::ssize(value.bytes()));
     out.emplace("repeat/layer/" + below, both);
   }
   return out;

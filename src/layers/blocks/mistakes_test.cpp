@@ -3,15 +3,13 @@
 
 #include "base/text/text.h"
 #include "config/find_slot.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/pattern.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
-#include "layers/experts/balanced_router.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/norms/group_norm.h"
+#include "layers/norms/batch_norms.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -1,14 +1,18 @@
+// The role Mixer of a block, how its result joins the residual, and published results.
+#pragma once
+
+#include "config/axle_config.h"
+#include "layers/dropout/dropout.h"
+#include "layers/mesh_axes.h"
+#include "nn/layer.h"
+
+namespace axle {
+
 // The role Mixer: attention, feed-forward, state-space and expert layers. The role Block: mixers
 // with their residuals.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   D model dim
-#pragma once
-
-#include "layers/mesh_axes.h"
-#include "nn/layer.h"
-
-namespace axle {
 
 /// The name under which a model publishes streams of positions, i32[number of streams, B, T].
 inline constexpr const char* kPositionStreams = "position_streams";
@@ -77,5 +81,111 @@ class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerCon
 
 extern template class LayerRole<Mixer, Mixer::Signature>;
 extern template class LayerRole<Block, Block::Signature>;
+
+// The role Join: how a block joins the result of its body with its input.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   D model dim
+
+/// x_BTD and the result of the body y_BTD -> z_BTD, dtype of x.
+class Join : public LayerRole<Join, Tensor(const Tensor& x_BTD, const Tensor& y_BTD)> {
+ public:
+  /// Empty: a join needs no sizes.
+  struct Dims {
+    AXLE_CONFIG(Dims)
+  };
+  static constexpr InputNames kInputs = {"x", "y"};
+  static constexpr bool kKeepsType = true;
+  using LayerRole::LayerRole;
+  /// A join looks only at its own position.
+  bool can_decode() const override { return true; }
+};
+
+/// z = x + weight * y.
+class Add final : public Join {
+ public:
+  struct Config {
+    /// Factor of the body's result: any number.
+    double weight = 1;
+    static constexpr std::string_view kFromNumber = "weight";
+    AXLE_CONFIG(Add, weight)
+  };
+  Add(const Config& cfg, const Dims&, const Scope& scope) : Join(scope), weight_(cfg.weight) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const Tensor& y_BTD) override;
+
+ private:
+  double weight_;
+};
+
+extern template class LayerRole<Join, Join::Signature>;
+
+/// z = x + sigmoid(gate) * y. Parameter: gate, one f32|bf16 scalar.
+///
+/// Summary: "gate", sigmoid(gate).
+class GatedAdd final : public Join {
+ public:
+  struct Config {
+    /// The gate before the sigmoid at the start: any number.
+    double initial = 0;
+    AXLE_CONFIG(GatedAdd, initial)
+  };
+  GatedAdd(const Config& cfg, const Dims&, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const Tensor& y_BTD) override;
+
+ private:
+  Param gate_;
+};
+
+/// z = join(x, drop(y)): training leaves out the body's result in some rows of the batch.
+class StochasticJoin final : public Join {
+ public:
+  struct Config {
+    /// Drops y.
+    Child<StochasticDepth> drop = StochasticDepth::Config{};
+    /// Joins x with what is left of y.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(StochasticJoin, drop, join)
+  };
+  StochasticJoin(const Config& cfg, const Dims&, const Scope& scope)
+      : Join(scope), drop_(child("drop", cfg.drop, {})), join_(child("join", cfg.join, {})) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const Tensor& y_BTD) override;
+
+ private:
+  Handle<StochasticDepth> drop_;
+  Handle<Join> join_;
+};
+
+/// x -> body(x), published under a name for the layers after it (SourceQKV). Shapes: x_BTD ->
+/// y_BTD.
+class Published final : public Block {
+ public:
+  struct Config {
+    /// The name under which the result is published.
+    std::string name = "source";
+    /// The block that computes the result.
+    Child<Block> body = {};
+    AXLE_CONFIG(Published, name, body)
+  };
+  Published(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Block(scope), name_(cfg.name), body_(child("body", cfg.body, dims)) {}
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override {
+    const Tensor y_BTD = body_(x_BTD, context);
+    publish(name_, y_BTD);
+    return y_BTD;
+  }
+
+ private:
+  std::string name_;
+  Handle<Block> body_;
+};
 
 }  // namespace axle

@@ -1,10 +1,7 @@
 // Tests of HybridNorm, Sandwich, ParallelBlock, Pattern and the joins.
-#include "layers/blocks/gated_add.h"
-#include "layers/blocks/hybrid_norm.h"
-#include "layers/blocks/parallel_block.h"
-#include "layers/blocks/pattern.h"
-#include "layers/blocks/post_norm.h"
-#include "layers/blocks/sandwich.h"
+#include "layers/blocks/mixer.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "ops/elementwise/arithmetic.h"
 #include "testing/layer_laws.h"
 

@@ -1,6 +1,6 @@
 // Tests of Conv1D, Conv2D and their paddings.
-#include "layers/convolution/conv1d.h"
-#include "layers/convolution/conv2d.h"
+#include "layers/convolution/convolution.h"
+
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -71,8 +71,7 @@ HostTensor by_definition(const HostTensor& x, const HostTensor& weight, const Ho
             sum += x.at((b * length + t) * features + from) * weight.at((k * own + i) * outs + o);
           }
         }
-        y.values<float>()[static_cast<size_t>((b * count + s) * outs + o)] =
-            static_cast<float>(sum);
+        y.values<float>()[(b * count + s) * outs + o] = static_cast<float>(sum);
       }
     }
   }

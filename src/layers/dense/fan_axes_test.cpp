@@ -2,16 +2,13 @@
 // stacked, grouped, and split into heads.
 #include <gtest/gtest.h>
 
-#include "layers/attention/qkv/fused_grouped_qkv.h"
-#include "layers/attention/qkv/fused_qkv.h"
 #include "layers/attention/qkv/head_projection.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/convolution/conv1d.h"
-#include "layers/convolution/conv2d.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/convolution/convolution.h"
 #include "layers/dense/linear.h"
-#include "layers/dense/multi_linear.h"
-#include "nn/init_per_group.h"
+#include "nn/init_rules.h"
 #include "testing/test_layer.h"
 
 namespace axle {

@@ -2,9 +2,7 @@
 
 #include "layers/attention/qkv/head_projection.h"
 #include "layers/dense/linear.h"
-#include "layers/dense/multi_linear.h"
-#include "layers/dense/unit_norm_linear.h"
-#include "layers/models/lm_head.h"
+#include "layers/models/causal_lm.h"
 #include "layers/products/lora_product.h"
 #include "layers/products/quantized_product.h"
 #include "testing/error_of.h"

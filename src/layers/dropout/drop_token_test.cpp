@@ -1,5 +1,4 @@
-#include "layers/dropout/drop_token.h"
-
+#include "layers/dropout/dropout.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -13,7 +12,7 @@ AXLE_LAYER_LAWS(DropToken, {}, {{"half", {.rate = 0.5, .num_first = 1}}, {"none"
 HostTensor numbered(int64_t rows, int64_t length) {
   HostTensor x(Type{DType::kF32, {rows, length, 1}});
   for (int64_t i = 0; i < x.size(); ++i)
-    x.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i / length * 100 + i % length);
+    x.values<float>()[i] = static_cast<float>(i / length * 100 + i % length);
   return x;
 }
 
@@ -53,8 +52,8 @@ TEST(DropToken, CountsTokensAlone) {
   auto layer = build_for_test<DropToken>({.rate = 0.5, .num_first = 0}, {});
   HostTensor x(Type{DType::kF32, {2, 20, 1}}), ids(Type{DType::kI32, {2, 20}});
   for (int64_t i = 0; i < 40; ++i) {
-    x.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 20);
-    ids.values<int32_t>()[static_cast<size_t>(i)] = i % 20 < (i < 20 ? 12 : 4) ? 1 : 0;
+    x.values<float>()[i] = static_cast<float>(i % 20);
+    ids.values<int32_t>()[i] = i % 20 < (i < 20 ? 12 : 4) ? 1 : 0;
   }
   const HostTensor y = layer.call({{"x", x}, {"segment_ids", ids}}, {.training = true}).outputs[0];
   ASSERT_EQ(y.shape(), (Shape{2, 10, 1}));

@@ -1,5 +1,4 @@
-#include "layers/dropout/stochastic_depth.h"
-
+#include "layers/dropout/dropout.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

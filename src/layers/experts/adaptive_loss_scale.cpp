@@ -1,7 +1,7 @@
 #include "layers/experts/adaptive_loss_scale.h"
 
 #include "config/register.h"
-#include "nn/real_tokens.h"
+#include "nn/statistic.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -3,7 +3,7 @@
 // Source: AXLearn, common/mixture_of_experts.py (AdaptiveLoadBalanceLoss).
 #pragma once
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "config/fields/required.h"
 #include "nn/layer.h"
 

@@ -4,16 +4,55 @@
 //   shared experts: Dai et al. 2024, "DeepSeekMoE", arXiv 2401.06066, section 3.2.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "base/tree.h"
+#include "ir/host_tensor.h"
 #include "layers/blocks/mixer.h"
 #include "layers/dense/linear.h"
 #include "layers/experts/adaptive_loss_scale.h"
-#include "layers/experts/expert_projections.h"
-#include "layers/experts/sorted_dispatch.h"
-#include "layers/experts/top_k_router.h"
-#include "layers/feed_forward/activation.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
+#include "layers/feed_forward/feed_forward.h"
 #include "layers/width.h"
+#include "nn/param.h"
 
 namespace axle {
+
+/// Runs one projection for each expert. The parameters have the paths of the projection and a
+/// leading dim that counts the experts, sharded over the mesh axis `expert`: weight[E, I, O].
+///
+/// Any projection will do: each of its products with a weight is one batched or one ragged product.
+/// State of the projection is shared by all experts. Throws ShapeError in a call that sets state
+/// that differs between tokens or experts, unless its StateUpdate says how to merge it.
+class ExpertProjections {
+ public:
+  ExpertProjections(Handle<Projection> one, int64_t num_experts);
+
+  Tree<ParamSpec> param_specs() const;
+  /// Each expert draws from a key of its own.
+  Tree<Tensor> initialize(const random::Key& key) const;
+  /// Without sizes: x[E, .., I] -> y[E, .., O], where dim 0 counts the experts. With sizes i32[E]:
+  /// x_MI -> y_MO, where the rows are sorted by expert. Summaries of the projection are dropped.
+  Tensor operator()(const Tensor& x, const std::optional<Tensor>& sizes_E) const;
+
+ private:
+  // State that calls take and return, in the order of their values.
+  struct StateOfCalls {
+    std::vector<std::string> gradients;      // StateUpdate::kGradient, taken
+    std::vector<std::string> others;         // returned behind y
+    std::set<std::string, std::less<>> set;  // by a traced call
+  };
+  StateOfCalls state_of_calls() const;
+  // Returns the projection as a function of one call's values: x, its number, its part of each
+  // gradient, then its parameters.
+  TensorFunction one_call(StateOfCalls& state) const;
+
+  Handle<Projection> one_;
+  int64_t num_experts_;
+};
 
 /// x -> sum over the chosen experts of weight * expert(x), plus shared(x). Each expert is a
 /// feed-forward layer: down(activation(gate(x)) * up(x)), without a gate down(activation(up(x))).
@@ -80,5 +119,19 @@ class MoE final : public Mixer {
   std::optional<Handle<Mixer>> shared_;
   std::optional<Handle<AdaptiveLossScale>> adaptive_;
 };
+
+// Sparse upcycling: a mixture of experts that starts from a dense model.
+//
+// Source: Komatsuzaki et al. 2022, "Sparse Upcycling", arXiv 2212.05055, section 3.1.
+
+/// Makes the parameters of a mixture of experts, `specs`, from those of a dense model. A parameter
+/// with the path and type of a dense one gets its value. One with the path of a dense one and a dim
+/// more, which the mesh axis `expert` alone shards, gets a copy for each expert. Parameters whose
+/// path the dense model lacks, such as those of routers, are drawn from the seed.
+///
+/// Throws ConfigError with a line for each parameter whose type fits neither way, and for each
+/// dense parameter that is not used.
+Tree<HostTensor> upcycled(const Tree<HostTensor>& dense, const Tree<ParamSpec>& specs,
+                          int64_t seed);
 
 }  // namespace axle

@@ -1,9 +1,9 @@
 // Compares mixtures of experts with numbers of AXLearn: initial parameters, results, gradients,
 // losses and the chosen experts.
-#include "layers/blocks/pre_norm.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/experts/top2_router.h"
 #include "testing/axlearn_fixture.h"
 #include "testing/test_name.h"
 

@@ -6,10 +6,8 @@
 #include <numeric>
 
 #include "config/register.h"
-#include "layers/experts/balanced_router.h"
-#include "layers/experts/capacity_dispatch.h"
-#include "layers/experts/switch_router.h"
-#include "layers/experts/top2_router.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/products/lora_product.h"
 #include "ops/elementwise/arithmetic.h"

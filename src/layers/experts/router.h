@@ -1,15 +1,73 @@
+// The role Router: which experts a token goes to, and what that adds to the loss.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "base/text/text.h"
+#include "config/fields/ranged.h"
+#include "ir/tensor.h"
+#include "nn/layer.h"
+
+namespace axle {
+
+// How the tokens of a batch are divided into groups, each of which has its own places of experts.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   N groups   S places of a group   M = B * T = N * S
+
+/// What borders between groups count. kPlaces: each group has the same number of consecutive
+/// positions, so that no token moves. kTokens: each has the same number of tokens, give or take
+/// one, wherever padding is. kRows: each row is a group, so that neither happens.
+enum class GroupBorders : uint8_t { kPlaces, kTokens, kRows };
+constexpr auto texts_of(GroupBorders) {
+  return std::to_array<EnumText<GroupBorders>>({{GroupBorders::kPlaces, "places"},
+                                                {GroupBorders::kTokens, "tokens"},
+                                                {GroupBorders::kRows, "rows"}});
+}
+/// Returns those of a call of a layer that has `in_training`: evaluation never counts places.
+constexpr GroupBorders borders_of_call(GroupBorders in_training, bool is_training) {
+  return is_training || in_training == GroupBorders::kRows ? in_training : GroupBorders::kTokens;
+}
+
+class TokenGroups {
+ public:
+  /// `x` is [B, T, ..]; B * T must be a multiple of num_groups, which does not count for kRows.
+  /// `is_real` is bool[B, T, ..] with B * T elements; none: all positions hold tokens.
+  TokenGroups(const Tensor& x, int64_t num_groups, const std::optional<Tensor>& is_real,
+              GroupBorders borders);
+
+  /// Number of groups.
+  int64_t count() const { return groups_; }
+  /// Number of places of a group.
+  int64_t size() const { return size_; }
+  /// bool[N, S]: places that hold tokens; none: all do.
+  const std::optional<Tensor>& is_real() const { return is_real_NS_; }
+  /// [B, T, ..] -> [N, S, ..]. Places without a token hold any of them.
+  Tensor divided(const Tensor& t_BT) const;
+  /// [N, S, ..] -> [B, T, ..], zeros for padding.
+  Tensor joined(const Tensor& t_NS) const;
+
+ private:
+  void divide_tokens(const Tensor& is_real_M);
+
+  int64_t rows_, length_, groups_, size_;
+  std::optional<Tensor> is_real_NS_ = {};
+  // Where tokens move, for GroupBorders::kTokens.
+  struct Moves {
+    Tensor position_NS;  // i32: the position of each place
+    Tensor place_M;      // i32: the place of each position
+    Tensor is_real_M;    // bool: positions that hold tokens
+  };
+  std::optional<Moves> moves_ = {};
+};
+
 // The role Router: chooses the experts of each token in a mixture of experts.
 //
 // Letters in tensor names, for this folder:
 //   B batch   T positions   D model dim   H hidden dim   E experts   K choices of a token
 //   O outer batch   G groups of tokens   S tokens of a group   C capacity of an expert
-#pragma once
-
-#include "config/fields/ranged.h"
-#include "layers/experts/token_groups.h"
-#include "nn/layer.h"
-
-namespace axle {
 
 /// The choices of a router.
 struct Routing {
@@ -60,5 +118,44 @@ class Router : public LayerRole<Router, Routing(const Tensor& x_BTD)> {
 };
 
 extern template class LayerRole<Router, Router::Signature>;
+
+/// Weights of a router's losses in the objective; 0: the loss is left out.
+struct RouterLosses {
+  /// Weight of the load-balance loss, which is 1 if all experts get equally many tokens.
+  NonNegative<double> load_balance = 0.01;
+  /// Weight of the mean of log(sum(exp(logits)))^2.
+  NonNegative<double> z = 0.001;
+  /// Weight of the load-balance loss within each row of the batch.
+  NonNegative<double> sequence_balance = 0;
+  /// Weight of the mean correlation between the weights of two experts.
+  NonNegative<double> correlation = 0;
+  AXLE_CONFIG(RouterLosses, load_balance, z, sequence_balance, correlation)
+};
+
+/// The router z-loss: the mean over tokens of log(sum(exp(logits)))^2. Padding does not count
+/// (real_tokens), here and below.
+///
+/// Shapes: logits_BTE f32 -> f32[]. Source: Zoph et al. 2022, arXiv 2202.08906, section 3.2.
+Tensor router_z_loss(const Tensor& logits_BTE);
+
+/// The load-balance loss E * sum(load * score), a mean over groups, which count by their tokens.
+/// `load` is the share of the group's choices that fall on an expert, `score` the mean of its share
+/// in the scores. It is 1 for equal loads, and up to E / K if the same K experts are always chosen.
+///
+/// Shapes: scores_BTE f32 (not negative), experts_BTK i32 -> f32[]. B * T must be a multiple of
+/// num_groups. Source: Shazeer et al. 2017, arXiv 1701.06538; Fedus et al. 2021, arXiv 2101.03961,
+/// section 2.2; with num_groups = B: DeepSeek-AI 2024, arXiv 2412.19437, equations 17 to 20.
+Tensor load_balance_loss(const Tensor& scores_BTE, const Tensor& experts_BTK, int64_t num_groups,
+                         GroupBorders borders = GroupBorders::kPlaces);
+
+/// Half the mean of |cosine| over all pairs of columns of the weight, without the pairs of a column
+/// with itself: small if experts look for different tokens.
+///
+/// Shapes: weight_DE -> f32[]. Source: AXLearn, common/mixture_of_experts.py (corr_loss_weight).
+Tensor expert_correlation(const Tensor& weight_DE);
+
+/// Returns scores / sum(scores): the share of each expert. Shares of scores that are all zero are
+/// zero. Shapes: f32[.., E] -> f32[.., E].
+Tensor shares_of(const Tensor& scores);
 
 }  // namespace axle

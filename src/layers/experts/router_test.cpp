@@ -1,10 +1,7 @@
 // Routers: which experts tokens get, with which weights, losses and biases.
 #include <numeric>
 
-#include "layers/experts/balanced_router.h"
-#include "layers/experts/switch_router.h"
-#include "layers/experts/top2_router.h"
-#include "layers/experts/top_k_router.h"
+#include "layers/experts/linear_routers.h"
 #include "ops/elementwise/activations.h"
 #include "testing/op_test.h"
 #include "testing/test_layer.h"
@@ -52,8 +49,7 @@ std::vector<std::vector<double>> scores_of(const HostTensor& x_BTD, const HostTe
 std::vector<int64_t> largest(const std::vector<double>& values, size_t k) {
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](int64_t e) { return values[static_cast<size_t>(e)]; });
+  std::ranges::stable_sort(order, std::greater<>(), [&](int64_t e) { return values[e]; });
   order.resize(k);
   return order;
 }
@@ -65,11 +61,11 @@ void expect_choice(const Choice& got, const std::vector<std::vector<double>>& sc
   for (size_t n = 0; n < scores.size(); ++n) {
     const std::vector<int64_t> chosen = largest(scores[n], k);
     double total = 0, sum = 0;
-    for (const int64_t e : chosen) total += scores[n][static_cast<size_t>(e)];
+    for (const int64_t e : chosen) total += scores[n][e];
     for (size_t i = 0; i < k; ++i) {
       const auto at = static_cast<int64_t>(n * k + i);
       EXPECT_EQ(got.experts.at(at), chosen[i]) << n;
-      const double score = scores[n][static_cast<size_t>(chosen[i])];
+      const double score = scores[n][chosen[i]];
       EXPECT_NEAR(got.weights.at(at), scale * score / (sum_to_one ? total : 1), 1e-5) << n;
       sum += got.weights.at(at);
     }
@@ -198,8 +194,7 @@ double balance(const std::vector<std::vector<double>>& scores, size_t first, siz
   const size_t experts = scores[0].size();
   std::vector<double> load(experts), share(experts);
   for (size_t n = first; n < first + count; ++n) {
-    for (const int64_t e : largest(scores[n], k))
-      load[static_cast<size_t>(e)] += 1.0 / static_cast<double>(count * k);
+    for (const int64_t e : largest(scores[n], k)) load[e] += 1.0 / static_cast<double>(count * k);
     for (size_t e = 0; e < experts; ++e) share[e] += scores[n][e] / static_cast<double>(count);
   }
   double out = 0;

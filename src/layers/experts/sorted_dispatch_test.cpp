@@ -1,11 +1,10 @@
 // Tokens that are sorted on each device and exchanged between the devices of the experts give what
 // one device gives, gradients included, whatever the loads are.
-#include "layers/experts/sorted_dispatch.h"
-
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "layers/dense/linear.h"
+#include "layers/experts/dispatch.h"
 #include "layers/experts/moe.h"
 #include "testing/layer_laws.h"
 

@@ -1,11 +1,10 @@
 // Groups of tokens: borders that count tokens, and evaluations that padding does not change.
-#include "layers/experts/token_groups.h"
-
 #include <gmock/gmock.h>
 
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/experts/dispatch.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/experts/switch_router.h"
+#include "layers/experts/router.h"
 #include "ops/elementwise/compare.h"
 #include "testing/host_tensors.h"
 #include "testing/test_layer.h"

@@ -1,7 +1,5 @@
-#include "layers/experts/upcycle.h"
-
-#include "layers/blocks/repeat.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/dispatch.h"
 #include "layers/experts/moe.h"
 #include "testing/test_layer.h"
 

@@ -1,14 +1,27 @@
 #include "layers/feed_forward/feed_forward.h"
 
 #include "config/register.h"
-#include "layers/feed_forward/hidden_projections.h"
-#include "nn/real_tokens.h"
+#include "nn/statistic.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
 
 namespace axle {
+
+Tensor linear(const Tensor& x) { return x; }
+
+AXLE_REGISTER(silu, "silu")
+AXLE_REGISTER(gelu, "gelu")
+AXLE_REGISTER(exact_gelu, "exact_gelu")
+AXLE_REGISTER(quick_gelu, "quick_gelu")
+AXLE_REGISTER(relu, "relu")
+AXLE_REGISTER(squared_relu, "squared_relu")
+AXLE_REGISTER(sigmoid, "sigmoid")
+AXLE_REGISTER(tanh, "tanh")
+AXLE_REGISTER(linear, "linear")
+
 FeedForward::FeedForward(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       hidden_dim_(width_of(cfg.hidden_dim, dims.model_dim, config_path(), "hidden_dim")),

@@ -8,12 +8,25 @@
 //   Shazeer 2020, arXiv 2002.05202 (gated).
 #pragma once
 
+#include "config/fields/fn.h"
 #include "layers/blocks/mixer.h"
 #include "layers/dense/linear.h"
-#include "layers/feed_forward/activation.h"
+#include "layers/mesh_axes.h"
 #include "layers/width.h"
+#include "ops/elementwise/activations.h"
 
 namespace axle {
+
+// Activation functions that configs can name:
+//   Activation activation = {"silu", &silu};
+//
+// Names: silu, gelu (tanh approximation), exact_gelu, quick_gelu, relu, squared_relu, sigmoid,
+// tanh, linear.
+
+using Activation = Fn<Tensor(const Tensor&)>;
+
+/// Returns x.
+Tensor linear(const Tensor& x);
 
 /// Mixes the channels of each position, without residual or norm. With a gate:
 /// x -> down(activation(gate(x)) * up(x)). Without a gate: x -> down(activation(up(x))).
@@ -49,5 +62,20 @@ class FeedForward final : public Mixer {
   Handle<Projection> up_;
   Handle<Projection> down_;
 };
+
+/// The dims of a projection from the model dim to a hidden dim.
+inline Projection::Dims widening(int64_t model_dim, int64_t hidden_dim) {
+  return {.input_dim = model_dim,
+          .output_dim = hidden_dim,
+          .input_axes = kModelDimAxes,
+          .output_axes = kShardAxes};
+}
+/// The dims of a projection from a hidden dim to the model dim.
+inline Projection::Dims narrowing(int64_t hidden_dim, int64_t model_dim) {
+  return {.input_dim = hidden_dim,
+          .output_dim = model_dim,
+          .input_axes = kShardAxes,
+          .output_axes = kModelDimAxes};
+}
 
 }  // namespace axle

@@ -1,7 +1,7 @@
 #include "layers/models/causal_lm.h"
 
 #include "config/register.h"
-#include "layers/models/token_batch.h"
+#include "layers/models/model.h"
 #include "layers/models/token_losses.h"
 
 namespace axle {
@@ -52,5 +52,16 @@ Tensor CausalLM::next_logits_forward(const Tree<Tensor>& batch) {
 }
 
 AXLE_REGISTER(CausalLM)
+
+LmHead::LmHead(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Projection(scope),
+      weight_(param("weight", {.shape = {dims.output_dim, dims.input_dim},
+                               .mesh_axes = {dims.output_axes, dims.input_axes},
+                               .fan = {.in = {-1}, .out = {-2}}})),
+      product_(child("product", cfg.product, product_dims("...d,vd->...v", *this, weight_))) {}
+
+Tensor LmHead::forward(const Tensor& x) { return product_(x, weight_()); }
+
+AXLE_REGISTER(LmHead)
 
 }  // namespace axle

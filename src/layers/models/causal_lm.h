@@ -1,8 +1,10 @@
 // A causal language model with its loss.
 #pragma once
 
+#include "layers/dense/linear.h"
 #include "layers/models/decoder.h"
 #include "layers/models/model.h"
+#include "layers/products/product.h"
 
 namespace axle {
 
@@ -46,6 +48,24 @@ class CausalLM final : public Model {
   NonNegative<double> z_loss_scale_;
   std::optional<int64_t> loss_chunk_len_;
   Handle<Decoder> decoder_;
+};
+
+/// x[..., D] -> logits[..., V], dtype of x. Parameters: weight[V, D], laid out like an embedding.
+class LmHead final : public Projection {
+ public:
+  struct Config {
+    /// Multiplies x by the weight.
+    Child<Product> product = PlainProduct::Config{};
+    AXLE_CONFIG(LmHead, product)
+  };
+  LmHead(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  Param weight_;
+  Handle<Product> product_;
 };
 
 }  // namespace axle

@@ -6,8 +6,8 @@
 
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
-#include "layers/blocks/repeat.h"
-#include "layers/dense/projection.h"
+#include "layers/blocks/stack.h"
+#include "layers/dense/linear.h"
 #include "layers/dropout/dropout.h"
 #include "layers/models/embedding.h"
 #include "layers/positions/position_embedding.h"

@@ -1,8 +1,7 @@
 // Students and teachers.
-#include "layers/models/distillation.h"
-
+#include "layers/models/beside_frozen.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/chunked_losses_test.h"
-#include "layers/models/lm_head.h"
 #include "layers/models/multi_token_lm.h"
 #include "ops/create.h"
 #include "testing/error_of.h"
@@ -83,8 +82,7 @@ TEST(Distillation, LossIsThatOfTheDefinition) {
       if (kLabels.at(i) < 0) continue;
       const auto s = probabilities(student, i, 2), t = probabilities(teacher, i, 2);
       divergence += (forward ? kl(t, s) : kl(s, t)) / 5;
-      cross_entropy -=
-          std::log(probabilities(student, i, 1)[static_cast<size_t>(kLabels.at(i))]) / 5;
+      cross_entropy -= std::log(probabilities(student, i, 1)[kLabels.at(i)]) / 5;
     }
     // loss, accuracy, cross_entropy, distillation, num_targets
     const std::vector<HostTensor> out = layer.call(batch(), {.training = true}).outputs;

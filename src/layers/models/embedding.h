@@ -4,11 +4,34 @@
 //   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
+#include "config/axle_config.h"
+#include "config/fields/fn.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
+#include "ir/devices/mesh.h"
+#include "ir/tensor.h"
 #include "layers/mesh_axes.h"
-#include "layers/models/embedding_scale.h"
-#include "layers/products/plain_product.h"
+#include "layers/products/product.h"
 
 namespace axle {
+
+/// The factor on embedded vectors, from the model dim.
+using EmbeddingScale = Fn<double(int64_t)>;
+
+/// The square root of the model dim: vectors drawn with variance 1 / dim get elements of size 1.
+struct RootOfDim {
+  double operator()(int64_t dim) const;
+  AXLE_CONFIG(RootOfDim)
+};
+
+/// `value`, whatever the model dim is.
+struct ConstantScale {
+  /// The factor.
+  Required<Positive<double>> value = REQUIRED;
+  static constexpr std::string_view kFromNumber = "value";
+  double operator()(int64_t) const { return value; }
+  AXLE_CONFIG(ConstantScale, value)
+};
 
 /// Maps ids_BT (integers) to x_BTD, and maps vectors back to logits with the same weight.
 class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids_BT)> {
@@ -78,5 +101,20 @@ class Embedding final : public TokenEmbedding {
 };
 
 extern template class LayerRole<TokenEmbedding, TokenEmbedding::Signature>;
+
+// The gradient of an embedding lookup whose tokens are sharded over devices.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   V vocabulary   D model dim
+
+/// Returns the gradient [V, D] of weight_VD for a lookup of ids_BT, where g_BTD is the cotangent of
+/// the embedded tokens. `partition` is the layout of the weight.
+///
+/// Each device sums over its own tokens in f32, like the gradient of gather. Devices then sum their
+/// results in the weight's dtype, like the gradient of the head: compilers merge both sums into one
+/// collective. Mesh axes that shard both the tokens and the weight are summed first, so that each
+/// device receives only its own shard of the gradient.
+Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tensor& g_BTD,
+                       const PartitionSpec& partition, const Mesh& mesh);
 
 }  // namespace axle

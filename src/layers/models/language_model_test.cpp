@@ -3,7 +3,6 @@
 #include "config/set.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/chunked_losses_test.h"
-#include "layers/models/lm_head.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"

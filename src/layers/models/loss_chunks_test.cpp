@@ -1,22 +1,19 @@
 // How the logits of rows are divided, and what the loss of their parts is.
-#include "layers/models/loss_chunks.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/register.h"
 #include "config/set.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/lm_head.h"
 #include "layers/models/loss_sums.h"
-#include "nn/call_forms.h"
+#include "nn/layer_role.h"
 #include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/products/einsum.h"
 #include "ops/random/random.h"
-#include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
+#include "ops/reductions/softmax.h"
 #include "testing/test_layer.h"
 #include "transform/trace.h"
 

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <array>
+#include <string>
 
+#include "config/fields/child.h"
 #include "ir/host_tensor.h"
+#include "layers/blocks/mixer.h"
 #include "layers/models/loss_sums.h"
 #include "nn/layer.h"
 
@@ -114,5 +117,16 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
 Tree<ParamSpec> inference_state_specs(const Model& model);
 
 extern template class LayerRole<Model, Model::Signature>;
+
+/// Returns the config of a causal language model, CausalLM. A slot that starts with it takes the
+/// fields of CausalLM, and its header needs no layer.
+Child<Model> default_model();
+
+/// Returns the tensor of the batch. Throws ConfigError naming the model if the batch lacks it.
+Tensor batch_tensor(const Tree<Tensor>& batch, const std::string& name, const Layer& model);
+
+/// Returns what the batch tells about its tokens. Its segment ids become those of the current call,
+/// and its streams of positions are published.
+MixerContext context_of(const Tree<Tensor>& batch);
 
 }  // namespace axle

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/lists.h"
 #include "config/register.h"
-#include "layers/models/token_batch.h"
+#include "layers/models/model.h"
 #include "layers/models/token_losses.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -11,6 +12,33 @@
 #include "ops/movement/slice.h"
 
 namespace axle {
+
+MtpInputs MtpInputs::read(InputReader& inputs, const std::string& prefix) {
+  return {.trunk_BTD = inputs.required(prefix + "/trunk"),
+          .previous_BTD = inputs.required(prefix + "/previous"),
+          .tokens_BTD = inputs.required(prefix + "/tokens")};
+}
+
+SequentialMtpHead::SequentialMtpHead(const Config& cfg, const Dims& dims, const Scope& scope)
+    : MtpHead(scope),
+      hidden_norm_(child("hidden_norm", cfg.hidden_norm, {.input_dim = dims.model_dim})),
+      token_norm_(child("token_norm", cfg.token_norm, {.input_dim = dims.model_dim})),
+      proj_(child("proj", cfg.proj,
+                  {.input_dim = saturating_product(dims.model_dim, 2),
+                   .output_dim = dims.model_dim,
+                   .input_axes = kModelDimAxes,
+                   .output_axes = kShardAxes})),
+      layer_(child("layer", cfg.layer, dims)) {}
+
+Tensor SequentialMtpHead::forward(const MtpInputs& inputs, const MixerContext& context) {
+  const Tensor tokens_BTD = token_norm_(inputs.tokens_BTD);
+  const Tensor hidden_BTD = hidden_norm_(inputs.previous_BTD);
+  const Tensor x_BTD = proj_(concatenate({tokens_BTD, hidden_BTD}, -1));
+  return layer_(constrain(x_BTD, kTokenAxes), context);
+}
+
+AXLE_REGISTER(SequentialMtpHead)
+
 namespace {
 
 // Returns x[:, i + k] at position i, and `fill` after the end.
@@ -108,5 +136,14 @@ Tensor MultiTokenLM::next_logits_forward(const Tree<Tensor>& batch) {
 }
 
 AXLE_REGISTER(MultiTokenLM)
+
+ParallelMtpHead::ParallelMtpHead(const Config& cfg, const Dims& dims, const Scope& scope)
+    : MtpHead(scope), layer_(child("layer", cfg.layer, dims)) {}
+
+Tensor ParallelMtpHead::forward(const MtpInputs& inputs, const MixerContext& context) {
+  return layer_(inputs.trunk_BTD, context);
+}
+
+AXLE_REGISTER(ParallelMtpHead)
 
 }  // namespace axle

@@ -6,10 +6,87 @@
 
 #include <vector>
 
+#include "layers/blocks/mixer.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/dense/linear.h"
 #include "layers/models/causal_lm.h"
-#include "layers/models/sequential_mtp_head.h"
+#include "layers/norms/norm.h"
 
 namespace axle {
+
+// The role MtpHead: predicts a token further ahead than the next one, in training.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   D model dim
+
+/// What the head for the k-th token after the next one reads. Position i of a row knows the tokens
+/// up to i + k.
+struct MtpInputs {
+  /// The input of the model's LM head.
+  Tensor trunk_BTD;
+  /// The result of head k - 1; for k = 1 the trunk.
+  Tensor previous_BTD;
+  /// The embedded token i + k at position i; zeros after the end of its segment.
+  Tensor tokens_BTD;
+
+  template <class F>
+  void each_field(F&& fn) {
+    fn("trunk", trunk_BTD);
+    fn("previous", previous_BTD);
+    fn("tokens", tokens_BTD);
+  }
+  static MtpInputs read(InputReader& inputs, const std::string& prefix);
+};
+
+/// inputs -> h_BTD, from which a norm and the LM head of the model predict token i + k + 1. Dtype
+/// of the trunk.
+class MtpHead
+    : public LayerRole<MtpHead, Tensor(const MtpInputs& inputs, const MixerContext& context)> {
+ public:
+  using Dims = MixerDims;
+  static constexpr InputNames kInputs = {"inputs", "context"};
+  using LayerRole::LayerRole;
+
+ protected:
+  friend LayerRole;
+  static PartitionSpec activation() { return kTokenAxes; }
+  void check_result(const Tensor& h_BTD, const MtpInputs& inputs, const MixerContext&) const {
+    expect_result(h_BTD, inputs.trunk_BTD.type());
+  }
+};
+
+// A head for multi-token prediction that continues the head before it.
+//
+// Source: DeepSeek-AI 2024, "DeepSeek-V3 Technical Report", arXiv 2412.19437, section 2.2.
+
+/// h_k = layer(proj(concat(token_norm(tokens), hidden_norm(h_{k-1})))), so that the heads keep the
+/// whole causal chain of tokens.
+///
+/// The order within the concatenation is that of the released weights of DeepSeek-V3, whose names
+/// are model.layers.L.{hnorm, enorm, eh_proj} and, for `layer`, those of a layer of the decoder.
+class SequentialMtpHead final : public MtpHead {
+ public:
+  struct Config {
+    /// Norm of the result of the head before.
+    Child<Norm> hidden_norm = RMSNorm::Config{};
+    /// Norm of the embedded tokens.
+    Child<Norm> token_norm = RMSNorm::Config{};
+    /// Projects both, one after the other, to the model dim.
+    Child<Projection> proj = Linear::Config{.bias = false};
+    /// The block that computes the result.
+    Child<Block> layer = TransformerLayer::Config{};
+    AXLE_CONFIG(SequentialMtpHead, hidden_norm, token_norm, proj, layer)
+  };
+  SequentialMtpHead(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const MtpInputs& inputs, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> hidden_norm_, token_norm_;
+  Handle<Projection> proj_;
+  Handle<Block> layer_;
+};
 
 /// Number of heads for later tokens. Each runs a layer over all positions.
 using MtpDepth = Ranged<int64_t, Bounds{.min = 1, .max = 64}>;
@@ -76,6 +153,28 @@ class MultiTokenLM final : public Model {
   std::optional<int64_t> loss_chunk_len_;
   Handle<Decoder> decoder_;
   std::vector<Head> heads_;
+};
+
+// A head for multi-token prediction that is independent of the other heads.
+//
+// Source: Gloeckle et al. 2024, "Better & Faster Large Language Models via Multi-token Prediction",
+// arXiv 2404.19737, section 2.
+
+/// h_k = layer(trunk): a block of its own on the common trunk, without the tokens in between.
+class ParallelMtpHead final : public MtpHead {
+ public:
+  struct Config {
+    /// The block that computes the result.
+    Child<Block> layer = TransformerLayer::Config{};
+    AXLE_CONFIG(ParallelMtpHead, layer)
+  };
+  ParallelMtpHead(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const MtpInputs& inputs, const MixerContext& context) override;
+
+ private:
+  Handle<Block> layer_;
 };
 
 }  // namespace axle

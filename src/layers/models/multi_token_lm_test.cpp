@@ -1,10 +1,9 @@
 // Models that predict several tokens ahead.
 #include "layers/models/multi_token_lm.h"
 
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
+#include "layers/models/causal_lm.h"
 #include "layers/models/chunked_losses_test.h"
-#include "layers/models/lm_head.h"
-#include "layers/models/parallel_mtp_head.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -76,7 +75,7 @@ Tree<HostTensor> multi_token_lm_batch() {
 Tree<HostTensor> outputs_of(testing::TestLayer<MultiTokenLM>& lm, const Tree<HostTensor>& inputs) {
   const std::vector<HostTensor> values = lm.call(inputs, {.training = true}).outputs;
   std::vector<std::string> names = {"loss", "accuracy", "cross_entropy"};
-  for (int64_t k = 1; k <= static_cast<int64_t>(values.size()) - 5; ++k)
+  for (int64_t k = 1; k <= std::ssize(values) - 5; ++k)
     names.push_back("mtp_cross_entropy/" + std::to_string(k));
   names.insert(names.end(), {"mtp_loss", "num_targets"});
   Tree<HostTensor> out;
@@ -109,9 +108,7 @@ TEST(MultiTokenLM, HeadsAreTrainedOnLaterTargetsOfTheirSegment) {
     double sum = 0;
     for (int64_t i = 0; i < 8; ++i) {
       const bool in_row = i % 4 + k < 4;
-      if (!in_row || segments[static_cast<size_t>(i)] != segments[static_cast<size_t>(i + k)] ||
-          labels.at(i + k) < 0)
-        continue;
+      if (!in_row || segments[i] != segments[i + k] || labels.at(i + k) < 0) continue;
       double z = 0;
       for (int64_t v = 0; v < 5; ++v) z += std::exp(logits.at(i * 5 + v));
       sum += std::log(z) - logits.at(i * 5 + static_cast<int64_t>(labels.at(i + k)));

@@ -1,12 +1,10 @@
 // Pairs of answers: the loss against its formula.
-#include "layers/models/preference_lm.h"
-
 #include <array>
 #include <cmath>
 
+#include "layers/models/beside_frozen.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/chunked_losses_test.h"
-#include "layers/models/lm_head.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"
 
@@ -66,7 +64,7 @@ TEST(PreferenceLM, LossIsThatOfTheDefinition) {
     for (int64_t i = 0; i < 8; ++i) {
       const auto label = static_cast<int64_t>(kLabels.at(i));
       if (label < 0) continue;
-      rewards[static_cast<size_t>(i / 4)][kSegments.at(i) == 1 ? 0 : 1] +=
+      rewards[i / 4][kSegments.at(i) == 1 ? 0 : 1] +=
           0.5 * (log_prob(policy, i, label) - log_prob(reference, i, label));
     }
     double loss = 0, margin = 0, preferred = 0;
@@ -124,8 +122,7 @@ TEST(PreferenceLM, RowsOfPaddingHoldNoPair) {
     shape[0] = 3;
     HostTensor out(Type{x.dtype(), shape});
     for (int64_t i = 0; i < out.size(); ++i) {
-      out.values<int32_t>()[static_cast<size_t>(i)] =
-          static_cast<int32_t>(i < x.size() ? x.at(i) : fill);
+      out.values<int32_t>()[i] = static_cast<int32_t>(i < x.size() ? x.at(i) : fill);
     }
     return out;
   };

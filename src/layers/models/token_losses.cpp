@@ -7,16 +7,16 @@
 
 #include "config/walk.h"
 #include "layers/mesh_axes.h"
-#include "nn/call_forms.h"
-#include "nn/depends.h"
+#include "nn/layer_role.h"
+#include "nn/method.h"
 #include "nn/tensor_tree.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/random/random.h"
-#include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
+#include "ops/reductions/softmax.h"
 
 namespace axle {
 namespace {

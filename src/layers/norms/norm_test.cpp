@@ -1,8 +1,6 @@
-#include "layers/norms/batch_norm.h"
-#include "layers/norms/group_norm.h"
-#include "layers/norms/l2_norm.h"
-#include "layers/norms/layer_norm.h"
-#include "layers/norms/rms_norm.h"
+#include "layers/norms/norm.h"
+
+#include "layers/norms/batch_norms.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -2,22 +2,21 @@
 
 #include <fmt/format.h>
 
-#include "base/checked.h"
 #include "base/error.h"
+#include "base/lists.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
-#include "layers/pipeline/microbatches.h"
 #include "layers/pipeline/stage_loop.h"
 #include "nn/layer_stack.h"
 #include "ops/annotate.h"
-#include "ops/batching.h"
-#include "ops/dims.h"
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
+#include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
+#include "ops/rules.h"
 
 namespace axle {
 namespace {
@@ -81,7 +80,7 @@ PipelinePlan Pipeline::plan() const {
 void Pipeline::check_passes(const PipelinePlan& plan) const {
   std::map<int64_t, int64_t> begun, done;  // by microbatch: its newest iteration, its rounds
   for (int64_t i = 0; i < std::ssize(plan.passes); ++i) {
-    const auto [round, m] = plan.passes[static_cast<size_t>(i)];
+    const auto [round, m] = plan.passes[i];
     if (m >= 0 && m < plan.num_microbatches && round == done[m]++ &&
         (round == 0 || i - begun[m] >= plan.num_stages)) {
       begun[m] = i;

@@ -12,8 +12,7 @@
 
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
-#include "layers/blocks/transformer_layer.h"
-#include "layers/pipeline/gpipe.h"
+#include "layers/blocks/norm_placements.h"
 #include "layers/pipeline/stage_loop.h"
 
 namespace axle {

@@ -5,17 +5,16 @@
 #include <gmock/gmock.h>
 
 #include "config/register.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/source_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/published.h"
-#include "layers/blocks/repeat.h"
-#include "layers/experts/balanced_router.h"
+#include "layers/blocks/mixer.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "layers/norms/batch_norm.h"
-#include "layers/pipeline/circular.h"
-#include "layers/pipeline/microbatches.h"
+#include "layers/norms/batch_norms.h"
+#include "layers/pipeline/stage_loop.h"
 #include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -305,8 +304,7 @@ TEST(Pipeline, CollectsWhatCounts) {
   const Numbers seen = of_pipeline(pipeline_of(diary, 4), 4, tokens());
   const auto at = std::ranges::find(seen.names, "state/layer/calls");
   ASSERT_NE(at, seen.names.end());
-  EXPECT_EQ(seen.values[static_cast<size_t>(at - seen.names.begin())],
-            HostTensor({kLayers}, {4, 4, 4, 4}));
+  EXPECT_EQ(seen.values[at - seen.names.begin()], HostTensor({kLayers}, {4, 4, 4, 4}));
 }
 
 TEST(Pipeline, BalancesExperts) {

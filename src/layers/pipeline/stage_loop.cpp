@@ -1,19 +1,14 @@
-// Letters in tensor names, for this file only:
-//   M microbatches   S stages   R rounds   L layers of a run   I iterations
 #include "layers/pipeline/stage_loop.h"
 
 #include <algorithm>
 
+#include "config/register.h"
 #include "nn/layer_stack.h"
 #include "ops/annotate.h"
-#include "ops/batching.h"
 #include "ops/create.h"
-#include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
@@ -21,11 +16,42 @@
 #include "ops/products/einsum.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
+#include "ops/rules.h"
 #include "transform/control_flow/scan.h"
 #include "transform/custom_vjp.h"
 #include "transform/vmap.h"
 
 namespace axle {
+
+std::vector<PipelinePass> GPipe::passes(int64_t) const {
+  std::vector<PipelinePass> out;
+  for (int64_t m = 0; m < num_microbatches_; ++m) out.push_back({.round = 0, .microbatch = m});
+  return out;
+}
+
+AXLE_REGISTER(GPipe)
+
+std::vector<PipelinePass> Circular::passes(int64_t) const {
+  std::vector<PipelinePass> out;
+  for (int64_t r = 0; r < num_rounds_; ++r) {
+    for (int64_t m = 0; m < num_microbatches_; ++m) out.push_back({.round = r, .microbatch = m});
+  }
+  return out;
+}
+
+AXLE_REGISTER(Circular)
+
+Tensor split_rows(const Tensor& x, int64_t n, int64_t rows) {
+  return move_axis(unflatten(x, rows, {x.dim(rows) / n, n}), rows + 1, 0);
+}
+
+Tensor merge_rows(const Tensor& parts, int64_t rows) {
+  return flatten(move_axis(parts, 0, rows + 1), rows, rows + 1);
+}
+
+// Letters in tensor names, for this file only:
+//   M microbatches   S stages   R rounds   L layers of a run   I iterations
+
 namespace {
 
 Tensor repeated(const Tensor& t, int64_t n) {
@@ -150,8 +176,8 @@ class StageLoop {
     HostTensor begin(Type{DType::kI32, {plan_.num_rounds, 1, plan_.num_microbatches}});
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const PipelinePass& pass = plan_.passes[i];
-      begin.values<int32_t>()[static_cast<size_t>(pass.round * plan_.num_microbatches +
-                                                  pass.microbatch)] = static_cast<int32_t>(i);
+      begin.values<int32_t>()[pass.round * plan_.num_microbatches + pass.microbatch] =
+          static_cast<int32_t>(i);
     }
     const Tensor stage = iota({1, num_stages(), 1}, 1);
     return (constant(begin) + stage) * num_stages() + stage;

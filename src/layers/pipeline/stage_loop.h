@@ -2,16 +2,94 @@
 // own. Then all microbatches move to the next stage.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "layers/blocks/layer_loop.h"
-#include "layers/pipeline/pipeline_schedule.h"
+#include "config/axle_config.h"
+#include "config/fields/child.h"
+#include "config/fields/ranged.h"
+#include "ir/tensor.h"
+#include "layers/blocks/stack.h"
 
 namespace axle {
+
+// The role PipelineSchedule: which layers a stage holds, and in which order microbatches enter the
+// pipeline.
+
+/// One way of a microbatch through all stages.
+struct PipelinePass {
+  int64_t round, microbatch;
+};
+
+/// A microbatch passes through all stages num_rounds() times. In each pass, a stage runs its layers
+/// of this round on it, one iteration later than the stage before.
+class PipelineSchedule {
+ public:
+  using Role = PipelineSchedule;
+  struct Dims {
+    int64_t num_microbatches;
+  };
+  virtual ~PipelineSchedule() = default;
+  virtual int64_t num_rounds() const { return 1; }
+  /// Returns all passes, one for each round of each microbatch, in the order in which the first
+  /// stage begins them: one in each iteration. A microbatch can begin a round num_stages iterations
+  /// after the round before, when it has left the last stage.
+  virtual std::vector<PipelinePass> passes(int64_t num_stages) const = 0;
+};
+
+/// Each stage holds one run of consecutive layers, and microbatches pass once, in order. Of
+/// num_microbatches + num_stages - 1 iterations, a stage is idle in num_stages - 1.
+class GPipe final : public PipelineSchedule {
+ public:
+  struct Config {
+    AXLE_CONFIG(GPipe)
+  };
+  GPipe(const Config&, const Dims& dims, const Scope&) : num_microbatches_(dims.num_microbatches) {}
+  std::vector<PipelinePass> passes(int64_t num_stages) const override;
+
+ private:
+  int64_t num_microbatches_;
+};
+
+// Source: Narayanan et al. 2021, arXiv 2104.04473, section 2.2: stages that hold several runs of
+// layers (interleaved stages). All microbatches finish a round before the next one begins.
+
+using NumRounds = Ranged<int64_t, Bounds{.min = 1, .max = 64}>;
+
+/// The last stage sends microbatches back to the first one, num_rounds times in all. A stage holds
+/// one run of layers for each round: with 2 stages and 2 rounds of 8 layers, the first stage holds
+/// the layers 0, 1, 4 and 5. A stage is idle for the time of num_stages - 1 runs, which are
+/// num_rounds times shorter than those of GPipe. There must be as many microbatches as stages, or
+/// more.
+class Circular final : public PipelineSchedule {
+ public:
+  struct Config {
+    /// Runs of layers that a stage holds.
+    NumRounds num_rounds = 2;
+    AXLE_CONFIG(Circular, num_rounds)
+  };
+  Circular(const Config& cfg, const Dims& dims, const Scope&)
+      : num_rounds_(cfg.num_rounds), num_microbatches_(dims.num_microbatches) {}
+  int64_t num_rounds() const override { return num_rounds_; }
+  std::vector<PipelinePass> passes(int64_t num_stages) const override;
+
+ private:
+  int64_t num_rounds_, num_microbatches_;
+};
+
+// Microbatches: the equal parts of a batch.
+//
+// Part i of n has the rows i, i + n, i + 2n, ..., so that each device splits its own rows.
+
+/// Splits the rows, dim `rows` of x, into n parts: the result counts the parts by a new dim 0. n
+/// must divide the rows.
+Tensor split_rows(const Tensor& x, int64_t n, int64_t rows = 0);
+/// Undoes split_rows: dim `rows` of each part has its rows.
+Tensor merge_rows(const Tensor& parts, int64_t rows = 0);
 
 /// The sizes of a pipeline, and the order of its microbatches.
 struct PipelinePlan {

@@ -1,6 +1,5 @@
-// Frequencies of position embeddings by rotation, and how models stretch them to longer texts.
-//
-// Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2.
+// The role Frequencies of rotary embeddings, and the ways to change them for more positions than in
+// training.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,14 @@
 
 #include "config/axle_config.h"
 #include "config/fields/fn.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
 
 namespace axle {
+
+// Frequencies of position embeddings by rotation, and how models stretch them to longer texts.
+//
+// Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2.
 
 /// What frequencies are computed from.
 struct FrequencySpec {
@@ -52,6 +57,134 @@ Frequencies checked_frequencies(const FrequencyFn& fn, const FrequencySpec& spec
 struct PlainFrequencies {
   Frequencies operator()(const FrequencySpec& spec) const;
   AXLE_CONFIG(PlainFrequencies)
+};
+
+// Position interpolation.
+//
+// Source: Chen et al. 2023, arXiv 2306.15595, section 2.3.
+
+/// The plain frequencies divided by `factor`, as if positions were closer together.
+struct LinearFrequencies {
+  /// How many times longer texts become.
+  Required<AtLeast<double, 1>> factor = REQUIRED;
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(LinearFrequencies, factor)
+};
+
+// NTK-aware scaling.
+//
+// Source: Peng et al. 2023, arXiv 2309.00071, section 3.1, definition 1.
+
+/// The plain frequencies of the base theta * factor^(dim / (dim - 2)): the highest frequency stays,
+/// the lowest one is divided by `factor`.
+struct NTKFrequencies {
+  /// How many times longer texts become.
+  Required<AtLeast<double, 1>> factor = REQUIRED;
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(NTKFrequencies, factor)
+};
+
+// The frequencies of Tensor2Tensor.
+//
+// Source: Vaswani et al. 2018, arXiv 1803.07416, code; Whisper and AXLearn use them for sinusoidal
+//   positions.
+
+/// theta^(-i / (dim / 2 - 1)) for pair i, from 1 to 1 / theta. One pair has the frequency 1.
+struct InclusiveFrequencies {
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(InclusiveFrequencies)
+};
+
+// The scaling of Llama 3.1.
+//
+// Source: Llama Team 2024, arXiv 2407.21783; the formula is that of its published code.
+
+/// Keeps high frequencies, divides low ones by `factor`, and blends both between.
+///
+/// A frequency is high if it turns more than high_freq_factor times in original_len positions, low
+/// if it turns less than low_freq_factor times. Throws ConfigError in a call unless low_freq_factor
+/// < high_freq_factor.
+struct Llama3Frequencies {
+  /// Divisor of the low frequencies.
+  Required<AtLeast<double, 1>> factor = REQUIRED;
+  /// Number of turns below which a frequency is low.
+  Positive<double> low_freq_factor = 1;
+  /// Number of turns above which a frequency is high.
+  Positive<double> high_freq_factor = 4;
+  /// Number of positions that the model was first trained with.
+  Required<Positive<int64_t>> original_len = REQUIRED;
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(Llama3Frequencies, factor, low_freq_factor, high_freq_factor, original_len)
+};
+
+// YaRN.
+//
+// Source: Peng et al. 2023, arXiv 2309.00071, sections 3.2 to 3.4; the range is that of its code.
+
+/// Keeps pairs that turn more than beta_fast times in original_len positions, divides by `factor`
+/// the frequencies of pairs that turn less than beta_slow times, and blends both between, linearly
+/// in the index of the pair. Turned elements are multiplied by attention_factor.
+///
+/// Throws ConfigError in a call unless beta_slow < beta_fast and theta > 1.
+struct YaRNFrequencies {
+  /// How many times longer texts become.
+  Required<AtLeast<double, 1>> factor = REQUIRED;
+  /// Number of positions that the model was first trained with.
+  Required<Positive<int64_t>> original_len = REQUIRED;
+  /// Number of turns above which a frequency is kept.
+  Positive<double> beta_fast = 32;
+  /// Number of turns below which a frequency is divided by `factor`.
+  Positive<double> beta_slow = 1;
+  /// Factor of the turned elements, so that its square is a factor of the logits; none: 0.1
+  /// ln(factor) + 1.
+  std::optional<Positive<double>> attention_factor = {};
+  /// True: the blend begins and ends at whole indices, as in the published code.
+  bool whole_indices = true;
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(YaRNFrequencies, factor, original_len, beta_fast, beta_slow, attention_factor,
+              whole_indices)
+};
+
+// Frequencies with a divisor for each pair: LongRoPE, and the factors that GGUF files hold.
+//
+// Source: Ding et al. 2024, arXiv 2402.13753, section 3.
+
+/// The plain frequencies, each divided by a number of its own. Turned elements are multiplied by
+/// attention_factor.
+///
+/// A model may have other divisors for long texts, as Phi-3 has. A segment is long if one of its
+/// positions is `original_len` or more. Keys in a cache stay as they were computed: a text that
+/// grows beyond the length while it is decoded has keys of both kinds.
+///
+/// Throws ConfigError in a call unless there is a positive divisor for each pair, and a length if
+/// there are divisors of long texts.
+struct DividedFrequencies {
+  /// The divisors, that of the highest frequency first.
+  Required<std::vector<Positive<double>>> divisors = REQUIRED;
+  /// The divisors of long texts; empty: there is no difference.
+  std::vector<Positive<double>> long_divisors = {};
+  /// The positions of texts that are not long.
+  std::optional<Positive<int64_t>> original_len = {};
+  /// Factor of the turned elements, so that its square is a factor of the logits.
+  Positive<double> attention_factor = 1;
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(DividedFrequencies, divisors, long_divisors, original_len, attention_factor)
+};
+
+// Dynamic NTK-aware scaling: the base grows with the length of the text.
+//
+// Source: Peng et al. 2023, arXiv 2309.00071, section 3.3; the formula is that of transformers.
+
+/// The plain frequencies in texts of up to original_len positions. In a text of L positions, more
+/// than that, those of the base theta * (factor * L / original_len - factor + 1)^(dim / (dim - 2)).
+/// A segment is as long as its largest position says. Keys in a cache stay as they were computed.
+struct DynamicFrequencies {
+  /// How much faster than the length the base grows.
+  Required<AtLeast<double, 1>> factor = REQUIRED;
+  /// Number of positions that the model was trained with.
+  Required<Positive<int64_t>> original_len = REQUIRED;
+  Frequencies operator()(const FrequencySpec& spec) const;
+  AXLE_CONFIG(DynamicFrequencies, factor, original_len)
 };
 
 }  // namespace axle

@@ -8,13 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "layers/positions/divided_frequencies.h"
-#include "layers/positions/dynamic_frequencies.h"
-#include "layers/positions/linear_frequencies.h"
-#include "layers/positions/llama3_frequencies.h"
-#include "layers/positions/ntk_frequencies.h"
 #include "layers/positions/rotation.h"
-#include "layers/positions/yarn_frequencies.h"
 #include "testing/error_of.h"
 #include "testing/op_test.h"
 

@@ -2,17 +2,12 @@
 #include "layers/attention/attention.h"
 #include "layers/attention/latent_attention.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
-#include "layers/blocks/transformer_layer.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
-#include "layers/positions/divided_frequencies.h"
-#include "layers/positions/dynamic_frequencies.h"
-#include "layers/positions/inclusive_frequencies.h"
-#include "layers/positions/learned_positions.h"
-#include "layers/positions/sinusoidal_positions.h"
+#include "layers/positions/frequencies.h"
+#include "layers/positions/position_embedding.h"
 #include "nn/remat_policies.h"
 #include "testing/layer_laws.h"
 
@@ -257,14 +252,13 @@ TEST(Positions, OfTextsInOneRowGiveTheLossAndGradientsOfEach) {
           sums_of(batch_of([&](const HostTensor& all) { return of_text(all, text); }), text.size);
       ASSERT_EQ(alone.size(), together.size());
       for (size_t i = 0; i < sums.size(); ++i) {
-        sums[i].resize(static_cast<size_t>(alone[i].size()));
-        for (int64_t j = 0; j < alone[i].size(); ++j)
-          sums[i][static_cast<size_t>(j)] += alone[i].at(j);
+        sums[i].resize(alone[i].size());
+        for (int64_t j = 0; j < alone[i].size(); ++j) sums[i][j] += alone[i].at(j);
       }
     }
     for (size_t i = 0; i < sums.size(); ++i) {
       for (int64_t j = 0; j < together[i].size(); ++j)
-        EXPECT_NEAR(together[i].at(j), sums[i][static_cast<size_t>(j)], 1e-4) << i << ", " << j;
+        EXPECT_NEAR(together[i].at(j), sums[i][j], 1e-4) << i << ", " << j;
     }
   }
 }

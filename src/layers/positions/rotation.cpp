@@ -11,8 +11,6 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"

@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "ir/tensor.h"
 #include "layers/positions/frequencies.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "ir/finite.h"
+#include "ir/host_tensor.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/slice.h"

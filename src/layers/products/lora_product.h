@@ -6,7 +6,7 @@
 
 #include "ir/host_tensor.h"
 #include "layers/dropout/dropout.h"
-#include "layers/products/plain_product.h"
+#include "layers/products/product.h"
 
 namespace axle {
 

@@ -59,7 +59,7 @@ class Origins {
   }
 
   void visit(const Region& region) {
-    for (OpNode* const op : region.ops()) {
+    for (const OpNode* const op : region.ops()) {
       for (size_t r = 0; r < op->regions.size(); ++r) enter(*op, r);
       const bool has_bodies = !op->regions.empty();
       for (uint32_t i = 0; i < op->outputs.size(); ++i) {
@@ -89,7 +89,7 @@ class Origins {
   }
 
   // Regions that return as many values as the op return its results. False if no region does.
-  bool join_results(OpNode& op, uint32_t i) {
+  bool join_results(const OpNode& op, uint32_t i) {
     bool is_known = false;
     for (const auto& body : op.regions) {
       if (body->results().size() != op.outputs.size()) continue;

@@ -69,7 +69,7 @@ std::vector<int64_t> from_the_end(const std::string& letters, const std::string&
   std::vector<int64_t> out;
   for (size_t i = 0; i < letters.size(); ++i) {
     if (some.find(letters[i]) != std::string::npos)
-      out.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(letters.size()));
+      out.push_back(static_cast<int64_t>(i) - std::ssize(letters));
   }
   return out;
 }
@@ -77,5 +77,11 @@ std::vector<int64_t> from_the_end(const std::string& letters, const std::string&
 AXLE_REGISTER(Product::Dims)
 
 template class LayerRole<Product, Product::Signature>;
+
+Tensor PlainProduct::forward(const Tensor& x, const Tensor& weight) {
+  return einsum(spec_, x, weight);
+}
+
+AXLE_REGISTER(PlainProduct)
 
 }  // namespace axle

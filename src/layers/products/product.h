@@ -2,7 +2,7 @@
 // weight. Low-rank adapters and quantization are classes of this role.
 #pragma once
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "nn/layer.h"
 
 namespace axle {
@@ -80,5 +80,22 @@ Tensor repeated_as_called(Tensor part, const std::string& letters, const Tensor&
 std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some);
 
 extern template class LayerRole<Product, Product::Signature>;
+
+/// y = einsum(spec, x, weight).
+class PlainProduct final : public Product {
+ public:
+  struct Config {
+    AXLE_CONFIG(PlainProduct)
+  };
+  PlainProduct(const Config&, const Dims& dims, const Scope& scope)
+      : Product(scope), spec_(dims.spec) {}
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x, const Tensor& weight) override;
+
+ private:
+  std::string spec_;
+};
 
 }  // namespace axle

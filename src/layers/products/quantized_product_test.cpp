@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
-#include "ir/text/print.h"
-#include "layers/attention/qkv/fused_qkv.h"
+#include "ir/text/text_form.h"
 #include "layers/attention/qkv/head_projection.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/dense/linear.h"
 #include "layers/experts/moe.h"
 #include "layers/models/embedding.h"

@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "layers/dense/linear.h"
-#include "layers/experts/capacity_dispatch.h"
+#include "layers/experts/dispatch.h"
 #include "layers/experts/moe.h"
-#include "layers/products/delayed_fp8_product.h"
 #include "layers/products/fp8_product.h"
 #include "layers/products/int8_product.h"
 #include "testing/layer_laws.h"
@@ -24,8 +23,8 @@ constexpr Projection::Dims kQuantizedDims{.input_dim = kIn, .output_dim = kOut};
 struct Matrix {
   int64_t rows, columns;
   std::vector<double> values;
-  double& at(int64_t i, int64_t j) { return values[static_cast<size_t>(i * columns + j)]; }
-  double at(int64_t i, int64_t j) const { return values[static_cast<size_t>(i * columns + j)]; }
+  double& at(int64_t i, int64_t j) { return values[i * columns + j]; }
+  double at(int64_t i, int64_t j) const { return values[i * columns + j]; }
 };
 Matrix matrix(const HostTensor& x, int64_t columns) {
   Matrix out{x.size() / columns, columns, {}};
@@ -85,10 +84,10 @@ Matrix fp8(const Matrix& x, Fp8Format format) {
 }
 
 void expect_near(const HostTensor& actual, const Matrix& expected, double tolerance = 1e-5) {
-  ASSERT_EQ(actual.size(), static_cast<int64_t>(expected.values.size()));
+  ASSERT_EQ(actual.size(), std::ssize(expected.values));
   const double largest = amax(expected);
   for (int64_t i = 0; i < actual.size(); ++i)
-    EXPECT_NEAR(actual.at(i), expected.values[static_cast<size_t>(i)], tolerance * largest) << i;
+    EXPECT_NEAR(actual.at(i), expected.values[i], tolerance * largest) << i;
 }
 
 // One training call of a Linear with this product, and its gradients for a fixed cotangent.
@@ -127,7 +126,7 @@ double error_of_rounding(const OneCall& r) {
   const Matrix exact = product(r.x, r.weight);
   double largest = 0;
   for (int64_t i = 0; i < r.y.size(); ++i)
-    largest = std::max(largest, std::abs(r.y.at(i) - exact.values[static_cast<size_t>(i)]));
+    largest = std::max(largest, std::abs(r.y.at(i) - exact.values[i]));
   return largest / amax(exact);
 }
 

@@ -1,10 +1,8 @@
 // Tests of LSTMCell, StackedCells, RepeatedCells and the mixer Recurrent.
 #include "layers/recurrent/recurrent.h"
 
-#include "layers/norms/batch_norm.h"
-#include "layers/norms/layer_norm.h"
-#include "layers/recurrent/repeated_cells.h"
-#include "layers/recurrent/stacked_cells.h"
+#include "layers/norms/batch_norms.h"
+#include "layers/norms/norm.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include "layers/state_space/chunks.h"
+#include "config/register.h"
+#include "layers/attention/caches/kv_cache.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/movement/broadcast.h"
+#include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/einsum.h"
@@ -16,6 +17,72 @@
 #include "transform/control_flow/scan.h"
 
 namespace axle {
+
+TokenStream TokenStream::of(const Tensor& x, const MixerContext& context) {
+  TokenStream out{.segments_BT = context.segment_ids, .last_B = context.last_index};
+  if (!context.last_index) return out;
+  const Tensor index_1T = iota({1, x.dim(1)}, 1), last_B1 = expand_dims(*context.last_index, -1);
+  out.live_BT = index_1T <= last_B1;
+  if (out.segments_BT)
+    out.segments_BT = take_along_axis(*out.segments_BT, minimum(index_1T, last_B1), 1);
+  return out;
+}
+
+Tensor TokenStream::without_padding(const Tensor& x) const {
+  if (!live_BT) return x;
+  Tensor live = *live_BT;
+  while (live.rank() < x.rank()) live = expand_dims(live, -1);
+  return select(broadcast_to(live, x.shape()), x, 0);
+}
+
+Tree<StateSpec> recurrence_state_specs(std::string_view path, int64_t batch_size, Shape dims,
+                                       const DimAxes& axes) {
+  dims.insert(dims.begin(), batch_size);
+  return {{join_path(path, "state"),
+           {.type = {DType::kF32, std::move(dims)}, .mesh_axes = {{kBatchAxes, axes}}}},
+          {join_path(path, "segment"),
+           {.type = {DType::kI32, {batch_size}}, .mesh_axes = {{kBatchAxes}}}}};
+}
+
+Tree<StateSpec> Lookback::decode_state_specs(const DecodeDims& dims) const {
+  if (dims_.num_before == 0) return {};
+  return {{join_path(path(), "last"),
+           {.type = {dims.dtype, {dims.batch_size, dims_.num_before, dims_.channels}},
+            .mesh_axes = {{kBatchAxes, kReplicated, kShardAxes}}}},
+          {join_path(path(), "segment"), cached_token_spec(dims.batch_size, dims_.num_before)}};
+}
+
+LookedBack Lookback::forward(const Tensor& x_BTC, const MixerContext& context) {
+  const TokenStream tokens = TokenStream::of(x_BTC, context);
+  const int64_t num_before = dims_.num_before;
+  LookedBack out{.x_BWTC = x_BTC, .segments_BWT = tokens.segments_BT};
+  if (num_before == 0) return out;
+  if (!decoding()) {
+    out.x_BWTC = pad_in_dim(x_BTC, 1, num_before, 0);
+    if (out.segments_BWT) out.segments_BWT = pad_in_dim(*out.segments_BWT, 1, num_before, 0);
+    return out;
+  }
+  const Tensor last = state("last");
+  out.x_BWTC = concatenate({astype(last, x_BTC.dtype()), x_BTC}, 1);
+  if (out.segments_BWT) out.segments_BWT = concatenate({state("segment"), *out.segments_BWT}, 1);
+  // The last W tokens that count are those before the next call.
+  const Tensor last_B1 = tokens.last_B ? expand_dims(*tokens.last_B, -1)
+                                       : full({x_BTC.dim(0), 1}, x_BTC.dim(1) - 1, DType::kI32);
+  const Tensor index_BW = last_B1 + 1 + iota({1, num_before}, 1);
+  set_state("last", astype(batched_take(out.x_BWTC, index_BW), last.dtype()));
+  set_state("segment",
+            out.segments_BWT ? take_along_axis(*out.segments_BWT, index_BW, 1) : state("segment"));
+  return out;
+}
+
+AXLE_REGISTER(Lookback::Dims)
+AXLE_REGISTER(Lookback)
+
+Tensor in_chunks(const Tensor& x, int64_t chunk_size) {
+  const int64_t missing = (chunk_size - x.dim(1) % chunk_size) % chunk_size;
+  return unflatten(missing > 0 ? pad_in_dim(x, 1, 0, missing) : x, 1, {-1, chunk_size});
+}
+
 namespace {
 
 // exp of this is 0; -inf would give NaN gradients.
@@ -111,6 +178,27 @@ RecurrenceResult chunked_recurrence(const Recurrence& recurrence, const TokenStr
                        .state = {.h_BGRNP = chunks.carry[0]}};
   if (segments) out.state.segment_B = index_in_dim(segments->last_BC, 1, -1);
   return out;
+}
+
+Tree<StateSpec> RecurrentMixer::decode_state_specs(const DecodeDims& dims) const {
+  Tree<StateSpec> out = Layer::decode_state_specs(dims);
+  const StateDims s = state_dims();
+  out.merge(recurrence_state_specs(path(), dims.batch_size,
+                                   {s.num_groups, s.heads_per_group, s.state_dim, s.head_dim},
+                                   s.group_axes));
+  return out;
+}
+
+Tensor RecurrentMixer::recur(const Recurrence& recurrence, const TokenStream& tokens,
+                             int64_t chunk_size) {
+  std::optional<RecurrenceState> before;
+  if (decoding()) before = RecurrenceState{state("state"), state("segment")};
+  const RecurrenceResult result = chunked_recurrence(recurrence, tokens, chunk_size, before);
+  if (decoding()) {
+    set_state("state", result.state.h_BGRNP);
+    set_state("segment", result.state.segment_B.value_or(state("segment")));
+  }
+  return result.y_BTGRP;
 }
 
 }  // namespace axle

@@ -2,14 +2,12 @@
 
 #include <array>
 
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "layers/state_space/linear_attention.h"
-#include "layers/state_space/mamba1.h"
-#include "layers/state_space/mamba2.h"
-#include "layers/state_space/rattention.h"
-#include "nn/call_forms.h"
+#include "layers/state_space/mamba.h"
+#include "nn/layer_role.h"
 #include "ops/products/einsum.h"
 #include "testing/gradient_check.h"
 #include "testing/layer_laws.h"
@@ -73,7 +71,7 @@ double silu(double x) { return x / (1 + std::exp(-x)); }
 // A tensor read by indices.
 double at(const HostTensor& x, std::initializer_list<int64_t> index) {
   int64_t flat = 0, d = 0;
-  for (const int64_t i : index) flat = flat * x.shape()[static_cast<size_t>(d++)] + i;
+  for (const int64_t i : index) flat = flat * x.shape()[d++] + i;
   return x.at(flat);
 }
 
@@ -167,7 +165,7 @@ TEST(Mamba2, IsItsDefinition) {
                     dt * silu(at(mixed, {0, t, 8 + 3 * group + n})) * in;
           y += silu(at(mixed, {0, t, 14 + 3 * group + n})) * h[n][e];
         }
-        gated.values<float>()[static_cast<size_t>(t * 8 + 2 * head + e)] =
+        gated.values<float>()[t * 8 + 2 * head + e] =
             static_cast<float>(y * silu(at(gate, {0, t, 2 * head + e})));
       }
     }
@@ -199,8 +197,7 @@ TEST(Mamba1, IsItsDefinition) {
                dt * at(selected, {0, t, 1 + n}) * at(mixed, {0, t, f});
         y += at(selected, {0, t, 4 + n}) * h[n];
       }
-      gated.values<float>()[static_cast<size_t>(t * 8 + f)] =
-          static_cast<float>(y * silu(at(gate, {0, t, f})));
+      gated.values<float>()[t * 8 + f] = static_cast<float>(y * silu(at(gate, {0, t, f})));
     }
   }
   EXPECT_ALLCLOSE(layer.run(x), product(gated, p("output/weight")), 1e-5);
@@ -227,7 +224,7 @@ TEST(LinearAttention, WeighsEarlierTokensByTheirFeatures) {
       for (int64_t h = 0; h < 4; ++h) sums[h] += weight * at(v, {0, s, h});
     }
     for (int64_t h = 0; h < 4; ++h)
-      mixed.values<float>()[static_cast<size_t>(4 * t + h)] = static_cast<float>(sums[h] / total);
+      mixed.values<float>()[4 * t + h] = static_cast<float>(sums[h] / total);
   }
   const HostTensor out = layer.parameter("output/weight");  // [D, N, H]
   const HostTensor transposed =
@@ -313,7 +310,7 @@ TEST(RAttention, WithAWideWindowIsAttention) {
   auto layer = build_for_test<RAttention>(cfg, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1), before = layer.run(x);
   HostTensor changed = x;
-  for (int64_t i = 0; i < 4; ++i) changed.values<float>()[static_cast<size_t>(i)] += 1;
+  for (int64_t i = 0; i < 4; ++i) changed.values<float>()[i] += 1;
   EXPECT_GT(testing::largest_difference(before, layer.run(changed)), 0.01);
   layer.set("memory_norm/scale", HostTensor::zeros({2}));
   EXPECT_EQ(layer.run(x), before);
@@ -324,7 +321,7 @@ TEST(RAttention, RemembersWhatHasLeftTheWindow) {
   auto layer = build_for_test<RAttention>(kRAttention, kSSMDims);
   const HostTensor x = normal_values({1, 6, 4}, 1);
   HostTensor changed = x;
-  for (int64_t i = 0; i < 4; ++i) changed.values<float>()[static_cast<size_t>(i)] += 1;
+  for (int64_t i = 0; i < 4; ++i) changed.values<float>()[i] += 1;
   const auto last_token_moves = [&] {
     const auto last = [](const HostTensor& y) { return testing::detail::tokens_from(y, {5}, 1); };
     return testing::largest_difference(last(layer.run(x)), last(layer.run(changed)));

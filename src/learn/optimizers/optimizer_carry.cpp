@@ -8,7 +8,7 @@
 #include "config/carry.h"
 #include "config/walk.h"
 #include "learn/optimizer.h"
-#include "learn/schedules/schedule_curve.h"
+#include "learn/schedules/schedules.h"
 #include "learn/weight_decay.h"
 
 namespace axle {

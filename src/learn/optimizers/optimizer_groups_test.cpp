@@ -1,14 +1,14 @@
-#include "learn/optimizers/optimizer_groups.h"
+#include "learn/optimizer_groups.h"
 
 #include <gmock/gmock.h>
 
 #include "learn/learner.h"
 #include "learn/optimizer.h"
-#include "learn/optimizers/adamw.h"
+#include "learn/optimizers/adam.h"
 #include "learn/optimizers/optimizer_run_test.h"
 #include "learn/optimizers/sgd.h"
 #include "learn/schedule.h"
-#include "learn/transforms/scale_by_path.h"
+#include "learn/transforms/gradient_transforms.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -4,13 +4,11 @@
 
 #include "learn/optimizers/adafactor.h"
 #include "learn/optimizers/adam.h"
-#include "learn/optimizers/adamw.h"
-#include "learn/optimizers/muon.h"
+#include "learn/optimizers/matrix_optimizers.h"
 #include "learn/optimizers/optimizer_run_test.h"
-#include "learn/optimizers/schedule_free.h"
 #include "learn/optimizers/sgd.h"
-#include "learn/optimizers/soap.h"
-#include "learn/schedules/polynomial_schedule.h"
+#include "learn/optimizers/wrapping_optimizers.h"
+#include "learn/schedules/schedules.h"
 #include "testing/host_tensors.h"
 
 namespace axle {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "learn/inner_optimizer.h"
 #include "learn/optimizer.h"
+#include "learn/optimizer_groups.h"
 #include "learn/test_program_test.h"
 #include "nn/tensor_tree.h"
 #include "ops/create.h"

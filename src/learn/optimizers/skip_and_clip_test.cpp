@@ -1,12 +1,11 @@
-#include "learn/optimizers/skip_and_clip.h"
-
 #include <gmock/gmock.h>
 
 #include <limits>
 
 #include "learn/optimizers/optimizer_run_test.h"
 #include "learn/optimizers/sgd.h"
-#include "learn/schedules/polynomial_schedule.h"
+#include "learn/optimizers/wrapping_optimizers.h"
+#include "learn/schedules/schedules.h"
 
 namespace axle {
 namespace {

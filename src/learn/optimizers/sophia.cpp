@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "learn/moments.h"
+#include "learn/stateful_update.h"
 #include "nn/tensor_tree.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -3,9 +3,8 @@
 // Source: Liu et al. 2023, arXiv 2305.14342, algorithms 1 to 3.
 #pragma once
 
-#include "learn/descent.h"
 #include "learn/optimizer.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/schedules/schedules.h"
 
 namespace axle {
 

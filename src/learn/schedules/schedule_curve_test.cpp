@@ -1,13 +1,8 @@
-#include "learn/schedules/schedule_curve.h"
-
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
-#include "learn/schedule_values.h"
-#include "learn/schedules/inverse_sqrt_schedule.h"
-#include "learn/schedules/polynomial_schedule.h"
-#include "learn/schedules/segments_schedule.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/schedule.h"
+#include "learn/schedules/schedules.h"
 #include "testing/error_of.h"
 
 namespace axle {

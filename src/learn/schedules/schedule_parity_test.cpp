@@ -4,8 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "io/file.h"
-#include "learn/schedules/polynomial_schedule.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/schedules/schedules.h"
 #include "testing/checkout.h"
 #include "transform/trace.h"
 

@@ -1,15 +1,10 @@
-#include "learn/schedules/segments_schedule.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "learn/learner.h"
 #include "learn/optimizers/sgd.h"
-#include "learn/schedules/decay_schedules.h"
-#include "learn/schedules/inverse_sqrt_schedule.h"
-#include "learn/schedules/polynomial_schedule.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/schedules/schedules.h"
 #include "testing/error_of.h"
 #include "transform/trace.h"
 
@@ -35,7 +30,7 @@ TEST(Segments, EachCountsItsOwnStepsFromOne) {
                    {Polynomial{.begin_value = 1, .end_step = 2, .end_value = 0.5}, {}}}};
   const std::vector<double> expected = {0.25, 0.5, 0.75, 1, 1, 1, 1, 0.75, 0.5, 0.5};
   for (int32_t step = 1; step <= 10; ++step)
-    EXPECT_FLOAT_EQ(at(schedule, step), expected[static_cast<size_t>(step - 1)]) << step;
+    EXPECT_FLOAT_EQ(at(schedule, step), expected[step - 1]) << step;
 }
 
 TEST(Segments, MistakesNameTheSegment) {
@@ -73,7 +68,7 @@ TEST(Stepwise, TheStageThatBeganLastCounts) {
                  {6, ConstantRate{.value = 0.5}}}};
   const std::vector<double> expected = {1, 1, 1, 4, 3, 2, 0.5, 0.5};
   for (int32_t step = 0; step < 8; ++step)
-    EXPECT_FLOAT_EQ(at(schedule, step), expected[static_cast<size_t>(step)]) << step;
+    EXPECT_FLOAT_EQ(at(schedule, step), expected[step]) << step;
 }
 
 TEST(Stepwise, MistakesNameTheStage) {

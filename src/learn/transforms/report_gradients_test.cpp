@@ -1,10 +1,9 @@
-#include "learn/transforms/report_gradients.h"
-
 #include <gtest/gtest.h>
 
 #include "learn/learner.h"
 #include "learn/optimizers/sgd.h"
 #include "learn/test_program_test.h"
+#include "learn/transforms/gradient_transforms.h"
 #include "testing/error_of.h"
 
 namespace axle {

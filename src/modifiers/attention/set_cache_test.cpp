@@ -1,13 +1,11 @@
-#include "modifiers/attention/set_cache.h"
-
 #include <gmock/gmock.h>
 
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/caches/shared_kv_cache.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/query_only.h"
-#include "layers/blocks/pattern.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/caches/dense_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/blocks/stack.h"
+#include "modifiers/attention/set_attention.h"
 #include "modifiers/tiny_root_test.h"
 #include "testing/error_of.h"
 

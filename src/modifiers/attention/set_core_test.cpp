@@ -1,9 +1,8 @@
-#include "modifiers/attention/set_core.h"
-
 #include <gmock/gmock.h>
 
-#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/attention/cores/scored_core.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
+#include "modifiers/attention/set_attention.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

@@ -6,11 +6,11 @@
 #include <typeinfo>
 
 #include "base/error.h"
-#include "base/reversed.h"
+#include "base/lists.h"
 #include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "modifiers/products/product_slots.h"
+#include "modifiers/products/quantize_products.h"
 #include "modifiers/trial_model.h"
 
 namespace axle {

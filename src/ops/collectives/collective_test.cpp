@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "ops/collectives/along_dim.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 

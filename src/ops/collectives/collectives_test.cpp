@@ -2,9 +2,9 @@
 // are refused.
 #include <map>
 
-#include "ir/devices/manual_axes.h"
+#include "ir/devices/sharding.h"
 #include "ir/devices/simulated_devices.h"
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/ops.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
@@ -41,7 +41,7 @@ std::vector<HostTensor> on_devices(const std::vector<MeshAxis>& axes,
   const auto region = body(axes, fn, x[0].type());
   std::vector<HostTensor> out = x;
   run_devices(axes, [&](int64_t device) {
-    HostTensor& own = out[static_cast<size_t>(device)];
+    HostTensor& own = out[device];
     std::vector<HostTensor> arguments = {own};
     for (const MeshAxis& axis : axes) {
       const int64_t at = SimulatedDevice::current().position().at(axis.name);

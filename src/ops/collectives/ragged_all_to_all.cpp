@@ -5,22 +5,18 @@
 
 #include <algorithm>
 
-#include "ir/devices/manual_axes.h"
+#include "ir/devices/sharding.h"
 #include "ir/devices/simulated_devices.h"
-#include "ops/batching.h"
-#include "ops/collectives/all_to_all.h"
 #include "ops/collectives/collective.h"
+#include "ops/collectives/collectives.h"
 #include "ops/create.h"
-#include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "ops/reductions/argmax.h"
+#include "ops/reductions/cumulative.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 

@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 
-#include "ops/batching.h"
 #include "ops/create.h"
-#include "ops/elementwise/bitwise.h"
-#include "ops/elementwise/complex.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"
-#include "ops/movement/broadcast.h"
-#include "ops/ranges.h"
+#include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
-#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -228,5 +226,64 @@ Tensor is_inf(const Tensor& x) {
   return equal(abs(x), std::numeric_limits<double>::infinity());
 }
 Tensor fraction_of(const Tensor& p) { return mean(astype(p, DType::kF32)); }
+
+namespace {
+
+// Returns the eval rule is_true(a <=> b).
+template <class F>
+EvalRule ordered(F is_true) {
+  return binary([is_true]<detail::Ordered T>(T a, T b) -> bool {
+    if constexpr (detail::Float<T>)
+      return is_true(std::strong_order(a, b));
+    else
+      return is_true(a <=> b);
+  });
+}
+
+const OpRules total_eq_rules(
+    {.name = "total_eq",
+     .infer = pred_of_ordered,
+     .batch = elementwise,
+     .vjp = no_gradient,
+     .eval = ordered([](std::strong_ordering order) { return order == 0; }),
+     .hlo =
+         [](const OpNode&, HloBuilder& b, const HloValues& x) {
+           return HloValues{hlo_compare(b, "EQ", x[0], x[1], Order::kTotal)};
+         },
+     .cost = kElementwise});
+
+const OpRules total_lt_rules({.name = "total_lt",
+                              .infer = pred_of_ordered,
+                              .batch = elementwise,
+                              .vjp = no_gradient,
+                              .eval = ordered([](std::strong_ordering order) { return order < 0; }),
+                              .hlo =
+                                  [](const OpNode&, HloBuilder& b, const HloValues& x) {
+                                    return HloValues{
+                                        hlo_compare(b, "LT", x[0], x[1], Order::kTotal)};
+                                  },
+                              .cost = kElementwise});
+
+const OpRules total_le_rules(
+    {.name = "total_le",
+     .infer = pred_of_ordered,
+     .batch = elementwise,
+     .vjp = no_gradient,
+     .eval = ordered([](std::strong_ordering order) { return order <= 0; }),
+     .hlo =
+         [](const OpNode&, HloBuilder& b, const HloValues& x) {
+           return HloValues{hlo_compare(b, "LE", x[0], x[1], Order::kTotal)};
+         },
+     .cost = kElementwise});
+
+}  // namespace
+
+Tensor total_equal(const Tensor& a, const Tensor& b) {
+  return emit_broadcast(total_eq_rules, a, b);
+}
+Tensor total_less(const Tensor& a, const Tensor& b) { return emit_broadcast(total_lt_rules, a, b); }
+Tensor total_less_equal(const Tensor& a, const Tensor& b) {
+  return emit_broadcast(total_le_rules, a, b);
+}
 
 }  // namespace axle

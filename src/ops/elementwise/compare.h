@@ -4,7 +4,6 @@
 // and !=, since readers could confuse them with same(), which compares handles.
 #pragma once
 
-#include "ir/scalar.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -46,5 +45,14 @@ Tensor is_nan(const Tensor& x);
 Tensor is_inf(const Tensor& x);
 /// Returns the fraction of elements of the predicate that are true: an f32 scalar.
 Tensor fraction_of(const Tensor& p);
+
+// Comparisons in the total order of IEEE 754: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN.
+//
+// Unlike compare.h, every float has a place, so that a NaN equals itself and -0 is less than 0.
+// Shapes broadcast. Other dtypes are compared as in compare.h; complex ones throw ShapeError.
+
+Tensor total_equal(const Tensor& a, const Tensor& b);
+Tensor total_less(const Tensor& a, const Tensor& b);
+Tensor total_less_equal(const Tensor& a, const Tensor& b);
 
 }  // namespace axle

@@ -1,7 +1,6 @@
-#include "ops/elementwise/complex.h"
-
 #include <gtest/gtest.h>
 
+#include "ops/elementwise/exponential.h"
 #include "ops/ops.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"

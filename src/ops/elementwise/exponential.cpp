@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
-#include "ops/movement/broadcast.h"
+#include "ops/movement/shape.h"
 #include "ops/rules.h"
-#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -214,5 +211,121 @@ Tensor pow(const Tensor& x, const Tensor& y) { return emit_broadcast(pow_rules, 
 Tensor integer_pow(const Tensor& x, int64_t n) {
   return n == 1 ? x : emit(integer_pow_rules, {x}, PowerAttributes(n));
 }
+
+namespace {
+
+using detail::Float;
+
+const OpRules sin_rules({.name = "sin",
+                         .infer = same_float_type,
+                         .batch = elementwise,
+                         .vjp = [](X x, Y, Ct g) { return Values{g[0] * cos(x[0])}; },
+                         .eval = unary([](Float auto x) { return std::sin(x); }),
+                         .hlo = "stablehlo.sine",
+                         .cost = kTranscendental});
+
+const OpRules cos_rules({.name = "cos",
+                         .infer = same_float_type,
+                         .batch = elementwise,
+                         .vjp = [](X x, Y, Ct g) { return Values{-(g[0] * sin(x[0]))}; },
+                         .eval = unary([](Float auto x) { return std::cos(x); }),
+                         .hlo = "stablehlo.cosine",
+                         .cost = kTranscendental});
+
+const OpRules tan_rules({.name = "tan",
+                         .infer = same_float_type,
+                         .batch = elementwise,
+                         .vjp = [](X, Y y, Ct g) { return Values{g[0] * (1 + square(y[0]))}; },
+                         .eval = unary([](Float auto x) { return std::tan(x); }),
+                         .hlo = "stablehlo.tan",
+                         .cost = kTranscendental});
+
+const OpRules atan2_rules({.name = "atan2",
+                           .infer = same_float_type,
+                           .batch = elementwise,
+                           .vjp =
+                               [](X x, Y, Ct g) {
+                                 const Tensor norm = square(x[0]) + square(x[1]);
+                                 return Values{g[0] * (x[1] / norm), g[0] * (-x[0] / norm)};
+                               },
+                           .eval = binary([]<Float T>(T y, T x) { return std::atan2(y, x); }),
+                           .hlo = "stablehlo.atan2",
+                           .cost = kTranscendental});
+
+const OpRules tanh_rules({.name = "tanh",
+                          .infer = same_float_type,
+                          .batch = elementwise,
+                          .vjp = [](X, Y y,
+                                    Ct g) { return Values{(g[0] + g[0] * y[0]) * (1 - y[0])}; },
+                          .eval = unary([](Float auto x) { return std::tanh(x); }),
+                          .hlo = "stablehlo.tanh",
+                          .cost = kTranscendental});
+
+// One op instead of 1 / (1 + exp(-x)): XLA expands it to this formula if the device has no better
+// one.
+}  // namespace
+
+Tensor sin(const Tensor& x) { return emit(sin_rules, {x}); }
+Tensor cos(const Tensor& x) { return emit(cos_rules, {x}); }
+Tensor tan(const Tensor& x) { return emit(tan_rules, {x}); }
+Tensor atan2(const Tensor& y, const Tensor& x) { return emit_broadcast(atan2_rules, y, x); }
+Tensor tanh(const Tensor& x) { return emit(tanh_rules, {x}); }
+
+namespace {
+
+std::vector<Type> infer_part(const OpNode& op) {
+  const Type& z = op.inputs[0].type();
+  if (!is_complex(z.dtype))
+    shape_error(op, fmt::format("expected complex numbers, got {}", name_of(z.dtype)));
+  return {{real_dtype(z.dtype), z.dims}};
+}
+
+std::vector<Type> infer_complex(const OpNode& op) {
+  const Type part = same_type(op)[0];
+  if (part.dtype != DType::kF32 && part.dtype != DType::kF64) {
+    shape_error(op, fmt::format("expected parts of f32 or f64, got {}; convert with astype",
+                                name_of(part.dtype)));
+  }
+  return {{part.dtype == DType::kF64 ? DType::kC128 : DType::kC64, part.dims}};
+}
+
+const OpRules real_rules({.name = "real",
+                          .infer = infer_part,
+                          .batch = elementwise,
+                          .vjp = [](X, Y, Ct g) { return Values{complex(g[0], zeros_like(g[0]))}; },
+                          .eval = unary([]<class T>(std::complex<T> z) { return z.real(); }),
+                          .hlo = "stablehlo.real",
+                          .cost = kNoFlops});
+
+const OpRules imag_rules({.name = "imag",
+                          .infer = infer_part,
+                          .batch = elementwise,
+                          .vjp = [](X, Y,
+                                    Ct g) { return Values{complex(zeros_like(g[0]), -g[0])}; },
+                          .eval = unary([]<class T>(std::complex<T> z) { return z.imag(); }),
+                          .hlo = "stablehlo.imag",
+                          .cost = kNoFlops});
+
+const OpRules complex_rules({.name = "complex",
+                             .infer = infer_complex,
+                             .batch = elementwise,
+                             .vjp =
+                                 [](X, Y, Ct g) {
+                                   return Values{real(g[0]), -imag(g[0])};
+                                 },
+                             .eval = binary([](detail::Float auto re, detail::Float auto im) {
+                               return std::complex(re, im);
+                             }),
+                             .hlo = "stablehlo.complex",
+                             .cost = kNoFlops});
+
+}  // namespace
+
+Tensor complex(const Tensor& real, const Tensor& imag) {
+  return emit_broadcast(complex_rules, real, imag);
+}
+Tensor real(const Tensor& z) { return emit(real_rules, {z}); }
+Tensor imag(const Tensor& z) { return emit(imag_rules, {z}); }
+Tensor conj(const Tensor& z) { return complex(real(z), -imag(z)); }
 
 }  // namespace axle

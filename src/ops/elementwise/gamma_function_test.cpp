@@ -1,10 +1,9 @@
 // Numbers of jax.scipy.special in f64.
-#include "ops/elementwise/gamma_function.h"
-
 #include <limits>
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/elementwise/special_functions.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -15,9 +14,8 @@ const std::vector<double> kPositive = {1e-3, 0.5, 1, 2.5, 10, 123};
 
 void expect_values(const std::function<Tensor(const Tensor&)>& fn, const std::vector<double>& x,
                    const std::vector<double>& expected) {
-  const HostTensor y =
-      testing::run([&](const Values& v) { return fn(v[0]); },
-                   {HostTensor({static_cast<int64_t>(x.size())}, std::span<const double>(x))});
+  const HostTensor y = testing::run([&](const Values& v) { return fn(v[0]); },
+                                    {HostTensor({std::ssize(x)}, std::span<const double>(x))});
   for (size_t i = 0; i < x.size(); ++i) {
     EXPECT_NEAR(y.at(static_cast<int64_t>(i)), expected[i], 2e-14 * (1 + std::abs(expected[i])))
         << "at " << x[i];

@@ -1,10 +1,9 @@
-#include "ops/elementwise/promote.h"
-
 #include <gmock/gmock.h>
 
 #include <sstream>
 
 #include "ops/create.h"
+#include "ops/elementwise/convert.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 

@@ -20,4 +20,8 @@ Tensor is_finite(const Tensor& x);
 /// True for `is_finite` ops.
 bool is_finite_check(const OpNode& op);
 
+/// Returns the next number of the dtype from `from` towards `to`; `to` if they are equal. Shapes
+/// broadcast. Floats of 16 bits or more; others throw ShapeError. It has no gradient.
+Tensor nextafter(const Tensor& from, const Tensor& to);
+
 }  // namespace axle

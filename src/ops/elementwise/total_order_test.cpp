@@ -1,8 +1,7 @@
-#include "ops/elementwise/total_order.h"
-
 #include "base/error.h"
 #include "ops/create.h"
-#include "ops/elementwise/nextafter.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/rounding.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "ops/kernels/kernel_implementation.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -1,5 +1,4 @@
-#include "ops/movement/approx_max_k.h"
-
+#include "ops/movement/sort.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -1,7 +1,6 @@
-#include "ops/movement/diagonal.h"
-
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/movement/dynamic_slice.h"
 #include "testing/op_test.h"
 
 namespace axle {

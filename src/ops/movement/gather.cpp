@@ -4,13 +4,11 @@
 
 #include <algorithm>
 
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/scatter.h"
 #include "ops/movement/window_rules.h"
-#include "ops/movement/window_walk.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -113,7 +111,7 @@ Tensor gather(const Tensor& operand, const Tensor& indices, const GatherDims& di
   for (const int64_t d : dims.operand_batch) {
     if (d < 0 || d >= std::min<int64_t>(operand.rank(), std::ssize(own)))
       continue;  // infer says so
-    int64_t& size = own[static_cast<size_t>(d)];
+    int64_t& size = own[d];
     size = std::min(size, operand.dim(d));
   }
   const WindowAttributes a(dims, std::move(own),

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -16,9 +15,7 @@
 #include "ops/movement/slice.h"
 #include "ops/movement/sort.h"
 #include "ops/movement/window_rules.h"
-#include "ops/movement/window_walk.h"
 #include "ops/rules.h"
-#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

@@ -4,7 +4,7 @@
 // Layer code should use the simpler functions of ops/movement/index.h.
 #pragma once
 
-#include "ops/movement/gather_dims.h"
+#include "ops/movement/gather.h"
 
 namespace axle {
 

@@ -1,7 +1,6 @@
-#include "ops/movement/search.h"
-
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/movement/index.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -29,10 +28,9 @@ TEST(Search, FindsPositionsBeforeAndAfterEqualOnes) {
 TEST(Search, AgreesWithCountingAtEverySize) {
   for (int32_t n = 0; n < 10; ++n) {
     HostTensor sorted = HostTensor::zeros({n}, DType::kI32);
-    for (int32_t i = 0; i < n; ++i) sorted.values<int32_t>()[static_cast<size_t>(i)] = 2 * i;
+    for (int32_t i = 0; i < n; ++i) sorted.values<int32_t>()[i] = 2 * i;
     HostTensor values = HostTensor::zeros({2 * n + 3}, DType::kI32);
-    for (int32_t i = 0; i < values.size(); ++i)
-      values.values<int32_t>()[static_cast<size_t>(i)] = i - 2;
+    for (int32_t i = 0; i < values.size(); ++i) values.values<int32_t>()[i] = i - 2;
     const auto found = testing::run_all(
         [](const Values& v) {
           return Values{searchsorted(v[0], v[1]), searchsorted(v[0], v[1], SearchSide::kRight)};

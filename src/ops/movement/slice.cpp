@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "base/checked.h"
-#include "ops/batching.h"
-#include "ops/checks.h"
+#include "base/lists.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
-#include "ops/movement/strided.h"
+#include "ops/movement/window_rules.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 
@@ -374,7 +371,7 @@ Tensor repeat(const Tensor& x, int64_t count, int64_t axis) {
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < x.rank(); ++d) dims.push_back(d <= axis ? d : d + 1);
   Shape shape = x.shape();
-  shape[static_cast<size_t>(axis)] *= count;
+  shape[axis] *= count;
   return reshape(broadcast_in_dim(x, spread, dims), shape);
 }
 

@@ -2,7 +2,6 @@
 // dynamic_slice.h.
 #pragma once
 
-#include "ir/scalar.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -4,16 +4,14 @@
 
 #include <compare>
 
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "ops/elementwise/four_bits.h"
+#include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
-#include "ops/movement/strided.h"
+#include "ops/movement/window_rules.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
-#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -89,7 +87,7 @@ void eval_sort(const EvalOptions&, const OpNode& op, std::span<const HostTensor*
                std::span<HostTensor> y) {
   const auto& a = op.attrs<SortAttributes>();
   std::vector<Comparison> keys;
-  for (int64_t i = 0; i < a.num_keys; ++i) keys.push_back(comparison(*x[static_cast<size_t>(i)]));
+  for (int64_t i = 0; i < a.num_keys; ++i) keys.push_back(comparison(*x[i]));
   for_each_line(x[0]->shape(), a.axis, [&](size_t start, size_t step, size_t n) {
     const auto line = sorted_line(keys, a.order, start, step, n);
     for (size_t operand = 0; operand < x.size(); ++operand) {
@@ -130,8 +128,7 @@ double sort_cost(const OpNode& op) {
   const auto& a = op.attrs<SortAttributes>();
   const Type& x = op.inputs[0].type();
   if (x.rank() == 0) return 0;
-  return static_cast<double>(a.num_keys) *
-         comparisons(num_input_elements(op), x.dims[static_cast<size_t>(a.axis)]);
+  return static_cast<double>(a.num_keys) * comparisons(num_input_elements(op), x.dims[a.axis]);
 }
 
 const OpRules sort_rules({.name = "sort",
@@ -193,7 +190,7 @@ void eval_top_k(const EvalOptions&, const OpNode& op, std::span<const HostTensor
 // Uses one-hot rows instead of a scatter: k is small, and they fuse into one reduction.
 Values top_k_vjp(X x, Y y, Ct g) {
   Shape shape = y[1].shape();
-  const auto axis = static_cast<int64_t>(shape.size());
+  const auto axis = std::ssize(shape);
   shape.push_back(x[0].dim(-1));
   const Tensor hit = equal(expand_dims(y[1], axis), iota(shape, axis));
   return {reduce_sum(select(hit, expand_dims(g[0], axis), scalar(0, g[0].dtype())), {axis - 1})};
@@ -226,7 +223,7 @@ const OpRules top_k_rules({.name = "top_k",
 }  // namespace
 
 Values sort_key_val(const Values& operands, int64_t axis, int64_t num_keys, SortOrder order) {
-  if (num_keys < 1 || num_keys > static_cast<int64_t>(operands.size())) {
+  if (num_keys < 1 || num_keys > std::ssize(operands)) {
     shape_error("sort",
                 fmt::format("expected at least one operand and 1 to {} keys, got {} keys",
                             std::max<size_t>(operands.size(), 1), num_keys),
@@ -248,6 +245,38 @@ Tensor argsort(const Tensor& x, int64_t axis, SortOrder order) {
 std::pair<Tensor, Tensor> top_k(const Tensor& x, int64_t k) {
   const Values both = emit_all(top_k_rules, {x}, make_attributes(TopKAttributes(k)));
   return {both[0], both[1]};
+}
+
+std::pair<Tensor, Tensor> approx_max_k(const Tensor& x, int64_t k, int64_t axis,
+                                       const ApproxMaxKOptions& options) {
+  constexpr std::string_view kOp = "approx_max_k";
+  if (!is_float(x.dtype())) {
+    shape_error(kOp, fmt::format("expected a floating-point operand, got {}", name_of(x.dtype())),
+                {x});
+  }
+  axis = normalized_axis(kOp, x, axis);
+  const int64_t size = x.dim(axis);
+  if (k < 1 || k > size) {
+    shape_error(kOp,
+                fmt::format("expected k from 1 to {}, the size of axis {}, got {}", size, axis, k),
+                {x});
+  }
+  // Not the negation: a NaN is refused too.
+  if (!(options.recall_target > 0 && options.recall_target <= 1)) {
+    shape_error(
+        kOp,
+        fmt::format("expected recall_target above 0 and at most 1, got {}", options.recall_target),
+        {x});
+  }
+  if (options.reduction_input_size_override.value_or(size) < size) {
+    shape_error(kOp,
+                fmt::format("expected reduction_input_size_override of at least {}, the size of "
+                            "axis {}, got {}",
+                            size, axis, *options.reduction_input_size_override),
+                {x});
+  }
+  const auto [values, indices] = top_k(move_axis(x, axis, -1), k);
+  return {move_axis(values, -1, axis), move_axis(indices, -1, axis)};
 }
 
 }  // namespace axle

@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
-#include "ops/movement/broadcast.h"
-#include "ops/movement/window_walk.h"
+#include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 
@@ -34,11 +32,11 @@ Tensor last_positions(const WindowAttributes& a, const Tensor& operand, const Te
   });
   std::vector<int64_t> last;
   for (const int64_t d : a.dims.index_map)
-    last.push_back(std::min(limit, operand.dim(d) - a.sizes[static_cast<size_t>(d)]));
+    last.push_back(std::min(limit, operand.dim(d) - a.sizes[d]));
   if (std::ranges::all_of(last, [&](int64_t v) { return v == last[0]; })) {
     return full_like(indices, last.empty() ? 0 : last[0]);
   }
-  const HostTensor table({static_cast<int64_t>(last.size())}, std::span<const int64_t>(last));
+  const HostTensor table({std::ssize(last)}, std::span<const int64_t>(last));
   return broadcast_in_dim(constant(table.astype(indices.dtype())), indices.shape(),
                           {a.dims.index_vector_dim});
 }
@@ -112,13 +110,13 @@ void check_windows(const OpNode& op) {
   }
   const int64_t components =
       dims.index_vector_dim == indices.rank() ? 1 : indices.dim(dims.index_vector_dim);
-  if (components != static_cast<int64_t>(dims.index_map.size())) {
+  if (components != std::ssize(dims.index_map)) {
     shape_error(op, fmt::format("expected an index_map of {} dims, one for each component of a "
                                 "position, got {}",
                                 components, to_text(dims.index_map)));
   }
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    const int64_t size = sizes[static_cast<size_t>(d)];
+    const int64_t size = sizes[d];
     const bool dropped = is_dropped(dims, d);
     if (size < 0 || size > operand.dim(d) || (dropped && size > 1)) {
       shape_error(op, fmt::format("expected a window of size 0 to {} along dim {}, got {}",
@@ -222,6 +220,122 @@ WindowPromises batched_promises(WindowPromises promises, bool has_operand, bool 
   if (has_indices) promises.sorted = false;
   if (has_indices && !has_operand) promises.unique = false;
   return promises;
+}
+
+HostTensor wide_indices(const HostTensor& indices) {
+  HostTensor out = indices.astype(DType::kI64);
+  if (indices.dtype() != DType::kU64) return out;
+  for (int64_t& v : out.values<int64_t>()) {
+    if (v < 0) v = std::numeric_limits<int64_t>::max();
+  }
+  return out;
+}
+
+WindowWalk::WindowWalk(const GatherDims& dims, const Shape& sizes, const Shape& operand,
+                       const HostTensor& indices, const Shape& slices) {
+  const Shape operand_strides = row_major_strides(operand);
+  const Shape slice_strides = row_major_strides(slices);
+  const Shape index_strides = row_major_strides(indices.shape());
+  const auto at = [](const Shape& s, int64_t d) { return s[d]; };
+
+  // Dims within a window: their sizes, and their strides in the operand and in the slices.
+  Shape window_sizes, window_operand, window_slices;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (has_dim(dims.collapsed, static_cast<int64_t>(d)) ||
+        has_dim(dims.operand_batch, static_cast<int64_t>(d)))
+      continue;
+    window_slices.push_back(at(slice_strides, dims.offset[window_sizes.size()]));
+    window_operand.push_back(operand_strides[d]);
+    window_sizes.push_back(sizes[d]);
+  }
+  for_each_index(window_sizes, [&](const Shape& index) {
+    Element e{0, 0};
+    for (size_t d = 0; d < index.size(); ++d) {
+      e.operand += index[d] * window_operand[d];
+      e.slices += index[d] * window_slices[d];
+    }
+    window_.push_back(e);
+  });
+
+  // Dims over the positions: dims of the indices without index_vector_dim, their sizes, and the
+  // strides of the dims of the slices that correspond to them in order.
+  Shape position_dims, position_sizes, position_slices;
+  for (int64_t d = 0; d < indices.type().rank(); ++d) {
+    if (d == dims.index_vector_dim) continue;
+    position_dims.push_back(d);
+    position_sizes.push_back(at(indices.shape(), d));
+  }
+  for (size_t d = 0; d < slices.size(); ++d) {
+    if (!has_dim(dims.offset, static_cast<int64_t>(d))) position_slices.push_back(slice_strides[d]);
+  }
+  const int64_t component_stride =
+      dims.index_vector_dim < indices.type().rank() ? at(index_strides, dims.index_vector_dim) : 0;
+  const HostTensor wide = wide_indices(indices);
+  const auto values = wide.values<int64_t>();
+  for_each_index(position_sizes, [&](const Shape& index) {
+    Position p{0, 0, true};
+    int64_t first = 0;  // offset of this position's first component in the indices
+    for (size_t i = 0; i < index.size(); ++i) {
+      first += index[i] * at(index_strides, position_dims[i]);
+      p.slices += index[i] * position_slices[i];
+      const auto batch = std::ranges::find(dims.indices_batch, position_dims[i]);
+      if (batch != dims.indices_batch.end()) {
+        p.operand +=
+            index[i] * at(operand_strides, dims.operand_batch[batch - dims.indices_batch.begin()]);
+      }
+    }
+    for (size_t c = 0; c < dims.index_map.size(); ++c) {
+      const int64_t start = values[first + static_cast<int64_t>(c) * component_stride];
+      const int64_t last = at(operand, dims.index_map[c]) - at(sizes, dims.index_map[c]);
+      const int64_t moved = std::clamp<int64_t>(start, 0, last);
+      p.inside &= moved == start;
+      p.operand += moved * at(operand_strides, dims.index_map[c]);
+    }
+    positions_.push_back(p);
+  });
+}
+
+LinePairs::LinePairs(const Shape& shape, const StridedView& a, const StridedView& b)
+    : first_{a.offset, b.offset, 0, 0, 1}, num_lines_(num_elements(shape) == 0 ? 0 : 1) {
+  // Neighbouring dims that are evenly spaced in both views become one.
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    if (!outer_.empty() && a_steps_.back() == a.strides[d] * shape[d] &&
+        b_steps_.back() == b.strides[d] * shape[d]) {
+      outer_.back() *= shape[d];
+      a_steps_.back() = a.strides[d];
+      b_steps_.back() = b.strides[d];
+      continue;
+    }
+    outer_.push_back(shape[d]);
+    a_steps_.push_back(a.strides[d]);
+    b_steps_.push_back(b.strides[d]);
+  }
+  if (outer_.empty()) return;
+  first_ = {a.offset, b.offset, a_steps_.back(), b_steps_.back(), outer_.back()};
+  outer_.pop_back();
+  a_steps_.pop_back();
+  b_steps_.pop_back();
+  for (const int64_t size : outer_) num_lines_ *= size;
+}
+
+void copy_strided(const Shape& shape, const HostTensor& x, const StridedView& from, HostTensor& y,
+                  const StridedView& to) {
+  dispatch_size(y.dtype(), [&]<class T>(std::type_identity<T>) {
+    const T* const in = x.elements<T>().data();
+    T* const out = y.elements<T>().data();
+    LinePairs(shape, from, to).for_each([&](const LinePair& line) {
+      const T* const p = in + line.a;
+      T* const q = out + line.b;
+      if (line.b_step == 1 && line.a_step == 1) {
+        std::copy_n(p, line.count, q);
+      } else if (line.b_step == 1 && line.a_step == 0) {
+        std::fill_n(q, line.count, *p);
+      } else {
+        for (int64_t k = 0; k < line.count; ++k) q[k * line.b_step] = p[k * line.a_step];
+      }
+    });
+  });
 }
 
 }  // namespace axle

@@ -5,16 +5,12 @@
 
 #include <algorithm>
 
-#include "ops/batching.h"
-#include "ops/checks.h"
 #include "ops/create.h"
-#include "ops/dims.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
-#include "ops/stablehlo.h"
-#include "ops/windows/slide.h"
-#include "ops/windows/window_stablehlo.h"
+#include "ops/windows/reduce_window.h"
+#include "ops/windows/window.h"
 
 namespace axle {
 namespace {
@@ -38,8 +34,7 @@ const ConvolutionAttributes& convolution_attributes(const OpNode& op) {
 std::string dims_text(const AxisList& dims, char first, char second) {
   std::vector<std::string> out(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
-    out[static_cast<size_t>(dims[i])] =
-        i >= 2 ? std::to_string(i - 2) : std::string(1, i == 0 ? first : second);
+    out[dims[i]] = i >= 2 ? std::to_string(i - 2) : std::string(1, i == 0 ? first : second);
   }
   return fmt::format("[{}]", fmt::join(out, ", "));
 }
@@ -115,7 +110,7 @@ std::vector<Type> infer_convolution(const OpNode& op) {
   check_dtypes(op);
   check_groups(op);
   Shape shape(x.shape().size());
-  const auto set = [&](size_t i, int64_t size) { shape[static_cast<size_t>(a.dims.y[i])] = size; };
+  const auto set = [&](size_t i, int64_t size) { shape[a.dims.y[i]] = size; };
   set(0, x.dim(a.dims.x[0]) / a.batch_groups);
   set(1, kernel.dim(a.dims.kernel[0]));
   const Shape counts = num_windows(op, a.window, spatial_sizes(x, a.dims.x));
@@ -226,7 +221,7 @@ struct RoleStrides {
   RoleStrides(const HostTensor& t, const AxisList& dims) {
     const Shape all = row_major_strides(t.shape());
     Shape ordered;
-    for (const int64_t d : dims) ordered.push_back(all[static_cast<size_t>(d)]);
+    for (const int64_t d : dims) ordered.push_back(all[d]);
     first = static_cast<size_t>(ordered[0]);
     second = static_cast<size_t>(ordered[1]);
     spatial = Shape(ordered.begin() + 2, ordered.end());
@@ -338,7 +333,7 @@ ConvolutionDims convolution_dims(std::string_view x, std::string_view kernel, st
       if (at == layout.npos || layout.size() != letters.size() + 2) fail_layouts(x, kernel, y);
       out.push_back(static_cast<int64_t>(at));
     }
-    if (!names_all_dims(out, static_cast<int64_t>(layout.size()))) fail_layouts(x, kernel, y);
+    if (!names_all_dims(out, std::ssize(layout))) fail_layouts(x, kernel, y);
     return out;
   };
   return {dims(x, "NC"), dims(kernel, "OI"), dims(y, "NC")};

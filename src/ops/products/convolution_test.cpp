@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 

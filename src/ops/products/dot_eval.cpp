@@ -6,7 +6,93 @@
 #include <memory>
 
 #include "base/parallel.h"
-#include "ops/products/dot_kernel.h"
+
+// No fused multiply-add: it would round once where machines without it round twice. Sums stay in
+// registers in debug builds, too.
+#pragma GCC push_options
+#pragma GCC optimize("O3", "fp-contract=off")
+
+namespace axle {
+namespace {
+
+// `kRows` rows times the columns of two registers of `kBytes` bytes. Inlined into functions that
+// are compiled for machines with such registers.
+template <class T, int kBytes, int kRows>
+[[gnu::always_inline]] inline void multiply_strips_at(const T* a, const T* b, int64_t depth, T* c,
+                                                      int64_t stride) {
+  typedef T V __attribute__((vector_size(kBytes)));
+  // The same register in memory, anywhere.
+  typedef T Stored __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+  constexpr int64_t kLanes = kBytes / sizeof(T);
+  V left[kRows], right[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    left[r] = *reinterpret_cast<const Stored*>(c + r * stride);
+    right[r] = *reinterpret_cast<const Stored*>(c + r * stride + kLanes);
+  }
+  for (int64_t i = 0; i < depth; ++i) {
+    const V b_left = *reinterpret_cast<const Stored*>(b + i * 2 * kLanes),
+            b_right = *reinterpret_cast<const Stored*>(b + (i * 2 + 1) * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      left[r] += a[i * kRows + r] * b_left;
+      right[r] += a[i * kRows + r] * b_right;
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    *reinterpret_cast<Stored*>(c + r * stride) = left[r];
+    *reinterpret_cast<Stored*>(c + r * stride + kLanes) = right[r];
+  }
+}
+
+template <class T>
+void multiply_16(const T* a, const T* b, int64_t depth, T* c, int64_t stride) {
+  multiply_strips_at<T, 16, 4>(a, b, depth, c, stride);
+}
+template <class T>
+constexpr DotKernel<T> kernel_16{4, 32 / sizeof(T), multiply_16<T>};
+
+#ifdef __x86_64__
+template <class T>
+[[gnu::target("avx2")]] void multiply_32(const T* a, const T* b, int64_t depth, T* c,
+                                         int64_t stride) {
+  multiply_strips_at<T, 32, 6>(a, b, depth, c, stride);
+}
+template <class T>
+constexpr DotKernel<T> kernel_32{6, 64 / sizeof(T), multiply_32<T>};
+
+template <class T>
+[[gnu::target("avx512f,avx512dq")]] void multiply_64(const T* a, const T* b, int64_t depth, T* c,
+                                                     int64_t stride) {
+  multiply_strips_at<T, 64, 8>(a, b, depth, c, stride);
+}
+template <class T>
+constexpr DotKernel<T> kernel_64{8, 128 / sizeof(T), multiply_64<T>};
+#endif
+
+}  // namespace
+
+template <class T>
+const DotKernel<T>& dot_kernel() {
+#ifdef __x86_64__
+  static const DotKernel<T>& chosen =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? kernel_64<T>
+      : __builtin_cpu_supports("avx2")                                        ? kernel_32<T>
+                                                                              : kernel_16<T>;
+  return chosen;
+#else
+  return kernel_16<T>;
+#endif
+}
+template const DotKernel<float>& dot_kernel<float>();
+template const DotKernel<double>& dot_kernel<double>();
+template const DotKernel<uint32_t>& dot_kernel<uint32_t>();
+template const DotKernel<uint64_t>& dot_kernel<uint64_t>();
+
+}  // namespace axle
+
+#pragma GCC pop_options
 
 namespace axle {
 namespace {
@@ -21,8 +107,7 @@ Offsets offsets_of(const Shape& shape, const Dims& dims) {
   for (const int64_t d : dims) {
     Offsets finer;
     for (const int64_t start : out) {
-      for (int64_t i = 0; i < shape[static_cast<size_t>(d)]; ++i)
-        finer.push_back(start + i * strides[static_cast<size_t>(d)]);
+      for (int64_t i = 0; i < shape[d]; ++i) finer.push_back(start + i * strides[d]);
     }
     out = std::move(finer);
   }
@@ -63,16 +148,16 @@ void pack_strip(const S* x, std::span<const int64_t> free, const Offsets& contra
 template <class T>
 void pack_strips(const HostTensor& x, const Matrices& at, int64_t width, int64_t begin, int64_t end,
                  T* out) {
-  const auto num_free = static_cast<int64_t>(at.free.size());
-  const auto k = static_cast<int64_t>(at.contracting.size());
+  const auto num_free = std::ssize(at.free);
+  const auto k = std::ssize(at.contracting);
   const int64_t strips = num_strips(num_free, width);
   const auto pack = [&]<class S>(std::type_identity<S>) {
     for (int64_t strip = begin; strip < end; ++strip) {
       const int64_t first = strip % strips * width;
       const std::span free = std::span(at.free).subspan(
           static_cast<size_t>(first), static_cast<size_t>(std::min(width, num_free - first)));
-      pack_strip<T>(x.values<S>().data() + at.batch[static_cast<size_t>(strip / strips)], free,
-                    at.contracting, width, out + (strip - begin) * k * width);
+      pack_strip<T>(x.values<S>().data() + at.batch[strip / strips], free, at.contracting, width,
+                    out + (strip - begin) * k * width);
     }
   };
   if (x.dtype() == DType::kBF16)
@@ -101,11 +186,9 @@ void multiply_strips(const T* strips, int64_t begin, int64_t end, const T* panel
           kernel(a, panel, depth, to, s.n);
           continue;
         }
-        for (int64_t r = 0; r < height; ++r)
-          std::copy_n(to + r * s.n, width, &tile[static_cast<size_t>(r * columns)]);
+        for (int64_t r = 0; r < height; ++r) std::copy_n(to + r * s.n, width, &tile[r * columns]);
         kernel(a, panel, depth, tile.data(), columns);
-        for (int64_t r = 0; r < height; ++r)
-          std::copy_n(&tile[static_cast<size_t>(r * columns)], width, to + r * s.n);
+        for (int64_t r = 0; r < height; ++r) std::copy_n(&tile[r * columns], width, to + r * s.n);
       }
     }
   }
@@ -192,7 +275,7 @@ void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTens
   if constexpr (kIsComplex<T>) {
     multiply_plain(a, of_a, b, of_b, c);
   } else {
-    const auto size = [](const Offsets& offsets) { return static_cast<int64_t>(offsets.size()); };
+    const auto size = [](const Offsets& offsets) { return std::ssize(offsets); };
     multiply(a, of_a, b, of_b, c,
              {size(of_a.batch), size(of_a.free), size(of_b.free), size(of_a.contracting)});
   }
@@ -223,8 +306,7 @@ void run_in_parts(const DotDims& dims, const HostTensor& a, const HostTensor& b,
     for (int i = 0; i < rounding.num_parts; ++i) {
       if (order - i < 0 || order - i >= rounding.num_parts) continue;
       HostTensor product(sum.type());
-      run<float>(dims, parts_of_a[static_cast<size_t>(i)],
-                 parts_of_b[static_cast<size_t>(order - i)], product);
+      run<float>(dims, parts_of_a[i], parts_of_b[order - i], product);
       const auto to = sum.values<float>(), from = product.values<float>();
       for (size_t j = 0; j < to.size(); ++j) to[j] += from[j];
     }

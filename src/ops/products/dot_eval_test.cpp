@@ -28,7 +28,7 @@ std::vector<Sum> written_out(const HostTensor& a, const Shape& a_dims, const Hos
   const Shape a_strides = row_major_strides(a.shape()), b_strides = row_major_strides(b.shape());
   const auto at = [](const Shape& strides, const Shape& dims, std::array<int64_t, 3> index) {
     int64_t sum = 0;
-    for (size_t i = 0; i < 3; ++i) sum += strides[static_cast<size_t>(dims[i])] * index[i];
+    for (size_t i = 0; i < 3; ++i) sum += strides[dims[i]] * index[i];
     return static_cast<size_t>(sum);
   };
   std::vector<Sum> out;
@@ -50,7 +50,7 @@ std::vector<Sum> written_out(const HostTensor& a, const Shape& a_dims, const Hos
 
 Shape placed(const Shape& sizes, const Shape& dims) {
   Shape out(sizes.size());
-  for (size_t i = 0; i < sizes.size(); ++i) out[static_cast<size_t>(dims[i])] = sizes[i];
+  for (size_t i = 0; i < sizes.size(); ++i) out[dims[i]] = sizes[i];
   return out;
 }
 
@@ -86,11 +86,10 @@ TEST(DotEval, IsTheSameForOneRowAndForMany) {
   const DotDims dims{.a_contracting = {1}, .b_contracting = {0}, .a_batch = {}, .b_batch = {}};
   eval_dot(dims, a, b, all);
   for (int64_t m = 0; m < kM; ++m) {
-    const auto row = a.values<float>().subspan(static_cast<size_t>(m * kK), kK);
+    const auto row = a.values<float>().subspan(m * kK, kK);
     HostTensor one(Type{DType::kF32, {1, kN}});
     eval_dot(dims, HostTensor({1, kK}, row), b, one);
-    EXPECT_TRUE(std::ranges::equal(one.values<float>(),
-                                   all.values<float>().subspan(static_cast<size_t>(m * kN), kN)));
+    EXPECT_TRUE(std::ranges::equal(one.values<float>(), all.values<float>().subspan(m * kN, kN)));
   }
 }
 

@@ -25,7 +25,7 @@ HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
         double sum = 0;
         for (int64_t c = 0; c < k; ++c)
           sum += a.at((g * m + i) * k + c) * b.at((g * k + c) * n + j);
-        out[static_cast<size_t>((g * m + i) * n + j)] = sum;
+        out[(g * m + i) * n + j] = sum;
       }
     }
   }

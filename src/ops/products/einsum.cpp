@@ -8,10 +8,11 @@
 #include <optional>
 
 #include "base/text/text.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
+#include "base/text/text_table.h"
+#include "base/text/unicode.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/diagonal.h"
+#include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
@@ -99,8 +100,8 @@ class Call {
     const std::string left = text.substr(0, arrow);
     for (const std::string_view term : split(left, ',')) terms_.emplace_back(term);
     if (terms_.size() != operands_.size()) {
-      fail(fmt::format("expected {}, got {}",
-                       counted(static_cast<int64_t>(terms_.size()), "operand"), operands_.size()));
+      fail(fmt::format("expected {}, got {}", counted(std::ssize(terms_), "operand"),
+                       operands_.size()));
     }
     if (terms_.size() > kMostOperands)
       fail(fmt::format("expected at most {} operands, got {}", kMostOperands, terms_.size()));
@@ -432,5 +433,16 @@ Shape einsum_shape(std::string_view spec, const Values& operands) {
 }
 
 Tensor einsum(std::string_view spec, const Tensor& a) { return einsum(spec, Values{a}); }
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 1 || b.rank() != 1) shape_error("outer", "expected vectors", {a, b});
+  return expand_dims(a, 1) * expand_dims(b, 0);
+}
+
+Tensor kron(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 2 || b.rank() != 2) shape_error("kron", "expected matrices", {a, b});
+  return reshape(reshape(a, {a.dim(0), 1, a.dim(1), 1}) * reshape(b, {1, b.dim(0), 1, b.dim(1)}),
+                 {a.dim(0) * b.dim(0), a.dim(1) * b.dim(1)});
+}
 
 }  // namespace axle

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/tensor.h"
 #include "ops/products/dot.h"
 
 namespace axle {
@@ -38,5 +39,10 @@ using Labels = std::vector<int>;
 /// Swaps the operands if that avoids a transpose of the result.
 Tensor contract(const Tensor& a, const Labels& a_labels, const Tensor& b, const Labels& b_labels,
                 const Labels& out, const DotOptions& options);
+
+/// a[N], b[M] -> y[N, M] = a[n] * b[m].
+Tensor outer(const Tensor& a, const Tensor& b);
+/// The Kronecker product of matrices: a[R, C], b[S, D] -> y[R * S, C * D].
+Tensor kron(const Tensor& a, const Tensor& b);
 
 }  // namespace axle

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ops/create.h"
 #include "ops/products/dot.h"
+#include "testing/error_of.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -33,7 +34,7 @@ HostTensor by_definition(const std::vector<std::string>& terms, const std::strin
     if (letter == size.end()) {
       double product = 1;
       for (size_t t = 0; t < terms.size(); ++t) product *= x[t].at(offset(terms[t]));
-      out.values<double>()[static_cast<size_t>(offset(y))] += product;
+      out.values<double>()[offset(y)] += product;
       return;
     }
     for (int64_t i = 0; i < letter->second; ++i) {
@@ -152,7 +153,7 @@ Shape shape_of(const std::string& term) {
 HostTensor small_numbers(const Shape& shape, int64_t seed) {
   HostTensor out(Type{DType::kF32, shape});
   for (int64_t i = 0; i < out.size(); ++i)
-    out.values<float>()[static_cast<size_t>(i)] = static_cast<float>((i * 7 + seed * 5) % 4 - 1);
+    out.values<float>()[i] = static_cast<float>((i * 7 + seed * 5) % 4 - 1);
   return out;
 }
 

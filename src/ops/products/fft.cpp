@@ -6,12 +6,10 @@
 #include <complex>
 #include <numbers>
 
-#include "ops/batching.h"
-#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/complex.h"
-#include "ops/movement/strided.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/movement/window_rules.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -157,7 +155,7 @@ Tensor multiplicity(int64_t size, DType dtype) {
 // rfft is the real part of the transform of the half.
 Values fft_vjp(X x, Y, Ct g) {
   const auto& [kind, sizes] = std::tie(fft_attributes(x.op()).kind, fft_attributes(x.op()).sizes);
-  const auto num_dims = static_cast<int64_t>(sizes.size());
+  const auto num_dims = std::ssize(sizes);
   const double count = static_cast<double>(num_elements(sizes));
   switch (kind) {
     case FftKind::kFft:

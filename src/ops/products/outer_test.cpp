@@ -1,7 +1,6 @@
-#include "ops/products/outer.h"
-
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/products/einsum.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "ops/batching.h"
-#include "ops/composite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/products/dot.h"
 #include "ops/products/dot_backward.h"
 #include "ops/products/dot_eval.h"
 #include "ops/reductions/cumulative.h"
@@ -117,7 +114,7 @@ void each_group(const RaggedSizes& s, const HostTensor& sizes, Fn fn) {
   for (int64_t list = 0; list < s.o * s.i; ++list) {
     int64_t begin = 0;
     for (int64_t g = 0; g < s.g; ++g) {
-      const int64_t size = sizes.values<int32_t>()[static_cast<size_t>(list * s.g + g)];
+      const int64_t size = sizes.values<int32_t>()[list * s.g + g];
       const int64_t count = std::clamp<int64_t>(size, 0, s.m - begin);
       fn(list * s.m + begin, count, list / s.i * s.g + g);
       begin += count;
@@ -306,7 +303,7 @@ std::vector<Batched> batch_ragged_dot(BatchX x) {
   const Tensor y =
       emit_ragged_dot(merged(with_batch_dim(x, 0), to), matrices, merged(with_batch_dim(x, 2), to),
                       x.attrs<RaggedAttributes>().options);
-  const int64_t lists = x.op().outputs[0].dims[static_cast<size_t>(to)];
+  const int64_t lists = x.op().outputs[0].dims[to];
   return all_batched({move_axis(unflatten(y, to, {x.axis().size, lists}), to, 0)});
 }
 

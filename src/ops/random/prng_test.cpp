@@ -1,8 +1,7 @@
 // The original mode of threefry: numbers of JAX 0.10 with jax_threefry_partitionable off.
-#include "ops/random/prng.h"
-
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/random/key.h"
 #include "ops/random/random.h"
 #include "testing/op_test.h"
 

@@ -1,10 +1,28 @@
 // Floating-point samplers from keys (random.h).
 #pragma once
 
+#include <initializer_list>
+#include <string_view>
+
 #include "ir/tensor.h"
 #include "ops/random/key.h"
 
 namespace axle::random {
+
+/// Throws ShapeError, naming `op`, for an array of keys and for a negative size.
+void check_draw(std::string_view op, const Key& key, const Shape& shape);
+/// Also for a dtype that is not floating-point.
+void check_draw(std::string_view op, const Key& key, const Shape& shape, DType dtype);
+
+/// A parameter of a sampler, with the name that errors give it.
+struct SamplerParameter {
+  std::string_view name;
+  const Tensor& value;
+};
+/// check_draw for samplers with parameters. Throws ShapeError, naming `op`, also unless they have
+/// one floating-point dtype and broadcast to `shape`.
+void check_draw(std::string_view op, const Key& key, const Shape& shape,
+                std::initializer_list<SamplerParameter> parameters);
 
 /// Floats in [low, high). bf16 has 128 different values (8 random bits), as in JAX. Throws
 /// ShapeError if low > high; if both are equal, all numbers are `low`.

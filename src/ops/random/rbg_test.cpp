@@ -1,9 +1,8 @@
 // Numbers of JAX 0.10 on CPU, and what vmap does to keys of rbg.
-#include "ops/random/rbg.h"
-
 #include "base/error.h"
 #include "ops/create.h"
 #include "ops/random/random.h"
+#include "ops/random/threefry.h"
 #include "testing/op_test.h"
 
 namespace axle {

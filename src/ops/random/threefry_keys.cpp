@@ -4,15 +4,12 @@
 
 #include <limits>
 
-#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "ops/random/key_checks.h"
-#include "ops/random/prng.h"
+#include "ops/random/key.h"
 #include "ops/random/threefry.h"
 #include "ops/rules.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "ops/movement/strided.h"
+#include "ops/movement/window_rules.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -2,18 +2,175 @@
 
 #include <fmt/format.h>
 
-#include "ops/batching.h"
-#include "ops/composite.h"
+#include <limits>
+
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/movement/sort.h"
+#include "ops/movement/window_rules.h"
 #include "ops/reductions/combine.h"
+#include "ops/reductions/reduce.h"
 #include "ops/reductions/softmax.h"
-#include "ops/stablehlo.h"
-#include "ops/windows/window_stablehlo.h"
+#include "ops/rules.h"
+#include "ops/windows/window.h"
 
 namespace axle {
+namespace {
+
+std::vector<Type> infer_argmax(const OpNode& op) {
+  check_ordered(op);
+  const int64_t axis = op.attrs<AxisAttributes>().axis;
+  const Type& x = op.inputs[0].type();
+  if (x.dims[axis] == 0)
+    shape_error(op, fmt::format("expected at least one element along axis {}", axis));
+  return {Type{DType::kI32, without_dims(x.dims, {axis})}};
+}
+
+// Returns the eval rule of argmax or argmin. better(a, b) is true if the later element a replaces
+// the best element b so far.
+template <class F>
+EvalRule first_best(F better) {
+  return [better](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                  std::span<HostTensor> y) {
+    const int64_t axis = op.attrs<AxisAttributes>().axis;
+    const auto out = y[0].values<int32_t>();
+    dispatch(x[0]->dtype(), [&]<class T>(std::type_identity<T>) {
+      using C = Computed<T>;
+      const auto in = x[0]->values<T>();
+      size_t j = 0;
+      for_each_line(x[0]->shape(), axis, [&](size_t start, size_t step, size_t n) {
+        size_t best = 0;
+        for (size_t i = 1; i < n; ++i) {
+          const C v(in[start + i * step]), current(in[start + best * step]);
+          if (current == current && (v != v || better(v, current))) best = i;
+        }
+        out[j++] = static_cast<int32_t>(best);
+      });
+    });
+  };
+}
+
+// Lowers to a reduction of (value, index) pairs. The left value wins if `direction` holds for
+// (left, right).
+HloValues lower_arg(const char* direction, double (*init)(DType), const OpNode& op, HloBuilder& b,
+                    const HloValues& x) {
+  const int64_t axis = op.attrs<AxisAttributes>().axis;
+  const Type value{x[0].type.dtype, {}}, index{DType::kI32, {}};
+  const HloValue indices = b.one("stablehlo.iota", {}, {DType::kI32, x[0].type.dims},
+                                 fmt::format("iota_dimension = {} : i64", axis));
+  const auto body = [&](const HloValues& v) {
+    const HloValue wins = hlo_compare(b, direction, v[0], v[2]);
+    const HloValue is_nan = hlo_compare(b, "NE", v[0], v[0]);
+    const HloValue left = hlo_map(b, "or", {wins, is_nan});
+    const HloValue tie = hlo_compare(b, "EQ", v[0], v[2]);
+    const HloValue earlier = hlo_compare(b, "LT", v[1], v[3]);
+    const HloValue left_index = hlo_map(b, "or", {left, hlo_map(b, "and", {tie, earlier})});
+    return HloValues{hlo_select(b, left, v[0], v[2]), hlo_select(b, left_index, v[1], v[3])};
+  };
+  const HloValues both = b.op(
+      "stablehlo.reduce", {x[0], indices, b.splat(value, init(value.dtype)), b.splat(index, 0)},
+      {{value.dtype, op.outputs[0].dims}, op.outputs[0]}, "dimensions = " + mlir_array({axis}),
+      {HloRegion{{value, index, value, index}, body}});
+  return {both[1]};
+}
+
+const OpRules argmax_rules({.name = "argmax",
+                            .infer = infer_argmax,
+                            .batch = along_axis,
+                            .vjp = no_gradient,
+                            .eval = first_best([](auto a, auto b) { return a > b; }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower_arg("GT", lowest_value, op, b, x);
+                                },
+                            .cost = num_input_elements});
+
+const OpRules argmin_rules({.name = "argmin",
+                            .infer = infer_argmax,
+                            .batch = along_axis,
+                            .vjp = no_gradient,
+                            .eval = first_best([](auto a, auto b) { return a < b; }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower_arg("LT", highest_value, op, b, x);
+                                },
+                            .cost = num_input_elements});
+
+}  // namespace
+
+Tensor argmax(const Tensor& x, int64_t axis) {
+  return emit(argmax_rules, {x}, AxisAttributes(normalized_axis("argmax", x, axis)));
+}
+Tensor argmin(const Tensor& x, int64_t axis) {
+  return emit(argmin_rules, {x}, AxisAttributes(normalized_axis("argmin", x, axis)));
+}
+
+Tensor quantile(const Tensor& x, const Tensor& q, int64_t axis, QuantileMethod method,
+                bool keep_dims) {
+  axis = normalized_axis("quantile", x, axis);
+  const int64_t n = x.dim(axis);
+  if (!is_float(x.dtype()) || !is_float(q.dtype()) || q.rank() > 1 || n == 0) {
+    shape_error("quantile", "expected floats that are not empty and a scalar or vector of floats",
+                {x, q});
+  }
+  const DType wide = wide_dtype(x.dtype());
+  const Tensor has_nan = reduce_or(is_nan(x), {axis}, true);
+  const Tensor sorted =
+      move_axis(sort(select(has_nan, std::numeric_limits<double>::quiet_NaN(), x), axis), axis, 0);
+
+  const Tensor fraction = astype(q, wide);
+  const Tensor position =
+      method == QuantileMethod::kInvertedCdf ? ceil(fraction * n) - 1 : fraction * (n - 1);
+  const Tensor below = floor(position);
+  const auto element = [&](const Tensor& at) {
+    return take(sorted, astype(clamp(0, at, n - 1), DType::kI32));
+  };
+  const Tensor lower = element(below), higher = element(ceil(position));
+  const Tensor weight = broadcast_in_dim(position - below, lower.shape(), axis_range(0, q.rank()));
+
+  Tensor y;
+  switch (method) {
+    case QuantileMethod::kLinear:
+      y = astype(lower, wide) * (1 - weight) + astype(higher, wide) * weight;
+      break;
+    case QuantileMethod::kLower:
+    case QuantileMethod::kInvertedCdf:
+      y = lower;
+      break;
+    case QuantileMethod::kHigher:
+      y = higher;
+      break;
+    case QuantileMethod::kMidpoint:
+      y = (lower + higher) * 0.5;
+      break;
+    case QuantileMethod::kNearest:
+      y = select(weight <= 0.5, lower, higher);
+      break;
+  }
+  y = astype(y, x.dtype());
+  return keep_dims ? expand_dims(y, q.rank() + axis) : y;
+}
+
+Tensor quantile(const Tensor& x, double q, int64_t axis, QuantileMethod method, bool keep_dims) {
+  const DType dtype = is_float(x.dtype()) ? wide_dtype(x.dtype()) : DType::kF32;
+  return quantile(x, scalar(q, dtype), axis, method, keep_dims);
+}
+
+Tensor percentile(const Tensor& x, const Tensor& q, int64_t axis, QuantileMethod method,
+                  bool keep_dims) {
+  return quantile(x, q / 100, axis, method, keep_dims);
+}
+
+Tensor median(const Tensor& x, int64_t axis, bool keep_dims) {
+  return quantile(x, 0.5, axis, QuantileMethod::kMidpoint, keep_dims);
+}
+
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
@@ -64,8 +221,8 @@ HloValues lower_windows(F combine, double init, const OpNode& op, HloBuilder& b,
                         const HloValues& x) {
   const auto& a = op.attrs<CumulativeAttributes>();
   SlidingWindow window(x[0].type.dims.size());
-  SlidingDim& along = window[static_cast<size_t>(a.axis)];
-  along.size = x[0].type.dims[static_cast<size_t>(a.axis)];
+  SlidingDim& along = window[a.axis];
+  along.size = x[0].type.dims[a.axis];
   if (along.size == 0) return x;  // StableHLO has no empty windows
   (a.reversed ? along.high : along.low) = along.size - 1;
   return hlo_reduce_window(b, x, {b.splat({x[0].type.dtype, {}}, init)}, window, x[0].type.dims,
@@ -80,7 +237,7 @@ HloValues lower_cumulative(const OpNode& op, HloBuilder& b, const HloValues& x) 
 
 // Returns the cotangents of a and b for y = f(a, b), where f is a single op.
 Values pull_back(const Tensor& y, const Tensor& g) {
-  OpNode& op = *y.node();
+  const OpNode& op = *y.node();
   return op.rules->row().vjp(X(op, op.inputs), Y(op, op.results()), Ct(op, {g}));
 }
 

@@ -1,7 +1,6 @@
-#include "ops/reductions/quantile.h"
-
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/reductions/cumulative.h"
 #include "testing/op_test.h"
 
 namespace axle {

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include "ops/annotate.h"
-#include "ops/batching.h"
 #include "ops/create.h"
-#include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "ops/elementwise/complex.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/combine.h"
 #include "ops/reductions/cumulative.h"
-#include "ops/stablehlo.h"
+#include "ops/rules.h"
 
 namespace axle {
 namespace {
@@ -77,7 +74,7 @@ Values chooser_vjp(X x, Y, Ct g) {
 Values prod_vjp(X x, Y, Ct g) {
   const auto& axes = x.attrs<ReduceAttributes>().axes;
   std::vector<int64_t> perm = other_dims(x[0].rank(), axes);
-  const auto kept = static_cast<int64_t>(perm.size());
+  const auto kept = std::ssize(perm);
   perm.insert(perm.end(), axes.begin(), axes.end());
   const Tensor moved = transpose(x[0], perm);
   Shape flat(moved.shape().begin(), moved.shape().begin() + kept);
@@ -92,8 +89,7 @@ Values prod_vjp(X x, Y, Ct g) {
   expanded.push_back(1);
   const Tensor gx = reshape(g[0], expanded) * (others(false) * others(true));
   std::vector<int64_t> back(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i)
-    back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i) back[perm[i]] = static_cast<int64_t>(i);
   return {transpose(reshape(gx, moved.shape()), back)};
 }
 
@@ -103,8 +99,7 @@ StridedView reduced_view(const Shape& x, const std::vector<int64_t>& axes) {
   const Shape strides = row_major_strides(without_dims(x, axes));
   StridedView view{0, Shape(x.size(), 0)};
   size_t next = 0;
-  for (const int64_t d : other_dims(static_cast<int64_t>(x.size()), axes))
-    view.strides[static_cast<size_t>(d)] = strides[next++];
+  for (const int64_t d : other_dims(std::ssize(x), axes)) view.strides[d] = strides[next++];
   return view;
 }
 
@@ -208,7 +203,7 @@ Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& 
   const Tensor y = dims.empty() ? x : emit(rules, {x}, ReduceAttributes(dims));
   if (!keep_dims) return y;
   Shape shape = x.shape();
-  for (const int64_t d : dims) shape[static_cast<size_t>(d)] = 1;
+  for (const int64_t d : dims) shape[d] = 1;
   return reshape(y, shape);
 }
 

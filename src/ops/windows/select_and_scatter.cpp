@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "ops/batching.h"
 #include "ops/create.h"
-#include "ops/dims.h"
 #include "ops/elementwise/compare.h"
 #include "ops/movement/gather.h"
 #include "ops/movement/scatter.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
-#include "ops/stablehlo.h"
-#include "ops/windows/slide.h"
-#include "ops/windows/window_stablehlo.h"
+#include "ops/windows/reduce_window.h"
+#include "ops/windows/window.h"
 
 namespace axle {
 namespace {
@@ -181,7 +178,7 @@ void eval_selection(const EvalOptions&, const OpNode& op, std::span<const HostTe
       const auto out = y[0].values<T>();
       for (size_t w = 0; w < selected.size(); ++w) {
         if (selected[w] < 0) continue;
-        T& to = out[static_cast<size_t>(selected[w])];
+        T& to = out[selected[w]];
         to = convert_element<T>(
             detail::wrapping(C(to), C(in[w]), [](auto p, auto q) { return p + q; }));
       }

@@ -2,10 +2,13 @@
 // convolutions share.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/hlo_builder.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -79,5 +82,16 @@ struct SlidingAttributes : Attributes {
 std::string to_text(const SlidingWindow& window);
 /// Returns the window with a leading dim for a batch.
 SlidingWindow with_batch_dim(SlidingWindow window);
+
+/// Returns the attributes of a window over all dims, for reduce_window and select_and_scatter.
+/// Dilations that are all 1 are left out: select_and_scatter has none.
+std::string mlir_window(const SlidingWindow& window);
+/// Returns the attribute `padding` of a window: a pair for each dim.
+std::string mlir_padding(const SlidingWindow& window);
+/// Reduces `counts` windows of all operands together by `combine`, starting from the scalars
+/// `init`. `combine` takes the elements so far, then the next ones.
+HloValues hlo_reduce_window(HloBuilder& b, const HloValues& x, const HloValues& init,
+                            const SlidingWindow& window, const Shape& counts,
+                            const std::function<HloValues(const HloValues&)>& combine);
 
 }  // namespace axle

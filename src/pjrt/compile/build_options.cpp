@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "io/proto_writer.h"
+#include "io/proto.h"
 #include "pjrt/compile/build_option_fields.h"
 
 namespace axle {

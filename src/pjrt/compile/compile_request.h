@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/compile/compiler_settings.h"
 #include "pjrt/plugin/plugin.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"
 

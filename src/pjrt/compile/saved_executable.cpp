@@ -10,7 +10,6 @@
 #include "base/version.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "io/user_path.h"
 #include "lower/stablehlo.h"
 #include "pjrt/compile/saved_header.h"
 #include "pjrt/pjrt_runtime.h"
@@ -99,7 +98,7 @@ SavedFile read_saved(const fs::path& path) {
   std::string bytes(std::min(static_cast<size_t>(file.size()), kMagic.size()), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(bytes)));
   if (bytes != kMagic) fail_other("another kind of file");
-  bytes.resize(static_cast<size_t>(file.size()));
+  bytes.resize(file.size());
   file.read_at(0, std::as_writable_bytes(std::span(bytes)));
   constexpr size_t kStart = kMagic.size() + kLengthBytes;
   uint64_t header_bytes = 0;

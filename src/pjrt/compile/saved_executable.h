@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "pjrt/compile/compiler.h"
 #include "pjrt/compile/saved_header.h"
 #include "runtime/runtime.h"

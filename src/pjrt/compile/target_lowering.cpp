@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/report.h"
 #include "lower/trace_program.h"
 #include "ops/collectives/ragged_all_to_all.h"
 #include "ops/create.h"
@@ -54,7 +53,7 @@ std::optional<std::string> probe(const std::string& op, const std::string& platf
 LoweringTarget lowering_target(const Plugin& plugin, const Topology& topology, TryCompile compile) {
   LoweringTarget out{.platform = plugin.policy().platform,
                      .no_host_kernels = enable_host_kernels(plugin)};
-  const auto num_devices = static_cast<int64_t>(topology.devices.size());
+  const auto num_devices = std::ssize(topology.devices);
   std::string name = fmt::format("{}\n{}\n{}\n{}", plugin.path().string(), topology.platform,
                                  topology.platform_version, num_devices);
   if (num_devices > 0) name += "\n" + topology.devices[0].kind;

@@ -11,7 +11,7 @@
 #include "pjrt/compiled.h"
 #include "pjrt/device.h"
 #include "pjrt/plugin/plugin_watch.h"
-#include "targets/slice_shapes.h"
+#include "targets/target.h"
 
 namespace axle {
 namespace {
@@ -124,7 +124,7 @@ void TopologyCompiler::read_topology() {
       device.memory_bytes = bytes_for_programs(plugin_.policy(), *device.memory_bytes);
   }
   std::ranges::sort(topology_.devices, {}, &DeviceInfo::id);
-  if (static_cast<int64_t>(topology_.devices.size()) != target().num_devices()) {
+  if (std::ssize(topology_.devices) != target().num_devices()) {
     throw DeviceError(fmt::format("{}: expected {} devices, got a topology of {}", where_,
                                   target().num_devices(), topology_.devices.size()));
   }

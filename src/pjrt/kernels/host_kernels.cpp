@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/kernels/kernel_implementation.h"
+#include "ops/kernels/kernel.h"
 #include "pjrt/kernels/pool_loop.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-// Host kernels (ops/kernels/host_kernel.h) for programs of a plugin that runs on the host's cores.
+// Host kernels (ops/kernels/kernel.h) for programs of a plugin that runs on the host's cores.
 #pragma once
 
 #include <string>

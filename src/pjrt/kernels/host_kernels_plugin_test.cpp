@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
-#include "ops/kernels/kernel_implementation.h"
+#include "ops/kernels/kernel.h"
 #include "pjrt/kernels/host_kernels.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/collective_samples.h"

@@ -6,10 +6,10 @@
 #include <functional>
 #include <sstream>
 
-#include "base/environment.h"
 #include "base/error.h"
-#include "base/own_folders.h"
-#include "io/user_path.h"
+#include "base/folders.h"
+#include "base/process_start.h"
+#include "io/file.h"
 #include "pjrt/plugin/plugin_pins.h"
 
 namespace axle {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/exit_code.h"
 #include "pjrt/abi/plugin.h"
 
 namespace axle {

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/process_start.h"
 #include "io/file.h"
 #include "pjrt/plugin/find_plugin.h"
 
@@ -45,7 +45,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .device_count_option = "cpu_device_count",
        .environment = {kXlaFlags, kQuietLog},
        // XLA's thunk_proto_serdes.cc gives each computation a resource of its own
-       // (hlo/collective_order.h).
+       // (hlo/collectives.h).
        .reorders_loaded_collectives = true,
        .compiler_attributes = {"xla_version", "stablehlo_current_version"},
        .limits = "compiles for N devices with a client of N virtual devices; reports no FLOPs; "

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/process_start.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"

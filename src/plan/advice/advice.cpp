@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "plan/advice/search.h"
 #include "plan/compile_report_text.h"
 

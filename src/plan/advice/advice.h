@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "plan/advice/mends.h"
-#include "plan/advice/trials.h"
-#include "plan/evaluation_memory.h"
+#include "plan/advice/search.h"
+#include "plan/memory_needs.h"
 
 namespace axle {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/advice/trials.h"
+#include "plan/advice/search.h"
 
 namespace axle {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 
 namespace axle {
 
@@ -19,5 +19,10 @@ std::string drawing(const Program& step, const std::string& layer,
 /// Draws a graph into an SVG file by graphviz's program `dot`. Throws DeviceError if it is not
 /// installed or fails.
 void write_svg(const std::string& graph, const std::filesystem::path& file);
+
+/// Returns a program of the forward ops of `layer` and the layers below. Its inputs are the values
+/// that these ops take from elsewhere, its outputs those that others read. A layer in the body of a
+/// loop gives one iteration. Throws ConfigError if the step has no forward op in the layer.
+Program layer_program(const Program& step, const std::string& layer);
 
 }  // namespace axle

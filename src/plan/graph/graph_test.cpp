@@ -4,17 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "lower/trace_program.h"
 #include "ops/annotate.h"
 #include "ops/ops.h"
+#include "plan/compile_report.h"
 #include "plan/graph/drawing.h"
-#include "plan/graph/layer_program.h"
 #include "plan/graph/layer_table.h"
-#include "plan/graph/op_counts.h"
 #include "plan/graph/saved_values.h"
 #include "plan/graph/walk_ops.h"
-#include "plan/graph_cost.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "transform/control_flow/scan.h"

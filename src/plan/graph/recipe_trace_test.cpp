@@ -5,7 +5,7 @@
 
 #include "layers/models/causal_lm.h"
 #include "layers/pipeline/pipeline.h"
-#include "plan/graph/op_counts.h"
+#include "plan/graph/layer_table.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/golden.h"

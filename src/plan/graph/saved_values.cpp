@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "base/text/text_table.h"
-#include "base/text/units.h"
 #include "ir/op_rules.h"
 #include "ops/annotate.h"
 #include "plan/graph/walk_ops.h"
@@ -45,8 +44,7 @@ class Views {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (!views_.contains(op.inputs[i])) continue;
       // A barrier returns its operands one by one.
-      views_.insert(
-          Tensor(const_cast<OpNode*>(&op), op.outputs.size() > 1 ? static_cast<uint32_t>(i) : 0));
+      views_.insert(Tensor(&op, op.outputs.size() > 1 ? static_cast<uint32_t>(i) : 0));
     }
     return true;
   }
@@ -132,7 +130,7 @@ void describe_reader(const Region& step, const Tensor& value, SavedValue& out) {
 Tensor operand_of(const OpNode& loop, const Tensor& parameter) {
   const std::vector<Tensor>& all = loop.region().parameters();
   const auto at = std::ranges::find_if(all, [&](const Tensor& p) { return same(p, parameter); });
-  return loop.inputs[static_cast<size_t>(at - all.begin())];
+  return loop.inputs[at - all.begin()];
 }
 
 std::string where(const std::string& layer) { return layer.empty() ? "-" : layer; }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "ops/annotate.h"
 
 namespace axle {

@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/text/suggest_path.h"
 #include "base/text/text.h"
 #include "transform/regions.h"
 

@@ -10,7 +10,7 @@
 #include "layers/models/causal_lm.h"
 #include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
-#include "learn/schedules/inverse_sqrt_schedule.h"
+#include "learn/schedules/schedules.h"
 #include "learn/test_program_test.h"
 #include "recipes/recipe.h"
 #include "testing/checkout.h"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/blocks/hybrid_norm.h"
-#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/norm_placements.h"
 #include "layers/mesh_axes.h"
 #include "recipes/language_model.h"
 

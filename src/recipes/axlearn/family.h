@@ -7,8 +7,8 @@
 
 #include "layers/attention/attention.h"
 #include "layers/models/embedding.h"
-#include "learn/optimizers/adamw.h"
-#include "learn/optimizers/optimizer_groups.h"
+#include "learn/optimizer_groups.h"
+#include "learn/optimizers/adam.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {

@@ -5,10 +5,10 @@
 //   arXiv 2409.04431. The published patterns of mup-simple miss the fused projection of models
 //   without rotary positions; here its rate is scaled like those of other linear layers.
 #include "config/register.h"
-#include "layers/attention/biases/alibi.h"
-#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/cores/scored_core.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"

@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/pipeline/pipeline.h"
 #include "learn/optimizers/adafactor.h"
-#include "learn/schedules/inverse_sqrt_schedule.h"
-#include "modifiers/set_mesh.h"
+#include "learn/schedules/schedules.h"
+#include "modifiers/mesh_modifiers.h"
 #include "nn/remat_policies.h"
 #include "recipes/language_model.h"
 

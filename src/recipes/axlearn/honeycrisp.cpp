@@ -3,12 +3,12 @@
 //
 // Source: apple/axlearn, experiments/text/gpt/honeycrisp.py.
 #include "config/register.h"
-#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/stack.h"
 #include "layers/mesh_axes.h"
-#include "learn/optimizers/adastar.h"
-#include "learn/optimizers/skip_and_clip.h"
+#include "learn/optimizers/adafactor.h"
+#include "learn/optimizers/wrapping_optimizers.h"
 #include "nn/remat_policies.h"
 #include "recipes/axlearn/family.h"
 #include "recipes/language_model.h"

@@ -3,15 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
+#include "base/process_start.h"
+#include "base/text/text.h"
+#include "base/text/unicode.h"
+#include "config/document/serialize.h"
 #include "config/missing.h"
-#include "data/chat/preference_input.h"
+#include "config/registry.h"
+#include "data/chat/chat_input.h"
 #include "data/data_kind.h"
 #include "data/synthetic_input.h"
 #include "data/token_files/token_input.h"
-#include "layers/models/preference_lm.h"
+#include "layers/models/beside_frozen.h"
 #include "recipes/resolve/use_data.h"
+#include "targets/accelerators.h"
 
 namespace axle {
 namespace {
@@ -78,6 +87,118 @@ void check_recipe(const Trainer::Config& config) {
     throw ConfigError(error.what() + advice);
   }
   check_pairs(config);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+AnyConfig modifier_named(const std::string& name) {
+  for (const std::string& known : names_of(typeid(Modifier))) {
+    if (is_name_of(known, name)) return make_config(role_info<Modifier>(), known);
+  }
+  return make_config(role_info<Modifier>(), name);
+}
+
+}  // namespace
+
+bool is_name_of(std::string_view modifier, std::string_view name) {
+  return lower_case(modifier) == lower_case(name);
+}
+
+std::optional<NamedModifier> named_modifier(const Json& value) {
+  if (value.is_string()) return NamedModifier{value.get<std::string>(), nullptr};
+  if (!value.is_object()) return {};
+  if (const auto name = value.find("class"); name != value.end()) {
+    if (!name->is_string()) return {};
+    NamedModifier out{name->get<std::string>(), value};
+    out.fields.erase("class");
+    return out;
+  }
+  if (value.size() != 1) return {};
+  return NamedModifier{value.begin().key(), value.begin().value()};
+}
+
+std::vector<Rewrite> apply_modifier_named(const std::string& name, const Json& fields,
+                                          Trainer::Config& config) {
+  Child<Modifier> modifier;
+  modifier.put(modifier_named(name));
+  const std::string known(modifier.any().type().name);
+  if (!fields.is_null() && !fields.is_object()) {
+    throw ConfigError(
+        fmt::format("{}: expected a mapping of fields, got {}", known, printable(fields.dump())));
+  }
+  if (fields.is_object()) from_json(modifier, fields, known);
+  return apply_modifier(modifier, "modify", config);
+}
+
+NamedModifier UseModifier::named() const {
+  if (auto modifier = named_modifier(parse_yaml(text, flag))) return std::move(*modifier);
+  throw ConfigError(
+      fmt::format("{}: expected one modifier, 'Name' or 'Name: {{field: value}}', got '{}'", flag,
+                  printable(text)));
+}
+
+std::vector<Rewrite> UseModifier::apply_to(Trainer::Config& config) const {
+  const NamedModifier modifier = named();
+  return apply_modifier_named(modifier.name, modifier.fields, config);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns a name like "NVIDIA H100 80GB HBM3" for each GPU of the driver.
+std::vector<std::string> gpu_models(const fs::path& proc) {
+  std::vector<std::string> out;
+  std::error_code missing;
+  for (const auto& gpu : fs::directory_iterator(proc / "driver/nvidia/gpus", missing)) {
+    std::ifstream information(gpu.path() / "information");
+    for (std::string line; std::getline(information, line);) {
+      if (line.starts_with("Model:")) out.emplace_back(trim(std::string_view(line).substr(6)));
+    }
+  }
+  return out;
+}
+
+std::string gpu_machine(const fs::path& proc) {
+  const std::vector<std::string> models = gpu_models(proc);
+  if (models.empty()) return {};
+  const std::string model = lower_case(models[0]);
+  for (const Accelerator& row : accelerators()) {
+    if (row.platform == "cuda" && model.find(row.name) != std::string::npos)
+      return fmt::format("{}-{}", row.machine_prefix, models.size());
+  }
+  return {};
+}
+
+std::string tpu_machine() {
+  const std::string type = environment_variable("TPU_ACCELERATOR_TYPE");
+  return type.empty() ? type : "tpu-" + type;
+}
+
+// Returns the machine type of a cloud machine that has all of its devices, as in "trn2.48xlarge".
+std::string cloud_machine(std::string_view backend, const fs::path& dmi) {
+  std::ifstream file(dmi / "product_name");
+  std::string product;
+  std::getline(file, product);
+  const std::string prefix = fmt::format("{}-{}", backend, trim(product));
+  for (const Accelerator& row : accelerators()) {
+    if (row.platform == backend && row.machine_prefix == prefix)
+      return fmt::format("{}-{}", prefix, row.devices_per_host);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string host_machine(std::string_view backend, const fs::path& proc, const fs::path& dmi) {
+  if (backend == "cpu" || backend == "interpreter")
+    return fmt::format("cpu-{}", std::thread::hardware_concurrency());
+  const std::string known = backend == "cuda"  ? gpu_machine(proc)
+                            : backend == "tpu" ? tpu_machine()
+                                               : cloud_machine(backend, dmi);
+  return known.empty() ? fmt::format("{}-unknown", backend) : known;
 }
 
 }  // namespace axle

@@ -1,9 +1,8 @@
-#include "recipes/resolve/host_machine.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "io/file.h"
+#include "recipes/resolve/check_recipe.h"
 #include "testing/environment_change.h"
 #include "testing/temp_dir.h"
 

@@ -10,18 +10,19 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/version.h"
+#include "checkpoint/folder.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "config/set.h"
 #include "config/walk.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
-#include "data/tokenizers/ranks/tekken_tokenizer.h"
+#include "data/tokenizers/ranks/ranks_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
-#include "interop/tokenizer_paths.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
-#include "io/user_path.h"
 #include "recipes/recipe.h"
 #include "train/evaluation/evaler_inputs.h"
+#include "train/folder/run_metadata.h"
 
 namespace axle {
 namespace {
@@ -209,7 +210,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
     out.config = *request.start;
   } else if (out.report.recipe.empty()) {
     throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none",
-                                  join(recipe_names(), ", ")));
+                                  join(product_recipe_names(), ", ")));
   } else {
     out.config = recipe(out.report.recipe);
   }
@@ -244,6 +245,20 @@ std::vector<Rewrite> apply_edits(const std::vector<Edit>& edits, Trainer::Config
 
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config) {
   return fmt::format("# axle {}, recipe {}\n{}", version(), recipe, to_yaml(config));
+}
+
+RecipeFile config_of_run(const std::filesystem::path& run) {
+  const std::string file = config_file_of(run).string(), kept = newest_config(run);
+  return kept.empty() ? read_recipe_file(file) : parse_recipe_file(kept, file);
+}
+
+void take_kept_tokenizers(Resolved& resolved, const std::filesystem::path& run) {
+  const nlohmann::ordered_json before = to_json(resolved.config);
+  nlohmann::ordered_json after = before;
+  take_kept_tokenizers(after, run, [&](const std::string& line) {
+    if (std::ranges::count(resolved.report.warnings, line) == 0) report_to_stderr(line);
+  });
+  if (after != before) from_json(resolved.config, after);
 }
 
 }  // namespace axle

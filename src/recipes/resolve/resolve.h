@@ -1,15 +1,15 @@
 // Resolves a recipe's name, files and flags to the config of a trainer. A pure function.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/recipe_file.h"
-#include "recipes/resolve/resolve_report.h"
 #include "recipes/resolve/use_data.h"
-#include "recipes/resolve/use_modifier.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {
@@ -69,5 +69,12 @@ std::vector<Rewrite> apply_edits(const std::vector<Edit>& edits, Trainer::Config
 
 /// Returns the text of a file for --config that gives exactly this config.
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config);
+
+/// Returns the config of the run in a folder as a file of --config: that of its newest checkpoint,
+/// or its config.yaml if the checkpoints keep none. Throws ConfigError.
+RecipeFile config_of_run(const std::filesystem::path& run);
+/// Names the run's own copies of tokenizers and chat templates that are not where the config says
+/// (interop/tokenizer_files.h). Reports those that are not among the warnings already.
+void take_kept_tokenizers(Resolved& resolved, const std::filesystem::path& run);
 
 }  // namespace axle

@@ -8,10 +8,9 @@
 
 #include "data/chat/build_chat_file.h"
 #include "data/chat/chat_input.h"
-#include "data/chat/preference_input.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
-#include "data/token_files/corpus_source.h"
+#include "data/token_files/corpus_reader.h"
 #include "data/token_files/token_input.h"
 #include "io/file.h"
 #include "modifiers/preference_tuning.h"

@@ -9,7 +9,7 @@
 
 #include <functional>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "testing/fuzz/devices.h"
 #include "testing/fuzz/ops.h"
 #include "testing/fuzz/program.h"
@@ -215,7 +215,7 @@ class Builder {
             },
             concatenate<Tensor>({carry, slices})));
         carry = next.carry;
-        ys[static_cast<size_t>(at)] = next.ys;
+        ys[at] = next.ys;
       }
       Values out = carry;
       for (size_t k = 0; k < ys[0].size(); ++k) {

@@ -212,7 +212,7 @@ struct Exchange {
     if (kind != kGather && kind != kReduceScatter && kind != kAllToAll) return x;
     Type type = with_dim(x).type();
     if (kind == kGather) return with_dim(x);
-    int64_t& divided = type.dims[static_cast<size_t>(dim(with_dim(x)))];
+    int64_t& divided = type.dims[dim(with_dim(x))];
     divided = (divided + size() - 1) / size() * size();
     return fit(x, type);
   }
@@ -249,7 +249,7 @@ struct Exchange {
   /// Computes what the devices of one group get, from what each of them has.
   Values meaning(Values x) const {
     for (Tensor& t : x) t = operand(t);
-    const auto size = static_cast<int64_t>(x.size());
+    const auto size = std::ssize(x);
     const auto total = [&] {
       Tensor out = x[0];
       for (size_t i = 1; i < x.size(); ++i) out = out + x[i];
@@ -293,7 +293,7 @@ struct Exchange {
         case kPermute:
           out.push_back(x[i] * 0);
           for (const auto& [from, to] : pairs()) {
-            if (to == static_cast<int64_t>(i)) out.back() = x[static_cast<size_t>(from)];
+            if (to == static_cast<int64_t>(i)) out.back() = x[from];
           }
           break;
         case kIndex:

@@ -16,9 +16,8 @@
 #include <string_view>
 
 #include "ir/eval.h"
-#include "ir/text/parse.h"
-#include "ir/text/print.h"
-#include "ir/verify.h"
+#include "ir/text/text_form.h"
+#include "ir/value_map.h"
 #include "testing/fuzz/build.h"
 #include "testing/fuzz/generate.h"
 #include "testing/fuzz/lockstep.h"
@@ -374,7 +373,7 @@ class Laws {
       for (size_t i = 0; i < x_.size(); ++i) {
         moved.push_back(x_[i].astype(DType::kF64));
         for (int64_t j = 0; j < moved[i].size(); ++j)
-          moved[i].values<double>()[static_cast<size_t>(j)] += eps * direction_[i].at(j);
+          moved[i].values<double>()[j] += eps * direction_[i].at(j);
       }
       return evaluate(*trace(loss(mode_), types()), moved, f64)[0].at(0);
     };

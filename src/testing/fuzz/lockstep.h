@@ -129,7 +129,7 @@ class Lockstep {
       }
       const Each out = body(step, arguments, captures);
       if (length == 0) return without_iterations(carry, out);
-      Each& here = ys[static_cast<size_t>(loops[0].at(i))];
+      Each& here = ys[loops[0].at(i)];
       for (size_t d = 0; d < x.size(); ++d) {
         const size_t num_carries = loops[d].num_carries;
         for (size_t k = 0; k < num_carries; ++k) carry[d][k] = fit(out[d][k], carry[d][k].type());

@@ -225,7 +225,7 @@ inline const std::vector<OpEntry>& op_table() {
               const Tensor a = with_dim(x[0]);
               Shape low(static_cast<size_t>(a.rank()), 0), high = low, interior = low;
               const int64_t axis = axis_of(a, n);
-              low[static_cast<size_t>(axis)] = a.dim(axis) > 1 ? n[1] % 3 - 1 : n[1] % 2;
+              low[axis] = a.dim(axis) > 1 ? n[1] % 3 - 1 : n[1] % 2;
               high.back() = 1;
               interior[0] = n[2] % 2;
               return pad(a, fit(x[1], {a.dtype(), {}}), low, high, interior);
@@ -264,7 +264,7 @@ inline const std::vector<OpEntry>& op_table() {
             [](const Values& x, Numbers n) {
               const Tensor a = with_dim(x[0]);
               Type part = a.type();
-              part.dims[static_cast<size_t>(axis_of(a, n))] = 1;
+              part.dims[axis_of(a, n)] = 1;
               return dynamic_update_slice_in_dim(a, fit(x[1], part), scalar_index(x[2]),
                                                  axis_of(a, n));
             }},
@@ -290,7 +290,7 @@ inline const std::vector<OpEntry>& op_table() {
               const Tensor a = with_dim(floats(x[0]));
               const int64_t axis = axis_of(a, n);
               Type part = a.type();
-              part.dims[static_cast<size_t>(axis)] = 3;
+              part.dims[axis] = 3;
               const ScatterOptions clip{.mode = ScatterMode::kClip};
               return add_at(a, fit(integers(x[1]), {DType::kI32, {3}}), fit(x[2], part), axis,
                             n[1] % 2 ? clip : ScatterOptions{});
@@ -300,7 +300,7 @@ inline const std::vector<OpEntry>& op_table() {
               const Tensor a = with_dim(floats(x[0]));
               const int64_t axis = axis_of(a, n);
               Type part = a.type();
-              part.dims[static_cast<size_t>(axis)] = 2;
+              part.dims[axis] = 2;
               return max_at(a, fit(integers(x[1]), {DType::kI32, {2}}), fit(x[2], part), axis);
             }},
            {"one hot", 1, false,

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/exit_code.h"
-#include "base/text/enum_text.h"
+#include "base/error.h"
+#include "base/text/text.h"
 #include "checkpoint/checkpointer.h"
 #include "config/axle_config.h"
 #include "config/fields/child.h"
@@ -16,10 +16,10 @@
 #include "config/fields/required.h"
 #include "data/input.h"
 #include "ir/devices/mesh.h"
-#include "layers/models/default_model.h"
+#include "layers/models/model.h"
 #include "learn/learner.h"
 #include "modifiers/modifier.h"
-#include "nn/seed.h"
+#include "nn/invocation.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/task_evaler.h"
 #include "train/record/summary_writer.h"

@@ -10,8 +10,8 @@
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "data/input.h"
-#include "interop/weights.h"
-#include "lower/program.h"
+#include "interop/import_model.h"
+#include "lower/trace_program.h"
 #include "runtime/runtime.h"
 #include "train/evaluation/repeated_evaluation.h"
 

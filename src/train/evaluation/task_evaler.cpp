@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "config/register.h"
 #include "infer/decode_programs.h"
 #include "lower/trace_program.h"

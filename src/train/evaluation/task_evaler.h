@@ -9,7 +9,7 @@
 #include "config/axle_config.h"
 #include "config/fields/ranged.h"
 #include "evaluate/evaluate_task.h"
-#include "interop/weights.h"
+#include "interop/import_model.h"
 #include "train/evaluation/repeated_evaluation.h"
 
 namespace axle {

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "config/mistakes.h"
 #include "config/walk.h"
-#include "evaluate/task/task_files.h"
-#include "io/user_path.h"
+#include "evaluate/task/task.h"
+#include "io/file.h"
 
 namespace axle {
 namespace {

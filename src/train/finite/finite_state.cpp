@@ -3,10 +3,9 @@
 #include <map>
 
 #include "checkpoint/restore.h"
-#include "ir/finite.h"
+#include "ir/host_tensor.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/reductions/reduce.h"

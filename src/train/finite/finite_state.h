@@ -8,7 +8,7 @@
 
 #include "base/tree.h"
 #include "ir/tensor.h"
-#include "lower/program.h"
+#include "lower/trace_program.h"
 #include "train/device_state.h"
 
 namespace axle {

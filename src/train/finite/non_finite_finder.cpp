@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/stop_signal.h"
+#include "base/process_start.h"
 #include "lower/stablehlo.h"
 #include "transform/simplify.h"
 #include "transform/taps/non_finite.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config/document/serialize.h"
-#include "learn/schedules/warmup_schedule.h"
+#include "learn/schedules/schedules.h"
 #include "train/tiny_config_test.h"
 
 namespace axle {

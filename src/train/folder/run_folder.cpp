@@ -8,17 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/report.h"
+#include "base/host_memory.h"
 #include "base/version.h"
-#include "base/while_memory_lasts.h"
 #include "config/carry.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "interop/foreign_model.h"
-#include "interop/tokenizer_paths.h"
-#include "interop/trained_chat_template.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
-#include "io/file_kind.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/run_files.h"
+#include "checkpoint/folder.h"
 #include "config/config_ref.h"
 #include "data/input.h"
 #include "io/file_lock.h"

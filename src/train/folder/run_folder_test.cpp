@@ -12,7 +12,7 @@
 #include "config/set.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"
-#include "layers/norms/layer_norm.h"
+#include "layers/norms/norm.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "train/record/tensorboard_writer.h"

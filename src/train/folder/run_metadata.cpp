@@ -5,11 +5,10 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/reversed.h"
+#include "base/lists.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
-#include "checkpoint/run_files.h"
-#include "data/row_position.h"
+#include "data/input.h"
 
 namespace axle {
 namespace {

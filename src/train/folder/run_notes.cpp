@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 #include "config/find_slot.h"
 #include "train/finite/finite_state.h"
 

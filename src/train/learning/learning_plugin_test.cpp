@@ -4,7 +4,7 @@
 #include <set>
 
 #include "config/registry.h"
-#include "layers/experts/balanced_router.h"
+#include "layers/experts/linear_routers.h"
 #include "train/learning/learning_tasks_test.h"
 
 namespace axle {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "modifiers/set_field.h"
-#include "modifiers/slot_option.h"
+#include "modifiers/attention/set_attention.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/trial_model.h"
 #include "train/config/trainer_config.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "modifiers/modifier.h"
-#include "nn/init_by_name.h"
+#include "nn/init_rules.h"
 
 namespace axle {
 

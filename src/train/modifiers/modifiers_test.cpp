@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"
-#include "layers/blocks/pattern.h"
+#include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
 #include "testing/error_of.h"
 #include "train/modifiers/dtype_policy.h"

@@ -1,7 +1,7 @@
 #include "train/modifiers/set_ema.h"
 
 #include "config/register.h"
-#include "modifiers/set_field.h"
+#include "modifiers/field_modifiers.h"
 
 namespace axle {
 

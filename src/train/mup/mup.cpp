@@ -11,10 +11,10 @@
 #include "config/register.h"
 #include "config/set.h"
 #include "config/walk.h"
-#include "learn/optimizers/optimizer_groups.h"
-#include "learn/transforms/scale_by_path.h"
-#include "modifiers/slot_option.h"
-#include "nn/init_per_group.h"
+#include "learn/optimizer_groups.h"
+#include "learn/transforms/gradient_transforms.h"
+#include "modifiers/attention/set_attention.h"
+#include "nn/init_rules.h"
 #include "train/mup/mup_findings.h"
 
 namespace axle {

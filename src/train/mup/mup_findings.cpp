@@ -14,8 +14,7 @@
 #include "config/set.h"
 #include "layers/attention/attention.h"
 #include "layers/models/decoder.h"
-#include "learn/transforms/report_gradients.h"
-#include "learn/transforms/scale_by_path.h"
+#include "learn/transforms/gradient_transforms.h"
 
 namespace axle {
 namespace {

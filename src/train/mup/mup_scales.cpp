@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "learn/param_matrices.h"
+#include "learn/matrix_split.h"
 
 namespace axle {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/tree.h"
-#include "learn/update_size.h"
+#include "learn/optimizer.h"
 #include "nn/param.h"
 
 namespace axle {

@@ -1,10 +1,9 @@
 // A model that is wider than the one whose hyperparameters were found, and the modifier for it.
 #pragma once
 
-#include "layers/blocks/stacked.h"
+#include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/decoder.h"
-#include "layers/models/lm_head.h"
 #include "train/mup/mup.h"
 #include "train/tiny_config_test.h"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "checkpoint/folder.h"
 #include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"

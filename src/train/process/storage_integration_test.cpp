@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "checkpoint/folder.h"
 #include "testing/temp_dir.h"
 #include "train/process/train_process_test.h"

@@ -1,4 +1,4 @@
-// The values of debug_print (ops/tap.h) in a running program.
+// The values of debug_print (ops/annotate.h) in a running program.
 #pragma once
 
 #include <span>

@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/report.h"
+#include "base/host_memory.h"
 #include "base/text/json.h"
-#include "base/while_memory_lasts.h"
-#include "checkpoint/run_files.h"
+#include "checkpoint/folder.h"
 #include "io/file_reader.h"
 
 namespace axle {

@@ -8,7 +8,7 @@
 
 #include "layers/models/model.h"
 #include "learn/learner.h"
-#include "nn/call_forms.h"
+#include "nn/layer_role.h"
 #include "transform/linearize.h"
 #include "transform/regions.h"
 

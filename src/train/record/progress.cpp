@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "base/host_memory.h"
+#include "base/parallel.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
-#include "base/threads.h"
-#include "base/while_memory_lasts.h"
+#include "base/text/text_table.h"
 
 namespace axle {
 namespace {

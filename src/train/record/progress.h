@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/console.h"
+#include "base/process_start.h"
 #include "train/record/summary_writer.h"
 #include "train/record/throughput.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/host_memory.h"
-#include "base/text/units.h"
+#include "base/text/text_table.h"
 
 namespace axle {
 namespace {

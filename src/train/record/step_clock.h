@@ -5,8 +5,8 @@
 #include <future>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/threads.h"
+#include "base/parallel.h"
+#include "base/process_start.h"
 #include "runtime/runtime.h"
 
 namespace axle {

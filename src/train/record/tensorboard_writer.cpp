@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/report.h"
+#include "base/host_memory.h"
 #include "base/text/text.h"
-#include "base/while_memory_lasts.h"
 #include "config/register.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "checkpoint/run_files.h"
+#include "checkpoint/folder.h"
 #include "config/axle_config.h"
 #include "config/fields/ranged.h"
 #include "io/event_file.h"

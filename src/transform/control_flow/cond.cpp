@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/elementwise/convert.h"
 #include "transform/clone.h"
 #include "transform/control_flow/cond_op.h"

@@ -1,6 +1,6 @@
 #include "transform/control_flow/cond_divide.h"
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "transform/control_flow/cond_op.h"
 #include "transform/control_flow/cond_slots.h"
 #include "transform/marks.h"

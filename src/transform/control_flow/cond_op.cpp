@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "ops/annotate.h"
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
 #include "ops/rules.h"

@@ -1,6 +1,6 @@
 #include "transform/control_flow/cond_slots.h"
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/create.h"
 #include "transform/trace.h"
 

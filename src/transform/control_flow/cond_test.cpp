@@ -4,11 +4,10 @@
 
 #include <cmath>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/create.h"
 #include "transform/control_flow/cond_op.h"
 #include "transform/control_flow/cond_slots.h"

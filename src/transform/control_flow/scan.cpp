@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/concatenate.h"
-#include "ops/checks.h"
+#include "base/lists.h"
+#include "ops/create.h"
 #include "transform/control_flow/scan_op.h"
 #include "transform/control_flow/type_checks.h"
 #include "transform/trace.h"

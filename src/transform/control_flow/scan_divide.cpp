@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/annotate.h"
 #include "transform/control_flow/scan_op.h"
 #include "transform/marks.h"

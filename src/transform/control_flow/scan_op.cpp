@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "transform/body.h"

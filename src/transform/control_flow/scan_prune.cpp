@@ -1,6 +1,6 @@
 #include "transform/control_flow/scan_prune.h"
 
-#include "ir/effect.h"
+#include "ir/tensor.h"
 #include "transform/control_flow/scan_op.h"
 #include "transform/marks.h"
 #include "transform/remat/partition.h"

@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"

@@ -6,7 +6,7 @@
 // computed once, outside of both loops.
 #include "transform/control_flow/scan_vjp.h"
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/create.h"
 #include "transform/control_flow/scan_op.h"
 #include "transform/linearize.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ir/op_rules.h"
-#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"

@@ -2,13 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"

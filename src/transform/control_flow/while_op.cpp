@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
-#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"

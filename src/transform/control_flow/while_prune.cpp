@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
-#include "ir/effect.h"
+#include "base/lists.h"
+#include "ir/tensor.h"
 #include "transform/control_flow/while_op.h"
 #include "transform/marks.h"
 #include "transform/remat/partition.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/rules.h"
 #include "transform/control_flow/while_op.h"
 #include "transform/grad.h"

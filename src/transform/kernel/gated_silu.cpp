@@ -4,7 +4,7 @@
 
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/kernels/kernel_implementation.h"
+#include "ops/kernels/kernel.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "ir/hlo_builder.h"
-#include "ops/batching.h"
-#include "ops/kernels/kernel_implementation.h"
+#include "ops/kernels/kernel.h"
+#include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/control_flow/sequential_map.h"

@@ -2,10 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
 #include "testing/error_of.h"

@@ -69,7 +69,7 @@ TEST(RegionsLaw, ARuleThatARowLacksIsNamed) {
 
 Values values_of(const Region& region) {
   Values out = region.parameters();
-  for (OpNode* op : region.ops()) {
+  for (const OpNode* op : region.ops()) {
     for (const Tensor& t : op->results()) out.push_back(t);
   }
   return out;

@@ -1,12 +1,9 @@
 #include "transform/linalg/cholesky.h"
 
-#include "ops/batching.h"
-#include "ops/composite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/movement/diagonal.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"

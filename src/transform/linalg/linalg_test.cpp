@@ -2,7 +2,7 @@
 // test the rows too.
 #include <gtest/gtest.h>
 
-#include "ops/movement/diagonal.h"
+#include "ops/movement/dynamic_slice.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"

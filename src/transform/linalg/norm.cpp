@@ -5,7 +5,6 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "ops/elementwise/complex.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"

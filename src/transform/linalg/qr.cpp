@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "ops/batching.h"
-#include "ops/composite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"
-#include "ops/movement/diagonal.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"

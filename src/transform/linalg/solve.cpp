@@ -1,7 +1,7 @@
 #include "transform/linalg/solve.h"
 
-#include "ops/movement/broadcast.h"
-#include "ops/movement/diagonal.h"
+#include "ops/movement/dynamic_slice.h"
+#include "ops/movement/shape.h"
 #include "transform/linalg/matrices.h"
 #include "transform/linalg/qr.h"
 #include "transform/linalg/triangular_solve.h"

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 
-#include "ops/batching.h"
-#include "ops/composite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/movement/diagonal.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/products/dot.h"
 #include "ops/rules.h"

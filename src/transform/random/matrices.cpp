@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "ir/op_rules.h"
-#include "ops/checks.h"
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/rounding.h"
-#include "ops/movement/diagonal.h"
+#include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
-#include "ops/random/sampler_checks.h"
+#include "ops/random/random_floats.h"
 #include "transform/linalg/matrices.h"
 #include "transform/linalg/qr.h"
 

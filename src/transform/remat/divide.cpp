@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "base/concatenate.h"
-#include "ir/verify.h"
+#include "base/lists.h"
+#include "ir/value_map.h"
 #include "transform/clone.h"
 #include "transform/marks.h"
 #include "transform/taps/without_effects.h"

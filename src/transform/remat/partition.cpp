@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/concatenate.h"
 #include "base/error.h"
-#include "ir/effect.h"
+#include "base/lists.h"
 #include "ir/op_rules.h"
-#include "ir/verify.h"
+#include "ir/tensor.h"
+#include "ir/value_map.h"
 #include "ops/annotate.h"
 #include "transform/clone.h"
 #include "transform/linearize.h"

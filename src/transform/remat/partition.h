@@ -49,7 +49,7 @@ Values read_by_backward(const Region& region);
 /// value. Whatever needs the operand reads the kept result.
 ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy);
 
-/// Which ops with an effect (ir/effect.h) a slice keeps. Each half of a joint region keeps those of
+/// Which ops with an effect (ir/tensor.h) a slice keeps. Each half of a joint region keeps those of
 /// its phase, so that a tap in recomputed ops reports once.
 enum class Effects { kAll, kForward, kBackward, kNone };
 

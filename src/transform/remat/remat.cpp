@@ -1,6 +1,6 @@
 #include "transform/remat/remat.h"
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "ops/annotate.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"

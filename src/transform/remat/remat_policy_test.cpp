@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/products/convolution.h"
 #include "ops/products/dot.h"
 #include "ops/products/ragged_dot.h"

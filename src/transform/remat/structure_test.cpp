@@ -1,13 +1,13 @@
 // What a step computes and keeps under each remat policy: products, stacked residuals, barriers.
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
 #include "testing/gradient_check.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ir/devices/manual_axes.h"
 #include "ir/devices/sharding.h"
 #include "ops/create.h"
 #include "transform/shard_map/shard_map_op.h"

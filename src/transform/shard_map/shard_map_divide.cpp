@@ -1,6 +1,6 @@
 #include "transform/shard_map/shard_map_divide.h"
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "transform/marks.h"
 #include "transform/remat/divide.h"
 #include "transform/shard_map/shard_map_op.h"

@@ -10,7 +10,6 @@
 #include "ir/devices/simulated_devices.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
-#include "ops/batching.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/effect.h"
+#include "ir/tensor.h"
 #include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/shard_map/shard_map_op.h"

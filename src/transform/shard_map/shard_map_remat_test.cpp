@@ -1,11 +1,11 @@
 // Remat policies of a remat around a shard_map decide about the values of its body.
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
+#include "ir/text/text_form.h"
 #include "ops/annotate.h"
-#include "ops/collectives/all_reduce.h"
+#include "ops/collectives/collectives.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
 #include "testing/collective_samples.h"

@@ -3,14 +3,14 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/text/print.h"
-#include "ops/collectives/all_reduce.h"
+#include "ir/text/text_form.h"
 #include "ops/collectives/collective.h"
+#include "ops/collectives/collectives.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"

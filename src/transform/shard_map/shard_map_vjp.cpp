@@ -1,8 +1,8 @@
 #include "transform/shard_map/shard_map_vjp.h"
 
-#include "base/concatenate.h"
-#include "ir/devices/manual_axes.h"
-#include "ops/collectives/all_reduce.h"
+#include "base/lists.h"
+#include "ir/devices/sharding.h"
+#include "ops/collectives/collectives.h"
 #include "ops/elementwise/arithmetic.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "ops/tap.h"
+#include "ops/annotate.h"
 #include "transform/taps/observe.h"
 #include "transform/taps/without_effects.h"
 

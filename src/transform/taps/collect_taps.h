@@ -1,4 +1,4 @@
-// Turns the taps of a program (ops/tap.h) into extra results.
+// Turns the taps of a program (ops/annotate.h) into extra results.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "ir/eval.h"
-#include "ops/elementwise/complex.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 

@@ -30,7 +30,7 @@ constexpr ObserveOptions kNonFiniteOptions{.while_iterations = 256};
 // All values of a region, in the order of their marks.
 Values values_of(const Region& region) {
   Values out = region.parameters();
-  for (OpNode* op : region.ops()) {
+  for (const OpNode* op : region.ops()) {
     for (const Tensor& t : op->results()) out.push_back(t);
   }
   return out;

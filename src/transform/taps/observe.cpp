@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "transform/regions.h"
 #include "transform/taps/without_effects.h"
 

@@ -1,8 +1,8 @@
 #include "transform/taps/without_effects.h"
 
-#include "ir/effect.h"
 #include "ir/op_rules.h"
-#include "ir/verify.h"
+#include "ir/tensor.h"
+#include "ir/value_map.h"
 
 namespace axle {
 

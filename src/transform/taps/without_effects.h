@@ -1,4 +1,4 @@
-// Removes ops with effects (ir/effect.h): taps and debug prints.
+// Removes ops with effects (ir/tensor.h): taps and debug prints.
 #pragma once
 
 #include <memory>

@@ -25,4 +25,9 @@ std::vector<FilterRow> number_filters();
 std::vector<FilterRow> sequence_filters();
 std::vector<FilterRow> selection_filters();
 
+/// Returns value[a][b] for the path "a.b"; numbers count elements. `fallback`, unless it is none,
+/// stands for each part that is undefined.
+Value attribute_path(Machine& machine, const Value& value, const Value& path,
+                     const Value& fallback = {});
+
 }  // namespace axle::jinja

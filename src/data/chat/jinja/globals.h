@@ -1,9 +1,10 @@
-// The functions that every template may call.
+// The functions that every template may call, and the tests: {% if value is name(arguments) %}.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,5 +29,12 @@ class Namespace final : public Object {
 /// raise_exception and strftime_now. The latter reads the clock unless `now_secs` (Unix time) is
 /// given.
 std::vector<std::pair<std::string, Value>> global_functions(std::optional<int64_t> now_secs);
+
+using TestFunction = bool (*)(Machine&, const Value&, const Arguments&);
+
+/// Returns nullptr if there is no test of this name.
+TestFunction find_test(std::string_view name);
+/// "expected a test of chat templates, got 'x'; did you mean ..."
+std::string unknown_test(std::string_view name);
 
 }  // namespace axle::jinja

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "data/chat/jinja/globals.h"
-#include "data/chat/jinja/loop.h"
-#include "data/chat/jinja/macro.h"
 #include "data/chat/jinja/printing.h"
 
 namespace axle::jinja {
@@ -208,6 +206,135 @@ void Interpreter::assign(const Target& target, const Value& value, const Scope::
     budget.bytes(sizeof(Value));
     scope->set(target.name, value);
   }
+}
+
+Loop::Loop(Interpreter& interpreter, const Statement& node, Scope::Ptr scope,
+           std::vector<Value> elements, int depth)
+    : interpreter_(&interpreter),
+      node_(&node),
+      scope_(std::move(scope)),
+      elements_(std::move(elements)),
+      loop_depth_(depth),
+      value_depth_(depth_around(elements_)) {}
+
+std::optional<Value> Loop::attribute(std::string_view name) {
+  const int64_t count = std::ssize(elements_);
+  if (name == "index") return index_ + 1;
+  if (name == "index0") return index_;
+  if (name == "revindex") return count - index_;
+  if (name == "revindex0") return count - index_ - 1;
+  if (name == "first") return index_ == 0;
+  if (name == "last") return index_ + 1 == count;
+  if (name == "length") return count;
+  if (name == "depth") return loop_depth_ + 1;
+  if (name == "depth0") return loop_depth_;
+  if (name == "previtem") {
+    if (index_ == 0) return Value::undefined("there is no previous item");
+    return elements_[index_ - 1];
+  }
+  if (name == "nextitem") {
+    if (index_ + 1 >= count) return Value::undefined("there is no next item");
+    return elements_[index_ + 1];
+  }
+  if (name != "cycle" && name != "changed") return std::nullopt;
+  return Value(std::shared_ptr<Object>(std::make_shared<Function>(
+      std::string(name),
+      [self = shared_from_this(), is_cycle = name == "cycle"](Machine& machine,
+                                                              const Arguments& arguments) {
+        return is_cycle ? self->cycle(machine, arguments) : self->changed(machine, arguments);
+      },
+      value_depth_ + 1)));
+}
+
+Value Loop::cycle(Machine&, const Arguments& arguments) const {
+  if (arguments.positional.empty() || !arguments.named.empty())
+    throw JinjaError("loop.cycle: expected values without names, got none or others");
+  return arguments.positional[static_cast<size_t>(index_) % arguments.positional.size()];
+}
+
+Value Loop::changed(Machine& machine, const Arguments& arguments) {
+  Value now = Value::tuple(arguments.positional);
+  if (last_changed_ && equals(*last_changed_, now, machine.budget)) return false;
+  value_depth_ = std::max(value_depth_, now.depth() + 1);
+  last_changed_ = std::move(now);
+  return true;
+}
+
+Value Loop::call(Machine& machine, const Arguments& arguments) {
+  if (!node_->is_recursive) {
+    throw JinjaError("expected a loop marked `recursive`, since it is called, got a plain one");
+  }
+  const Parameters parameters(arguments, "loop", {"iterable"});
+  return machine.text(interpreter_->capture_loop(
+      *node_, scope_, elements_of(machine, parameters.at("iterable")), loop_depth_ + 1));
+}
+
+std::optional<Value> Macro::attribute(std::string_view name) {
+  if (name == "name") return Value(name_);
+  if (name == "catch_kwargs") return Value(node_->uses_kwargs);
+  if (name == "catch_varargs") return Value(node_->uses_varargs);
+  if (name == "caller") return Value(node_->uses_caller);
+  if (name != "arguments") return std::nullopt;
+  std::vector<Value> names;
+  for (const Parameter& parameter : node_->parameters) names.emplace_back(parameter.name);
+  return Value::tuple(std::move(names));
+}
+
+void Macro::bind(const Arguments& arguments, Scope& inner, std::vector<bool>& is_given) const {
+  const auto& parameters = node_->parameters;
+  const size_t count = std::min(arguments.positional.size(), parameters.size());
+  for (size_t i = 0; i < count; ++i) {
+    inner.set(parameters[i].name, arguments.positional[i]);
+    is_given[i] = true;
+  }
+  if (arguments.positional.size() > parameters.size() && !node_->uses_varargs) {
+    throw JinjaError(fmt::format("macro '{}': expected at most {} arguments, got {}", name_,
+                                 parameters.size(), arguments.positional.size()));
+  }
+  std::vector<std::pair<Value, Value>> rest;
+  bool has_caller = false;
+  for (const auto& [name, value] : arguments.named) {
+    const auto at = std::ranges::find(parameters, name, &Parameter::name);
+    if (at != parameters.end()) {
+      const auto i = static_cast<size_t>(at - parameters.begin());
+      if (is_given[i]) {
+        throw JinjaError(
+            fmt::format("macro '{}': expected the argument '{}' once, got two", name_, name));
+      }
+      inner.set(name, value);
+      is_given[i] = true;
+    } else if (name == "caller" && node_->uses_caller) {
+      inner.set(name, value);
+      has_caller = true;
+    } else if (node_->uses_kwargs) {
+      rest.emplace_back(Value(name), value);
+    } else {
+      throw JinjaError(fmt::format("macro '{}': expected no argument '{}', got one", name_, name));
+    }
+  }
+  if (node_->uses_caller && !has_caller &&
+      std::ranges::find(parameters, "caller", &Parameter::name) == parameters.end())
+    inner.set("caller", Value::undefined("No caller defined"));
+  if (node_->uses_kwargs) inner.set("kwargs", Value::dict(std::move(rest)));
+  if (node_->uses_varargs) {
+    const auto begin = arguments.positional.begin() + static_cast<std::ptrdiff_t>(count);
+    inner.set("varargs", Value::tuple({begin, arguments.positional.end()}));
+  }
+}
+
+Value Macro::call(Machine& machine, const Arguments& arguments) {
+  const auto inner = std::make_shared<Scope>(scope_);
+  std::vector<bool> is_given(node_->parameters.size());
+  bind(arguments, *inner, is_given);
+  for (size_t i = 0; i < is_given.size(); ++i) {
+    if (is_given[i]) continue;
+    const Parameter& parameter = node_->parameters[i];
+    inner->set(parameter.name, parameter.fallback
+                                   ? interpreter_->evaluate(*parameter.fallback, inner)
+                                   : Value::undefined(fmt::format("parameter '{}' was not provided",
+                                                                  parameter.name)));
+  }
+  return machine.text(interpreter_->capture(node_->body, inner));
 }
 
 }  // namespace axle::jinja

@@ -1,7 +1,6 @@
-#include "data/chat/jinja/literal.h"
-
 #include <gmock/gmock.h>
 
+#include "data/chat/jinja/lexer.h"
 #include "data/chat/jinja/printing.h"
 #include "data/chat/jinja/template.h"
 #include "testing/error_of.h"

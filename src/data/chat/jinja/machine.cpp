@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "data/chat/jinja/filters.h"
-#include "data/chat/jinja/tests.h"
+#include "data/chat/jinja/globals.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle::jinja {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/checked.h"
+#include "base/lists.h"
 #include "data/chat/jinja/printing.h"
 #include "data/chat/jinja/unicode.h"
 

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "data/chat/jinja/interpreter.h"
 #include "data/chat/jinja/lexer.h"
+#include "data/chat/jinja/syntax.h"
 
 namespace axle::jinja {
 
@@ -61,5 +62,11 @@ class Template {
   bool is_strict_;
   std::shared_ptr<const Body> body_;
 };
+
+/// Returns the statements of a template. `name` stands for it in messages. Throws DataError
+/// "<name>:<line>: ..." for a mistake, and for parts of Jinja2 that chat templates do not use:
+/// inheritance, imports, includes, translations.
+Body parse_template(std::string_view source, const std::string& name,
+                    const Dialect& dialect = kChatDialect);
 
 }  // namespace axle::jinja

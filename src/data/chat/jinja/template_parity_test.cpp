@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/environment.h"
+#include "base/process_start.h"
 #include "base/text/json.h"
 #include "data/chat/jinja/template_outcome_test.h"
 #include "io/file.h"

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/axle_config.h"
 #include "config/fields/required.h"
@@ -33,5 +37,28 @@ class GgufTokenizer final : public PipelineTokenizer {
 std::string gguf_tokenizer_alone(const std::filesystem::path& file);
 /// Returns the tokenizer of the metadata. `path` is for messages.
 TokenizerParts parts_of_gguf(const GgufMetadata& metadata, const std::string& path);
+
+struct GgufSplit {
+  /// Applied one after the other, each to the pieces of the one before.
+  std::vector<std::string_view> patterns;
+  /// A piece that is a token becomes that token, whatever the merges make of it.
+  bool ignore_merges = false;
+  /// Texts begin with the begin token unless the file says otherwise.
+  bool adds_bos = false;
+};
+
+/// Returns nullptr for an unknown name.
+const GgufSplit* find_gguf_split(std::string_view name);
+/// Returns the name of these patterns, the first if there are several; none if there is none.
+std::optional<std::string_view> gguf_split_name(const std::vector<std::string>& patterns,
+                                                bool ignore_merges);
+/// Returns all names, with commas between them.
+std::string gguf_split_names();
+
+/// Returns tokenizer.json and tokenizer_config.json, with the chat template, by their names: they
+/// give the ids that GgufTokenizer gives. Empty for tokens with scores that no tokenizer.json
+/// merges in their order: those with equal scores, and user-defined ones where a space is put
+/// before a text. Throws DataError as the tokenizer does.
+std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::path& file);
 
 }  // namespace axle

@@ -7,7 +7,6 @@
 
 #include "config/fields/child.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
-#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "io/file.h"
 #include "testing/checkout.h"

@@ -7,14 +7,13 @@
 #include <cmath>
 
 #include "config/fields/child.h"
-#include "data/tokenizers/gguf/gguf_tokenizer_json.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 #include "io/file.h"
-#include "io/gguf/gguf_header.h"
+#include "io/gguf/gguf_file.h"
 #include "io/gguf/save_gguf.h"
-#include "io/proto_reader.h"
+#include "io/proto.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"

@@ -5,12 +5,11 @@
 #include <iterator>
 #include <utility>
 
-#include "base/text/utf8.h"
-#include "data/tokenizers/hugging_face/json_fields.h"
+#include "base/text/unicode.h"
 #include "data/tokenizers/hugging_face/tokenizer_json.h"
 #include "data/tokenizers/parts/byte_pair_model.h"
+#include "data/tokenizers/parts/token_model.h"
 #include "data/tokenizers/parts/unigram_model.h"
-#include "data/tokenizers/parts/word_models.h"
 
 namespace axle::hugging_face {
 namespace {
@@ -146,8 +145,7 @@ std::unique_ptr<TokenModel> read_unigram(const JsonView& json) {
   check_sizes(vocabulary, tokens);
   UnigramModel::Options options{.byte_fallback = bool_field(json, "byte_fallback", false)};
   if (const auto unknown = field(json, "unk_id"))
-    options.unknown =
-        static_cast<int32_t>(unknown->integer(0, static_cast<int64_t>(scores.size()) - 1));
+    options.unknown = static_cast<int32_t>(unknown->integer(0, std::ssize(scores) - 1));
   return std::make_unique<UnigramModel>(std::move(vocabulary), std::move(scores), options);
 }
 
@@ -193,6 +191,145 @@ std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_
   if (out->vocabulary().num_tokens() == 0) json.at("vocab").fail("tokens");
   if (std::exchange(pre_tokenizers.ends_in_bytes, false))
     pre_tokenizers.steps.push_back(map_bytes());
+  return out;
+}
+
+namespace {
+
+// Reads the steps in their order. After "Fuse", they see the whole text.
+class Reader {
+ public:
+  explicit Reader(TokenDecoder& out) : out_(out) {}
+
+  void read(const JsonView& json) {
+    const JsonView type = json.at("type");
+    const std::string& name = type.text();
+    if (name == "Sequence") {
+      for (const JsonView& part : json.at("decoders").elements()) read(part);
+    } else if (name == "ByteLevel") {
+      add(type, decode_byte_level);
+      out_.invalid_bytes = InvalidBytes::kEachPart;
+    } else if (name == "ByteFallback") {
+      add(type, decode_byte_token);
+    } else if (name == "Fuse") {
+      is_fused_ = true;
+    } else if (name == "Strip") {
+      read_strip(json);
+    } else if (name == "Replace") {
+      Pattern pattern = pattern_field(json, "pattern");
+      std::string by = json.at("content").text();
+      add(type, pattern.regex ? replace_pattern(*std::move(pattern.regex), std::move(by))
+                              : replace_text(std::move(pattern.text), std::move(by)));
+    } else if (name == "Metaspace") {
+      add(type, replace_text(json.at("replacement").text(), " "));
+      const bool is_never =
+          !bool_field(json, "add_prefix_space", true) ||
+          enum_field(json, "prepend_scheme", PrependScheme::kAlways) == PrependScheme::kNever;
+      if (!is_never) out_.leading_space = LeadingSpace::kDropOne;
+    } else if (name == "WordPiece") {
+      add(type,
+          decode_word_piece(text_field(json, "prefix", "##"), bool_field(json, "cleanup", true)));
+      out_.leading_space = LeadingSpace::kDropOne;
+    } else {
+      type.fail(
+          "one of Sequence, ByteLevel, ByteFallback, Fuse, Strip, Replace, Metaspace, WordPiece");
+    }
+  }
+
+ private:
+  void add(const JsonView& type, std::function<void(std::string&)> step) {
+    if (is_fused_) type.fail("Strip alone behind Fuse");
+    out_.steps.push_back(std::move(step));
+  }
+  void read_strip(const JsonView& json) {
+    const std::string& text = json.at("content").text();
+    const int64_t left = json.at("start").integer(0, INT32_MAX),
+                  right = json.at("stop").integer(0, INT32_MAX);
+    if (!is_fused_)
+      return out_.steps.push_back(
+          strip_text(text, static_cast<size_t>(left), static_cast<size_t>(right)));
+    if (left == 0 && right == 0) return;
+    if (text != " " || left != 1 || right != 0)
+      json.fail("a Strip behind Fuse that takes one space from the start");
+    out_.leading_space = LeadingSpace::kDropOne;
+  }
+
+  TokenDecoder& out_;
+  bool is_fused_ = false;
+};
+
+}  // namespace
+
+TokenDecoder read_decoder(const JsonView& json) {
+  TokenDecoder out;
+  Reader(out).read(json);
+  return out;
+}
+
+namespace {
+
+int32_t id_of(const JsonView& json) {
+  return static_cast<int32_t>(json.integer(0, Vocabulary::kMaxId));
+}
+
+// The fields "cls" and "sep" are a token and its id.
+int32_t id_of_pair(const JsonView& pair) {
+  const auto elements = pair.elements();
+  if (elements.size() != 2) pair.fail("a token and its id");
+  return id_of(elements[1]);
+}
+
+// Each text gets them; a file may name the same ids again and again.
+constexpr size_t kMostIds = 1024;
+
+void check_size(const Frame& frame, size_t more, const JsonView& where) {
+  if (frame.before.size() + frame.behind.size() + more > kMostIds)
+    where.fail(fmt::format("post-processors that put at most {} ids around a text", kMostIds));
+}
+
+// A text in the middle of others.
+void read_template(Frame& out, const JsonView& json) {
+  const JsonView tokens = json.at("special_tokens"), single = json.at("single");
+  if (single.json().size() > kMostIds)
+    single.fail(fmt::format("a template of at most {} parts", kMostIds));
+  std::vector<int32_t> before, behind;
+  bool is_behind = false;
+  for (const JsonView& part : single.elements()) {
+    if (part.find("Sequence")) {
+      if (is_behind) part.fail("a template with one text");
+      is_behind = true;
+      continue;
+    }
+    const JsonView named = part.at("SpecialToken").at("id");
+    const JsonView ids = tokens.at(named.text()).at("ids");
+    check_size(out, before.size() + behind.size() + ids.json().size(), ids);
+    for (const JsonView& id : ids.elements()) (is_behind ? behind : before).push_back(id_of(id));
+  }
+  out.before.insert(out.before.begin(), before.begin(), before.end());
+  out.behind.insert(out.behind.end(), behind.begin(), behind.end());
+}
+
+void read_into(Frame& out, const JsonView& json) {
+  const JsonView type = json.at("type");
+  const std::string& name = type.text();
+  if (name == "Sequence") {
+    for (const JsonView& part : json.at("processors").elements()) read_into(out, part);
+  } else if (name == "TemplateProcessing") {
+    read_template(out, json);
+  } else if (name == "BertProcessing" || name == "RobertaProcessing") {
+    check_size(out, 2, json);
+    out.before.insert(out.before.begin(), id_of_pair(json.at("cls")));
+    out.behind.push_back(id_of_pair(json.at("sep")));
+  } else if (name != "ByteLevel") {  // which changes offsets alone
+    type.fail("one of Sequence, TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel");
+  }
+}
+
+}  // namespace
+
+Frame read_frame(const JsonView& json) {
+  Frame out;
+  read_into(out, json);
   return out;
 }
 

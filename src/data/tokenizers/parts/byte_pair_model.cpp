@@ -68,10 +68,10 @@ MergeTable merges_of_unions(const Vocabulary& vocabulary, std::span<const int32_
   MergeTable out;
   const auto ranked = [&](std::string_view text) -> std::optional<int32_t> {
     const std::optional<int32_t> id = vocabulary.find(text);
-    return id && ranks[static_cast<size_t>(*id)] >= 0 ? id : std::nullopt;
+    return id && ranks[*id] >= 0 ? id : std::nullopt;
   };
   for (int64_t id = 0; id < vocabulary.end_id(); ++id) {
-    const int32_t rank = ranks[static_cast<size_t>(id)];
+    const int32_t rank = ranks[id];
     const std::string* const token = vocabulary.token(id);
     if (!token || rank < 0) continue;
     if (token->size() > kMaxTokenBytes) {
@@ -281,7 +281,7 @@ void BytePairModel::merge_many(std::vector<int32_t>& ids, size_t first, int32_t 
     symbols.push_back({ids[i], index - 1, index + 1});
   }
   symbols.back().next = -1;
-  const auto at = [&](int32_t index) -> Symbol& { return symbols[static_cast<size_t>(index)]; };
+  const auto at = [&](int32_t index) -> Symbol& { return symbols[index]; };
 
   std::priority_queue<Candidate> candidates;
   const auto propose = [&](int32_t left) {

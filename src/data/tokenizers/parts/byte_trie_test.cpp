@@ -1,11 +1,11 @@
 // A trie against a look at every text of its set.
-#include "data/tokenizers/parts/byte_trie.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 #include <string>
+
+#include "data/tokenizers/parts/byte_level.h"
 
 namespace axle {
 namespace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
-#include "data/tokenizers/parts/categories.h"
 #include "data/tokenizers/parts/normalizers.h"
+#include "data/tokenizers/parts/pre_tokenizers.h"
 #include "io/file.h"
 #include "testing/checkout.h"
 

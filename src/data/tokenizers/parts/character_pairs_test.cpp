@@ -1,10 +1,10 @@
 // Pairs of characters against a look at every place of every token.
-#include "data/tokenizers/parts/character_pairs.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
+
+#include "data/tokenizers/parts/byte_pair_model.h"
 
 namespace axle {
 namespace {

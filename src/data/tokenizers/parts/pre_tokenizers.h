@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
-#include "base/text/enum_text.h"
+#include "base/text/text.h"
 #include "base/text/unicode_regex.h"
-#include "data/tokenizers/parts/pieces.h"
+#include "data/tokenizers/parts/normalizers.h"
 
 namespace axle {
 
@@ -58,5 +58,19 @@ PreTokenizer metaspace(std::string replacement, PrependScheme scheme, bool split
 
 /// Cuts off pieces of `length` characters.
 PreTokenizer fixed_length(size_t length);
+
+// Categories of characters as the library `tokenizers` has them, of several versions of Unicode.
+// Models have learned its ids.
+
+/// True for the categories M* (marks), of Unicode 9.
+bool is_mark(char32_t c);
+/// True for the category Mn, of Unicode 8.
+bool is_nonspacing_mark(char32_t c);
+/// True for control, format and private characters but NUL, of Unicode 8.
+bool is_other(char32_t c);
+/// True for the categories P* (punctuation) beyond ASCII, of Unicode 8.
+bool is_punctuation(char32_t c);
+/// True for the categories N* (digits, letters that are numbers, other numbers), of Unicode 17.
+bool is_number(char32_t c);
 
 }  // namespace axle

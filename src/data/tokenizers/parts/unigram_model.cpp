@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/text/utf8.h"
+#include "base/text/unicode.h"
 
 namespace axle {
 namespace {
@@ -96,7 +96,7 @@ UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores, Op
   std::vector<ByteTrie::Entry> entries;
   for (int64_t id = 0; id < vocabulary_.end_id(); ++id) {
     const std::string* const token = vocabulary_.token(id);
-    const double score = scores_[static_cast<size_t>(id)];
+    const double score = scores_[id];
     if (std::isnan(score)) continue;
     if (token && !token->empty()) entries.push_back({*token, static_cast<int32_t>(id)});
     least = std::min(score, least.value_or(score));
@@ -177,8 +177,7 @@ float UnigramModel::most_before(size_t stretch_size, float lead) const {
 }
 
 float UnigramModel::after(float before, std::span<const int32_t> ids) const {
-  for (const int32_t id : ids)
-    before = static_cast<float>(before + scores_[static_cast<size_t>(id)]);
+  for (const int32_t id : ids) before = static_cast<float>(before + scores_[id]);
   return before;
 }
 
@@ -206,7 +205,7 @@ void UnigramModel::find_way(std::string_view piece, Score before, Way<Score>& wa
     const double sum = nodes[at].score;
     bool has_character = false;
     trie_.prefixes(piece.substr(at), [&](size_t length, int32_t id) {
-      reach(at + length, length, id, sum + scores_[static_cast<size_t>(id)]);
+      reach(at + length, length, id, sum + scores_[id]);
       has_character |= length == size;
     });
     if (!has_character) {

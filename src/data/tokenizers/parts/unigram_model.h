@@ -3,9 +3,8 @@
 // Source: Kudo 2018, arXiv 1804.10959, section 3.2.
 #pragma once
 
-#include "data/tokenizers/parts/byte_trie.h"
-#include "data/tokenizers/parts/character_pairs.h"
-#include "data/tokenizers/parts/piece_cache.h"
+#include "data/tokenizers/parts/byte_level.h"
+#include "data/tokenizers/parts/byte_pair_model.h"
 #include "data/tokenizers/parts/token_model.h"
 
 namespace axle {

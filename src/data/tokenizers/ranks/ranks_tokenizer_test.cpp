@@ -4,7 +4,6 @@
 
 #include "config/fields/child.h"
 #include "data/tokenizers/ranks/ranks_files_test.h"
-#include "data/tokenizers/ranks/tekken_tokenizer.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -5,7 +5,7 @@
 
 #include "data/tokenizers/training/train_tokenizer.h"
 #include "io/file.h"
-#include "io/parquet/parquet_library.h"
+#include "io/parquet/parquet_texts.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

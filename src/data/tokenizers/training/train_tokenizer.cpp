@@ -7,27 +7,27 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
-#include "base/host_memory_check.h"
+#include "base/host_memory.h"
 #include "base/parallel.h"
 #include "base/text/text.h"
+#include "base/text/text_table.h"
 #include "base/text/unicode.h"
-#include "base/text/units.h"
-#include "base/text/utf8.h"
 #include "data/data_kind.h"
-#include "data/token_files/corpus_text.h"
+#include "data/token_files/corpus_reader.h"
+#include "data/tokenizers/gguf/gguf_tokenizer.h"
+#include "data/tokenizers/hugging_face/tokenizer_json.h"
+#include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/parts/pre_tokenizers.h"
 #include "data/tokenizers/parts/token_model.h"
-#include "data/tokenizers/training/alphabet.h"
 #include "data/tokenizers/training/merges/merge_learner.h"
-#include "data/tokenizers/training/merges/piece_counts.h"
-#include "data/tokenizers/training/split_families.h"
-#include "data/tokenizers/training/trained_files.h"
 
 namespace axle {
 namespace {
@@ -294,6 +294,182 @@ TrainedTokenizer train_tokenizer(
     const TokenizerTraining& training,
     const std::function<void(const TokenizerTrainingProgress&)>& report) {
   return Training(training, report).run();
+}
+
+namespace {
+
+class Bytes final : public SymbolTable {
+ public:
+  explicit Bytes(int32_t first_id) : ids_(kNumBytes) {
+    for (int byte = 0; byte < kNumBytes; ++byte) {
+      const auto c = static_cast<char>(byte);
+      names_.push_back(to_byte_level({&c, 1}));
+    }
+    std::ranges::sort(names_);  // UTF-8 sorts as its characters do
+    for (const std::string& name : names_)
+      ids_[static_cast<uint8_t>((*from_byte_level(name))[0])] = first_id++;
+  }
+  std::vector<std::string> names() const override { return names_; }
+  void append_ids(std::string_view piece, std::vector<int32_t>& ids) const override {
+    for (const char c : piece) ids.push_back(ids_[static_cast<uint8_t>(c)]);
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<int32_t> ids_;
+};
+
+class Characters final : public SymbolTable {
+ public:
+  Characters(int32_t first_id, const PieceCounts& pieces, double coverage) {
+    std::unordered_map<char32_t, int64_t> counts;
+    int64_t all = 0;
+    pieces.for_each([&](std::string_view piece, int64_t count) {
+      for_each_code_point(piece, [&](char32_t c) {
+        counts[c] += count;
+        all += count;
+      });
+    });
+    std::vector<std::pair<char32_t, int64_t>> order(counts.begin(), counts.end());
+    std::ranges::sort(order, [](const auto& a, const auto& b) {
+      return a.second > b.second || (a.second == b.second && a.first < b.first);
+    });
+    int64_t covered = 0;
+    for (const auto& [c, count] : order) {
+      if (static_cast<double>(covered) >= coverage * static_cast<double>(all)) break;
+      covered += count;
+      characters_.push_back(c);
+    }
+    std::ranges::sort(characters_);
+    first_id += kNumBytes;
+    for (const char32_t c : characters_) ids_.emplace(c, first_id++);
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> out;
+    for (int byte = 0; byte < kNumBytes; ++byte)
+      out.push_back(byte_token(static_cast<uint8_t>(byte)));
+    for (const char32_t c : characters_) append_utf8(out.emplace_back(), c);
+    return out;
+  }
+  void append_ids(std::string_view piece, std::vector<int32_t>& ids) const override {
+    for_each_code_point(piece, [&](char32_t c) {
+      const auto found = ids_.find(c);
+      ids.push_back(found == ids_.end() ? -1 : found->second);
+    });
+  }
+
+ private:
+  std::vector<char32_t> characters_;
+  std::unordered_map<char32_t, int32_t> ids_;
+};
+
+}  // namespace
+
+std::unique_ptr<SymbolTable> byte_symbols(int32_t first_id) {
+  return std::make_unique<Bytes>(first_id);
+}
+
+std::unique_ptr<SymbolTable> character_symbols(int32_t first_id, const PieceCounts& pieces,
+                                               double coverage) {
+  return std::make_unique<Characters>(first_id, pieces, coverage);
+}
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+// Words with the space before them, also before a text, and line ends.
+constexpr const char* kWordSteps = R"({"type": "Sequence", "pretokenizers": [
+    {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": true},
+    {"type": "Split", "pattern": {"Regex": "\n+"}, "behavior": "Isolated", "invert": false}]})";
+constexpr const char* kWordDecoder = R"({"type": "Sequence", "decoders": [
+    {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+    {"type": "ByteFallback"}, {"type": "Fuse"},
+    {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})";
+
+}  // namespace
+
+std::map<std::string, std::string> trained_files(const TokenizerTraining& training,
+                                                 int64_t num_special, const MergeLearner& learner) {
+  const std::vector<std::string>& tokens = learner.tokens();
+  Json added = Json::array(), merges = Json::array();
+  for (int64_t id = 0; id < num_special; ++id)
+    added.push_back(added_token_entry(id, tokens[id], true));
+  // Readers take a line "#version ..." for no merge, unless merges are lists.
+  const auto is_version = [&](const MergeLearner::Merge& merge) {
+    return tokens[merge.left].starts_with("#version");
+  };
+  const bool are_lists = std::ranges::any_of(learner.merges(), is_version);
+  for (const auto& [left, right] : learner.merges()) {
+    const std::string &a = tokens[left], &b = tokens[right];
+    merges.push_back(are_lists ? Json::array({a, b}) : Json(a + " " + b));
+  }
+  std::vector<FrameToken> before;
+  if (!training.bos.empty()) {
+    const auto at = std::ranges::find(tokens, training.bos) - tokens.begin();
+    before.push_back({static_cast<int32_t>(at), training.bos});
+  }
+  ByteLevelJson tokenizer{.added_tokens = std::move(added),
+                          .post_processor = frame_step(before, {}),
+                          .vocab = vocabulary_object(tokens),
+                          .merges = std::move(merges)};
+  if (training.alphabet == Alphabet::kBytes) {
+    tokenizer.pre_tokenizer = split_steps(split_patterns_of(training.pattern, "--pattern"));
+  } else {
+    tokenizer.pre_tokenizer = Json::parse(kWordSteps);
+    tokenizer.decoder = Json::parse(kWordDecoder);
+    tokenizer.byte_fallback = true;
+  }
+  Json config;
+  config["tokenizer_class"] = "PreTrainedTokenizerFast";
+  config["clean_up_tokenization_spaces"] = false;
+  const auto name = [&](const char* key, const std::string& text) {
+    if (!text.empty()) config[key] = text;
+  };
+  name("bos_token", training.bos);
+  name("eos_token", training.eos);
+  name("pad_token", training.pad);
+  std::map<std::string, std::string> out;
+  out["tokenizer.json"] = tokenizer.document().dump(2) + "\n";
+  out["tokenizer_config.json"] = config.dump(2) + "\n";
+  return out;
+}
+
+namespace {
+
+struct Family {
+  std::string_view name;
+  std::string_view gguf;  // how GGUF files name its patterns
+};
+
+// Trained tokenizers have merges, not ranks, so these are the names without "ignore_merges": the
+// tokenizer of a trained model can be exported to GGUF.
+constexpr std::string_view kDefault = "llama3";
+constexpr Family kFamilies[] = {
+    {"cl100k", "dbrx"},    {"deepseek-v3", "deepseek-v3"},
+    {"gpt2", "gpt-2"},     {"llama3", "dbrx"},
+    {"o200k", "gpt-4o"},   {"qwen2", "qwen2"},
+    {"qwen3.5", "qwen35"}, {"smollm", "smollm"},
+};
+
+}  // namespace
+
+const std::vector<std::string_view>& split_patterns_of(std::string_view family,
+                                                       std::string_view where) {
+  if (family.empty()) family = kDefault;
+  const auto* const found = std::ranges::find(kFamilies, family, &Family::name);
+  if (found == std::end(kFamilies)) {
+    const std::vector<std::string> names = split_family_names();
+    throw ConfigError(fmt::format("{}: expected one of {}, got '{}'{}", where, join(names, ", "),
+                                  family, suggest(family, names)));
+  }
+  return find_gguf_split(found->gguf)->patterns;
+}
+
+std::vector<std::string> split_family_names() {
+  std::vector<std::string> out;
+  for (const Family& family : kFamilies) out.emplace_back(family.name);
+  return out;
 }
 
 }  // namespace axle

@@ -4,11 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/text/enum_text.h"
-#include "data/skip_log.h"
+#include "base/text/text.h"
+#include "data/source.h"
+#include "data/tokenizers/parts/token_model.h"
+#include "data/tokenizers/training/merges/merge_learner.h"
 
 namespace axle {
 
@@ -79,5 +84,36 @@ struct TrainedTokenizer {
 TrainedTokenizer train_tokenizer(
     const TokenizerTraining& training,
     const std::function<void(const TokenizerTrainingProgress&)>& report = {});
+
+/// The symbols of an alphabet, which are the first tokens behind the special ones.
+class SymbolTable {
+ public:
+  virtual ~SymbolTable() = default;
+  /// The names of the symbols in the order of their ids, of which the first is given.
+  virtual std::vector<std::string> names() const = 0;
+  /// Appends the ids of a piece. A break, -1, stands where merges end.
+  virtual void append_ids(std::string_view piece, std::vector<int32_t>& ids) const = 0;
+};
+
+/// The 256 bytes, named as in byte_level.h, in the order of these names.
+std::unique_ptr<SymbolTable> byte_symbols(int32_t first_id);
+/// The 256 bytes by their names ("<0x0A>"), then the most frequent characters of the pieces, as
+/// many as cover that share of all, in the order of their code points. Other characters are breaks.
+std::unique_ptr<SymbolTable> character_symbols(int32_t first_id, const PieceCounts& pieces,
+                                               double coverage);
+
+/// The pattern of line ends, which are pieces where pieces are made of characters.
+inline constexpr std::string_view kLineEnds = "\n+";
+
+/// Returns tokenizer.json and tokenizer_config.json, by their names, for tokens of which the first
+/// `num_special` are special.
+std::map<std::string, std::string> trained_files(const TokenizerTraining& training,
+                                                 int64_t num_special, const MergeLearner& learner);
+
+/// Returns the patterns of a family ("": llama3), each applied to the pieces of the one before.
+/// Throws ConfigError "<where>: ..." for an unknown name.
+const std::vector<std::string_view>& split_patterns_of(std::string_view family,
+                                                       std::string_view where);
+std::vector<std::string> split_family_names();
 
 }  // namespace axle

@@ -12,8 +12,7 @@
 
 #include "data/token_files/corpus_reader.h"
 #include "data/tokenizers/open_tokenizer.h"
-#include "data/tokenizers/training/merges/piece_counts.h"
-#include "data/tokenizers/training/split_families.h"
+#include "data/tokenizers/training/merges/merge_learner.h"
 #include "io/file.h"
 #include "testing/compressed.h"
 #include "testing/environment_change.h"

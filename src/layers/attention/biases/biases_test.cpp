@@ -1,11 +1,8 @@
 #include "layers/attention/attention.h"
-#include "layers/attention/biases/alibi.h"
-#include "layers/attention/biases/shared_bias.h"
-#include "layers/attention/biases/sum_of_biases.h"
-#include "layers/attention/biases/t5_bias.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/biases/logit_bias.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -50,8 +47,7 @@ TEST(T5Bias, PutsDistancesIntoThePublishedBuckets) {
         T5Bias::Config{.num_buckets = 8, .max_distance = 20}}) {
     auto bias = build_for_test<T5Bias>(cfg, {.num_heads = 1});
     HostTensor weight(Type{DType::kF32, {cfg.num_buckets, 1}});
-    for (int64_t i = 0; i < cfg.num_buckets; ++i)
-      weight.values<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+    for (int64_t i = 0; i < cfg.num_buckets; ++i) weight.values<float>()[i] = static_cast<float>(i);
     bias.set("weight", weight);
     constexpr int32_t kFar = 300;
     HostTensor keys(Type{DType::kI32, {1, 2 * kFar + 1}});
@@ -167,9 +163,9 @@ TEST(ALiBi, UnderACausalMaskCountsFromTheBeginning) {
   const auto probabilities_with = [&](auto bias_of) {
     HostTensor bias(Type{DType::kF32, {2, 3, 3}}), visible(Type{DType::kPred, {3, 3}});
     for (int64_t i = 0; i < 18; ++i)
-      bias.values<float>()[static_cast<size_t>(i)] = static_cast<float>(
-          ALiBi::slopes(2)[static_cast<size_t>(i / 9)] * bias_of(i / 3 % 3, i % 3));
-    for (int64_t i = 0; i < 9; ++i) visible.values<bool>()[static_cast<size_t>(i)] = i % 3 <= i / 3;
+      bias.values<float>()[i] =
+          static_cast<float>(ALiBi::slopes(2)[i / 9] * bias_of(i / 3 % 3, i % 3));
+    for (int64_t i = 0; i < 9; ++i) visible.values<bool>()[i] = i % 3 <= i / 3;
     return core
         .call({{"query", normal_values({1, 3, 2, 2}, 1)},
                {"keys/key", normal_values({1, 3, 2, 2}, 2)},

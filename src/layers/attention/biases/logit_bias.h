@@ -1,7 +1,4 @@
-// The role LogitBias: what is added to the logits of attention.
-//
-// Letters in tensor names, for this file only:
-//   B batch   T queries   S keys   N query heads
+// Biases of attention logits: the role, a sum of several, and one that layers share.
 #pragma once
 
 #include <functional>
@@ -10,6 +7,11 @@
 #include "nn/layer.h"
 
 namespace axle {
+
+// The role LogitBias: what is added to the logits of attention.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T queries   S keys   N query heads
 
 /// What the bias of a query and a key follows from.
 enum class BiasDependence : uint8_t {
@@ -56,5 +58,85 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
 };
 
 extern template class LayerRole<LogitBias, LogitBias::Signature>;
+
+/// Adds all `biases` to the logits. Throws ConfigError at construction if `biases` is empty.
+class SumOfBiases final : public LogitBias {
+ public:
+  struct Config {
+    /// The biases to add.
+    std::vector<Child<LogitBias>> biases = {};
+    AXLE_CONFIG(SumOfBiases, biases)
+  };
+  SumOfBiases(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPlaces& all) const override;
+
+ private:
+  std::vector<Handle<LogitBias>> biases_;
+};
+
+// Biases that several layers share.
+//
+// Source: Raffel et al. 2020, arXiv 1910.10683, section 2.1: the layers of T5 share one bias.
+
+/// Computes a bias and lets later layers add it too, by BorrowedBias. Their queries and keys must
+/// have the same positions as those of this layer.
+///
+/// Where places are in order and the bias follows from distances, it is published by distance,
+/// f32[1, N, 2 M - 1] with M the larger of T and S, so that no layer needs a bias of T x S places.
+/// Another one is published as f32[B, N, T, S], or f32[1, N, T, S] if it is the same for all rows:
+/// a pipeline splits what has rows.
+class SharedBias final : public LogitBias {
+ public:
+  struct Config {
+    /// The name under which the bias is published.
+    std::string name = "bias";
+    /// Computes the bias.
+    Child<LogitBias> inner = {};
+    AXLE_CONFIG(SharedBias, name, inner)
+  };
+  SharedBias(const Config& cfg, const Dims& dims, const Scope& scope)
+      : LogitBias(scope), name_(cfg.name), inner_(child("inner", cfg.inner, dims)) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPlaces& all) const override;
+
+ private:
+  bool shares_distances(const TokenPlaces& all) const;
+
+  std::string name_;
+  Handle<LogitBias> inner_;
+};
+
+/// Adds the bias that an earlier layer shares (SharedBias).
+///
+/// Throws ConfigError in a call if no earlier layer has published the name, ShapeError if that
+/// layer has other positions.
+class BorrowedBias final : public LogitBias {
+ public:
+  struct Config {
+    /// The name under which the bias was published.
+    std::string name = "bias";
+    AXLE_CONFIG(BorrowedBias, name)
+  };
+  BorrowedBias(const Config& cfg, const Dims&, const Scope& scope)
+      : LogitBias(scope), name_(cfg.name) {}
+
+ protected:
+  Tensor forward(const TokenPlaces& places) override;
+  OfBlock unchecked_blocks(const TokenPlaces& all, int64_t num_rows) override;
+  BiasDependence own_dependence(const TokenPlaces& all) const override;
+
+ private:
+  // Returns what the owner published, after a check that it fits these places.
+  Tensor of_owner(const TokenPlaces& places) const;
+
+  std::string name_;
+};
 
 }  // namespace axle

@@ -1,14 +1,11 @@
 // Every cache gives what the dense one gives.
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/caches/quantized_kv_cache.h"
-#include "layers/attention/caches/shared_kv_cache.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/combined_masks.h"
-#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/caches/dense_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -62,12 +59,11 @@ class Caches : public ::testing::TestWithParam<Case> {
       const std::vector<int64_t> lengths{n, n - missing};
       const HostTensor y = decoding.extend(x, at, n, lengths)[0];
       for (int64_t b = 0; b < 2; ++b) {
-        for (int64_t t = 0; t < lengths[static_cast<size_t>(b)]; ++t) {
+        for (int64_t t = 0; t < lengths[b]; ++t) {
           for (int64_t d = 0; d < 8; ++d) {
-            ASSERT_NEAR(y.at((b * n + t) * 8 + d),
-                        whole.at((b * kLength + at[static_cast<size_t>(b)] + t) * 8 + d),
+            ASSERT_NEAR(y.at((b * n + t) * 8 + d), whole.at((b * kLength + at[b] + t) * 8 + d),
                         GetParam().tolerance)
-                << "row " << b << ", token " << at[static_cast<size_t>(b)] + t;
+                << "row " << b << ", token " << at[b] + t;
           }
         }
       }
@@ -173,7 +169,7 @@ TEST(PagedKVCache, TakesPagesAsRowsGrow) {
     state.emplace(path, HostTensor(spec.type));
   EXPECT_EQ(state.at("paged_kv_cache/key_pages").shape(), (Shape{3, 2, 1, 1}));
   const auto extend = [&](std::vector<int32_t> positions, std::vector<float> keys) {
-    const auto n = static_cast<int64_t>(positions.size()) / 2;
+    const auto n = std::ssize(positions) / 2;
     const HostTensor k({2, n, 1, 1}, std::span<const float>(keys));
     const auto result =
         cache.call({{"fresh/key", k},

@@ -4,9 +4,14 @@
 //   B batch   T new positions   S positions of the cache   K key/value heads   H head dim
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "layers/blocks/mixer.h"
+#include "layers/mesh_axes.h"
+#include "nn/layer.h"
 
 namespace axle {
 
@@ -59,5 +64,23 @@ KeyValues append_and_look(Handle<KVCache>& cache, KeyValues fresh_BTKH, const Mi
                           bool goes_on, const AttentionMask* mask);
 
 extern template class LayerRole<KVCache, KVCache::Signature>;
+
+// State that caches with a place for every position share.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T new positions   S positions of the cache
+
+/// Returns the state of one number, i32, for each place of a cache.
+StateSpec cached_token_spec(int64_t batch_size, int64_t num_places);
+/// Returns kept_BS with fresh_BT, converted to its dtype, in row b from place starts[b] on.
+Tensor append_rows(const Tensor& kept_BS, const Tensor& fresh_BT, const Tensor& starts_B);
+
+/// An interface beside the role of a cache. Who starts sequences asks each such cache first.
+class BoundedCache {
+ public:
+  virtual ~BoundedCache() = default;
+  /// Throws ConfigError unless sequences of these lengths, in tokens, fit together.
+  virtual void check_room(std::span<const int64_t> lengths) const = 0;
+};
 
 }  // namespace axle

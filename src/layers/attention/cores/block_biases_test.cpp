@@ -5,24 +5,19 @@
 #include <limits>
 
 #include "config/register.h"
-#include "layers/attention/biases/alibi.h"
-#include "layers/attention/biases/shared_bias.h"
-#include "layers/attention/biases/sum_of_biases.h"
-#include "layers/attention/biases/t5_bias.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/biases/logit_bias.h"
 #include "layers/attention/cores/blocks_test.h"
-#include "layers/attention/masks/causal_mask.h"
-#include "layers/attention/masks/combined_masks.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/repeat.h"
-#include "layers/blocks/stacked.h"
-#include "nn/call_forms.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "nn/layer_role.h"
 #include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
+#include "ops/movement/shape.h"
 #include "ops/random/random.h"
 #include "ops/reductions/softmax.h"
 #include "transform/grad.h"
@@ -58,7 +53,7 @@ TEST(AttentionBlocks, CrossAttentionIsTheSame) {
   for (const int64_t num_keys : {20, 8}) {
     HostTensor segments(Type{DType::kI32, {kRows, num_keys}});
     for (int64_t i = 0; i < segments.size(); ++i)
-      segments.values<int32_t>()[static_cast<size_t>(i)] = i % num_keys < 3 ? 2 : 1;
+      segments.values<int32_t>()[i] = i % num_keys < 3 ? 2 : 1;
     const Tree<HostTensor> inputs{
         {"published/source", normal_values({kRows, num_keys, 8}, 4)},
         {"published/source/segments", segments},

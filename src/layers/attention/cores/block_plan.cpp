@@ -51,7 +51,7 @@ BlockPlan plan_blocks(int64_t num_queries, int64_t num_keys, int64_t query_size,
     const int64_t blocks_of_part = num_blocks(part, out.query_size);
     out.num_query_blocks = parts_of_share * blocks_of_part;
     out.num_key_blocks = num_blocks(num_keys, out.key_size);
-    out.pairs.resize(static_cast<size_t>(num_shares));
+    out.pairs.resize(num_shares);
     std::vector<std::vector<BlockPair>> hidden(out.pairs.size());
     for (int64_t share = 0; share < num_shares; ++share) {
       const auto at = static_cast<size_t>(share);

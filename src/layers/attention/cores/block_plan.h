@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "layers/attention/cores/visibility.h"
+#include "layers/attention/cores/attention_core.h"
 
 namespace axle {
 
@@ -30,7 +30,7 @@ struct BlockPlan {
   /// block. All shares have as many: hidden pairs, which add nothing, fill up the others.
   std::vector<std::vector<BlockPair>> pairs = {};
 
-  int64_t num_steps() const { return static_cast<int64_t>(pairs[0].size()); }
+  int64_t num_steps() const { return std::ssize(pairs[0]); }
   /// The scores that a device computes, of one head.
   double num_scores() const { return static_cast<double>(num_steps() * query_size * key_size); }
 };

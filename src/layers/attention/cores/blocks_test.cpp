@@ -6,16 +6,11 @@
 #include <numeric>
 
 #include "config/register.h"
-#include "ir/text/print.h"
-#include "layers/attention/biases/alibi.h"
-#include "layers/attention/caches/paged_kv_cache.h"
-#include "layers/attention/masks/causal_mask.h"
-#include "layers/attention/masks/combined_masks.h"
-#include "layers/attention/masks/position_mask.h"
-#include "layers/attention/masks/prefix_mask.h"
-#include "layers/attention/masks/segment_mask.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "nn/call_forms.h"
+#include "ir/text/text_form.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "nn/layer_role.h"
 #include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -92,7 +87,7 @@ TEST(AttentionBlocks, EveryMaskIsTheSame) {
 TEST(AttentionBlocks, SharesOfSeveralBlocksAreTheSame) {
   HostTensor segments(Type{DType::kI32, {kRows, 48}});
   for (int64_t i = 0; i < segments.size(); ++i)
-    segments.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(1 + i % 48 / 20);
+    segments.values<int32_t>()[i] = static_cast<int32_t>(1 + i % 48 / 20);
   for (const auto& [core_name, core] : cores()) {
     for (const Child<AttentionMask>& mask : std::vector<Child<AttentionMask>>{
              CausalMask::Config{}, SlidingWindowMask::Config{.window = 5}}) {
@@ -300,8 +295,7 @@ TEST(AttentionBlocks, DecodingIsTheSame) {
         for (const auto& [begin, end] : {std::pair<int32_t, int32_t>(0, 7), {7, kTokens}}) {
           HostTensor positions(Type{DType::kI32, {kRows, end - begin}});
           for (int64_t i = 0; i < positions.size(); ++i) {
-            positions.values<int32_t>()[static_cast<size_t>(i)] =
-                begin + static_cast<int32_t>(i) % (end - begin);
+            positions.values<int32_t>()[i] = begin + static_cast<int32_t>(i) % (end - begin);
           }
           const CallForms forms;
           auto result = layer.call({{"x", normal_values({kRows, end - begin, 8}, end)},

@@ -6,11 +6,11 @@
 
 #include "config/set.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/attention/cores/scored_core.h"
 #include "layers/attention/cores/transformer_xl_attention.h"
-#include "layers/attention/qkv/separate_qkv.h"
-#include "layers/attention/qkv/source_qkv.h"
-#include "nn/call_forms.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
+#include "nn/layer_role.h"
 #include "testing/gradient_check.h"
 #include "testing/test_layer.h"
 

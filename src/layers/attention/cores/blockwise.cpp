@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/concatenate.h"
+#include "base/lists.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
@@ -11,7 +11,6 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"

@@ -7,8 +7,8 @@
 
 #include <functional>
 
+#include "layers/attention/cores/attention_core.h"
 #include "layers/attention/cores/block_plan.h"
-#include "layers/attention/cores/head_groups.h"
 
 namespace axle {
 

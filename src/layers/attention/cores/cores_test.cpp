@@ -1,7 +1,6 @@
 #include "config/register.h"
-#include "layers/attention/biases/alibi.h"
-#include "layers/attention/cores/sigmoid_attention.h"
-#include "layers/attention/cores/softmax_attention.h"
+#include "layers/attention/biases/distance_biases.h"
+#include "layers/attention/cores/scored_core.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -31,7 +30,7 @@ double expected(const Tree<HostTensor>& in, int64_t b, int64_t t, int64_t n, int
                 Weight&& weight) {
   const auto at = [](const HostTensor& x, std::initializer_list<int64_t> index) {
     int64_t flat = 0, d = 0;
-    for (const int64_t i : index) flat = flat * x.shape()[static_cast<size_t>(d++)] + i;
+    for (const int64_t i : index) flat = flat * x.shape()[d++] + i;
     return x.at(flat);
   };
   std::vector<double> logits;
@@ -43,8 +42,7 @@ double expected(const Tree<HostTensor>& in, int64_t b, int64_t t, int64_t n, int
   }
   const std::vector<double> weights = weight(logits);
   double sum = 0;
-  for (int64_t s = 0; s < 4; ++s)
-    sum += weights[static_cast<size_t>(s)] * at(in.at("keys/value"), {b, s, n / 2, v});
+  for (int64_t s = 0; s < 4; ++s) sum += weights[s] * at(in.at("keys/value"), {b, s, n / 2, v});
   return sum;
 }
 

@@ -7,8 +7,8 @@
 #include "config/register.h"
 #include "layers/attention/cores/blockwise.h"
 #include "layers/mesh_axes.h"
-#include "nn/call_forms.h"
-#include "nn/depends.h"
+#include "nn/layer_role.h"
+#include "nn/method.h"
 #include "nn/tensor_tree.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
@@ -16,12 +16,27 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/broadcast.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/movement/shape.h"
 #include "ops/random/random.h"
+#include "ops/random/random_floats.h"
 #include "ops/random/random_part.h"
 #include "ops/reductions/reduce.h"
+#include "ops/reductions/softmax.h"
 
 namespace axle {
+
+PerDimScale::PerDimScale(const Config&, const Dims& dims, const Scope& scope)
+    : LayerRole(scope), scale_(param("scale", {.shape = {dims.head_dim}, .init = Zeros{}})) {}
+
+Tensor PerDimScale::forward(const Tensor& x) {
+  const Tensor factor = softplus(astype(scale_(), DType::kF32)) / std::log(2.0);
+  return x * astype(factor, x.dtype());
+}
+
+AXLE_REGISTER(PerDimScale::Dims)
+AXLE_REGISTER(PerDimScale)
+
 namespace {
 
 // What a pair of blocks costs in training beside its part of a call that is computed at once: the
@@ -240,5 +255,34 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
 }
 
 AXLE_REGISTER(AttentionBlocks)
+
+SoftmaxAttention::SoftmaxAttention(const Config& cfg, const Dims& dims, const Scope& scope)
+    : ScoredCore(cfg, dims, scope) {
+  if (cfg.sink) {
+    sink_ = param("sink", {.shape = {dims.num_heads}, .mesh_axes = {kShardAxes}, .init = Zeros{}});
+  }
+}
+
+Tensor SoftmaxAttention::weights(const Tensor& logits, const HeadGroups& heads, DType result) {
+  if (!sink_) return softmax(logits, -1, result);
+  const Tensor own = heads.aligned(expand_dims(expand_dims(*sink(), -1), -1), true);
+  const Tensor largest = stop_gradient(maximum(reduce_max(logits, {-1}, true), own));
+  const Tensor unnormalised = exp(logits - largest);
+  const Tensor total = reduce_sum(unnormalised, {-1}, true) + exp(own - largest);
+  return astype(unnormalised / total, result);
+}
+
+std::optional<Tensor> SoftmaxAttention::sink() {
+  return sink_ ? std::optional(astype((*sink_)(), DType::kF32)) : std::nullopt;
+}
+
+AXLE_REGISTER(SoftmaxAttention)
+
+Tensor SigmoidAttention::weights(const Tensor& logits, const HeadGroups&, DType result) {
+  const Tensor shifted = bias_len_ ? logits - std::log(static_cast<double>(*bias_len_)) : logits;
+  return astype(sigmoid(shifted), result);
+}
+
+AXLE_REGISTER(SigmoidAttention)
 
 }  // namespace axle

@@ -4,11 +4,38 @@
 #include "config/fields/ranged.h"
 #include "layers/attention/cores/attention_core.h"
 #include "layers/attention/cores/block_plan.h"
-#include "layers/attention/cores/head_groups.h"
-#include "layers/attention/cores/per_dim_scale.h"
 #include "layers/dropout/dropout.h"
+#include "nn/layer.h"
 
 namespace axle {
+
+// A learned scale for each element of a head.
+//
+// Source: AXLearn, PerDimScale; used by PaLM-2-like models.
+
+/// y = x * softplus(scale) / softplus(0), over the last dim. Parameter: scale[head_dim], initially
+/// zeros, so that y = x.
+class PerDimScale final : public LayerRole<PerDimScale, Tensor(const Tensor& x)> {
+ public:
+  /// The size of the last dim of x, given by the core.
+  struct Dims {
+    /// Size of one head.
+    Positive<int64_t> head_dim;
+    AXLE_CONFIG(Dims, head_dim)
+  };
+  static constexpr InputNames kInputs = {"x"};
+  struct Config {
+    AXLE_CONFIG(PerDimScale)
+  };
+  PerDimScale(const Config&, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  Param scale_;
+};
 
 /// Where a core computes by blocks of queries and keys, without a tensor of T x S elements.
 struct AttentionBlocks {
@@ -88,6 +115,78 @@ class ScoredCore : public AttentionCore {
   std::optional<Handle<PerDimScale>> per_dim_scale_;
   std::optional<Handle<Dropout>> dropout_;
   AttentionBlocks blocks_{.from = std::nullopt};
+};
+
+// Softmax attention.
+//
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2.1. Logit cap: Gemma Team 2024, arXiv
+//   2408.00118, section 2. Sinks: Xiao et al. 2023, arXiv 2309.17453, section 3.3.
+
+/// y = softmax(logits) v. Logits and softmax are f32 whatever the dtype of the inputs.
+///
+/// Parameters: sink[num_heads] if `sink` is set, initially zeros: the logit of a key without a
+/// value that every query sees.
+class SoftmaxAttention final : public ScoredCore {
+ public:
+  struct Config {
+    /// Factor of the queries; none: 1 / sqrt(head dim).
+    std::optional<Positive<double>> scale = {};
+    /// Learned factor of each element of a head; none: no such factor.
+    std::optional<Child<PerDimScale>> per_dim_scale = {};
+    /// Logits become cap * tanh(logits / cap); none: no cap.
+    std::optional<Positive<double>> logit_cap = {};
+    /// Dropout on the attention probabilities; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// True: each head has a learned sink.
+    bool sink = false;
+    /// Which calls are computed by blocks.
+    AttentionBlocks blocks = {};
+    AXLE_CONFIG(SoftmaxAttention, scale, per_dim_scale, logit_cap, dropout, sink, blocks)
+  };
+  SoftmaxAttention(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
+  Weights kind_of_weights() const override { return Weights::kSoftmax; }
+  std::optional<Tensor> sink() override;
+
+ private:
+  std::optional<Param> sink_;
+};
+
+// Sigmoid attention.
+//
+// Source: Ramapuram et al. 2024, arXiv 2409.04431, section 2.
+
+/// y = sigmoid(logits - log(bias_len)) v: the weight of a key does not depend on other keys. A
+/// query that sees no key gives zeros.
+class SigmoidAttention final : public ScoredCore {
+ public:
+  struct Config {
+    /// Factor of the queries; none: 1 / sqrt(head dim).
+    std::optional<Positive<double>> scale = {};
+    /// Learned factor of each element of a head; none: no such factor.
+    std::optional<Child<PerDimScale>> per_dim_scale = {};
+    /// Logits become cap * tanh(logits / cap); none: no cap.
+    std::optional<Positive<double>> logit_cap = {};
+    /// Dropout on the weights; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// The logarithm of this number of positions is taken from the logits, so that the weights of a
+    /// row sum to about 1 at the start; none: nothing is taken.
+    std::optional<Positive<int64_t>> bias_len = {};
+    /// Which calls are computed by blocks.
+    AttentionBlocks blocks = {};
+    AXLE_CONFIG(SigmoidAttention, scale, per_dim_scale, logit_cap, dropout, bias_len, blocks)
+  };
+  SigmoidAttention(const Config& cfg, const Dims& dims, const Scope& scope)
+      : ScoredCore(cfg, dims, scope), bias_len_(cfg.bias_len) {}
+
+ protected:
+  Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
+  Weights kind_of_weights() const override { return Weights::kEachKey; }
+
+ private:
+  std::optional<int64_t> bias_len_;
 };
 
 }  // namespace axle

@@ -7,11 +7,11 @@
 #include "config/register.h"
 #include "layers/attention/relative_places.h"
 #include "layers/mesh_axes.h"
-#include "layers/positions/sinusoids.h"
+#include "layers/positions/position_embedding.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
-#include "ops/elementwise/trigonometry.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/einsum.h"
@@ -39,10 +39,10 @@ TransformerXLAttention::TransformerXLAttention(const Config& cfg, const Dims& di
     : ScoredCore(cfg, dims, scope),
       frequencies_(frequencies(cfg, dims)),
       position_weight_(
-          param("position_weight", {.shape = {2 * static_cast<int64_t>(frequencies_.radians.size()),
-                                              dims.num_heads, dims.head_dim},
-                                    .mesh_axes = {kReplicated, kShardAxes, kReplicated},
-                                    .fan = {.in = {-3}, .out = {-2, -1}}})),
+          param("position_weight",
+                {.shape = {2 * std::ssize(frequencies_.radians), dims.num_heads, dims.head_dim},
+                 .mesh_axes = {kReplicated, kShardAxes, kReplicated},
+                 .fan = {.in = {-3}, .out = {-2, -1}}})),
       content_bias_(param("content_bias", bias_spec(dims))),
       position_bias_(param("position_bias", bias_spec(dims))) {}
 
@@ -84,7 +84,7 @@ Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const Token
 // is a product of a turned c, which depends on the query position i alone, with the embedding of
 // the key position j. No embedding of a pair is computed.
 Tensor TransformerXLAttention::scores_at(const Tensor& q_BTNH, const TokenPlaces& places) {
-  const auto half = static_cast<int64_t>(frequencies_.radians.size());
+  const auto half = std::ssize(frequencies_.radians);
   const Tensor c_BTNP =
       einsum("btnh,pnh->btnp", q_BTNH, position_weight_(), {.result_dtype = DType::kF32});
   const Tensor c_sin = slice_in_dim(c_BTNP, -1, 0, half),

@@ -1,9 +1,9 @@
 #include "layers/attention/cores/transformer_xl_attention.h"
 
 #include "layers/attention/attention.h"
-#include "layers/attention/caches/sliding_kv_cache.h"
-#include "layers/attention/masks/sliding_window_mask.h"
-#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/masks/attention_mask.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -56,8 +56,7 @@ double transformer_xl_result(const Example& e, const Tree<HostTensor>& in,
   const HostTensor &q = in.at("query"), &k = in.at("key"), &values = in.at("value");
   double total = 0, sum = 0;
   for (int64_t s = 0; s < e.S; ++s) {
-    const double distance =
-        e.query_positions[static_cast<size_t>(t)] - e.key_positions[static_cast<size_t>(s)];
+    const double distance = e.query_positions[t] - e.key_positions[s];
     if (causal && distance < 0) continue;
     const double embedding[P] = {std::sin(distance), std::sin(distance / 10), std::cos(distance),
                                  std::cos(distance / 10)};

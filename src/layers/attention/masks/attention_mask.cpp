@@ -1,6 +1,23 @@
 #include "layers/attention/masks/attention_mask.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "config/walk.h"
+#include "nn/invocation.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/shape.h"
+#include "ops/reductions/reduce.h"
+#include "transform/ranges.h"
+#include "transform/trace.h"
 
 namespace axle {
 
@@ -16,5 +33,192 @@ TokenPlaces TokenPlaces::read(InputReader& inputs, const std::string& prefix) {
           .key_segments = inputs.optional(prefix + "/key_segments"),
           .prefix_lengths = inputs.optional(prefix + "/prefix_lengths")};
 }
+
+Tensor CausalMask::operator()(const TokenPlaces& at) const {
+  return at.query_positions >= at.key_positions;
+}
+
+AXLE_REGISTER(CausalMask)
+
+Tensor PrefixMask::operator()(const TokenPlaces& at) const {
+  if (at.prefix_lengths) return at.key_positions < *at.prefix_lengths;
+  if (Invocation::current().options().training) {
+    throw ConfigError(fmt::format(
+        "{}: PrefixMask: expected a batch with prefix_lengths, got one without; set input.prompt, "
+        "or take the mask out",
+        path_));
+  }
+  return at.key_positions < 0;
+}
+
+AXLE_REGISTER(PrefixMask)
+
+Tensor SegmentMask::operator()(const TokenPlaces& at) const {
+  if (!at.query_segments) return full({1, 1}, true, DType::kPred);
+  return at.same_segment();
+}
+
+AXLE_REGISTER(SegmentMask)
+
+namespace {
+
+// Positions are i32, so a wider window is clamped to the range of i32.
+int64_t as_i32(int64_t distance) {
+  return std::min<int64_t>(distance, std::numeric_limits<int32_t>::max());
+}
+
+}  // namespace
+
+Tensor SlidingWindowMask::operator()(const TokenPlaces& at) const {
+  const Tensor near = at.query_positions - at.key_positions <= as_i32(window_);
+  return (at.query_positions >= at.key_positions) & near;
+}
+
+Tensor TwoSidedWindowMask::operator()(const TokenPlaces& at) const {
+  return (at.query_positions - at.key_positions <= as_i32(before_)) &
+         (at.key_positions - at.query_positions <= as_i32(after_));
+}
+
+AXLE_REGISTER(SlidingWindowMask)
+AXLE_REGISTER(TwoSidedWindowMask)
+
+namespace {
+
+// Where a mask is evaluated: most blocks show among their first queries that some see some keys.
+constexpr int64_t kQueriesAtOnce = 64;
+
+}  // namespace
+
+Tensor PositionMask::operator()(const TokenPlaces& at) const {
+  const Tensor sees = sees_(at.query_positions, at.key_positions);
+  // A wrong claim must not let decoding give other results than training.
+  return causal_ ? sees & (at.query_positions >= at.key_positions) : sees;
+}
+
+Sight PositionMask::sight(const PlaceBlock& block) const {
+  const Sight causal = causal_ ? CausalMask({}, {}, {}).sight(block) : Sight::kAll;
+  if (causal == Sight::kNone) return causal;
+  const Sight by_ranges = sight_by_ranges(block);
+  return by_ranges == Sight::kSome && block.may_evaluate ? sight_by_values(block) : by_ranges;
+}
+
+Sight PositionMask::sight_by_ranges(const PlaceBlock& block) const {
+  std::call_once(is_traced_, [&] {
+    const Type position{DType::kI32, {1, 1}};
+    traced_ = trace(
+        [&](const Values& x) {
+          return Values{(*this)({.query_positions = x[0], .key_positions = x[1]})};
+        },
+        {position, position});
+  });
+  const auto positions = [](int64_t begin, int64_t end) {
+    return ValueRange{static_cast<double>(begin), static_cast<double>(end - 1)};
+  };
+  const ValueRange sees =
+      ranges_of_results(*traced_, std::array{positions(block.query_begin, block.query_end),
+                                             positions(block.key_begin, block.key_end)})[0];
+  return sees.high == 0 ? Sight::kNone : sees.low == 1 ? Sight::kAll : Sight::kSome;
+}
+
+Sight PositionMask::sight_by_values(const PlaceBlock& block) const {
+  const int64_t S = block.key_end - block.key_begin;
+  std::optional<Sight> so_far;
+  for (int64_t begin = block.query_begin; begin < block.query_end; begin += kQueriesAtOnce) {
+    const int64_t T = std::min(kQueriesAtOnce, block.query_end - begin);
+    const HostTensor count = eval(
+        [&](const Values&) {
+          const Tensor sees =
+              (*this)({.query_positions = iota({T, 1}, 0) + static_cast<double>(begin),
+                       .key_positions = iota({1, S}, 1) + static_cast<double>(block.key_begin)});
+          return Values{sum(astype(broadcast_to(sees, {T, S}), DType::kI32))};
+        },
+        {})[0];
+    const auto seen = static_cast<int64_t>(count.at(0));
+    const Sight own = seen == 0 ? Sight::kNone : seen == T * S ? Sight::kAll : Sight::kSome;
+    if (own == Sight::kSome || own != so_far.value_or(own)) return Sight::kSome;
+    so_far = own;
+  }
+  return *so_far;
+}
+
+AXLE_REGISTER(PositionMask)
+
+namespace {
+
+using Masks = std::vector<std::unique_ptr<AttentionMask>>;
+
+Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope) {
+  if (configs.empty()) {
+    throw ConfigError(
+        fmt::format("{}: expected at least one mask, got none; leave the mask of attention "
+                    "out if every query sees every key",
+                    join_config_path(scope.as_config(), "masks")));
+  }
+  Masks out;
+  for (size_t i = 0; i < configs.size(); ++i) {
+    const std::string field = fmt::format("masks[{}]", i);
+    out.push_back(configs[i].build(
+        {}, {.path = scope.path, .config_path = join_config_path(scope.as_config(), field)}));
+  }
+  return out;
+}
+
+template <class Combine>
+Tensor combined(const Masks& masks, const TokenPlaces& at, Combine combine) {
+  Tensor out;
+  for (const auto& mask : masks) {
+    const Tensor own = (*mask)(at);
+    out = out ? combine(out, own) : own;
+  }
+  return out;
+}
+
+bool is_causal(const std::unique_ptr<AttentionMask>& mask) { return mask->is_causal(); }
+bool sees_itself(const std::unique_ptr<AttentionMask>& mask) { return mask->sees_itself(); }
+bool can_decode(const std::unique_ptr<AttentionMask>& mask) { return mask->can_decode(); }
+
+}  // namespace
+
+AllOf::AllOf(const Config& cfg, const Dims&, const Scope& scope)
+    : masks_(built(cfg.masks, scope)) {}
+
+Tensor AllOf::operator()(const TokenPlaces& at) const {
+  return combined(masks_, at, [](const Tensor& a, const Tensor& b) { return a & b; });
+}
+bool AllOf::is_causal() const { return std::ranges::any_of(masks_, axle::is_causal); }
+bool AllOf::sees_itself() const { return std::ranges::all_of(masks_, axle::sees_itself); }
+bool AllOf::can_decode() const {
+  return is_causal() || std::ranges::all_of(masks_, axle::can_decode);
+}
+Sight AllOf::sight(const PlaceBlock& block) const {
+  Sight out = Sight::kAll;
+  for (const auto& mask : masks_) out = both(out, mask->sight(block));
+  return out;
+}
+std::vector<const AttentionMask*> AllOf::conjuncts() const {
+  std::vector<const AttentionMask*> out;
+  for (const auto& mask : masks_) {
+    for (const AttentionMask* part : mask->conjuncts()) out.push_back(part);
+  }
+  return out;
+}
+
+AnyOf::AnyOf(const Config& cfg, const Dims&, const Scope& scope)
+    : masks_(built(cfg.masks, scope)) {}
+
+Tensor AnyOf::operator()(const TokenPlaces& at) const {
+  return combined(masks_, at, [](const Tensor& a, const Tensor& b) { return a | b; });
+}
+bool AnyOf::is_causal() const { return std::ranges::all_of(masks_, axle::is_causal); }
+bool AnyOf::sees_itself() const { return std::ranges::any_of(masks_, axle::sees_itself); }
+bool AnyOf::can_decode() const { return std::ranges::all_of(masks_, axle::can_decode); }
+Sight AnyOf::sight(const PlaceBlock& block) const {
+  Sight out = Sight::kNone;
+  for (const auto& mask : masks_) out = either(out, mask->sight(block));
+  return out;
+}
+
+AXLE_REGISTER(AllOf)
+AXLE_REGISTER(AnyOf)
 
 }  // namespace axle

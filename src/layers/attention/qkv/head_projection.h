@@ -4,7 +4,7 @@
 //   B batch   T positions   D model dim   N heads   H head dim
 #pragma once
 
-#include "layers/products/plain_product.h"
+#include "layers/products/product.h"
 
 namespace axle {
 

@@ -1,11 +1,9 @@
-#include "layers/attention/qkv/normed_qkv.h"
-
 #include <cmath>
 
 #include "layers/attention/attention.h"
-#include "layers/attention/qkv/query_only.h"
+#include "layers/attention/qkv/qkv_projections.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/attention/qkv/separate_qkv.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

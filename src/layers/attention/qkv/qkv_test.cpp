@@ -1,8 +1,6 @@
 #include <limits>
 
-#include "layers/attention/qkv/fused_grouped_qkv.h"
-#include "layers/attention/qkv/fused_qkv.h"
-#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/products/lora_product.h"
 #include "testing/layer_laws.h"
 

@@ -47,7 +47,7 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
   if (!streams_) return;
   const auto& sections = streams_->sections;
   const int64_t sum = std::accumulate(sections.begin(), sections.end(), int64_t{0}),
-                num_pairs = static_cast<int64_t>(frequencies_.radians.size());
+                num_pairs = std::ssize(frequencies_.radians);
   if (sum != num_pairs) {
     fail("streams.sections",
          fmt::format("expected a sum of {}, the number of pairs, got {}", num_pairs, sum));
@@ -65,7 +65,7 @@ Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_
   }
   if (!given)
     return angles_of(positions_BT ? *positions_BT : iota({x_BTD.dim(1)}, 0), frequencies_);
-  const auto num_streams = static_cast<int64_t>(streams_->sections.size());
+  const auto num_streams = std::ssize(streams_->sections);
   const Type expected{DType::kI32, {num_streams, x_BTD.dim(0), x_BTD.dim(1)}};
   if (given->type() != expected) {
     throw ShapeError(fmt::format(
@@ -77,7 +77,7 @@ Tensor RoPE::angles(const Tensor& x_BTD, const std::optional<Tensor>& positions_
   Values parts;
   int64_t first = 0;
   for (const int64_t size : streams_->sections) {
-    const Tensor own_BTP = index_in_dim(angles_SBTP, 0, static_cast<int64_t>(parts.size()));
+    const Tensor own_BTP = index_in_dim(angles_SBTP, 0, std::ssize(parts));
     parts.push_back(slice_in_dim(own_BTP, -1, first, first + size));
     first += size;
   }

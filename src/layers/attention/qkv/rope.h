@@ -8,7 +8,7 @@
 //   section 2.1.
 #pragma once
 
-#include "layers/attention/qkv/fused_qkv.h"
+#include "layers/attention/qkv/qkv_projections.h"
 #include "layers/positions/rotation.h"
 
 namespace axle {

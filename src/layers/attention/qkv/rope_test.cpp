@@ -5,16 +5,12 @@
 #include "config/missing.h"
 #include "config/set.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/caches/shared_kv_cache.h"
-#include "layers/attention/qkv/query_only.h"
-#include "layers/attention/qkv/source_qkv.h"
-#include "layers/blocks/pre_norm.h"
-#include "layers/blocks/published.h"
-#include "layers/blocks/stacked.h"
-#include "layers/positions/linear_frequencies.h"
-#include "layers/positions/llama3_frequencies.h"
-#include "layers/positions/ntk_frequencies.h"
-#include "layers/positions/yarn_frequencies.h"
+#include "layers/attention/caches/dense_kv_caches.h"
+#include "layers/attention/qkv/qkv_wrappers.h"
+#include "layers/blocks/mixer.h"
+#include "layers/blocks/norm_placements.h"
+#include "layers/blocks/stack.h"
+#include "layers/positions/frequencies.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -103,11 +99,11 @@ void expect_turned(const HostTensor& before, const HostTensor& after, int64_t he
   for (int64_t i = 0; i < head_dim; ++i) expected.push_back(before.at(head_at + i));
   for (const auto& [i, j, angle] : pairs) {
     const double a = before.at(head_at + i), b = before.at(head_at + j);
-    expected[static_cast<size_t>(i)] = scale * (a * std::cos(angle) - b * std::sin(angle));
-    expected[static_cast<size_t>(j)] = scale * (b * std::cos(angle) + a * std::sin(angle));
+    expected[i] = scale * (a * std::cos(angle) - b * std::sin(angle));
+    expected[j] = scale * (b * std::cos(angle) + a * std::sin(angle));
   }
   for (int64_t i = 0; i < head_dim; ++i)
-    EXPECT_NEAR(after.at(head_at + i), expected[static_cast<size_t>(i)], 1e-6) << "element " << i;
+    EXPECT_NEAR(after.at(head_at + i), expected[i], 1e-6) << "element " << i;
 }
 
 // The angle of pair i of a head at one position, with theta = 100 and plain frequencies.

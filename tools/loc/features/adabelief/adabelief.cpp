@@ -1,8 +1,8 @@
 // An optimizer that the library lacks.
 //
 // Source: Zhuang et al. 2020, "AdaBelief", arXiv 2010.07468, algorithm 2.
-#include "learn/descent.h"
-#include "learn/moments.h"
+#include "learn/optimizer.h"
+#include "learn/stateful_update.h"
 #include "world/experiment.h"
 
 using namespace axle;

@@ -1,0 +1,85 @@
+// The arguments of eval-layer, eval-op and the tasks of eval.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments/model_arguments.h"
+#include "inspect/compare/element_tolerance.h"
+#include "inspect/eval_layer/eval_subject.h"
+#include "inspect/eval_run.h"
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+struct EvalLayerArguments {
+  std::string subject, inputs, params, rename, output, compare, precision;
+  std::vector<std::string> tolerances;
+  bool their_names = false;
+  SubjectOptions eval;
+  RuntimeArguments runtime;
+
+  void add_to(CLI::App& app);
+  /// Returns `eval` with the values of the other flags. Throws ConfigError for a precision that is
+  /// not a float dtype.
+  SubjectOptions options() const;
+  /// Throws ConfigError for a flag without the flag that it needs, StorageError if --output can't
+  /// be written.
+  void check(bool json) const;
+};
+
+}  // namespace axle::cli
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+struct EvalOpArguments {
+  std::string cases, inputs, output, compare, tolerance;
+  std::vector<std::string> only, list;
+  bool lists = false, f64 = false;
+  RuntimeArguments runtime;
+
+  void add_to(CLI::App& app);
+  /// Returns --tolerance. Throws ConfigError.
+  ElementTolerance element_tolerance() const;
+  /// Throws ConfigError for a flag without the flag that it needs, StorageError if --output can't
+  /// be written.
+  void check() const;
+  /// Throws ConfigError for --function without --list, and for --list with what it would ignore.
+  void check_list() const;
+};
+
+}  // namespace axle::cli
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+/// --task, --limit, --num-fewshot, --batch-tokens and --samples.
+struct TaskArguments {
+  std::vector<std::string> files;
+  std::optional<int64_t> limit, num_fewshot, batch_tokens;
+  std::string samples;
+
+  void add_to(CLI::App& app);
+  /// True if any of the flags was given.
+  bool is_given() const {
+    return !files.empty() || limit || num_fewshot || batch_tokens || !samples.empty();
+  }
+  /// Throws ConfigError unless there is a task, and if --samples names a file that would be lost.
+  /// With --samples, it throws for mistakes of the tasks' files as well.
+  void check(const std::string& model) const;
+  /// Returns the options of the flags.
+  EvalTasksOptions options() const;
+};
+
+}  // namespace axle::cli

@@ -1,0 +1,213 @@
+// Residual blocks by the place of their norms: before, after, both, and parallel branches.
+#pragma once
+
+#include "layers/attention/attention.h"
+#include "layers/blocks/mixer.h"
+#include "layers/dropout/dropout.h"
+#include "layers/feed_forward/feed_forward.h"
+#include "layers/norms/norm.h"
+
+namespace axle {
+
+/// A block with a norm, a mixer as its body, dropout on the result of the body, and a join.
+class NormedResidual : public Block {
+ public:
+  bool can_decode() const override { return true; }
+
+ protected:
+  /// `cfg` has the fields norm, body, dropout and join.
+  template <class Config>
+  NormedResidual(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Block(scope),
+        norm_(child("norm", cfg.norm, {.input_dim = dims.model_dim})),
+        body_(child("body", cfg.body, dims)),
+        dropout_(child("dropout", cfg.dropout, {})),
+        join_(child("join", cfg.join, {})) {}
+
+  /// Returns join(x, dropout(y)).
+  Tensor joined(const Tensor& x_BTD, const Tensor& y_BTD) {
+    return join_(x_BTD, dropout_ ? (*dropout_)(y_BTD) : y_BTD);
+  }
+
+  Handle<Norm> norm_;
+  Handle<Mixer> body_;
+  std::optional<Handle<Dropout>> dropout_;
+  Handle<Join> join_;
+};
+
+// A residual around a mixer; the norm precedes the mixer.
+//
+// Source: Xiong et al. 2020, arXiv 2002.04745.
+
+/// x -> join(x, dropout(body(norm(x)))). Shapes: x_BTD -> y_BTD, dtype of x.
+class PreNorm final : public NormedResidual {
+ public:
+  struct Config {
+    /// Norm before the body.
+    Child<Norm> norm = RMSNorm::Config{};
+    /// The mixer inside the residual.
+    Child<Mixer> body = {};
+    /// Dropout on the result of the body; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// Joins the result of the body with x.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(PreNorm, norm, body, dropout, join)
+  };
+  PreNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+      : NormedResidual(cfg, dims, scope) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+};
+
+// A residual around a mixer; the norm follows the residual.
+//
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
+
+/// x -> norm(join(x, dropout(body(x)))). Shapes: x_BTD -> y_BTD, dtype of x.
+class PostNorm final : public NormedResidual {
+ public:
+  struct Config {
+    /// Norm after the residual.
+    Child<Norm> norm = RMSNorm::Config{};
+    /// The mixer inside the residual.
+    Child<Mixer> body = {};
+    /// Dropout on the result of the body; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// Joins the result of the body with x.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(PostNorm, norm, body, dropout, join)
+  };
+  PostNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+      : NormedResidual(cfg, dims, scope) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+};
+
+// A residual around a mixer, with a norm on both sides of the mixer.
+//
+// Source: Ding et al. 2021, arXiv 2105.13290, section 2.4; Gemma Team 2024, arXiv 2408.00118,
+//   section 2. AXLearn calls it "hybridnorm".
+
+/// x -> join(x, dropout(post_norm(body(norm(x))))). Shapes: x_BTD -> y_BTD, dtype of x.
+class HybridNorm final : public NormedResidual {
+ public:
+  struct Config {
+    /// Norm before the body.
+    Child<Norm> norm = RMSNorm::Config{};
+    /// The mixer inside the residual.
+    Child<Mixer> body = {};
+    /// Norm of the result of the body.
+    Child<Norm> post_norm = RMSNorm::Config{};
+    /// Dropout on the result of the norm; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// Joins the result with x.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(HybridNorm, norm, body, post_norm, dropout, join)
+  };
+  HybridNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+      : NormedResidual(cfg, dims, scope),
+        post_norm_(child("post_norm", cfg.post_norm, {.input_dim = dims.model_dim})) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> post_norm_;
+};
+
+// A residual around a mixer with a norm at each place that one may stand.
+//
+// Source: AXLearn, transformer structure "v2".
+
+/// x -> out_norm(join(x, dropout(body_norm(body(in_norm(x)))))). A norm that is none is left out.
+/// Shapes: x_BTD -> y_BTD, dtype of x.
+class Sandwich final : public Block {
+ public:
+  struct Config {
+    /// Norm before the body; none: no norm.
+    std::optional<Child<Norm>> in_norm = RMSNorm::Config{};
+    /// The mixer inside the residual.
+    Child<Mixer> body = {};
+    /// Norm of the result of the body; none: no norm.
+    std::optional<Child<Norm>> body_norm = {};
+    /// Dropout on the result of the body; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// Joins the result with x.
+    Child<Join> join = Add::Config{};
+    /// Norm after the residual; none: no norm.
+    std::optional<Child<Norm>> out_norm = RMSNorm::Config{};
+    AXLE_CONFIG(Sandwich, in_norm, body, body_norm, dropout, join, out_norm)
+  };
+  Sandwich(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  std::optional<Handle<Norm>> in_norm_;
+  Handle<Mixer> body_;
+  std::optional<Handle<Norm>> body_norm_;
+  std::optional<Handle<Dropout>> dropout_;
+  Handle<Join> join_;
+  std::optional<Handle<Norm>> out_norm_;
+};
+
+// Attention and feed-forward side by side.
+//
+// Source: Wang & Komatsuzaki 2021, GPT-J; Chowdhery et al. 2022, arXiv 2204.02311, section 2.
+
+/// x -> join(x, dropout(attention(norm(x)) + feed_forward(norm(x)))). Shapes: x_BTD -> y_BTD, dtype
+/// of x.
+class ParallelBlock final : public Block {
+ public:
+  struct Config {
+    /// Norm before both mixers.
+    Child<Norm> norm = RMSNorm::Config{};
+    /// The first mixer.
+    Child<Mixer> attention = Attention::Config{};
+    /// The second mixer.
+    Child<Mixer> feed_forward = FeedForward::Config{};
+    /// Dropout on the sum of both; none: no dropout.
+    std::optional<Child<Dropout>> dropout = {};
+    /// Joins the sum with x.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(ParallelBlock, norm, attention, feed_forward, dropout, join)
+  };
+  ParallelBlock(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> norm_;
+  Handle<Mixer> attention_, feed_forward_;
+  std::optional<Handle<Dropout>> dropout_;
+  Handle<Join> join_;
+};
+
+/// x -> feed_forward(attention(x)). Shapes: x_BTD -> y_BTD, dtype of x.
+class TransformerLayer final : public Block {
+ public:
+  struct Config {
+    /// The first block: attention with its residual.
+    Child<Block> attention = PreNorm::Config{.body = Attention::Config{}};
+    /// The second block: feed-forward with its residual.
+    Child<Block> feed_forward = PreNorm::Config{.body = FeedForward::Config{}};
+    AXLE_CONFIG(TransformerLayer, attention, feed_forward)
+  };
+  TransformerLayer(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Block> attention_;
+  Handle<Block> feed_forward_;
+};
+
+}  // namespace axle

@@ -3,7 +3,7 @@
 
 namespace axle {
 
-/// If the kernel gives huge pages on request (`madvise`) and GLIBC_TUNABLES is not set, restarts
+/// If the kernel provides huge pages on request (`madvise`) and GLIBC_TUNABLES is not set, restarts
 /// this program with an allocator that asks for huge pages. Else returns. A training step allocates
 /// hundreds of megabytes of temporaries, and clearing them page by page takes up to a fifth of the
 /// step.

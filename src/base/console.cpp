@@ -25,7 +25,7 @@ constexpr std::string_view kClearLine = "\r\033[J";
 // True while a status line is drawn on some terminal: other text must remove it first.
 std::atomic<bool> is_line_drawn = false;
 
-// Returns the beginning of a text of one line that fits into so many columns.
+// Returns the beginning of a text of one line that fits into `columns` columns.
 std::string_view cut_to(std::string_view text, size_t columns) {
   size_t at = 0;
   for (size_t used = 0; at < text.size() && used < columns; ++used)
@@ -35,7 +35,7 @@ std::string_view cut_to(std::string_view text, size_t columns) {
 
 // A descriptor of our own for pipes and terminals, in non-blocking mode: another process may fill
 // the pipe between poll and write, and a terminal may accept less than a line. O_NONBLOCK is not
-// set on the given descriptor, because other processes share it. get() is -1 if the system gives no
+// set on the given descriptor, because other processes share it. get() is -1 if the system has no
 // descriptor.
 class OwnDescriptor {
  public:

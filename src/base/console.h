@@ -36,7 +36,7 @@ class Console {
 bool is_screen(int fd);
 /// True if `fd` shows colours: a screen, and NO_COLOR (no-color.org) is not set.
 bool takes_colours(int fd);
-/// Returns the columns of a terminal; 0: no terminal, or it does not tell.
+/// Returns the columns of a terminal; 0: no terminal, or it does not say.
 size_t columns_of(int fd);
 /// Returns the text for `fd`. Where it takes colours, the word "WARNING" or "warning" at the begin
 /// of a line is yellow.

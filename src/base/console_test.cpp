@@ -97,7 +97,7 @@ TEST(Console, ALongTextIsTakenWhereThereIsRoom) {
   EXPECT_EQ(pipe.read(), text);
 }
 
-TEST(Console, PatienceWaitsForAReaderThatGoesOn) {
+TEST(Console, TimeoutWaitsForAReader) {
   const Ends pipe(1 << 16);
   Console console(pipe.writer), patient(pipe.writer, std::chrono::minutes(1));
   fill(console);
@@ -109,7 +109,7 @@ TEST(Console, PatienceWaitsForAReaderThatGoesOn) {
 }
 
 // As Ctrl-S and Ctrl-Q do.
-TEST(Console, AStoppedTerminalTakesNothing) {
+TEST(Console, DropsLinesWhileTheTerminalIsStopped) {
   const Ends terminal;
   Console console(terminal.writer);
   EXPECT_TRUE(console.write("before\n"));
@@ -121,14 +121,14 @@ TEST(Console, AStoppedTerminalTakesNothing) {
             "before\r\n(1 line was dropped: the console accepted nothing)\r\nafter\r\n");
 }
 
-TEST(Console, ATerminalThatNobodyReadsTakesNothing) {
+TEST(Console, DropsLinesWhenATerminalIsNotRead) {
   const Ends terminal;
   Console console(terminal.writer);
   EXPECT_GT(fill(console), 10);
   EXPECT_FALSE(console.write("dropped\n"));
 }
 
-TEST(Console, OneThatIsGoneTakesAll) {
+TEST(Console, AcceptsAllOutputWhenTheReaderHasClosed) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   Ends pipe(1 << 16);
   Console console(pipe.writer);
@@ -234,7 +234,7 @@ class StatusLines : public ::testing::TestWithParam<bool> {
   Screen screen_{20, GetParam()};
 };
 
-TEST_P(StatusLines, NothingStaysBehind) {
+TEST_P(StatusLines, LeaveNoRemainsOnTheScreen) {
   {
     StatusLine line(terminal_.writer);
     EXPECT_TRUE(line.print("a note\n"));
@@ -258,7 +258,7 @@ TEST_P(StatusLines, NothingStaysBehind) {
 }
 
 // Other text that goes to the same terminal does not mix with the line.
-TEST_P(StatusLines, OtherTextRemovesTheLine) {
+TEST_P(StatusLines, AreErasedByOtherOutput) {
   StatusLine line(terminal_.writer);
   Console other(terminal_.writer);
   line.draw("[====> ] step 3");
@@ -293,7 +293,7 @@ TEST(StatusLine, IsNotDrawnOnPipesAndDumbTerminals) {
   }
 }
 
-TEST(Colours, WarningsHaveOneWhereTheConsoleShowsIt) {
+TEST(Colours, MarkWarningsOnTerminalsThatShowColour) {
   const EnvironmentChange term("TERM", "xterm");
   EnvironmentChange no_colour("NO_COLOR", std::nullopt);
   const Ends pipe(4096), terminal;

@@ -8,7 +8,7 @@ namespace axle {
 namespace {
 
 // Published vectors: xxHash sanity table, FIPS 180-4, RFC 1321, RFC 3720 B.4.
-TEST(Hash, Xxh3OfNothing) { EXPECT_EQ(xxh3_64(""), 0x2d06800538d394c2u); }
+TEST(Hash, Xxh3OfEmptyInput) { EXPECT_EQ(xxh3_64(""), 0x2d06800538d394c2u); }
 
 TEST(Hash, Sha256) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -42,7 +42,7 @@ TEST(Hash, Crc32cIsIncrementalAndPortable) {
   }
 }
 
-TEST(Hash, Sha256OfPiecesIsThatOfTheWhole) {
+TEST(Hash, Sha256OfPiecesEqualsSha256OfTheWhole) {
   const std::string bytes(1000, 'a');
   Sha256 pieces;
   for (size_t at = 0, size = 0; at < bytes.size(); at += size, ++size)

@@ -63,10 +63,10 @@ inline constexpr int64_t kSmallHostBytes = int64_t{16} << 20;
 /// kSmallHostBytes.
 void check_host_allocation(std::string_view where, std::string_view what, int64_t bytes);
 
-/// Gives memory that was freed back to the system, where much was freed before more is needed.
+/// Returns freed memory to the system, where much was freed before more is needed.
 inline void release_free_memory() { ::malloc_trim(0); }
 
-/// Calls `f`. Where memory runs out, the rest of `f` is left undone and nobody is told: for
+/// Calls `f`. Where memory runs out, the rest of `f` is left undone and nothing is reported: for
 /// destructors and threads, which may not throw, and for reports of a failure under way.
 template <class F>
 void while_memory_lasts(F&& f) {

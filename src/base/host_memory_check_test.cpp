@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-TEST(HostMemoryCheck, WhatDoesNotFitIsToldInFigures) {
+TEST(HostMemoryCheck, ReportsSizesWhenMemoryDoesNotSuffice) {
   const std::vector<HostNeed> needs = {{"parameters", 3 * kGiB}, {"temporaries", kGiB / 2}};
   const HostMemory memory{.total_bytes = 4 * kGiB, .available_bytes = 3 * kGiB};
   const Thrown error = thrown_by([&] { check_host_memory(needs, memory); });
@@ -24,7 +24,7 @@ TEST(HostMemoryCheck, WhatDoesNotFitIsToldInFigures) {
                         "MiB), got 3.0 GiB available of 4.0 GiB"));
 }
 
-TEST(HostMemoryCheck, WhatFitsAndWhatIsNotKnownPasses) {
+TEST(HostMemoryCheck, PassesIfMemorySufficesOrIsUnknown) {
   const std::vector<HostNeed> needs = {{"parameters", 3 * kGiB}};
   EXPECT_EQ(error_of<Error>([&] {
               check_host_memory(needs, {.total_bytes = 4 * kGiB, .available_bytes = 3 * kGiB});
@@ -41,7 +41,7 @@ TEST(HostMemoryCheck, SizesBeyondAnyNumberDoNotWrap) {
               HasSubstr("host memory: expected "));
 }
 
-TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
+TEST(HostMemoryCheck, NamesTheFileOfASingleAllocation) {
   const LittleMemory little(64 << 20);
   const Thrown error = thrown_by([] { check_host_allocation("a.txt", "its text", 128 << 20); });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);

@@ -31,9 +31,9 @@ class HostMemoryTest : public ::testing::Test {
   const fs::path dir_ = temp_.path();
 };
 
-TEST_F(HostMemoryTest, IsWhatTheSystemGivesUp) { expect(1000, 800); }
+TEST_F(HostMemoryTest, ReadsWhatTheSystemReportsAvailable) { expect(1000, 800); }
 
-TEST_F(HostMemoryTest, AContainersLimitCounts) {
+TEST_F(HostMemoryTest, ContainerLimitsApply) {
   put("proc/self/cgroup", "0::/a/b\n");
   put("cgroup/a/b/memory.max", "max\n");
   put("cgroup/a/memory.max", "409600\n");  // 400 kB
@@ -47,14 +47,14 @@ TEST_F(HostMemoryTest, AContainersLimitCounts) {
   expect(200, 0);
 }
 
-TEST_F(HostMemoryTest, OneThatSeesItsOwnGroupAloneFindsItAtTheRoot) {
+TEST_F(HostMemoryTest, ContainerThatSeesOnlyItsOwnCgroupReadsItAtTheRoot) {
   put("proc/self/cgroup", "0::/\n");
   put("cgroup/memory.max", "409600\n");
   put("cgroup/memory.current", "102400\n");
   expect(400, 300);
 }
 
-TEST_F(HostMemoryTest, OfTheFirstVersionToo) {
+TEST_F(HostMemoryTest, ReadsLimitsOfCgroupsVersion1) {
   put("proc/self/cgroup", "9:cpu:/x\n4:memory:/job\n0::/\n");
   put("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   put("cgroup/memory/job/memory.limit_in_bytes", "512000\n");
@@ -63,7 +63,7 @@ TEST_F(HostMemoryTest, OfTheFirstVersionToo) {
   expect(500, 400);
 }
 
-TEST_F(HostMemoryTest, ALimitOnAddressesCounts) {
+TEST_F(HostMemoryTest, AddressSpaceLimitApplies) {
   put("proc/self/statm", "0 0 0\n");
   put("proc/meminfo", "MemTotal: 4294967296 kB\nMemAvailable: 4294967296 kB\n");
   // Far above what the test uses, and below the total in the table.
@@ -71,12 +71,12 @@ TEST_F(HostMemoryTest, ALimitOnAddressesCounts) {
   expect(1 << 30, 1 << 30);
 }
 
-TEST_F(HostMemoryTest, WithoutTablesNothingIsKnown) {
+TEST_F(HostMemoryTest, IsZeroWhenTheSystemFilesAreMissing) {
   fs::remove_all(dir_);
   expect(0, 0);
 }
 
-TEST(HostMemory, OfThisMachineIsKnown) {
+TEST(HostMemory, IsKnownOnThisMachine) {
   const HostMemory memory = host_memory();
   EXPECT_GT(memory.available_bytes, 0);
   EXPECT_GE(memory.total_bytes, 64 << 20);

@@ -29,7 +29,7 @@ void prepare_process();
 void ignore_broken_pipes();
 
 /// Returns the seconds since the process started, in steps of 10 ms. Returns 0 if the system does
-/// not tell. exec() does not restart the clock.
+/// not say. exec() does not restart the clock.
 double secs_since_process_start();
 
 /// A clock that never goes back.

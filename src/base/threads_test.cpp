@@ -28,7 +28,7 @@ bool without_threads(const std::function<bool()>& f) {
   return WEXITSTATUS(status) == 1;
 }
 
-TEST(Threads, OneThatCannotBeHadIsTold) {
+TEST(Threads, FailureToStartIsReported) {
   const auto try_one = [] {
     std::thread thread;
     const bool started = try_start(thread, [] {});
@@ -39,7 +39,7 @@ TEST(Threads, OneThatCannotBeHadIsTold) {
   EXPECT_FALSE(without_threads(try_one));
 }
 
-TEST(Threads, WorkThatGetsNoneKeepsWhatItHolds) {
+TEST(Threads, DeferredWorkKeepsItsCaptures) {
   const auto sum_of_held = [] {
     auto task = start_or_defer(
         [held = std::vector<int>{3, 4}] { return held.size() == 2 && held[0] + held[1] == 7; });
@@ -49,7 +49,7 @@ TEST(Threads, WorkThatGetsNoneKeepsWhatItHolds) {
   EXPECT_TRUE(without_threads(sum_of_held));
 }
 
-TEST(Threads, SoIsWhetherManyCanBeHad) {
+TEST(Threads, CanStartReportsWhetherSeveralThreadsAreAvailable) {
   EXPECT_TRUE(can_start(0));
   EXPECT_TRUE(can_start(8));
   EXPECT_FALSE(without_threads([] { return can_start(8); }));

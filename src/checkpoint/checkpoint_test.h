@@ -36,7 +36,7 @@ inline Tree<std::string> example_metadata(int64_t step) {
   return {{"data", "{\"next_row\":" + std::to_string(8 * step) + "}"}, {"config", "\"a\\b\n"}};
 }
 
-/// While it lives, a TempDir is created in memory if the system has such a place. The tests flush
+/// While it lives, a TempDir is created in memory if the system has such a folder. The tests flush
 /// many files, and the speed of a disk is not what they test.
 class InMemory {
  public:

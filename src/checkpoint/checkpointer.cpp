@@ -82,7 +82,7 @@ void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string
   if (config_.mode == SaveMode::kBlocking) return write(step, each_of(tensors), metadata);
   const auto saved = std::make_shared<const Tree<HostTensor>>(std::move(tensors));
   const auto work = [this, step, saved, metadata] {
-    // A failure is counted; without memory it is not told.
+    // A failure is counted; without memory it is not reported.
     while_memory_lasts([&] { write(step, each_of(*saved), metadata); });
   };
   if (!try_start(thread_, work)) work();

@@ -58,7 +58,7 @@ class Checkpointer {
   /// True if a checkpoint is due after this step.
   bool is_due(int64_t step) const { return step > 0 && step % config_.every_steps == 0; }
 
-  /// Tells the checkpointer that a run restored the whole state of `step`. The step then counts as
+  /// Records that a run restored the whole state of `step`. The step then counts as
   /// the last saved one.
   void mark_restored(int64_t step);
 

@@ -50,7 +50,7 @@ TEST(Checkpoint, EqualStatesGiveEqualFiles) {
   }
 }
 
-TEST(Checkpoint, AnEmptyStateIsAState) {
+TEST(Checkpoint, EmptyStateRoundTrips) {
   const TempDir dir;
   write_checkpoint(dir.path(), 0, Tree<HostTensor>{}, {});
   const auto back = restore_tensors(dir.path());
@@ -68,7 +68,7 @@ TEST(Checkpoint, TensorsLieAligned) {
   }
 }
 
-TEST(Checkpoint, NoCheckpointIsNoError) {
+TEST(Checkpoint, MissingCheckpointIsNotAnError) {
   const TempDir dir;
   EXPECT_FALSE(restore_tensors(dir.path()));
   EXPECT_FALSE(restore_tensors(dir / "missing"));
@@ -171,7 +171,7 @@ TEST(Manifest, ImpossibleTablesAreRefused) {
   refused(bad, "step: expected an integer of 0 to ");
 }
 
-TEST(CheckpointInfo, NotesAreReadStrictly) {
+TEST(CheckpointInfo, EntriesAreParsedStrictly) {
   const CheckpointInfo info{.step = 1,
                             .metadata = {{"n", "12"},
                                          {"x", "1.5"},
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Both, CheckpointerModes,
                          ::testing::Values(SaveMode::kBackground, SaveMode::kBlocking),
                          [](const auto& mode) { return to_text(mode.param); });
 
-TEST_P(CheckpointerModes, KeepsTheLastAndThoseOfRoundSteps) {
+TEST_P(CheckpointerModes, KeepsTheLastStepsAndMultiplesOfKeepEverySteps) {
   const TempDir dir;
   Checkpointer checkpointer(
       {.every_steps = 5, .keep_last_n = 2, .keep_every_steps = 20, .mode = GetParam()}, dir.path());
@@ -244,7 +244,7 @@ TEST(Checkpointer, TheStepSavedLastIsNotSavedAgain) {
   EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
 }
 
-TEST_P(CheckpointerModes, ARestoredStepIsSavedAgainOnlyWhereItsCheckpointIsGone) {
+TEST_P(CheckpointerModes, RestoredStepIsSavedAgainOnlyIfItsCheckpointIsMissing) {
   const TempDir dir;
   write_checkpoint(dir.path(), 2, example_state(2), {});
   Lines said;
@@ -265,7 +265,7 @@ TEST_P(CheckpointerModes, ARestoredStepIsSavedAgainOnlyWhereItsCheckpointIsGone)
   EXPECT_THAT(said.lines, ElementsAre(HasSubstr("the checkpoint of step 2 was not saved: ")));
 }
 
-TEST(Checkpointer, CheckpointsOfLaterStepsNeitherCountNorGo) {
+TEST(Checkpointer, CheckpointsOfLaterStepsAreNeitherCountedNorRemoved) {
   const TempDir dir;
   write_checkpoint(dir.path(), 100, example_state(100), {});
   Checkpointer checkpointer({.keep_last_n = 1, .mode = SaveMode::kBlocking}, dir.path());
@@ -283,13 +283,13 @@ TEST(Checkpointer, RemovesWhatEarlierProcessesLeft) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "step_notes.tmp-1"));
 }
 
-TEST(Checkpointer, PutsBackWhatAnEarlierProcessWasReplacing) {
+TEST(Checkpointer, RestoresCheckpointsThatAnEarlierProcessWasReplacing) {
   const TempDir dir;
   for (const int64_t step : {1, 2}) {
     write_checkpoint(dir.path(), step, example_state(step), {});
     std::filesystem::rename(checkpoint_folder(dir.path(), step), replaced_folder(dir.path(), step));
   }
-  write_checkpoint(dir.path(), 2, example_state(20), {});  // step 2: the new one came into place
+  write_checkpoint(dir.path(), 2, example_state(20), {});  // step 2: the new one was moved there
   make_directories(temporary_folder(dir.path(), 1));       // step 1: it did not
   const Checkpointer checkpointer({}, dir.path());
   EXPECT_THAT(list_directory(dir.path()),
@@ -299,7 +299,7 @@ TEST(Checkpointer, PutsBackWhatAnEarlierProcessWasReplacing) {
   EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
 }
 
-TEST(Checkpointer, ArraysGoOutAndComeBack) {
+TEST(Checkpointer, RestoresTheArraysThatItSaved) {
   const TempDir dir;
   const auto runtime = std::make_unique<InterpreterRuntime>(1);
   std::vector<ProgramValue> values;
@@ -340,7 +340,7 @@ class FailingArray final : public Array {
   std::function<void()> failure_, computation_;
 };
 
-TEST_P(CheckpointerModes, WithoutRoomForACopyTheSaveFailsAndNotTheRun) {
+TEST_P(CheckpointerModes, SaveFailsButTheRunContinuesWithoutMemoryForACopy) {
   const TempDir dir;
   Lines said;
   Checkpointer checkpointer({.mode = GetParam()}, dir.path(), std::ref(said));
@@ -408,7 +408,7 @@ TEST(Checkpointer, ABlockingSaveHoldsOneTensorAtATime) {
   EXPECT_EQ(checkpointer.last_saved(), 2);
 }
 
-TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {
+TEST(Restore, StateOfAnotherConfigIsAUserError) {
   const TempDir dir;
   const auto runtime = std::make_unique<InterpreterRuntime>(1);
   write_checkpoint(dir.path(), 1, example_state(1), {});

@@ -1,4 +1,4 @@
-// Saves that are killed, or whose system calls fail, at every possible place.
+// Saves that are killed, or whose system calls fail, at every possible point.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST_F(Crash, KilledAtEverySystemCallOfASave) {
     if (HasFailure()) break;
     ++kills;
   }
-  EXPECT_GT(kills, 50);         // there were enough places to kill at
+  EXPECT_GT(kills, 50);         // there were enough points to kill at
   EXPECT_GT(committed, 0);      // some kills came after the commit
   EXPECT_LT(committed, kills);  // some kills came before it
   EXPECT_EQ(restore_tensors(root_)->step, 3);
@@ -127,7 +127,7 @@ bool is_file_call(uint64_t number) {
   }
 }
 
-TEST_F(Crash, EveryErrorOfEveryFileCallLeavesAGoodCheckpointAndTheRunGoesOn) {
+TEST_F(Crash, RunSurvivesEveryFileErrorAndKeepsAGoodCheckpoint) {
   SyscallInjector save([this]() -> int {
     int lines = 0;
     std::unique_ptr<Checkpointer> checkpointer;
@@ -200,7 +200,7 @@ class Replacement : public Crash {
   SyscallInjector saving_{[this] { return save(); }};
 };
 
-TEST_F(Replacement, WhereFoldersCannotChangePlacesTheNewOneComesInAllTheSame) {
+TEST_F(Replacement, SucceedsWhereFoldersCannotBeSwapped) {
   for (const int error : kNoExchange) {
     prepare();
     saving_.refuse(SYS_renameat2, error);
@@ -212,7 +212,7 @@ TEST_F(Replacement, WhereFoldersCannotChangePlacesTheNewOneComesInAllTheSame) {
   }
 }
 
-TEST_F(Replacement, KilledAtEverySystemCallWhereFoldersCannotChangePlaces) {
+TEST_F(Replacement, SurvivesAKillAtEverySystemCallWhereFoldersCannotBeSwapped) {
   for (const int error : kNoExchange) {
     saving_.refuse(SYS_renameat2, error);
     int kills = 0, in_between = 0, committed = 0;
@@ -247,7 +247,7 @@ TEST_F(Replacement, KilledAtEverySystemCallWhereFoldersCannotChangePlaces) {
   }
 }
 
-TEST_F(Replacement, EveryErrorOfEveryFileCallWhereFoldersCannotChangePlaces) {
+TEST_F(Replacement, SurvivesEveryFileErrorWhereFoldersCannotBeSwapped) {
   saving_.refuse(SYS_renameat2, EINVAL);
   int failures = 0;
   for (const int error : {ENOSPC, EIO, EACCES}) {

@@ -62,8 +62,8 @@ class Damage : public ::testing::Test {
   std::vector<std::pair<std::filesystem::path, std::string>> files_;
 };
 
-// A checkpoint that the system does not let us read may be whole: no older one may take its place.
-TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
+// A checkpoint that the system does not let us read may be whole: no older one may replace it.
+TEST_F(Damage, UnreadableFilesAreNotCalledDamaged) {
   std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
   const auto error_without = [&](const std::filesystem::path& path) {
     const auto before = std::filesystem::status(path).permissions();
@@ -82,7 +82,7 @@ TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
   EXPECT_EQ(error_of_unprivileged<StorageError>([&] { restore_tensors(dir_.path()); }), "no error");
 }
 
-TEST_F(Damage, NoneAtFirst) {
+TEST_F(Damage, IntactCheckpointRestoresWithoutWarning) {
   EXPECT_EQ(files_.size(), 3u);  // two data files and the manifest
   Lines told;
   EXPECT_EQ(restore_tensors(dir_.path(), std::ref(told))->tensors, example_state(2));
@@ -103,7 +103,7 @@ TEST_F(Damage, EveryFileCutAtManyPlaces) {
   }
 }
 
-TEST_F(Damage, APointerInPlaceOfAnyFileIsNamed) {
+TEST_F(Damage, GitLfsPointersAreNamedInAnyFile) {
   for (const auto& [path, bytes] : files_) {
     put(path, kLfsPointer);
     EXPECT_THAT(error_of<StorageError>([&] { StoredCheckpoint(dir_.path(), 2).verify(); }),
@@ -164,7 +164,7 @@ TEST_F(Damage, AnotherCheckpointUnderItsName) {
   expect_found("expected the checkpoint of step 2, got that of step 1");
 }
 
-TEST_F(Damage, AnEmptyFolderAndOneLeftByAKilledProcess) {
+TEST_F(Damage, EmptyFolderAndRemainsOfAKilledProcess) {
   make_directories(dir_ / "step_00000003.tmp-77");
   remove_tree(checkpoint_folder(dir_.path(), 2));
   make_directories(checkpoint_folder(dir_.path(), 2));
@@ -172,7 +172,7 @@ TEST_F(Damage, AnEmptyFolderAndOneLeftByAKilledProcess) {
 }
 
 // If a reader refuses a checkpoint, its own error is thrown.
-TEST_F(Damage, WhatAReaderRefusesIsNone) {
+TEST_F(Damage, RefusalByTheReaderIsNotDamage) {
   Lines told;
   int asked = 0;
   const auto refuse = [&](const Manifest&) -> TensorSink {
@@ -185,7 +185,7 @@ TEST_F(Damage, WhatAReaderRefusesIsNone) {
   EXPECT_TRUE(told.lines.empty());
 }
 
-TEST_F(Damage, OfAllIsAnErrorAndNoFreshStart) {
+TEST_F(Damage, AllCheckpointsDamagedIsAnErrorAndNotAFreshStart) {
   for (const int64_t step : {1, 2}) {
     put(checkpoint_folder(dir_.path(), step) / "manifest.json", "");
   }

@@ -15,20 +15,20 @@ namespace axle {
 std::filesystem::path checkpoint_folder(const std::filesystem::path& root, int64_t step);
 /// Returns the name under which this process writes or removes the checkpoint of `step`.
 std::filesystem::path temporary_folder(const std::filesystem::path& root, int64_t step);
-/// Returns the name under which this process keeps the old checkpoint whole while a new one takes
-/// its place.
+/// Returns the name under which this process keeps the old checkpoint whole while a new one
+/// replaces it.
 std::filesystem::path replaced_folder(const std::filesystem::path& root, int64_t step);
 
 /// Returns the steps of all checkpoints in the folder, ascending, including damaged ones. Empty if
 /// the folder does not exist. Throws StorageError.
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& root);
 
-/// Returns the steps whose checkpoint was being replaced when a process ended, and which have none
-/// in their place: remove_stale_checkpoints moves them back.
+/// Returns the steps whose checkpoint was being replaced when a process ended, and which have no
+/// checkpoint now: remove_stale_checkpoints moves them back.
 std::vector<int64_t> interrupted_steps(const std::filesystem::path& root);
 
 /// Removes what earlier processes left unfinished. If a process was replacing a checkpoint and its
-/// place is empty, the old checkpoint is moved back. Only for the one process that writes there.
+/// path is free, the old checkpoint is moved back. Only for the one process that writes there.
 void remove_stale_checkpoints(const std::filesystem::path& root);
 
 /// Which checkpoints stay.

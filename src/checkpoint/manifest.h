@@ -1,5 +1,5 @@
-// The manifest of a checkpoint: names, types and places of the saved tensors, and checksums of all
-// bytes.
+// The manifest of a checkpoint: names, types and locations of the saved tensors, and checksums of
+// all bytes.
 //
 // A checkpoint is a folder of data files and manifest.json, which is written last. Each data file
 // is cut into chunks, and each chunk has a CRC-32C. Tensors are stored row-major, little-endian,
@@ -37,7 +37,7 @@ struct DataFile {
   std::vector<uint32_t> crc32c;  // one for each chunk
 };
 
-/// Type and place of one tensor.
+/// Type and location of one tensor.
 struct StoredTensor {
   Type type;
   size_t file = 0;     // index into Manifest::files

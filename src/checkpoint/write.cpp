@@ -90,14 +90,14 @@ void change_places_by_renaming(const fs::path& temporary, const fs::path& folder
     rename_durably(folder, aside);
     rename_durably(temporary, folder);
   } catch (...) {
-    std::error_code ignored;  // fails if the new checkpoint is already in its place, which is fine
+    std::error_code ignored;  // fails if the new checkpoint is already at its path, which is fine
     fs::rename(aside, folder, ignored);
     throw;
   }
   rename_durably(aside, temporary);
 }
 
-// Gives the temporary folder the name of the checkpoint.
+// Renames the temporary folder to the name of the checkpoint.
 void commit(const fs::path& root, int64_t step) {
   const fs::path temporary = temporary_folder(root, step), folder = checkpoint_folder(root, step);
   if (!path_exists(folder)) return rename_durably(temporary, folder);

@@ -180,7 +180,7 @@ const CLI::App& app_of(const CLI::App& program, const std::string& verb) {
 
 // Without --yes, a verb would ask on a terminal, which may not exist, whether to fetch a missing
 // plugin.
-TEST_P(BadArguments, WhatRunsProgramsTakesTheSameFlags) {
+TEST_P(BadArguments, VerbsThatRunProgramsTakeYesAndCompileCache) {
   cli::Output out;
   const cli::CommandLine program(out);
   const CLI::App& app = app_of(program.app(), GetParam());
@@ -190,7 +190,7 @@ TEST_P(BadArguments, WhatRunsProgramsTakesTheSameFlags) {
 }
 
 // If the command were wrong, the other tests would only repeat one error.
-TEST_P(BadArguments, TheGoodCommandIsGood) {
+TEST_P(BadArguments, ReferenceCommandHasItsExpectedExitCode) {
   const Ran ran = run_axle(good(GetParam()));
   // Verbs that would compile, fetch or convert for a long time get an invalid last argument.
   const std::map<std::string, int> others = {
@@ -218,7 +218,7 @@ TEST_P(BadArguments, EveryFlag) {
   }
 }
 
-TEST_P(BadArguments, NumbersAreDecimalWhateverZeroTheyBeginWith) {
+TEST_P(BadArguments, LeadingZerosDoNotMakeNumbersOctal) {
   cli::Output out;
   const cli::CommandLine program(out);
   for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
@@ -287,7 +287,7 @@ TEST_P(BadArguments, NoArgumentMakesAFolderOfAnUrl) {
 }
 
 // No value is lost: a flag takes all that it is given, or refuses the second.
-TEST_P(BadArguments, AFlagOfOneValueIsNotRepeated) {
+TEST_P(BadArguments, RepeatedFlagsKeepAllValuesOrAreRefused) {
   static const std::set<std::string> kRepeatable = {"--config",
                                                     "--set",
                                                     "--modify",
@@ -340,7 +340,7 @@ TEST_P(BadArguments, EveryFlagTwiceAndAllAtOnce) {
 
 // Sizes beyond any machine are refused at once, as a mistake or because the host has less memory.
 // Nothing is done before.
-TEST(HugeSizes, AreMistakesOrDoNotFit) {
+TEST(HugeSizes, AreRefusedBeforeAnythingIsDone) {
   const TempDir dir;
   replace_file(dir / "text.txt", std::string(50000, 'x'));
   using Clock = std::chrono::steady_clock;
@@ -382,7 +382,7 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
 }
 
 // The mesh is checked before anything is made of it.
-TEST(HugeSizes, OfMeshesAreMistakesOfAConfig) {
+TEST(HugeSizes, MeshesTooLargeAreConfigErrors) {
   for (const char* mesh : {"data=1000000000", "data=1000000000,fsdp=1000000000",
                            "replica:data=1000000000,data=1000000000"}) {
     const Ran ran =
@@ -400,7 +400,7 @@ struct Line {
 
 class BadLines : public BadArguments {};
 
-TEST_F(BadLines, EndAsTheyShould) {
+TEST_F(BadLines, HaveTheExpectedCodeAndMessage) {
   const std::string model = dir_ / "model", huge = "99999999999999999999";
   const auto generate = [&](const Arguments& more) {
     return replaced({"generate", "--from", model, "--backend", "interpreter"}, more);

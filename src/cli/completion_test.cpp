@@ -54,7 +54,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compgen -F _axle -- "$@[-1]"' zsh)"},
     {"fish", R"(fish --no-config -c 'source "$SCRIPT" || exit
 complete -C "$argv"')"}};
 
-// Runs this test program in place of `axle`: the scripts ask it for values. It reads its words, one
+// Runs this test program instead of `axle`: the scripts ask it for values. It reads its words, one
 // in a line, and writes what the program would print.
 TEST(CompletionProcess, Answers) {
   const char* words = std::getenv("AXLE_TEST_WORDS");
@@ -96,13 +96,13 @@ class ShellCompletion : public ::testing::TestWithParam<Shell> {
   const TempDir dir_;
 };
 
-TEST_P(ShellCompletion, OfVerbs) {
+TEST_P(ShellCompletion, CompletesVerbs) {
   EXPECT_THAT(complete({"axle", "tr"}), ::testing::ElementsAre("train"));
   EXPECT_THAT(complete({"axle", ""}), IsSupersetOf({"train", "config", "generate", "doctor"}));
   EXPECT_THAT(complete({"axle", "config", ""}), IsSupersetOf({"show", "diff", "list", "check"}));
 }
 
-TEST_P(ShellCompletion, OfRecipes) {
+TEST_P(ShellCompletion, CompletesRecipes) {
   EXPECT_THAT(complete({"axle", "train", ""}), IsSupersetOf({"quickstart", "fuji-7B-v2"}));
   EXPECT_THAT(complete({"axle", "config", "show", "fu"}),
               AllOf(Contains("fuji-7B-v2"), Each(StartsWith("fuji-"))));
@@ -110,18 +110,18 @@ TEST_P(ShellCompletion, OfRecipes) {
               AllOf(Contains("fuji-7B-v2"), Not(Contains("show"))));
 }
 
-TEST_P(ShellCompletion, OfPathsIsLeftToTheShell) {
+TEST_P(ShellCompletion, LeavesPathsToTheShell) {
   if (std::string(GetParam().name) == "fish") GTEST_SKIP() << "offers files beside the flags";
   EXPECT_THAT(complete({"axle", "checkpoint", "ls", ""}), ::testing::IsEmpty());
   EXPECT_THAT(complete({"axle", "checkpoint", "ls", "--"}), IsSupersetOf({"--json", "--help"}));
 }
 
-TEST_P(ShellCompletion, OfPlatformsAndOfWhatCanBeDescribed) {
+TEST_P(ShellCompletion, CompletesPlatformsAndNamesToDescribe) {
   EXPECT_THAT(complete({"axle", "plugin", "fetch", ""}), IsSupersetOf({"cpu", "cuda", "tpu"}));
   EXPECT_THAT(complete({"axle", "config", "describe", ""}), IsSupersetOf({"quickstart", "AdamW"}));
 }
 
-TEST_P(ShellCompletion, OfFlagsAndTheirValues) {
+TEST_P(ShellCompletion, CompletesFlagsAndTheirValues) {
   EXPECT_THAT(complete({"axle", "train", "--s"}),
               ::testing::UnorderedElementsAre("--set", "--steps", "--seed", "--schedule"));
   EXPECT_THAT(complete({"axle", "train", "quickstart", "--backend", "i"}),
@@ -129,7 +129,7 @@ TEST_P(ShellCompletion, OfFlagsAndTheirValues) {
   EXPECT_THAT(complete({"axle", "completion", ""}), IsSupersetOf({"bash", "zsh", "fish"}));
 }
 
-TEST_P(ShellCompletion, OfClassesBehindAnEqualsSign) {
+TEST_P(ShellCompletion, CompletesClassesAfterAnEqualsSign) {
   if (GetParam().name == "bash") {  // bash splits words at '='
     EXPECT_THAT(complete({"axle", "train", "quickstart", "--set", "model", "=", "CausalL"}),
                 ::testing::ElementsAre("CausalLM"));
@@ -139,7 +139,7 @@ TEST_P(ShellCompletion, OfClassesBehindAnEqualsSign) {
   }
 }
 
-// The words of a command line as the shell gives them to the script: bash splits at '=' and ':'.
+// The words of a command line as the shell passes them to the script: bash splits at '=' and ':'.
 std::vector<std::string> as_split(const std::string& shell, std::vector<std::string> words) {
   if (shell != "bash") return words;
   std::vector<std::string> out;
@@ -158,7 +158,7 @@ std::vector<std::string> as_split(const std::string& shell, std::vector<std::str
   return out;
 }
 
-TEST_P(ShellCompletion, OfPathsThatTheRecipeHas) {
+TEST_P(ShellCompletion, CompletesPathsOfTheRecipe) {
   const std::string shell = GetParam().name;
   const auto of_set = [&](const std::string& typed) {
     return complete({"axle", "train", "quickstart", "--set", typed});
@@ -169,7 +169,7 @@ TEST_P(ShellCompletion, OfPathsThatTheRecipeHas) {
   EXPECT_THAT(of_set("nothing.of"), ::testing::ElementsAre());
 }
 
-TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
+TEST_P(ShellCompletion, CompletesClassesThatFitTheField) {
   const std::string shell = GetParam().name;
   const std::string field = "model.decoder.output_norm=";
   std::vector<std::string> found =
@@ -180,18 +180,18 @@ TEST_P(ShellCompletion, OfTheClassesThatFitTheField) {
   EXPECT_THAT(found, ::testing::ElementsAre("LayerNorm"));
 }
 
-TEST_P(ShellCompletion, OfSchedules) {
+TEST_P(ShellCompletion, CompletesSchedules) {
   EXPECT_THAT(complete({"axle", "train", "quickstart", "--schedule", ""}),
               IsSupersetOf({"keep", "stretch"}));
   EXPECT_THAT(complete({"axle", "train", "quickstart", "--schedule", "k"}),
               ::testing::Contains("keep"));
 }
 
-TEST_P(ShellCompletion, OfDtypes) {
+TEST_P(ShellCompletion, CompletesDtypes) {
   EXPECT_THAT(complete({"axle", "train", "--dtype", ""}), IsSupersetOf({"bf16", "f32"}));
 }
 
-TEST_P(ShellCompletion, OfTargetsAndModifiers) {
+TEST_P(ShellCompletion, CompletesTargetsAndModifiers) {
   EXPECT_THAT(complete({"axle", "compile", "quickstart", "--on", "gpu-H100-"}),
               IsSupersetOf({"gpu-H100-1", "gpu-H100-8", "gpu-H100-256"}));
   EXPECT_THAT(complete({"axle", "train", "quickstart", "--modify", "Set"}),
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Shells, ShellCompletion, ::testing::ValuesIn(kShells),
 
 using Words = std::vector<std::string>;
 
-TEST(Candidates, OfSetFollowTheFlagsBefore) {
+TEST(Candidates, DependOnTheFlagsBeforeSet) {
   const auto found = [](const Words& words) { return cli::completion_candidates(words); };
   EXPECT_THAT(found({"train", "quickstart", "--set", "input.batch"}),
               ::testing::ElementsAre("input.batch_size="));
@@ -225,7 +225,7 @@ TEST(Candidates, OfSetFollowTheFlagsBefore) {
 }
 
 // Of the config of the run, and only what an evaluation reads.
-TEST(Candidates, OfAnEvaluationAreFieldsOfTheRun) {
+TEST(Candidates, EvalGetsFieldsOfTheRunThatItReads) {
   const TempDir dir;
   replace_file(dir / "config.yaml",
                run_axle({"config", "show", "quickstart", "--set", "seed=7", "--yaml"}).out);
@@ -242,7 +242,7 @@ TEST(Candidates, OfAnEvaluationAreFieldsOfTheRun) {
                                                             "input.split=held_out"));
 }
 
-TEST(Candidates, OfADtypeAreThoseThatTheFieldTakes) {
+TEST(Candidates, DtypesAreLimitedToThoseOfTheField) {
   const auto found = [](const std::string& typed) {
     return cli::completion_candidates({"train", "quickstart", "--set", typed});
   };
@@ -253,7 +253,7 @@ TEST(Candidates, OfADtypeAreThoseThatTheFieldTakes) {
 }
 
 // Only what the slot accepts: neither optimizers nor layers of another role.
-TEST(Candidates, AreTheClassesOfTheSlot) {
+TEST(Candidates, ClassesAreLimitedToTheSlot) {
   const Words norms =
       cli::completion_candidates({"train", "quickstart", "--set", "model.decoder.output_norm="});
   EXPECT_THAT(norms, IsSupersetOf({"model.decoder.output_norm=LayerNorm",
@@ -265,7 +265,7 @@ TEST(Candidates, AreTheClassesOfTheSlot) {
       AllOf(Contains("learner.optimizer=AdamW"), Not(Contains("learner.optimizer=LayerNorm"))));
 }
 
-TEST(Candidates, EveryPathAndEveryTargetIsTaken) {
+TEST(Candidates, CandidatesAreAllAccepted) {
   Trainer::Config config = resolve_config({.recipe = "quickstart", .machine = "cpu-1"}).config;
   int64_t count = 0;
   Words open = {""};

@@ -49,7 +49,7 @@ void expect_whole(const std::filesystem::path& run) {
   EXPECT_EQ(records_of(run).size(), 3u);
 }
 
-TEST(Console, StreamsThatWereClosedAtTheStartTakeNoFilesNumber) {
+TEST(Console, StreamsClosedAtTheStartDoNotReceiveOtherFiles) {
   for (int closed = 0; closed < 8; ++closed) {
     SCOPED_TRACE(closed);
     const auto close_them = [&] {
@@ -65,13 +65,13 @@ TEST(Console, StreamsThatWereClosedAtTheStartTakeNoFilesNumber) {
   }
 }
 
-TEST(Console, AFullOneStopsNoTraining) {
+TEST(Console, FullOutputDoesNotStopTraining) {
   const TempDir dir;
   EXPECT_EQ(end_of(tiny_training(dir / "run"), [] { put_in_place("/dev/full", {1, 2}); }), 0);
   expect_whole(dir.path() / "run");
 }
 
-TEST(Console, OneThatIsGoneStopsNoTraining) {
+TEST(Console, ClosedOutputDoesNotStopTraining) {
   const TempDir dir;
   EXPECT_EQ(end_of(tiny_training(dir / "run"), lose_reader), 0);
   expect_whole(dir.path() / "run");
@@ -93,7 +93,7 @@ TEST(Console, AResultThatIsLostIsAnError) {
 }
 
 // A file size limit, as `ulimit -f` sets it.
-TEST(Console, AFileThatMayNotGrowIsNoCrash) {
+TEST(Console, FileSizeLimitIsAnErrorAndNotACrash) {
   const TempDir dir;
   EXPECT_EQ(end_of(tiny_training(dir / "run"),
                    [] {
@@ -180,7 +180,7 @@ TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
   }
 }
 
-TEST(Signals, ThoseThatAreIgnoredStaySo) {
+TEST(Signals, IgnoredSignalsStayIgnored) {
   for (const int signal : kTerminationSignals) {
     const TempDir dir;
     EXPECT_EQ(end_while_writing(dir, signal, SIG_IGN), 0) << signal;
@@ -188,7 +188,7 @@ TEST(Signals, ThoseThatAreIgnoredStaySo) {
   }
 }
 
-TEST(Signals, AnImportThatWasKilledIsDoneAgain) {
+TEST(Signals, KilledImportCanBeRepeated) {
   const std::string weights = TinyLlama({.hidden_dim = 1 << 15}).file();  // writing takes a while
   const std::string vocabulary = llama2c_vocabulary(trained_bpe());
   for (const int signal : {SIGINT, SIGKILL}) {
@@ -201,7 +201,7 @@ TEST(Signals, AnImportThatWasKilledIsDoneAgain) {
                                 dir / "tok.bin", "--out",           dir / "new"};
       const std::filesystem::path unfinished = dir.path() / "new/import.tmp";
       end = end_of(import, [&] { send_at(signal, unfinished / "checkpoints"); });
-      if (path_exists(dir / "new/config.yaml")) end = 0;  // it came when all was in place
+      if (path_exists(dir / "new/config.yaml")) end = 0;  // it came when all was moved
       if (end != -signal) continue;
       EXPECT_EQ(end_of(import, [] { put_in_place("/dev/null", {1}); }), 0);
       EXPECT_FALSE(path_exists(unfinished));

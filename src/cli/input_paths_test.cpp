@@ -52,7 +52,7 @@ class InputPaths : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(InputPaths, ThatTheSystemDoesNotShowAreNotCalledMissing) {
+TEST_F(InputPaths, InaccessiblePathsAreNotCalledMissing) {
   const std::string loop = dir_ / "loop";
   ASSERT_EQ(::symlink(loop.c_str(), loop.c_str()), 0);
   for (const Arguments& command : readers_of(loop)) {
@@ -62,7 +62,7 @@ TEST_F(InputPaths, ThatTheSystemDoesNotShowAreNotCalledMissing) {
   }
 }
 
-TEST_F(InputPaths, ThatAreMissingAreNamed) {
+TEST_F(InputPaths, MissingPathsAreNamed) {
   const std::string missing = dir_ / "missing";
   for (const Arguments& command : readers_of(missing)) {
     const Ran ran = run_axle(command);
@@ -71,7 +71,7 @@ TEST_F(InputPaths, ThatAreMissingAreNamed) {
   }
 }
 
-TEST_F(InputPaths, APatternSaysThatItMatchedNoFile) {
+TEST_F(InputPaths, PatternsWithoutMatchesAreNamed) {
   const std::string pattern = dir_ / "*.txt";
   for (const Arguments& command : {Arguments{"config", "check", "quickstart", "--data", pattern},
                                    Arguments{"graph", "quickstart", "--data", pattern},
@@ -82,7 +82,7 @@ TEST_F(InputPaths, APatternSaysThatItMatchedNoFile) {
   }
 }
 
-// As a shell gives it for <(command).
+// As a shell passes it for <(command).
 TEST_F(InputPaths, TheFileOfACaseMayBeAPipe) {
   const std::string run = dir_ / "run";
   const Ran trained = run_axle(joined({"train", "quickstart", "--data", text_file(dir_),
@@ -126,7 +126,7 @@ TEST_F(InputPaths, TheFileOfACaseMayBeAPipe) {
       "{{ messages[0].content }}", {"generate", "--from", run, "--chat", "--chat-template"},
       {"--prompt", "the", "--max-tokens", "1", "--backend", "interpreter"});
   EXPECT_EQ(talk.code, 0) << talk.err;
-  // What is read at any place, or twice, is a file.
+  // What is read at any offset, or twice, is a file.
   const Ran data = through_pipe("text", {"config", "check", "quickstart", "--data"}, {});
   EXPECT_THAT(data.err, HasSubstr("expected a regular file, got a FIFO"));
 }
@@ -160,7 +160,7 @@ TEST_F(InputPaths, NamesNeedNotBeUtf8) {
 }
 
 // Not all readers see the flag: the paths in configs and files say the same.
-TEST_F(InputPaths, AddressesOfOtherPlacesAreNotSupported) {
+TEST_F(InputPaths, UrlsAreNotSupported) {
   constexpr std::string_view kAddress = "s3://bucket/x.yaml";
   const std::string address(kAddress);
   const auto expect = [](const Arguments& command) {

@@ -16,7 +16,7 @@
 namespace axle {
 namespace {
 
-// Sends standard error to `path` and leaves room for so many MiB more.
+// Sends standard error to `path` and leaves room for this many MiB more.
 void limit_memory(const std::string& path, int64_t mib) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   const rlimit no_core{};
@@ -39,7 +39,7 @@ const cli::Verb<HoardOptions> hoard_verb({
     },
 });
 
-TEST(LittleMemory, IsEnoughForWhatDiesOnTheWayOut) {
+TEST(LittleMemory, EndsInOneLineIfMemoryIsFreedOnTheWayOut) {
   const TempDir dir;
   const std::string errors = dir / "errors";
   EXPECT_EQ(end_of({"test-hoard"}, [&] { limit_memory(errors, 32); }),

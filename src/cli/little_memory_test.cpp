@@ -1,5 +1,5 @@
 // Runs every verb with files, models and texts that are larger than the free memory of the host.
-// Each prints one line that tells what does not fit and its bytes, and exits with code 6 before it
+// Each prints one line that says what does not fit and its bytes, and exits with code 6 before it
 // reads any of it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -23,7 +23,7 @@ void become_nobody(const std::string& path) {
     ::_exit(99);
 }
 
-TEST(NoThreads, ARunThatNeedsOneIsRefusedInOneLine) {
+TEST(NoThreads, RunsThatNeedAThreadAreRefusedInOneLine) {
   const TempDir dir;
   ::chmod(dir.path().c_str(), 0777);
   EXPECT_EQ(end_of(tiny_training(dir / "run"), [&] { become_nobody(dir / "errors"); }),
@@ -34,7 +34,7 @@ TEST(NoThreads, ARunThatNeedsOneIsRefusedInOneLine) {
   EXPECT_FALSE(path_exists(dir / "run")) << "a start that is refused leaves nothing behind";
 }
 
-TEST(NoThreads, WhatNeedsNoneGoesOn) {
+TEST(NoThreads, VerbsThatNeedNoThreadsSucceed) {
   const TempDir dir;
   ::chmod(dir.path().c_str(), 0777);
   EXPECT_EQ(end_of({"config", "list"}, [&] { become_nobody(dir / "errors"); }), 0);

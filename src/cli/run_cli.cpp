@@ -75,7 +75,7 @@ int fail_internal(const std::exception& error) {
 }
 
 // Keeps memory for the time after the first failed allocation: destructors may need some on the way
-// out (those of JSON do), and the message does. What the failed work held may still be in use, or
+// out (JSON's do), and the message does. What the failed work held may still be in use, or
 // lie in pieces in which malloc finds no room at once.
 class MemoryReserve {
  public:

@@ -67,7 +67,7 @@ TEST(RunCli, UnknownSubverb) {
             "list, show)\n");
 }
 
-TEST(RunCli, ThereIsNoHelpOnAnUnknownVerb) {
+TEST(RunCli, UnknownVerbsHaveNoHelp) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"trian"}, std::vector<std::string>{"config", "shwo"}}) {
     const Ran plain = run_axle(words);
@@ -80,7 +80,7 @@ TEST(RunCli, ThereIsNoHelpOnAnUnknownVerb) {
   }
 }
 
-TEST(RunCli, TextOfTheUserIsCutWhereverAMessageNamesIt) {
+TEST(RunCli, LongUserTextIsCutInMessages) {
   const std::string word(100'000, 'x');
   std::string words;
   for (int i = 0; i < 50'000; ++i) words += "xy ";
@@ -274,7 +274,7 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
   }
 }
 
-TEST(RunCli, AnEmptyPathIsSeenInItsMessage) {
+TEST(RunCli, EmptyPathsAreVisibleInMessages) {
   const auto error = [](const std::vector<std::string>& fields) {
     return run_axle(joined({"train", "quickstart", "--data", "nothing", "--backend", "interpreter",
                             "--steps", "1"},

@@ -1,4 +1,4 @@
-// What verbs say of files that stand in place of others, as a clone without git-LFS has them, and
+// What verbs say of files that stand in for others, as a clone without git-LFS has them, and
 // of files that are not what their names say.
 #include <gmock/gmock.h>
 
@@ -51,14 +51,14 @@ class StandIns : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(StandIns, NobodyLearnsPointers) {
+TEST_F(StandIns, GitLfsPointersAreRefusedAsData) {
   for (const char* name : {"a.txt", "a.txt.gz", "a.txt.zst", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst",
                            "a.json", "a.parquet", "README"})
     expect_refused(name, kLfsPointer, std::string(kLfsPointerNamed));
   expect_refused("packed.txt.gz", gzipped(std::string(kLfsPointer)), std::string(kLfsPointerNamed));
 }
 
-TEST_F(StandIns, NobodyLearnsFailedDownloads) {
+TEST_F(StandIns, FailedDownloadsAreRefusedAsData) {
   constexpr std::string_view kDenied =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>AccessDenied</Code></Error>";
   for (const char* name : {"a.txt", "a.txt.gz", "a.jsonl", "a.parquet"})
@@ -67,7 +67,7 @@ TEST_F(StandIns, NobodyLearnsFailedDownloads) {
     expect_refused(name, "<!DOCTYPE html>\n<html>\n", "got an HTML page; a download may have");
 }
 
-TEST_F(StandIns, ACompressedFileIsOneOfItsName) {
+TEST_F(StandIns, CompressedFilesMustMatchTheirExtension) {
   const std::string plain = "some text\n";
   expect_refused("a.txt.gz", plain, "expected gzip, got a file without compression; rename");
   expect_refused("a.txt.zst", plain, "expected zstd, got a file without compression; rename");
@@ -83,7 +83,7 @@ TEST_F(StandIns, ACompressedFileIsOneOfItsName) {
 }
 
 // The first thing that is read of a model, a config or a chat is often such a file.
-TEST_F(StandIns, ReadersOfOtherFilesNameThem) {
+TEST_F(StandIns, ReadersOfOtherFilesNameGitLfsPointers) {
   const auto pointer = [&](const std::string& name) {
     replace_file(dir_ / name, kLfsPointer);
     return dir_ / name;

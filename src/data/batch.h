@@ -22,7 +22,7 @@ struct RowView;
 
 /// The tensors of a batch beside those that every batch has.
 struct BatchFields {
-  /// "prefix_lengths" i32[B, T]: the place of the row at which the prompt of a token's document
+  /// "prefix_lengths" i32[B, T]: the index in the row at which the prompt of a token's document
   /// ends.
   bool prefix_lengths = false;
   /// Size of the last dim of "position_streams" i32[B, T, n]; 0: no such tensor.
@@ -32,8 +32,8 @@ struct BatchFields {
 };
 
 /// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and
-/// "input_positions", each i32[B, T], and those of BatchFields. Labels equal to kIgnoredLabel don't
-/// count. Segment 0 is padding.
+/// "input_positions", each i32[B, T], and the tensors of BatchFields. Labels equal to kIgnoredLabel
+/// don't count. Segment 0 is padding.
 struct Batch {
   Tree<HostTensor> tensors;
   /// Number of labels that count.
@@ -62,7 +62,7 @@ void count_targets(Batch& batch, const RowView& row, std::span<const double> tex
 /// segments.
 int64_t num_real_positions(const Batch& batch);
 
-// Streams of positions: several numbers for the place of each token (M-RoPE,
+// Streams of positions: several numbers for the position of each token (M-RoPE,
 // RoPE::Config::streams).
 
 /// A number for each token of a text, from 0 on: the tokens before it, the line breaks before it,

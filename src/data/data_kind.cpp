@@ -19,7 +19,7 @@
 namespace axle {
 namespace {
 
-// Records that are looked at: one of them tells what a file holds.
+// Records that are looked at: one of them shows what a file holds.
 constexpr int kMostRecords = 1000;
 
 // A damaged conversation is one: its source says what is wrong.
@@ -62,7 +62,7 @@ std::vector<std::string_view> columns_of_data() {
   return out;
 }
 
-// Tells by the columns and the first row. What can't be read is a matter of its source.
+// Decides by the columns and the first row. What can't be read is a matter of its source.
 DataKind kind_of_table(const std::string& path) {
   try {
     ParquetTexts rows(path, columns_of_data());

@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// What a path names, as far as the names of files and the first record tell.
+/// What a path names, as far as the names of files and the first record show.
 enum class DataKind {
   kUnknown,        // none of these, also if nothing is there
   kText,           // plain text (TextSource)

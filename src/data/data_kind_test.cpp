@@ -23,7 +23,7 @@ class DataKindTest : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DataKindTest, NamesAndTheFirstRecordTell) {
+TEST_F(DataKindTest, KindFollowsTheNameAndTheFirstRecord) {
   EXPECT_EQ(kind("x.jsonl", std::string("\n") + kTalk), DataKind::kConversations);
   EXPECT_EQ(kind("a.json", std::string("[\n") + kTalk + "]"), DataKind::kConversations);
   EXPECT_EQ(kind("x.ndjson", kTalk), DataKind::kConversations);
@@ -56,7 +56,7 @@ TEST_F(DataKindTest, NamesAndTheFirstRecordTell) {
   EXPECT_EQ(data_kind_at(dir_ / "none"), DataKind::kUnknown);
 }
 
-TEST_F(DataKindTest, PatternsAndFoldersAreWhatTheirFilesAre) {
+TEST_F(DataKindTest, KindOfPatternsAndFoldersFollowsTheirFiles) {
   kind("x.jsonl", kTalk);
   kind("y.jsonl", kText);
   EXPECT_EQ(data_kind_at(dir_ / "?.jsonl"), DataKind::kConversations);

@@ -18,7 +18,7 @@ std::string joined(const std::vector<Document>& documents) {
   return out;
 }
 
-TEST(HeldOut, WholeDocumentsAboutTheFractionAndNeverInBothSplits) {
+TEST(HeldOut, HeldOutDocumentsAreAboutTheFractionAndDisjoint) {
   std::vector<std::string> texts;
   for (int i = 0; i < 40; ++i)
     texts.push_back(std::string(static_cast<size_t>(900 + 10 * i), static_cast<char>('0' + i)));
@@ -39,7 +39,7 @@ TEST(HeldOut, WholeDocumentsAboutTheFractionAndNeverInBothSplits) {
   EXPECT_EQ(select_split(documents, Split::kAll, 0.5).size(), documents.size());
 }
 
-TEST(HeldOut, OneDocumentGivesUpItsLastLines) {
+TEST(HeldOut, SingleDocumentHoldsOutItsLastLines) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "line " + std::to_string(i) + "\n";
   const std::vector<Document> documents = {{text, "f:11"}};
@@ -53,7 +53,7 @@ TEST(HeldOut, OneDocumentGivesUpItsLastLines) {
   EXPECT_EQ(held[0].where, "f:" + std::to_string(11 + lines));
 }
 
-TEST(HeldOut, WhatCannotBeCutGivesUpItsSmallest) {
+TEST(HeldOut, WholeDocumentsHoldOutTheSmallest) {
   const std::vector<Document> documents = {
       {"long one", "f:1"}, {"short", "f:2"}, {"longer one", "f:3"}};
   const auto selected = [&](Split split, double fraction) {

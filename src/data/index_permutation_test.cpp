@@ -31,7 +31,7 @@ TEST(IndexPermutation, DependsOnTheSeedAlone) {
   EXPECT_NE(whole(1000, 5), whole(1000, 6));
 }
 
-TEST(IndexPermutation, WorksForMoreDocumentsThanThereAre) {
+TEST(IndexPermutation, WorksForHugeNumbersOfDocuments) {
   const int64_t n = (int64_t{1} << 61) + 12345;
   const IndexPermutation order(n, 3);
   for (int64_t i = 0; i < 1000; ++i) {
@@ -40,7 +40,7 @@ TEST(IndexPermutation, WorksForMoreDocumentsThanThereAre) {
   }
 }
 
-// Each number is at each place equally often, and neighbours lie as far apart as at random.
+// Each number is at each index equally often, and neighbours lie as far apart as at random.
 TEST(IndexPermutation, LooksDrawnAtRandom) {
   constexpr int64_t kN = 10, kSeeds = 20'000;
   std::vector<int64_t> counts(kN * kN);

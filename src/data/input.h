@@ -30,7 +30,7 @@ struct InputFacts {
   int64_t num_truncated = 0;       // documents of which only the first row is used
   Remarks remarks = {};
   Skipped skipped = {};
-  /// Token files that do not name their tokenizer: their ids are taken for those of the model's.
+  /// Token files that do not name their tokenizer: their ids are assumed to be from the model's.
   std::vector<std::string> without_tokenizer = {};
   /// The texts of the chat templates that its conversations are rendered with.
   std::vector<std::string> chat_templates = {};

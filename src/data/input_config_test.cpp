@@ -45,13 +45,13 @@ TEST(InputConfig, EveryFieldIsSetByItsPath) {
               ThrowsMessage<ConfigError>(HasSubstr("expected all, train or held_out")));
 }
 
-TEST(InputConfig, WhatMustBeSetIsListed) {
+TEST(InputConfig, MissingRequiredFieldsAreListed) {
   InputHolder root{.input = TextInput::Config{.tokenizer = Llama2cTokenizer::Config{}}};
   EXPECT_THAT(missing(root), ElementsAre("input.source.path", "input.tokenizer.path",
                                          "input.seq_len", "input.batch_size"));
 }
 
-TEST(InputConfig, SyntheticDataTakeOverTheSizes) {
+TEST(InputConfig, SyntheticDataKeepTheSizes) {
   InputHolder root;
   replace_config<TextInput>(root, SyntheticInput::Config{});
   EXPECT_TRUE(missing(root).empty());

@@ -208,7 +208,7 @@ TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
 }
 
 // The sizes are checked before the text is read: the path of the source does not exist.
-TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
+TEST(InputSizes, SizesAreCheckedBeforeAnythingIsRead) {
   constexpr int64_t kHuge = 1'000'000'000, kMost = std::numeric_limits<int64_t>::max();
   const TextSource::Config nothing{.path = "/no such file"};
   const auto code = [](const Child<Input>& config, const char* field) {
@@ -243,7 +243,7 @@ TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
 }
 
 // The text fits into memory; its tokens of four bytes each do not.
-TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
+TEST(InputSizes, MemoryOfTokensIsCheckedBeforeEncoding) {
   const TempDir dir;
   const std::string line(63, 'x');
   std::string text;
@@ -263,7 +263,7 @@ TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
 }
 
 // A corpus is in memory as text, as tokens, and as the tokens of the document being encoded.
-TEST(InputSizes, ACorpusTakesWhatItIsPricedAt) {
+TEST(InputSizes, CorpusMemoryStaysWithinTheEstimate) {
   const TempDir dir;
   for (int i = 0; i < 5; ++i)
     replace_file(dir / (std::to_string(i) + ".txt"), std::string(8 << 20, 'x'));
@@ -352,7 +352,7 @@ TEST_F(TextInputTest, PromptsLeaveSomethingToLearn) {
   EXPECT_EQ(build(config())->facts().num_without_prompt, 0);
 }
 
-TEST_F(TextInputTest, EntropyIsThatOfTheBytes) {
+TEST_F(TextInputTest, EntropyIsComputedFromTheBytes) {
   const TempDir dir;
   replace_file(dir / "x.txt", "aabbccdd");
   auto cfg = config();

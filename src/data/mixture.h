@@ -1,4 +1,4 @@
-// Which of several sources gives each row of a mixture.
+// Which of several sources provides each row of a mixture.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ TEST(Mixture, ProportionsAreExactOverEveryPrefix) {
   }
 }
 
-TEST(Mixture, SourcesEndAndTheOthersGoOn) {
+TEST(Mixture, SourcesThatEndLeaveTheOthersRunning) {
   Mixture mixture({{.weight = 7, .num_rows = 10}, {.weight = 2}, {.weight = 1, .num_rows = 50}});
   std::vector<int64_t> counts(3);
   for (int64_t n = 0; n < 500; ++n) {
@@ -53,7 +53,7 @@ TEST(Mixture, SourcesEndAndTheOthersGoOn) {
   EXPECT_THAT(counts, ElementsAre(10, 440, 50));
 }
 
-TEST(Mixture, AllEndInTheEnd) {
+TEST(Mixture, RowsAreAllUsedIfAllSourcesAreFinite) {
   Mixture mixture({{.weight = 3, .num_rows = 4}, {.weight = 1, .num_rows = 9}});
   EXPECT_EQ(mixture.num_rows(), 13);
   std::vector<int64_t> counts(2);

@@ -28,7 +28,7 @@ using NumEpochs = Ranged<int64_t, Bounds{.min = 1, .max = 1'000'000}>;
 
 /// The rows of documents, in an order that depends only on the options and the documents. With
 /// Packing::kWhole and Packing::kBestFit, `rows` packs the documents once and shuffles only the
-/// rows anew. With Packing::kPairs, documents stay in their order, and rows are shuffled.
+/// rows again. With Packing::kPairs, documents stay in their order, and rows are shuffled.
 class PackedBatches {
  public:
   struct Options {
@@ -68,7 +68,7 @@ class PackedBatches {
   std::optional<Batch> next();
   std::string state() const;
   void restore(std::string_view state);
-  /// `wheres` has the place of each document.
+  /// `wheres` has the location of each document.
   std::vector<RowOrigin> origins_of_batch(int64_t batch, const std::vector<std::string>& wheres);
 
  private:

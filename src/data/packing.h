@@ -62,8 +62,8 @@ class PackedRows {
   std::vector<int64_t> begins_ = {0};
 };
 
-/// Packs documents of so many positions each, below 2^31, into rows of `seq_len`. Every position is
-/// in one row. Documents without positions are in none.
+/// Packs documents of these numbers of positions, below 2^31, into rows of `seq_len`. Every
+/// position is in one row. Documents without positions are in none.
 ///
 /// best_fit sorts the documents by length, the longest first, and puts each into the fullest row
 /// that has room for it. Source: Ding et al. 2024, arXiv 2404.10830, section 3.
@@ -108,7 +108,7 @@ struct RowView {
 
 /// The rows of one epoch, with random access by row number.
 ///
-/// A document of n tokens gives n - 1 positions: every token but the last is an input, and its
+/// A document of n tokens has n - 1 positions: every token but the last is an input, and its
 /// label is the token after it. The positions of all documents, one document after the other, are
 /// cut into rows. Within a row, segments count from 1, and the part of a document that a row end
 /// cuts off starts a new segment in the next row. Positions count from 0 in each segment. The end
@@ -118,7 +118,7 @@ struct RowView {
 /// row, and gaps are padding.
 ///
 /// Tokens of a prompt are no labels, nor are those that are not learned. The prefix length of a
-/// position is the place of the row at which the prompt of its document ends. Streams of positions
+/// position is the index in the row at which the prompt of its document ends. Streams of positions
 /// begin with each segment.
 class RowPacker {
  public:
@@ -135,7 +135,7 @@ class RowPacker {
   std::vector<int64_t> order_;
   StreamRule streams_;
   Packing packing_;
-  PackedRows rows_;  // of documents by their places in order_
+  PackedRows rows_;  // of documents by their indices in order_
 };
 
 /// Fills positions of a row from `filled` on with a segment: `tokens` has one more, the last label.
@@ -145,7 +145,7 @@ void fill_segment(const RowView& out, size_t filled, std::span<const int32_t> to
 /// Fills the row with padding from a position on.
 void fill_padding_from(const RowView& out, size_t begin);
 
-/// Notes whether the row holds a pair of answers, if it has a place for that.
+/// Notes whether the row holds a pair of answers, if it has a field for that.
 void mark_pair(const RowView& out, bool is_pair);
 /// Fills the row with padding.
 void fill_padding(const RowView& out);

@@ -19,7 +19,7 @@ std::vector<int32_t> row_values(const Batch& batch, std::string_view name) {
   return {values.begin(), values.end()};
 }
 
-TEST(Packing, DocumentsShareRowsAndGoOnInTheNext) {
+TEST(Packing, DocumentsShareRowsAndContinueInTheNext) {
   TokenizedDocuments documents;
   documents.add(std::vector<int32_t>{1, 2, 3});
   documents.add(std::vector<int32_t>{9});  // its only token has no label
@@ -81,7 +81,7 @@ TEST(Packing, WholeDocumentsOfAllSizesAreEachInOneRow) {
   EXPECT_EQ(num_inputs, documents.num_tokens() - 200);
 }
 
-TEST(Packing, OnlyLearnedTokensAreLabels) {
+TEST(Packing, LabelsAreOnlyLearnedTokens) {
   TokenizedDocuments documents;
   documents.add(std::vector<int32_t>{1, 2, 3});
   documents.add_learned(std::vector<int32_t>{4, 5, 6, 7}, std::vector<uint8_t>{1, 0, 1, 0});
@@ -98,9 +98,9 @@ TEST(Packing, OnlyLearnedTokensAreLabels) {
   EXPECT_NE(documents.fingerprint(), others.fingerprint());
 }
 
-// The labels of a prompt are left out. Its end is a place of the row, also in a part of a document
+// The labels of a prompt are left out. Its end is an index in the row, also in a part of a document
 // that a row begins with.
-TEST(Packing, PromptsEndAtAPlaceOfTheRow) {
+TEST(Packing, PromptsEndAtAPositionOfTheRow) {
   TokenizedDocuments documents;
   documents.add(std::vector<int32_t>{1, 2, 3});  // without a prompt
   documents.add(std::vector<int32_t>{10, 11, 12, 13, 14, 15}, {}, 4);

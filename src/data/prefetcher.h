@@ -12,8 +12,8 @@
 
 namespace axle {
 
-/// Wraps another input: gives the same batches in the same order. state() belongs to the last batch
-/// returned by next(), no matter how many are ready. Use it from one thread only.
+/// Wraps another input: returns the same batches in the same order. state() belongs to the last
+/// batch returned by next(), no matter how many are ready. Use it from one thread only.
 class Prefetcher final : public Input {
  public:
   /// Keeps up to `depth` batches ready, at least 1.

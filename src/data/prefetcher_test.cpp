@@ -46,7 +46,7 @@ TEST(Prefetcher, EndsWhereTheInputEndsAndStaysThere) {
   EXPECT_EQ(input.state(), "10");
 }
 
-TEST(Prefetcher, ErrorsComeAfterTheBatchesBeforeThemEveryTime) {
+TEST(Prefetcher, ErrorsRepeatAfterTheBatchesBeforeThem) {
   auto input = prefetcher(8, 100, 4);
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(input.next()->num_targets, i);
   for (int i = 0; i < 3; ++i)
@@ -54,7 +54,7 @@ TEST(Prefetcher, ErrorsComeAfterTheBatchesBeforeThemEveryTime) {
   EXPECT_EQ(input.state(), "4");
 }
 
-TEST(Prefetcher, StateIsThatOfTheBatchHandedOutLast) {
+TEST(Prefetcher, StateBelongsToTheLastBatchReturned) {
   auto input = prefetcher(5, 1000);
   for (int64_t i = 0; i < 100; ++i) {
     EXPECT_EQ(input.state(), std::to_string(i));
@@ -84,7 +84,7 @@ TEST(Prefetcher, ARefusedRestoreChangesNothing) {
   EXPECT_EQ(input.next()->num_targets, 2);
 }
 
-TEST(Prefetcher, NeverMakesMoreThanItsDepthAhead) {
+TEST(Prefetcher, StaysWithinItsDepth) {
   Counter::made_ = 0;
   {
     auto input = prefetcher(3, 1000);
@@ -97,7 +97,7 @@ TEST(Prefetcher, NeverMakesMoreThanItsDepthAhead) {
   EXPECT_LE(made, 53);
 }
 
-TEST(Prefetcher, EndsCleanlyWhateverItIsDoing) {
+TEST(Prefetcher, DestructorStopsTheThreadAtAnyTime) {
   for (int i = 0; i < 200; ++i) {
     auto input = prefetcher(1 + i % 4, i % 3 ? 1000000 : 2);
     for (int n = 0; n < i % 5; ++n) input.next();

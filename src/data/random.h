@@ -36,7 +36,7 @@ std::vector<int64_t> permutation(int64_t n, uint64_t seed);
 class IndexPermutation {
  public:
   IndexPermutation(int64_t n, uint64_t seed);
-  /// Returns the number at a place, both in 0 .. n - 1.
+  /// Returns the number at an index, both in 0 .. n - 1.
   int64_t at(int64_t place) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace axle {
 namespace {
 
-TEST(Random, SequenceIsTheOneForEver) {
+TEST(Random, SequenceMatchesPublishedSplitMix64) {
   SplitMix64 random(1234567);  // published test vector of SplitMix64
   EXPECT_EQ(random.next(), 6457827717110365317u);
   EXPECT_EQ(random.next(), 3203168211198807973u);

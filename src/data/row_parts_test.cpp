@@ -16,7 +16,7 @@ std::vector<RowPart> row_of(const PackedRows& rows, int64_t i) {
   return {row.begin(), row.end()};
 }
 
-TEST(RowParts, CutAndWholeKeepTheOrder) {
+TEST(RowParts, CutAndWholePackingKeepTheOrder) {
   const std::vector<int64_t> counts = {3, 0, 4, 1};
   const PackedRows cut = pack_rows(counts, 5, Packing::kCut);
   ASSERT_EQ(cut.num_rows(), 2);

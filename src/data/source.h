@@ -31,7 +31,7 @@ struct Skipped {
 /// Writes "3 skipped (2 not *.txt: a.md, b.csv; 1 not UTF-8: c.txt)"; "" if nothing was skipped.
 std::string to_text(const Skipped& skipped);
 
-/// A fixed sequence of documents: the same files give the same documents in the same order.
+/// A fixed sequence of documents: the same files yield the same documents in the same order.
 class Source {
  public:
   using Role = Source;
@@ -56,7 +56,7 @@ class SkipLog {
   /// `policy_path` is the config path of the policy, or its flag "--on-error", for messages.
   SkipLog(OnError on_error, std::string policy_path)
       : on_error_(on_error), policy_path_(std::move(policy_path)) {}
-  /// Counts something that is left out whatever the policy. `name` is a path, or "file:line".
+  /// Counts something that is left out under any policy. `name` is a path, or "file:line".
   void skip(const std::string& reason, const std::string& name);
   /// Throws DataError with the message and what to do, or counts it if the policy says so.
   void refuse(const std::string& reason, const std::string& name, const std::string& message);

@@ -21,9 +21,9 @@ class SyntheticInput final : public Input {
     std::optional<Positive<int64_t>> num_batches = {};
     /// The prompt of each row, by its share; none: rows have no prompts.
     std::optional<Prompt> prompt = {};
-    /// Numbers for the place of each token, as in TextInput; a row is one line.
+    /// Numbers for the position of each token, as in TextInput; a row is one line.
     std::vector<PositionStream> position_streams = {};
-    /// Each row holds two answers, as those of a PreferenceInput.
+    /// Each row holds two answers, as in a PreferenceInput.
     bool pairs = false;
     AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches, prompt, position_streams, pairs)
   };

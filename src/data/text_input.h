@@ -1,6 +1,6 @@
 // Language-model batches from documents: source -> tokenizer -> split -> packing -> shuffled rows.
 //
-// The tokens of a small text are held in memory, four bytes each; those of a larger one lie in a
+// The tokens of a small text are held in memory, four bytes each; tokens of a larger one are in a
 // token file, which is made once (token_files/streamed_text.h).
 #pragma once
 
@@ -38,8 +38,8 @@ class TextInput final : public ForwardingInput {
     Required<Positive<int64_t>> seq_len = REQUIRED;
     /// Rows in a batch, over all hosts.
     Required<Positive<int64_t>> batch_size = REQUIRED;
-    /// The order of rows: `rows` shuffles documents and rows anew in each epoch, `none` keeps their
-    /// order.
+    /// The order of rows: `rows` shuffles documents and rows again in each epoch, `none` keeps
+    /// their order.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
     std::optional<NumEpochs> epochs = {};
@@ -50,26 +50,26 @@ class TextInput final : public ForwardingInput {
     /// The prompt of each document, for a PrefixMask: batches then have prefix_lengths, and tokens
     /// of prompts are no targets. None: documents have no prompts.
     std::optional<Prompt> prompt = {};
-    /// Numbers for the place of each token, for RoPE with streams: batches then have
+    /// Numbers for the position of each token, for RoPE with streams: batches then have
     /// position_streams. Empty: no streams.
     std::vector<PositionStream> position_streams = {};
     /// How documents share rows: `cut` without gaps, `whole` one after the other with gaps,
     /// `best_fit` where the gaps are smallest. With gaps, `shuffle` packs the documents once and
-    /// only the rows anew in each epoch.
+    /// only the rows again in each epoch.
     Packing packing = Packing::kCut;
     /// What happens to a document of more than seq_len positions: `split` goes on in other rows,
     /// `truncate` keeps its first row, `skip` leaves it out.
     LongDocuments long_documents = LongDocuments::kSplit;
     /// Texts of more bytes are encoded once into a token file in the user's cache folder and read
-    /// from there, with the order and the split of a TokenInput; those of a CorpusSource whatever
-    /// their size. Text with prompts or streams of positions is always held in memory.
+    /// from there, with the order and the split of a TokenInput; texts of a CorpusSource at any
+    /// size. Text with prompts or streams of positions is always held in memory.
     Positive<int64_t> memory_bytes = 32 << 20;
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
                 held_out_fraction, prompt, position_streams, packing, long_documents, memory_bytes)
   };
   /// Reads and encodes all of the text, unless its tokens are there already. Throws ConfigError if
   /// the tokenizer's vocabulary is larger than the model's, if `prompt.until` is empty, or for the
-  /// packing `pairs`. Throws DataError as the source does, if the text gives no position with a
+  /// packing `pairs`. Throws DataError as the source does, if the text has no position with a
   /// label, or if no document has the end of a prompt.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 };
@@ -96,7 +96,7 @@ class TextInMemory final : public Input {
   std::vector<int32_t> add(TokenizedDocuments& documents, const Document& document,
                            const Tokenizer& tokenizer, const TextInput::Config& cfg);
 
-  std::function<std::vector<std::string>()> read_wheres_;  // the place of each document
+  std::function<std::vector<std::string>()> read_wheres_;  // the location of each document
   std::vector<double> text_bytes_;                         // average bytes of text per token id
   InputFacts facts_;
   int64_t num_learned_ = 0;  // tokens of text behind the prompts

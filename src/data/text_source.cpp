@@ -392,7 +392,7 @@ void TextSource::read(const std::string& path) {
 void TextSource::add_documents(const std::string& path, std::string_view rest) {
   if (unit_ == DocumentUnit::kFile) return add_document(path, 1, rest);
 
-  // Every document also stores its place, both here and in the split that is selected from it.
+  // Every document also stores its location, both here and in the split that is selected from it.
   const int64_t num_lines = std::ranges::count(rest, '\n');
   const auto bytes_each = static_cast<int64_t>(2 * (sizeof(Document) + path.size() + 32));
   check_host_allocation(path, "its documents",

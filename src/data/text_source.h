@@ -75,7 +75,7 @@ inline constexpr auto kDocumentEndings =
 inline constexpr auto kTextEndings = std::span(kDocumentEndings).first<4>();
 inline constexpr auto kRecordEndings = std::span(kDocumentEndings).subspan<1>();
 
-/// Returns the ending that tells the format, in lower case and without that of a compression:
+/// Returns the ending that shows the format, in lower case and without a compression's ending:
 /// ".jsonl" of "corpus.JSONL.gz".
 std::string format_ending(const std::filesystem::path& path);
 
@@ -111,7 +111,7 @@ std::vector<std::string> named_texts(const std::string& path, std::string_view f
 std::vector<std::string> named_texts(const std::string& path,
                                      const std::vector<std::string>& more_paths,
                                      std::string_view source);
-/// Returns what is there in place of texts: "nothing there", "a pattern that matches no file", an
+/// Returns what is there instead of texts: "nothing there", "a pattern that matches no file", an
 /// unfinished build of a token file, or the system's reason not to let this user look. Empty if
 /// named_texts(path) finds something.
 std::string no_texts_at(const std::string& path);

@@ -56,7 +56,7 @@ TEST_F(TextSourceTest, ParagraphsEndAtBlankLines) {
   EXPECT_THAT(places(*source), ElementsAre(path_ + ":3", path_ + ":7"));
 }
 
-TEST_F(TextSourceTest, LinesComeWithoutTheirEnds) {
+TEST_F(TextSourceTest, LinesExcludeTheirEndings) {
   replace_file(path_, "emma\r\n\nolivia\n ava");
   const auto source = build_source({.path = path_, .unit = DocumentUnit::kLine});
   EXPECT_THAT(texts(*source), ElementsAre("emma", "olivia", " ava"));
@@ -103,7 +103,7 @@ TEST_F(TextSourceTest, BadBytesAreNamedByFileLineAndByte) {
   }
 }
 
-TEST_F(TextSourceTest, SkippedDocumentsAreCountedAndTold) {
+TEST_F(TextSourceTest, SkippedDocumentsAreCountedAndReported) {
   replace_file(path_, "good\n\xc3(\nfine\n\x80\n");
   const auto source =
       build_source({.path = path_, .unit = DocumentUnit::kLine, .on_error = OnError::kSkip});
@@ -117,7 +117,7 @@ TEST_F(TextSourceTest, SkippedDocumentsAreCountedAndTold) {
               ThrowsMessage<DataError>(HasSubstr("got no document; 1 skipped")));
 }
 
-TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
+TEST_F(TextSourceTest, NonTextFilesAreNamedAndCounted) {
   const auto message = [&](const std::string& name, const std::string& bytes) {
     replace_file(dir_ / name, bytes);
     return error_of<DataError>([&] { build_source({.path = dir_ / name}); });
@@ -173,7 +173,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
 }
 
 // What a user names beside other paths counts.
-TEST_F(TextSourceTest, AFolderWithoutTextsBesideOthersIsRefused) {
+TEST_F(TextSourceTest, FolderWithoutTextsIsRefused) {
   make_directories(dir_ / "empty/below");
   make_directories(dir_ / "notes");
   make_directories(dir_ / "c");
@@ -223,7 +223,7 @@ TEST_F(TextSourceTest, SeveralPathsAndPatternsAreReadInOrder) {
                         "'s3://bucket/a.txt'; s3:// is not supported"));
 }
 
-TEST_F(TextSourceTest, APathThatIsNoUtf8HasAText) {
+TEST_F(TextSourceTest, PathsThatAreNotUtf8AreEscapedReversibly) {
   const std::string name = "a\xff\\\xc3\xa9.txt";
   replace_file(dir_ / name, "text");
   const std::string text = text_of_path(dir_ / name);
@@ -241,7 +241,7 @@ TEST_F(TextSourceTest, APathThatIsNoUtf8HasAText) {
   EXPECT_EQ(path_of_text(dir_ / "b\\x41\\xf"), dir_ / "b\\x41\\xf");
 }
 
-TEST_F(TextSourceTest, WhatMayNotBeLookedAtIsNotCalledNothing) {
+TEST_F(TextSourceTest, InaccessiblePathsAreNotCalledMissing) {
   const std::string folder = dir_ / "closed";
   make_directories(folder);
   replace_file(folder + "/x.txt", "text");
@@ -257,7 +257,7 @@ TEST_F(TextSourceTest, WhatMayNotBeLookedAtIsNotCalledNothing) {
 }
 
 // Sparse files: they have a size but no data. The test fails if they are read.
-TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
+TEST_F(TextSourceTest, MemoryOfTextIsCheckedBeforeReading) {
   const LittleMemory little(256 << 20);
   for (const char* name : {"a.txt", "b.txt"}) {
     replace_file(dir_ / name, "text");
@@ -269,7 +269,7 @@ TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
               HasSubstr(dir_.path().string() + ": expected 400.0 MiB of host memory for its text"));
 }
 
-TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
+TEST_F(TextSourceTest, MemoryOfManyShortDocumentsIsChecked) {
   std::string text;
   while (text.size() < 8 << 20) text += "x\n\n";
   replace_file(path_, text);
@@ -281,7 +281,7 @@ TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
   }
 }
 
-TEST_F(TextSourceTest, WhatIsNoTextIsNotReadToItsEnd) {
+TEST_F(TextSourceTest, NonTextFilesAreRefusedBeforeTheirEnd) {
   const std::string text = "good\nso f\xc3\xa9\n";
   for (const std::string& bad : {std::string(10, '\0'), std::string("\xff\xff but long")}) {
     replace_file(path_, text + bad);
@@ -318,7 +318,7 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
 }
 
 // Locks of editors (links that name a user), backups of macOS, folders of version control.
-TEST_F(TextSourceTest, WhatIsHiddenInAFolderIsNoText) {
+TEST_F(TextSourceTest, HiddenFilesInFoldersAreSkipped) {
   namespace fs = std::filesystem;
   replace_file(dir_ / "a.txt", "one");
   replace_file(dir_ / "._a.txt", "not this");
@@ -338,7 +338,7 @@ TEST_F(TextSourceTest, WhatIsHiddenInAFolderIsNoText) {
               HasSubstr("part2: expected a file, got a link to nothing"));
 }
 
-TEST_F(TextSourceTest, AFileBelowAFolderThatMayNotBeReadIsNoLink) {
+TEST_F(TextSourceTest, FileInAFolderWithoutSearchRightIsNotABrokenLink) {
   namespace fs = std::filesystem;
   fs::permissions(dir_.path(), fs::perms::all);
   make_directories(dir_ / "folder");
@@ -350,7 +350,7 @@ TEST_F(TextSourceTest, AFileBelowAFolderThatMayNotBeReadIsNoLink) {
   fs::permissions(dir_ / "folder", fs::perms(0755));
 }
 
-TEST_F(TextSourceTest, AFileThatIsNoneIsRefusedWithoutWaiting) {
+TEST_F(TextSourceTest, FifosAreRefusedWithoutWaiting) {
   ASSERT_EQ(::mkfifo((dir_ / "fifo.txt").c_str(), 0600), 0);
   EXPECT_THAT(error_of<DataError>([&] { build_source({.path = dir_.path().string()}); }),
               HasSubstr("fifo.txt: expected a regular file, got a FIFO"));

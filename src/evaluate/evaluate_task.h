@@ -42,7 +42,7 @@ class TaskModel {
   /// All references must outlive it.
   TaskModel(Model& model, const Tokenizer& tokenizer, Runtime& runtime, TaskModelOptions options);
 
-  /// Sets the parameters of the next calls: those of decode_parameters().
+  /// Sets the parameters of the next calls, as decode_parameters() returns them.
   void set_parameters(Arrays parameters);
 
   const RowEncoder& encoder() const { return encoder_; }

@@ -93,7 +93,7 @@ void expect_same_task(const std::string& name, TaskModel& model, const Json& exp
 
 class LmEval : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(LmEval, HasTheSameNumbers) {
+TEST_P(LmEval, NumbersMatch) {
   const std::string dir = folder() + GetParam();
   LoadedModel loaded = load_model(dir);
   const auto runtime = make_runtime({.backend = "interpreter"});

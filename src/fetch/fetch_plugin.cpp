@@ -132,7 +132,7 @@ std::map<std::string, std::string> files_of_json(const HttpPage& page) {
 std::vector<fs::path> pip_config_files() {
   const std::string home = environment_variable("HOME");
   const std::string own = environment_variable("PIP_CONFIG_FILE");
-  if (own == "/dev/null") return {};  // tells pip to read no configuration file
+  if (own == "/dev/null") return {};  // makes pip read no configuration file
   std::vector<fs::path> out;
   std::string folders = environment_variable("XDG_CONFIG_DIRS");
   if (folders.empty()) folders = "/etc/xdg";

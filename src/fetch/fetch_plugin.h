@@ -32,7 +32,7 @@ PackageIndexes package_indexes();
 /// Reads the indexes from the environment and the given files. A later file overrides an earlier
 /// one; files that are missing or unreadable are skipped.
 PackageIndexes package_indexes(const std::vector<std::filesystem::path>& pip_config_files);
-/// Returns the places of pip's configuration files, lowest priority first.
+/// Returns the paths of pip's configuration files, lowest priority first.
 std::vector<std::filesystem::path> pip_config_files();
 
 /// Returns SHA-256 -> address for the files that an index page lists with a hash.

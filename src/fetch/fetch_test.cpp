@@ -116,7 +116,7 @@ TEST_F(FetchPlugin, FetchesOnceWhatIsMissing) {
   EXPECT_EQ(server_.requests().size(), num_requests) << "nothing more to fetch, nothing to ask";
 }
 
-TEST_F(FetchPlugin, OnlyTheToolsIfThePluginIsThere) {
+TEST_F(FetchPlugin, FetchesOnlyToolsIfThePluginIsInstalled) {
   const auto missing = [&](const PluginParts& installed) {
     std::vector<std::string> names;
     for (const auto& wheel : missing_wheels(pins(), plugins(), installed))
@@ -128,7 +128,7 @@ TEST_F(FetchPlugin, OnlyTheToolsIfThePluginIsThere) {
   EXPECT_THAT(missing({.plugin = true, .tools = true}), IsEmpty());
 }
 
-TEST_F(FetchPlugin, ToolsBesideThePluginCount) {
+TEST_F(FetchPlugin, ToolsNextToANamedPluginCount) {
   PluginPolicy policy = policy_;
   policy.needs_cuda_toolkit = true;
   EXPECT_FALSE(installed_plugin_parts(policy).plugin);
@@ -147,7 +147,7 @@ TEST_F(FetchPlugin, ToolsBesideThePluginCount) {
   EXPECT_TRUE(installed_plugin_parts(policy).tools);
 }
 
-TEST_F(FetchPlugin, WhatIsUnpackedAlreadyIsNotFetchedAgain) {
+TEST_F(FetchPlugin, UnpackedWheelsAreNotFetchedAgain) {
   const PluginPins list = pins();
   ensure_plugin(policy_, &list, yes());
   remove_tree(plugins() / "chip/axle_fetch_test_plugin.so");
@@ -158,7 +158,7 @@ TEST_F(FetchPlugin, WhatIsUnpackedAlreadyIsNotFetchedAgain) {
   EXPECT_EQ(read_file(plugins() / "chip.txt"), list.list);
 }
 
-TEST_F(FetchPlugin, TheFolderMayBeALinkToAnotherDisk) {
+TEST_F(FetchPlugin, FolderMayBeALinkToAnotherDisk) {
   const std::filesystem::path other =
       "/dev/shm/axle_fetch_test_" + std::to_string(::getpid()) + "/plugins";
   if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no second disk: /dev/shm";
@@ -237,7 +237,7 @@ TEST_F(FetchPlugin, AsksFirst) {
   EXPECT_TRUE(find_plugin_file(policy_));
 }
 
-TEST_F(FetchPlugin, WithoutANetworkOneLineAndNoFolder) {
+TEST_F(FetchPlugin, NetworkFailureIsOneLineAndLeavesNoFolder) {
   std::string url;
   {
     url = HttpServer([](const TestRequest&) { return TestResponse{}; }).url("/simple");
@@ -251,7 +251,7 @@ TEST_F(FetchPlugin, WithoutANetworkOneLineAndNoFolder) {
   EXPECT_THAT(list_directory(home_.path()), IsEmpty());
 }
 
-TEST_F(FetchPlugin, AWrongOrBrokenDownloadLeavesNothing) {
+TEST_F(FetchPlugin, FailedDownloadsInstallNoPlugin) {
   is_tool_corrupt_ = true;
   EXPECT_THAT(error_of(yes()), HasSubstr("expected a file with sha256 " + sha256_hex(tool_)));
   is_tool_corrupt_ = false;
@@ -275,7 +275,7 @@ TEST_F(FetchPlugin, ADownloadLargerThanPinnedIsEnded) {
   EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
 }
 
-TEST_F(FetchPlugin, CtrlCLeavesNothing) {
+TEST_F(FetchPlugin, CtrlCInstallsNoFiles) {
   FetchOptions options = yes();
   options.progress = [](const std::string& name, int64_t, int64_t) {
     static bool is_first = true;
@@ -325,7 +325,7 @@ TEST_F(FetchPlugin, PlatformsWithoutAList) {
             "cannot fetch it; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
 }
 
-TEST_F(FetchPlugin, WithoutATerminalNobodyIsAsked) {
+TEST_F(FetchPlugin, PromptNeedsATerminal) {
   if (::isatty(STDIN_FILENO) && ::isatty(STDERR_FILENO)) GTEST_SKIP() << "there is a terminal";
   EXPECT_FALSE(terminal_fetch_options(false).confirm);
 }

@@ -30,7 +30,7 @@ class PackageIndex : public ::testing::Test {
       no_proxy_{"no_proxy", "127.0.0.1"};
 };
 
-TEST_F(PackageIndex, ThePublicOneIfNothingIsSaid) {
+TEST_F(PackageIndex, PublicIndexIsTheDefault) {
   EXPECT_THAT(package_indexes({dir_.path() / "absent"}).urls,
               ElementsAre("https://pypi.org/simple"));
 }
@@ -73,7 +73,7 @@ TEST_F(PackageIndex, FilesThatCannotBeReadAreSkipped) {
               ElementsAre("https://good/simple"));
 }
 
-TEST_F(PackageIndex, ConfigFilesAreThoseOfPip) {
+TEST_F(PackageIndex, ConfigFilesMatchPip) {
   EnvironmentChange config_file("PIP_CONFIG_FILE", "/mine.conf");
   EXPECT_EQ(pip_config_files().back(), "/mine.conf");
   EXPECT_THAT(pip_config_files(), ::testing::Contains("/etc/pip.conf"));

@@ -248,7 +248,7 @@ Scalar scalar_from_text(std::string_view text);
 /// The same as a double.
 double double_from_text(std::string_view text);
 /// Reads a tensor {dtype: f32, shape: [2, 2], values: [1, 2, 3, 4]}. The values may be nested
-/// lists, which then give the shape, or one list in row-major order beside a shape. A complex
+/// lists, which then determine the shape, or one list in row-major order beside a shape. A complex
 /// number is a list [real, imaginary] or a real number. Without a dtype it is f32. Throws
 /// ConfigError.
 HostTensor tensor_from(const nlohmann::ordered_json& value);

@@ -146,7 +146,7 @@ Values with_derivatives(Values outputs, const Values& derivatives) {
                        [](const Tensor& d) { return static_cast<bool>(d); });
   return outputs;
 }
-// The tangents are those of the arguments that are floating-point or complex. Returns the outputs,
+// The tangents are for the arguments that are floating-point or complex. Returns the outputs,
 // then the derivatives of those that have one.
 Values jvp_by_formula(const Values& arguments, const Values& tangents, const TensorFunction& fn) {
   const auto has_tangent = [](const Tensor& x) { return is_differentiable(x.dtype()); };

@@ -25,7 +25,7 @@ bool has_parameter(const Function& f, const std::string& name, bool is_attribute
   });
 }
 
-// Gives the operands to the parameters of one function, or says why they do not fit.
+// Assigns the operands to the parameters of one function, or says why they do not fit.
 class OperandPlaces {
  public:
   OperandPlaces(const Function& f, const std::vector<GivenOperand>& given)
@@ -275,7 +275,7 @@ std::optional<Parameter::Kind> Formula::operand_kind(const std::string& name, si
     const std::vector<const Parameter*> operands = f->operands();
     auto it = std::ranges::find(operands, name, &Parameter::name);
     if (name.empty()) {
-      // A list takes any number of tensors in a row, so that later places are not known.
+      // A list takes any number of tensors in a row, so that later positions are not known.
       const auto list = std::ranges::find(operands, Parameter::Kind::kTensors, &Parameter::kind);
       if (list < operands.end() && list - operands.begin() < static_cast<ptrdiff_t>(place))
         return std::nullopt;

@@ -22,7 +22,7 @@ namespace axle {
 
 /// What a user passes for an operand.
 struct GivenOperand {
-  /// Empty: known by its place.
+  /// Empty: known by its position.
   std::string name = {};
   Values values = {};
   /// True for a list of tensors, false for one tensor.

@@ -41,7 +41,7 @@ HostTensor one(const std::string& yaml, const std::vector<HostTensor>& arguments
 
 const HostTensor kX = vector({1, 2, 3, 4});
 
-TEST(Formula, ACallOfOneFunction) {
+TEST(Formula, CallsOneFunction) {
   EXPECT_EQ(one("neg", {kX}), vector({-1, -2, -3, -4}));
   EXPECT_EQ(one("{function: roll, attributes: {shift: 1, axis: 0}}", {kX}), vector({4, 1, 2, 3}));
   EXPECT_EQ(one("{function: operator-}", {kX, kX}), vector({0, 0, 0, 0}));
@@ -51,13 +51,13 @@ TEST(Formula, ACallOfOneFunction) {
             vector({3, 2, 1}));
 }
 
-TEST(Formula, OverloadsFollowFromWhatIsGiven) {
+TEST(Formula, OverloadsFollowTheGivenArguments) {
   EXPECT_EQ(one("{function: sub, attributes: {b: 1}}", {kX}), vector({0, 1, 2, 3}));
   EXPECT_EQ(one("{function: sub, attributes: {a: 1}}", {kX}), vector({0, -1, -2, -3}));
   EXPECT_EQ(one("sub", {vector({5}), vector({3})}, {"b", "a"}), vector({-2}));
 }
 
-TEST(Formula, ListsTakeTheTensorsThatOthersLeave) {
+TEST(Formula, ListsTakeTheRemainingTensors) {
   EXPECT_EQ(one("{function: concatenate, attributes: {axis: 0}}", {kX, vector({9})}),
             vector({1, 2, 3, 4, 9}));
   EXPECT_EQ(one("{function: dynamic_slice, attributes: {sizes: [2]}}",
@@ -223,7 +223,7 @@ TEST(Formula, CustomVjpTakesItsRuleAsData) {
   }
 }
 
-TEST(Formula, MistakesInCustomVjpSayWhatIsExpected) {
+TEST(Formula, MistakesInCustomVjpNameTheExpectedCounts) {
   const auto error = [](std::string_view from, std::string_view to) {
     std::string yaml = kTripled;
     yaml.replace(yaml.find(from), from.size(), to);
@@ -252,7 +252,7 @@ TEST(Formula, MistakesInCustomVjpSayWhatIsExpected) {
               HasSubstr("for each of the 1 arguments that have a gradient, got 2"));
 }
 
-TEST(Formula, TangentsAreThoseOfNumbersWithDerivatives) {
+TEST(Formula, TangentsAreOnlyForDifferentiableArguments) {
   const auto derived = [](const std::string& tangents) {
     return run(
         "{parameters: [x, n, t], steps: {y: {function: jvp, operands: {arguments: [x, n], "
@@ -287,7 +287,7 @@ TEST(Formula, VmapTakesAxesAndASize) {
               HasSubstr("expected batches of one size, got 3 and 2"));
 }
 
-TEST(Formula, MistakesSayWhatIsExpected) {
+TEST(Formula, MistakesNameTheExpectedArguments) {
   const auto error = [](const std::string& yaml, const std::vector<HostTensor>& x = {kX}) {
     return error_of([&] { run(yaml, x); });
   };
@@ -327,7 +327,7 @@ TEST(Formula, FunctionsThatDoNotExistAreNamedBeforeAnythingRuns) {
             "steps.x: expected another name than that of a parameter");
 }
 
-TEST(Formula, KnowsWhatItsOperandsTake) {
+TEST(Formula, OperandKindsAreKnown) {
   using Kind = Parameter::Kind;
   const Formula scan(parse_yaml("{function: scan, attributes: {}}"));
   EXPECT_EQ(scan.operand_kind("xs", 0), Kind::kTensors);
@@ -349,7 +349,7 @@ TEST(Formula, KnowsWhatItsOperandsTake) {
   EXPECT_EQ(steps.operand_name(1, 2), "");
 }
 
-TEST(AttributeValue, MapsOfOptionsHaveNoOtherKeys) {
+TEST(AttributeValue, MapsOfOptionsRefuseUnknownKeys) {
   using random::PrngOptions;
   const auto read = [](const char* yaml) { return attribute_from<PrngOptions>(parse_yaml(yaml)); };
   EXPECT_EQ(read("{threefry: original}").threefry, random::ThreefryMode::kOriginal);

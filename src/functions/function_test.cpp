@@ -25,7 +25,7 @@ HostTensor split_words(const HostTensor& words) {
   throw InternalError("no row of random::split");
 }
 
-TEST(Function, AKeyIsATensorOfWordsWhoseKindTheScopeNames) {
+TEST(Function, KeyIsATensorOfWordsOfTheGeneratorInScope) {
   const auto expected = [](PrngImpl impl) {
     return eval(
         [=](const Values& v) {

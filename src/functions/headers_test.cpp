@@ -110,7 +110,7 @@ const std::map<std::string, std::string> kInternal = {
     {"transform/taps/statistics.h", "inspection"},
     {"transform/taps/without_effects.h", "pass"}};
 
-// All headers below a folder of src/, but for those of tests.
+// All headers below a folder of src/, but for headers of tests.
 void add_headers(const std::string& folder, std::set<std::string>& out) {
   const std::filesystem::path root = source_file("src");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {

@@ -39,7 +39,7 @@ void use_everything(const Plugin& plugin) {
   EXPECT_EQ(program->execute(std::span(&x, 1))[0]->to_host(), sample);
 }
 
-TEST_F(PluginEndFaultDeathTest, AnEndOfThePluginIsOneLine) {
+TEST_F(PluginEndFaultDeathTest, PluginThatEndsTheProcessIsReportedInOneLine) {
   using End = FakeControl::End;
   struct Row {
     int slot;
@@ -72,7 +72,7 @@ TEST_F(PluginEndFaultDeathTest, AnEndOfThePluginIsOneLine) {
   }
 }
 
-TEST_F(PluginEndFaultDeathTest, EndsOfOthersAreAsEver) {
+TEST_F(PluginEndFaultDeathTest, EndsOutsideThePluginKeepTheirSignals) {
   Fake fake;
   use_everything(fake.load());
   EXPECT_EXIT(std::abort(), ::testing::KilledBySignal(SIGABRT), "^$");

@@ -31,7 +31,7 @@ void enter_plugin();
 /// This thread has left a plugin's code, so that a crash of this thread counts as ours again.
 void leave_plugin();
 
-/// While alive, turns a plugin that aborts, crashes or exits into one line and an exit code.
+/// While alive, converts an abort, crash or exit of a plugin to one line and an exit code.
 /// Without the guard the plugin would print pages. The line is
 ///   `<where>: expected it to <purpose>, got the end of the process: <its reason>`
 /// The exit code is kUser for a flag that the plugin does not know (XLA_FLAGS), else kDevice.

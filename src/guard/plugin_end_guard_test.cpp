@@ -20,7 +20,7 @@ constexpr int kDevice = static_cast<int>(ExitCode::kDevice);
 
 void print(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
-TEST(PluginEndGuard, AnAbortIsOneLine) {
+TEST(PluginEndGuard, AbortIsReportedInOneLine) {
   const auto abort = [](const char* printed) {
     const PluginEndGuard guard("plugin 'x'");
     print(printed);
@@ -39,7 +39,7 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
               "got the end of the process: no reason given\n$");
 }
 
-TEST(PluginEndGuard, SoIsACrash) {
+TEST(PluginEndGuard, CrashIsReportedInOneLine) {
   const auto crash = [](int signal, const char* printed) {
     const PluginEndGuard guard("plugin 'x'");
     print(printed);
@@ -55,7 +55,7 @@ TEST(PluginEndGuard, SoIsACrash) {
   EXPECT_EXIT(crash(SIGILL, ""), ::testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
 }
 
-TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
+TEST(PluginEndGuard, ExceptionOfAPluginThreadIsReportedInOneLine) {
   const auto fail = [] {
     // The code of this test program stands for a plugin's.
     watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));
@@ -66,7 +66,7 @@ TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
               "^axle: .* got the end of the process: no room\n$");
 }
 
-TEST(PluginEndGuard, AnotherThreadsEndIsNotThePlugins) {
+TEST(PluginEndGuard, CrashOfAnotherThreadIsNotReported) {
   const auto crash = [] {
     const PluginEndGuard guard("plugin 'x'");
     std::thread([] { std::raise(SIGSEGV); }).join();
@@ -74,7 +74,7 @@ TEST(PluginEndGuard, AnotherThreadsEndIsNotThePlugins) {
   EXPECT_EXIT(crash(), ::testing::KilledBySignal(SIGSEGV), "^$");
 }
 
-TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
+TEST(PluginEndGuard, MemoryLimitIsMentioned) {
   const auto abort = [] {
     const rlimit limit = {rlim_t{1} << 40, rlim_t{1} << 40};
     ::setrlimit(RLIMIT_AS, &limit);
@@ -84,7 +84,7 @@ TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
   EXPECT_EXIT(abort(), ::testing::ExitedWithCode(kDevice), "; ulimit -v may limit its memory");
 }
 
-TEST(PluginEndGuard, SoIsAnExit) {
+TEST(PluginEndGuard, ExitIsReportedInOneLine) {
   const auto end = [](void (*exit)(int), int code) {
     const PluginEndGuard guard("plugin 'x'");
     print("ERROR: Unknown command line flag 'bar'\n");
@@ -98,7 +98,7 @@ TEST(PluginEndGuard, SoIsAnExit) {
   EXPECT_EXIT(end(&::_exit, 130), ::testing::ExitedWithCode(130), "");
 }
 
-TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {
+TEST(PluginEndGuard, TextOfThePluginIsPrintedWhenTheGuardEnds) {
   ::testing::internal::CaptureStderr();
   const std::string much(200'000, 'x');
   {
@@ -109,7 +109,7 @@ TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), much + "behind\n");
 }
 
-TEST(PluginEndGuard, WhatIsTakenIsNotPrinted) {
+TEST(PluginEndGuard, TextTakenFromTheGuardIsNotPrinted) {
   ::testing::internal::CaptureStderr();
   std::string taken;
   {
@@ -123,7 +123,7 @@ TEST(PluginEndGuard, WhatIsTakenIsNotPrinted) {
   EXPECT_EQ(taken, "a line\nand by stdio\n");
 }
 
-TEST(PluginEndGuard, AnInnerOnePassesOnToTheOuter) {
+TEST(PluginEndGuard, InnerGuardPassesItsTextToTheOuter) {
   ::testing::internal::CaptureStderr();
   std::string taken;
   {
@@ -138,7 +138,7 @@ TEST(PluginEndGuard, AnInnerOnePassesOnToTheOuter) {
   EXPECT_EQ(taken, "a warning\n");
 }
 
-TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
+TEST(PluginEndGuard, EndInsideAnInnerGuardIsPrinted) {
   const auto abort = [](bool inside) {
     const PluginEndGuard outer("report");
     {
@@ -154,7 +154,7 @@ TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
               "^axle: report: expected it to start");
 }
 
-TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {
+TEST(PluginEndGuard, EndsAfterTheGuardKeepTheirSignals) {
   { const PluginEndGuard guard("plugin 'x'"); }
   EXPECT_EXIT(std::abort(), ::testing::KilledBySignal(SIGABRT), "^$");
   EXPECT_EXIT(std::raise(SIGSEGV), ::testing::KilledBySignal(SIGSEGV), "^$");
@@ -170,7 +170,7 @@ TEST(ReasonIn, TheFirstErrorCounts) {
             "std::bad_alloc");
 }
 
-TEST(ReasonIn, AWarningIsNone) {
+TEST(ReasonIn, WarningsAreIgnored) {
   const char* const shardy = "loc(\"a\"(\"b\")): warning: 1 of 2 shardings are closed\n";
   const char* const log = "W0000 00:00:1.5 491 spmd.cc:2] slow\n";
   for (const char* const printed : {shardy, log}) {
@@ -181,7 +181,7 @@ TEST(ReasonIn, AWarningIsNone) {
 }
 
 // The last line before a fault is not its reason.
-TEST(ReasonIn, OfAFaultIsAnErrorOnly) {
+TEST(ReasonIn, FaultsOnlyHaveErrorsAsReasons) {
   EXPECT_EQ(end_reason("loading\n", EndKind::kFault), "");
   EXPECT_EQ(end_reason("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");
 }

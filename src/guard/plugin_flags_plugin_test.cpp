@@ -29,7 +29,7 @@ class PluginFlags : public ::testing::Test {
   std::_Exit(make_runtime({})->topology().devices.size() == 1 ? 0 : 1);
 }
 
-TEST_F(PluginFlags, WrongOnesAreNamedInOneLine) {
+TEST_F(PluginFlags, WrongFlagsAreNamedInOneLine) {
   const auto user = ::testing::ExitedWithCode(static_cast<int>(ExitCode::kUser));
   EXPECT_EXIT(start_with("--foo=1"), user,
               "^axle: client of plugin 'cpu': [^\n]*Unknown flag in XLA_FLAGS: --foo=1;[^\n]*\n$");
@@ -37,7 +37,7 @@ TEST_F(PluginFlags, WrongOnesAreNamedInOneLine) {
               "^axle: [^\n]*Couldn't interpret value maybe for flag xla_cpu_enable[^\n]*\n$");
 }
 
-TEST_F(PluginFlags, GoodOnesMayStandInAFile) {
+TEST_F(PluginFlags, ValidFlagsMayComeFromAFile) {
   const TempDir dir;
   const auto file = dir.path() / "flags.txt";
   std::ofstream(file) << "--xla_cpu_enable_fast_math=false\n";

@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-TEST(ProgramAxle, TellsInOneLineThatAPluginExits) {
+TEST(ProgramAxle, ReportsAPluginExitInOneLine) {
   AXLE_NEEDS_PLUGIN("cpu");
   const TempDir dir;
   const std::string errors = dir / "errors";

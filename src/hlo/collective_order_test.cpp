@@ -38,18 +38,18 @@ std::optional<std::pair<std::string, std::string>> unordered(Around around, bool
   return unordered_collectives(read_hlo_module(w.bytes()));
 }
 
-TEST(CollectiveOrder, DataOrderWhatComesBeforeAndBehindALoop) {
+TEST(CollectiveOrder, DataOrderCollectivesBeforeAndAfterALoop) {
   EXPECT_FALSE(unordered(Around::kBefore, true));
   EXPECT_FALSE(unordered(Around::kBehind, true));
 }
 
-TEST(CollectiveOrder, ALoopAndASumBesideItAreInNoOrder) {
+TEST(CollectiveOrder, LoopAndIndependentSumAreUnordered) {
   const auto pair = unordered(Around::kBeside, true);
   ASSERT_TRUE(pair);
   EXPECT_NE(pair->first, pair->second);
 }
 
-TEST(CollectiveOrder, LoopsThatDoNotCommunicateNeedNone) {
+TEST(CollectiveOrder, LoopsWithoutCollectivesNeedNoOrder) {
   EXPECT_FALSE(unordered(Around::kBeside, false));
 }
 

@@ -14,7 +14,7 @@
 
 namespace axle {
 
-/// Bytes that one device sends, for the device that sends the most. It receives as many bytes.
+/// Bytes that one device sends, for the device that sends the most. It receives the same number.
 struct WireBytes {
   double fast = 0, slow = 0;
   bool operator==(const WireBytes&) const = default;
@@ -102,7 +102,7 @@ std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all);
 /// at least one is a loop, branch or call. Returns their names; none if there is no such pair.
 ///
 /// XLA's CPU compiler orders such a pair by a resource that both use. A saved program loses this
-/// order, because it gives each computation a resource of its own (thunk_proto_serdes.cc). Devices
+/// order, because each computation gets a resource of its own (thunk_proto_serdes.cc). Devices
 /// may then run the pair in different orders and wait for each other for ever.
 std::optional<std::pair<std::string, std::string>> unordered_collectives(const HloModule& module);
 

@@ -51,7 +51,7 @@ TEST(Collectives, HaveKindAxesBytesAndLayer) {
   EXPECT_TRUE(all[1].backward);
 }
 
-TEST(Collectives, VariadicOnesAreOne) {
+TEST(Collectives, VariadicCollectivesCountAsOne) {
   HloWriter w;
   const ProtoWriter a = array_shape({3}), b = array_shape({5});
   const int64_t x = w.parameter(a, 0), y = w.parameter(b, 1);
@@ -68,7 +68,7 @@ TEST(Collectives, VariadicOnesAreOne) {
   EXPECT_THAT(all[0].elements, ElementsAre(3, 5));
 }
 
-TEST(Collectives, WithoutGroupsAllDevicesTakePart) {
+TEST(Collectives, AllDevicesTakePartIfThereAreNoGroups) {
   HloWriter w;
   const int64_t x = w.parameter(array_shape({4}));
   w.add("all-reduce", array_shape({4}), {x},
@@ -85,7 +85,7 @@ TEST(Collectives, WithoutGroupsAllDevicesTakePart) {
   EXPECT_THAT(all[1].axes, ElementsAre("data", "model"));
 }
 
-TEST(Collectives, AsynchronousOnesCountOnce) {
+TEST(Collectives, AsynchronousCollectivesCountOnce) {
   const ProtoWriter in = array_shape({4}), out = array_shape({8}),
                     token = array_shape({}, fields::kU32);
   HloWriter w;
@@ -143,7 +143,7 @@ TEST(Collectives, AnAllReduceFusedWithItsSliceIsAReduceScatter) {
   EXPECT_EQ(all[1].op, "dot_general");
 }
 
-TEST(Collectives, OneSpreadOverFusionsCountsOnce) {
+TEST(Collectives, CollectiveSplitIntoFusionsCountsOnce) {
   HloWriter w;
   const ProtoWriter part = array_shape({4}), whole = array_shape({8});
   const auto fused = [&](const char* name, int64_t channel) {
@@ -264,7 +264,7 @@ HloWriter counted_loop(int64_t first, int64_t limit, std::string_view comparison
 
 // Gradients that a loop has stacked belong to the layer that made them and not to the loop. The
 // same holds for a sum over the loop's iterations.
-TEST(Collectives, StackedGradientsAreNamedByWhatMadeThem) {
+TEST(Collectives, StackedGradientsBelongToTheLayersThatComputeThem) {
   HloWriter w;
   const std::string loop = "backward/model/layers/scan";
   const ProtoWriter number = array_shape({}, kS32), one = array_shape({4}),
@@ -305,7 +305,7 @@ TEST(Collectives, StackedGradientsAreNamedByWhatMadeThem) {
 }
 
 // Each sum adds the previous one to itself, so that there are 2^200 paths back, none with a name.
-TEST(Collectives, ManyWaysToNoNameEnd) {
+TEST(Collectives, SearchForANameEnds) {
   HloWriter w;
   const ProtoWriter one = array_shape({4});
   int64_t x = w.parameter(one);
@@ -315,7 +315,7 @@ TEST(Collectives, ManyWaysToNoNameEnd) {
   EXPECT_EQ(read(w).at(0).layer, "");
 }
 
-TEST(Collectives, CountersThatRunTooFarAreNotCounted) {
+TEST(Collectives, LoopCountersThatOverflowAreLowerBounds) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(),
                     kMost = std::numeric_limits<int64_t>::max();
   const auto first = [](int64_t start, int64_t limit, std::string_view comparison) {
@@ -342,13 +342,13 @@ TEST(Collectives, CountersOfLoopsAreFollowed) {
   EXPECT_EQ(trips(0, 6, "NE"), -1);
 }
 
-TEST(Collectives, KnowWhichArgumentIsGathered) {
+TEST(Collectives, GatheredArgumentIsKnown) {
   EXPECT_THAT(read(counted_loop(0, 6, "LT", false)).at(0).arguments, ElementsAre(3));
   EXPECT_THAT(read(counted_loop(0, 6, "LT", true)).at(0).arguments, ElementsAre(-1));
 }
 
 // Both arguments are gathered over model by one instruction, then each over data.
-TEST(Collectives, KnowWhichOfSeveralGatheredArgumentsIsSent) {
+TEST(Collectives, ArgumentOfEachGatherIsKnown) {
   const ProtoWriter small = array_shape({2}), large = array_shape({3}), two = array_shape({4}),
                     three = array_shape({6}), both = tuple_shape({two, three});
   for (const bool asynchronous : {false, true}) {
@@ -412,7 +412,7 @@ TEST(Collectives, PartsOfOneArgumentMayBeJoined) {
   EXPECT_THAT(arguments, ElementsAre(3, 3, -1, -1));
 }
 
-TEST(Collectives, EqualOnesShareARow) {
+TEST(Collectives, EqualCollectivesShareARow) {
   const Collective small{.kind = "all-gather", .axes = {"fsdp"}, .bytes = 10, .count = 3};
   Collective again = small, large = small, other = small;
   again.bytes = 20;

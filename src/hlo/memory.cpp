@@ -16,8 +16,8 @@
 namespace axle {
 namespace {
 
-// The buffers that a value holds: one for an array, or those of a tuple's elements. A buffer is an
-// index into Lifetimes::buffers(); kNone is a buffer that does not count.
+// The buffers that a value holds: one for an array, or the buffers of a tuple's elements. A buffer
+// is an index into Lifetimes::buffers(); kNone is a buffer that does not count.
 constexpr size_t kNone = static_cast<size_t>(-1);
 struct Held {
   size_t buffer = kNone;
@@ -256,7 +256,7 @@ void look_into(const HloModule& module, const HloInstruction& loop, int64_t elem
 
 // Returns where the nearest of the values was made of which a loop makes one of its results; none
 // if no way without a layer leads into a loop. The sum of the gradients of several microbatches,
-// and their mean, have the name of the model, the summands those of layers.
+// and their mean, have the name of the model, the summands the names of layers.
 std::vector<OpLocation> summand_of(const HloModule& module, std::vector<Look> ahead) {
   constexpr size_t kMaxLooks = 32;
   for (size_t i = 0; i < std::min(ahead.size(), kMaxLooks); ++i) {

@@ -36,7 +36,7 @@ TEST(PeakMemory, CountsWhatIsAliveAtOnce) {
   EXPECT_TRUE(backward);
 }
 
-TEST(PeakMemory, LeavesOutArgumentsResultsAndViews) {
+TEST(PeakMemory, ArgumentsResultsAndViewsAreLeftOut) {
   HloWriter w;
   const int64_t x = w.parameter(kArray);
   const int64_t view = w.add("bitcast", array_shape({16, 16}), {x});
@@ -47,7 +47,7 @@ TEST(PeakMemory, LeavesOutArgumentsResultsAndViews) {
 }
 
 // A stack that a loop fills counts once, in addition to the temporaries of one iteration.
-TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
+TEST(PeakMemory, LoopsCountTheirCarriedValuesOnce) {
   HloWriter w;
   const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, fields::kS32),
                     state = tuple_shape({index, stack});
@@ -78,7 +78,7 @@ TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
 
 // A stack of what enters each layer: it holds values of the carry, which the layer before has made.
 // The compiler names its zeros after themselves.
-TEST(PeakMemory, AStackOfTheCarryHasTheLayerThatMakesTheCarry) {
+TEST(PeakMemory, StackOfTheCarryBelongsToTheLayerThatComputesIt) {
   HloWriter w;
   const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, fields::kS32),
                     state = tuple_shape({index, kArray, stack});
@@ -105,7 +105,7 @@ TEST(PeakMemory, AStackOfTheCarryHasTheLayerThatMakesTheCarry) {
 }
 
 // The sum of gradients of several microbatches, and their mean, have the layer of the summands.
-TEST(PeakMemory, SumsOfALoopHaveTheLayerOfWhatIsAdded) {
+TEST(PeakMemory, SumsInALoopBelongToTheLayerOfTheSummands) {
   HloWriter w;
   const ProtoWriter index = array_shape({}, fields::kS32), state = tuple_shape({index, kArray});
   const int64_t p = w.parameter(state), i = w.element(p, 0, index), sum = w.element(p, 1, kArray);
@@ -127,7 +127,7 @@ TEST(PeakMemory, SumsOfALoopHaveTheLayerOfWhatIsAdded) {
   for (const TemporaryBuffer& one : peak.temporaries) EXPECT_EQ(one.layer, "model/layers/up");
 }
 
-TEST(PeakMemory, WhatHasNoNameHasThatOfItsReader) {
+TEST(PeakMemory, UnnamedValuesBelongToTheLayerOfTheirReader) {
   HloWriter w;
   const int64_t x = w.parameter(kArray);
   const int64_t cast = w.add("convert", array_shape({256}, fields::kBF16), {x});
@@ -140,8 +140,8 @@ TEST(PeakMemory, WhatHasNoNameHasThatOfItsReader) {
   EXPECT_EQ(peak.temporaries[1].layer, "model/up");
 }
 
-// XLA gives a copy behind a barrier the name of the barrier, whose operands belong to many layers.
-TEST(PeakMemory, BehindABarrierEachValueHasItsOwnLayer) {
+// XLA names a copy behind a barrier like the barrier, whose operands belong to many layers.
+TEST(PeakMemory, CopiesAfterABarrierKeepTheirOwnLayers) {
   HloWriter w;
   const ProtoWriter pair = tuple_shape({kArray, kArray});
   const int64_t x = w.parameter(kArray);
@@ -162,7 +162,7 @@ TEST(PeakMemory, BehindABarrierEachValueHasItsOwnLayer) {
               ::testing::UnorderedElementsAre("model/up forward sin", "model/down backward sin"));
 }
 
-TEST(PeakMemory, AsynchronousOnesHoldTheirResults) {
+TEST(PeakMemory, AsynchronousOpsHoldTheirResults) {
   HloWriter w;
   const ProtoWriter gathered = array_shape({1024});
   const int64_t x = w.parameter(kArray);
@@ -174,7 +174,7 @@ TEST(PeakMemory, AsynchronousOnesHoldTheirResults) {
 }
 
 // The workspace of a call is freed before the result, although both are elements of one tuple.
-TEST(PeakMemory, ElementsOfATupleLiveByThemselves) {
+TEST(PeakMemory, ElementsOfATupleHaveSeparateLifetimes) {
   HloWriter w;
   const ProtoWriter workspace = array_shape({4096}), both = tuple_shape({kArray, workspace});
   const int64_t x = w.parameter(kArray);
@@ -185,7 +185,7 @@ TEST(PeakMemory, ElementsOfATupleLiveByThemselves) {
   EXPECT_EQ(peak_of(w).bytes, 16 * kKiB + 2 * kKiB);
 }
 
-TEST(PeakMemory, OtherMemoriesDoNotCount) {
+TEST(PeakMemory, OtherMemorySpacesDoNotCount) {
   ProtoWriter layout, on_chip = array_shape({256});
   on_chip.message(fields::kLayout, layout.varint(fields::kMemorySpace, 1));
   HloWriter w;

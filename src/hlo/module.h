@@ -1,4 +1,4 @@
-// An XLA program after all optimisations, as a plugin gives it. It holds only what the readers of
+// An XLA program after all optimisations, as a plugin returns it. It holds only what the readers of
 // its communication, work and memory need.
 //
 // Source: openxla/xla, xla/service/hlo.proto and xla/xla_data.proto.
@@ -37,7 +37,7 @@ struct HloWindowDim {
           base_dilation = 1;
 };
 
-/// The roles that a convolution gives the dims of its operands and result.
+/// The roles of the dims of a convolution's operands and result.
 struct HloConvolution {
   std::vector<HloWindowDim> window = {};
   int64_t kernel_input_feature = 0;

@@ -87,7 +87,7 @@ TEST(HloModule, ConfigurationsMayBeSharedPayloads) {
   EXPECT_EQ(module.computations[2].instructions[2].known_trip_count, 5);
 }
 
-TEST(HloModule, CountsOfIterationsThatAreNoneAreNotKnown) {
+TEST(HloModule, InvalidTripCountsAreUnknown) {
   const auto count = [](std::string_view n) {
     HloWriter w;
     w.parameter(array_shape({}));
@@ -173,7 +173,7 @@ TEST(HloModule, MistakesAreNamed) {
   expect(nested, "expected at most 64 nested tuples");
 }
 
-TEST(HloModule, DamagedBytesGiveAModuleOrAnError) {
+TEST(HloModule, DamagedBytesAreReadOrRefused) {
   const std::string good = program();
   int refused = 0;
   const auto try_read = [&](const std::string& bytes) {

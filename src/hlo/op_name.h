@@ -1,4 +1,4 @@
-// Mapping the names that XLA gives its instructions back to layers and ops.
+// Maps the names of XLA's instructions back to layers and ops.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ TEST(OpName, IsLayerAndOp) {
   EXPECT_THAT(op_locations(""), IsEmpty());
 }
 
-TEST(OpName, MergedInstructionsHaveSeveral) {
+TEST(OpName, MergedInstructionsHaveSeveralLocations) {
   EXPECT_THAT(
       op_locations("model/layer/(gate/dot:up/dot)"),
       ElementsAre(OpLocation{"model/layer/gate", "dot"}, OpLocation{"model/layer/up", "dot"}));
@@ -27,7 +27,7 @@ TEST(OpName, MergedInstructionsHaveSeveral) {
                           OpLocation{"d", "mul"}));
 }
 
-TEST(OpName, OneInstructionMayHaveSeveral) {
+TEST(OpName, InstructionMayHaveSeveralLocations) {
   EXPECT_THAT(op_locations("a/(b/add:c/reshape;backward/d/scan)"),
               ElementsAre(OpLocation{"a/b", "add"}, OpLocation{"a/c", "reshape"},
                           OpLocation{"d", "scan", true}));
@@ -46,7 +46,7 @@ TEST(OpName, ManyCombinationsAreCut) {
   EXPECT_THAT(op_locations(name), SizeIs(256));
 }
 
-TEST(OpName, TextsNameEveryPlaceOnce) {
+TEST(OpName, TextsNameEachLayerOnce) {
   const auto locations = op_locations("model/(dec/(gate/dot:up/dot):emb/gather)");
   EXPECT_EQ(layer_text(locations), "model/{dec/gate, dec/up, emb}");
   EXPECT_EQ(op_text(locations), "dot + gather");

@@ -79,7 +79,7 @@ TEST(ReplicaGroups, MeshesMayPermuteTheirDevices) {
             (Groups{{0, 2}, {1, 3}}));
 }
 
-TEST(ReplicaGroups, WhatIsNoListOfGroupsIsRefused) {
+TEST(ReplicaGroups, InvalidGroupListsAreRefused) {
   EXPECT_THROW(decode_iota_groups(iota_groups(2, 2, {8}, {0}).text()), DataError);
   EXPECT_THROW(decode_iota_groups(iota_groups(4, 2, {4, 2}, {1, 1}).text()), DataError);
   EXPECT_THROW(decode_iota_groups(iota_groups(4, 2, {4, 2}, {0}).text()), DataError);
@@ -95,7 +95,7 @@ TEST(ReplicaGroups, WhatIsNoListOfGroupsIsRefused) {
                DataError);
 }
 
-TEST(ReplicaGroups, AxesAreThoseAlongWhichAGroupLies) {
+TEST(ReplicaGroups, AxesAreFoundFromTheDevicesOfAGroup) {
   EXPECT_THAT(axes_of(Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}}, kCube), ElementsAre("model"));
   EXPECT_THAT(axes_of(Groups{{0, 2}, {4, 6}, {1, 3}, {5, 7}}, kCube), ElementsAre("fsdp"));
   EXPECT_THAT(axes_of(Groups{{4, 0}, {6, 2}, {5, 1}, {7, 3}}, kCube), ElementsAre("data"));
@@ -113,7 +113,7 @@ TEST(ReplicaGroups, PartsOfAnAxisReadAsShardyWritesThem) {
   EXPECT_THAT(axes_of(Groups{{0, 2, 8, 10}}, kLong), ElementsAre("data", "fsdp:(2)2"));
 }
 
-TEST(ReplicaGroups, OtherGroupsAreShownAsTheyAre) {
+TEST(ReplicaGroups, IrregularGroupsAreShownAsLists) {
   EXPECT_THAT(axes_of(Groups{{0, 3}, {1, 2}}, kCube), ElementsAre("{{0,3},{1,2}}"));
   EXPECT_THAT(axes_of(Groups{{0, 1}, {2, 4}}, kCube), ElementsAre("{{0,1},{2,4}}"));
   EXPECT_THAT(axes_of(Groups{{7, 8}}, kCube), ElementsAre("{{7,8}}"));

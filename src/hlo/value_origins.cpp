@@ -384,7 +384,7 @@ const std::string* HloValueOrigins::nearest_name(Value v, NameSearch& search) co
     v = std::move(*next);
   }
   if (search.steps_left <= 0 || !v.elements.empty()) return nullptr;
-  // The value is computed, for example a sum over the loop's iterations: an operand gives the name.
+  // The value is computed, for example a sum over the loop's iterations: an operand has the name.
   for (const size_t operand : at(v).operands) {
     const Value from{v.computation, operand};
     if (at(from).opcode == "constant") continue;

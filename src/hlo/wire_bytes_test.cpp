@@ -35,14 +35,14 @@ TEST(WireBytes, GroupsOverNodesShareTheSlowNetwork) {
             (WireBytes{.fast = 300, .slow = 400}));
 }
 
-TEST(WireBytes, PermutesCountWhereTheyGo) {
+TEST(WireBytes, PermutesUseTheNetworkBetweenTheirDevices) {
   EXPECT_EQ(wire_bytes(100, SourceTargets{{0, 1}, {1, 0}}, kTwoNodes), (WireBytes{.fast = 100}));
   EXPECT_EQ(wire_bytes(100, SourceTargets{{3, 4}, {0, 1}}, kTwoNodes),
             (WireBytes{.fast = 100, .slow = 100}));
   EXPECT_EQ(wire_bytes(100, SourceTargets{{3, 3}}, kTwoNodes), WireBytes{});
 }
 
-TEST(WireBytes, OneDeviceSendsNothing) {
+TEST(WireBytes, SingleDevicesSendNoBytes) {
   EXPECT_EQ(wire_bytes("all-reduce", 800, {{0}, {1}}, {}), WireBytes{});
   EXPECT_EQ(wire_bytes("all-reduce", 800, {}, {}), WireBytes{});
 }

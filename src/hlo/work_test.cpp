@@ -30,7 +30,7 @@ TEST(DeviceWork, ProductsCountTwoFlopsForEachTerm) {
   EXPECT_FALSE(work.is_lower_bound);
 }
 
-TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
+TEST(DeviceWork, LibraryCallsCountTheirContractedDims) {
   HloWriter w;
   const int64_t x = w.parameter(array_shape({4, 8}), 0), y = w.parameter(array_shape({8, 16}), 1);
   ProtoWriter call;
@@ -45,7 +45,7 @@ TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
 
 // A window of 3 slides over 8 positions with a padding of one at each end. At both ends it covers
 // only 2 elements of the input.
-TEST(DeviceWork, ConvolutionsCountWhatTheirWindowsMeet) {
+TEST(DeviceWork, ConvolutionsIgnorePaddingInTheirWindows) {
   ProtoWriter dim, window, numbers, more;
   window.message(fields::kWindowDimensions, dim.varint(fields::kSize, 3)
                                                 .varint(fields::kStride, 1)
@@ -147,7 +147,7 @@ TEST(DeviceWork, FusionsReadWhatFusionsInsideOfThemUse) {
 }
 
 // A fusion whose result is the whole operand in another type reads all of it.
-TEST(DeviceWork, AFusionThatConvertsReadsAll) {
+TEST(DeviceWork, FusionsThatConvertReadTheWholeOperand) {
   HloWriter w;
   const ProtoWriter f32 = array_shape({10, 8}), s32 = array_shape({10, 8}, fields::kS32);
   w.add("convert", s32, {w.parameter(f32)});
@@ -157,7 +157,7 @@ TEST(DeviceWork, AFusionThatConvertsReadsAll) {
   EXPECT_EQ(work_of(w).memory_bytes, 2 * 80 * 4);
 }
 
-TEST(DeviceWork, WhatOnlyNamesValuesIsFree) {
+TEST(DeviceWork, InstructionsThatOnlyRenameValuesAreFree) {
   HloWriter w;
   const ProtoWriter array = array_shape({8}), pair = tuple_shape({array, array});
   const int64_t x = w.parameter(array), both = w.add("tuple", pair, {x, x});

@@ -32,7 +32,7 @@ LoadedModel says_ok() {
           .context_len = 64};
 }
 
-TEST(ChatSession, AnswersEndWhereTheTemplateEndsThem) {
+TEST(ChatSession, AnswersEndAtTheMarkOfTheTemplate) {
   InterpreterRuntime runtime(1);
   TextGenerator generator(says_ok(), runtime);
   ChatSession session(generator, ChatTemplate(kTemplate, "chat"), "be kind");
@@ -75,7 +75,7 @@ TEST(ChatSession, ARefusedMessageLeavesTheConversationAsItWas) {
   EXPECT_EQ(session.answer("hi", {}).prompt, "u:hi;\na:");
 }
 
-TEST(ChatSession, TheTemplateIsTheRunsOrTheTokenizers) {
+TEST(ChatSession, TemplateComesFromTheRunOrTheTokenizer) {
   TempDir dir;
   LoadedModel loaded = says_ok();
   EXPECT_THAT(error_of<ConfigError>([&] { chat_template_of(loaded, {}); }),
@@ -99,7 +99,7 @@ TEST(ChatSession, TheTemplateIsTheRunsOrTheTokenizers) {
   EXPECT_EQ(chat_template_of(loaded, {}).render({}, {}, {}).text, "<b>");
 }
 
-TEST(ChatSession, GenerationConfigNamesFurtherEnds) {
+TEST(ChatSession, GenerationConfigAddsEndTokens) {
   TempDir dir;
   std::filesystem::copy(reference_file("tokenizers/smollm.json"), dir.path() / "tokenizer.json");
   const auto settings = [&](const char* config) {

@@ -67,7 +67,7 @@ Tensor line_breaks_of(const Tensor& ids, const StreamRule& rule) {
   return take(constant(table), ids, 0, {.mode = GatherMode::kFill, .fill = 0});
 }
 
-// Returns the places of all tokens of texts that begin at position 0.
+// Returns the lines and columns of all tokens of texts that begin at position 0.
 TextPlaces places_of(const Tensor& ids_BT, const StreamRule& rule) {
   const Tensor breaks_BT = line_breaks_of(ids_BT, rule), index_BT = iota(ids_BT.shape(), 1);
   const Tensor starts_BT = select(breaks_BT > 0, index_BT + 1, 0);  // of the next line
@@ -75,13 +75,13 @@ TextPlaces places_of(const Tensor& ids_BT, const StreamRule& rule) {
   return {cumsum(breaks_BT, 1) - breaks_BT, index_BT - start_BT};
 }
 
-// Returns the places of the tokens after `ids_B`.
+// Returns the lines and columns of the tokens after `ids_B`.
 TextPlaces places_after(const Tensor& ids_B, const TextPlaces& at, const StreamRule& rule) {
   const Tensor breaks_B = line_breaks_of(ids_B, rule);
   return {at.lines + breaks_B, select(breaks_B > 0, 0, at.columns + 1)};
 }
 
-// Adds the streams of tokens at these places, each [B, T], to a batch.
+// Adds the streams of tokens at these lines and columns, each [B, T], to a batch.
 void add_streams(Tree<Tensor>& batch, const Tensor& positions_BT, const TextPlaces& at,
                  const StreamRule& rule) {
   Values streams;

@@ -54,7 +54,7 @@ std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShap
 
 /// Returns the state that one decode step passes to the next. In the programs it follows the
 /// parameters: the caches by path, "prompt_lengths" i32[B], with streams "lines" and "columns"
-/// i32[B] (of the newest token), then "key" u32[2], "positions" i32[B] (the place of the newest
+/// i32[B] (of the newest token), then "key" u32[2], "positions" i32[B] (the index of the newest
 /// token in its row) and "tokens" i32[B] (the newest token, or kNonFiniteToken). A cache dim that
 /// its mesh axes do not divide is not sharded.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);

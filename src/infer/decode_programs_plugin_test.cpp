@@ -13,7 +13,7 @@ namespace {
 
 using DecodePrograms = PluginTest;
 
-TEST_F(DecodePrograms, CachesOfALoopAreUpdatedInPlace) {
+TEST_F(DecodePrograms, CachesInALoopAreUpdatedInPlace) {
   const TinyModel tiny = random_model(Repeat::Config{.num_layers = 16, .layer = tiny_layer()});
   const DecodeShape shape{.cache_len = 4096};
   int64_t cache_bytes = 0;
@@ -34,7 +34,7 @@ class DecodeMesh : public PluginTest {
   DecodeMesh() : PluginTest(4) {}
 };
 
-TEST_F(DecodeMesh, DevicesSayTogetherWhatOneSays) {
+TEST_F(DecodeMesh, SeveralDevicesGenerateTheSameTokensAsOne) {
   TinyModel tiny = random_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()});
   const auto one = make_runtime({});
   const std::vector<TokenIds> prompts = {{3, 14, 15, 9, 26}};

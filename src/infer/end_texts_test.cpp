@@ -29,7 +29,7 @@ TEST(EndTexts, AnEndIsFoundAcrossPieces) {
   }
 }
 
-TEST(EndTexts, OnlyWhatMayBecomeAnEndIsHeldBack) {
+TEST(EndTexts, HoldsBackOnlyTextThatMayBecomeAnEnd) {
   EndTexts finder({"<end>"});
   EXPECT_EQ(finder.push("a<"), "a");
   EXPECT_EQ(finder.push("b<e"), "<b");

@@ -30,7 +30,7 @@ TokenIds row_of(const HostTensor& ids, int64_t r) {
 
 class DecodedFamilies : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(DecodedFamilies, GreedyTokensAreThoseOfTransformers) {
+TEST_P(DecodedFamilies, GreedyTokensMatchTransformers) {
   const std::filesystem::path folder = reference_file("hugging_face/" + GetParam());
   const Tree<HostTensor> numbers = load_safetensors(folder / "numbers.safetensors");
   const HostTensor &prompts = numbers.at("ids"), &expected = numbers.at("greedy");

@@ -89,7 +89,7 @@ class Generator {
     CompileOptions compile = {};
   };
   /// Copies the parameters to the devices, in the type of the computation. `model` and `runtime`
-  /// must outlive the generator. Throws ConfigError if the parameters are not those of the model or
+  /// must outlive the generator. Throws ConfigError if the parameters do not match the model or
   /// do not divide by the mesh, or if nothing is sharded over an axis of the mesh; Error with
   /// kDoesNotFit if the host has no room for them.
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);

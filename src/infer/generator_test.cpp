@@ -148,7 +148,7 @@ TinyModel shift_model(const std::string& state) {
 }
 
 // Also with prompts of different lengths: the state of a row must keep the last token of that row.
-TEST_F(GeneratorTest, AMixerOfOnesOwnDecodesByItsState) {
+TEST_F(GeneratorTest, CustomMixerDecodesByItsState) {
   TinyModel tiny = shift_model("kept");
   const TokenIds other = {8, 2};
   const auto rows = generate(tiny, {kPrompt, other}, {.max_tokens = 12}).rows;
@@ -201,7 +201,7 @@ TEST_F(GeneratorTest, LogitsWithoutAFiniteMaximumAreRefused) {
   EXPECT_THAT(rows[1].tokens, ElementsAre(0, 0, 0, 0, 0));
 }
 
-TEST_F(GeneratorTest, TheComputeDtypeIsThatOfTheForwardPass) {
+TEST_F(GeneratorTest, ComputeDtypeMatchesTheForwardPass) {
   for (const Child<Block>& layers :
        {Child<Block>(Stacked::Config{.num_layers = 2, .layer = tiny_layer()}),
         Child<Block>(Repeat::Config{.num_layers = 2, .layer = tiny_layer()})}) {
@@ -229,7 +229,7 @@ TEST_F(GeneratorTest, ParametersAreCastBeforeTheProgramsAndCachesAreKeptInTheCom
   }
 }
 
-TEST_F(GeneratorTest, BucketsChangeNothing) {
+TEST_F(GeneratorTest, BucketsDoNotChangeTheTokens) {
   TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
   const GenerateOptions greedy{.max_tokens = 9},
       drawn{.sampling = {.temperature = 1}, .max_tokens = 9, .seed = 5};
@@ -243,7 +243,7 @@ TEST_F(GeneratorTest, BucketsChangeNothing) {
   }
 }
 
-TEST_F(GeneratorTest, PromptsOfAnyLengthInOneCallAreThoseAlone) {
+TEST_F(GeneratorTest, BatchedPromptsMatchSinglePrompts) {
   TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
   const TokenIds longer = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
   const Generated both = generate(tiny, {kPrompt, longer, {30}}, {.max_tokens = 8});
@@ -265,7 +265,7 @@ TEST_F(GeneratorTest, SeedDecidesWhatIsDrawn) {
   EXPECT_GT(std::set<int32_t>(first.begin(), first.end()).size(), 3u);
 }
 
-TEST_F(GeneratorTest, StopsAtAnEndTokenWithoutIt) {
+TEST_F(GeneratorTest, StopsBeforeAnEndToken) {
   TinyModel tiny = chain_model({{4, 5}, {5, 6}, {6, 2}, {2, 4}}, 8);
   TokenIds seen;
   const Generated out = generate(tiny, {{1, 4}}, {.max_tokens = 50, .end_tokens = {2, 7}}, {},

@@ -19,7 +19,7 @@ class GgufTextsForeign : public ForeignDataTest,
                          public ::testing::WithParamInterface<const char*> {};
 
 // llama.cpp computes with the weights as f32, as Axle does.
-TEST_P(GgufTextsForeign, GreedyTokensAreThoseOfLlamaCpp) {
+TEST_P(GgufTextsForeign, GreedyTokensMatchLlamaCpp) {
   AXLE_NEEDS_FILES(GetParam());
   AXLE_NEEDS_PLUGIN("cpu");
   const std::string name = std::filesystem::path(GetParam()).filename();

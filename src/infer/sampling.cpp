@@ -20,7 +20,7 @@ namespace {
 // Smaller numbers are 0 in f32, or subnormal and therefore slow.
 constexpr double kSmallest = 1e-30;
 
-// Returns sorted logits (best first) with -inf in place of all that follow the first ones whose
+// Returns sorted logits (best first) with -inf for all that follow the first ones whose
 // probabilities sum to `top_p`.
 Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
   const Tensor probs_BK = softmax(sorted_BK);

@@ -84,7 +84,7 @@ TEST(Sampling, TopKDrawsFromTheKLargest) {
   expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 2}), {0, 4.0 / 7, 0, 3.0 / 7});
 }
 
-TEST(Sampling, TopKOfEqualsKeepsTheFirst) {
+TEST(Sampling, TopKOfEqualLogitsKeepsTheFirst) {
   expect_shares(shares({1, 1, 1, 1}, {.temperature = 1, .top_k = 3}),
                 {1.0 / 3, 1.0 / 3, 1.0 / 3, 0});
 }

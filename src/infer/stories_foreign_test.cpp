@@ -47,7 +47,7 @@ class StoriesForeign : public ForeignDataTest {
   TempDir dir_;
 };
 
-TEST_F(StoriesForeign, GreedyTextIsTheGolden) {
+TEST_F(StoriesForeign, GreedyTextMatchesGolden) {
   InterpreterRuntime runtime(1);
   for (const char* tokenizer : {"tok512.bin", "tok512.model"}) {
     const GeneratedText out =
@@ -56,7 +56,7 @@ TEST_F(StoriesForeign, GreedyTextIsTheGolden) {
   }
 }
 
-TEST_F(StoriesForeign, AStoryEndsWhereTheNextBegins) {
+TEST_F(StoriesForeign, StoryEndsWhereTheNextBegins) {
   AXLE_NEEDS_PLUGIN("cpu");
   const auto runtime = make_runtime({});
   TextGenerator stories = generator("tok512.bin", *runtime);

@@ -43,7 +43,7 @@ class TextGeneratorTest : public ::testing::Test {
   std::vector<std::string> pieces_;
 };
 
-TEST_F(TextGeneratorTest, CharactersComeWhole) {
+TEST_F(TextGeneratorTest, StreamsWholeCharacters) {
   const GeneratedText out = generate(says("é€x", true), "a", {});
   EXPECT_EQ(out.text, "é€x");
   EXPECT_THAT(pieces_, ElementsAre("é", "€", "x"));
@@ -52,14 +52,14 @@ TEST_F(TextGeneratorTest, CharactersComeWhole) {
   EXPECT_EQ(out.prompt_tokens, 2);  // the begin token and 'a'
 }
 
-TEST_F(TextGeneratorTest, ACutCharacterComesOutAtTheEnd) {
+TEST_F(TextGeneratorTest, IncompleteCharacterIsReplacedAtTheEnd) {
   const GeneratedText out = generate(says("x€", true), "a", {.max_tokens = 3});
   EXPECT_EQ(out.text, "x\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_THAT(pieces_, ElementsAre("x", "\xef\xbf\xbd\xef\xbf\xbd"));
   EXPECT_EQ(out.row.stop, StopReason::kMaxTokens);
 }
 
-TEST_F(TextGeneratorTest, TheBeginningOfAnotherTextIsAnEnd) {
+TEST_F(TextGeneratorTest, BeginTokenEndsTheText) {
   LoadedModel model = says("xy", true);  // the vocabulary's boundary is both begin and end
   EXPECT_EQ(generate(std::move(model), "ba", {}).text, "xy");
 }

@@ -23,7 +23,7 @@ TEST_F(TinyLlamaOnPlugin, GeneratesAsThePlainLoops) {
   for (const LlamaSizes& sizes : tiny_llamas()) expect_generates_as_the_loops(*runtime_, sizes);
 }
 
-TEST_F(TinyLlamaOnPlugin, TextStreamsAsItIsInTheEnd) {
+TEST_F(TinyLlamaOnPlugin, StreamedTextEqualsTheFinalText) {
   std::string streamed;
   const GeneratedText out = generator_->generate(kPrompt, {.max_tokens = 40},
                                                  [&](std::string_view text) { streamed += text; });
@@ -38,7 +38,7 @@ TEST_F(TinyLlamaOnPlugin, BucketsChangeNoToken) {
   EXPECT_EQ(TokenIds(long_run.begin(), long_run.begin() + std::ssize(short_run)), short_run);
 }
 
-TEST_F(TinyLlamaOnPlugin, DrawnTextDependsOnTheSeedAlone) {
+TEST_F(TinyLlamaOnPlugin, SampledTextDependsOnTheSeedOnly) {
   const GenerateOptions options{
       .sampling = {.temperature = 1, .top_k = 40, .top_p = 0.9}, .max_tokens = 40, .seed = 1};
   GenerateOptions other = options;

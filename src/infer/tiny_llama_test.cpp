@@ -15,7 +15,7 @@ TEST(TinyLlama, TheInterpreterGeneratesAsThePlainLoops) {
   for (const LlamaSizes& sizes : tiny_llamas()) expect_generates_as_the_loops(runtime, sizes);
 }
 
-TEST(TinyLlama, ASentencePieceModelGivesTheSameTokens) {
+TEST(TinyLlama, SentencePieceModelGeneratesTheSameTokens) {
   InterpreterRuntime runtime(1);
   expect_generates_as_the_loops(runtime, {}, "tok.model");
 }
@@ -33,7 +33,7 @@ TEST(TinyLlama, AnImportedFolderCanBeMoved) {
 }
 
 // A tokenizer that is no longer where the config says may have moved with the folder.
-TEST(TinyLlama, ATokenizerThatIsGoneIsLookedForInTheFolder) {
+TEST(TinyLlama, MissingTokenizerIsSearchedInTheFolder) {
   const TempDir dir;
   const std::filesystem::path folder = import_tiny_llama(dir, TinyLlama());
   std::string config = read_file(folder / "config.yaml");
@@ -56,7 +56,7 @@ TEST(TinyLlama, ATokenizerThatIsGoneIsLookedForInTheFolder) {
               ::testing::HasSubstr("got one without config.yaml"));
 }
 
-TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
+TEST(TinyLlama, FailedImportLeavesNoFiles) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
   const auto left = [&] { return list_directory(dir.path()).size(); };
@@ -80,7 +80,7 @@ TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
   EXPECT_EQ(left(), before + 1);
 }
 
-TEST(TinyLlama, ATokenizerHasNoNameOfTheFoldersOwn) {
+TEST(TinyLlama, TokenizerMustNotHaveAReservedName) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
   for (const char* name :
@@ -96,8 +96,8 @@ TEST(TinyLlama, ATokenizerHasNoNameOfTheFoldersOwn) {
   }
 }
 
-// The process was killed while it moved its files into place.
-TEST(TinyLlama, AnImportTakesAwayWhatOneThatWasKilledLeft) {
+// The process was killed while it moved its files.
+TEST(TinyLlama, ImportRemovesFilesOfAKilledImport) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
   for (const char* name : {"new", "new/checkpoints", "new/import.tmp"})
@@ -112,7 +112,7 @@ TEST(TinyLlama, AnImportTakesAwayWhatOneThatWasKilledLeft) {
 }
 
 // What is meant is near.
-TEST(TinyLlama, PathsBesideAModelAreToldWhatToName) {
+TEST(TinyLlama, PathsNearAModelAreRefusedWithTheRightPath) {
   const TempDir dir;
   const auto error = [&](const std::filesystem::path& source) {
     return error_of<ConfigError>([&] { import_model({.source = source, .dir = dir / "new"}); });
@@ -129,7 +129,7 @@ TEST(TinyLlama, PathsBesideAModelAreToldWhatToName) {
 }
 
 // A leftover import.tmp lets the import run again, and it removes what the first one left there.
-TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
+TEST(TinyLlama, FilesToImportMustBeOutsideTheNewFolder) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
   make_directories(dir / "new/import.tmp");

@@ -96,7 +96,7 @@ class Check {
     return out;
   }
 
-  // Throws for mesh axes that no parameter can be sharded over, whatever the model: names that are
+  // Throws for mesh axes that no parameter can be sharded over, for any model: names that are
   // neither known axes nor in a partition of the config.
   void check_axes() const {
     ProgramValue value{.name = "mesh", .type = {}, .sharding = {std::vector<DimAxes>(1)}};

@@ -13,7 +13,7 @@
 namespace axle {
 namespace {
 
-TEST(CheckConfig, RowsOfPairsStandInForPairs) {
+TEST(CheckConfig, ProgramsForPairsAreTracedWithoutTheirFiles) {
   Trainer::Config config = recipe("fuji-test-v1");
   apply_modifier(PreferenceTuning::Config{}, "modify", config);
   const PreferenceInput::Config pairs{

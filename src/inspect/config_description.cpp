@@ -224,7 +224,7 @@ void add_fields(const Slot& slot, ConfigDescription& out) {
   }
 }
 
-// Returns the comment above a class for people who write no C++: "Error if ..." in place of "Throws
+// Returns the comment above a class for people who write no C++: "Error if ..." instead of "Throws
 // ConfigError at construction if ...".
 std::string doc_text(const ConfigType& type) {
   std::string out(type.doc.empty() ? doc_of(type) : type.doc);

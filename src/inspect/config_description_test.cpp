@@ -71,7 +71,7 @@ std::vector<double> just_outside(const Bounds& b, LeafKind kind, bool is_float) 
   return out;
 }
 
-TEST(Ranges, EveryNumberOfEveryConfigHasOne) {
+TEST(Ranges, NumbersOfConfigsStateARange) {
   const auto check = [](const std::string& path, const Slot& slot, std::string_view doc) {
     if (slot.ops->bounds->has_min() || slot.ops->bounds->has_max()) return;
     EXPECT_THAT(doc, HasSubstr("ny number"))
@@ -82,7 +82,7 @@ TEST(Ranges, EveryNumberOfEveryConfigHasOne) {
   EXPECT_GT(numbers, 60);
 }
 
-TEST(Ranges, AreKeptByEveryNumber) {
+TEST(Ranges, NumbersOutsideTheirRangeAreRefused) {
   for_each_number([&](const std::string& path, const Slot& slot, std::string_view) {
     const Bounds& bounds = *slot.ops->bounds;
     const std::string expected = path + ": expected " + range_text(bounds, slot.ops->leaf);
@@ -108,7 +108,7 @@ TEST(Ranges, AreKeptByEveryNumber) {
   });
 }
 
-// Programs compute in f32. These numbers would be zero or infinite there, whatever the field's own
+// Programs compute in f32. These numbers would be zero or infinite there, for any field's own
 // type.
 TEST(Ranges, NumbersFitTheDevice) {
   int numbers = 0;
@@ -127,7 +127,7 @@ TEST(Ranges, NumbersFitTheDevice) {
   EXPECT_GT(numbers, 20);
 }
 
-TEST(Ranges, HoldTheDefaults) {
+TEST(Ranges, DefaultsAreInRange) {
   for (const ConfigType* type : registered_configs()) {
     // Dims have no valid defaults: a parent layer sets them.
     if (type->name.ends_with("Dims")) continue;
@@ -161,7 +161,7 @@ TEST(Describe, AClass) {
   EXPECT_EQ(json["fields"]["decay_factor"]["value"], "learning_rate");
 }
 
-TEST(Describe, NamesNoExceptionOfTheProgram) {
+TEST(Describe, ExceptionsAreDescribedAsErrors) {
   for (const RoleListing& listing : list_roles())
     EXPECT_THAT(to_text(describe_config(listing.role->name)), ::testing::Not(HasSubstr("Throws")));
   EXPECT_THAT(to_text(describe_config("AdamW")),

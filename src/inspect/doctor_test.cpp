@@ -87,7 +87,7 @@ PluginStatus found(const std::string& platform) {
   return out;
 }
 
-TEST(Doctor, WithoutADeviceNoClientIsMade) {
+TEST(Doctor, ClientIsNotCreatedWithoutADevice) {
   // Creating a client of this plugin would fail.
   const BackendFacts tpu = examine_backend(
       found("tpu"), {.platform = "tpu", .device_files = {"/nowhere"}, .compiles_ahead = true});

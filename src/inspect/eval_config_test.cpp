@@ -14,7 +14,7 @@ namespace axle {
 namespace {
 
 // The edits of an evaluation are of the sources that its own --data name.
-TEST(ResolveEvaluation, EditsReachTheSourcesOfAMixture) {
+TEST(ResolveEvaluation, EditsApplyToTheSourcesOfAMixture) {
   const TempDir dir;
   replace_file(dir / "a.jsonl", "{\"body\":\"text\"}\n");
   replace_file(dir / "b.txt", "text");
@@ -30,7 +30,7 @@ TEST(ResolveEvaluation, EditsReachTheSourcesOfAMixture) {
   EXPECT_EQ(input->sources.at("a").field, "body");
 }
 
-// The input of conversations after fit_rows, of an evaluation that nobody has told its rows.
+// The input of conversations after fit_rows, of an evaluation whose rows nobody has set.
 ChatInput::Config fitted(const InputFacts& facts, int64_t num_devices = 1, bool fits = true) {
   ResolvedEvaluation evaluation;
   evaluation.fits_seq_len = evaluation.fits_batch_size = fits;
@@ -39,7 +39,7 @@ ChatInput::Config fitted(const InputFacts& facts, int64_t num_devices = 1, bool 
   return *evaluation.config.input.get_if<ChatInput>();
 }
 
-TEST(FitRows, AreAsLongAsConversationsNeedAndAsManyAsThereAre) {
+TEST(FitRows, SizeFollowsTheLengthAndNumberOfConversations) {
   const InputFacts few{.num_tokens = 1400, .num_rows = 1, .longest = 60};
   EXPECT_EQ(fitted(few).seq_len, 512);
   EXPECT_EQ(fitted(few).batch_size, 3);
@@ -51,7 +51,7 @@ TEST(FitRows, AreAsLongAsConversationsNeedAndAsManyAsThereAre) {
   EXPECT_EQ(fitted({.num_tokens = 9000, .num_rows = 2, .longest = 8190}).seq_len, 8192);
 }
 
-TEST(FitRows, StayAsTheyAreChosenOrNotKnown) {
+TEST(FitRows, ChosenAndUnknownSizesStay) {
   const InputFacts few{.num_tokens = 1400, .num_rows = 1, .longest = 60};
   EXPECT_EQ(fitted(few, 1, false).seq_len, 8192);
   EXPECT_EQ(fitted(few, 1, false).batch_size, 8);
@@ -59,7 +59,7 @@ TEST(FitRows, StayAsTheyAreChosenOrNotKnown) {
 }
 
 // A pair fills a row.
-TEST(FitRows, OfPairsHoldOneEach) {
+TEST(FitRows, RowsHoldOnePairEach) {
   ResolvedEvaluation evaluation;
   evaluation.fits_seq_len = evaluation.fits_batch_size = true;
   evaluation.config.input = PreferenceInput::Config{.seq_len = 8192, .batch_size = 8};

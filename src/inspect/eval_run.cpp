@@ -40,10 +40,10 @@ using Json = nlohmann::ordered_json;
 
 // For imported models, which were made without a batch size.
 constexpr int64_t kBatchSize = 8;
-// Several conversations share a row of so many positions, as in fine-tuning.
+// Several conversations share a row of this many positions, as in fine-tuning.
 constexpr int64_t kSharedRow = 512;
 
-// Calls fn(config) for the input of data, whatever its class.
+// Calls fn(config) for the input of data, of any class.
 template <class Fn>
 void for_each_data_input(Trainer::Config& config, const Fn& fn) {
   const auto call = [&](const std::string&, auto& input) { fn(input); };
@@ -364,7 +364,7 @@ using Json = nlohmann::ordered_json;
 TasksEvaluation evaluate_tasks(const EvalTasksOptions& options) {
   Progress progress(0, 1, STDERR_FILENO);  // the result is on standard output
   constexpr double kFirstLineSecs = 5;
-  // Before the model: their mistakes are told at once.
+  // Before the model: their mistakes are reported at once.
   std::vector<Task> tasks =
       read_task_files(options.tasks, {.limit = options.limit, .num_fewshot = options.num_fewshot});
   if (!options.samples.empty()) check_replaceable(options.samples);

@@ -34,7 +34,7 @@ ResolvedEvaluation resolve_evaluation(const ModelConfig& config, const UseData& 
 
 /// Makes rows shorter that nobody has chosen and that hold whole conversations or pairs, as far as
 /// each of these still fits, and batches smaller that have more rows than there are. No metric
-/// changes, since each conversation is a segment of its own. `facts` are those of the config's
+/// changes, since each conversation is a segment of its own. `facts` are about the config's
 /// input. Returns true if the config has changed.
 bool fit_rows(ResolvedEvaluation& evaluation, const InputFacts& facts, int64_t num_devices);
 
@@ -86,7 +86,7 @@ struct EvalTasksOptions {
   std::vector<std::filesystem::path> tasks;
   /// None: all documents.
   std::optional<int64_t> limit = {};
-  /// In place of those of the tasks; none: theirs.
+  /// Replaces the tasks' own; none: theirs.
   std::optional<int64_t> num_fewshot = {};
   /// Tokens that are scored at once, about.
   int64_t batch_tokens = kBatchTokens;

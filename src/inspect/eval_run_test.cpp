@@ -35,7 +35,7 @@ class EvalOfAModel : public ::testing::Test {
   const std::filesystem::path model_ = dir_ / "model";
 };
 
-// Each is a segment of its own, whatever the length of its row.
+// Each is a segment of its own, for any length of its row.
 TEST_F(EvalOfAModel, RowsOfConversationsAreNoLongerThanNeeded) {
   std::string talks;
   for (int i = 0; i < 12; ++i) {

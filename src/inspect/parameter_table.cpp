@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns the weight decay factors that patterns in the learner's config give, whatever the class
+// Returns the weight decay factors that patterns in the learner's config set, for any class
 // of the learner: those that differ from what the specs say.
 Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& specs) {
   Tree<double> out;

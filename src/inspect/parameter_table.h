@@ -25,7 +25,7 @@ struct ParameterRow {
   /// "normal(0, 1.0 / fan_in)".
   std::string init;
   /// Factor of the weight decay, from the layer, the learner's names or the optimizer's patterns;
-  /// none: none of them gives one, and the factor is 1.
+  /// none: none of them sets one, and the factor is 1.
   std::optional<double> weight_decay_scale;
 };
 

@@ -30,7 +30,7 @@ constexpr Place kProjections[] = {{"qkv/inner/", "qkv/inner/proj/"},
                                   {"body/query_norm/", "body/qkv/inner/query_norm/"},
                                   {"body/key_norm/", "body/qkv/inner/key_norm/"}};
 
-// Replaces the text of the place. Returns false if the path has none.
+// Replaces the text at the path. Returns false if the path has none.
 bool put(const Place& place, std::string& path) {
   const size_t at = path.find(place.theirs);
   if (at == std::string::npos) return false;

@@ -15,7 +15,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-TEST(ParameterTable, OfSevenBillionParametersAllocatesNone) {
+TEST(ParameterTable, SevenBillionParametersAreNotAllocated) {
   const int64_t before = peak_resident_bytes();  // ctest runs each test in a process of its own
   ASSERT_GT(before, 0);
   const ParameterTable table = parameter_table(recipe("fuji-7B-v2"));
@@ -42,7 +42,7 @@ TEST(ParameterTable, WeightDecayOfTheOptimizersPatterns) {
 }
 
 // What a layer says of its parameter stays, unless a pattern names it.
-TEST(ParameterTable, APatternWinsOverWhatALayerSays) {
+TEST(ParameterTable, PatternOverridesTheScaleOfALayer) {
   Trainer::Config config = recipe("mamba2-test");
   const auto factors = [&] {
     std::map<std::string, Json> out;
@@ -57,7 +57,7 @@ TEST(ParameterTable, APatternWinsOverWhatALayerSays) {
   EXPECT_EQ(factors().at("skip"), 0);
 }
 
-TEST(ParameterTable, OtherFactorsByPatternAreNoWeightDecay) {
+TEST(ParameterTable, ScaleByPathIsNotWeightDecay) {
   Trainer::Config config = recipe("quickstart");
   set(config, "learner.update_transforms", "[{class: ScaleByPath, scales: {\"**.scale\": 0.5}}]");
   const Json json = to_json(parameter_table(config));

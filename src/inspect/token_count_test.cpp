@@ -22,7 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// While alive, stdin is a pipe that gives the text.
+// While alive, stdin is a pipe that provides the text.
 class PipedStdin {
  public:
   explicit PipedStdin(const std::string& text) : before_(::dup(STDIN_FILENO)) {
@@ -57,7 +57,7 @@ class TokenCounts : public ::testing::Test {
   int64_t tokens_of(const std::string& text) const {
     return std::ssize(named_.tokenizer->encode(text));
   }
-  // Counts what a pipe gives.
+  // Counts what a pipe provides.
   TokenCount count_piped(const std::string& text, const std::string& field = {}) const {
     const PipedStdin piped(text);
     return count({.data = {"-"}, .field = field});
@@ -70,7 +70,7 @@ std::string json_line(const std::string& field, const std::string& text) {
   return nlohmann::json{{field, text}}.dump() + "\n";
 }
 
-TEST_F(TokenCounts, OfAllKindsOfFiles) {
+TEST_F(TokenCounts, CountsAllKindsOfFiles) {
   const std::string one = "Hello, world!\n\nAgain.", two = "caf\u00e9 \u732b",
                     three = "12345 tokens";
   replace_file(dir_ / "a.txt", one);
@@ -94,7 +94,7 @@ TEST_F(TokenCounts, TheFieldIsNamed) {
   EXPECT_EQ(skipping.skipped.count, 1);
 }
 
-TEST_F(TokenCounts, ConversationsAreNoTexts) {
+TEST_F(TokenCounts, ConversationsAreRefused) {
   const std::string talk = R"({"messages": [{"role": "user", "content": "a"}], "about": "b"})";
   replace_file(dir_ / "a.jsonl", talk + "\n");
   EXPECT_EQ(error_of<DataError>([&] { count({.data = {dir_ / "a.jsonl"}}); }),
@@ -109,7 +109,7 @@ TEST_F(TokenCounts, ConversationsAreNoTexts) {
                         "(messages, about); --on-error skip leaves it out"));
 }
 
-TEST_F(TokenCounts, OfStdin) {
+TEST_F(TokenCounts, CountsStdin) {
   const std::string text = "What a pipe gives\nis read once.\n";
   EXPECT_EQ(count_piped(text).num_tokens, tokens_of(text));
   EXPECT_EQ(count_piped(text).num_files, 1);
@@ -146,7 +146,7 @@ TEST_F(TokenCounts, MemoryIsBounded) {
   EXPECT_LT(peak_resident_bytes() - before, int64_t{200} << 20);
 }
 
-TEST_F(TokenCounts, WhatIsNotThereIsNamed) {
+TEST_F(TokenCounts, MissingFilesAreNamed) {
   EXPECT_EQ(error_of<DataError>([&] { count({.data = {dir_ / "none"}}); }),
             (dir_ / "none") +
                 ": expected a text file or a folder of them, got nothing there; "

@@ -73,9 +73,9 @@ struct StepOrigins {
 };
 
 /// Opens the training input of a config as a run does, and asks for the rows of a step, from 1.
-/// `run` is the folder of the run, or the place of its config. Throws ConfigError for a step behind
+/// `run` is the folder of the run, or the path of its config. Throws ConfigError for a step behind
 /// `max_steps`, if the input has no documents, or if the data end before the step. Throws DataError
-/// if a checkpoint of the run tells that the data have changed.
+/// if a checkpoint of the run shows that the data have changed.
 StepOrigins origins_of_step(const Trainer::Config& config, int64_t step,
                             const std::filesystem::path& run);
 std::string to_text(const StepOrigins& origins);

@@ -74,7 +74,7 @@ nlohmann::ordered_json to_json(const EncodedText& encoded) {
   return {{"num_tokens", encoded.tokens.size()}, {"tokens", to_json(encoded.tokens)}};
 }
 
-// The ids of what to_json(EncodedText) gives, as a text of ids.
+// The ids of what to_json(EncodedText) returns, as a text of ids.
 std::string ids_in_json(std::string_view text) {
   return json_as<DataError>("--ids", [&] {
     const nlohmann::ordered_json document = read_json(text);

@@ -94,7 +94,7 @@ struct TextsToCount {
 
 /// Counts the tokens of texts without special ids, on all cores. A file of plain text is one
 /// document, of which blocks (CorpusReader::next_block) are encoded by themselves. Memory,
-/// whatever the files: that of encoding 4 MiB, or a record if it is larger.
+/// for any files: that of encoding 4 MiB, or a record if it is larger.
 ///
 /// Throws DataError for what is missing, and for what is refused, unless it is skipped; if no
 /// document is left.

@@ -27,7 +27,7 @@ CodedModel coded_model(const Child<Model>& plain, const QuantizedProduct::Config
   return out;
 }
 
-// The parameters with weights in place of codes, by their paths below the model.
+// The parameters with weights instead of codes, by their paths below the model.
 Tree<HostTensor> decoded(const CodedModel& coded, Tree<HostTensor> parameters) {
   for (const QuantizedProduct* product : quantized_products(*coded.model))
     product->decode_in(parameters);
@@ -42,8 +42,8 @@ double largest_difference(const HostTensor& a, const HostTensor& b) {
 
 class CodedGguf : public TinyGguf {
  protected:
-  // Gives the feed-forward layers 64 hidden units, and stores in blocks the weights whose rows are
-  // whole blocks.
+  // Sets 64 hidden units in the feed-forward layers, and stores in blocks the weights whose rows
+  // are whole blocks.
   void write_wide() {
     metadata_.set("llama.feed_forward_length", uint32_t{64});
     std::map<std::string, std::string> types;
@@ -76,7 +76,7 @@ TEST_F(CodedGguf, KeepsTheNumbersOfBlocksThatFit) {
   }
 }
 
-TEST_F(CodedGguf, APathThatIsNotThereIsRefused) {
+TEST_F(CodedGguf, MissingPathIsRefused) {
   write_wide();
   Child<Model> config = read_gguf(path_).model;
   try {
@@ -90,7 +90,7 @@ TEST_F(CodedGguf, APathThatIsNotThereIsRefused) {
 }
 
 // The blocks of a weight say its form; other weights get the product of the modifier.
-TEST_F(CodedGguf, TakesTheFormOfTheBlocks) {
+TEST_F(CodedGguf, ProductFollowsTheBlocksOfEachWeight) {
   write_wide();
   const ImportedModel plain = read_gguf(path_);
   CodedModel coded{.config = plain.model, .model = {}};
@@ -116,7 +116,7 @@ TEST_F(CodedGguf, TakesTheFormOfTheBlocks) {
   EXPECT_EQ(decoded(coded, std::move(read.by_path)).at(down), plain.parameters.at(down));
 }
 
-TEST_F(CodedGguf, RoundsWhatDoesNotFit) {
+TEST_F(CodedGguf, RoundsWeightsThatItsCodesCannotHold) {
   write_wide();
   const Tree<HostTensor> plain = read_gguf(path_).parameters;
   const auto coded = coded_parameters({.bits = CodeBits::kFour, .group = 16}, 0);
@@ -162,7 +162,7 @@ TEST_F(CodedGguf, ReadsEachByteOnce) {
   EXPECT_LT(bytes_read() - before, size + kHeaders);
 }
 
-TEST_F(CodedGguf, MistakesOfWeightsAreToldAsEver) {
+TEST_F(CodedGguf, MissingWeightsAreReported) {
   tensors_.erase("blk.0.ffn_up.weight");
   write();
   const CodedModel coded =

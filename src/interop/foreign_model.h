@@ -1,4 +1,4 @@
-// Models of other programs, whatever their format.
+// Models of other programs, in any format.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct ParameterDTypes {
   Tree<DType> by_path = {};
 };
 
-/// Tensors that take the place of a model's own, by the names that Hugging Face has for them.
+/// Tensors that replace a model's own, by the names that Hugging Face has for them.
 struct ReplacingTensors {
   const TensorSource* tensors = nullptr;
   /// A head that the model ties to its embedding stays tied.
@@ -75,7 +75,7 @@ struct ImportedModel {
   /// The schemes of weights that ReadOptions::codes_of keeps as codes and the files store so, by
   /// their paths ("model/..."), also without weights.
   Tree<CodeScheme> schemes = {};
-  /// Weights whose codes (ReadOptions::codes_of) stand for other numbers than those of the files.
+  /// Weights whose codes (ReadOptions::codes_of) represent other numbers than the files hold.
   int64_t num_rounded = 0;
   NamedSpecialIds special = {};
   /// Of its own vocabulary, if the files say it: there may be more rows.
@@ -86,7 +86,7 @@ struct ImportedModel {
 
 /// How to read a model of another program.
 struct ForeignOptions {
-  /// The tokenizer file, of any kind that tokenizer_in_file() tells. Empty: the one beside the
+  /// The tokenizer file, of any kind that tokenizer_in_file() recognises. Empty: the one beside the
   /// weights; if there is none, the model has no tokenizer. One that is named has to belong to the
   /// model (special_ids.h), unless ReadOptions::ignored names "tokenizer".
   std::filesystem::path tokenizer = {};
@@ -102,7 +102,7 @@ bool holds_model(const std::filesystem::path& path);
 /// Throws ConfigError, which names the model, for a folder around one, and for one of a hub's
 /// cache.
 void check_no_model_inside(const std::filesystem::path& folder);
-/// Throws ConfigError for a path that holds no model, with what to name in place of it.
+/// Throws ConfigError for a path that holds no model, with what to name instead.
 [[noreturn]] void fail_no_model(const std::filesystem::path& path);
 /// Returns the text of a config.json that names the family of the model at `path`: the one that its
 /// folder has, also a run or an import (keep_origin); that of the model that adapters belong to; of

@@ -18,14 +18,14 @@ inline constexpr std::string_view kHuggingFaceConfig = "config.json";
 /// dtype, in the one in which the files hold them; in f32 if they hold f16 or several dtypes.
 ///
 /// Throws DataError for files that are missing or malformed, a family that is not known, and
-/// weights that are not those of the config (WeightMap::read); ConfigError for fields that Axle
+/// weights that do not match the config (WeightMap::read); ConfigError for fields that Axle
 /// does not know.
 ImportedModel read_hugging_face(const std::filesystem::path& folder,
                                 const ReadOptions& options = {});
 
 /// Returns the dtype of a stored tensor; none if there is no such tensor.
 using StoredDType = std::function<std::optional<DType>(const std::string& path)>;
-/// Returns `specs`, parameters of `model` by their paths, with weights in place of codes that are
+/// Returns `specs`, parameters of `model` by their paths, with weights instead of codes that are
 /// not stored: in the dtype in which they are, else in f32.
 Tree<ParamSpec> with_plain_weights(const Layer& model, Tree<ParamSpec> specs,
                                    const StoredDType& stored);
@@ -43,7 +43,7 @@ inline constexpr std::string_view kGgufTokenizerFile = "tokenizer.gguf";
 /// stand for numbers of more bits than bf16 has. The tokenizer is the file itself, if it has one.
 ///
 /// Throws DataError for a file that is malformed, an architecture that is not known, and tensors
-/// that are not those that the keys tell of; ConfigError for keys of the architecture that Axle
+/// that do not match the keys; ConfigError for keys of the architecture that Axle
 /// does not know.
 ImportedModel read_gguf(const std::filesystem::path& path, const ReadOptions& options = {});
 

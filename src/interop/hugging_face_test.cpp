@@ -135,7 +135,7 @@ TEST_F(HuggingFace, ReadingTakesLittleMoreMemoryThanTheParametersInTheirDtype) {
   }
 }
 
-TEST_F(HuggingFace, SeveralFilesAreOneModel) {
+TEST_F(HuggingFace, SeveralFilesFormOneModel) {
   const ImportedModel whole = read_hugging_face(reference(""));
   Tree<HostTensor> first, second;
   Json places;
@@ -168,7 +168,7 @@ TEST_F(HuggingFace, SeveralFilesAreOneModel) {
 }
 
 // As transformers, which reads the index only of a folder without the single file.
-TEST_F(HuggingFace, ASingleFileCountsBesideAnIndex) {
+TEST_F(HuggingFace, SingleFileOverridesTheIndex) {
   write();
   const Tree<HostTensor> expected = read_hugging_face(folder_).parameters;
   Tree<HostTensor> others;
@@ -229,7 +229,7 @@ TEST_F(HuggingFace, NumbersMustBeFinite) {
 }
 
 // Some programs save a tied head beside the embedding.
-TEST_F(HuggingFace, ATiedHeadMustBeTheEmbedding) {
+TEST_F(HuggingFace, TiedHeadMustEqualTheEmbedding) {
   const HostTensor& embedding = tensors_.at("model.embed_tokens.weight");
   tensors_.emplace("lm_head.weight", embedding);
   write();
@@ -240,7 +240,7 @@ TEST_F(HuggingFace, ATiedHeadMustBeTheEmbedding) {
 
 // The folder of a model that was saved without its head: as openai-community/gpt2, which keeps its
 // masks, too.
-TEST_F(HuggingFace, AModelWithoutItsPrefixIsTheSame) {
+TEST_F(HuggingFace, NamesMayLackTheirPrefix) {
   write();
   const Tree<HostTensor> expected = read_hugging_face(folder_).parameters;
   Tree<HostTensor> bare;
@@ -325,7 +325,7 @@ TEST_F(HuggingFace, FieldsOfOtherKindsAndValuesAreRefused) {
   EXPECT_THAT(error_with("mlp_bias", 1), HasSubstr("mlp_bias: expected true or false, got 1"));
 }
 
-TEST_F(HuggingFace, WhatIsNoModelIsSaidSo) {
+TEST_F(HuggingFace, FoldersWithoutAModelAreRefused) {
   const auto error = [&] { return error_of<DataError>([&] { read_hugging_face(folder_); }); };
   EXPECT_THAT(error(), HasSubstr("model: expected config.json, got nothing there"));
   replace_file(folder_ / "config.json", "{\"model_type\": \"llama\"");
@@ -347,7 +347,7 @@ TEST_F(HuggingFace, WhatIsNoModelIsSaidSo) {
 }
 
 // Whoever takes the folder of an import takes that of Hugging Face as well.
-TEST_F(HuggingFace, AFolderIsReadInPlaceAsItsImportIs) {
+TEST_F(HuggingFace, FolderReadInPlaceMatchesItsImport) {
   set_all_dtypes(DType::kBF16);
   write();
   const ImportReport report = import_model({.source = folder_, .dir = dir_ / "imported"});
@@ -371,7 +371,7 @@ TEST_F(HuggingFace, AFolderIsReadInPlaceAsItsImportIs) {
               HasSubstr("expected a run with averaged parameters"));
 }
 
-TEST_F(HuggingFace, TheTokenizerComesWithItsFiles) {
+TEST_F(HuggingFace, TokenizerIsImportedWithItsFiles) {
   const Json tokenizer = {
       {"model",
        {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"?", 2}}}, {"unk_token", "?"}}},
@@ -402,7 +402,7 @@ TEST_F(HuggingFace, TheTokenizerComesWithItsFiles) {
   }
 }
 
-TEST_F(HuggingFace, SpecialIdsThatDifferAreSaidInOneLine) {
+TEST_F(HuggingFace, DifferingSpecialIdsAreReportedInOneLine) {
   const Json tokenizer = {
       {"model",
        {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"?", 2}}}, {"unk_token", "?"}}},
@@ -464,7 +464,7 @@ TEST_F(HuggingFace, ANamedTokenizerOfAnotherModelIsRefused) {
 }
 
 // Gemma 3 has a token of images, which models of text have no row for.
-TEST_F(HuggingFace, OnlySpecialTokensMayLieBeyondTheModelsRows) {
+TEST_F(HuggingFace, OnlySpecialTokensMayExceedTheModelsRows) {
   write();
   Json vocabulary;
   for (int id = 0; id < 40; ++id) vocabulary["t" + std::to_string(id)] = id;
@@ -478,7 +478,7 @@ TEST_F(HuggingFace, OnlySpecialTokensMayLieBeyondTheModelsRows) {
               HasSubstr("expected a vocabulary of at most 40 tokens, as in the weights, got 41"));
 }
 
-TEST_F(HuggingFace, AFailedImportLeavesNothing) {
+TEST_F(HuggingFace, FailedImportLeavesNoFiles) {
   tensors_.erase("model.norm.weight");
   write();
   EXPECT_THROW(import_model({.source = folder_, .dir = dir_ / "a/new"}), DataError);

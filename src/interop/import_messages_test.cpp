@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 // A model can be used without its template.
-TEST(ImportMessages, ATemplateThatCannotBeParsedIsToldWithItsLine) {
+TEST(ImportMessages, InvalidTemplateIsReportedWithItsLine) {
   const TempDir dir;
   fs::copy(reference_file("lm_eval/named"), dir / "model");
   EXPECT_EQ(import_model({.source = dir / "model", .dir = dir / "good"}).chat_template, "");

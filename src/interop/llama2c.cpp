@@ -134,7 +134,7 @@ CausalLM::Config config_of_llama(const Header& h) {
   return {.decoder = std::move(decoder)};
 }
 
-// Transposes [outputs, inputs] to [inputs, outputs], and gives the result the shape `shape`.
+// Transposes [outputs, inputs] to [inputs, outputs], and sets the shape of the result to `shape`.
 HostTensor transposed(std::span<const float> floats, int64_t inputs, Shape shape) {
   HostTensor out(Type{DType::kF32, std::move(shape)});
   const auto to = out.values<float>();

@@ -40,7 +40,7 @@ class Llama2c : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Llama2c, ParametersAreThoseOfTheModel) {
+TEST_F(Llama2c, ParametersMatchTheSpecsOfTheModel) {
   const ImportedModel model = read(file_of(header(), kNumFloats));
   const auto lm = Child<Model>(model.model).build({}, {});
   const Tree<ParamSpec> specs = lm->param_specs();
@@ -53,7 +53,7 @@ TEST_F(Llama2c, ParametersAreThoseOfTheModel) {
   EXPECT_EQ(model.max_seq_len, 6);
 }
 
-TEST_F(Llama2c, MatricesAreTransposedAndKeepTheirPlaces) {
+TEST_F(Llama2c, MatricesAreTransposed) {
   const ImportedModel model = read(file_of(header(), kNumFloats));
   const auto at = [&](const std::string& path, int64_t i) {
     return model.parameters.at("decoder/" + path).at(i);
@@ -98,7 +98,7 @@ TEST_F(Llama2c, SizesMustFitTheHeader) {
   EXPECT_THAT(message(file_of(header(-5), kNumFloats)), HasSubstr("cut off"));
 }
 
-TEST_F(Llama2c, HeadersThatCannotBeAreRefused) {
+TEST_F(Llama2c, ImpossibleHeadersAreRefused) {
   const auto with = [&](size_t field, int32_t value) {
     std::vector<int32_t> h = header();
     h[field] = value;
@@ -119,7 +119,7 @@ TEST_F(Llama2c, HeadersThatCannotBeAreRefused) {
   EXPECT_THAT(with(6, -6), HasSubstr("offset 24: expected a longest text"));
 }
 
-TEST_F(Llama2c, MissingFilesAndFoldersAreData) {
+TEST_F(Llama2c, MissingFilesAndFoldersAreDataErrors) {
   EXPECT_THROW(read_llama2c(dir_ / "none.bin"), DataError);
   EXPECT_THROW(read_llama2c(dir_.path()), DataError);
   EXPECT_THAT(message(""), HasSubstr("got an empty file"));

@@ -47,7 +47,7 @@ Child<Model> adapted_model(Child<Block> layers) {
   return config;
 }
 
-TEST_F(MergeAdapters, GivesThePlainModelWithTheSameLogits) {
+TEST_F(MergeAdapters, PlainModelHasTheSameLogits) {
   save(adapted_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()}), "adapted");
   const MergeReport report = merge_adapters(dir_.path() / "adapted", dir_.path() / "merged");
   EXPECT_EQ(to_text(report), fmt::format("{}: 5 adapters merged into the weights of step 0\n",

@@ -63,7 +63,7 @@ struct LoadedModel {
 /// Reads the newest good checkpoint and keeps only its parameters and the state of layers. Reports
 /// damaged checkpoints to `report`. Throws ConfigError for a folder without config or checkpoint, a
 /// config without a tokenizer (except with RunData::kAny), kAverage if the run kept no average, and
-/// parameters that are not those of the config's model; DataError if the tokenizer's file is
+/// parameters that do not match the config's model; DataError if the tokenizer's file is
 /// missing; StorageError if all checkpoints are damaged.
 LoadedModel load_model(const ModelPlace& place, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr, RunData data = RunData::kText);
@@ -75,9 +75,9 @@ struct ModelConfig {
   std::string source;               // the file, for messages
 };
 /// Returns the config of a run, an import or a model of another program (is_foreign_model), without
-/// its weights. A tokenizer's file that is not where the config says is that of its name in the
-/// folder, if there is one, and `report` is told. Throws as load_model does; ConfigError for a
-/// place that leaves out fields of a run.
+/// its weights. A tokenizer's file that is not where the config says is replaced by the file of the
+/// same name in the folder, if there is one, and `report` says so. Throws as load_model does;
+/// ConfigError for a place that leaves out fields of a run.
 ModelConfig model_config(const ModelPlace& place, const Report& report = report_to_stderr);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
@@ -85,7 +85,7 @@ std::string_view stored_prefix(Weights weights);
 struct ModelParameters {
   Tree<HostTensor> by_path;  // "model/...", "state/..."
   int64_t step = 0;
-  // Weights that became codes, and those of them that were rounded (load_initial_parameters).
+  // Weights that became codes, and how many of these were rounded (load_initial_parameters).
   int64_t num_coded = 0, num_rounded = 0;
 };
 /// Returns the specs of every parameter of the model by its path, and of the state of its layers

@@ -36,7 +36,7 @@ class ModelFolder : public ::testing::Test {
   TinyModel tiny_ = chain_model({{4, 5}}, 260);
 };
 
-TEST_F(ModelFolder, WhatIsSavedIsLoaded) {
+TEST_F(ModelFolder, LoadsWhatItSaved) {
   save(dir_ / "a");
   const LoadedModel loaded = load_model(dir_ / "a");
   EXPECT_EQ(loaded.parameters, tiny_.parameters);
@@ -45,13 +45,13 @@ TEST_F(ModelFolder, WhatIsSavedIsLoaded) {
   EXPECT_EQ(loaded.step, 0);
 }
 
-TEST_F(ModelFolder, TheDecodersOwnLimitComesBeforeTheInputs) {
+TEST_F(ModelFolder, ContextLengthIsLimitedByTheDecoder) {
   tiny_ = chain_model({{4, 5}}, 260, 20);
   save(dir_ / "a");
   EXPECT_EQ(load_model(dir_ / "a").context_len, 20);
 }
 
-TEST_F(ModelFolder, NothingIsOverwritten) {
+TEST_F(ModelFolder, ExistingFilesAreNotOverwritten) {
   make_directories(dir_ / "empty");
   save(dir_ / "empty");
   EXPECT_THAT(error_of([&] { save(dir_ / "empty"); }),
@@ -61,7 +61,7 @@ TEST_F(ModelFolder, NothingIsOverwritten) {
               HasSubstr("file: expected a new or empty folder, got a file; name another"));
 }
 
-TEST_F(ModelFolder, WhatFailsLeavesNothing) {
+TEST_F(ModelFolder, FailedSaveLeavesNoFiles) {
   make_directories(dir_ / "empty");
   const auto fail = [&](const std::filesystem::path& dir) {
     return error_of<StorageError>([&] {
@@ -79,7 +79,7 @@ TEST_F(ModelFolder, WhatFailsLeavesNothing) {
   EXPECT_TRUE(list_directory(dir_ / "empty").empty());
 }
 
-TEST_F(ModelFolder, WhatAKilledProcessLeftIsNoHindrance) {
+TEST_F(ModelFolder, ReplacesFilesOfAKilledProcess) {
   const std::filesystem::path dir = dir_.path() / "a", left = dir / "import.tmp";
   make_directories(left / "checkpoints/step_00000000.tmp-123");
   replace_file(left / "tokenizer.bin", "x");
@@ -95,7 +95,7 @@ TEST_F(ModelFolder, WhatAKilledProcessLeftIsNoHindrance) {
   EXPECT_THAT(error_of([&] { save(other.string()); }), HasSubstr("expected a new or empty folder"));
 }
 
-TEST_F(ModelFolder, TwoProcessesDoNotWriteIntoOne) {
+TEST_F(ModelFolder, FolderInUseByAnotherProcessIsRefused) {
   const std::filesystem::path unfinished = dir_.path() / "a/import.tmp";
   make_directories(unfinished);
   replace_file(unfinished / "tokenizer.bin", "x");
@@ -105,8 +105,8 @@ TEST_F(ModelFolder, TwoProcessesDoNotWriteIntoOne) {
   EXPECT_TRUE(path_exists(unfinished / "tokenizer.bin"));
 }
 
-// A process that is killed while it puts the files in place leaves some of them there.
-TEST_F(ModelFolder, WhatWasHalfPutInPlaceIsMadeAnew) {
+// A process that is killed while it moves the files leaves some of them there.
+TEST_F(ModelFolder, HalfWrittenFolderIsReplaced) {
   save(dir_ / "whole");
   const std::filesystem::path half = dir_.path() / "half";
   make_directories(half / "import.tmp");
@@ -127,7 +127,7 @@ TEST_F(ModelFolder, WhatWasHalfPutInPlaceIsMadeAnew) {
   EXPECT_TRUE(path_exists(others / "thesis.txt"));
 }
 
-TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
+TEST_F(ModelFolder, LoadsTheNewestParametersOrTheirAverage) {
   save(dir_ / "run");
   Tree<HostTensor> state = tiny_.parameters;
   for (const auto& [path, value] : tiny_.parameters)
@@ -143,7 +143,7 @@ TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
     EXPECT_EQ(value, HostTensor::full(value.shape(), 0.5)) << path;
 }
 
-TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
+TEST_F(ModelFolder, DamagedCheckpointIsReportedAndTheOneBeforeIsLoaded) {
   save(dir_ / "run");
   const auto checkpoints = std::filesystem::path(dir_ / "run") / "checkpoints";
   write_checkpoint(checkpoints, 7, tiny_.parameters, {});
@@ -164,7 +164,7 @@ std::string with_dtype(std::string config, std::string_view dtype) {
 }
 
 // config.yaml may be that of steps which were never saved, or were damaged.
-TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
+TEST_F(ModelFolder, ConfigOfTheLoadedCheckpointIsUsed) {
   save(dir_ / "run");
   const std::filesystem::path run = dir_ / "run", file = run / "config.yaml";
   const std::string config = read_file(file);
@@ -215,7 +215,7 @@ TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
   EXPECT_EQ(load().step, 5);
 }
 
-TEST_F(ModelFolder, AModelThatIsNotFiniteIsRefusedByName) {
+TEST_F(ModelFolder, NonFiniteParametersAreNamed) {
   save(dir_ / "run");
   const std::string bad = "model/decoder/lm_head/weight";
   for (const float value :
@@ -231,7 +231,7 @@ TEST_F(ModelFolder, AModelThatIsNotFiniteIsRefusedByName) {
   }
 }
 
-TEST_F(ModelFolder, WhatLayersKeptIsLoadedWhereItIsAskedFor) {
+TEST_F(ModelFolder, LoadsStateOfLayersOnRequest) {
   save(dir_ / "run");
   Tree<HostTensor> state = tiny_.parameters;
   state.emplace("state/model/norm/mean", HostTensor::ones({3}));
@@ -247,7 +247,7 @@ TEST_F(ModelFolder, WhatLayersKeptIsLoadedWhereItIsAskedFor) {
               HasSubstr("expected averaged parameters"));
 }
 
-TEST_F(ModelFolder, TheTypeThatTheRunComputesInIsTaken) {
+TEST_F(ModelFolder, ComputeDtypeOfTheRunIsKept) {
   save(dir_ / "run");
   EXPECT_FALSE(load_model(dir_ / "run").compute_dtype);
   const auto config = std::filesystem::path(dir_ / "run") / "config.yaml";
@@ -293,7 +293,7 @@ TEST_F(ModelFolder, WrongFoldersAreNamed) {
       HasSubstr("input.tokenizer: expected a vocabulary of at most the model's 257, got 258"));
 }
 
-TEST_F(ModelFolder, ARunWithoutTextHasNothingToGoOnFrom) {
+TEST_F(ModelFolder, RunWithoutATokenizerIsRefused) {
   save(dir_ / "run");
   const auto config = std::filesystem::path(dir_ / "run") / "config.yaml";
   std::string text = read_file(config);

@@ -1,4 +1,4 @@
-// Folders of adapters that are malformed, or not those of their base.
+// Folders of adapters that are malformed, or do not match their base.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -55,7 +55,7 @@ class PeftAdapters : public ::testing::Test {
   Tree<HostTensor> tensors_;
 };
 
-TEST_F(PeftAdapters, WhatAxleHasNoAdapterForIsRefused) {
+TEST_F(PeftAdapters, UnsupportedAdaptersAreRefused) {
   write();
   EXPECT_TRUE(is_foreign_model(folder_));
   EXPECT_FALSE(read_foreign_model(folder_).parameters.empty());
@@ -67,7 +67,7 @@ TEST_F(PeftAdapters, WhatAxleHasNoAdapterForIsRefused) {
               HasSubstr("expected fields that Axle knows, got use_dora"));
 }
 
-TEST_F(PeftAdapters, ModulesThatAreKeptMustBeThoseOfTheBase) {
+TEST_F(PeftAdapters, SavedModulesMustMatchTheBase) {
   const Tree<HostTensor> good = tensors_;
   const std::string head = "base_model.model.lm_head.weight";
   write();
@@ -95,7 +95,7 @@ TEST_F(PeftAdapters, ModulesThatAreKeptMustBeThoseOfTheBase) {
 }
 
 // Numbers that bf16 would round stay as they are; --dtype rounds them.
-TEST_F(PeftAdapters, ModulesThatAreKeptStayAsTheyAreInAModelOfBf16) {
+TEST_F(PeftAdapters, SavedModulesKeepTheirNumbersInABf16Model) {
   Tree<HostTensor> base = load_safetensors(reference_file("hugging_face/llama/model.safetensors"));
   fs::create_directory(dir_ / "bf16");
   for (auto& [name, value] : base) value = value.astype(DType::kBF16);
@@ -116,7 +116,7 @@ TEST_F(PeftAdapters, ModulesThatAreKeptStayAsTheyAreInAModelOfBf16) {
   EXPECT_EQ(rounded.parameters.at("decoder/lm_head/weight"), head.astype(DType::kBF16));
 }
 
-// The names of the published GPT-2 lack the prefix, and those of its adapters have it.
+// The names of the published GPT-2 lack the prefix, and the names of its adapters have it.
 TEST_F(PeftAdapters, ABaseMayLackThePrefixOfItsModules) {
   const Tree<HostTensor> whole =
       load_safetensors(reference_file("hugging_face/gpt2/model.safetensors"));
@@ -144,7 +144,7 @@ TEST_F(PeftAdapters, PicklesAreRefused) {
                         "pickle; reading one may run any code; save its tensors"));
 }
 
-TEST_F(PeftAdapters, FilesThatAreDamagedAreMistakesOfTheData) {
+TEST_F(PeftAdapters, DamagedFilesAreDataErrors) {
   write();
   for (const char* const name : {"adapter_model.safetensors", "adapter_config.json"}) {
     const std::string whole = read_file(folder_ / name);
@@ -161,7 +161,7 @@ TEST_F(PeftAdapters, FilesThatAreDamagedAreMistakesOfTheData) {
 }
 
 // Every field that peft writes, and values of kinds that it can't have.
-TEST_F(PeftAdapters, FieldsOfAnotherKindAreMistakesOfTheData) {
+TEST_F(PeftAdapters, FieldsOfWrongTypesAreDataErrors) {
   write();
   const Json yes = true, number = 3, text = "x", list = Json::array({1}), texts = {"x", "y"},
              object = {{"a", text}}, none = Json::object(), empty = Json::array();
@@ -256,7 +256,7 @@ TEST_F(PeftAdapters, ABaseThatIsNotThereIsNamed) {
   read_foreign_model(folder_);
 }
 
-TEST_F(PeftAdapters, TensorsMustBeThoseOfTheBase) {
+TEST_F(PeftAdapters, TensorsMustMatchTheBase) {
   const Tree<HostTensor> good = tensors_;
   const std::string down = std::string(kModule) + ".lora_A.weight";
   tensors_.emplace("base_model.model.model.layers.7.self_attn.q_proj.lora_A.weight", good.at(down));

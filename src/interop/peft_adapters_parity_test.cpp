@@ -56,7 +56,7 @@ class PeftParity : public ::testing::TestWithParam<std::string> {
   const fs::path folder_ = reference_file("peft/" + GetParam());
 };
 
-TEST_P(PeftParity, LogitsAreThoseOfPeft) {
+TEST_P(PeftParity, LogitsMatchPeft) {
   expect_logits(folder_);
   import_model({.source = folder_, .dir = dir_ / "imported"});
   expect_logits(dir_ / "imported");
@@ -64,7 +64,7 @@ TEST_P(PeftParity, LogitsAreThoseOfPeft) {
 
 // Adapters of one matrix that holds several projections become one for each, and are written as one
 // of the sum of their ranks. All others come back as they were.
-TEST_P(PeftParity, AdaptersComeBackBitByBit) {
+TEST_P(PeftParity, AdaptersRoundTripBitForBit) {
   const Tree<HostTensor> own = exported(folder_, "out");
   const bool has_shared = GetParam() == "phi3" || GetParam() == "gpt2";
   const auto config = nlohmann::json::parse(read_file(folder_ / kPeftConfig));
@@ -78,7 +78,7 @@ TEST_P(PeftParity, AdaptersComeBackBitByBit) {
 }
 
 // An import keeps which modules were kept whole.
-TEST_P(PeftParity, AnImportIsExportedAsTheFolderIs) {
+TEST_P(PeftParity, ExportOfAnImportEqualsExportOfTheFolder) {
   import_model({.source = folder_, .dir = dir_ / "imported"});
   EXPECT_EQ(exported(dir_ / "imported", "of_import"), exported(folder_, "of_folder"));
   EXPECT_EQ(read_file(dir_ / "of_import/adapter_config.json"),

@@ -27,7 +27,7 @@ struct PeftConfig {
 /// Throws DataError for a file that is not JSON, or no object.
 PeftConfig read_peft_config(const std::filesystem::path& folder);
 
-/// How the adapters are applied, all or those of modules whose names match a pattern.
+/// How the adapters are applied, all of them or those of modules whose names match a pattern.
 class PeftScaling {
  public:
   /// Throws DataError for a field that peft writes and whose value is of another kind than peft
@@ -58,8 +58,8 @@ inline constexpr std::string_view kPeftPrefix = "base_model.model.";
 /// True for a matrix of an adapter, of any kind.
 bool is_peft_adapter(std::string_view tensor);
 
-/// All tensors of a folder but its adapters, by the names that the model has for them. They take
-/// the place of the model's own.
+/// All tensors of a folder but its adapters, by the names that the model has for them. They replace
+/// the model's own.
 class PeftSavedModules final : public TensorSource {
  public:
   /// Throws DataError for a folder without the file, and for a module of `modules_to_save` that the

@@ -21,7 +21,7 @@ inline std::vector<std::string> reference_models() {
   return out;
 }
 
-/// Lets the model take texts of so many tokens, where one was made for shorter ones.
+/// Lets the model take texts of `num_tokens` tokens if it was made for shorter ones.
 inline void take_texts_of(int64_t num_tokens, ImportedModel& imported) {
   auto& decoder = *imported.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
   if (decoder.max_seq_len && *decoder.max_seq_len < num_tokens) decoder.max_seq_len = num_tokens;

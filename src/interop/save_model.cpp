@@ -136,7 +136,7 @@ std::vector<std::string> names_of_unfinished(const NewFolder& folder) {
   return out;
 }
 
-// Moves what was written to its final place. The names are written down first: a process that is
+// Moves what was written to its final path. The names are written down first: a process that is
 // killed before the last one leaves files that the next one must know as its own.
 void put_in_place(const NewFolder& folder) {
   const fs::path unfinished = folder.dir / folder.unfinished;

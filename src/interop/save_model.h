@@ -88,7 +88,7 @@ struct NewFolder {
   /// The file that is moved last: a folder without it is not complete.
   std::string last;
 };
-/// The file in the subfolder that lists what is moved to its final place.
+/// The file in the subfolder that lists what is moved to its final path.
 inline constexpr std::string_view kNamesInMotion = "names.json";
 
 /// Throws ConfigError unless `dir` is new or empty, or holds only what a killed process left there.

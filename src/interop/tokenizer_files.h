@@ -37,7 +37,7 @@ std::string read_tokenizer_file(const std::filesystem::path& file);
 /// file of the name.
 void resolve_tokenizer_paths(nlohmann::ordered_json& document, const std::filesystem::path& dir);
 /// Replaces each file that is not where the document says by the file of its name in `dir`, if
-/// there is one, and tells `report` once for each file: the copies of a run are there
+/// there is one, and calls `report` once for each file: the copies of a run are there
 /// (keep_tokenizers), and a tokenizer may have moved with its run.
 void take_kept_tokenizers(nlohmann::ordered_json& document, const std::filesystem::path& dir,
                           const Report& report = report_to_stderr);

@@ -1,4 +1,4 @@
-// Numbers that a dtype can't hold: nothing that is read or written turns them into infinity.
+// Numbers that a dtype can't hold: nothing that is read or written becomes infinity.
 #include <gmock/gmock.h>
 
 #include "base/error.h"
@@ -74,7 +74,7 @@ class TooLarge : public ::testing::Test {
   Tree<HostTensor> tensors_;
 };
 
-TEST_F(TooLarge, AnImportNamesTensorAndNumber) {
+TEST_F(TooLarge, ImportNamesTheTensorAndTheNumber) {
   save(3.4e38);
   EXPECT_EQ(import_refusal(DType::kBF16),
             model_.string() + ": " + kTensor +
@@ -83,14 +83,14 @@ TEST_F(TooLarge, AnImportNamesTensorAndNumber) {
 }
 
 // Tensors of several dtypes become f32.
-TEST_F(TooLarge, AnImportOfF64NamesThem) {
+TEST_F(TooLarge, ImportOfF64NamesTheTensorAndTheNumber) {
   save(-1e300, kTensor, DType::kF64);
   EXPECT_THAT(import_refusal({}), HasSubstr(kTensor + ": expected magnitudes up to 3.40282e+38 for "
                                                       "f32, got -1e+300; f64 alone holds it"));
   EXPECT_THAT(import_refusal(DType::kBF16), HasSubstr("got -1e+300"));
 }
 
-TEST_F(TooLarge, AnExportNamesThem) {
+TEST_F(TooLarge, ExportNamesTheTensorAndTheNumber) {
   save(70000);
   EXPECT_EQ(export_refusal(DType::kF16),
             kTensor + ": expected magnitudes up to 65504 for f16, got 70000; bf16 and f32 hold it");
@@ -103,7 +103,7 @@ TEST_F(TooLarge, AnExportNamesThem) {
 }
 
 // Matrices whose rows are no whole blocks of Q8_0 are F16.
-TEST_F(TooLarge, AGgufFileNamesThem) {
+TEST_F(TooLarge, GgufExportNamesTheTensorAndTheNumber) {
   save(70000);
   for (const char* type : {"F16", "Q8_0"}) {
     EXPECT_EQ(gguf_refusal(type),
@@ -117,7 +117,7 @@ TEST_F(TooLarge, AGgufFileNamesThem) {
       export_gguf({.options = {.run = model_}, .file = dir_ / "out.gguf", .type = "F32"}, kQuiet));
 }
 
-TEST_F(TooLarge, AStartInAnotherDTypeNamesThem) {
+TEST_F(TooLarge, StartInAnotherDtypeNamesTheFileAndTheNumber) {
   save(3.4e38);
   import_model({.source = model_, .dir = dir_ / "import"});
   Child<Model> config = read_hugging_face(model_, {.with_weights = false}).model;
@@ -131,7 +131,7 @@ TEST_F(TooLarge, AStartInAnotherDTypeNamesThem) {
   }
 }
 
-TEST_F(TooLarge, AdaptersNameThem) {
+TEST_F(TooLarge, AdaptersNameTheWeight) {
   Child<Model> config = read_hugging_face(reference_file("hugging_face/llama")).model;
   apply_modifier(Lora::Config{.rank = 2}, "lora", config);
   TinyModel tiny(config);

@@ -17,7 +17,7 @@ TEST(CurlLibrary, IsLoadedOnceItIsUsed) {
   EXPECT_EXIT((curl(), std::exit(is_loaded())), ::testing::ExitedWithCode(1), "");
 }
 
-TEST(CurlLibrary, WhatItMakesIsReleased) {
+TEST(CurlLibrary, ReleasesItsObjects) {
   const Curl<CURLU> url(curl().url());
   ASSERT_EQ(curl().url_set(url.get(), CURLUPART_URL, "http://a/b", 0), CURLUE_OK);
   char* text = nullptr;

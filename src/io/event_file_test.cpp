@@ -73,7 +73,7 @@ TEST(EventFile, WritersOfOneProcessDoNotShareAFile) {
 }
 
 // Events written afterwards would reach no reader.
-TEST(EventFile, ARemovedFileIsToldByFlush) {
+TEST(EventFile, FlushReportsARemovedFile) {
   const TempDir dir;
   EventFileWriter writer(dir.path(), 1);
   writer.scalar(1, "loss", 2.5);
@@ -92,7 +92,7 @@ LossOf losses(const TempDir& dir) {
   return out;
 }
 
-TEST(EventFile, AFileTakesBackWhatStandsFromItsFirstStepOn) {
+TEST(EventFile, NewFileReplacesEventsFromItsFirstStepOn) {
   const TempDir dir;
   const auto write = [&](int64_t first_step, const LossOf& values) {
     EventFileWriter writer(dir.path(), first_step);
@@ -107,7 +107,7 @@ TEST(EventFile, AFileTakesBackWhatStandsFromItsFirstStepOn) {
 
 // Readers sort files by name: the order must hold within one second and after the clock was set
 // back.
-TEST(EventFile, ANewFileSortsBehindAllThatAreThere) {
+TEST(EventFile, NewFileSortsAfterExistingFiles) {
   const TempDir dir;
   std::string last = "events.out.tfevents.9000000000.host.1.0";
   for (const std::string& name :

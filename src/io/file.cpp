@@ -57,7 +57,7 @@ fs::path temporary_beside(const fs::path& path) {
   return fmt::format("{}.tmp-{}", path.string(), ::getpid());
 }
 
-// A link below /proc stands for an open file (/dev/stdout), whatever its text says.
+// A link below /proc stands for an open file (/dev/stdout), regardless of its text.
 bool names_open_file(const fs::path& link) {
   struct statfs info;
   return ::statfs(parent_of(link).c_str(), &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
@@ -272,7 +272,7 @@ void FileWriter::check_in_place(std::string_view advice) const {
 }
 
 void FileWriter::close() {
-  // The descriptor is gone whatever close() returns, so never close it twice.
+  // The descriptor is gone regardless of what close() returns, so never close it twice.
   if (fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 && errno != EINTR)
     fail_storage(path_, "close", errno);
 }
@@ -281,7 +281,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns "s3:// is not supported, .." for the address of another place; "" for a path.
+// Returns "s3:// is not supported, .." for the address of another system; "" for a path.
 std::string address_problem(std::string_view path) {
   const size_t end = path.find(":/");  // of some libraries "s3://bucket" comes as "s3:/bucket"
   const auto is_of_scheme = [](unsigned char c) {

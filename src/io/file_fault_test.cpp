@@ -35,12 +35,12 @@ TEST(FileFault, FullDiskKeepsTheOldFile) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "x"));
 }
 
-TEST(FileFault, NoSpaceIsAnErrorNotALoss) {
+TEST(FileFault, FullDeviceIsAnError) {
   EXPECT_THAT([] { replace_file("/dev/full", "x"); },
               ThrowsMessage<StorageError>(HasSubstr("No space left on device")));
 }
 
-TEST(FileFault, AFillThatThrowsLeavesNothingBehind) {
+TEST(FileFault, FailedFillLeavesNoFile) {
   const TempDir dir;
   const auto fill = [](FileWriter& file) {
     file.write("half");
@@ -74,7 +74,7 @@ TEST(FileFault, LockNamesItsHolderAndEndsWithTheProcess) {
   ::close(pipe_ends[1]);
 }
 
-TEST(FileFault, ALockWhoseFileIsRemovedIsNotTheOneThatIsThere) {
+TEST(FileFault, LockIsRetakenIfItsFileWasRemoved) {
   const TempDir dir;
   std::optional<FileLock> first(std::in_place, dir / "lock");
   const FileLock second(dir / "lock", [&](const std::string&) {

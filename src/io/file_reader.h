@@ -15,7 +15,7 @@
 namespace axle {
 
 /// Reads regular files only. Reads bytes and does not map them: a disk error, or a file truncated
-/// by another process, then gives an exception instead of a signal. May be used from any thread.
+/// by another process, then raises an exception instead of a signal. May be used from any thread.
 class FileReader {
  public:
   /// Throws StorageError if the file can't be opened or is not a regular file; does not block on a
@@ -39,7 +39,7 @@ class FileReader {
   int64_t size_ = 0;
 };
 
-/// Returns the bytes that a file begins with, as many as tell its format (base/text/file_format.h).
+/// Returns the bytes that a file begins with, as many as show its format (base/text/file_format.h).
 std::string head_of(const FileReader& file);
 
 /// Throws StorageError "<path>: expected <expected>, got <format>" for a file of a known format of
@@ -58,7 +58,7 @@ class ByteStream {
   virtual size_t read(std::span<char> into) = 0;
 };
 
-/// Opens a regular file. Its first bytes tell whether it is compressed; a file without compression
+/// Opens a regular file. Its first bytes show whether it is compressed; a file without compression
 /// may not be called *.gz or *.zst, nor one with the other. Several gzip members or zstd frames are
 /// read one after the other. Throws StorageError as FileReader does.
 std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path);

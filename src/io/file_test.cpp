@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-TEST(File, ReplaceThenReadGivesTheSameBytes) {
+TEST(File, ReadsWhatReplaceWrote) {
   const TempDir dir;
   const std::string bytes("a\0b\n\xff", 5);
   replace_file(dir / "x", bytes);
@@ -41,7 +41,7 @@ TEST(File, ReadsFilesWhoseSizeIsUnknown) {
   EXPECT_THAT(read_file("/proc/self/status"), HasSubstr("Name:"));
 }
 
-TEST(File, AppendGoesOnWhereTheFileEnds) {
+TEST(File, AppendContinuesAtTheEnd) {
   const TempDir dir;
   replace_file(dir / "log", "one\n");
   FileWriter writer(dir / "log", WriteMode::kAppend);
@@ -52,7 +52,7 @@ TEST(File, AppendGoesOnWhereTheFileEnds) {
   EXPECT_EQ(read_file(dir / "log"), "one\ntwo\n");
 }
 
-TEST(File, MovedWriterWritesOn) {
+TEST(File, MovedWriterContinues) {
   const TempDir dir;
   FileWriter first(dir / "x");
   first.write("a");
@@ -77,7 +77,7 @@ TEST(File, ErrorsNamePathAndReason) {
   throws([&] { rename_durably(dir / "none", dir / "y"); }, dir / "none", "No such file");
 }
 
-TEST(File, WhetherOneCanBeWrittenIsKnownBefore) {
+TEST(File, ReplaceableIsCheckedWithoutWriting) {
   const TempDir dir;
   replace_file(dir / "old", "kept");
   check_replaceable(dir / "old");
@@ -92,7 +92,7 @@ void expect_refused(const std::string& path, const std::string& reason) {
   EXPECT_EQ(error_of<StorageError>([&] { replace_file(path, "x"); }), path + ": cannot " + reason);
 }
 
-TEST(File, WhatCannotBeReplacedIsNamedAsTheUserNamedIt) {
+TEST(File, ErrorsNameThePathAsGiven) {
   const TempDir dir;
   replace_file(dir / "file", "x");
   expect_refused(dir / "missing/new", "create: No such file or directory");
@@ -145,7 +145,7 @@ TEST(File, AFifoIsWrittenThrough) {
 }
 
 // Opening it would wait for a reader: for ever, and no signal would end the wait.
-TEST(File, AFifoThatNobodyReadsIsRefused) {
+TEST(File, FifoWithoutAReaderIsRefused) {
   const TempDir dir;
   const std::string fifo = dir / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
@@ -174,7 +174,7 @@ TEST(File, AppendedAndNewFilesAreRegular) {
   }
 }
 
-TEST(File, WhatAProcessHasOpenIsWrittenThrough) {
+TEST(File, OpenDescriptorsAreWrittenThrough) {
   const TempDir dir;
   const int open = ::open((dir / "out").c_str(), O_RDWR | O_CREAT, 0600);
   ASSERT_GE(open, 0);
@@ -215,7 +215,7 @@ TEST(File, FoldersAreMadeListedMovedAndRemoved) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir / "a"));
 }
 
-TEST(File, FoldersThatWereMadeAreTold) {
+TEST(File, ListsTheFoldersThatItCreated) {
   const TempDir dir;
   EXPECT_THAT(make_directories(dir / "a/b/c"), ElementsAre(dir / "a/b/c", dir / "a/b", dir / "a"));
   EXPECT_TRUE(make_directories(dir / "a/b").empty());
@@ -224,7 +224,7 @@ TEST(File, FoldersThatWereMadeAreTold) {
   EXPECT_THAT(list_directory(dir / "a"), ElementsAre(dir / "a/b", dir / "a/file"));
 }
 
-TEST(ReadFile, OnlyRegularFilesAndNothingIsWaitedFor) {
+TEST(ReadFile, OtherThanRegularFilesAreRefusedWithoutWaiting) {
   const TempDir dir;
   const auto error = [](const std::string& path) {
     return error_of<StorageError>([&] { read_file(path); });
@@ -281,7 +281,7 @@ TEST(ReadFile, SizesAreLimited) {
               HasSubstr("got 1099511627776"));
 }
 
-TEST(FileReader, ReadsAnyPlaceAndSaysWhereTheFileEnds) {
+TEST(FileReader, ReadsAtAnyOffsetAndReportsTheEnd) {
   const TempDir dir;
   replace_file(dir / "x", "hello");
   FileReader file(dir / "x");
@@ -294,7 +294,7 @@ TEST(FileReader, ReadsAnyPlaceAndSaysWhereTheFileEnds) {
       HasSubstr("offset 5: expected 1 more bytes"));
   EXPECT_EQ(file.read_some(5, std::as_writable_bytes(std::span(bytes))), 0u);
 
-  // Another process truncates the file: an error with the offset, where a mapping would give a
+  // Another process truncates the file: an error with the offset, where a mapping would raise a
   // signal.
   fs::resize_file(dir / "x", 2);
   EXPECT_THAT(
@@ -302,7 +302,7 @@ TEST(FileReader, ReadsAnyPlaceAndSaysWhereTheFileEnds) {
       HasSubstr("offset 2: expected 1 more bytes"));
 }
 
-TEST(FileReader, HashesAsAWholeWouldBe) {
+TEST(FileReader, HashOfAFileEqualsThatOfItsBytes) {
   const TempDir dir;
   const std::string bytes(3'000'001, 'x');
   replace_file(dir / "x", bytes);

@@ -49,7 +49,7 @@ TEST(Http, PagesAndRedirects) {
   EXPECT_EQ(moved.url, server.url("/page"));
 }
 
-TEST(Http, ErrorsAreOneLineWithTheAddress) {
+TEST(Http, ErrorsAreOneLineThatNamesTheUrl) {
   const HttpServer server(answer);
   EXPECT_EQ(http_error([&] { http_get(server.url("/absent")); }),
             server.url("/absent") + ": expected HTTP status 200, got 404");
@@ -103,7 +103,7 @@ TEST(Http, ADownloadCanBeStopped) {
   EXPECT_THROW(http_download(server.url("/large"), "/dev/full"), StorageError);
 }
 
-TEST(Http, ATransferThatGrowsTooLargeEndsAtOnce) {
+TEST(Http, TransfersAreLimitedInSize) {
   const HttpServer server(answer);
   const TempDir dir;
   const auto error = [&](int64_t max_bytes) {

@@ -66,7 +66,7 @@ TEST(LineReaderFault, ChangedBytesEndInOneLine) {
 }
 
 // A file of 200 kB that holds 200 MB without a line end.
-TEST(LineReaderFault, WhatUnpacksWithoutEndStops) {
+TEST(LineReaderFault, UnpackedLinesHaveALimit) {
   const TempDir dir;
   for (const bool is_gzip : {true, false}) {
     {

@@ -23,7 +23,7 @@ std::vector<std::string> lines_of(const std::string& path) {
   return out;
 }
 
-TEST(LineReader, LinesComeWithoutTheirEnds) {
+TEST(LineReader, LinesExcludeTheirEndings) {
   const TempDir dir;
   replace_file(dir / "x",
                "\xef\xbb\xbf"

@@ -24,7 +24,7 @@ std::string message() {
       .text();
 }
 
-TEST(ProtoReader, FieldsComeBackAsWritten) {
+TEST(ProtoReader, ReadsFieldsAsWritten) {
   const std::string bytes = message();
   ProtoReader reader(bytes);
   EXPECT_EQ(reader.next()->varint(), 0);
@@ -72,7 +72,7 @@ TEST(ProtoReader, EveryCutInsideAFieldIsFound) {
   }
 }
 
-TEST(ProtoReader, AnyBytesGiveFieldsOrAnError) {
+TEST(ProtoReader, RandomBytesAreReadOrRefused) {
   uint32_t state = 1;
   int read = 0, refused = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -84,7 +84,7 @@ TEST(ProtoReader, AnyBytesGiveFieldsOrAnError) {
   EXPECT_GT(refused, 10000);
 }
 
-TEST(ProtoReader, ErrorsNameThePlace) {
+TEST(ProtoReader, ErrorsNameTheByteOrField) {
   EXPECT_THAT([] { read_all(std::string("\x08\x01\x2a\x05xy", 6)); },
               ThrowsMessage<DataError>(HasSubstr(
                   "message, byte 4: expected a field of 5 bytes, got 2 of 6 bytes left")));

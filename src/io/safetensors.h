@@ -63,7 +63,7 @@ class SafetensorsFile {
 Tree<HostTensor> load_safetensors(const std::filesystem::path& path);
 
 /// Writes the tensors and replaces `path` atomically. The header is sorted by name; data are
-/// aligned to their element size. The same tensors always give the same bytes. Throws StorageError.
+/// aligned to their element size. The same tensors always have the same bytes. Throws StorageError.
 void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 /// Writes the same file of tensors that are made one by one: `tensor(name)` has the type that

@@ -58,7 +58,7 @@ TEST_F(Safetensors, EveryDTypeComesBackBitForBit) {
               ThrowsMessage<StorageError>(HasSubstr("expected a tensor 'none'")));
 }
 
-TEST_F(Safetensors, NoTensorsAreAFileToo) {
+TEST_F(Safetensors, FileMayHoldNoTensors) {
   save_safetensors(path_, {});
   EXPECT_TRUE(load_safetensors(path_).empty());
 }
@@ -81,7 +81,7 @@ TEST_F(Safetensors, ReadsAHeaderWrittenByHand) {
   EXPECT_EQ(SafetensorsFile(path_).get("b"), HostTensor::scalar(0));
 }
 
-TEST_F(Safetensors, DTypesWeLackAreRefusedAloneAndByName) {
+TEST_F(Safetensors, UnsupportedDtypesAreRefusedByNameForTheirTensorOnly) {
   replace_file(path_, file_of(R"({"a":{"dtype":"F8_E8M0","shape":[4],"data_offsets":[0,4]},
                                   "b":{"dtype":"I32","shape":[],"data_offsets":[4,8]},
                                   "c":{"dtype":"F4","shape":[7],"data_offsets":[8,12]}})",
@@ -134,7 +134,7 @@ TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   expect_refused(std::string(8, '\xff') + "{", "a header of at most");
 }
 
-TEST_F(Safetensors, OtherFilesAreToldWhatTheyAre) {
+TEST_F(Safetensors, ErrorsNameOtherFileFormats) {
   const auto expect_kind = [&](const std::string& bytes, const std::string& kind) {
     replace_file(path_, bytes);
     EXPECT_EQ(error_of<StorageError>([&] { SafetensorsFile file(path_); }),

@@ -1,5 +1,5 @@
 // Token files: documents as token ids, in the format of Megatron-LM. PREFIX.bin holds the ids of
-// all documents, PREFIX.idx the place of each.
+// all documents, PREFIX.idx the offset of each.
 //
 // PREFIX.idx, little-endian: "MMIDIDX", two zero bytes, u64 version 1, u8 code of the type of ids,
 // u64 number of sequences S, u64 number of entries D, i32 lengths[S] in ids, i64 offsets[S] in
@@ -53,14 +53,14 @@ bool is_token_file(const std::string& name);
 
 /// The folder in which a build of a token file keeps what it has, until it is finished.
 std::string unfinished_folder(const std::string& prefix);
-/// Returns what is there in the place of a token file, or of a part of it, that is not: an
+/// Returns what is there instead of a missing token file, or a missing part of it: an
 /// unfinished build, or what nothing_at() says.
 std::string nothing_at_token_file(const std::string& name);
 
 /// Documents of token ids, read as they are asked for. At most 64 MiB of the index are in memory.
 /// Usable from several threads.
 ///
-/// Opening reads all of the index: every place lies in PREFIX.bin, and a document of several
+/// Opening reads all of the index: every offset lies in PREFIX.bin, and a document of several
 /// sequences is one piece of it. Throws DataError "<file>: offset <n>: expected ..., got ..." for
 /// files that are missing, cut off or damaged.
 class TokenFile {
@@ -79,7 +79,7 @@ class TokenFile {
   /// Number of ids of a document.
   int64_t length(int64_t document) const;
   /// Reads ids of a document from its id number `first` on, which all are in the document. Throws
-  /// DataError with document, place and `tokenizer`, the name of the one whose ids are expected,
+  /// DataError with document, index and `tokenizer`, the name of the one whose ids are expected,
   /// for an id that is negative or not below `vocab_size`.
   void read(int64_t document, int64_t first, std::span<int32_t> out,
             int64_t vocab_size = int64_t{1} << 31, std::string_view tokenizer = {}) const;
@@ -114,7 +114,7 @@ struct TokenCounts {
 class TokenFileWriter {
  public:
   /// Continues behind the first `at` of an unfinished file and drops what is behind them; {}:
-  /// starts anew. Throws StorageError if less is there.
+  /// starts from the beginning. Throws StorageError if less is there.
   TokenFileWriter(std::string prefix, DType dtype, TokenCounts at = {});
   ~TokenFileWriter();
 

@@ -43,7 +43,7 @@ class TokenFileFault : public ::testing::Test {
   std::string index_, ids_;
 };
 
-TEST_F(TokenFileFault, APointerInPlaceOfAPartIsNamed) {
+TEST_F(TokenFileFault, GitLfsPointersAreNamedInEitherPart) {
   ids_ = kLfsPointer;
   EXPECT_THAT(refusal(), AllOf(HasSubstr("a.bin: expected ids of a token file, got"),
                                HasSubstr(kLfsPointerNamed)));
@@ -52,7 +52,7 @@ TEST_F(TokenFileFault, APointerInPlaceOfAPartIsNamed) {
                                HasSubstr(kLfsPointerNamed)));
 }
 
-TEST_F(TokenFileFault, AnotherFileIsNoTokenFile) {
+TEST_F(TokenFileFault, OtherFilesAreRefused) {
   write();
   replace_file(dir_ / "a.json", "{}");
   EXPECT_THAT(
@@ -91,7 +91,7 @@ TEST_F(TokenFileFault, HeaderFields) {
   EXPECT_THAT(refusal(), HasSubstr("a file of"));
 }
 
-TEST_F(TokenFileFault, PlacesOutsideOfTheFile) {
+TEST_F(TokenFileFault, OffsetsOutsideTheFile) {
   const std::string good = index_;
   uint64_t count = 0;
   std::memcpy(&count, good.data() + 18, 8);

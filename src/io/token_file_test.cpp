@@ -54,7 +54,7 @@ TEST(TokenFile, DocumentsOfSeveralSequencesAreWhole) {
   EXPECT_EQ(documents_of(file), reference_documents());
 }
 
-TEST(TokenFile, ThePartsOfADocumentAreReadAlone) {
+TEST(TokenFile, PartsOfADocumentCanBeRead) {
   const TokenFile file(reference_file("token_files/parts.bin"));
   const std::vector<int32_t> whole = file.ids_of(11);
   ASSERT_EQ(whole.size(), 12u);
@@ -96,7 +96,7 @@ TEST(TokenFile, AWriterContinuesBitForBit) {
   }
 }
 
-TEST(TokenFile, AWriterDoesNotContinueWhatIsNotThere) {
+TEST(TokenFile, WriterRefusesToContinueMissingBytes) {
   const TempDir dir;
   { TokenFileWriter(dir / "a", DType::kU16).sync(); }
   EXPECT_THAT(thrown_by<StorageError>([&] {
@@ -117,7 +117,7 @@ TEST(TokenFile, IdsBeyondTheVocabularyAreNamed) {
   EXPECT_THAT(error_of<DataError>([&] { file.ids_of(2); }), HasSubstr("got -1 at token 0"));
 }
 
-TEST(TokenFile, IsToldByItsFirstBytes) {
+TEST(TokenFile, IsRecognisedByItsFirstBytes) {
   const TempDir dir;
   write_file(dir / "a", DType::kU16, {{1}});
   EXPECT_TRUE(is_token_file(dir / "a"));

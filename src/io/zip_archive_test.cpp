@@ -67,7 +67,7 @@ TEST_F(ZipArchive, RefusesLinks) {
               HasSubstr("entry 'link': expected a plain file"));
 }
 
-TEST_F(ZipArchive, DamagedOnesLeaveNothing) {
+TEST_F(ZipArchive, DamagedArchivesAreRefused) {
   EXPECT_THAT(data_error(archive({{"good", "x"}, {"bad", "hello", S_IFREG | 0644, 1}})),
               HasSubstr("entry 'bad': can't be unpacked: CRC error"));
   const std::string whole = test_zip({{"good", std::string(1000, 'x')}});
@@ -76,7 +76,7 @@ TEST_F(ZipArchive, DamagedOnesLeaveNothing) {
   EXPECT_THAT(data_error(archive_of("<html>")), HasSubstr("expected a zip archive"));
 }
 
-TEST_F(ZipArchive, WhatIsThereStays) {
+TEST_F(ZipArchive, ExistingFilesAreKept) {
   make_directories(to_);
   replace_file(to_ / "mine", "x");
   EXPECT_THROW(unpack_zip(archive({{"theirs", "y"}}), to_), StorageError);

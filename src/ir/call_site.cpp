@@ -28,7 +28,7 @@ struct Equal {
 };
 
 const CallSite* intern(const CallSite& calls) {
-  // Most ops of a program come from a few places: the table saves them the lock.
+  // Most ops of a program come from a few lines: the table saves them the lock.
   constexpr size_t kNumRecent = 4096;
   static std::array<std::atomic<const CallSite*>, kNumRecent> recent;
   std::atomic<const CallSite*>& slot = recent[calls.hash % kNumRecent];

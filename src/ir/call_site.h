@@ -11,7 +11,7 @@ namespace axle {
 /// The calls that led to an op. Equal calls are one object, which is never freed.
 struct CallSite;
 
-/// Returns the calls of the innermost CallSiteScope, or else those of this thread's stack.
+/// Returns the calls of the innermost CallSiteScope, or else the calls on this thread's stack.
 const CallSite* current_call_site();
 
 /// Returns calls of no source: for ops that are written as data. No line of the program that reads
@@ -24,8 +24,8 @@ const CallSite* no_calls();
 /// folder if it lies there.
 std::string source_line(const CallSite* calls);
 
-/// While alive, current_call_site() returns `calls`; null: those of the stack. Transforms emit the
-/// ops that they derive from another op as if they came from the same place.
+/// While alive, current_call_site() returns `calls`; null: the calls on the stack. Transforms emit
+/// the ops that they derive from another op as if they came from the same line.
 class CallSiteScope {
  public:
   explicit CallSiteScope(const CallSite* calls);

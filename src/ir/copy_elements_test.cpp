@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-// Windows of all sizes around that of a block, at places that no vector is aligned to.
+// Windows of all sizes around that of a block, at offsets that no vector is aligned to.
 TEST(CopyElements, FillsAWindowAndNothingElse) {
   std::mt19937 random(7);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };

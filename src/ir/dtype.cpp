@@ -49,7 +49,7 @@ uint16_t small_float_bits(float v, const FloatLayout& layout) {
   const int width = layout.exponent_bits + layout.fraction_bits;
   const uint32_t sign = u >> 31 << width;
   if (std::isnan(v)) return static_cast<uint16_t>(sign | nan_bits(layout));
-  // The first bits above all numbers: those of infinity, or of NaN.
+  // The first bits above all numbers: the bits of infinity, or of NaN.
   const uint32_t end = layout.has_infinity
                            ? ((1u << layout.exponent_bits) - 1) << layout.fraction_bits
                            : nan_bits(layout);

@@ -298,7 +298,7 @@ template <class T>
 inline constexpr bool kIsComplex<std::complex<T>> = true;
 
 /// Converts a value between element types as StableHLO's convert does. Floats to integers truncate
-/// towards zero and saturate (NaN gives 0). Anything to pred is `!= 0`. A double goes to a small
+/// towards zero and saturate (NaN becomes 0). Anything to pred is `!= 0`. A double goes to a small
 /// float by way of f32. A complex number becomes a real one by its real part.
 template <class To, class From>
 To convert_element(From v) {

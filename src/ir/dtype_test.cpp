@@ -56,7 +56,7 @@ TEST(ConvertElement, ComplexNumbersHaveRealParts) {
   EXPECT_EQ(convert_element<int>(std::complex<double>(3.7, 5)), 3);
 }
 
-TEST(DTypeText, OfAFloatNamesNoInteger) {
+TEST(DTypeText, FloatDtypesExcludeOtherDtypes) {
   FloatDType dtype;
   from_text("bf16", dtype);
   EXPECT_EQ(DType{dtype}, DType::kBF16);

@@ -48,7 +48,7 @@ void run(const Region& region, std::vector<Results> values, const TakeResult& ta
          const EvalOptions& options) {
   Uses uses = count_uses(region);
   const std::vector<std::vector<size_t>> results = results_by_op(region);
-  // Gives the results of an op that no other op reads any more, and frees it.
+  // Passes on the results of an op that no other op reads any more, and frees it.
   const auto finish = [&](const OpNode* op) {
     const std::vector<size_t>& numbers = results[op->id];
     for (size_t i = 0; i < numbers.size(); ++i) {

@@ -14,7 +14,7 @@ constexpr DType kFloats[] = {DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16, DTyp
                              DType::kF32,      DType::kF64,    DType::kC64, DType::kC128};
 
 // Blocks of numbers are looked at together, and what is left of a tensor one by one.
-TEST(Finite, FindsOneBadNumberWhereverItStands) {
+TEST(Finite, FindsOneBadNumberAtAnyIndex) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   for (const DType dtype : kFloats) {
     const double largest = dtype == DType::kF64 ? 1e308 : 57344;

@@ -64,7 +64,7 @@ class HloBuilder {
   /// Writes a constant that has `value` in every element (converted by convert_element).
   virtual HloValue splat(const Type& type, Scalar value) = 0;
   virtual HloValue constant(const HostTensor& value) = 0;
-  /// Writes the ops of `region` here, with `arguments` in place of its parameters.
+  /// Writes the ops of `region` here, with `arguments` for its parameters.
   virtual HloValues inline_region(const Region& region, const HloValues& arguments) = 0;
   /// Calls the private function `name`; the first call writes its definition with `body`.
   virtual HloValues call(const std::string& name, const HloValues& arguments,
@@ -81,8 +81,8 @@ class HloBuilder {
   /// What the program is lowered for. A rule that asks for it records what it chose.
   virtual const LoweringTarget& target() = 0;
   virtual void record(LoweringChoice choice) = 0;
-  /// Returns the axes of the mesh over which the partitioner divides the work here: those of size
-  /// > 1 that are not manual. None: each device works on parts of its own.
+  /// Returns the axes of the mesh over which the partitioner divides the work here: the axes of
+  /// size > 1 that are not manual. None: each device works on parts of its own.
   virtual std::vector<MeshAxis> automatic_axes() const = 0;
   /// Returns a number for the channel of a collective, another one on each call.
   virtual int64_t next_channel() = 0;

@@ -33,7 +33,7 @@ using Wide = std::conditional_t<
     std::conditional_t<std::is_floating_point_v<Computed<T>>, Computed<T>,
                        std::conditional_t<std::is_signed_v<Computed<T>>, int64_t, uint64_t>>>;
 
-// Converts the elements to those of `out` from `at` on.
+// Converts the elements into `out`, from index `at` on.
 template <class W>
 void narrow(std::span<const W> from, HostTensor& out, size_t at) {
   dispatch_any(out.dtype(), [&]<class To>(std::type_identity<To>) {
@@ -128,8 +128,8 @@ bool HostTensor::operator==(const HostTensor& other) const {
 }
 
 std::string HostTensor::text(int64_t max_values) const {
-  // Equal texts mean equal elements (Attributes::text): 9 digits tell any two numbers of 32 bits
-  // apart, and the default format of fmt any two doubles.
+  // Equal texts mean equal elements (Attributes::text): 9 digits distinguish any two 32-bit
+  // numbers, and the default format of fmt any two doubles.
   const bool is_double = real_dtype(dtype()) == DType::kF64;
   const auto number = [&](double v) {
     return is_double ? fmt::format("{}", v) : fmt::format("{:.9g}", v);
@@ -272,7 +272,7 @@ struct SquareRow {
   Lanes lanes;
 };
 
-// Returns the elements of both rows in turn: those of their first halves, and of their second.
+// Returns the elements of both rows, alternating: of their first halves, and of their second.
 template <class T, size_t... I>
 std::array<SquareRow<T>, 2> interleaved(SquareRow<T> a, SquareRow<T> b, std::index_sequence<I...>) {
   constexpr size_t kSize = sizeof...(I);

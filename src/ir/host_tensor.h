@@ -128,7 +128,7 @@ struct MatrixWindow {
 };
 
 /// Fills the window `to` of `target`, of [rows, columns] elements, with the window `from` of
-/// `source`: of as many, or of [columns, rows] if `transpose`. Elements of both have one size.
+/// `source`: of that shape, or of [columns, rows] if `transpose`. Elements of both have one size.
 void copy_elements(const HostTensor& source, MatrixWindow from, bool transpose, int64_t rows,
                    int64_t columns, HostTensor& target, MatrixWindow to);
 

@@ -6,7 +6,7 @@ namespace axle {
 namespace {
 
 // Tensors from 32 MiB on have pages of their own.
-TEST(HostTensor, LargeOnesAreZeroCopiedAndMovedAsSmallOnesAre) {
+TEST(HostTensor, LargeTensorsAreZeroedCopiedAndMovedLikeSmallOnes) {
   constexpr int64_t kSize = (int64_t{40} << 20) / 4;
   HostTensor large(Type{DType::kF32, {kSize}});
   EXPECT_TRUE(large == HostTensor::zeros({kSize}));

@@ -141,11 +141,11 @@ struct Divided {
   std::function<Values(const Values& inputs)> forward;
   std::vector<Residual> kept;  // for each kept value: kSave or kOffload
   std::vector<bool> inputs;    // the inputs that `again` needs
-  /// Computes results of the op anew. Takes the needed inputs, in order, and the kept values.
+  /// Recomputes results of the op. Takes the needed inputs, in order, and the kept values.
   /// Returns one tensor for each result of the op, empty ones for those that are not used.
   std::function<Values(const Values& inputs, const Values& kept)> again;
 };
-/// For ops with regions: divides the op. `used` marks the results that are computed anew. Returns
+/// For ops with regions: divides the op. `used` marks the results that are recomputed. Returns
 /// none if the policy keeps nothing in the regions that these results need.
 using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vector<bool>& used,
                                               const ResidualPolicy& policy);
@@ -178,13 +178,13 @@ using SourceRule = ParameterSource (*)(const OpNode& op, ParameterSource::Run ru
                                        size_t parameter);
 /// What an op returns whose regions return extra values.
 struct Widened {
-  Values results;             // those of the op
+  Values results;             // the op's
   std::vector<Values> extra;  // for each region: its values, with a leading dim if it is repeated
-  Values ran;  // for each region: a pred that tells if it ran, or one for each run; empty: always
+  Values ran;  // for each region: a pred that says if it ran, or one for each run; empty: always
 };
 /// For ops with an open region: emits the op with `regions`, which return the results of the op's
-/// regions, then extra values. Those of runs that do not happen are zeros. Where the number of runs
-/// is not known, the values of the first `max_runs` are kept.
+/// regions, then extra values. Extra values of runs that do not happen are zeros. Where the number
+/// of runs is not known, the values of the first `max_runs` are kept.
 using WidenRule = Widened (*)(const OpNode& op, const Values& inputs,
                               std::span<const std::shared_ptr<const Region>> regions,
                               int64_t max_runs);
@@ -222,7 +222,7 @@ class HloRule {
 /// Returns the bytes of all operands and results.
 double operand_and_result_bytes(const OpNode& op);
 /// For ops whose result is a part of their first operand: returns the bytes of that part, read and
-/// written, plus those of the other operands.
+/// written, plus the bytes of the other operands.
 double read_part_bytes(const OpNode& op);
 /// For ops that update a part of their first operand in place: returns the bytes of the other
 /// operands, counted as read and once more as written.
@@ -313,7 +313,7 @@ inline constexpr VjpRule no_gradient = &OpRules::no_gradient;
 const std::vector<const OpRules*>& all_ops();
 
 /// Throws ShapeError "<layer>: <op> at <file>:<line>: <what>; operands: f32[8, 4] of <layer> (<op>
-/// at <file>:<line>), ...". Lines that no debug information tells are left out.
+/// at <file>:<line>), ...". Lines that debug information does not provide are left out.
 [[noreturn]] void shape_error(const OpNode& op, std::string_view what);
 /// The same for an op that is not emitted yet.
 [[noreturn]] void shape_error(std::string_view op, std::string_view what,

@@ -28,7 +28,7 @@ const std::string* intern(std::string_view text) {
   return &*it;
 }
 
-// Owns the memory of all nodes. The nodes that a region gives back serve later regions, with a
+// Owns the memory of all nodes. The nodes that a region returns serve later regions, with a
 // higher `generation`.
 class NodePool {
  public:
@@ -48,8 +48,8 @@ class NodePool {
     return node;
   }
   void take_back(const std::vector<OpNode*>& nodes) noexcept {
-    // Not under the lock: a node may hold the last reference to a region, whose destructor gives
-    // back its own nodes.
+    // Not under the lock: a node may hold the last reference to a region, whose destructor returns
+    // its own nodes.
     for (OpNode* node : nodes) {
       const uint32_t next_generation = node->generation + 1;
       const OpOrigin origin = *node;

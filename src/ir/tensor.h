@@ -99,7 +99,7 @@ struct OpNode : OpOrigin {
   Region* parent = nullptr;
   uint32_t id = 0;  // ascending within the region
   /// The number of regions that used this memory before. Nodes are reused and never freed, so that
-  /// a handle can tell that its own node is gone.
+  /// a handle can detect that its own node is gone.
   uint32_t generation = 0;
   /// Of the node that used this memory in the generation before, for errors.
   OpOrigin previous = {};
@@ -125,7 +125,7 @@ inline const OpNode* Tensor::node() const {
 }
 
 /// A closed piece of a program: its ops use only its own parameters and ops. During tracing, ops
-/// may also use values of outer regions (captures); closing the region turns the captures into
+/// may also use values of outer regions (captures); closing the region converts the captures to
 /// leading parameters.
 class Region {
  public:

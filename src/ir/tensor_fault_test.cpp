@@ -1,4 +1,4 @@
-// Graphs in a host whose memory runs out: every allocation of a trace fails in its turn.
+// Graphs in a host whose memory runs out: each allocation of a trace fails once.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ bool trace_with(int64_t num_allocations, int num_ops) {
 }
 
 // In a process of its own: a failure is the end of it.
-TEST(OutOfMemory, RegionsDieWithoutIt) {
+TEST(OutOfMemory, RegionsAreFreedAfterRunningOutOfMemory) {
   const auto run_out = [] {
     int64_t num = 0;
     while (!trace_with(num, 40)) ++num;

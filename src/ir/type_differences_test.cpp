@@ -8,7 +8,7 @@ namespace {
 
 const Type kRow{DType::kF32, {2}};
 
-TEST(TypeDifferences, NamesWhatIsMissingOtherwiseAndTooMuch) {
+TEST(TypeDifferences, NamesMissingDifferingAndExtraTensors) {
   EXPECT_EQ(type_differences({{"a", kRow}}, {{"a", kRow}}), "");
   EXPECT_EQ(type_differences({{"a", kRow}, {"b", kRow}, {"d", kRow}},
                              {{"b", {DType::kBF16, {2}}}, {"c", {DType::kI32, {}}}, {"d", kRow}}),

@@ -89,11 +89,11 @@ void verify_joint_if_asked(const Region& region, size_t num_parameters, size_t n
 
 namespace {
 
-// Appends a text that tells regions of different structure apart.
+// Appends a text that distinguishes regions of different structure.
 class Writer {
  public:
   void add(const Region& region) {
-    // By id of the op: its place among the parameters and ops.
+    // By id of the op: its index among the parameters and ops.
     std::vector<uint32_t> place(region.num_nodes() + 1, 0);
     uint32_t next = 0;
     add(region.parameters().size());

@@ -1,4 +1,4 @@
-// Gives verify a broken graph of every kind that it promises to find.
+// Passes verify a broken graph of every kind that it promises to find.
 #include <gmock/gmock.h>
 
 #include "ir/op_rules.h"
@@ -108,7 +108,7 @@ TEST(Verify, TypesOtherThanInferred) {
   EXPECT_THAT(within.fault(), HasSubstr("types of test_same are not what it infers"));
 }
 
-TEST(Verify, ResultOfTheRegionThatNothingDefines) {
+TEST(Verify, ResultThatIsNotDefinedInTheRegion) {
   Graph g, other;
   // set_results itself would report a value of another region as a leak.
   const_cast<Values&>(g.region.results())[0] = other.last->result();
@@ -154,7 +154,7 @@ TEST(VerifyPhases, AForwardOpThatUsesACotangent) {
                                    "(parameter), which is in the backward part"));
 }
 
-TEST(VerifyPhases, AResultOfTheForwardPartThatIsComputedBackwards) {
+TEST(VerifyPhases, ForwardResultThatIsComputedInTheBackwardPass) {
   JointGraph g;
   const_cast<Values&>(g.region.results())[0] = g.c->result();
   EXPECT_THAT(g.fault(), HasSubstr("return is in the forward part and uses"));

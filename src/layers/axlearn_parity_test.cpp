@@ -242,7 +242,7 @@ TransformerLayer::Config transformer_layer(int64_t num_kv_heads) {
       .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward({"silu", &silu}, true)}};
 }
 
-// Returns the places of a layer's parameters in the key tree, for a layer at place `at`.
+// Returns the locations of a layer's parameters in the key tree, for a layer at location `at`.
 std::vector<std::pair<std::string, std::string>> layer_key_paths(const std::string& prefix,
                                                                  const std::string& at) {
   std::vector<std::pair<std::string, std::string>> places = {

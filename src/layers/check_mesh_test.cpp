@@ -36,14 +36,14 @@ TEST(CheckMesh, InputsNameAxesThatExist) {
               HasSubstr("w: expected mesh axes in [fdsp], got 'fdsp'; did you mean 'fsdp'?"));
 }
 
-TEST(CheckMesh, AnAxisThatNothingIsShardedOverIsAnError) {
+TEST(CheckMesh, UnusedAxisIsAnError) {
   EXPECT_THAT(error_of([] {
                 check_mesh(kMesh, {{"w", {DType::kF32, {8, 8}}, {{"data"}}}});
               }),
               HasSubstr("mesh.rows: expected an axis that shards parameters or batches"));
 }
 
-TEST(CheckMesh, AxesOfOnesOwnHaveTheRolesOfKnownOnes) {
+TEST(CheckMesh, NamedAxesMustHaveTheRoleOfAKnownAxis) {
   const auto error_of_mesh = [](const char* text) {
     Mesh mesh;
     from_text(text, mesh);

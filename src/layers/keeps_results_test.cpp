@@ -77,14 +77,14 @@ std::map<std::string, std::function<void()>> changes_by_field() {
   };
 }
 
-TEST(KeepsResults, FieldsThatSaySoDo) {
+TEST(KeepsResults, MarkedFieldsDoNotChangeResults) {
   for (const auto& [field, change] : changes_by_field()) {
     SCOPED_TRACE(field);
     change();
   }
 }
 
-TEST(KeepsResults, EveryFieldOfLayersIsTested) {
+TEST(KeepsResults, MarkedFieldsAreAllTested) {
   std::set<std::string> fields, tested;
   for (const ConfigType* type : registered_configs()) {
     for (const Field& field : type->fields) {

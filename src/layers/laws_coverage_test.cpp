@@ -22,7 +22,7 @@ std::string text_of(const std::filesystem::path& file) {
   return out.str();
 }
 
-// The classes that src/layers registers, without those of its tests.
+// The classes that src/layers registers, without the classes of its tests.
 std::set<std::string> registered_in_layers() {
   std::set<std::string> out;
   const std::regex row(R"(AXLE_REGISTER\((\w+)\))");
@@ -57,16 +57,16 @@ const std::map<std::string, Instead> kInstead = {
      {"experts/adaptive_loss_scale_test.cpp",
       "TEST(AdaptiveLossScale, GrowsAboveTheRangeAndShrinksBelow)"}},
     {"PreferenceLM",
-     {"models/preference_lm_test.cpp", "TEST(PreferenceLM, LossIsThatOfTheDefinition)"}},
+     {"models/preference_lm_test.cpp", "TEST(PreferenceLM, LossMatchesItsDefinition)"}},
     {"SwitchRouter",
      {"experts/router_test.cpp", "TEST(SwitchRouter, TheWeightIsTheScoreOfTheBestExpert)"}},
     {"Top2Router", {"experts/router_test.cpp", "TEST(Top2Router, WeightsOfTwoSumToOne)"}},
     {"TopKRouter", {"experts/router_test.cpp", "TEST(TopKRouter, ScoresAndWeights)"}},
     {"BalancedRouter",
-     {"experts/router_test.cpp", "TEST(BalancedRouter, TheBiasChoosesButDoesNotWeigh)"}},
+     {"experts/router_test.cpp", "TEST(BalancedRouter, BiasChangesTheChoiceButNotTheWeights)"}},
     {"QuantizedProduct",
      {"products/quantized_product_test.cpp",
-      "TEST(QuantizedProduct, GivesWhatTheDecodedWeightGives)"}},
+      "TEST(QuantizedProduct, EqualsTheProductWithTheDecodedWeight)"}},
     {"Int8Product",
      {"products/quantized_products_test.cpp", "TEST(Int8Product, EqualsTheFormula)"}},
     {"Fp8Product", {"products/quantized_products_test.cpp", "TEST(Fp8Product, EqualsTheFormula)"}},
@@ -83,17 +83,17 @@ const std::map<std::string, Instead> kInstead = {
     {"QueryOnly", {"attention/sharing_test.cpp", "QueryOnly::Config{"}},
     {"SharedKVCache", {"attention/sharing_test.cpp", "SharedKVCache::Config{"}},
     {"BorrowedKVCache", {"attention/sharing_test.cpp", "BorrowedKVCache::Config{"}},
-    {"Lookback", {"state_space/state_space_test.cpp", "TEST(RAttention, IsItsDefinition)"}},
+    {"Lookback", {"state_space/state_space_test.cpp", "TEST(RAttention, EqualsItsDefinition)"}},
     // Decoding with the cache is compared with one call for all tokens.
     {"DenseKVCache", {"attention/sharing_test.cpp", "TEST(DenseKVCache, HonoursSegments)"}},
     {"SlidingKVCache", {"attention/caches/caches_test.cpp", "SlidingKVCache::Config{"}},
     {"PagedKVCache",
-     {"attention/caches/caches_test.cpp", "TEST(PagedKVCache, TakesPagesAsRowsGrow)"}},
+     {"attention/caches/caches_test.cpp", "TEST(PagedKVCache, AllocatesPagesAsRowsGrow)"}},
     {"QuantizedKVCache",
      {"attention/caches/caches_test.cpp", "TEST(QuantizedKVCache, ErrorIsBounded)"}},
 };
 
-TEST(Layers, EachHasNumbers) {
+TEST(Layers, LayersHaveANumericTestEach) {
   const std::set<std::string> ours = registered_in_layers();
   std::set<std::string> layers;
   for (const RoleListing& listing : list_roles()) {

@@ -1,4 +1,4 @@
-// Whole layers give the same results and gradients on the CPU plugin as on the interpreter.
+// Whole layers return the same results and gradients on the CPU plugin as on the interpreter.
 #include "config/set.h"
 #include "hlo/work.h"
 #include "layers/attention/masks/attention_mask.h"
@@ -65,7 +65,7 @@ TEST_F(LayersOnPlugin, LanguageModelWithLoopRematAndDropout) {
   expect_same(lm.function(packed_batch(), {.training = true}));
 }
 
-TEST_F(LayersOnPlugin, UnrolledLanguageModelWithAHeadOfItsOwn) {
+TEST_F(LayersOnPlugin, UnrolledLanguageModelWithASeparateHead) {
   Decoder::Config decoder{
       .model_dim = 16,
       .vocab_size = 5,
@@ -121,7 +121,7 @@ Tree<HostTensor> results_and_gradients(const RunProgram& run, const LayerFunctio
   return out;
 }
 
-TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
+TEST_F(LayersOnPlugin, LoopMatchesUnrolledBlocks) {
   constexpr int64_t kLayers = 3;
   const TransformerLayer::Config block{
       .attention =
@@ -150,8 +150,8 @@ TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
   }
 }
 
-// All remat policies give the numbers of the plain layer, with dropout too.
-TEST_F(LayersOnPlugin, RematerialisedIsPlain) {
+// All remat policies return the numbers of the plain layer, with dropout too.
+TEST_F(LayersOnPlugin, RematerialisedLayersMatchPlainOnes) {
   const RunProgram on_plugin = [&](const auto&... x) { return run(x...); };
   const auto values = [&](const LayerOptions& options) {
     Repeat::Config cfg{.num_layers = 2, .layer = {layer(2), options}};

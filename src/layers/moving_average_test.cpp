@@ -23,7 +23,7 @@ TEST(MovingAverage, IsPlainAtFirstAndExponentialLater) {
   EXPECT_ALLCLOSE(state.at("moving_average/value"), HostTensor({2}, {4.0f, -4.0f}));
 }
 
-TEST(MovingAverage, OutsideOfTrainingTheStateStays) {
+TEST(MovingAverage, StateChangesOnlyInTraining) {
   auto layer = build_for_test<MovingAverage>({.min_weight = 0.5}, {});
   const auto result =
       layer.call({{"x", HostTensor::scalar(3.0f)}},

@@ -61,7 +61,7 @@ std::vector<Child<Router>> all_routers() {
           BalancedRouter::Config{.top_k = 2, .losses = kAllLosses}};
 }
 
-TEST(Padding, RoutersDoNotCountIt) {
+TEST(Padding, IsIgnoredByRouters) {
   const RouterDims dims{.model_dim = 4, .num_experts = 3, .num_groups = 1};
   expect_law<SwitchRouter>({.losses = kAllLosses}, dims);
   expect_law<Top2Router>({.losses = kAllLosses}, dims);
@@ -69,7 +69,7 @@ TEST(Padding, RoutersDoNotCountIt) {
   expect_law<BalancedRouter>({.top_k = 2, .losses = kAllLosses}, dims);
 }
 
-TEST(Padding, TakesNoPlacesOfExperts) {
+TEST(Padding, TakesNoCapacityOfExperts) {
   for (const Child<Router>& router : all_routers()) {
     expect_law<MoE>(experts(router, SortedDispatch::Config{}), kPaddingDims);
     expect_law<MoE>(experts(router, few_places()), kPaddingDims);
@@ -80,7 +80,7 @@ TEST(Padding, TakesNoPlacesOfExperts) {
   expect_law<MoE>(adaptive, kPaddingDims);
 }
 
-TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
+TEST(Padding, DoesNotChangeGroupsOfExperts) {
   for (const Child<Router>& router : all_routers()) {
     for (const auto& [outer, inner] : {std::pair(1, 2), {2, 1}}) {
       CapacityDispatch::Config dispatch = few_places();
@@ -89,7 +89,7 @@ TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
       expect_law<MoE>(experts(router, dispatch), kPaddingDims);
       dispatch.train_borders = GroupBorders::kRows;
       expect_law<MoE>(experts(router, dispatch), kPaddingDims);
-      // Borders that count places follow the amount of padding, as published.
+      // Borders that count positions follow the amount of padding, as published.
       dispatch.train_borders = GroupBorders::kPlaces;
       TestLayer<MoE> layer(experts(router, dispatch), kPaddingDims);
       law_content_of_padding_of(layer, kPaddingDims);
@@ -97,7 +97,7 @@ TEST(Padding, HoldsNothingThatGroupsOfExpertsSee) {
   }
 }
 
-TEST(Padding, OfExpertsMayHoldNaN) {
+TEST(Padding, MayHoldNaNInFrontOfExperts) {
   for (const Child<Router>& router : all_routers()) {
     for (const Child<Dispatch>& dispatch :
          {Child<Dispatch>(SortedDispatch::Config{}), Child<Dispatch>(few_places())}) {
@@ -109,7 +109,7 @@ TEST(Padding, OfExpertsMayHoldNaN) {
 
 // A capacity factor that is no sum of powers of two: the program finds the capacity of 6 tokens as
 // the config does.
-TEST(Padding, CapacityIsThatOfTheTokens) {
+TEST(Padding, CapacityCountsTokensOnly) {
   for (const double factor : {0.3, 0.7, 1.1, 2.3}) {
     const MoE::Config cfg = experts(
         SwitchRouter::Config{},
@@ -129,7 +129,7 @@ TEST(Padding, CapacityIsThatOfTheTokens) {
   }
 }
 
-TEST(Padding, ScalesOfProductsDoNotCountIt) {
+TEST(Padding, IsIgnoredByScalesOfProducts) {
   const Projection::Dims dims{.input_dim = 4, .output_dim = 3};
   for (const ScaleGroup group : {ScaleGroup::kTensor, ScaleGroup::kRow}) {
     expect_law<Linear>({.product = Fp8Product::Config{.scales = group}}, dims);
@@ -146,7 +146,7 @@ TEST(Padding, ScalesOfProductsDoNotCountIt) {
   }
 }
 
-TEST(Padding, CountsNowhereInTheStepsOfACell) {
+TEST(Padding, IsIgnoredInStepsOfACell) {
   for (const Child<Product>& product :
        {Child<Product>(Fp8Product::Config{}), Child<Product>(DelayedFp8Product::Config{}),
         Child<Product>(Int8Product::Config{})}) {
@@ -162,7 +162,7 @@ TEST(Padding, CountsNowhereInTheStepsOfACell) {
   expect_law<Recurrent>({.cell = LSTMCell::Config{}}, kPaddingDims, {.stats = all_statistics()});
 }
 
-TEST(Padding, StatisticsDoNotCountIt) {
+TEST(Padding, IsIgnoredByStatistics) {
   const LayerOptions stats{.stats = all_statistics()};
   expect_law<Linear>({}, {.input_dim = 4, .output_dim = 3}, stats);
   expect_law<FeedForward>({.hidden_dim = FixedDim{5}}, kPaddingDims, stats);
@@ -179,7 +179,7 @@ TransformerLayer::Config layer_with_experts() {
           .feed_forward = PreNorm::Config{.body = std::move(mixture)}};
 }
 
-TEST(Padding, CountsNowhereInLoopsAndRemat) {
+TEST(Padding, IsIgnoredInLoopsAndRemat) {
   expect_law<TransformerLayer>(layer_with_experts(), kPaddingDims);
   expect_law<TransformerLayer>(layer_with_experts(), kPaddingDims, {.remat = SaveNothing{}});
   expect_law<Repeat>({.num_layers = 2, .layer = layer_with_experts()}, kPaddingDims);
@@ -189,7 +189,7 @@ TEST(Padding, CountsNowhereInLoopsAndRemat) {
 }
 
 // Microbatches count by their tokens. BatchNorm has statistics of each microbatch.
-TEST(Padding, CountsNowhereInPipelines) {
+TEST(Padding, IsIgnoredInPipelines) {
   TransformerLayer::Config layer{
       .attention = PreNorm::Config{.body = Attention::Config{.num_heads = 2}},
       .feed_forward = PreNorm::Config{
@@ -200,7 +200,7 @@ TEST(Padding, CountsNowhereInPipelines) {
   expect_law<Pipeline>({.num_layers = 2, .num_microbatches = 2, .layer = layer}, kPaddingDims);
 }
 
-TEST(Padding, CountsNowhereInModels) {
+TEST(Padding, IsIgnoredInModels) {
   for (const std::optional<int64_t> chunk : {std::optional<int64_t>(), std::optional<int64_t>(3)}) {
     CausalLM::Config model{
         .decoder = Decoder::Config{

@@ -27,7 +27,7 @@ struct ScaledDim {
   AXLE_CONFIG(ScaledDim, scale, multiple_of)
 };
 
-/// `dim`, whatever the model dim is.
+/// `dim`, for any model dim.
 struct FixedDim {
   /// The width.
   Required<Positive<int64_t>> dim = REQUIRED;

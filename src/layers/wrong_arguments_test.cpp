@@ -57,13 +57,13 @@ void expect_refusals(const typename L::Config& config, const typename L::Role::D
     says(HostTensor(Type{DType::kF32, other}), to_text(Type{DType::kF32, other}));
 }
 
-TEST(WrongArguments, NumbersOfHeadsToo) {
+TEST(WrongArguments, NumbersOfHeadsAreCheckedByTheLayer) {
   EXPECT_EQ(refusal<HeadOutputLinear>({}, {.model_dim = 8, .num_heads = 2, .head_dim = 8},
                                       HostTensor(Type{DType::kF32, {1, 2, 3, 8}})),
             "HeadOutputLinear: expected 2 heads for 'x' of HeadOutputLinear, got f32[1, 2, 3, 8]");
 }
 
-TEST(WrongArguments, AreToldByTheLayer) {
+TEST(WrongArguments, AreReportedByTheLayer) {
   expect_refusals<RMSNorm>({}, {.input_dim = 8}, "...", 3);
   expect_refusals<GroupNorm>({.num_groups = 2}, {.input_dim = 8}, "...", 3);
   expect_refusals<Linear>({}, {.input_dim = 8, .output_dim = 4}, "...", 3);

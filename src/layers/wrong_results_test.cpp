@@ -191,7 +191,7 @@ std::string error_of_call(const typename L::Role::Dims& dims) {
       [&] { build_for_test<L>({}, dims).call(LawInputs<typename L::Role>::make(dims)); });
 }
 
-TEST(WrongResults, NameTheClassItsPlaceAndWhatWasExpected) {
+TEST(WrongResults, NameTheClassThePathAndTheExpectedType) {
   EXPECT_EQ(error_of_call<SameProjection>({.input_dim = 4, .output_dim = 6}),
             "same_projection: expected SameProjection to return f32[2, 3, 6], got f32[2, 3, 4]");
   EXPECT_EQ(error_of_call<SameMaps>({.input_dim = 4, .num_outputs = 2, .output_dim = 4}),
@@ -216,7 +216,7 @@ TEST(WrongResults, NameTheClassItsPlaceAndWhatWasExpected) {
             "loss_of_each_token: expected LossOfEachToken to return loss f32[], got f32[2, 4]");
 }
 
-TEST(WrongResults, OfProductsFollowTheSpec) {
+TEST(WrongResults, ProductsAreCheckedByTheirSpec) {
   const auto error_of_product = [](const std::string& spec, Shape weight) {
     const Product::Dims dims{.spec = spec, .weight_dims = {weight.begin(), weight.end()}};
     return error_of<ShapeError>([&] {
@@ -230,7 +230,7 @@ TEST(WrongResults, OfProductsFollowTheSpec) {
             "same_product: expected SameProduct to return f32[2, 2, 3, 1, 4], got f32[2, 3, 4]");
 }
 
-TEST(WrongResults, OfEmbeddings) {
+TEST(WrongResults, EmbeddingsAreChecked) {
   const TokenEmbedding::Dims dims{.vocab_size = 7, .model_dim = 3};
   EXPECT_EQ(error_of_call<IdsAsVectors>(dims),
             "ids_as_vectors: expected IdsAsVectors to return f32[2, 4, 3], got i32[2, 4, 1]");

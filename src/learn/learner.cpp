@@ -41,7 +41,7 @@ constexpr std::string_view kOptimizer = "optimizer", kTransforms = "transforms",
 
 std::string element_path(std::string_view list, size_t i) { return fmt::format("{}/{}", list, i); }
 
-// Returns the place in the config of a part: "learner.transforms.0".
+// Returns the path in the config of a part: "learner.transforms.0".
 std::string config_path(const std::string& path) { return "learner." + dotted(path); }
 
 Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
@@ -103,7 +103,7 @@ Tree<ParamSpec> Learner::without_frozen(const Scope& scope) const {
     const auto matched = matching_paths(params_, cfg_.frozen, frozen);
     for (const std::string& pattern : cfg_.trained) {
       const auto excepts = [&](const std::string& path) { return matches_path(pattern, path); };
-      // Patterns that match nothing at all are told above.
+      // Patterns that match nothing at all are reported above.
       if (std::ranges::any_of(matched, excepts) || std::ranges::none_of(params_, excepts, first))
         continue;
       throw ConfigError(

@@ -53,7 +53,7 @@ constexpr auto texts_of(NormMetrics) {
 struct LearnerInputs {
   /// All parameters, frozen ones included.
   const Tree<Tensor>& params;
-  /// Gradients of the trained parameters; those of frozen parameters are ignored.
+  /// Gradients of the trained parameters; gradients of frozen parameters are ignored.
   const Tree<Tensor>& gradients;
   const Tree<Tensor>& state;
   /// Global norm of the gradients of trained parameters, an f32 scalar; none: apply() computes it.
@@ -95,14 +95,14 @@ class Learner {
     std::vector<std::string> frozen = {};
     /// Patterns of the paths of parameters that are trained although `frozen` matches them.
     std::vector<std::string> trained = {};
-    /// Names of parameters (the last parts of their paths) whose weights do not decay, whatever the
-    /// optimizer is: scale and bias. A model need not have them.
+    /// Names of parameters (the last parts of their paths) whose weights do not decay, with any
+    /// optimizer: scale and bias. A model need not have them.
     std::vector<std::string> undecayed = {};
     /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
     /// the whole batch: parts count by their number of targets.
     Positive<int64_t> microbatches = 1;
     /// Rows that a device computes at once, in evaluations, too: a batch of more is split into as
-    /// few parts as that takes, whatever its size and the number of devices that share its rows.
+    /// few parts as that takes, for any size and number of devices that share its rows.
     /// None: no such limit. More than one of `microbatches` decides alone how a step is split.
     std::optional<Positive<int64_t>> device_rows = {};
     /// Moving average of the parameters; none: no average is kept.
@@ -120,7 +120,7 @@ class Learner {
   const Tree<ParamSpec>& trained() const { return trained_; }
   /// How large the optimizer's updates of them are, before update_transforms.
   Tree<UpdateSize> update_sizes() const { return optimizer_->update_sizes(); }
-  /// Number of parts that the caller splits a batch of so many rows into, which so many devices
+  /// Number of parts that the caller splits a batch of `rows` rows into, which `num_shares` devices
   /// share.
   int64_t microbatches(int64_t rows, int64_t num_shares) const;
   /// The same for an evaluation, which `microbatches` does not split.
@@ -137,7 +137,7 @@ class Learner {
   /// Traced: makes one update, also if the numbers are not finite. The caller decides whether to
   /// keep the result.
   ///
-  /// Metrics: "grad_norm" (before all transforms) and those of the optimizer and the transforms,
+  /// Metrics: "grad_norm" (before all transforms) and metrics of the optimizer and the transforms,
   /// "learning_rate" among them; with kAll also "param_norm" (after the update) and "update_norm".
   virtual LearnerOutputs apply(const LearnerInputs& in) const;
 
@@ -152,7 +152,7 @@ class Learner {
   Transforms transforms_, update_transforms_;
 };
 
-/// Returns the fewest parts of a batch of so many rows in which each of the `num_shares` devices
+/// Returns the fewest parts of a batch of `rows` rows in which each of the `num_shares` devices
 /// that share the rows has at most `device_rows`. The rows of a part are a multiple of `num_shares`
 /// if any number of parts allows that.
 int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_rows);

@@ -66,7 +66,7 @@ struct Training {
   HostTree params, state, metrics;
 };
 
-TEST(Learner, ABatchIsInAsFewPartsAsRowsOfADeviceAllow) {
+TEST(Learner, BatchIsDividedIntoTheFewestParts) {
   const auto parts = [](int64_t rows, int64_t num_shares, int64_t device_rows) {
     return fewest_microbatches(rows, num_shares, device_rows);
   };
@@ -77,14 +77,14 @@ TEST(Learner, ABatchIsInAsFewPartsAsRowsOfADeviceAllow) {
   EXPECT_EQ(parts(30, 1, 4), 10) << "7.5 rows are none";
   // The rows of a part are a multiple of the devices: 12 in 5 parts, not 15 in 4.
   EXPECT_EQ(parts(60, 4, 4), 5);
-  // No number of parts gives each of 8 devices as many rows.
+  // No number of parts gives each of 8 devices the same number of rows.
   EXPECT_EQ(parts(12, 8, 1), 2);
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(parts(32, 2, kMost), 1);
   EXPECT_EQ(parts(kMost, 2, kMost), 1);
 }
 
-TEST(Learner, EvaluationsFollowTheRowsOfADeviceAlone) {
+TEST(Learner, EvaluatedPartsDependOnlyOnRowsOfADevice) {
   Learner::Config cfg = plain_sgd(1);
   cfg.device_rows = 4;
   const Tree<ParamSpec> params = {{"a", {.shape = {2}}}};
@@ -232,7 +232,7 @@ double first_rate(const Schedule& rate, std::optional<int64_t> run_steps) {
       .at(0);
 }
 
-TEST(Learner, TellsSchedulesTheLengthOfTheRun) {
+TEST(Learner, PassesTheLengthOfTheRunToSchedules) {
   const LinearWithWarmup falling{.peak = 1.0, .warmup_steps = 0};
   EXPECT_FLOAT_EQ(first_rate(falling, 10), 0.9);
   EXPECT_FLOAT_EQ(first_rate(falling, 100), 0.99);
@@ -245,7 +245,7 @@ TEST(Learner, TellsSchedulesTheLengthOfTheRun) {
 }
 
 // A layer may exempt its parameter; who names it in a pattern means it.
-TEST(WeightDecayScales, APatternGoesBeforeTheParametersOwnScale) {
+TEST(WeightDecayScales, PatternOverridesTheScaleOfAParameter) {
   Tree<ParamSpec> specs = specs_of(example_params());
   for (const char* path : {"b", "a/weight"}) specs.at(path).weight_decay_scale = 0;
   for (const double scale : {1.0, 0.5}) {
@@ -270,7 +270,7 @@ TEST(Schedules, LinearWithWarmup) {
   EXPECT_FLOAT_EQ(at(9), 0.2);
 }
 
-TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
+TEST(Schedules, EndWithTheRunOrAfterTheirWarmup) {
   Learner::Config config{
       .optimizer = AdamW::Config{.learning_rate = CosineWithWarmup{.peak = 1.0},
                                  .update_schedule = LinearWithWarmup{.peak = 1.0, .max_step = 700}},
@@ -288,7 +288,7 @@ TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
   EXPECT_THAT(ends(3), ::testing::ElementsAre(501, 700, 3));  // the run ends within the warm-up
 }
 
-TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
+TEST(Schedules, SchedulesThatEndBeforeTheRunAreNamed) {
   const auto early = [](Schedule rate, int64_t run_steps) {
     Learner::Config config{.optimizer = Sgd::Config{.learning_rate = std::move(rate)}};
     set_schedule_ends(config, run_steps);
@@ -331,7 +331,7 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
               ::testing::HasSubstr("ends at step 64 of a run of 100 and stays at 0.2"));
 }
 
-TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {
+TEST(Schedules, RangesHoldAtEveryTurningPointOfASchedule) {
   const auto refusal = [](Schedule decay, std::optional<int64_t> run_steps = {}) {
     Learner::Config config{.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = 1}},
                            .ema = ParamEma{.decay = std::move(decay)}};
@@ -359,7 +359,7 @@ TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {
   EXPECT_EQ(refusal(CosineWithWarmup{.peak = 1.0, .warmup_steps = 10}, 100), "no error");
 }
 
-TEST(Schedules, TheLongestWarmupIsTied) {
+TEST(Schedules, LongestWarmupDoesNotOverflow) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   Learner::Config config{.optimizer = Sgd::Config{.learning_rate = CosineWithWarmup{
                                                       .peak = 1.0, .warmup_steps = kMost}}};

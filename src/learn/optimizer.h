@@ -95,7 +95,7 @@ class Optimizer : public StatefulUpdate {
 // What optimizers have in common: the learning rate, and weights that decay apart from the
 // gradient.
 
-/// Turns directions into updates:
+/// Converts directions to updates:
 ///   -update_schedule * (learning_rate * direction + factor * weight_decay * scale * param)
 class Descent {
  public:

@@ -51,8 +51,8 @@ struct OptimizerGroup {
 
 /// Updates each parameter with the optimizer of its group, and the rest with `others`.
 ///
-/// State: "groups/<name>/..." and "others/...". Metrics: those of others under their own names,
-/// those of the groups as "<metric>/<name>".
+/// State: "groups/<name>/..." and "others/...". Metrics: from others under their own names,
+/// from the groups as "<metric>/<name>".
 class OptimizerGroups final : public Optimizer {
  public:
   struct Config {

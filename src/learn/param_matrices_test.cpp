@@ -29,7 +29,7 @@ TEST(ParamMatrices, FollowTheFans) {
   EXPECT_THAT(dims(spec({2, 4}, {.in = {}, .out = {}})), ElementsAre());
 }
 
-TEST(ParamMatrices, MoveToTheEndAndBack) {
+TEST(ParamMatrices, RoundTrip) {
   for (const MatrixDims dims : {MatrixDims{0, 2}, MatrixDims{2, 0}, MatrixDims{1, 3}}) {
     const HostTensor x = testing::random_tensor({DType::kF32, {3, 4, 5, 6}}, 1).astype(DType::kF32);
     const auto out = eval(

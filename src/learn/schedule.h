@@ -42,7 +42,7 @@ struct ConstantRate {
 /// Stepwise stay open.
 void set_schedule_ends(ConfigRef root, int64_t run_steps);
 
-/// Gives each open end of a schedule below `root` the end that the schedule at the same path of
+/// Sets each open end of a schedule below `root` to the end that the schedule at the same path of
 /// `from` has, if it has one.
 void keep_schedule_ends(ConfigRef root, ConfigRef from);
 
@@ -51,7 +51,7 @@ void keep_schedule_ends(ConfigRef root, ConfigRef from);
 std::map<std::string, double> schedule_values(ConfigRef root, int64_t step,
                                               std::string_view root_name = {});
 
-/// Returns the steps at which a schedule below `root` that counts the steps of the run may turn.
+/// Returns the steps at which a schedule below `root` that counts the steps of the run may bend.
 std::set<int64_t> schedule_turns(ConfigRef root);
 
 /// Returns one line for each way in which a schedule below `root` does not fit its run of
@@ -75,7 +75,7 @@ void check_schedule(const Schedule& schedule, std::string_view where,
 /// Returns the value at one step. Throws ConfigError as the schedule does.
 double value_at(const Schedule& schedule, int64_t step);
 
-/// Returns the steps at which a schedule may turn: step 1, the steps that its fields name with
+/// Returns the steps at which a schedule may bend: step 1, the steps that its fields name with
 /// their neighbours, and steps halfway between these.
 std::set<int32_t> probing_steps(const Schedule& schedule);
 

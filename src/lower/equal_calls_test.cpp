@@ -52,14 +52,14 @@ std::string text_of(bool with_gradients, int odd_layer) {
   return lower(graph, "test", inputs, outputs).text;
 }
 
-TEST(EqualCalls, OfAllLayersShareOneFunction) {
+TEST(EqualCalls, LayersShareOneFunction) {
   const std::string text = text_of(false, -1);
   EXPECT_EQ(count(text, "func.func private"), 1);
   EXPECT_EQ(count(text, "stablehlo.tanh"), 1);
   EXPECT_EQ(count(text, "func.call"), kLayers);
 }
 
-TEST(EqualCalls, OfTheBackwardPassShareOneFunctionToo) {
+TEST(EqualCalls, BackwardPassSharesFunctionsToo) {
   const std::string text = text_of(true, -1);
   // The first layer's backward call has a function of its own: nobody needs the gradient of its
   // input.

@@ -29,7 +29,7 @@ Program gate(DType dtype = DType::kF32, const Mesh& mesh = {}, const KernelOptio
       {{"gate", type}, {"x", type}}, {{"y", type}}, mesh);
 }
 
-TEST(KernelLowering, WithoutATargetTheTextIsTheFallback) {
+TEST(KernelLowering, FallbackIsLoweredWithoutATarget) {
   const Program p = gate();
   EXPECT_THAT(p.text, AllOf(HasSubstr("logistic"), Not(HasSubstr("custom_call"))));
   EXPECT_TRUE(p.depends_on_target);
@@ -48,7 +48,7 @@ TEST(KernelLowering, ATargetWithAnImplementationGetsACustomCall) {
   EXPECT_EQ(to_text(p.choices[0]), "kernel gated_silu of decoder/mlp: host kernel 1");
 }
 
-TEST(KernelLowering, AFallbackSaysWhyItRuns) {
+TEST(KernelLowering, FallbackReportsItsReason) {
   const auto choice = [](const Program& p, const LoweringTarget& target) {
     const Program lowered = lowered_for(p, target);
     EXPECT_THAT(lowered.text, Not(HasSubstr("custom_call")));
@@ -74,7 +74,7 @@ TEST(KernelLowering, ADividedKernelRunsInAManualRegion) {
                             HasSubstr(": (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>")));
 }
 
-TEST(KernelLowering, AProgramWithoutFormsDependsOnNoTarget) {
+TEST(KernelLowering, ProgramWithoutKernelsDoesNotDependOnTheTarget) {
   const Type type{DType::kF32, {2}};
   const Program p = trace_program("sum", [](const Values& x) { return Values{x[0] + x[0]}; },
                                   {{"x", type}}, {{"y", type}});
@@ -82,7 +82,7 @@ TEST(KernelLowering, AProgramWithoutFormsDependsOnNoTarget) {
   EXPECT_EQ(lowered_for(p, cpu()).text, p.text);
 }
 
-TEST(RaggedLowering, TheFormFollowsTheCompiler) {
+TEST(RaggedLowering, MaskedFormIsUsedIfTheCompilerLacksRaggedExchange) {
   const Program p = trace_program(
       "rows",
       [](const Values& x) {
@@ -106,7 +106,7 @@ TEST(RaggedLowering, TheFormFollowsTheCompiler) {
 }
 
 // What all devices of a group send has more rows than an i32 counts.
-TEST(RaggedLowering, DevicesAndRowsAreCountedApart) {
+TEST(RaggedLowering, RaggedExchangeHasSeparateDimsOfDevicesAndRows) {
   constexpr int64_t kDevices = 64, kMany = int64_t{1} << 26, kFew = int64_t{1} << 20;
   const Mesh mesh{{{"expert", kDevices}}};
   const auto text = [&](int64_t rows_of_operand, int64_t rows_of_output) {

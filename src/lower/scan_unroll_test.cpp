@@ -36,7 +36,7 @@ int64_t scan_unroll_count(const std::string& text, std::string_view word) {
   return n;
 }
 
-TEST(ScanUnroll, WritesTheBodyForEveryIterationOfABlockAndForWhatIsLeftOver) {
+TEST(ScanUnroll, RepeatsTheBodyInABlockAndForTheRemainder) {
   struct Case {
     int64_t unroll, bodies, loops;
   };

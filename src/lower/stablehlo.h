@@ -9,7 +9,7 @@
 namespace axle {
 
 /// Lowers a traced graph to a program. `inputs` and `outputs` name the region's parameters and
-/// results in order and give their shardings over `mesh`. Ops carry loc(...) with their layer path,
+/// results in order and set their shardings over `mesh`. Ops carry loc(...) with their layer path,
 /// which XLA shows as op name in profiles and errors. Throws ConfigError if a sharding has
 /// too many dims, names an axis twice, or does not divide its value (check_partition).
 Program lower(std::shared_ptr<const Region> graph, std::string name,

@@ -53,7 +53,7 @@ TEST(StableHlo, GenericFormWithLayerPaths) {
                         "(tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n"));
 }
 
-TEST(StableHlo, WithoutDonationArgumentsAreNotAliased) {
+TEST(StableHlo, ArgumentsAreNotAliasedWithoutDonation) {
   Program p = program_of([](const Values& x) { return Values{x[0] + 1.0}; }, {{DType::kF32, {4}}});
   const std::string text = p.text;
   p.inputs[0].donated_to = 0;

@@ -65,7 +65,7 @@ class TextBuilder final : public HloBuilder {
   // Splat constants of the innermost region, by type and element text.
   std::map<std::pair<std::string, std::string>, HloValue> splats_;
   const OpNode* at_ = nullptr;            // the op being lowered, for its location
-  std::vector<std::string> manual_axes_;  // those of the regions that are being written
+  std::vector<std::string> manual_axes_;  // of the regions that are being written
   std::vector<LoweringChoice> choices_;
   bool depends_on_target_ = false;
   bool backward_ = false;  // true inside the regions of an op of the backward pass

@@ -6,8 +6,8 @@
 
 namespace axle {
 
-/// Sets the option `@stats` of every layer slot whose path matches, and turns the summaries of
-/// layers on. Each training step then reports the statistics of the results of these layers as
+/// Sets the option `@stats` of every layer slot whose path matches, and enables the summaries of
+/// layers. Each training step then reports the statistics of the results of these layers as
 /// "summary/<layer>/output/<statistic>", with a number for each layer of a loop. Parameters keep
 /// their paths.
 class CollectStats final : public Modifier {

@@ -40,7 +40,7 @@ TEST(CollectStats, SetsTheSlotsThatMatchAndTurnsSummariesOn) {
   EXPECT_EQ(diff(SummaryRoot{}, root), "");
 }
 
-TEST(CollectStats, WithoutThemAStepIsAsBefore) {
+TEST(CollectStats, UnreadStatisticsDoNotChangeAStep) {
   const CollectStats::Config modifier{.at = "**"};
   const TinyStep before = step_of({}), after = step_of(modified_by(modifier));
   EXPECT_EQ(after.loss, before.loss);
@@ -54,7 +54,7 @@ TEST(CollectStats, NamesAPatternThatMatchesNothing) {
 }
 
 // x = [3, -4, 0, 0]: mean square 25 / 4.
-TEST(Statistic, ValuesAreThoseOfTheDefinition) {
+TEST(Statistic, ValuesMatchTheirDefinitions) {
   const HostTensor x({2, 2}, {3.0f, -4.0f, 0.0f, 0.0f});
   std::vector<std::string> names;
   const std::vector<HostTensor> values = eval(

@@ -82,7 +82,7 @@ void check_field(const Selector& select, std::string_view path, const std::strin
   fail_no_slot(where, field, names, "field");
 }
 
-// Calls fn(), whose mistakes are those of a modifier's field.
+// Calls fn(), whose mistakes count as mistakes of a modifier's field.
 template <class F>
 decltype(auto) at_field(std::string_view name, std::string_view field, F fn) {
   try {

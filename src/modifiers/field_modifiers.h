@@ -43,7 +43,7 @@ class SetFields final : public Modifier {
 /// them.
 using FieldTexts = std::map<std::string, std::string>;
 
-/// What set_texts() did: the paths of the fields, and the classes that took the place of others.
+/// What set_texts() did: the paths of the fields, and the classes that replaced others.
 struct SetTexts {
   RewriteReport fields;
   std::vector<Rewrite> classes;
@@ -92,8 +92,8 @@ class SetWhere final : public Modifier {
 };
 
 /// Sets the fields of every config that `select` selects; its predicate may be any function.
-/// Returns the report of the configs, called `what`, then those of the classes that took the place
-/// of others. Throws NoMatch if nothing is selected, ConfigError with a line for each mistake.
+/// Returns the report of the configs, called `what`, then the reports of the classes that replaced
+/// others. Throws NoMatch if nothing is selected, ConfigError with a line for each mistake.
 ///
 ///   const auto is_wide = [](const std::string&, const AnyConfig& config) {
 ///     return config.get_if<Attention::Config>()->num_heads.get() > 8;

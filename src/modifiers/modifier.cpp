@@ -27,8 +27,8 @@ void at(const std::string& path, const std::function<void()>& apply) {
   }
 }
 
-// Returns the paths that the modifier selected and could not change, with the reasons. Those of one
-// reason are one; the reason of the most comes first, and after a few there is only a number.
+// Returns the paths that the modifier selected and could not change, with the reasons. Paths of one
+// reason are one entry; the reason of the most comes first, and after a few there is only a number.
 std::vector<std::string> reasons_in(const std::vector<Rewrite>& rewrites) {
   struct Reason {
     std::string why, first_path;

@@ -35,10 +35,10 @@ class Modifier {
   virtual std::vector<Rewrite> apply(ConfigRef root) const = 0;
 };
 
-/// Builds the modifier and applies it to `root`. `path` is its place in the config, for messages.
+/// Builds the modifier and applies it to `root`. `path` is its path in the config, for messages.
 /// Returns what Modifier::apply returns. Throws ConfigError if a required field is not set, and if
 /// the modifier finds nothing that it can change, unless its option `allow_none` is set. The
-/// modifier is a copy: it may rewrite the place in `root` that it came from.
+/// modifier is a copy: it may rewrite the part of `root` that it came from.
 std::vector<Rewrite> apply_modifier(Child<Modifier> config, const std::string& path,
                                     ConfigRef root);
 

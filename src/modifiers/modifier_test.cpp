@@ -32,7 +32,7 @@ TEST(MeshRules, TheFirstThatMatchesTheWholeNameCounts) {
   EXPECT_EQ(applied(""), std::pair(std::string(), int64_t{10}));
 }
 
-TEST(MeshRules, ModifiersOfOneRuleGoInOrder) {
+TEST(MeshRules, ModifiersOfARuleApplyInOrder) {
   MeshRule rule = steps_rule(".*", "1");
   rule.modifiers.push_back(SetFields::Config{.set = {{"max_steps", "2"}}});
   TinyRoot root;
@@ -40,7 +40,7 @@ TEST(MeshRules, ModifiersOfOneRuleGoInOrder) {
   EXPECT_EQ(root.max_steps, 2);
 }
 
-TEST(MeshRules, WhatTheirModifiersReplacedComesBack) {
+TEST(MeshRules, ReportsClassesReplacedByModifiers) {
   const MeshRules rules{
       {.machine = "cpu",
        .modifiers = {ReplaceClass::Config{.replace = "RMSNorm", .with = "LayerNorm"},
@@ -69,7 +69,7 @@ class Stubborn final : public Modifier {
   }
 };
 
-TEST(Modifier, ThatCanChangeNothingIsAnErrorUnlessAllowed) {
+TEST(Modifier, ChangingNoSlotIsAnErrorUnlessAllowed) {
   TinyRoot root;
   EXPECT_EQ(error_of([&] { apply_modifier(Stubborn::Config{}, "modify[0]", root); }),
             "Stubborn: expected at least one slot that it can change, got only b.x: too small (and "
@@ -79,7 +79,7 @@ TEST(Modifier, ThatCanChangeNothingIsAnErrorUnlessAllowed) {
   EXPECT_EQ(apply_modifier(allowed, "modify[0]", root).at(0).report.skipped.size(), 3u);
 }
 
-TEST(MeshRules, APatternThatIsNoneIsNamed) {
+TEST(MeshRules, InvalidPatternsAreNamed) {
   TinyRoot root;
   EXPECT_THAT(
       error_of([&] { apply_mesh_rules({steps_rule("gpu-(", "1")}, "cpu", root); }),
@@ -91,7 +91,7 @@ TEST(MeshRules, APatternThatIsNoneIsNamed) {
               ::testing::HasSubstr("mesh_rules[1].machine: expected a regular expression"));
 }
 
-TEST(MeshRules, AMistakeOfAModifierHasItsPlace) {
+TEST(MeshRules, MistakeInAModifierIsNamedWithItsPath) {
   TinyRoot root;
   const MeshRules rules{steps_rule("gpu.*", "1"),
                         {.machine = "cpu",

@@ -5,7 +5,7 @@
 
 namespace axle {
 
-/// Puts a PreferenceLM in the place of the model: the policy and the reference are the old model.
+/// Replaces the model by a PreferenceLM: the policy and the reference are the old model.
 /// Where the learner freezes all parameters but some, such as those of adapters, the reference has
 /// these alone for itself, as they are at the start: new adapters change nothing. Elsewhere it has
 /// all. A reference of a model that is computed with in bf16 is then stored so.

@@ -25,7 +25,7 @@ TEST(ReplaceClass, ReplacesEveryMatchAndNothingElse) {
     EXPECT_THAT(change.path, HasSubstr("norm"));
 }
 
-TEST(ReplaceClass, GivesTheLossOfATreeWithTheNewClass) {
+TEST(ReplaceClass, LossEqualsThatOfATreeWithTheNewClass) {
   const Child<Norm> norm = LayerNorm::Config{};
   const TransformerLayer::Config layer{
       .attention = PreNorm::Config{.norm = norm, .body = Attention::Config{.num_heads = 2}},
@@ -41,13 +41,13 @@ TEST(ReplaceClass, GivesTheLossOfATreeWithTheNewClass) {
   EXPECT_NE(replaced.loss, step_of({}).loss);
 }
 
-TEST(ReplaceClass, OnlyWhereThePathMatches) {
+TEST(ReplaceClass, ReplacesOnlyAtMatchingPaths) {
   EXPECT_THAT(changes_by(ReplaceClass::Config{
                   .replace = "Norm", .with = "LayerNorm", .at = "model.decoder.output_norm"}),
               ::testing::StartsWith("model.decoder.output_norm: RMSNorm -> LayerNorm\n"));
 }
 
-TEST(ReplaceClass, NamesWhatItDoesNotKnowOrFind) {
+TEST(ReplaceClass, UnknownAndMissingNamesAreReported) {
   const auto error = [](const ReplaceClass::Config& cfg) {
     return error_of([&] { changes_by(cfg); });
   };
@@ -64,7 +64,7 @@ TEST(ReplaceClass, NamesWhatItDoesNotKnowOrFind) {
 }
 
 TEST(ReplaceClass, AClassThatIsNotThereIsAnErrorUnlessAllowed) {
-  // The tree has the new class in many places, and never had the old one.
+  // The tree has the new class in many fields, and never had the old one.
   const Child<Modifier> modifier = ReplaceClass::Config{.replace = "LayerNorm", .with = "RMSNorm"};
   TinyRoot root;
   EXPECT_THAT(error_of([&] { apply_modifier(modifier, "modify[0]", root); }),
@@ -81,7 +81,7 @@ TEST(ReplaceClass, AClassThatIsNotThereIsAnErrorUnlessAllowed) {
   EXPECT_EQ(report[0].report.matched.size(), 2u);
 }
 
-TEST(ReplaceClass, SetsFieldsOfTheNewClassAndAsksForThoseOfTheOld) {
+TEST(ReplaceClass, SetsFieldsOfTheNewClassWhereTheOldOneMatches) {
   TinyRoot root;
   root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm =
       RMSNorm::Config{.eps = 0.5f};

@@ -7,7 +7,7 @@
 namespace axle {
 namespace {
 
-TEST(SequenceParallel, LaysBlocksAndTheEmbeddingOverTheAxes) {
+TEST(SequenceParallel, ShardsActivationsOfBlocksAndEmbedding) {
   const std::string laid = ".@activation: [[data, expert, fsdp], [seq, model]] (new)\n";
   const std::string layer = "model.decoder.layers.layer";
   EXPECT_EQ(changes_by(SequenceParallel::Config{}),
@@ -20,7 +20,7 @@ TEST(SequenceParallel, MovesConstraintsAndKeepsTheLoss) {
                     divided = "[[data, expert, fsdp], [seq, model]]";
   const TinyStep before = step_of({}), after = step_of(modified_by(SequenceParallel::Config{}));
   // The results of the embedding, of its lookup, of two norms before a body, of four blocks and of
-  // the norm before the head. Those of the embedding and of the blocks move.
+  // the norm before the head. The embedding's and the blocks' move.
   EXPECT_EQ(count_constraints(*before.forward, tokens), 9);
   EXPECT_EQ(count_constraints(*before.forward, divided), 0);
   EXPECT_EQ(count_constraints(*after.forward, tokens), 4);
@@ -30,7 +30,7 @@ TEST(SequenceParallel, MovesConstraintsAndKeepsTheLoss) {
   EXPECT_EQ(after.loss, before.loss);
 }
 
-TEST(SequenceParallel, WantsATreeWithBlocks) {
+TEST(SequenceParallel, NeedsATreeWithBlocks) {
   TinyRoot root;
   root.model = {};
   EXPECT_EQ(error_of([&] {

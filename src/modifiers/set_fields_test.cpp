@@ -14,7 +14,7 @@ TEST(SetFields, SetsEachPathAndNothingElse) {
       "model.decoder.model_dim: 8 -> 12\nmesh: '' -> data=2\nmax_steps: 10 -> 7\n");
 }
 
-TEST(SetFields, GivesTheLossOfATreeWithTheseFields) {
+TEST(SetFields, LossEqualsThatOfATreeWithTheseFields) {
   TinyRoot by_hand;
   auto& model = *by_hand.model.get_if<CausalLM>();
   model.z_loss_scale = 0.5;

@@ -18,7 +18,7 @@ std::string partition_of_embedding(const SetPartition::Config& modifier) {
   return to_text(specs.at("model/decoder/emb/weight").partition());
 }
 
-TEST(SetPartition, ReachesTheParameter) {
+TEST(SetPartition, PartitionReachesTheParameter) {
   EXPECT_EQ(partition_of_embedding(parallel_vocabulary("model.decoder.emb")),
             "[model, [expert, fsdp, seq]]");
   EXPECT_EQ(partition_of_embedding(whole_rows("model.decoder.emb")),

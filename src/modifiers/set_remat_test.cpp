@@ -15,7 +15,7 @@ TEST(SetRemat, SetsThePolicyOfTheSlotsThatMatch) {
             "model.decoder.layers.layer.@remat.optional: [] (new)\n");
 }
 
-TEST(SetRemat, NoneKeepsEverythingAgain) {
+TEST(SetRemat, NoPolicyRestoresTheDefault) {
   TinyRoot root;
   Child<Modifier>(remat("**.layer", SaveDots{})).build({}, Scope{})->apply(root);
   Child<Modifier>(SetRemat::Config{.at = "**.layer"}).build({}, Scope{})->apply(root);

@@ -60,11 +60,11 @@ TEST(SetWhere, AConditionMayNameAClassOrNone) {
   EXPECT_THAT(error_of([&] { matched({{"qkv", "SeparateQKV"}}); }), HasSubstr("Attention: exp"));
 }
 
-TEST(SetWhere, OfARoleSkipsClassesWithoutTheField) {
+TEST(SetWhere, SelectingARoleSkipsClassesWithoutTheField) {
   TinyRoot root = mixed_root();
   const SetWhere::Config modifier{
       .select = "Block", .where = {{"norm", "RMSNorm"}}, .set = {{"norm.eps", "0.5"}}};
-  // The two norms of [2] are those of its attention and of its feed-forward part.
+  // The two norms of [2] are in its attention and in its feed-forward part.
   EXPECT_THAT(report_of(modifier, root).matched,
               ElementsAre(kPattern + "[0]", kPattern + "[1]", kPattern + "[2].attention",
                           kPattern + "[2].feed_forward"));
@@ -93,7 +93,7 @@ TEST(SetWhere, TakesAnyPredicateInCpp) {
               ElementsAre(kPattern + "[0].body", kPattern + "[2].attention.body"));
 }
 
-TEST(SetWhere, GivesTheLossOfATreeWithTheseFields) {
+TEST(SetWhere, LossEqualsThatOfATreeWithTheseFields) {
   TinyRoot by_hand;
   by_hand.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm.get_if<RMSNorm>()->eps =
       0.25f;

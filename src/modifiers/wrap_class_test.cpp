@@ -44,7 +44,7 @@ TEST(WrapClass, PutsTheClassAroundEveryMatch) {
   EXPECT_THAT(text, HasSubstr(layers + "[1].body.qkv.theta: 7")) << "left as it was";
 }
 
-TEST(WrapClass, AppliedTwiceChangesNothingMore) {
+TEST(WrapClass, SecondApplicationChangesNothing) {
   TinyRoot once = wrap_class_mixed_root();
   apply_modifier(kRoPE, "modify[0]", once);
   TinyRoot twice = once;
@@ -53,7 +53,7 @@ TEST(WrapClass, AppliedTwiceChangesNothingMore) {
   EXPECT_EQ(to_string(twice), to_string(once));
 }
 
-TEST(WrapClass, WhatHoldsAnotherClassWasNotWrappedBefore) {
+TEST(WrapClass, OnlyTheWrapperOfTheSameClassCountsAsWrapped) {
   const std::string layers = "model.decoder.layers.pattern";
   const auto report_of = [](const WrapClass::Config& cfg) {
     TinyRoot root = wrap_class_mixed_root();
@@ -77,14 +77,14 @@ TEST(WrapClass, WhatHoldsAnotherClassWasNotWrappedBefore) {
       HasSubstr("FusedQKV: expected at least one match at '**.pattern[2].**'"));
 }
 
-TEST(WrapClass, OnlyWhereThePathMatches) {
+TEST(WrapClass, WrapsOnlyAtMatchingPaths) {
   TinyRoot root = wrap_class_mixed_root();
   WrapClass::Config cfg = kRoPE;
   cfg.at = "model.decoder.layers.pattern[0].**";
   EXPECT_EQ(apply_modifier(cfg, "modify[0]", root)[0].report.matched.size(), 1u);
 }
 
-TEST(WrapClass, NamesWhatItDoesNotKnowOrFind) {
+TEST(WrapClass, UnknownAndMissingNamesAreReported) {
   const auto error = [](const WrapClass::Config& cfg) {
     return error_of([&] { changes_by(cfg); });
   };

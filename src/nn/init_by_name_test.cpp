@@ -45,13 +45,13 @@ TEST(InitByName, TheFirstRuleThatMatchesCounts) {
   EXPECT_EQ(init_at(*layer, "root/second/w"), "constant(1.0)");
 }
 
-TEST(InitByName, WeightsWithoutARuleTakeTheOther) {
+TEST(InitByName, WeightsWithoutARuleTakeTheDefault) {
   const auto layer = chain({.init = Init(InitByName{.otherwise = Constant{.value = 4}})});
   EXPECT_EQ(init_at(*layer, "root/first/weight"), "constant(4.0)");
   EXPECT_EQ(init_at(*layer, "root/first/w"), "constant(1.0)");
 }
 
-TEST(InitByName, ASlotOfItsOwnReplacesTheRulesAbove) {
+TEST(InitByName, InitOfASlotReplacesTheRulesAbove) {
   const InitByName by_name{.rules = {{.pattern = "**", .init = Constant{.value = 2}}}};
   const auto layer = chain({.init = Init(by_name)}, {.init = Init(Constant{.value = 5})});
   EXPECT_EQ(init_at(*layer, "root/first/weight"), "constant(2.0)");
@@ -123,7 +123,7 @@ TEST(InitPerGroup, DrawsEachGroupWithItsOwnKeyAndFans) {
 }
 
 // One group has the fan out 3 * 200 / 4: the draws are uniform up to sqrt(3 / fan out).
-TEST(InitPerGroup, TheFanOutIsThatOfOneGroup) {
+TEST(InitPerGroup, FanOutCountsOneGroup) {
   const HostTensor x =
       draw(InitPerGroup{.num_groups = 4, .init = VarianceScaling{.fan = Fan::kOut}},
            {.shape = {3, 100, 200}});

@@ -58,8 +58,8 @@ std::optional<DType> named_dtype(const std::vector<DTypeRule>& rules, std::strin
 void check_rules_match(const ConfigView& root, std::string_view root_name,
                        const Tree<ParamSpec>& params);
 
-/// Draws each of `num_groups` equal parts of the last dim by itself, so that the fans are those of
-/// one group. The weight of a convolution in groups has the fan out of one group then.
+/// Draws each of `num_groups` equal parts of the last dim by itself, so that the fans are the fans
+/// of one group. The weight of a convolution in groups has the fan out of one group then.
 ///
 /// Group i draws with key i of split(key, num_groups); a single group draws with the key itself.
 /// Throws ConfigError if num_groups does not divide the last dim.

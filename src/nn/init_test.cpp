@@ -58,7 +58,7 @@ TEST(Init, VarianceIsTheScaleOverTheFan) {
   }
 }
 
-TEST(Init, WithoutFanTheScaleIsTheDeviation) {
+TEST(Init, ScaleIsTheDeviationIfThereIsNoFan) {
   const InitSpec spec{.shape = {200, 200}};
   const VarianceScaling normal{
       .scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal};

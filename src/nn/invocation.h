@@ -39,7 +39,7 @@ struct OutputCollection {
 };
 
 struct InvocationOptions {
-  /// Turns on dropout and remat.
+  /// Enables dropout and remat.
   bool training = false;
   /// PRNG key; none if no layer draws random numbers.
   random::Key key = {};
@@ -98,9 +98,9 @@ class Invocation {
 
   const Tree<Tensor>& parameters() const { return parameters_; }
   const InvocationOptions& options() const { return options_; }
-  /// Throws ConfigError if the caller gave no such parameter.
+  /// Throws ConfigError if the caller passed no such parameter.
   const Tensor& parameter(const std::string& path) const;
-  /// Returns the state that the call began with. Throws ConfigError if the caller gave none.
+  /// Returns the state that the call began with. Throws ConfigError if the caller passed none.
   const Tensor& stored_state(const std::string& path) const;
   /// Returns the key of the current call: fold_in(key of the caller, hash of the layer's name). A
   /// repeated call of a layer folds in its index as well. Throws ConfigError if the invocation has
@@ -110,7 +110,7 @@ class Invocation {
   const std::string& path() const { return frames_.back().path; }
 
   /// Returns the segment ids of the current call, i32[B, T]; none: every position holds a token. A
-  /// call has those of its caller unless it sets its own.
+  /// call inherits the caller's unless it sets its own.
   const std::optional<Tensor>& segment_ids() const { return frames_.back().segment_ids; }
   /// Sets the segment ids of the rest of the current call and of the calls inside it.
   void set_segment_ids(std::optional<Tensor> ids) { frames_.back().segment_ids = std::move(ids); }
@@ -149,7 +149,7 @@ class Invocation {
 // The keys of a sequence of draws. Each key is split off the rest, so that the first keys do not
 // depend on how many follow.
 
-/// Initialisation gives keys to parameters and children in this way, in order of declaration.
+/// Initialisation passes keys to parameters and children in this way, in order of declaration.
 class KeySequence {
  public:
   explicit KeySequence(const random::Key& key) : rest_(key) {}

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Invocation, SecondCallsOfALayerHavePathsOfTheirOwn) {
+TEST(Invocation, SecondCallsOfALayerHaveTheirOwnPaths) {
   testing::TestLayer<Chain> layer({}, {.dim = 2});
   const auto result = layer.call({{"x", HostTensor({2}, {1.0f, 2.0f})}});
   Tree<double> sums;
@@ -27,7 +27,7 @@ TEST(Invocation, SecondCallsOfALayerHavePathsOfTheirOwn) {
   EXPECT_EQ(result.aux_losses.size(), 3u);
 }
 
-TEST(Invocation, SummariesAreLeftOutWhereNobodyWantsThem) {
+TEST(Invocation, SummariesAreLeftOutOnRequest) {
   testing::TestLayer<Chain> layer({}, {.dim = 2});
   eval(
       [&](const Values& x) {
@@ -89,7 +89,7 @@ class NoiseInALoop final : public Toy {
 
 AXLE_REGISTER(NoiseInALoop)
 
-TEST(Invocation, AKeyFirstAskedForInALoopIsGoodAfterIt) {
+TEST(Invocation, KeyFirstUsedInALoopIsValidAfterIt) {
   testing::TestLayer<Chain> layer({.first = NoiseInALoop::Config{}}, {.dim = 3});
   layer.set("second/w", HostTensor::ones({3}));
   const HostTensor expected = eval(
@@ -104,7 +104,7 @@ TEST(Invocation, AKeyFirstAskedForInALoopIsGoodAfterIt) {
   EXPECT_EQ(layer.run(HostTensor::zeros({3}), {.seed = 5}), expected);
 }
 
-TEST(Invocation, WhatIsMissingIsNamed) {
+TEST(Invocation, MissingKeysAndParametersAreNamed) {
   testing::TestLayer<Noise> noise({}, {.dim = 4});
   EXPECT_EQ(error_of([&] { noise.run(HostTensor::zeros({4}), {.seed = std::nullopt}); }),
             "noise: needs a PRNG key; give one to the call");
@@ -114,12 +114,12 @@ TEST(Invocation, WhatIsMissingIsNamed) {
             "scaling/w: parameter is missing among the 0 given");
 }
 
-TEST(Invocation, ThereIsNoneOutsideACall) {
+TEST(Invocation, CurrentIsAnErrorOutsideACall) {
   EXPECT_THAT(error_of<InternalError>([] { Invocation::current(); }),
               HasSubstr("outside an invocation"));
 }
 
-TEST(Invocation, MergedPathsStayApart) {
+TEST(Invocation, MergedPathsAreNumbered) {
   eval(
       [](const Values& x) {
         Invocation invocation("root", {}, {});

@@ -69,7 +69,7 @@ struct LayerOptions {
 namespace detail {
 [[noreturn]] void fail_unbuilt();
 
-// Makes the segment ids of a context those of the current call.
+// Sets the segment ids of the current call to those of a context.
 template <class T>
 void note_segments(const T& argument) {
   if constexpr (requires { Invocation::current().set_segment_ids(argument.segment_ids); })
@@ -156,8 +156,8 @@ class Layer {
   Tree<Tensor> initialize_state(const random::Key& key) const;
   /// Returns the state that decoding needs, by path. It is zero before the first call.
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
-  /// True if decoding some positions per call gives the same as one call for all positions, as far
-  /// as this layer itself (without the layers below) decides. The default is true if
+  /// True if decoding some positions per call returns the same as one call for all positions, as
+  /// far as this layer itself (without the layers below) decides. The default is true if
   /// decode_state_specs names state of its own. If a layer looks only at its own position, it
   /// overrides this function and returns true. Decoding refuses any other layer (ConfigError),
   /// because its text would silently be wrong.
@@ -169,7 +169,7 @@ class Layer {
 
  protected:
   /// Builds a child. If it has a mistake, construction goes on, so that one error has the mistakes
-  /// of all layers. A constructor that uses the child ends there. {} in place of the dims is
+  /// of all layers. A constructor that uses the child ends there. {} instead of the dims is
   /// refused unless the role has none. `field`: the field with the config, where it is not called
   /// `name`: "layers[1]".
   template <class R>
@@ -196,10 +196,10 @@ class Layer {
     return child(name, config, detail::no_dims<R>());
   }
   /// For layers that build a child from a config that they make themselves: messages spell the
-  /// paths of layers below that begin with `below` as configs do, with `as` in its place. Both are
+  /// paths of layers below that begin with `below` as configs do, with `as` instead. Both are
   /// relative to this layer.
   void spell(std::string_view below, std::string_view as);
-  /// The place of a part of this layer that is no layer, to build it there. `field`: as in child().
+  /// The scope of a part of this layer that is no layer, to build it there. `field`: as in child().
   Scope inner(std::string_view name, std::string_view field = {}) const;
   /// True if a child could not be built.
   bool has_unbuilt_child() const;
@@ -212,7 +212,7 @@ class Layer {
   void hold(const std::string& path) { held_.push_back(path); }
 
   /// Declares state that training keeps beside the parameters. state() reads it, set_state()
-  /// changes it in training; evaluation and decoding only read it. `spec` gives its shape, mesh
+  /// changes it in training; evaluation and decoding only read it. `spec` holds its shape, mesh
   /// axes, dtype and initial value (default: zeros). Throws ConfigError if the shape is not
   /// positive.
   void declare_state(std::string_view name, ParamSpec spec);
@@ -228,7 +228,7 @@ class Layer {
   /// is that of the previous call, or zeros for the first one.
   static bool decoding() { return Invocation::current().options().decoding; }
   /// Returns state of this layer: its newest value in this invocation. Throws ConfigError if the
-  /// caller gave none.
+  /// caller passed none.
   Tensor state(std::string_view name) const;
   /// Sets state of this layer; the value is detached from the gradient. Throws ConfigError if the
   /// layer does not declare the state (declare_state, decode_state_specs), ShapeError if the type
@@ -310,14 +310,14 @@ class Layer {
 
 /// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
 /// runs `forward`, and checks the result, so that a wrong one is reported with the class and its
-/// place. The role says what is right. Of arguments: `check_arguments(args...)`, if it has that. Of
+/// path. The role says what is right. Of arguments: `check_arguments(args...)`, if it has that. Of
 /// the result: `static constexpr bool kKeepsType = true`: the type of the first argument.
 /// `check_result(result, args...)`: it looks itself. `static constexpr bool kAnyResult = true`:
 /// everything is right.
 template <class Self, class Sig>
 class LayerRole;
 
-/// Says of a role that its first input holds floats in vectors of the size that the parent gave:
+/// Says of a role that its first input holds floats in vectors of the size that the parent set:
 /// `static constexpr InputVectors kVectors = {&Dims::input_dim};`, or also the number of dims.
 template <class Dims, class Size>
 struct InputVectors {
@@ -350,7 +350,7 @@ class LayerRole<Self, R(A...)> : public Layer {
   /// Mesh axes of the result; a role may hide this function with its own. No dims: the compiler
   /// chooses.
   static PartitionSpec activation() { return {}; }
-  /// Returns the sizes that the parent gave (Self::Dims); null for a layer that was built without.
+  /// Returns the sizes that the parent set (Self::Dims); null for a layer that was built without.
   template <class Of = Self>
   const typename Of::Dims* given_dims() const {
     return static_cast<const typename Of::Dims*>(given_dims_.get());

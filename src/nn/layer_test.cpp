@@ -31,7 +31,7 @@ std::vector<std::string> paths(const auto& tree) {
   return out;
 }
 
-TEST(Layer, PathsAreThoseOfTheTree) {
+TEST(Layer, PathsFollowTheTree) {
   const auto layer = layer_chain();
   EXPECT_EQ(layer->path(), "root");
   EXPECT_THAT(paths(layer->param_specs()), ElementsAre("root/first/w", "root/first/weight",
@@ -56,7 +56,7 @@ TEST(Layer, OptionsAreHandedDownUntilALayerHasItsOwn) {
   EXPECT_EQ(to_text(specs.at("root/first/weight").partition()), "[None, None]");
 }
 
-// Gives its parts these names.
+// Names its parts like this.
 class Naming final : public Toy {
  public:
   struct Config {
@@ -82,7 +82,7 @@ class Naming final : public Toy {
 };
 AXLE_REGISTER(Naming)
 
-TEST(Layer, PartsHaveNamesOfTheirOwn) {
+TEST(Layer, PartsMustHaveDifferentNames) {
   const auto refusal = [](const Naming::Config& cfg) {
     return error_of([&] { Child<Toy>(cfg).build({.dim = 3}, Scope{.path = "root"}); });
   };
@@ -122,7 +122,7 @@ class Reporting final : public Toy {
 };
 AXLE_REGISTER(Reporting)
 
-TEST(Layer, WhatACallHandsOutHasNamesOfItsOwn) {
+TEST(Layer, ReportedValuesMustHaveDifferentNames) {
   const auto refusal = [](const Reporting::Config& cfg) {
     return error_of([&] {
       const auto layer = Child<Toy>(cfg).build({.dim = 1}, Scope{.path = "root"});
@@ -217,7 +217,7 @@ Thrown mistakes_of(const Child<Toy>& config, int64_t dim = 3) {
   return thrown_by([&] { config.build({.dim = dim}, Scope{.path = "root"}); });
 }
 
-TEST(Layer, AllMistakesOfATreeAreInOneError) {
+TEST(Layer, MistakesOfATreeAreInOneError) {
   const Chain::Config deep{.second = Faulty::Config{.mistake = "b"}};
   const Faulty::Config both{.mistake = "d", .parts = {Faulty::Config{.mistake = "c"}}};
   const Thrown thrown = mistakes_of(
@@ -236,7 +236,7 @@ TEST(Layer, OneMistakeIsTheWholeError) {
             "root.second.mistake: a");
 }
 
-TEST(Layer, ANotedMistakeDoesNotEndTheConstructor) {
+TEST(Layer, NotedMistakeDoesNotStopTheConstructor) {
   EXPECT_EQ(mistakes_of(Faulty::Config{.mistake = "b", .noted = "a"}).message,
             "root.noted: a\nroot.mistake: b");
   EXPECT_EQ(mistakes_of(Faulty::Config{.noted = "a"}).message, "root.noted: a");
@@ -245,7 +245,7 @@ TEST(Layer, ANotedMistakeDoesNotEndTheConstructor) {
       << "a layer that is built by hand throws its first mistake";
 }
 
-TEST(Layer, UsingAPartThatCouldNotBeBuiltIsNoMistake) {
+TEST(Layer, UsingAPartThatFailedToBuildAddsNoMistake) {
   for (const bool at_itself : {false, true}) {
     const Looking::Config looking{.part = Faulty::Config{.mistake = "a"}, .at_itself = at_itself};
     EXPECT_EQ(mistakes_of(looking).message, "root.part.mistake: a");
@@ -298,7 +298,7 @@ TEST(Layer, InitialValuesDoNotDependOnWhatFollows) {
   EXPECT_NE(of_two.at("root/first/weight"), of_two.at("root/second/weight"));
 }
 
-TEST(Layer, DecodesOnlyIfItSaysSoOrHasStateOfItsOwn) {
+TEST(Layer, DecodesOnlyIfDeclaredOrWithState) {
   EXPECT_TRUE(Scaling({}, {.dim = 1}, Scope{.path = "x"}).can_decode());
   EXPECT_TRUE(Counting({}, {.dim = 1}, Scope{.path = "x"}).can_decode());
   EXPECT_FALSE(Noise({}, {.dim = 1}, Scope{.path = "x"}).can_decode());
@@ -322,13 +322,13 @@ class Holder final : public Toy {
 };
 AXLE_REGISTER(Holder)
 
-TEST(Layer, StateOfAChildIsNotItsOwn) {
+TEST(Layer, StateOfAChildDoesNotMakeALayerDecode) {
   Holder holder({}, {.dim = 1}, Scope{.path = "x"});
   EXPECT_EQ(holder.decode_state_specs({}).size(), 1u);
   EXPECT_FALSE(holder.can_decode());
 }
 
-TEST(Layer, WhatCannotDecodeIsRefusedWhileDecodingAlone) {
+TEST(Layer, LayersThatCannotDecodeAreRefusedOnlyInDecoding) {
   Chain::Config cfg{.second = Noise::Config{}};
   testing::TestLayer<Chain> layer(cfg, {.dim = 2});
   const HostTensor x = HostTensor::ones({2});
@@ -337,7 +337,7 @@ TEST(Layer, WhatCannotDecodeIsRefusedWhileDecodingAlone) {
               HasSubstr("chain.second: expected a layer that can decode"));
 }
 
-TEST(Layer, StateGoesFromCallToCall) {
+TEST(Layer, StatePassesFromCallToCall) {
   testing::TestLayer<Counting> layer({}, {.dim = 2});
   const HostTensor x({2}, {1.0f, 2.0f});
   const auto first = layer.call(
@@ -359,7 +359,7 @@ TEST(Layer, ARematPolicyWithoutNamesIsRefusedWhenTheLayerIsBuilt) {
                 "offload, got none; use SaveNothing (save_nothing in C++)"));
 }
 
-TEST(Layer, RematerialisedGivesAllThatThePlainCallGives) {
+TEST(Layer, RematerialisedCallEqualsThePlainCall) {
   const HostTensor x({3}, {1.0f, 2.0f, 3.0f});
   testing::TestLayer<Chain> plain({}, {.dim = 3}), remat({}, {.dim = 3}, {.remat = SaveNothing{}});
   const auto a = plain.call({{"x", x}}, {.training = true}),

@@ -70,7 +70,7 @@ TEST(Method, ReadsEachKindOfArgumentByName) {
   EXPECT_THAT(run({"x", "pair/a", "pair/b", "more/p", "more/q"}), ElementsAre(27, 4));
 }
 
-TEST(Method, NamesWhatIsMissingOrTooMuch) {
+TEST(Method, NamesMissingAndExtraInputs) {
   EXPECT_EQ(error_of<DataError>([] {
               run({"x", "pair/a"});
             }),

@@ -20,7 +20,7 @@ enum class StateUpdate {
   /// By set_state. Where parts of a batch see the layer apart, as experts do, the largest value of
   /// all parts counts.
   kMaximum,
-  /// By set_state. Every training step begins with ones, whatever the step before left. So a layer
+  /// By set_state. Every training step begins with ones, regardless of the step before. So a layer
   /// knows its first call of a step, where microbatches call it several times.
   kStepStart,
   /// By the backward pass: the gradient of the objective with respect to the state, as a custom_vjp
@@ -60,7 +60,7 @@ class Param {
  public:
   /// Returns the parameter in the dtype of ParamSpec::compute, if that is set. Zeros of its type if
   /// a layer below holds its values (Layer::hold). Throws ConfigError if the caller of the
-  /// invocation did not give the parameter.
+  /// invocation did not pass the parameter.
   Tensor operator()() const;
   const std::string& path() const { return path_; }
   /// True if a layer below holds its values.

@@ -5,7 +5,7 @@
 namespace axle {
 namespace {
 
-TEST(ParamSpec, TypeAndLayoutAreThoseNamed) {
+TEST(ParamSpec, TypeAndPartitionFollowTheFields) {
   const ParamSpec spec{.shape = {4, 6}, .mesh_axes = {{"data", "fsdp"}, "model"}, .init = Ones{}};
   EXPECT_EQ(spec.type(), (Type{DType::kF32, {4, 6}}));
   EXPECT_EQ(to_text(spec.partition()), "[[data, fsdp], model]");

@@ -17,7 +17,7 @@ struct NamedStatistic {
   std::string name;
   Tensor value;
 };
-/// Computes a statistic of a floating-point tensor, in f32 whatever its dtype. Those below leave
+/// Computes a statistic of a floating-point tensor, in f32 for any dtype. The ones below leave
 /// out padding (real_tokens).
 using Statistic = Fn<NamedStatistic(const Tensor& x)>;
 
@@ -49,7 +49,7 @@ struct OutlierFraction {
 std::vector<Statistic> all_statistics();
 
 /// Returns where x has tokens: bool[B, T, 1, ..] of the rank of x, which is [B, T, ..]. None: every
-/// position counts. `segment_ids` are i32[B, T]; none: those of the current call
+/// position counts. `segment_ids` are i32[B, T]; none: the ids of the current call
 /// (Invocation::segment_ids), if x has their dims in front of others.
 std::optional<Tensor> real_tokens(const Tensor& x,
                                   const std::optional<Tensor>& segment_ids = std::nullopt);

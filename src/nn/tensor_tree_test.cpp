@@ -29,7 +29,7 @@ struct Outer {
   }
 };
 
-TEST(TensorTree, GoesAroundInOrder) {
+TEST(TensorTree, TensorsAreReadAndReplacedInOrder) {
   testing::run_all(
       [](const Values& x) {
         Outer value{.a = x[0],

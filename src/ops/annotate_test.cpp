@@ -11,7 +11,7 @@ using testing::counting;
 using testing::run;
 using testing::run_all;
 
-TEST(Annotate, ValuesStay) {
+TEST(Annotate, ValuesAreUnchanged) {
   const HostTensor x = counting({2, 3});
   EXPECT_EQ(run([](const Values& v) { return name(v[0], "tag"); }, {x}), x);
   EXPECT_EQ(run([](const Values& v) { return stop_gradient(v[0]); }, {x}), x);

@@ -167,7 +167,7 @@ TEST(BadInputOfOps, SizesDoNotOverflow) {
 }
 
 // What would be the operand itself is checked too.
-TEST(BadInputOfOps, ShortCutsDoNotSkipTheChecks) {
+TEST(BadInputOfOps, IdentityShortcutsDoNotSkipTheChecks) {
   expect_errors({
       {"slice: expected 0 <= start <= limit <= size and stride >= 1 for each dim of f32[2, 3], got "
        "starts = [], limits = [2, 3]",
@@ -201,7 +201,7 @@ TEST(BadInputOfOps, ShortCutsDoNotSkipTheChecks) {
 }
 
 // A number beside a tensor is an operand of the op that is called, which the error names.
-TEST(BadInputOfOps, NumbersBesideTensorsFitTheirDtype) {
+TEST(BadInputOfOps, NumbersCombinedWithTensorsFitTheirDtype) {
   const std::string operand = "; operands: i32[4] of the top level (parameter)";
   const auto refused = [&](std::string_view op, std::string_view number) {
     return fmt::format("the top level: {}: expected a whole number in the range of i32, got {}{}",
@@ -294,7 +294,7 @@ TEST(BadInputOfOps, WindowsNameEachDimAtMostOnce) {
   });
 }
 
-TEST(BadInputOfOps, FormatsOfNumbersExist) {
+TEST(BadInputOfOps, NumberFormatsMustExist) {
   expect_errors({
       {"reduce_precision: expected 1 to 11 exponent bits and 0 to 52 mantissa bits, got -1 and 3; "
        "operands: f32[2, 3] of",
@@ -347,7 +347,7 @@ TEST(BadInputOfOps, SamplersCheckTheirNumbers) {
 }
 
 // Samplers are made of other samplers, which an error does not name.
-TEST(BadInputOfOps, SamplersNameThemselves) {
+TEST(BadInputOfOps, ErrorsNameTheSamplerThatWasCalled) {
   using namespace random;
   const auto key = [] { return random_key(0); };
   const auto f64 = [] { return scalar(1, DType::kF64); };

@@ -27,7 +27,7 @@ Tensor scalar(Scalar value, DType dtype = DType::kF32);
 /// full() in the dtype of an operand of the op `op`, for numbers beside tensors. Errors name both
 /// the op and this operand.
 Tensor full_for(std::string_view op, const Tensor& operand, const Shape& shape, Scalar value);
-/// Emits the binary op with a number in the type of the other operand, as full_for gives it.
+/// Emits the binary op with a number in the type of the other operand, as full_for returns it.
 Tensor emit_with_number(const OpRules& rules, const Tensor& a, Scalar b);
 Tensor emit_with_number(const OpRules& rules, Scalar a, const Tensor& b);
 /// The largest constant, 1 MiB.

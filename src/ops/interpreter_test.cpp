@@ -1,4 +1,4 @@
-// When the interpreter gives its results away, and what it copies.
+// When the interpreter moves its results out, and what it copies.
 #include <map>
 #include <vector>
 
@@ -14,7 +14,7 @@ using ::testing::Pair;
 
 HostTensor value(float x) { return HostTensor({1}, {x}); }
 
-TEST(EvaluateEach, GivesAResultBeforeLaterOpsRun) {
+TEST(EvaluateEach, ReturnsAResultBeforeLaterOpsRun) {
   Region region;
   const TraceScope trace(region);
   const Tensor kept = region.add_parameter({DType::kF32, {1}}),

@@ -33,7 +33,7 @@ std::vector<Type> same_float_type(const OpNode& op);
 std::vector<Type> same_integer_type(const OpNode& op);
 /// same_type for integers and predicates only.
 std::vector<Type> same_integer_or_pred_type(const OpNode& op);
-/// Infer rule: operands of one type give a predicate of their shape.
+/// Infer rule: operands of one type yield a predicate of their shape.
 std::vector<Type> pred_of_same_shape(const OpNode& op);
 /// pred_of_same_shape for dtypes whose values have an order.
 std::vector<Type> pred_of_ordered(const OpNode& op);
@@ -220,7 +220,7 @@ Tensor select_examples(const Tensor& is_chosen, const Tensor& a, const Tensor& b
 /// Batching rule of elementwise ops. An operand that is a scalar while another is not stays a
 /// scalar if it is not batched.
 std::vector<Batched> elementwise(BatchX x);
-/// Batching rule of ops that work on trailing dims, whatever dims are before them.
+/// Batching rule of ops that work on trailing dims, for any dims before them.
 std::vector<Batched> trailing_dims(BatchX x);
 /// Batching rule of ops that pass each operand on: result i is batched if operand i is.
 std::vector<Batched> each_operand(BatchX x);

@@ -26,7 +26,7 @@ Values gradients(const TensorFunction& fn, const Values& v) {
   return out;
 }
 
-TEST_F(BodyExecution, GivesWhatTheInterpreterGives) {
+TEST_F(BodyExecution, MatchesTheInterpreter) {
   for (const OpSample& sample : body_samples()) {
     SCOPED_TRACE(std::string(sample.op));
     expect_same(sample.fn, sample.inputs, 2e-6);
@@ -35,7 +35,7 @@ TEST_F(BodyExecution, GivesWhatTheInterpreterGives) {
   }
 }
 
-TEST_F(BodyExecution, GivesTheSameUnderVmap) {
+TEST_F(BodyExecution, MatchesTheInterpreterUnderVmap) {
   for (const OpSample& sample : body_samples()) {
     SCOPED_TRACE(std::string(sample.op));
     const std::vector<HostTensor> batch = {testing::samples::uniform({3, 4}, -1, 1, 5),

@@ -86,7 +86,7 @@ Program partitioned() {
       .mesh = kCube};
 }
 
-TEST_F(PjrtMeshTest, ShardedArraysComeBackWhole) {
+TEST_F(PjrtMeshTest, ReadsShardedArraysWhole) {
   const auto value = waves({4, 6, 8}, 0.1);
   for (const PartitionSpec& spec :
        {PartitionSpec{}, PartitionSpec{{{"data", "fsdp"}}}, PartitionSpec{{{}, {"model"}, {}}},
@@ -99,7 +99,7 @@ TEST_F(PjrtMeshTest, ShardedArraysComeBackWhole) {
   EXPECT_THROW(runtime_->make_array(waves({6}, 1), {{{"data", "fsdp"}}}, kCube), ConfigError);
 }
 
-TEST_F(PjrtMeshTest, PartitionedProgramsComputeTheWhole) {
+TEST_F(PjrtMeshTest, PartitionedProgramsMatchTheWhole) {
   const auto program = partitioned();
   auto executable = runtime_->compile(program);
   const auto x = waves({16, 8}, 0.37), w = waves({8, 12}, 0.73), v = waves({12, 8}, 0.51);

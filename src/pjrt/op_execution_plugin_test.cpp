@@ -24,7 +24,7 @@ class OpExecution : public PluginTest {
   }
 };
 
-TEST_F(OpExecution, EveryOpGivesWhatTheInterpreterGives) {
+TEST_F(OpExecution, OpsMatchTheInterpreter) {
   for (const OpSample& sample : op_samples()) {
     std::string types;
     for (const HostTensor& x : sample.inputs) types += to_text(x.type()) + " ";

@@ -136,7 +136,7 @@ TEST_P(FaultyCall, EveryCodeBecomesADeviceError) {
   }
 }
 
-TEST_P(FaultyCall, LateFailuresLeaveNothingBehind) {
+TEST_P(FaultyCall, LateFailuresReleaseAllObjects) {
   const int slot = GetParam().slot;
   for (int after = 0; after < 8; ++after) {
     Fake fake;
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Required, FaultyCall, ::testing::ValuesIn(pjrt::require
 INSTANTIATE_TEST_SUITE_P(Optional, FaultyCall, ::testing::ValuesIn(pjrt::optional_calls()),
                          slot_name);
 
-TEST(Fault, ACodeThatCannotBeAskedForIsUnknown) {
+TEST(Fault, UnreadableErrorCodeIsUnknown) {
   Fake fake;
   fake->fail_slot = pjrt::ErrorGetCode::kSlot;
   PjrtRuntime runtime(fake.load(), 2);
@@ -198,7 +198,7 @@ TEST(Fault, AFailedRunShowsAtEveryResult) {
   }
 }
 
-TEST(Fault, ATransferThatBreaksOffIsNoResult) {
+TEST(Fault, InterruptedTransferIsAnError) {
   for (int broken = 0; broken < 2; ++broken) {
     Fake fake;
     {
@@ -321,7 +321,7 @@ TEST(Fault, ACacheEntryThatThePluginRefusesIsReplaced) {
 }
 
 // Signals, exits and standard error belong to the program (pjrt/plugin/plugin_watch.h).
-TEST(FaultDeathTest, WithoutAWatchAPluginEndsTheProcessInItsOwnWay) {
+TEST(FaultDeathTest, UnwatchedPluginEndsTheProcessBySignal) {
   using End = FakeControl::End;
   for (auto [end, signal] : {std::pair(End::kAbort, SIGABRT), std::pair(End::kBadAccess, SIGSEGV),
                              std::pair(End::kBusError, SIGBUS)}) {

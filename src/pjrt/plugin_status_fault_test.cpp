@@ -34,7 +34,7 @@ TEST(PluginStatusFault, APluginOfAnotherPlatformIsAProblem) {
   EXPECT_EQ(fake->live_objects, 0);
 }
 
-TEST(PluginStatusFault, OneFileIsThePluginOfOnePlatform) {
+TEST(PluginStatusFault, PluginOfAnotherPlatformIsAProblem) {
   Fake fake;
   const std::string path = fake.load("cpu").path().string();
   const EnvironmentChange cpu("AXLE_PLUGIN_CPU", path), rocm("AXLE_PLUGIN_ROCM", path);
@@ -44,7 +44,7 @@ TEST(PluginStatusFault, OneFileIsThePluginOfOnePlatform) {
                                            "'cpu'; AXLE_PLUGIN_ROCM must name a plugin for rocm");
 }
 
-TEST(PluginStatusFault, AVariableThatNamesNoFileIsAProblem) {
+TEST(PluginStatusFault, MissingFileInTheVariableIsAProblem) {
   const EnvironmentChange named("AXLE_PLUGIN_NEURON", "/nonexistent");
   const PluginStatus status = status_of("neuron");
   EXPECT_EQ(status.path, "/nonexistent");

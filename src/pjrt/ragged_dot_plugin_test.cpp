@@ -40,7 +40,7 @@ TEST_F(RaggedDotExecution, GroupsOfAnySize) {
   }
 }
 
-TEST_F(RaggedDotExecution, OneListAndOwnMatricesAndBf16) {
+TEST_F(RaggedDotExecution, BatchedBf16AndSingleListMatchTheInterpreter) {
   const HostTensor rows = uniform({3, 50, 8}).astype(DType::kBF16),
                    own = uniform({3, 2, 8, 6}, -1, 1, 3).astype(DType::kBF16);
   expect_same(with_gradients, {rows, own, HostTensor({3, 2}, {20, 30, 0, 50, 13, 11})}, 1e-5);
@@ -62,7 +62,7 @@ TEST_F(RaggedDotExecution, InfinitiesStayInTheirGroup) {
   expect_same(fn, {rows, sizes}, 1e-5);
 }
 
-TEST_F(RaggedDotExecution, OfNothing) {
+TEST_F(RaggedDotExecution, EmptyOperandsMatchTheInterpreter) {
   const auto fn = [](const Values& v) {
     return Values{ragged_dot(v[0], v[1], v[2]), ragged_dot_contracting(v[0], v[0], v[2])};
   };

@@ -31,7 +31,7 @@ Values keys_and_bits(const Key& key) {
   return out;
 }
 
-TEST_F(RandomKeys, OfAllKindsGiveTheSameBits) {
+TEST_F(RandomKeys, KeysOfAllKindsDrawTheSameBits) {
   const auto check = [&](PrngImpl impl, ThreefryMode mode) {
     const PrngScope scope({.threefry = mode});
     const TensorFunction fn = [=](const Values& v) { return keys_and_bits(Key::wrap(v[0], impl)); };
@@ -44,7 +44,7 @@ TEST_F(RandomKeys, OfAllKindsGiveTheSameBits) {
   check(PrngImpl::kUnsafeRbg, ThreefryMode::kPartitionable);
 }
 
-TEST_F(RandomKeys, OfThePlatformCountWith128Bits) {
+TEST_F(RandomKeys, PlatformGeneratorCountsWith128Bits) {
   const TensorFunction fn = [](const Values& v) {
     return Values{rng_bit_generator(v[0], {37}), rng_bit_generator(v[0], {37}, DType::kU64)};
   };

@@ -56,7 +56,7 @@ TEST_F(PjrtRuntimeTest, RunsAProgram) {
   EXPECT_EQ(arguments[0]->to_host(), HostTensor({2}, {1.5f, -2.f}));  // not donated
 }
 
-TEST_F(PjrtRuntimeTest, TellsItsTopology) {
+TEST_F(PjrtRuntimeTest, DescribesItsTopology) {
   const auto& topology = runtime_->topology();
   EXPECT_EQ(topology.platform, "cpu");
   EXPECT_FALSE(topology.platform_version.empty());
@@ -106,7 +106,7 @@ TEST_F(PjrtRuntimeTest, ReadsResultsInRowMajorOrder) {
             HostTensor({3, 2}, {1, 4, 2, 5, 3, 6}));
 }
 
-TEST_F(PjrtRuntimeTest, DonatedInputsAreGone) {
+TEST_F(PjrtRuntimeTest, DonatedInputsCannotBeUsed) {
   auto program = runtime_->compile(doubling(true));
   const auto x = put(HostTensor({2}, {1.f, 2.f}));
   const auto y = program->execute(std::span(&x, 1));
@@ -119,7 +119,7 @@ TEST_F(PjrtRuntimeTest, DonatedInputsAreGone) {
   EXPECT_EQ(error_of<DeviceError>([&] { program->execute(std::span(&x, 1)); }), message);
 }
 
-TEST_F(PjrtRuntimeTest, DonationTakesTheBufferOver) {
+TEST_F(PjrtRuntimeTest, DonationReusesTheBuffer) {
   auto program = runtime_->compile(doubling(true));
   ASSERT_TRUE(program->memory());
   EXPECT_EQ(program->memory()->alias_bytes, 8);
@@ -188,7 +188,7 @@ TEST_F(PjrtRuntimeTest, SerializedExecutablesRunAgain) {
               HasSubstr("program 'doubling', from bytes"));
 }
 
-TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
+TEST_F(PjrtRuntimeTest, SecondCompilationIsReadFromTheCache) {
   const TempDir dir;
   const CompileOptions options{.cache_dir = dir.path().string()};
   const auto entries = [&] {

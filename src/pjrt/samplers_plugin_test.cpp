@@ -264,7 +264,7 @@ std::vector<Sampler> samplers() {
 }
 
 // A new sampler in random.h needs rows here.
-TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
+TEST_F(Samplers, DeclaredSamplersAreAllCompared) {
   std::map<std::string, std::set<std::string>> forms;
   for (const Sampler& sampler : samplers()) forms[std::string(sampler.name)].emplace(sampler.form);
   std::string header;
@@ -280,7 +280,7 @@ TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
 
 using WeeklySamplers = Samplers;
 
-TEST_F(WeeklySamplers, GiveWhatTheInterpreterGives) {
+TEST_F(WeeklySamplers, MatchTheInterpreter) {
   for (const Sampler& sampler : samplers()) {
     for (const DType dtype : sampler.dtypes) {
       SCOPED_TRACE(fmt::format("{}({}) of {}", sampler.name, sampler.form, name_of(dtype)));
@@ -308,7 +308,7 @@ void push_edges(std::vector<int64_t>& out) {
 
 // Tries every pair of bounds of the dtype: small and negative ones, the ends of the range, and
 // values that a double does not hold exactly.
-TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
+TEST_F(Samplers, IntegersMatchBetweenAllBounds) {
   const std::vector<HostTensor> key{random::key_words(5)};
   for (const DType dtype : {DType::kI32, DType::kI64, DType::kU32, DType::kU64}) {
     std::vector<int64_t> bounds{-2, 0, 3, 100, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1};
@@ -347,7 +347,7 @@ TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
 }
 
 // Bounds of floats: negative, far apart, as close as possible, infinite.
-TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
+TEST_F(Samplers, FloatsMatchBetweenAllBounds) {
   const std::vector<HostTensor> key{random::key_words(6)};
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
     for (const auto& [low, high] : std::vector<std::pair<double, double>>{{-3, -1},
@@ -385,7 +385,7 @@ TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
 
 // XLA contracts u * (high - low) + low to one operation, as it does in JAX: the numbers are JAX's
 // to the last bit.
-TEST_F(Samplers, FusedNumbersAreThoseOfJax) {
+TEST_F(Samplers, FusedNumbersMatchJax) {
   const SafetensorsFile stored(reference_file("jax/random.safetensors"));
   const auto uniform = [](const Values& v) {
     return Values{random::uniform(Key::wrap(v[0]), {7}, DType::kF32, -2, 5)};
@@ -403,7 +403,7 @@ TEST_F(Samplers, FusedNumbersAreThoseOfJax) {
 
 // In units in the last place: one of 7 for numbers in [-2, 5); eight of 1 for the truncated
 // distribution, where erf_inv makes a difference of u up to 9 times as large.
-TEST_F(Samplers, TheInterpreterRoundsOnceMore) {
+TEST_F(Samplers, InterpreterDiffersByRoundingOnly) {
   const double of_uniform = largest_rounding([](const Values& v) {
     return Values{random::uniform(Key::wrap(v[0]), {1000}, DType::kF32, -2, 5)};
   });

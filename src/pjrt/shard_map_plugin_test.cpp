@@ -30,7 +30,7 @@ Values gradient(const TensorFunction& fn, const Values& v) {
   return value_and_grad(loss, v).second;
 }
 
-TEST_F(ShardMapExecution, EveryCollectiveGivesWhatSimulatedDevicesGive) {
+TEST_F(ShardMapExecution, CollectivesMatchSimulatedDevices) {
   const HostTensor x = testing::normal_values({8, 4}, 1);
   for (const CollectiveSample& c : collectives()) {
     SCOPED_TRACE(c.name);
@@ -39,7 +39,7 @@ TEST_F(ShardMapExecution, EveryCollectiveGivesWhatSimulatedDevicesGive) {
   }
 }
 
-TEST_F(ShardMapExecution, BodiesWithinBodiesGiveWhatSimulatedDevicesGive) {
+TEST_F(ShardMapExecution, NestedBodiesMatchSimulatedDevices) {
   for (const testing::OpSample& sample : testing::device_samples()) {
     const auto& x = sample.inputs;
     expect_same(sample.fn, x, 2e-6);
@@ -54,7 +54,7 @@ TEST_F(ShardMapExecution, BodiesWithinBodiesGiveWhatSimulatedDevicesGive) {
   }
 }
 
-TEST_F(ShardMapExecution, SomeAxesMayStayAutomatic) {
+TEST_F(ShardMapExecution, AxesMayStayAutomatic) {
   const auto fn = [](const Values& v) {
     return shard_map(
         [](const Values& p) {
@@ -75,7 +75,7 @@ TEST_F(ShardMapExecution, TheBatchOfAVmapMayBeDivided) {
   expect_same(testing::divided_batch, {testing::normal_values({6, 8}, 5)}, 2e-6);
 }
 
-TEST_F(ShardMapExecution, RematsAroundItKeepValuesOfItsBody) {
+TEST_F(ShardMapExecution, RematsAroundABodySaveItsNamedValues) {
   const auto layer = [](const Values& v) {
     return shard_map(
         [](const Values& p) {

@@ -278,7 +278,7 @@ class SpecialValues : public PluginTest {
   }
 };
 
-TEST_F(SpecialValues, EveryOpGivesWhatTheInterpreterGives) {
+TEST_F(SpecialValues, OpsMatchTheInterpreter) {
   std::vector<OpSample> calls;
   for (const OpSample& sample : op_samples()) {
     if (sample.inputs.empty()) continue;
@@ -329,7 +329,7 @@ std::vector<OpSample> calls_in(DType dtype, const std::vector<Pool>& pools) {
 
 class SpecialValuesOf : public SpecialValues, public ::testing::WithParamInterface<DType> {};
 
-TEST_P(SpecialValuesOf, EveryOpThatTakesTheDtypeGivesWhatTheInterpreterGives) {
+TEST_P(SpecialValuesOf, OpsOfTheDtypeMatchTheInterpreter) {
   const std::vector<OpSample> calls =
       calls_in(GetParam(), is_integer(GetParam()) ? std::vector{Pool::kNotFinite}
                                                   : std::vector{Pool::kAll, Pool::kNotFinite});
@@ -402,7 +402,7 @@ INSTANTIATE_TEST_SUITE_P(WeeklyDtypes, SubnormalsOf,
                          kNamedByDType);
 
 // A batch of no examples gives each op operands without elements.
-TEST_F(SpecialValues, BatchesOfNothing) {
+TEST_F(SpecialValues, EmptyBatchesMatchTheInterpreter) {
   std::vector<OpSample> calls;
   for (const OpSample& sample : op_samples()) {
     if (sample.inputs.empty()) continue;
@@ -419,7 +419,7 @@ TEST_F(SpecialValues, BatchesOfNothing) {
 }
 
 // Sums, products, maxima and sorted lines of nothing.
-TEST_F(SpecialValues, DimsOfNothing) {
+TEST_F(SpecialValues, EmptyDimsMatchTheInterpreter) {
   namespace s = testing::samples;
   std::vector<OpSample> calls;
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI32, DType::kU8}) {

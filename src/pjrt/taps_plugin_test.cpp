@@ -44,7 +44,7 @@ TensorFunction looping(double scale) {
 
 const HostTensor kX({3}, {1.0f, 2.0f, 30.0f});
 
-TEST_F(TapsOnPlugin, ItDeliversWhatTheInterpreterDelivers) {
+TEST_F(TapsOnPlugin, DeliversTheSameAsTheInterpreter) {
   const auto collected = [](const Values& x) {
     const auto region = collect_taps(*trace(looping(1), types_of(x))).region;
     return inline_region(*region, x);
@@ -65,7 +65,7 @@ TEST_F(TapsOnPlugin, TheFirstInfinityIsFound) {
   }
 }
 
-TEST_F(TapsOnPlugin, ItAgreesWithTheInterpreterUntilTheProgramsDiffer) {
+TEST_F(TapsOnPlugin, AgreesWithTheInterpreterUntilTheProgramsDiffer) {
   const auto a = trace(looping(1), {kX.type()}), b = trace(looping(1.5), {kX.type()});
   EXPECT_FALSE(compare({*a, interpreted({kX})}, {*a, on_plugin({kX})}).first);
   const Comparison c = compare({*a, interpreted({kX})}, {*b, on_plugin({kX})});

@@ -44,7 +44,7 @@ TEST(TopologyFault, DescribesTheTarget) {
   EXPECT_EQ(make_compiler(fake_target(2), fake.load())->topology().devices[1].id, 11);
 }
 
-TEST(TopologyFault, ProgramsCanBeMeasuredAndKeptButOutliveTheirCompiler) {
+TEST(TopologyFault, ProgramsOutliveTheirCompiler) {
   Fake fake;
   {
     auto compiler = make_compiler(fake_target(4), fake.load());
@@ -71,7 +71,7 @@ TEST(TopologyFault, OptionsOfTheAcceleratorReachThePlugin) {
   EXPECT_EQ(fake->live_objects, 0);
 }
 
-TEST(TopologyFault, ADescriptionGoesByTheNamesOfGpus) {
+TEST(TopologyFault, AcceleratorDescriptionsWorkOnlyForGpus) {
   Fake fake;
   Target target = fake_target(4);
   target.accelerator.description = "cores: 132";
@@ -101,7 +101,7 @@ TEST(TopologyFault, APluginOfAnotherPlatformIsRefused) {
   EXPECT_EQ(cpu->live_objects, 0);
 }
 
-TEST(TopologyFault, WhoNamedAnotherPlatformsPluginIsAdvised) {
+TEST(TopologyFault, NamedPluginOfAnotherPlatformIsReportedWithAdvice) {
   Fake fake;
   const EnvironmentChange named("AXLE_PLUGIN_FAKE", fake.load().path());
   const std::string advice = "; AXLE_PLUGIN_FAKE must name a plugin for fake";
@@ -140,7 +140,7 @@ TEST(TopologyFault, APluginWithoutTheCallsIsNamed) {
   }
 }
 
-TEST(TopologyFault, APluginThatTellsLittleStillCompiles) {
+TEST(TopologyFault, PluginWithFewFactsStillCompiles) {
   for (int slot :
        {pjrt::TopologyPlatformName::kSlot, pjrt::TopologyPlatformVersion::kSlot,
         pjrt::DeviceDescriptionAttributes::kSlot, pjrt::DeviceDescriptionProcessIndex::kSlot,

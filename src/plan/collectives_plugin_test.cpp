@@ -77,8 +77,8 @@ std::vector<std::string> lines(const std::vector<Collective>& all) {
   return out;
 }
 
-// Each device has the gradients of its rows. One all-reduce, which XLA has merged, sums those of
-// both matrices (32 x 64 + 64 x 32 floats). The loss is not a result of this program.
+// Each device has the gradients of its rows. One all-reduce, which XLA has merged, sums the
+// gradients of both matrices (32 x 64 + 64 x 32 floats). The loss is not a result of this program.
 TEST_F(CollectivesOfPrograms, DataParallelismSumsGradients) {
   const Program program = pair_program(kData, {{{"data"}}}, {}, {});
   const auto all = collectives_of(program);
@@ -121,7 +121,7 @@ TEST_F(CollectivesOfPrograms, ShardedParametersAreGathered) {
 }
 
 // A constraint moves the sharding from rows to columns: each device sends its 2 x 32 floats.
-TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
+TEST_F(CollectivesOfPrograms, MovesForAConstraintAreNotReported) {
   const Type type{DType::kF32, {16, 32}};
   const PartitionSpec rows{{{"data"}}}, columns{{{}, {"data"}}};
   const Program asked = trace_program(

@@ -277,7 +277,7 @@ std::string optimized_program(const LoweredStep& step) {
 
 namespace {
 
-// What the compilation of a step gives.
+// What the compilation of a step returns.
 struct CompiledStep {
   CompileReport report;
   std::unique_ptr<Compiler> compiler;

@@ -97,8 +97,8 @@ struct LoweredStep {
 /// need.
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target);
 
-/// Compiles the step for its target. Returns the optimised program as its plugin gives it, for
-/// read_hlo_module. Throws DeviceError if the plugin is missing or gives none, or refuses the step.
+/// Compiles the step for its target. Returns the optimised program as its plugin returns it, for
+/// read_hlo_module. Throws DeviceError if the plugin is missing, returns none or refuses the step.
 std::string optimized_program(const LoweredStep& step);
 
 struct CompileReport {
@@ -120,14 +120,14 @@ struct CompileReport {
   /// The compiler's message if it refused the program as too large for the device; else empty.
   std::string too_large_message = {};
   /// The largest temporaries at the memory peak of a device. If the compiler refused the program:
-  /// the largest buffers that it lists, or those of our own estimate if it lists none.
+  /// the largest buffers that it lists, or the largest in our own estimate if it lists none.
   std::vector<TemporaryBuffer> largest = {};
   bool largest_are_estimates = false;
   /// The compiler's own cost figures by name; the body of a loop counts once.
   std::map<std::string, double> compiler_cost = {};
-  /// None: not known, because the plugin does not give the optimised program or it is unreadable.
+  /// None: not known, because the plugin does not return the optimised program or it is unreadable.
   std::optional<std::vector<CollectiveRow>> collectives = {};
-  /// Why the optimised program could not be read; empty: it could, or the plugin gives none.
+  /// Why the optimised program could not be read; empty: it could, or the plugin returns none.
   std::string unreadable_reason = {};
   /// Work of one device in the optimised program; none: not known.
   std::optional<DeviceWork> work = {};

@@ -94,7 +94,7 @@ class CompileReportOnCpu : public ::testing::Test {
   }
 };
 
-TEST_F(CompileReportOnCpu, AProgramThatCannotBeReadCostsItsTableAlone) {
+TEST_F(CompileReportOnCpu, UnreadableProgramLosesOnlyItsTable) {
   const auto report_of = [](std::function<std::string()> optimized) {
     return report_by([=] { return std::make_unique<StandInProgram>(optimized); });
   };
@@ -133,7 +133,7 @@ TEST_F(CompileReportOnCpu, ARefusalKeepsTheCompilersListOfLargestBuffers) {
 
 // XLA's CPU compiler makes no reduce-scatters: it sums whole gradients of layers, and each device
 // keeps its shard.
-TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
+TEST_F(CompileReportOnCpu, ReduceScattersThatBecameAllReducesAreReported) {
   const CompileReport r = report("cpu:4", "fsdp=4");
   bool found = false;
   for (const CollectiveRow& row : r.collectives.value()) {
@@ -147,7 +147,7 @@ TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
 }
 
 // An all-reduce whose result each device uses whole is a plain all-reduce.
-TEST_F(CompileReportOnCpu, AllReducesOfDataParallelismAreNone) {
+TEST_F(CompileReportOnCpu, AllReducesOfDataParallelismAreNotReported) {
   const CompileReport r = report("cpu:2", "data=2");
   for (const CollectiveRow& row : r.collectives.value())
     EXPECT_EQ(row.implemented_kind, "") << to_text(r);

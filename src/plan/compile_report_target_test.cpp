@@ -140,7 +140,7 @@ void expect_sound(const CompileReport& r) {
   EXPECT_TRUE(gathers_a_parameter);
 }
 
-TEST(WeeklyCompileReport, ForTpus) {
+TEST(WeeklyCompileReport, DescribesTpus) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x4", larger());
   expect_sound(r);
@@ -149,7 +149,7 @@ TEST(WeeklyCompileReport, ForTpus) {
   EXPECT_EQ(r.memory->host_bytes, 0);
 }
 
-TEST(CompileReport, ForTpusThatOffload) {
+TEST(CompileReport, CountsHostMemoryOfTpusThatOffload) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report(
       "tpu:v5e:2x4",
@@ -171,7 +171,7 @@ TEST(CompileReport, ATpusRefusalNamesTheLargestValues) {
   EXPECT_THAT(to_text(r), HasSubstr("\nlargest values, estimated "));
 }
 
-TEST(CompileReport, ForGpus) {
+TEST(CompileReport, DescribesGpus) {
   AXLE_NEEDS_PLUGIN("cuda");
   const CompileReport r = report("gpu:h100:1x8", larger());
   expect_sound(r);
@@ -227,7 +227,7 @@ TEST(CompileReport, DuplicatedWorkIsSeen) {
   EXPECT_LT(twice.cost.flops, 0.6 * all.cost.flops) << "what the graph asks for is half";
 }
 
-TEST(CompileReport, TheCompilerSpeaksOfMemoryItself) {
+TEST(CompileReport, MemoryWarningOfTheCompilerIsReported) {
   AXLE_NEEDS_PLUGIN("cuda");
   install_plugin_end_guard();  // it takes what the compiler writes
   const CompileReport r = report(
@@ -237,7 +237,7 @@ TEST(CompileReport, TheCompilerSpeaksOfMemoryItself) {
   EXPECT_THAT(to_text(r), HasSubstr("\ncompiler: Can't reduce memory use below"));
 }
 
-TEST(CompileReport, ForSlicesThatTheSlowNetworkJoins) {
+TEST(CompileReport, CoversSlicesOnASlowNetwork) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x2:2", {SetField{"mesh", "data=2x2,fsdp=2"}});
   EXPECT_EQ(r.num_devices, 8);

@@ -45,7 +45,7 @@ CompileReport refused(std::string sentence) {
   return r;
 }
 
-TEST(CompileReportText, TellsBytesCollectivesAndWarnings) {
+TEST(CompileReportText, ListsBytesCollectivesAndWarnings) {
   const std::string text = to_text(report());
   EXPECT_THAT(text, HasSubstr("small for tpu:v5e:2x4 (tpu-v5litepod-8), 8 devices as fsdp=8\nfits: "
                               "10.0 GiB of 16.0 GiB per device, 6.0 GiB to spare\n"));
@@ -59,7 +59,7 @@ TEST(CompileReportText, TellsBytesCollectivesAndWarnings) {
   EXPECT_EQ(json.at("warnings").at(0), "look here");
 }
 
-TEST(CompileReportText, TellsByHowMuchAProgramDoesNotFit) {
+TEST(CompileReportText, StatesTheMissingMemoryOfAProgram) {
   CompileReport r = report();
   r.memory->temporary_bytes = 20 * kGiB;
   EXPECT_THAT(to_text(r),
@@ -68,7 +68,7 @@ TEST(CompileReportText, TellsByHowMuchAProgramDoesNotFit) {
   EXPECT_EQ(to_json(r).at("headroom_bytes"), -8 * kGiB);
 }
 
-TEST(CompileReportText, TellsByHowMuchTheCompilerRefuses) {
+TEST(CompileReportText, StatesTheMissingMemoryOfARefusal) {
   const CompileReport r = refused(
       "program 'step': RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the "
       "total memory required for HLO temporaries (200.50G) exceeds available HBM (95.75G). HLO "
@@ -97,7 +97,7 @@ TEST(CompileReportText, KeepsARefusalThatItCannotRead) {
   EXPECT_EQ(to_json(r).at("headroom_bytes"), nullptr);
 }
 
-TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
+TEST(CompileReportText, UnknownFactsAreMarkedAsNotKnown) {
   CompileReport r = report();
   r.collectives.reset();
   EXPECT_THAT(to_text(r), HasSubstr("\ncollectives: not known\n"));
@@ -119,7 +119,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
   EXPECT_THAT(to_text(r), HasSubstr("\nfits: not known\n"));
 }
 
-TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
+TEST(CompileReportText, ExitCodeIsOkOnlyIfTheProgramFits) {
   CompileReport r = report();
   EXPECT_EQ(exit_code_of(r), ExitCode::kOk);
   EXPECT_EQ(exit_code_of(refused("no room")), ExitCode::kDoesNotFit);
@@ -137,7 +137,7 @@ TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
   }
 }
 
-TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
+TEST(CompileReportText, StatesCostAndTrafficOfAStep) {
   CompileReport r = report();
   r.size = {.tokens = 4096, .model_flops = 1e12};
   r.num_parameters = 1234;
@@ -168,7 +168,7 @@ TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
             512);
 }
 
-TEST(CompileReportText, TellsWhatIsKeptOfTheDevice) {
+TEST(CompileReportText, StatesTheReservedDeviceMemory) {
   CompileReport r = report();
   r.whole_memory_bytes = 17 * kGiB;
   EXPECT_THAT(to_text(r), HasSubstr("\n(1.0 GiB of the device's 17.0 GiB are reserved for its "
@@ -185,7 +185,7 @@ TEST(CompileReportText, NamesTheLargestTemporaries) {
 }
 
 // If the optimised program cannot be read, the report lacks only what is read from it.
-TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
+TEST(CompileReportText, UnreadableProgramLosesOnlyItsTable) {
   CompileReport r = report();
   r.collectives.reset();
   r.unreadable_reason = "HLO module: broken";
@@ -195,7 +195,7 @@ TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
   EXPECT_EQ(to_json(r).at("unreadable"), "HLO module: broken");
 }
 
-TEST(CompileReportText, SaysWhatTheCompilerDidAndSaid) {
+TEST(CompileReportText, IncludesFindingsAndWarningsOfTheCompiler) {
   CompileReport r = report();
   r.findings = {{.text = "it did this"}};
   r.compiler_warnings = {"Can't reduce memory use below 51.84GiB"};

@@ -49,10 +49,10 @@ struct Finding {
   /// Bytes per device; for kRepeatedGathers also those that would be enough.
   double bytes = 0, needed_bytes = 0;
   /// Parameters and layers; for kWaiting and kRecomputed, the parts of the count: "3 fusion";
-  /// for kMoves, the places with their bytes, the most bytes first.
+  /// for kMoves, the locations with their bytes, the most bytes first.
   std::vector<std::string> names = {};
 
-  /// True if both say the same of two programs, whatever the amounts.
+  /// True if both report the same of two programs, regardless of the amounts.
   bool is_like(const Finding& other) const;
   /// What a change is to make smaller: bytes of kRepeatedGathers that are not needed, else `count`.
   double amount() const;
@@ -68,7 +68,7 @@ std::string short_text(const Finding& finding);
 std::vector<Finding> compiler_findings(const HloModule& module, const std::vector<Collective>& all,
                                        const std::vector<std::string>& arguments);
 
-/// Returns a row for each place where data moves without being asked for, the most bytes first.
+/// Returns a row for each location where data moves without being asked for, the most bytes first.
 /// These are asked for:
 ///   an all-gather of an argument of the program, because its sharding requires the gather
 ///   an all-gather or all-to-all that gives a value the layout of a sharding_constraint on it

@@ -76,13 +76,13 @@ TEST(CompilerFindings, NameParametersThatAreGatheredAgain) {
                             "device, 3.0 KiB would be enough (model/layer/weight)")));
 }
 
-TEST(CompilerFindings, NameCollectivesOfLoopsThatNothingRunsBeside) {
+TEST(CompilerFindings, NameCollectivesOfLoopsThatNoComputationOverlaps) {
   EXPECT_THAT(
       findings_of(layers(1, false)),
       ElementsAre("no computation overlaps these collectives in loops: 12 all-gather (3.0 KiB)"));
 }
 
-TEST(CompilerFindings, AsynchronousCollectivesAreNoFinding) {
+TEST(CompilerFindings, AsynchronousCollectivesAreNotReported) {
   HloWriter w;
   const ProtoWriter part = array_shape({2, 8}), whole = array_shape({8, 8});
   const int64_t x = w.parameter(part);
@@ -172,7 +172,7 @@ HloWriter summed_in_a_loop(bool own_rows) {
   return w;
 }
 
-TEST(CompilerFindings, AScatterIsSeenThroughTuplesAndFusions) {
+TEST(CompilerFindings, ScatterIsRecognisedThroughTuplesAndFusions) {
   EXPECT_THAT(findings_of(summed_in_a_loop(true).bytes()),
               ::testing::Contains("3 reduce-scatters are implemented by all-reduces, which send "
                                   "twice as much: 816 B per device (model/{norm, up})"));
@@ -181,7 +181,7 @@ TEST(CompilerFindings, AScatterIsSeenThroughTuplesAndFusions) {
               ::testing::Not(::testing::Contains(HasSubstr("reduce-scatters"))));
 }
 
-TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
+TEST(CompilerFindings, GatherOfScaledValuesIsRecognised) {
   HloWriter w;
   const ProtoWriter part = array_shape({2, 8}), whole = array_shape({8, 8});
   const int64_t x = w.parameter(part), own = w.add("partition-id", array_shape({}, kS32));
@@ -228,7 +228,7 @@ HloWriter passed_around(bool changed) {
   return w;
 }
 
-TEST(CompilerFindings, PermutesThatPassAWeightAroundAreAGather) {
+TEST(CompilerFindings, PermutesThatPassAWeightAroundCountAsAGather) {
   const HloModule module = read_hlo_module(passed_around(false).bytes());
   const auto gathers = argument_gathers(collectives_of(module));
   ASSERT_EQ(gathers.size(), 1u);
@@ -243,7 +243,7 @@ TEST(CompilerFindings, PermutesThatPassAWeightAroundAreAGather) {
   EXPECT_THAT(argument_gathers(collectives_of(sums)), IsEmpty());
 }
 
-TEST(CompilerFindings, AnAllReduceThatIsUsedWholeIsOne) {
+TEST(CompilerFindings, AllReduceWithAWhollyUsedResultIsNotReported) {
   HloWriter w;
   const ProtoWriter whole = array_shape({8, 8}), part = array_shape({2, 8});
   const int64_t at = w.parameter(array_shape({}, kS32), 0), x = w.parameter(whole, 1);

@@ -1,4 +1,4 @@
-// The memory of evaluations with compilers that say what they are told to.
+// The memory of evaluations with compilers that return what they are set to.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -87,7 +87,7 @@ TEST(EvaluationMemory, OneProgramOfSeveralEvaluationsIsCompiledOnce) {
   EXPECT_EQ(found[1].fits, true);
 }
 
-TEST(EvaluationMemory, IsNotKnownOfADeviceOfUnknownMemory) {
+TEST(EvaluationMemory, IsUnknownIfTheMemoryOfTheDeviceIsUnknown) {
   Beside unknown{
       .edits = rows_of_evaluation(4096), .evaluation = report_of(0, 11 * kGiB), .device_bytes = 0};
   const std::vector<EvaluationMemory> found = unknown.memory();
@@ -121,8 +121,8 @@ TEST(EvaluationMemory, CountsTheWholeState) {
   EXPECT_EQ(change_of(large.memory()), "--set evalers.held_out.input.batch_size=512");
 }
 
-// A compiler that refuses a program tells what it lacks, in words.
-TEST(EvaluationMemory, OfARefusalIsReadFromItsMessage) {
+// A compiler that refuses a program says what it lacks, in words.
+TEST(EvaluationMemory, RefusedEvaluationIsReadFromItsMessage) {
   Beside refused{.edits = rows_of_evaluation(4096), .evaluation = {}};
   refused.evaluation.device_memory_bytes = 16 * kGiB;
   refused.evaluation.too_large_message = "Used 40.00G of 16.00G hbm";
@@ -141,7 +141,7 @@ TEST(EvaluationMemory, OfARefusalIsReadFromItsMessage) {
   EXPECT_EQ(found[0].bytes, 44 * kGiB);
   EXPECT_EQ(found[0].fits, false);
 
-  // What the compiler refuses does not fit, whatever the bytes are.
+  // What the compiler refuses does not fit, for any bytes.
   refused.evaluation.too_large_message = "Used 10.00G of 9.00G hbm";
   found = refused.memory();
   EXPECT_EQ(found[0].bytes, 14 * kGiB - parameters);

@@ -18,7 +18,7 @@ struct Row {
 
 class FitsByItsRule : public ::testing::TestWithParam<Row> {};
 
-TEST_P(FitsByItsRule, WithTheMemoryThatItHasNeeded) {
+TEST_P(FitsByItsRule, NeedsNoMoreMemoryThanRecorded) {
   const Row& row = GetParam();
   const Target target = parse_target(row.on);
   AXLE_NEEDS_PLUGIN(target.accelerator.platform);

@@ -1,4 +1,4 @@
-// Quantized products compiled for an absent H100: the compiler turns them into products of 8-bit
+// Quantized products compiled for an absent H100: the compiler converts them to products of 8-bit
 // floats of its library, forward and backward. A reshape or a name between a scale and its product
 // would lose them without a word.
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace axle {
 namespace {
 
 // Returns how many products of the optimised program have operands of these element types:
-// "f8e4m3fn, f8e5m2" for those of a backward pass.
+// "f8e4m3fn, f8e5m2" for the products of a backward pass.
 std::map<std::string, int> products_by_operands(const std::string& product) {
   const Target target = parse_target("gpu:h100:1x1");
   // All dims are multiples of 16, as products of 8-bit floats need them.
@@ -42,7 +42,7 @@ std::map<std::string, int> products_by_operands(const std::string& product) {
   return out;
 }
 
-TEST(WeeklyFp8, ProductsAreThoseOfTheLibrary) {
+TEST(WeeklyFp8, ProductsBecomeFp8LibraryCalls) {
   AXLE_NEEDS_PLUGIN("cuda");
   for (const char* product : {"Fp8Product", "DelayedFp8Product"}) {
     SCOPED_TRACE(product);

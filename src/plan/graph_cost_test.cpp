@@ -31,7 +31,7 @@ TEST(GraphCost, OpsReadTheirOperandsAndWriteTheirResults) {
   EXPECT_EQ(bytes_of([](const Tensor& x) { return dot(x, x); }), 2 * 64 + 64);
 }
 
-TEST(GraphCost, SoDoOpsThatComputeNothing) {
+TEST(GraphCost, OpsWithoutArithmeticReadAndWriteToo) {
   EXPECT_EQ(bytes_of([](const Tensor& x) { return astype(x, DType::kBF16); }), 64 + 32);
   EXPECT_EQ(bytes_of([](const Tensor& x) { return transpose(x, {1, 0}); }), 64 + 64);
   EXPECT_EQ(bytes_of([](const Tensor& x) { return concatenate({x, x}, 0); }), 2 * 64 + 128);
@@ -41,7 +41,7 @@ TEST(GraphCost, SoDoOpsThatComputeNothing) {
             64 + 3 * 64);
 }
 
-TEST(GraphCost, PartsCountAsWhatIsReadAndWritten) {
+TEST(GraphCost, PartialReadsAndWritesCountOnlyTheirPart) {
   EXPECT_EQ(bytes_of([](const Tensor& x) { return slice_in_dim(x, 0, 1, 2); }), 16 + 16);
   EXPECT_EQ(bytes_of([](const Tensor& x) {
               return take(x, constant(HostTensor({2}, {0, 3})));
@@ -134,7 +134,7 @@ TEST(GraphCost, LoopsCountInEachIteration) {
 }
 
 // The residuals of the custom rule do not count, because there is no backward pass here.
-TEST(GraphCost, FunctionsWithAGradientOfTheirOwnCountTheirOutputs) {
+TEST(GraphCost, CustomGradientsCountOnlyTheirOutputs) {
   const CustomVjp rule = {
       .name = "exp_and_more",
       .forward =

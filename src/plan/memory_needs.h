@@ -41,7 +41,7 @@ StateMemory state_memory(const std::vector<ProgramValue>& state, const Mesh& mes
 std::string to_text(const StateMemory& state);
 nlohmann::ordered_json to_json(const StateMemory& state);
 
-/// A mesh was refused. The message also gives the memory of the training state.
+/// A mesh was refused. The message also states the memory of the training state.
 struct RefusedMeshError : ConfigError {
   RefusedMeshError(std::string why, StateMemory of_state);
   std::string reason;
@@ -60,7 +60,7 @@ struct EvaluationMemory {
   std::optional<SetField> change = {};
 };
 
-/// Compiles an evaluation: a program that takes the place of the step.
+/// Compiles an evaluation: a program compiled instead of the step.
 using CompileEvaluation =
     std::function<CompileReport(const LoweredStep& program, const std::string& name)>;
 

@@ -31,7 +31,7 @@ class Parallelism : public PluginTest {
   }
 };
 
-TEST_F(Parallelism, DataSumsGradientsAlone) {
+TEST_F(Parallelism, DataSumsOnlyGradients) {
   const CompileReport r = report("data=8");
   EXPECT_EQ(count_of_kind(r, "all-gather"), 0);
   // One all-reduce sums all gradients of a layer.
@@ -73,7 +73,7 @@ TEST_F(Parallelism, TensorSumsTwiceALayerAndDirection) {
   EXPECT_TRUE(r.warnings.empty());
 }
 
-TEST_F(Parallelism, SequenceGathersBeforeAndDividesBehindEachSum) {
+TEST_F(Parallelism, SequenceGathersBeforeAndDividesAfterEachSum) {
   const CompileReport r = report("model=8", true);
   // In each pass there are two gathers of values that are whole under tensor parallelism. Instead
   // of a reduce-scatter, the CPU compiler makes an all-reduce, of which each device takes its part.
@@ -106,7 +106,7 @@ TEST_F(Parallelism, CombinedAxesAddUp) {
 }
 
 // Each device sums the lookup's gradient over its own tokens.
-TEST_F(Parallelism, LookupsMoveNoTokens) {
+TEST_F(Parallelism, LookupsDoNotMoveTokens) {
   for (const char* mesh : {"fsdp=8", "fsdp=2,model=4", "data=2,fsdp=2,model=2",
                            "data=2,fsdp=2,seq=2", "fsdp=2,seq=2,model=2"}) {
     SCOPED_TRACE(mesh);
@@ -151,7 +151,7 @@ TEST_F(Parallelism, NamesOfAxesMakeNoDifference) {
   EXPECT_TRUE(own.warnings.empty());
 }
 
-TEST_F(Parallelism, ArgumentsFallWithTheDevicesThatShareThem) {
+TEST_F(Parallelism, ArgumentsShrinkWithTheDevicesThatShareThem) {
   // Norm scales, keys and counters stay whole on each device; a batch is 16 rows of 64 tokens.
   const auto argument_bytes = [&](const std::string& mesh) {
     return report(mesh).memory->argument_bytes;

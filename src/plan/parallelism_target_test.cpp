@@ -32,7 +32,7 @@ std::vector<CollectiveRow> sums_of_embedding(const CompileReport& r) {
 
 // One table is both the lookup and the head. Its gradient is summed once and in its own dtype.
 // Small sums of other values may be merged into this one.
-TEST_P(ParallelismOn, LookupAndHeadAreOneSum) {
+TEST_P(ParallelismOn, GradientOfATiedEmbeddingIsSummedOnce) {
   constexpr const char* kWhole =
       "modify: [SetPartition: {at: model.decoder.emb, partition: \"[None, model]\"}]";
   for (const auto& [mesh, parts] :
@@ -47,7 +47,7 @@ TEST_P(ParallelismOn, LookupAndHeadAreOneSum) {
 }
 
 // A head of its own is collected once and its gradient summed once, for all chunks of the loss.
-TEST_P(ParallelismOn, AHeadIsCollectedOnceForAllChunksOfTheLoss) {
+TEST_P(ParallelismOn, HeadIsGatheredOnceForAllChunksOfTheLoss) {
   for (const char* mesh : {"data=2,fsdp=4", "fsdp=4,seq=2"}) {
     SCOPED_TRACE(mesh);
     for (const int chunk_len : {16, 8}) {
@@ -83,7 +83,7 @@ TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {
 }
 
 // Keys, values and segments of a row that devices share are whole before the loop over its blocks.
-TEST_P(ParallelismOn, SharedRowsAreCollectedOnceForAllBlocksOfKeys) {
+TEST_P(ParallelismOn, SharedRowsAreGatheredOnceForAllBlocksOfKeys) {
   const auto gathers = [&](int num_keys) {
     const CompileReport r = report(
         "fsdp=2,seq=4", fmt::format("set: {{model.decoder.layers.layer.attention.body.core.blocks: "
@@ -99,7 +99,7 @@ TEST_P(ParallelismOn, SharedRowsAreCollectedOnceForAllBlocksOfKeys) {
 // Each of four devices computes 9 of 16 pairs of blocks under a causal mask, and 4 under a window.
 // The layers are computed again in the backward pass: at once that makes eight products of a pair,
 // by blocks seven.
-TEST_P(ParallelismOn, DevicesThatShareARowComputeWhatTheirQueriesSee) {
+TEST_P(ParallelismOn, DevicesThatShareARowComputeOnlyVisibleBlocks) {
   const auto flops = [&](const char* mask, const char* blocks) {
     return report("fsdp=2,seq=4",
                   fmt::format("set: {{model.decoder.layers.layer.attention.body: {{mask: {}, core: "

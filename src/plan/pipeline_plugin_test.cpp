@@ -54,7 +54,7 @@ TEST_F(PipelineProgram, MovesEachMicrobatchOnce) {
   }
 }
 
-TEST_F(PipelineProgram, WithRoundsMovesWeightsToTheirStagesOnce) {
+TEST_F(PipelineProgram, RoundsMoveWeightsToTheirStagesOnce) {
   const CompileReport r =
       report("pipeline=2,data=4", R"(, model.decoder.layers.schedule: "Circular")");
   const int64_t iterations = 2 * kMicrobatches + 2 - 1;

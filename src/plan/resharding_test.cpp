@@ -50,7 +50,7 @@ Collective at(std::string op_name, std::string kind = "all-gather", int64_t argu
 
 bool warned(const Collective& c) { return !unasked_moves({c}, *graph(), kMesh).empty(); }
 
-TEST(Resharding, IsAskedForAtAndNextToConstraints) {
+TEST(Resharding, MovesAtConstraintsAreExpected) {
   EXPECT_FALSE(warned(at("model/sharding_constraint")));
   EXPECT_FALSE(warned(at("model/norm/exp")));
   EXPECT_FALSE(warned(at("model/convert", "all-to-all")));
@@ -61,7 +61,7 @@ TEST(Resharding, IsAskedForAtAndNextToConstraints) {
   EXPECT_TRUE(warned(at("")));
 }
 
-TEST(Resharding, GivesTheSizeThatWasAskedFor) {
+TEST(Resharding, OnlyMovesOfTheRequestedSizeAreExpected) {
   EXPECT_TRUE(warned(at("model/sharding_constraint", "all-gather", -1, 8)));
   EXPECT_TRUE(warned(at("model/norm/exp", "all-to-all", -1, 2)));
   Collective merged = at("model/(norm/exp:layers/scan)", "all-gather", -1, 4);
@@ -72,17 +72,17 @@ TEST(Resharding, GivesTheSizeThatWasAskedFor) {
   EXPECT_TRUE(warned(merged));
 }
 
-TEST(Resharding, OfArgumentsIsWhatTheirShardingsAskFor) {
+TEST(Resharding, ArgumentsMayBeGatheredFromTheirShardings) {
   EXPECT_FALSE(warned(at("model/head/sin", "all-gather", 2)));
   EXPECT_TRUE(warned(at("model/head/sin", "all-to-all", 2)));
 }
 
-TEST(Resharding, IsNotWhatAddsValuesUp) {
+TEST(Resharding, ReductionsAreNotReported) {
   EXPECT_FALSE(warned(at("model/head/sin", "all-reduce")));
   EXPECT_FALSE(warned(at("model/head/sin", "reduce-scatter")));
 }
 
-TEST(Resharding, IsNotWhatLayersWriteThemselves) {
+TEST(Resharding, CollectivesOfLayersAreNotReported) {
   for (const char* op : {"all_gather", "all_to_all", "ragged_all_to_all", "ppermute"}) {
     for (const char* kind : {"all-gather", "all-to-all", "collective-permute"})
       EXPECT_FALSE(warned(at(std::string("model/experts/") + op, kind))) << op << kind;
@@ -90,7 +90,7 @@ TEST(Resharding, IsNotWhatLayersWriteThemselves) {
   EXPECT_TRUE(warned(at("model/experts/take", "all-to-all")));
 }
 
-TEST(Resharding, PermutesAreAskedForBetweenStages) {
+TEST(Resharding, PermutesBetweenStagesAreExpected) {
   EXPECT_TRUE(warned(at("model/sharding_constraint", "collective-permute")));
   EXPECT_FALSE(warned(at("model/head/dot_general", "collective-permute")));
   for (const char* axis : {"pipeline", "stage:pipeline"}) {
@@ -116,7 +116,7 @@ TEST(Resharding, ConstraintsInLoopsCount) {
   EXPECT_THAT(unasked_moves({at("model/layer/scan")}, *loop, kMesh), SizeIs(1));
 }
 
-TEST(Resharding, IsToldOnceForEachPlace) {
+TEST(Resharding, LocationsAreReportedOnce) {
   const Collective one = at("model/head/sin");
   EXPECT_THAT(unasked_moves({one, at("model/head/exp")}, *graph(), kMesh), SizeIs(2));
   const auto found = moves_finding(unasked_moves({one, one}, *graph(), kMesh));

@@ -41,7 +41,7 @@ TEST(StepEstimate, IsBoundByWhatTakesLongest) {
             "network (slow)");
 }
 
-TEST(StepEstimate, CollectivesThatNothingRunsBesideAreAdded) {
+TEST(StepEstimate, CollectivesWithoutOverlapAreAdded) {
   const auto e =
       *estimate_step(work(4, 3), {row({2, 1}, true), row({1, 0}, false)}, target(), StepCounts{});
   EXPECT_DOUBLE_EQ(e.waiting_seconds, 2);

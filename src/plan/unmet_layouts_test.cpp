@@ -23,7 +23,7 @@ std::vector<std::string> unmet(const Shape& shape, const PartitionSpec& spec) {
   return unmet_layouts(*graph, Mesh{{{"data", 2}, {"seq", 4}, {"model", 8}}});
 }
 
-TEST(UnmetLayouts, NameTheLayerOnceAndWhatDoesNotDivide) {
+TEST(UnmetLayouts, NameTheLayerOnceAndTheDimThatDoesNotDivide) {
   EXPECT_THAT(
       unmet({8, 30, 8}, {{"data", "seq", "model"}}),
       ElementsAre("model/layer: expected dim 1 of [8, 30, 8] to divide over seq = 4 devices, got "
@@ -34,7 +34,7 @@ TEST(UnmetLayouts, NameTheLayerOnceAndWhatDoesNotDivide) {
                   "got 4; it is divided into 2, so groups of 4 devices do the same work"));
 }
 
-TEST(UnmetLayouts, NothingWhereAllDivides) {
+TEST(UnmetLayouts, AreEmptyIfAllDimsDivide) {
   EXPECT_THAT(unmet({8, 32, 8}, {{"data", "seq", "model"}}), IsEmpty());
   EXPECT_THAT(unmet({7, 5}, {{"fsdp"}}), IsEmpty());  // the mesh has no axis fsdp
 }

@@ -101,7 +101,7 @@ MeshRule cluster_rule() {
 
 Trainer::Config deepseek_v3_671B() {
   constexpr int64_t kSeqLen = 4096, kRows = 15'360;
-  // Steps of batches that make up so many billion tokens.
+  // Steps of batches that make up this many billion tokens.
   constexpr auto steps = [](int64_t billions) {
     return billions * 1'000'000'000 / (kRows * kSeqLen);
   };

@@ -1,4 +1,4 @@
-// A mixture of experts in place of every feed-forward layer of a recipe, by one line.
+// A mixture of experts instead of every feed-forward layer of a recipe, by one line.
 #include <gmock/gmock.h>
 
 #include "config/document/print.h"

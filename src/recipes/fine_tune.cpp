@@ -161,7 +161,7 @@ void check_adapters(Trainer::Config& start, const std::string& folder,
     };
     const auto rank = static_cast<double>(int64_t{own->rank});
     check("rank", rank, static_cast<double>(int64_t{fields.rank}));
-    // To as many digits as the alpha there has, since the root of the rank is not exact.
+    // Rounded to the digits of the alpha there, since the root of the rank is not exact.
     const double stated = std::round(own->alpha / std::sqrt(rank) * 1e9) / 1e9;
     check("alpha", is_by_root ? stated : double{own->alpha}, fields.alpha);
     if (const auto* const dropout = own->dropout.get_if<Dropout>())

@@ -21,7 +21,7 @@ enum class FineTuned { kAll, kAdapters };
 /// without decay; the rate falls over 200 steps from 2e-5, for adapters from 2e-4. Parameters that
 /// are trained are f32, frozen ones as they are stored; products are bf16 if the weights are. Of a
 /// model that has adapters (LoraProduct), these alone are trained, and what its run has trained
-/// beside them. With `dtype` all parameters but those of adapters have it, and so do products.
+/// beside them. With `dtype` all parameters except adapters have it, and so do products.
 ///
 /// Throws ConfigError or DataError for a path that holds no model.
 Trainer::Config fine_tune(const ModelPlace& model, FineTuned trained,
@@ -30,7 +30,7 @@ Trainer::Config fine_tune(const ModelPlace& model, FineTuned trained,
 /// Returns the name of the run that goes on training this model: "fine-tuned-llama".
 std::string fine_tuned_name(const std::filesystem::path& model);
 
-/// Gives the inputs of conversations that name no chat template the one that the run in the folder
+/// For inputs of conversations that name no chat template: sets the one that the run in the folder
 /// `model` keeps (trained_chat_template_file), if it keeps one.
 void take_chat_template(const std::filesystem::path& model, Trainer::Config& config);
 
@@ -49,7 +49,7 @@ struct FlagRequest {
 /// `start` have, which stay. `folder` is where they come from, for the message.
 void check_adapters(Trainer::Config& start, const std::string& folder,
                     const FlagRequest<Lora>& wanted);
-/// Throws ConfigError where --dtype asks for parameters of another dtype than those of the run that
+/// Throws ConfigError where --dtype asks for parameters of another dtype than in the run that
 /// it is to resume.
 void check_dtype(const Trainer::Config& run, const std::string& folder, DType wanted);
 /// Throws ConfigError where a flag asks for another PreferenceLM than the one of the run that it is

@@ -27,7 +27,7 @@ TEST_P(RecipeGolden, Parameters) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecipeGolden, ::testing::ValuesIn(recipe_names()), kNamedByText);
 
-TEST(Recipes, AreThese) {
+TEST(Recipes, IncludeKnownNames) {
   for (const char* name : {"fuji-1B-v3", "fuji-7B-v1", "mamba2-130M", "quickstart"})
     EXPECT_EQ(std::ranges::count(recipe_names(), name), 1) << name;
 }

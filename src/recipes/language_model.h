@@ -1,4 +1,4 @@
-// Makes the config of a training run from the numbers that a paper's table gives of a language
+// Makes the config of a training run from the numbers in a paper's table of a language
 // model.
 #pragma once
 
@@ -39,7 +39,7 @@ struct LanguageModel {
     std::vector<std::string> undecayed = {};
     /// Patterns of Learner::Config.
     std::vector<std::string> frozen = {}, trained = {};
-    /// In place of AdamW, whose numbers the fields above are.
+    /// Replaces AdamW, whose numbers the fields above are.
     Child<Optimizer> optimizer = {};
     /// Largest norm of all gradients; none: they are not clipped.
     std::optional<double> clip_global_norm = 1;
@@ -69,7 +69,7 @@ struct LlamaLayer {
   int64_t num_kv_heads;
   double rope_theta;
   DimFn hidden_dim;
-  /// In place of the gated feed-forward.
+  /// Replaces the gated feed-forward.
   Child<Mixer> feed_forward = {};
 };
 TransformerLayer::Config llama_layer(const LlamaLayer& l);
@@ -95,7 +95,7 @@ struct AllAxes {
 };
 Mesh all_axes(const AllAxes& sizes);
 
-/// A rule that gives machines such a mesh.
+/// A rule that sets such a mesh for machines.
 MeshRule mesh_rule(std::string machine, const AllAxes& sizes);
 
 /// Tokens that a GPU of 80 GB computes at once: the rule for one host splits a batch into parts.

@@ -18,7 +18,7 @@ Resolved on(const std::string& recipe, const std::string& machine) {
   return resolve_config({.recipe = recipe, .machine = machine});
 }
 
-// Bytes of one of so many GPUs that the step needs by the estimate. Compilers need up to `kMore`
+// Bytes of one of this many GPUs that the step needs by the estimate. Compilers need up to `kMore`
 // times the temporaries that it counts.
 double bytes_of_gpu(const Trainer::Config& resolved, int64_t num_gpus) {
   constexpr double kMore = 2.4;
@@ -31,8 +31,8 @@ double bytes_of_gpu(const Trainer::Config& resolved, int64_t num_gpus) {
   return estimate.argument_bytes + kMore * estimate.temporary_bytes;
 }
 
-// Beginnings of the names of recipes whose state and temporaries are too large for so many GPUs of
-// 80 GB, in whatever parts a batch is computed.
+// Beginnings of the names of recipes whose state and temporaries are too large for this many GPUs
+// of 80 GB, in any number of parts of a batch.
 const std::map<int64_t, std::vector<std::string>> kTooLarge = {
     {1, {"deepseek-v3-671B", "envy-Switch-",    "fuji-3B-",      "fuji-405B-",       "fuji-70B-",
          "fuji-7B-",         "fuji-8B-",        "gala-7B",       "gala-sigmoid-7B-", "gemma3-12B",

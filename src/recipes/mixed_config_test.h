@@ -14,7 +14,7 @@
 
 namespace axle {
 
-/// Four layers by turns, of width 16:
+/// Four layers, alternating, of width 16:
 ///   [0] norms before, RoPE around fused projections, dense, 4 heads;
 ///   [1] norms after, a window of 8 positions, a mixture of 4 experts with a shared one, 4 heads;
 ///   [2] norms on both sides, shares its keys, 2 heads, LayerNorm;

@@ -21,7 +21,7 @@ struct Case {
   int64_t num_lookups = 0;
 };
 
-TEST(ModelFlops, AreThoseOfThePublishedFormula) {
+TEST(ModelFlops, MatchThePublishedFormula) {
   constexpr int64_t kRows = 2;
   for (const Case& c : {Case{"fuji-7B-v2", 32, 4096, 4096},
                         Case{"fuji-70B-v2", 80, 8192, 4096, int64_t{32768} * 8192},
@@ -54,7 +54,7 @@ Trainer::Config small_model(bool is_loop) {
 }
 
 // Frozen weights have no gradient: a product with one counts twice, not three times.
-TEST(ModelFlops, OfAdaptersAreThoseThatAStepNeeds) {
+TEST(ModelFlops, AdaptersCountWhatAStepNeeds) {
   constexpr int64_t kRows = 2, kSeqLen = 256, kLayers = 4, kWidth = 128;
   const auto count = [&](const TrainingParts& training) {
     return model_flops(training.program_parts({}, batch_spec(kRows, kSeqLen))).count /
@@ -74,14 +74,14 @@ TEST(ModelFlops, OfAdaptersAreThoseThatAStepNeeds) {
       if (!is_table) (adapted.learner->trained().contains(path) ? own : frozen) += size;
     }
     const double attention = 12.0 * kLayers * kWidth * kSeqLen;
-    // The first layer's input has no gradient; a loop does not tell its first layer apart.
+    // The first layer's input has no gradient; a loop does not distinguish its first layer.
     EXPECT_NEAR(count(adapted), 4 * frozen + 6 * own + attention, 0.05 * all) << is_loop;
     EXPECT_LT(count(adapted), 0.85 * all) << is_loop;
   }
 }
 
 // The reference of a policy is computed once, and has no gradient.
-TEST(ModelFlops, OfAFrozenModelAreThoseOfItsForwardPass) {
+TEST(ModelFlops, FrozenModelCountsItsForwardPass) {
   Trainer::Config config = small_model(true);
   const double alone =
       model_flops(TrainingParts(config).program_parts({}, batch_spec(2, 64))).count;
@@ -94,7 +94,7 @@ TEST(ModelFlops, OfAFrozenModelAreThoseOfItsForwardPass) {
 }
 
 // Parts of a batch make no other model, nor do devices that share its rows.
-TEST(ModelFlops, OfABatchInPartsAreThoseOfTheBatch) {
+TEST(ModelFlops, BatchInPartsCountsAsTheBatch) {
   const auto count = [](int64_t device_rows, const Mesh& mesh) {
     Trainer::Config config = recipe("fuji-test-v1");
     UseData{kSyntheticData}.apply_to(config);

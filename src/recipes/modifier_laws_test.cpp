@@ -184,7 +184,7 @@ TEST_P(ModifierLaws, ReportsWhatItDid) {
     EXPECT_TRUE(is_below(change.path, matched)) << change.path << " is in no report";
 }
 
-TEST_P(ModifierLaws, AppliedTwiceChangesNothingMore) {
+TEST_P(ModifierLaws, SecondApplicationChangesNothing) {
   Trainer::Config config = mixed_config();
   const Counts first = counts_of(apply_modifier(GetParam().modifier, "modify", config));
   const std::string once = to_string(config);
@@ -219,7 +219,7 @@ TEST_P(ModifierLaws, FilesAndFlagsDoTheSame) {
   EXPECT_EQ(diff(by_code, by_flag), "");
 }
 
-TEST_P(ModifierLaws, FindingNothingIsAnErrorUnlessAllowed) {
+TEST_P(ModifierLaws, FindingNoMatchIsAnErrorUnlessAllowed) {
   if (GetParam().fits_all) return;
   const Trainer::Config bare{.model = {}, .learner = {}};
   Trainer::Config config = bare;

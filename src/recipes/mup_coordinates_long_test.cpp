@@ -70,7 +70,7 @@ class LossByWidth : public PluginTest {
   }
 };
 
-TEST_F(LossByWidth, GetsNoWorseWithATiedOrAnOwnHead) {
+TEST_F(LossByWidth, DoesNotGrowWithATiedOrASeparateHead) {
   for (const bool is_tied : {true, false}) {
     SCOPED_TRACE(is_tied ? "tied" : "own head");
     Trainer::Config config = MuPFamily{"quickstart", {{"model.decoder.model_dim", "64"}}}.config();

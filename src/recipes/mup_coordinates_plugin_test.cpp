@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OptimizerCoordinates,
                          ::testing::ValuesIn(mup_optimizers(OptimizersOf::kEachKind)),
                          kNamedByOptimizer);
 
-// The check sees rates that are those of another kind of updates.
+// The check sees rates that belong to another kind of updates.
 TEST_F(PluginTest, CoordinatesShrinkWithTheRatesOfAdam) {
   const Child<Optimizer> sgd = mup_optimizers(OptimizersOf::kEachKind).front().config;
   const auto update_transforms = [](Trainer::Config & config) -> auto& {

@@ -186,8 +186,8 @@ inline Trainer::Config widened_by_mup(Trainer::Config config, int64_t factor,
 }
 
 /// Expects that no coordinate of the wide model leaves its size: none is `factor` times that of the
-/// base model, nor has it shrunk by that. Logits start smaller, since those of random weights are
-/// smaller than those of what is learned: they and their changes may shrink, the changes by
+/// base model, nor has it shrunk by that. Logits start smaller, since logits of random weights are
+/// smaller than learned ones: they and their changes may shrink, the changes by
 /// `shrinks` at most.
 inline void expect_same_size(const Coordinates& wide, const Coordinates& base, double factor,
                              double shrinks = 3) {

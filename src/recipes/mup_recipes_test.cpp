@@ -11,7 +11,7 @@ namespace {
 // Draws of a fixed deviation, as published.
 const std::set<std::string> kRefused = {"deepseek-v3-671B", "deepseek-v3-671B-mtp", "gpt2-124M"};
 
-TEST(MuPOfRecipes, PreparesOrRefusesEach) {
+TEST(MuPOfRecipes, WorksOrIsRefusedForEachRecipe) {
   for (const std::string& name : recipe_names()) {
     SCOPED_TRACE(name);
     Trainer::Config config = recipe(name);

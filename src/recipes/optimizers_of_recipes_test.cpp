@@ -1,4 +1,4 @@
-// Every optimizer takes the place of that of every recipe by its name alone, and keeps its rates.
+// Every optimizer replaces every recipe's optimizer by its name alone, and keeps its rates.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -60,7 +60,7 @@ std::map<std::string, Rates> rates_at(Trainer::Config config, int64_t step) {
   return out;
 }
 
-TEST(OptimizersOfRecipes, EachTakesThePlaceOfTheOldOne) {
+TEST(OptimizersOfRecipes, AnyOptimizerReplacesTheOldOne) {
   int64_t count = 0;
   for (const std::string& name : recipe_names()) {
     const Tree<ParamSpec> specs =
@@ -93,7 +93,7 @@ const std::vector<RateKind> kKinds = {
 };
 
 // Those around another one keep all of it; ScheduleFree takes the falls away.
-TEST(OptimizersOfRecipes, WrappersKeepTheRatesOfTheOldOne) {
+TEST(OptimizersOfRecipes, WrappersKeepTheOldRates) {
   for (const RateKind& kind : kKinds) {
     for (const std::string optimizer : {"SkipAndClip", "OptimizerGroups", "ScheduleFree"}) {
       SCOPED_TRACE(kind.recipe + " " + optimizer);
@@ -121,7 +121,7 @@ TEST(OptimizersOfRecipes, WrappersKeepTheRatesOfTheOldOne) {
 }
 
 // Others have one rate: that of the optimizer which updates what is in no group.
-TEST(OptimizersOfRecipes, OthersKeepTheRateAndTheDecay) {
+TEST(OptimizersOfRecipes, OtherOptimizersKeepTheRateAndTheDecay) {
   for (const RateKind& kind : kKinds) {
     for (const std::string& optimizer : names_of(typeid(Optimizer))) {
       const Trainer::Config config = with_optimizer(kind.recipe, optimizer);
@@ -143,8 +143,8 @@ TEST(OptimizersOfRecipes, OthersKeepTheRateAndTheDecay) {
   }
 }
 
-// "b1 = 0: beta takes its place."
-TEST(OptimizersOfRecipes, ScheduleFreeTakesTheMomentumAway) {
+// "b1 = 0: beta replaces it."
+TEST(OptimizersOfRecipes, ScheduleFreeRemovesTheMomentum) {
   for (const auto& [name, fields] : std::map<std::string, std::vector<std::string>>{
            {"quickstart", {"inner.b1: 0.0", "inner.b2: 0.95"}},
            {"gala-1B", {"inner.others.b1: 0.0", "inner.groups['linear'].optimizer.b1: 0.0"}},

@@ -18,7 +18,7 @@ int count_adapters(ConfigRef root) {
   return out;
 }
 
-TEST(PreferenceTuning, TheReferenceHasAdaptersAloneForItself) {
+TEST(PreferenceTuning, ReferenceOwnsOnlyItsAdapters) {
   Trainer::Config config = recipe("fuji-test-v1");
   apply_modifier(Lora::Config{.rank = 2}, "modify[0]", config);
   const int adapters = count_adapters(config.model);
@@ -38,7 +38,7 @@ TEST(PreferenceTuning, TheReferenceHasAdaptersAloneForItself) {
   EXPECT_EQ(config.model.get_if<PreferenceLM>()->policy.get_if<PreferenceLM>(), nullptr);
 }
 
-TEST(PreferenceTuning, AReferenceOfAModelThatIsTrainedHasAll) {
+TEST(PreferenceTuning, ReferenceOfATrainedModelOwnsAllParameters) {
   Trainer::Config config = recipe("fuji-test-v1");
   apply_modifier(PreferenceTuning::Config{}, "modify[0]", config);
   const auto* const tuned = config.model.get_if<PreferenceLM>();

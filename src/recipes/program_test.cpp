@@ -1,4 +1,4 @@
-// Every recipe can be traced, differentiated and lowered, whatever its size.
+// Every recipe can be traced, differentiated and lowered, at any size.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
 INSTANTIATE_TEST_SUITE_P(All, RecipePrograms, ::testing::ValuesIn(recipe_names()), kNamedByText);
 
 // Each pair of devices has one row of a microbatch, and room for the choices of the 63 others.
-TEST(RecipePrograms, OfDeepSeekV3OnItsCluster) {
+TEST(RecipePrograms, DeepSeekV3LowersForItsCluster) {
   const Target target = parse_target("gpu-H100-2048");
   const Trainer::Config config = resolve_config({.recipe = "deepseek-v3-671B-mtp",
                                                  .edits = {UseData{kSyntheticData}},
@@ -78,7 +78,7 @@ TEST(RecipePrograms, OfDeepSeekV3OnItsCluster) {
             std::string::npos);
 }
 
-TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
+TEST(RecipePrograms, LoopDoesNotGrowWithTheNumberOfLayers) {
   const auto num_ops = [](int64_t num_layers) {
     Trainer::Config config = recipe("fuji-7B-v2");
     config.model.get_if<CausalLM>()

@@ -25,9 +25,9 @@ struct Published {
 };
 class PublishedSizes : public ::testing::TestWithParam<Published> {};
 
-// Totals of the weights on Hugging Face, shared weights counted once. Those of AXLearn's own
+// Totals of the weights on Hugging Face, shared weights counted once. Totals of AXLearn's own
 // recipes: inspect/parameter_table_parity_test.cpp.
-TEST_P(PublishedSizes, AreThoseOfTheModelCards) {
+TEST_P(PublishedSizes, MatchTheModelCards) {
   const auto model = recipe(GetParam().recipe).model.build({}, Scope{});
   EXPECT_EQ(num_elements(model->param_specs()), GetParam().num_parameters);
 }
@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(All, PublishedSizes,
 
 // Gemma Team 2025, arXiv 2503.19786, table 1: millions of parameters outside of the embedding.
 // Its embedding of the larger models includes what connects the vision encoder.
-TEST(PublishedSizes, OfGemma3WithoutEmbedding) {
+TEST(PublishedSizes, Gemma3MatchesWithoutEmbedding) {
   for (const auto& [name, millions] :
        {Published{"gemma3-1B", 698}, Published{"gemma3-4B", 3209}, Published{"gemma3-12B", 10'759},
         Published{"gemma3-27B", 25'600}}) {
@@ -64,7 +64,7 @@ TEST(PublishedSizes, OfGemma3WithoutEmbedding) {
 
 // The published weights without the module that predicts further tokens (model card: 671B). They
 // count the biases of the routers, which are state here.
-TEST(PublishedSizes, OfDeepSeekV3) {
+TEST(PublishedSizes, DeepSeekV3Matches) {
   const auto model = recipe("deepseek-v3-671B").model.build({}, Scope{});
   const int64_t biases = num_elements(model->state_specs(), "/bias");
   EXPECT_EQ(biases, 58 * 256);
@@ -81,7 +81,7 @@ TEST(PublishedSizes, OfDeepSeekV3) {
 
 // The published files (685B): besides the model they hold the module for the token after the next
 // one, with copies of the embedding and of the LM head. The scales of 8-bit blocks are not counted.
-TEST(PublishedSizes, OfDeepSeekV3WithItsPredictionModule) {
+TEST(PublishedSizes, DeepSeekV3MatchesWithItsPredictionModule) {
   const auto model = recipe("deepseek-v3-671B-mtp").model.build({}, Scope{});
   const Tree<ParamSpec> all = model->param_specs();
   const int64_t biases = num_elements(model->state_specs(), "/bias");

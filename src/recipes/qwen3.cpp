@@ -1,5 +1,5 @@
 // Qwen3: dense models and two with experts, with norms of queries and keys. Qwen does not publish
-// learning rates and batches. Those of qwen3-30B-A3B are AXLearn's; those of the other sizes are of
+// learning rates and batches. They are AXLearn's for qwen3-30B-A3B; for the other sizes they are of
 // a Llama of the size.
 //
 // Source: Yang et al. 2025, arXiv 2505.09388, section 2 and tables 1 and 2, and the configs of the

@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"mamba2-130M", "mamba2"}, Row{"deepseek-v3-671B", "deepseek_v3"}),
     [](const auto& row) { return test_name(row.param.recipe); });
 
-TEST(RecipeExport, AModelOfNoFamilyIsToldTheNearest) {
+TEST(RecipeExport, RefusalNamesTheNearestFamily) {
   for (const char* name : {"envy-test", "gala-test", "gspmd-16B", "honeycrisp-test"}) {
     EXPECT_THAT(error_of([&] { described(recipe(name).model, "", "run"); }),
                 HasSubstr("it comes nearest to "))
@@ -56,7 +56,7 @@ class ExportOfRecipe : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(ExportOfRecipe, ComputesTheSame) {
+TEST_P(ExportOfRecipe, LogitsStayTheSame) {
   Trainer::Config cfg = recipe(GetParam());
   if (std::string(GetParam()) == "gpt2-124M") {
     for (const auto& [path, value] : std::map<std::string, std::string>{

@@ -45,7 +45,7 @@ void prepare(const Trainer::Config& config) {
 
 class RecipeSizes : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RecipeSizes, AreMadeOrRefused) {
+TEST_P(RecipeSizes, FieldsOfAnySizeWorkOrAreRefused) {
   std::set<std::string> tried;
   int refused = 0;
   for (const std::string& name : recipe_names()) {

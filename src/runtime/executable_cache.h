@@ -28,7 +28,7 @@ std::string host_instruction_sets();
 /// user_cache_folder(). Empty: programs are not cached, as with AXLE_COMPILE_CACHE=none. Throws
 /// ConfigError if the variable names no path of this machine.
 std::filesystem::path default_compile_cache();
-/// Returns the cache folder that a user names; "none" gives an empty path, which disables the
+/// Returns the cache folder that a user names; "none" returns an empty path, which disables the
 /// cache.
 std::filesystem::path parse_compile_cache(std::string_view name);
 

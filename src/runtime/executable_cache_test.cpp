@@ -29,7 +29,7 @@ class ExecutableCacheTest : public ::testing::Test {
   const fs::path dir_ = temp_.path() / "cache";
 };
 
-TEST_F(ExecutableCacheTest, GivesBackWhatWasWritten) {
+TEST_F(ExecutableCacheTest, ReturnsWhatWasWritten) {
   const ExecutableCache cache(dir_);
   EXPECT_EQ(cache.read("k"), std::nullopt);
   const std::string bytes("\0\1binary\n", 9);
@@ -62,7 +62,7 @@ TEST_F(ExecutableCacheTest, DamagedEntriesCountAsMissing) {
 }
 
 // Opening a FIFO would wait for its writer, and reading /dev/zero would never end.
-TEST_F(ExecutableCacheTest, WhatIsNoFileCountsAsMissing) {
+TEST_F(ExecutableCacheTest, SpecialFilesCountAsMissing) {
   const ExecutableCache cache(dir_);
   cache.write("k", "an executable");
   const auto plugin = dir_ / "plugin.so";
@@ -99,7 +99,7 @@ TEST_F(ExecutableCacheTest, WhatIsNoFileCountsAsMissing) {
   EXPECT_EQ(cache.read("k"), std::nullopt) << "a folder";
 }
 
-TEST_F(ExecutableCacheTest, WhatCannotBeWrittenIsNamed) {
+TEST_F(ExecutableCacheTest, WriteErrorsNameThePath) {
   const auto error = [](const ExecutableCache& cache) {
     EXPECT_EQ(cache.read("k"), std::nullopt);
     return error_of<StorageError>([&] { cache.write("k", "x"); });
@@ -116,12 +116,12 @@ TEST_F(ExecutableCacheTest, WhatCannotBeWrittenIsNamed) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 1) << "no temporary stays";
 }
 
-TEST_F(ExecutableCacheTest, IsForItsUserAlone) {
+TEST_F(ExecutableCacheTest, FolderIsPrivate) {
   ExecutableCache(dir_).write("k", "x");
   EXPECT_EQ(fs::status(dir_).permissions(), fs::perms::owner_all);
 }
 
-TEST_F(ExecutableCacheTest, WhatWasNotUsedForLongestGoesFirst) {
+TEST_F(ExecutableCacheTest, LeastRecentlyUsedIsRemovedFirst) {
   const std::string kilobyte(1000, 'x');
   const ExecutableCache cache(dir_, {.bytes = 3500});
   const auto age = [&](const std::string& key, std::chrono::seconds by) {
@@ -140,7 +140,7 @@ TEST_F(ExecutableCacheTest, WhatWasNotUsedForLongestGoesFirst) {
   for (const char* key : {"a", "c", "d"}) EXPECT_EQ(cache.read(key), kilobyte) << key;
 }
 
-TEST_F(ExecutableCacheTest, WhatNobodyUsesGoesInTheEnd) {
+TEST_F(ExecutableCacheTest, UnusedEntriesAreRemoved) {
   const ExecutableCache cache(dir_, {.unused_for = std::chrono::hours(24)});
   cache.write("old", "x");
   cache.write("newer", "x");
@@ -160,7 +160,7 @@ TEST_F(ExecutableCacheTest, WhatNobodyUsesGoesInTheEnd) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 4);
 }
 
-TEST_F(ExecutableCacheTest, NotesOfPluginsThatNobodyUsesGoToo) {
+TEST_F(ExecutableCacheTest, UnusedNotesOfPluginsAreRemoved) {
   const ExecutableCache cache(dir_, {.unused_for = std::chrono::hours(24)});
   const auto now = fs::file_time_type::clock::now();
   const auto note_of = [&](const std::string& plugin) {
@@ -192,7 +192,7 @@ TEST_F(ExecutableCacheTest, NotesOfPluginsThatNobodyUsesGoToo) {
     EXPECT_TRUE(fs::exists(stays)) << stays;
 }
 
-TEST_F(ExecutableCacheTest, ManyMayUseItAtOnce) {
+TEST_F(ExecutableCacheTest, ConcurrentUsersAreSafe) {
   std::vector<std::thread> users;
   std::atomic<int> wrong = 0;
   for (int user = 0; user < 4; ++user) {
@@ -209,7 +209,7 @@ TEST_F(ExecutableCacheTest, ManyMayUseItAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(DefaultCompileCache, IsTheUsersUnlessItIsNamed) {
+TEST(DefaultCompileCache, FolderIsInTheUsersCacheUnlessNamed) {
   EnvironmentChange named("AXLE_COMPILE_CACHE", std::nullopt), xdg("XDG_CACHE_HOME", "/x"),
       home("HOME", "/h");
   EXPECT_EQ(default_compile_cache(), "/x/axle/programs");
@@ -227,7 +227,7 @@ TEST(DefaultCompileCache, IsTheUsersUnlessItIsNamed) {
             "supported, mount it or copy it here");
 }
 
-TEST(CacheLimits, AreTheUsers) {
+TEST(CacheLimits, AreReadFromTheEnvironment) {
   EnvironmentChange limit("AXLE_COMPILE_CACHE_MB", std::nullopt);
   EXPECT_EQ(cache_limits().bytes, int64_t{2} << 30);
   limit.set("5");
@@ -258,13 +258,13 @@ TEST_F(ExecutableCacheTest, PluginHashIsRememberedUntilTheFileChanges) {
   EXPECT_EQ(plugin_hash(plugin, dir_ / "cache"), sha256_hex("version X"));
 }
 
-TEST_F(ExecutableCacheTest, APluginThatIsGoneIsNamed) {
+TEST_F(ExecutableCacheTest, MissingPluginIsNamed) {
   const auto plugin = dir_ / "gone.so";
   EXPECT_EQ(error_of<StorageError>([&] { plugin_hash(plugin, dir_ / "cache"); }),
             plugin.string() + ": cannot look at the plugin: No such file or directory");
 }
 
-// Plugins read flags from the environment, so another flag may give another executable.
+// Plugins read flags from the environment, so another flag may yield another executable.
 TEST_F(ExecutableCacheTest, KeysHoldTheFlagsOfTheEnvironment) {
   const auto plugin = dir_ / "plugin.so";
   fs::create_directories(dir_);

@@ -42,7 +42,7 @@ std::vector<HostNeed> needs_of(const Figures& program, int64_t num_devices, cons
   return program_needs(std::span(&named, 1), num_devices, platform);
 }
 
-TEST(HostNeeds, AStateIsThereTwiceWhereDevicesAreTheHosts) {
+TEST(HostNeeds, StateCountsTwiceOnHostDevices) {
   const auto state = state_of(100);
   EXPECT_EQ(total(state_needs(state, {}, "cpu")), 2 * (3 * 400 + 8));
   EXPECT_EQ(total(state_needs(state, {}, "interpreter")), 2 * (3 * 400 + 8));
@@ -61,7 +61,7 @@ TEST(HostNeeds, TheLargestParameterIsNamed) {
 }
 
 // A value that no axis shards is replicated on every device. Saving makes one copy of the state.
-TEST(HostNeeds, AStateIsThereAsOftenAsTheMeshRepeatsIt) {
+TEST(HostNeeds, StateCountsForEachReplicaOfTheMesh) {
   auto state = state_of(100);
   const Mesh mesh{{{"data", 2}, {"fsdp", 4}}};
   EXPECT_EQ(total(state_needs(state, mesh, "cpu")), (8 + 1) * (3 * 400 + 8));
@@ -71,7 +71,7 @@ TEST(HostNeeds, AStateIsThereAsOftenAsTheMeshRepeatsIt) {
   EXPECT_EQ(total(state_needs(state, mesh, "cpu")), (2 + 1) * 3 * 400 + (8 + 1) * 8);
 }
 
-TEST(HostNeeds, AProgramTakesWhatIsNotThereBefore) {
+TEST(HostNeeds, ProgramNeedsTemporariesAndNewOutputs) {
   const Figures program(MemoryStats{.argument_bytes = 1000,
                                     .output_bytes = 700,
                                     .temporary_bytes = 50,
@@ -86,7 +86,7 @@ TEST(HostNeeds, AProgramTakesWhatIsNotThereBefore) {
   EXPECT_EQ(total(needs_of(Figures({}), 1, "cpu")), 0);
 }
 
-TEST(HostNeeds, OfProgramsInTurnTheLargestCounts) {
+TEST(HostNeeds, LargestOfSeveralProgramsCounts) {
   const Figures step(MemoryStats{.output_bytes = 10, .temporary_bytes = 500});
   const Figures evaluation(MemoryStats{.output_bytes = 400, .temporary_bytes = 200});
   for (const bool turned : {false, true}) {

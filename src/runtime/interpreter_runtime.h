@@ -5,7 +5,7 @@
 
 namespace axle {
 
-/// Runs Program::graph on host tensors, synchronously. It computes whole tensors whatever the mesh.
+/// Runs Program::graph on host tensors, synchronously. It computes whole tensors for any mesh.
 class InterpreterRuntime final : public Runtime {
  public:
   /// Reports `num_devices` devices, so that it also runs programs for a mesh of that size.

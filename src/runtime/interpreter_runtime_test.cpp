@@ -40,7 +40,7 @@ TEST_F(InterpreterRuntimeTest, RunsTheGraph) {
   EXPECT_EQ(arguments[1]->to_host(), HostTensor({2}, {3.f, 5.f}));
 }
 
-TEST_F(InterpreterRuntimeTest, DonatedInputsAreGoneAsOnDevices) {
+TEST_F(InterpreterRuntimeTest, DonatedInputsCannotBeUsed) {
   auto program = runtime_->compile(sum_and_product());
   const Arrays arguments = {put(HostTensor::ones({2})), put(HostTensor::ones({2}))};
   program->execute(arguments);
@@ -65,7 +65,7 @@ TEST_F(InterpreterRuntimeTest, RefusesArgumentsThatDoNotFit) {
   EXPECT_EQ(one->to_host(), HostTensor::ones({2}));  // nothing was taken
 }
 
-TEST_F(InterpreterRuntimeTest, ChecksShardingsAsDevicesDo) {
+TEST_F(InterpreterRuntimeTest, ShardingsAreCheckedAsOnDevices) {
   EXPECT_EQ(runtime_->topology().devices.size(), 8u);
   const Mesh mesh{{{"data", 4}}};
   EXPECT_EQ(runtime_->make_array(HostTensor::ones({8}), {{{"data"}}}, mesh)->to_host(),
@@ -81,7 +81,7 @@ TEST_F(InterpreterRuntimeTest, TakesNoCompilerOptions) {
             "compiler");
 }
 
-TEST_F(InterpreterRuntimeTest, SaysWhatItCannotDo) {
+TEST_F(InterpreterRuntimeTest, UnsupportedCallsAreErrors) {
   Program text_only = sum_and_product();
   text_only.graph = nullptr;
   EXPECT_EQ(error_of<DeviceError>([&] { runtime_->compile(text_only); }),
@@ -91,7 +91,7 @@ TEST_F(InterpreterRuntimeTest, SaysWhatItCannotDo) {
   EXPECT_THROW(runtime_->load("", sum_and_product()), DeviceError);
 }
 
-TEST_F(InterpreterRuntimeTest, TellsWhatACallTakes) {
+TEST_F(InterpreterRuntimeTest, EstimatesTheMemoryOfACall) {
   const auto of_both = runtime_->compile(sum_and_product())->memory();
   ASSERT_TRUE(of_both);
   EXPECT_EQ(of_both->argument_bytes, 16);

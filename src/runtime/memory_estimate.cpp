@@ -136,7 +136,7 @@ class RegionMemory {
     held_.erase(held);
   }
 
-  // The largest peak of the bodies. The results of the op are divided as those of a body are.
+  // The largest peak of the bodies. The results of the op are divided as a body's are.
   HeldAtPeak run_bodies(const OpNode& op, std::vector<double>& of_results) {
     HeldAtPeak most;
     for (size_t r = 0; r < op.regions.size(); ++r) {

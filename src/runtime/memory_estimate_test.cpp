@@ -39,7 +39,7 @@ TEST(MemoryEstimate, AValueIsFreedAfterItsLastUse) {
 }
 
 // A view is not stored: what it shows is, as long as the view is used.
-TEST(MemoryEstimate, AViewKeepsWhatItShows) {
+TEST(MemoryEstimate, ViewKeepsItsOperandAlive) {
   for (const bool viewed : {false, true}) {
     EXPECT_EQ(temporaries([&](const Tensor& x) {
                 const Tensor early = dot(x, x);
@@ -53,7 +53,7 @@ TEST(MemoryEstimate, AViewKeepsWhatItShows) {
 }
 
 // A branch that updates a donated argument writes over it.
-TEST(MemoryEstimate, ABranchUpdatesADonatedArgumentInPlace) {
+TEST(MemoryEstimate, BranchUpdatesADonatedArgumentWithoutACopy) {
   const auto branch = [](const Tensor& x) {
     const TensorFunction update = [&](const Values&) { return Values{x + 1.0}; },
                          keep = [&](const Values&) { return Values{x}; };

@@ -14,7 +14,7 @@ Mesh mesh(std::string_view text) {
   return out;
 }
 
-TEST(MeshDevices, AreThoseThatTheMeshNames) {
+TEST(MeshDevices, NumberIsTheProductOfTheMesh) {
   EXPECT_EQ(num_mesh_devices({}), 1);
   EXPECT_EQ(num_mesh_devices(mesh("data=2,fsdp=3")), 6);
   EXPECT_EQ(num_mesh_devices(mesh("data=-1,fsdp=3")), 1);
@@ -29,7 +29,7 @@ TEST(MeshDevices, AreNotMoreThanAMachineHas) {
   }
 }
 
-TEST(MeshDevices, OnlyThoseThatAreThereCanBeAskedFor) {
+TEST(MeshDevices, RequestsForAbsentDevicesAreRefused) {
   const Topology two{.platform = "cuda", .platform_version = "", .devices = {{}, {}}};
   EXPECT_EQ(fit_mesh(mesh("data=-1"), two, {}), mesh("data=2"));
   EXPECT_EQ(fit_mesh(mesh("data=-1"), two, 2), mesh("data=2"));

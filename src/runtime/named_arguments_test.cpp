@@ -35,12 +35,12 @@ class NamedArguments : public ::testing::Test {
   const std::unique_ptr<Runtime> runtime_ = std::make_unique<InterpreterRuntime>(1);
 };
 
-TEST_F(NamedArguments, TwoOfOneTypeAreNotExchanged) {
+TEST_F(NamedArguments, ArgumentsOfOneTypeAreNotSwapped) {
   EXPECT_EQ(run({{"first", HostTensor({2}, {1.f, 2.f})}, {"second", HostTensor({2}, {5.f, 7.f})}}),
             HostTensor({2}, {4.f, 5.f}));
 }
 
-TEST_F(NamedArguments, WhatDoesNotFitIsNamed) {
+TEST_F(NamedArguments, MissingAndWrongArgumentsAreNamed) {
   const HostTensor good = HostTensor::zeros({2});
   EXPECT_THAT(error_of<Error>([&] {
                 run({{"first", good}});

@@ -87,8 +87,8 @@ class CompiledProgram {
   /// Returns bytes for Runtime::load. Throws DeviceError if the plugin cannot serialize.
   virtual std::string serialize() const = 0;
   virtual std::optional<MemoryStats> memory() const = 0;
-  /// Returns the optimised program as the plugin gives it (an HloModuleProto); empty if it gives
-  /// none.
+  /// Returns the optimised program as the plugin returns it (an HloModuleProto); empty if it
+  /// returns none.
   virtual std::string optimized_program() const = 0;
   /// Returns the compiler's cost figures by name, "flops" or "bytes accessed"; empty if it has
   /// none. The body of a loop counts once.
@@ -100,7 +100,7 @@ class Executable : public CompiledProgram {
  public:
   /// Starts the program and returns its results, which are usable at once and get their values
   /// later. Inputs with `donated_to` are consumed. Throws ShapeError for arguments whose types are
-  /// not those of the program's inputs, and DeviceError if the program cannot be started.
+  /// not the types of the program's inputs, and DeviceError if the program cannot be started.
   virtual Arrays execute(std::span<const ArrayPtr> arguments) = 0;
 };
 

@@ -10,8 +10,8 @@
 
 namespace axle {
 
-/// Throws ShapeError, naming program and argument, unless there are as many arguments as inputs,
-/// each argument has the type of its input, and no donated array is passed twice.
+/// Throws ShapeError, naming program and argument, unless the number of arguments is that of the
+/// inputs, each argument has the type of its input, and no donated array is passed twice.
 void check_arguments(const std::string& program, std::span<const ProgramValue> inputs,
                      std::span<const ArrayPtr> arguments);
 

@@ -18,7 +18,7 @@ namespace {
 using Sizes = std::vector<int64_t>;
 using Indices = std::vector<size_t>;
 
-/// Mesh axes and the dims of the box that they are placed on, each in row-major order.
+/// Mesh axes and the dims of the box that they are mapped to, each in row-major order.
 struct Placement {
   Indices axes;
   Indices dims;

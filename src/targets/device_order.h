@@ -5,7 +5,7 @@
 // the mesh axes run over the groups. If the mesh names no such parts, its first axes provide them.
 //
 // Within a group the devices keep the plugin's order, except within a TPU slice, whose devices form
-// a box of links. There each mesh axis takes whole dims of the box, as many as its size allows; the
+// a box of links. There each mesh axis takes whole dims of the box, up to its size; the
 // last axis chooses first. Axes that find no whole dims share the dims that are left, the largest
 // dim first.
 #pragma once
@@ -32,7 +32,7 @@ std::vector<int64_t> device_ids(const Topology& topology, const Mesh& mesh);
 /// node. The fast network joins devices with equal numbers.
 std::vector<int64_t> fast_groups(const Topology& topology, const Mesh& mesh);
 
-/// Places mesh axes of the sizes `axes` onto a box of links with the dims `box`. Element i of the
+/// Maps mesh axes of the sizes `axes` onto a box of links with the dims `box`. Element i of the
 /// result is the row-major position in the box for row-major position i of the axes. The products
 /// of `box` and `axes` must be equal.
 std::vector<size_t> box_order(std::span<const int64_t> box, std::span<const int64_t> axes);

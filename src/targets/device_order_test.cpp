@@ -70,7 +70,7 @@ std::vector<int64_t> extent(const std::vector<DeviceInfo>& devices) {
   return {int64_t(seen[0].size()), int64_t(seen[1].size()), int64_t(seen[2].size())};
 }
 
-TEST(FastGroups, AreTheNodesOrSlicesOfEachPosition) {
+TEST(FastGroups, GroupDevicesByNodeOrSlice) {
   const std::vector<int64_t> halves = {0, 0, 0, 0, 1, 1, 1, 1};
   EXPECT_EQ(fast_groups(gpus(2, 4), {{{"data", 2}, {"fsdp", 4}}}), halves);
   EXPECT_EQ(fast_groups(tpu(2, 2, 1, 2), {{{"data", 2}, {"fsdp", 4}}}), halves);
@@ -87,7 +87,7 @@ TEST(DeviceOrder, VirtualDevicesKeepTheirOrder) {
   EXPECT_EQ(device_order(cpus(8), {}), first(1));
 }
 
-TEST(DeviceOrder, OneAxisOverATorusFollowsTheIds) {
+TEST(DeviceOrder, OneAxisOverATorusFollowsDeviceIds) {
   EXPECT_EQ(device_order(tpu(4, 4, 4), {{{"fsdp", 64}}}), first(64));
   EXPECT_EQ(device_order(tpu(2, 4, 1), {{{"fsdp", 8}}}), first(8));
 }
@@ -108,7 +108,7 @@ TEST(DeviceOrder, TheLastAxisTakesAsManyDimsAsItsSizeAllows) {
   EXPECT_EQ(extent(line(topology, mesh, "data")), (std::vector<int64_t>{16, 1, 1}));
 }
 
-TEST(DeviceOrder, AxesThatFitNoDimsShareWhatIsLeft) {
+TEST(DeviceOrder, AxesThatFitNoDimsShareTheRest) {
   const Mesh mesh{{{"data", 2}, {"fsdp", 32}, {"model", 4}}};
   const auto topology = tpu(8, 8, 4);
   EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{1, 1, 4}));
@@ -116,7 +116,7 @@ TEST(DeviceOrder, AxesThatFitNoDimsShareWhatIsLeft) {
   EXPECT_EQ(extent(line(topology, mesh, "data")), (std::vector<int64_t>{1, 2, 1}));
 }
 
-TEST(DeviceOrder, EveryDeviceStandsSomewhereOnce) {
+TEST(DeviceOrder, OrderContainsEachDeviceOnce) {
   for (const Mesh& mesh : {Mesh{{{"data", 2}, {"fsdp", 64}, {"model", 4}}}, Mesh{{{"a", 512}}},
                            Mesh{{{"a", 16, 2}, {"b", 32}}}, Mesh{{{"a", 4, 2}, {"b", 128}}},
                            Mesh{{{"a", 1}, {"b", 512}, {"c", 1}}}}) {
@@ -126,7 +126,7 @@ TEST(DeviceOrder, EveryDeviceStandsSomewhereOnce) {
   }
 }
 
-TEST(DeviceOrder, PartsAcrossLieOnSlices) {
+TEST(DeviceOrder, MajorPartsOfAxesSpanTheSlices) {
   const auto topology = tpu(4, 4, 1, 2);
   // The major part of fsdp runs over the slices; model stays within a slice.
   const Mesh mesh{{{"fsdp", 8, 2}, {"model", 4}}};
@@ -141,12 +141,12 @@ TEST(DeviceOrder, PartsAcrossLieOnSlices) {
   EXPECT_EQ(data[1].slice, 1);
 }
 
-TEST(DeviceOrder, SeveralSlicesMayMakeOnePart) {
+TEST(DeviceOrder, PartMayCoverSeveralSlices) {
   const auto order = device_order(tpu(2, 2, 1, 4), {{{"data", 2, 2}, {"model", 8}}});
   EXPECT_EQ(order, first(16));
 }
 
-TEST(DeviceOrder, WithoutPartsTheFirstAxesLieAcross) {
+TEST(DeviceOrder, FirstAxesSpanTheSlicesIfNoAxisHasParts) {
   const auto topology = tpu(4, 4, 1, 2);
   const Mesh mesh{{{"data", 2}, {"fsdp", 16}}};
   EXPECT_EQ(line(topology, mesh, "data")[1].slice, 1);
@@ -161,7 +161,7 @@ TEST(DeviceOrder, WithoutPartsTheFirstAxesLieAcross) {
 TEST(DeviceOrder, GpusAreOrderedByNodes) {
   EXPECT_EQ(device_order(gpus(4, 8), {{{"data", 4}, {"fsdp", 8}}}), first(32));
   EXPECT_EQ(device_order(gpus(4, 8), {{{"fsdp", 32}}}), first(32));
-  // Devices are grouped by node, whatever order the plugin lists them in.
+  // Devices are grouped by node, in any order that the plugin lists them in.
   auto shuffled = gpus(2, 2);
   std::swap(shuffled.devices[1], shuffled.devices[2]);
   EXPECT_THAT(device_order(shuffled, {{{"data", 2}, {"model", 2}}}), ElementsAre(0, 2, 1, 3));
@@ -170,7 +170,7 @@ TEST(DeviceOrder, GpusAreOrderedByNodes) {
               ElementsAre(0, 1, 4, 5, 2, 3, 6, 7));
 }
 
-TEST(DeviceOrder, IdsAreTheDevicesOwn) {
+TEST(DeviceOrder, IdsComeFromTheDevices) {
   const auto ids = device_ids(tpu(2, 2, 1, 2), {{{"data", 8}}});
   EXPECT_THAT(ids, ElementsAre(0, 1, 2, 3, 1000, 1001, 1002, 1003));
 }

@@ -63,7 +63,7 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
   EXPECT_FALSE(std::filesystem::exists("peak.txt"));
 }
 
-TEST(MachinePeak, ANoteThatIsNoFileIsNone) {
+TEST(MachinePeak, NotesThatAreNotFilesAreIgnored) {
   const TempDir dir;
   const auto measure = [] { return detail::MeasuredPeak{{1e9, "measured: in a test"}}; };
   const auto flops = [&](const std::filesystem::path& note) {
@@ -76,7 +76,7 @@ TEST(MachinePeak, ANoteThatIsNoFileIsNone) {
   EXPECT_EQ(flops("/dev/zero"), 1e9);
 }
 
-TEST(MachinePeak, OfEachCoreTheFastestRunCounts) {
+TEST(MachinePeak, FastestRunOfEachCoreCounts) {
   using Runs = std::vector<std::vector<detail::CoreRun>>;
   const auto peak = [](const Runs& runs) { return detail::sum_fastest_runs(runs, "loop"); };
   const detail::CoreRun whole{.flops = 10, .wall_secs = 2, .cpu_secs = 2},
@@ -94,7 +94,7 @@ TEST(MachinePeak, OfEachCoreTheFastestRunCounts) {
   EXPECT_EQ(peak({{whole}, {half}}).peak.flops, 15) << "by the time that the loop had the core";
 }
 
-TEST(MachinePeak, ASharedMeasurementIsNotRememberedAndTheLargerOfTwoIs) {
+TEST(MachinePeak, SharedMeasurementIsNotStoredAndTheLargerOfTwoIs) {
   const TempDir dir;
   const auto note = dir.path() / "peak.txt";
   const auto measured = [](double flops, bool is_shared) {
@@ -119,7 +119,7 @@ TEST(MachinePeak, ASharedMeasurementIsNotRememberedAndTheLargerOfTwoIs) {
   }
 }
 
-TEST(MachinePeak, UnknownIsZero) {
+TEST(MachinePeak, UnknownDevicesHaveZeroPeak) {
   EXPECT_EQ(machine_peak({.platform = "tpu", .devices = {{.kind = "TPU v99"}}}, DType::kBF16).flops,
             0);
   EXPECT_EQ(machine_peak({.platform = "cuda"}, DType::kBF16).flops, 0);

@@ -84,7 +84,7 @@ TEST(ParseTarget, MachineTypesHaveTheirPublishedShapes) {
   EXPECT_EQ(parse_target("gpu-H100-256").num_devices(), 256);
 }
 
-TEST(ParseTarget, OneTextPerTarget) {
+TEST(ParseTarget, EquivalentTextsAreCanonical) {
   EXPECT_EQ(to_text(parse_target("tpu:v5p:8x8x4")), "tpu:v5p:4x8x8");
   EXPECT_EQ(to_text(parse_target("tpu:v5p:1x2x2")), "tpu:v5p:2x2x1");
   EXPECT_EQ(to_text(parse_target("TPU:V5E:4x2:1")), "tpu:v5e:2x4");
@@ -93,7 +93,7 @@ TEST(ParseTarget, OneTextPerTarget) {
   EXPECT_EQ(parse_target("TPU-V5E-256-4").machine(), "tpu-v5litepod-256-4");
   EXPECT_EQ(parse_target("neuron-TRN2-64").machine(), "neuron-trn2.48xlarge-64");
   EXPECT_EQ(to_text(parse_target("tpu:v5e:2X4")), "tpu:v5e:2x4");
-  // A shape that a machine type with this number of devices would not give.
+  // A shape that a machine type with this number of devices would not have.
   EXPECT_EQ(to_text(parse_target("tpu:v5p:4x4x16")), "tpu:v5p:4x4x16");
   EXPECT_EQ(to_text(parse_target("gpu:h100:4x2")), "gpu:h100:4x2");
 }

@@ -18,7 +18,7 @@
 
 namespace axle::testing {
 
-/// Pairs of texts. Replacing the first by the second in a path of AXLearn, in this order, gives
+/// Pairs of texts. Replacing the first by the second in a path of AXLearn, in this order, yields
 /// ours.
 using NameRules = std::vector<std::pair<std::string, std::string>>;
 
@@ -48,10 +48,10 @@ struct AxlearnFixture {
   /// The fixture's input names and ours. A name that ends in "/" stands for all names below it.
   NameRules inputs = {};
   CallOptions call = {};
-  /// For parameters of the fixture, by path: the place in its tree, which determines the key of the
-  /// draw. A place is a list of steps, one for each level: "1" takes the second key split off at
-  /// the level (own parameters come before children); "x3" takes three keys, each of which draws
-  /// one entry of the leading dim. Empty: our tree has the same order.
+  /// For parameters of the fixture, by path: the location in its tree, which determines the key of
+  /// the draw. A location is a list of steps, one for each level: "1" takes the second key split
+  /// off at the level (own parameters come before children); "x3" takes three keys, each of which
+  /// draws one entry of the leading dim. Empty: our tree has the same order.
   std::vector<std::pair<std::string, std::string>> key_paths = {};
   double tolerance = 1e-5;
 };

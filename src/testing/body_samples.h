@@ -1,4 +1,4 @@
-// Calls of the ops with a body, with inputs, for the law that every runtime gives the same.
+// Calls of the ops with a body, with inputs, for the law that every runtime returns the same.
 #pragma once
 
 #include "testing/op_samples.h"

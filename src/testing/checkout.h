@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// Returns a file of the checkout by its path from the top. Only checkout.cpp knows the place of
+/// Returns a file of the checkout by its path from the top. Only checkout.cpp knows the path of
 /// the checkout, so that no object file of a test depends on it and a second checkout takes all of
 /// them from the compiler cache.
 std::filesystem::path source_file(std::string_view path);

@@ -1,4 +1,4 @@
-// Calls of the collectives, for the laws that simulated devices and plugins give what they mean.
+// Calls of the collectives, for the laws that simulated devices and plugins return what they mean.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A web server for tests on this machine: answers what a function tells it, one request at a time.
+// A web server for tests on this machine: answers what a function returns, one request at a time.
 #pragma once
 
 #include <arpa/inet.h>

@@ -23,7 +23,7 @@ struct CallOptions {
   std::optional<int64_t> seed = 0;
   random::PrngImpl generator = random::PrngImpl::kThreefry2x32;
   bool decoding = false;
-  /// The mesh that layers are told of; all is computed on one device.
+  /// The mesh that layers see; all is computed on one device.
   Mesh mesh = {};
   Tree<HostTensor> state = {};
   EvalOptions eval = {};

@@ -29,8 +29,8 @@ inline HostTensor token_ids(int32_t n = 5) {
 /// T, ..], kPositions the input with the positions of new tokens, kLastIndex the input with the
 /// index of the last token that counts (where the role has such inputs), and kMethod the method to
 /// call. A role without kTokens takes AXLE_CALL_LAWS. kMovesTokens: results have other positions.
-/// kMayMoveTokens: those of some classes have.
-/// kResult is the dtype of the results of a role that has the same one whatever the dtype of the
+/// kMayMoveTokens: results of some classes have.
+/// kResult is the dtype of the results of a role that has the same one for any dtype of the
 /// parameters.
 template <class Role>
 struct LawInputs;

@@ -4,9 +4,9 @@
 //                   {{"plain", {.hidden_dim = FixedDim{6}}}, {"gated", kGated}})
 // checks, for each case:
 //   - gradients against finite differences in f64;
-//   - that a rematerialised call gives the same bits as a plain one;
+//   - that a rematerialised call returns the same bits as a plain one;
 //   - that bf16 is close to f64;
-//   - that prefill and single steps give the same as the whole text at once, or that decoding is
+//   - that prefill and single steps return the same as the whole text at once, or that decoding is
 //     refused;
 //   - that padding does not count (padding_law.h);
 //   - the parameters and the numbers of one training call against
@@ -175,7 +175,7 @@ template <class L>
 class DecodingSession {
  public:
   using Names = LawInputs<typename L::Role>;
-  /// `places_prompts`: false gives no positions in calls that begin their rows.
+  /// `places_prompts`: false passes no positions in calls that begin their rows.
   DecodingSession(TestLayer<L>& layer, int64_t batch_size, int64_t max_len,
                   bool places_prompts = true)
       : layer_(layer), places_prompts_(places_prompts) {
@@ -285,19 +285,23 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
 }  // namespace detail
 }  // namespace axle::testing
 
-#define AXLE_LAYER_LAWS(L, ...)                                                             \
-  AXLE_CALL_LAWS(L, __VA_ARGS__)                                                            \
-  TEST(L##Laws, DecodesAsAtOnce) { ::axle::testing::detail::law_decoding<L>(__VA_ARGS__); } \
-  TEST(L##Laws, PaddingDoesNotCount) {                                                      \
-    using Case = ::axle::testing::LawCase<L>;                                               \
-    ::axle::testing::detail::law_padding<L, std::vector<Case>>(__VA_ARGS__);                \
+#define AXLE_LAYER_LAWS(L, ...)                                              \
+  AXLE_CALL_LAWS(L, __VA_ARGS__)                                             \
+  TEST(L##Laws, DecodingMatchesTheWholePass) {                               \
+    ::axle::testing::detail::law_decoding<L>(__VA_ARGS__);                   \
+  }                                                                          \
+  TEST(L##Laws, PaddingDoesNotCount) {                                       \
+    using Case = ::axle::testing::LawCase<L>;                                \
+    ::axle::testing::detail::law_padding<L, std::vector<Case>>(__VA_ARGS__); \
   }
 
 /// The same without decoding, for roles whose calls are not fed with tokens.
-#define AXLE_CALL_LAWS(L, ...)                                                                 \
-  TEST(L##Laws, GradientsAgreeWithDifferences) {                                               \
-    ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                                    \
-  }                                                                                            \
-  TEST(L##Laws, RematerialisedIsPlain) { ::axle::testing::detail::law_remat<L>(__VA_ARGS__); } \
-  TEST(L##Laws, Bf16IsClose) { ::axle::testing::detail::law_bf16<L>(__VA_ARGS__); }            \
-  TEST(L##Laws, NumbersAreAsGolden) { ::axle::testing::detail::law_golden<L>(__VA_ARGS__); }
+#define AXLE_CALL_LAWS(L, ...)                                                      \
+  TEST(L##Laws, GradientsAgreeWithDifferences) {                                    \
+    ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                         \
+  }                                                                                 \
+  TEST(L##Laws, RematerialisedMatchesPlain) {                                       \
+    ::axle::testing::detail::law_remat<L>(__VA_ARGS__);                             \
+  }                                                                                 \
+  TEST(L##Laws, Bf16IsClose) { ::axle::testing::detail::law_bf16<L>(__VA_ARGS__); } \
+  TEST(L##Laws, NumbersMatchGolden) { ::axle::testing::detail::law_golden<L>(__VA_ARGS__); }

@@ -83,7 +83,7 @@ struct JsonMutant {
   std::string text;
 };
 
-/// Returns, for every value of the document, a copy with each of the extremes in its place, and a
+/// Returns, for every value of the document, a copy with each of the extremes instead of it, and a
 /// copy without it.
 inline std::vector<JsonMutant> json_mutants(
     const nlohmann::ordered_json& document,

@@ -266,7 +266,7 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
   general({.a_batch = {2, 0}, .b_batch = {0, 2}});
   for (const DotAlgorithm algorithm : {DotAlgorithm::kF32F32F32, DotAlgorithm::kTF32TF32F32X3}) {
     out.push_back(call("dot_general", {left, right}, [algorithm](const Values& v) {
-      // The check of gradients gives f64 operands, which these algorithms do not take.
+      // The check of gradients passes f64 operands, which these algorithms do not take.
       return dot_general(astype(v[0], DType::kF32), astype(v[1], DType::kF32),
                          {.a_contracting = {2}, .b_contracting = {0}}, {.algorithm = algorithm});
     }));

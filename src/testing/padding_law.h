@@ -84,7 +84,7 @@ constexpr std::string_view segments_name() {
   return "segment_ids";
 }
 
-/// Returns what a call gives by name: the tokens of its results, losses, state and summaries, and
+/// Returns what a call returns by name: the tokens of its results, losses, state and summaries, and
 /// the gradients of sum(c * tokens of results) + the losses for fixed c. `weighs_others`: results
 /// at other positions than those of x, which belong to no token, count too.
 template <class L>

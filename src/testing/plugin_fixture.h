@@ -51,7 +51,7 @@ class PluginTest : public ::testing::Test {
     return out;
   }
 
-  /// Expects that the plugin's results equal those of the interpreter. Finite floats may differ by
+  /// Expects that the plugin's results equal the interpreter's. Finite floats may differ by
   /// `tolerance` times the largest element of the result (small floats: by one rounding).
   void expect_same(const TensorFunction& fn, const std::vector<HostTensor>& inputs,
                    double tolerance) {

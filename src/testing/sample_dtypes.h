@@ -11,7 +11,7 @@
 
 namespace axle::testing {
 
-/// Returns the dtypes that take the place of a dtype in samples: all of its kind.
+/// Returns the dtypes that replace a dtype in samples: all of its kind.
 inline std::vector<DType> dtypes_like(DType dtype) {
   if (dtype == DType::kPred) return {dtype};
   if (is_complex(dtype)) return {DType::kC64, DType::kC128};

@@ -20,7 +20,7 @@ TEST(EnumText, ReadsBackWhatItWrites) {
   }
 }
 
-TEST(EnumText, OtherTextsAreErrorsAndChangeNothing) {
+TEST(EnumText, OtherTextsAreErrorsAndLeaveTheValue) {
   Fruit fruit = Fruit::kPlum;
   EXPECT_EQ(error_of<ConfigError>([&] { from_text("nut", fruit); }),
             "expected pear, apple or plum, got 'nut'");

@@ -74,7 +74,7 @@ bool is_html(std::string_view text) {
          start.starts_with("<head");
 }
 
-// True for what object stores answer in place of a file.
+// True for what object stores return instead of a file.
 bool is_store_error(std::string_view text) {
   if (text.starts_with("<?xml"))
     text = trim(text.substr(std::min(text.find('>'), text.size() - 1) + 1));

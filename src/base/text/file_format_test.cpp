@@ -18,7 +18,7 @@ std::string with_length(const std::string& header) {
   return out + header;
 }
 
-TEST(FileFormat, IsToldByTheBeginning) {
+TEST(FileFormat, IsRecognisedByTheFirstBytes) {
   EXPECT_EQ(name_of(""), "an empty file");
   EXPECT_EQ(name_of("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
             "a git-LFS pointer");
@@ -58,7 +58,7 @@ TEST(FileFormat, IsToldByTheBeginning) {
             "a SentencePiece model");
 }
 
-TEST(FileFormat, OtherTextsAndBytesAreNone) {
+TEST(FileFormat, OtherTextsAndBytesHaveNoName) {
   for (const std::string text :
        {"To be, or not to be\n", "recipe: quickstart\nset: {seed: 1}\n", "{a: 1}", "{\"a\": 1}",
         "#version: 1\nrecipe: quickstart\n", "#version: 1",
@@ -69,7 +69,7 @@ TEST(FileFormat, OtherTextsAndBytesAreNone) {
   }
 }
 
-TEST(FileFormat, AReaderNamesWhatItGot) {
+TEST(FileFormat, ErrorsNameTheFormatFound) {
   const std::string page = "<!doctype html><title>404</title>";
   try {
     check_format<DataError>("a.model", "a SentencePiece model", "a SentencePiece model", page);

@@ -166,7 +166,7 @@ Json read_record_json(std::string_view text) {
       return read_json(other);
     } catch (const JsonError&) {
     }
-    throw;  // with the places of the text itself
+    throw;  // with the locations in the text itself
   }
 }
 

@@ -1,4 +1,4 @@
-// JSON as Axle reads it: strictly, within limits, reporting the place of each mistake.
+// JSON as Axle reads it: strictly, within limits, reporting the location of each mistake.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ std::string error_in(std::string_view text, size_t max_bytes = kMaxJsonBytes) {
   return error_of<JsonError>([&] { read_json(text, max_bytes); });
 }
 
-TEST(Json, DocumentsAreReadAsTheyStand) {
+TEST(Json, ReadsDocumentsUnchanged) {
   for (const std::string text : {"null", "true", "-3", "18446744073709551615", "1.5",
                                  "\"\xc3\xa9\"", "[]", "{}", R"({"b":[1,{"a":{}},[]],"a":"x"})"}) {
     EXPECT_EQ(read_json(text).dump(), text);
@@ -38,7 +38,7 @@ TEST(Json, RecordsMayHaveNumbersAsPythonWritesThem) {
   EXPECT_EQ(error("[1,]"), "byte 4: expected JSON, got a syntax error");
 }
 
-TEST(Json, WhatIsNoneIsRefusedWithItsByte) {
+TEST(Json, SyntaxErrorsNameTheirByte) {
   EXPECT_EQ(error_in(""), "byte 1: expected JSON, got a syntax error");
   EXPECT_EQ(error_in("[1,]"), "byte 4: expected JSON, got a syntax error");
   EXPECT_EQ(error_in("[1] x"), "byte 5: expected JSON, got a syntax error");
@@ -54,7 +54,7 @@ TEST(Json, AnotherFormatIsNamed) {
   EXPECT_EQ(error_in("<!DOCTYPE html>\n<html>"),
             "expected JSON, got an HTML page; a download may have failed; fetch the file again");
   EXPECT_EQ(error_in("\x1f\x8b\x08"), "expected JSON, got gzip; decompress it first");
-  // What begins as JSON is damaged JSON, whatever it is for.
+  // What begins as JSON is damaged JSON, for any use.
   EXPECT_EQ(error_in("{\"added_tokens\": [}"), "byte 19: expected JSON, got a syntax error");
 }
 
@@ -67,7 +67,7 @@ TEST(Json, ADocumentThatTheHostHasNoRoomForIsNotRead) {
               HasSubstr("a JSON document: expected 192.0 MiB of host memory for its "));
 }
 
-TEST(Json, AKeyStandsOnceInItsObject) {
+TEST(Json, DuplicateKeysAreRefused) {
   EXPECT_EQ(error_in(R"({"a":1,"b":2,"a":3})"), "expected every key once, got 'a' twice");
   EXPECT_EQ(error_in(R"({"files":[{},{"x":{"y":1,"y":2}}]})"),
             "files[1].x: expected every key once, got 'y' twice");
@@ -95,7 +95,7 @@ TEST(Json, ManyKeysTakeLinearTime) {  // quadratic time would be hours here
   EXPECT_EQ(read_json(text + "}").size(), 300'000u);
 }
 
-TEST(JsonView, ReadsWhatMustBeThereOrNamesThePlace) {
+TEST(JsonView, ReadsFieldsOrNamesTheirPathInErrors) {
   const auto json =
       read_json(R"({"files":[{"name":"a","bytes":5},{"name":7}],"big":1e3,"s":["x"]})");
   const JsonView root(json);
@@ -129,7 +129,7 @@ TEST(JsonView, NumbersBeyondTheRangeAreNotWrapped) {
   }
 }
 
-TEST(JsonAs, BecomesTheCallersKindOfError) {
+TEST(JsonAs, ThrowsTheErrorTypeOfTheCaller) {
   EXPECT_EQ(
       error_of<DataError>([] { json_as<DataError>("a.json", [] { return read_json("["); }); }),
       "a.json: byte 2: expected JSON, got a syntax error");

@@ -30,7 +30,7 @@ TEST(SuggestPath, FindsShortNames) {
   EXPECT_EQ(near("att"), near("attention"));
 }
 
-TEST(SuggestPath, TakesOtherNumbersForNearer) {
+TEST(SuggestPath, MatchesPathsWithOtherNumbers) {
   EXPECT_EQ(near("layer7/attention"), near("attention"));
   EXPECT_EQ(near("layer[1]"),
             "; did you mean 'model/decoder/layers/layer0' or 'model/decoder/layers/layer1'?");
@@ -50,7 +50,7 @@ TEST(SuggestPath, ForgivesMistypedSegments) {
   EXPECT_EQ(near("decoder/layers/1/layer1"), "; did you mean 'model/decoder/layers/layer1'?");
 }
 
-TEST(SuggestPath, NamesNothingThatIsFar) {
+TEST(SuggestPath, DistantPathsGetNoSuggestion) {
   for (const char* path : {"", "/", "something", "zzz/layer", "head"})
     EXPECT_EQ(near(path), "") << path;
   EXPECT_EQ(near(std::string(500, 'a')), "");

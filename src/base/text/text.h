@@ -59,7 +59,7 @@ std::string suggest_path(std::string_view path, std::span<const std::string> can
 //         {{Shuffle::kNone, "none"}, {Shuffle::kRows, "rows"}});
 //   }
 //
-// gives to_text(Shuffle) and from_text(text, Shuffle&): what a config field needs.
+// defines to_text(Shuffle) and from_text(text, Shuffle&): what a config field needs.
 
 /// One value of an enum and its text. Messages list the texts in the order of the array.
 template <class E>

@@ -51,7 +51,7 @@ TEST(Text, GlobOfLongPatternsEnds) {
   EXPECT_FALSE(glob_match("**.a.**.a.**.a.**.a.**.a.**.b", names + "c"));
 }
 
-TEST(Text, NaturalOrderIsThatOfTheNumbers) {
+TEST(Text, NaturalOrderComparesNumbersByValue) {
   std::vector<std::string> names = {"out10", "out2", "b/out1", "a/10/x", "a/9/y", "out", "out02"};
   std::ranges::sort(names, natural_less);
   EXPECT_EQ(names, (std::vector<std::string>{"a/9/y", "a/10/x", "b/out1", "out", "out02", "out2",

@@ -244,8 +244,8 @@ size_t first_grapheme(std::string_view text) {
 
 namespace {
 
-// What the first byte tells: the bytes of the character (0: no character begins with it) and the
-// range of the second byte.
+// What the first byte determines: the bytes of the character (0: no character begins with it) and
+// the range of the second byte.
 struct Lead {
   size_t size;
   uint8_t low, high;

@@ -48,7 +48,7 @@ enum class NormalForm { kNfc, kNfd, kNfkc, kNfkd };
 /// Returns the normal form of valid UTF-8. It is that of Unicode 9, to which the library
 /// `tokenizers` keeps: models have learned its ids. Characters that are newer than that stay.
 std::string normal_form(std::string_view text, NormalForm form);
-/// True for characters to which later versions than Unicode 9 gave a decomposition or an order
+/// True for characters for which versions after Unicode 9 added a decomposition or an order
 /// among marks.
 bool is_new_to_normal_forms(char32_t c);
 

@@ -23,7 +23,7 @@ std::vector<std::string> found(std::string_view pattern, std::string_view text,
   return out;
 }
 
-TEST(UnicodeRegex, ClassesAreThoseOfUnicode) {
+TEST(UnicodeRegex, ClassesFollowUnicode) {
   EXPECT_THAT(found(R"(\p{L}+)", "a\xc3\xa9 \xe7\x8c\xab!"),
               ElementsAre("a\xc3\xa9", "\xe7\x8c\xab"));
   // U+0085 and U+3000 are white space; U+180E and U+200B are not.
@@ -57,7 +57,7 @@ TEST(UnicodeRegex, TheSyntaxOfOniguruma) {
   EXPECT_THAT(found(R"(\u732b)", "\xe7\x8c\xab"), ElementsAre("\xe7\x8c\xab"));
 }
 
-TEST(UnicodeRegex, OfPython) {
+TEST(UnicodeRegex, FollowsPythonSyntaxOnRequest) {
   const auto python = [](const char* pattern, const char* text) {
     return found(pattern, text, RegexSyntax::kPython);
   };
@@ -68,7 +68,7 @@ TEST(UnicodeRegex, OfPython) {
   EXPECT_THAT(python(R"((?P<n>a)(?P=n))", "aa"), ElementsAre("aa"));
 }
 
-TEST(UnicodeRegex, GroupsAreThoseOfTheLastMatch) {
+TEST(UnicodeRegex, GroupsBelongToTheLastMatch) {
   const UnicodeRegex regex("(a)|(b)(c)?", RegexSyntax::kPython);
   UnicodeRegex::Finder finder(regex, "abc");
   ASSERT_TRUE(finder.next());
@@ -77,12 +77,12 @@ TEST(UnicodeRegex, GroupsAreThoseOfTheLastMatch) {
   EXPECT_THAT(finder.groups(), ElementsAre("", "b", "c"));
 }
 
-TEST(UnicodeRegex, EmptyMatchesAreNotAtTheEndOfTheLast) {
+TEST(UnicodeRegex, EmptyMatchesDoNotTouchTheMatchBefore) {
   EXPECT_THAT(found("a*", "aab"), ElementsAre("aa", ""));
   EXPECT_THAT(found("", "\xc3\xa9"), ElementsAre("", ""));
 }
 
-TEST(UnicodeRegex, WhatCannotBeReadIsAnError) {
+TEST(UnicodeRegex, InvalidPatternsAreErrors) {
   for (const char* pattern : {"(", "[a", "[a[b]]", R"([\W])", "[[:alpha", "\xff", "[a&&b]"}) {
     EXPECT_THAT(error_of([&] { found(pattern, ""); }), HasSubstr("expected a regular expression"))
         << pattern;

@@ -13,7 +13,7 @@
 namespace axle {
 namespace {
 
-TEST(Unicode, EachCharacterIsWrittenAndReadAlike) {
+TEST(Unicode, CharactersRoundTrip) {
   for (char32_t c = 0; c <= 0x10ffff; c += c < 0x3000 ? 1 : 37) {
     if (c >= 0xd800 && c <= 0xdfff) continue;
     std::string text;
@@ -49,7 +49,7 @@ TEST(Unicode, NormalFormsAndCase) {
   EXPECT_EQ(unicode_lower_case("\xc3\x84\xce\xa3X\xc4\xb0"), "\xc3\xa4\xcf\x83xi\xcc\x87");
 }
 
-// Unicode 12.1 gave the era Reiwa two characters, Unicode 10 a place to a mark.
+// Unicode 12.1 decomposes the era Reiwa into two characters, Unicode 10 orders one more mark.
 TEST(Unicode, NewerCharactersStayInNormalForms) {
   EXPECT_FALSE(is_new_to_normal_forms(U'\u00e9'));
   EXPECT_FALSE(is_new_to_normal_forms(U'\u337b'));  // the era before
@@ -72,7 +72,7 @@ std::string form_of_utf8proc(const std::string& text, int options) {
   return out;
 }
 
-TEST(Unicode, NormalFormsAreThoseOfUtf8proc) {
+TEST(Unicode, NormalFormsMatchUtf8proc) {
   const std::vector<std::pair<NormalForm, int>> forms = {
       {NormalForm::kNfc, UTF8PROC_COMPOSE},
       {NormalForm::kNfd, UTF8PROC_DECOMPOSE},

@@ -14,7 +14,7 @@ std::string encode(uint32_t c) {
          byte(0x80 | (c & 63));
 }
 
-TEST(Utf8, EveryCharacterIsWholeEveryPrefixIsCut) {
+TEST(Utf8, CharactersAreCompleteAndTheirPrefixesTruncated) {
   for (uint32_t c = 0; c <= 0x10ffff; ++c) {
     if (c >= 0xd800 && c < 0xe000) continue;
     const std::string text = encode(c);
@@ -31,7 +31,7 @@ TEST(Utf8, SurrogatesAndHugeValuesAreInvalid) {
     ASSERT_EQ(find_invalid_utf8(encode(c)), 0u) << c;
 }
 
-TEST(Utf8, OverlongFormsAndStrayBytesAreInvalidWhereTheyStand) {
+TEST(Utf8, OverlongFormsAndStrayBytesAreFoundAtTheirOffset) {
   for (const char* bad : {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf",
                           "\xf0\x8f\xbf\xbf", "\xf5", "\xff", "\xc3(", "\xe2\x82", "\xe2(\x82"}) {
     EXPECT_EQ(find_invalid_utf8(bad), 0u);
@@ -41,7 +41,7 @@ TEST(Utf8, OverlongFormsAndStrayBytesAreInvalidWhereTheyStand) {
   EXPECT_EQ(find_invalid_utf8(""), std::nullopt);
 }
 
-TEST(Printable, IsOneLineOfValidTextWhateverTheBytes) {
+TEST(Printable, EscapesAnyBytesToOneLineOfValidText) {
   EXPECT_EQ(printable("caf\xc3\xa9"), "caf\xc3\xa9");
   EXPECT_EQ(printable(std::string_view("a\0b\n\x1b[1m\x7f", 9)), "a\\x00b\\x0a\\x1b[1m\\x7f");
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");

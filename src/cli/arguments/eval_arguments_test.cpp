@@ -9,7 +9,7 @@
 namespace axle::cli {
 namespace {
 
-TEST(EvalOpArguments, AFlagNeedsWhatGivesItAMeaning) {
+TEST(EvalOpArguments, FlagsAreRefusedWhereTheyHaveNoEffect) {
   const auto error = [](const std::vector<std::string>& words) {
     return error_of([&] { parsed<EvalOpArguments>(words).check(); });
   };
@@ -21,7 +21,7 @@ TEST(EvalOpArguments, AFlagNeedsWhatGivesItAMeaning) {
   EXPECT_EQ(error({"a.yaml", "--f64", "--backend", "interpreter"}), "no error");
 }
 
-TEST(EvalOpArguments, AListTakesNothingThatItWouldIgnore) {
+TEST(EvalOpArguments, FlagsThatListIgnoresAreRefused) {
   const auto error = [](const std::vector<std::string>& words) {
     return error_of([&] { parsed<EvalOpArguments>(words).check_list(); });
   };
@@ -32,7 +32,7 @@ TEST(EvalOpArguments, AListTakesNothingThatItWouldIgnore) {
   EXPECT_EQ(error({"--list", "--tolerance", "1"}), "--tolerance: expected use without --list");
 }
 
-TEST(EvalOpArguments, TheToleranceIsRelativeUnlessItSaysMore) {
+TEST(EvalOpArguments, ToleranceIsRelativeByDefault) {
   const auto tolerance = [](const std::vector<std::string>& words) {
     return parsed<EvalOpArguments>(words).element_tolerance();
   };
@@ -51,7 +51,7 @@ TEST(EvalOpArguments, FlagsThatNameSeveralKeepThemAll) {
   EXPECT_TRUE(arguments.f64);
 }
 
-TEST(EvalLayerArguments, AFlagNeedsWhatGivesItAMeaning) {
+TEST(EvalLayerArguments, FlagsAreRefusedWhereTheyHaveNoEffect) {
   const auto error = [](std::vector<std::string> words, bool json = false) {
     words.insert(words.begin(), "layer.yaml");
     return error_of([&] { parsed<EvalLayerArguments>(words).check(json); });

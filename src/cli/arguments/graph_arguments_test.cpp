@@ -17,7 +17,7 @@ std::string error_in(const std::vector<std::string>& words) {
   return error_of([&] { form(words); });
 }
 
-TEST(GraphArguments, OneFormIsPrinted) {
+TEST(GraphArguments, SeveralFormsAreRefused) {
   EXPECT_EQ(form({"--json"}), GraphForm::kFlops);
   EXPECT_EQ(form({"--svg", "a.svg"}), GraphForm::kSvg);
   EXPECT_EQ(form({"--residuals", "--json"}), GraphForm::kResiduals);
@@ -27,7 +27,7 @@ TEST(GraphArguments, OneFormIsPrinted) {
             "--svg: expected one form, got also --hlo; leave out one");
 }
 
-TEST(GraphArguments, FlagsThatWouldDoNothingAreRefused) {
+TEST(GraphArguments, FlagsWithoutEffectAreRefused) {
   EXPECT_EQ(error_in({"--dot", "--json"}),
             "--json: expected --flops, --op-counts or --residuals, got --dot; leave out --json");
   EXPECT_EQ(error_in({"--optimized", "--layer", "model"}),
@@ -37,7 +37,7 @@ TEST(GraphArguments, FlagsThatWouldDoNothingAreRefused) {
   EXPECT_EQ(error_in({"--layer", "model", "--depth", "2"}), "no error");
 }
 
-TEST(GraphArguments, TheLeastDepthIsThatOfTheForm) {
+TEST(GraphArguments, LeastDepthDependsOnTheForm) {
   EXPECT_EQ(error_in({"--depth", "0"}), "no error");
   EXPECT_EQ(error_in({"--dot", "--depth", "0"}), "--depth: expected at least 1, got 0");
   EXPECT_EQ(error_in({"--depth=-1"}), "--depth: expected at least 0, got -1");

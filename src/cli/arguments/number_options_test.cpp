@@ -28,7 +28,7 @@ TEST(NumberOptions, StoreTheirNumber) {
   EXPECT_EQ(x.value, 1e-3);
 }
 
-TEST(NumberOptions, RefuseWhatIsNoNumberOfTheirKind) {
+TEST(NumberOptions, RefuseOtherTypesOfNumbers) {
   Numbers<int64_t> n;
   EXPECT_EQ(n.error("x"), "--n: expected an integer, got 'x'");
   EXPECT_EQ(n.error("1.5"), "--n: expected an integer, got '1.5'");

@@ -41,7 +41,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, std::optional<T>
 }
 
 /// Adds an option that stores the value of its text in `to`, an enum with texts or an optional one.
-/// Other texts are an error that names those of the enum.
+/// Other texts are an error that lists the enum's texts.
 template <EnumWithTexts E, class To>
 CLI::Option* add_enum(CLI::App& app, const std::string& flag, To& to, const std::string& help) {
   std::set<std::string> texts;

@@ -26,7 +26,7 @@ class OutputFile : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(OutputFile, IsNoneOfTheInputs) {
+TEST_F(OutputFile, MustNotBeAnInput) {
   replace_file(dir_ / "in.txt", "a");
   std::filesystem::create_directory(dir_ / "corpus");
   std::filesystem::create_symlink(dir_ / "in.txt", dir_ / "link.txt");
@@ -89,7 +89,7 @@ TEST_F(OutputFile, BelongsToNoRun) {
   EXPECT_EQ(error(run + "/table.txt"), "no error");
 }
 
-TEST_F(OutputFile, AFileThatTheConfigOfARunNamesBelongsToIt) {
+TEST_F(OutputFile, FileNamedByTheConfigOfARunBelongsToTheRun) {
   const std::string run = dir_ / "run";
   std::filesystem::create_directories(checkpoints_of(run));
   replace_file(config_file_of(run), "tokenizer: {path: pieces.model}\n");
@@ -99,7 +99,7 @@ TEST_F(OutputFile, AFileThatTheConfigOfARunNamesBelongsToIt) {
   EXPECT_EQ(error(run + "/notes.model"), "no error");
 }
 
-TEST_F(OutputFile, TheFolderOfARunIsNotThatOfTheData) {
+TEST_F(OutputFile, FolderOfARunMustNotBeTheData) {
   const std::string corpus = dir_ / "corpus";
   std::filesystem::create_directory(corpus);
   EXPECT_EQ(error_of([&] { check_run_folder(corpus + "/.", {corpus}); }),
@@ -109,7 +109,7 @@ TEST_F(OutputFile, TheFolderOfARunIsNotThatOfTheData) {
   EXPECT_EQ(error_of([&] { check_run_folder(corpus + "/run", {corpus}); }), "no error");
 }
 
-TEST_F(OutputFile, PathsAreTheFieldsOfThatName) {
+TEST_F(OutputFile, PathsOfAConfigAreFound) {
   Trainer::Config config = recipe("fuji-test-v1");
   UseData{"corpus/"}.apply_to(config);
   EXPECT_THAT(paths_in(config), ::testing::Each("corpus/"));

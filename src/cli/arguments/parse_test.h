@@ -28,7 +28,7 @@ inline std::string parse_error(const std::function<void(CLI::App&)>& add,
   return "no error";
 }
 
-/// Returns the arguments that the words give.
+/// Returns the arguments parsed from the words.
 template <class Arguments>
 Arguments parsed(const std::vector<std::string>& words) {
   Arguments out;

@@ -7,7 +7,7 @@
 namespace axle::cli {
 namespace {
 
-TEST(PathOptions, AreKnownByTheNamesOfTheirValues) {
+TEST(PathOptions, AreRecognisedByTheNamesOfTheirValues) {
   CLI::App app;
   std::string text;
   int count = 0;
@@ -36,7 +36,7 @@ TEST(PathOptions, RefuseAnEmptyPath) {
   EXPECT_EQ(dir, "run");
 }
 
-TEST(PathOptions, RefuseWhatIsOnOtherMachines) {
+TEST(PathOptions, RefuseAddressesOfOtherMachines) {
   for (const char* path : {"s3://b/run", "s3:/b/run", "gs://bucket", "https://x.org/a.txt",
                            "file:///a/b", "hdfs://n:8020/a", "S3://b", "a+b://c"})
     EXPECT_THAT(path_problem(path), ::testing::HasSubstr(path)) << path;

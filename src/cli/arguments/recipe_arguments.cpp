@@ -127,7 +127,7 @@ bool names_recipe(const ResolveRequest& request) {
   });
 }
 
-// All texts are one edit, in the place of the last flag.
+// All texts are one edit, at the position of the last flag.
 void add_data(std::vector<Edit>& edits, const std::string& path) {
   UseData use;
   const auto before = std::ranges::find_if(
@@ -208,7 +208,7 @@ void RecipeArguments::add_to(CLI::App& app) {
       "Learn to prefer one of two answers to the start: beta=0.1 (modifier PreferenceTuning)",
       [this](const std::string& text) {
         preference_ = text;
-        flag_fields("--dpo", text);  // mistakes are told while flags are parsed
+        flag_fields("--dpo", text);  // mistakes are reported while flags are parsed
       });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
@@ -348,7 +348,7 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
   return request(backend, false);
 }
 
-// A recipe that is the place of a model: of another program, or of a run or an import, whose config
+// A recipe that is the path of a model: of another program, or of a run or an import, whose config
 // is a whole one.
 void RecipeArguments::take_place(ResolveRequest& request) const {
   const std::string place = request.recipe;

@@ -52,7 +52,7 @@ TEST(RecipeArguments, FlagsThatChangeFieldsKeepTheirOrder) {
   EXPECT_EQ(flags.arguments.resolve().config.seed, 2) << "the last one wins";
 }
 
-TEST(RecipeArguments, AllDataAreOneEditInThePlaceOfTheLast) {
+TEST(RecipeArguments, SeveralDataFlagsAreOneEditAtTheLast) {
   EXPECT_THAT(Flags({"--data", "b.txt", "--seed", "1", "--data", "a.txt"}).edits(),
               ElementsAre("seed=1", "data b.txt, a.txt"));
   EXPECT_THAT(Flags({"--data", "a\xff"}).edits(), ElementsAre("data a\\xff"));
@@ -67,7 +67,7 @@ TEST(RecipeArguments, SetIsAPathAndAValue) {
   EXPECT_EQ(parse_error(add, {"--set", "=1"}), "--set: expected PATH=VALUE, got '=1'");
 }
 
-TEST(RecipeArguments, TheMachineIsThatOfTheTarget) {
+TEST(RecipeArguments, MachineComesFromTheTarget) {
   EXPECT_FALSE(Flags().arguments.target());
   const Flags flags({"--on", "cpu:8"});
   EXPECT_EQ(flags.arguments.request().machine, "cpu-8");
@@ -86,7 +86,7 @@ TEST(RecipeArguments, FilesAreReadWhenTheConfigIsAskedFor) {
             "none.yaml: expected a config file, got nothing there");
 }
 
-TEST(RecipeArguments, VerbsThatReadNoDataCheckThatTheyAreThere) {
+TEST(RecipeArguments, MissingDataAreReportedByVerbsThatReadNone) {
   const auto error = [](const std::string& data) {
     return error_of<DataError>([&] { Flags({"--data", data}).arguments.check_data(); });
   };
@@ -97,7 +97,7 @@ TEST(RecipeArguments, VerbsThatReadNoDataCheckThatTheyAreThere) {
       "--data, which this command does not read");
 }
 
-TEST(RecipeArguments, WithoutARecipeAModelIsTunedInADtypeOfItsParameters) {
+TEST(RecipeArguments, ModelTunedWithoutARecipeTakesTheDtypeOfItsParameters) {
   const std::filesystem::path llama = reference_file("hugging_face/llama");
   const auto tuned = [&](const std::filesystem::path& model, const std::optional<DType>& dtype) {
     return Flags().arguments.resolve("cpu", {.model = model, .dtype = dtype}).config;
@@ -112,7 +112,7 @@ TEST(RecipeArguments, WithoutARecipeAModelIsTunedInADtypeOfItsParameters) {
       "model.@dtype");
 }
 
-TEST(RecipeArguments, FilesWithoutARecipeChangeWhatGoesOnFromAStart) {
+TEST(RecipeArguments, FilesWithoutARecipeChangeARunThatBeginsWithAModel) {
   const std::filesystem::path llama = reference_file("hugging_face/llama");
   const auto resolve = [&](const std::vector<std::string>& words) {
     return Flags(words).arguments.resolve("cpu", {.model = llama});
@@ -156,7 +156,7 @@ TEST(RecipeArguments, FilesWithoutARecipeChangeWhatGoesOnFromAStart) {
   }
 }
 
-TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
+TEST(RecipeArguments, TuningAModelWithAdaptersTrainsOnlyTheAdapters) {
   const Trainer::Config config =
       Flags()
           .arguments.resolve("cpu", {.model = reference_file("peft/llama"), .dtype = DType::kBF16})
@@ -174,7 +174,7 @@ TEST(RecipeArguments, OfAModelWithAdaptersTheseAloneAreTuned) {
   EXPECT_EQ(num_adapters, 8);
 }
 
-TEST(RecipeArguments, WhatARunTrainsBesideItsAdaptersGoesOn) {
+TEST(RecipeArguments, ParametersTrainedWithAdaptersStayTrained) {
   const std::filesystem::path llama = reference_file("hugging_face/llama");
   const TempDir dir;
   std::filesystem::create_directory(dir / "run");
@@ -187,7 +187,7 @@ TEST(RecipeArguments, WhatARunTrainsBesideItsAdaptersGoesOn) {
               ElementsAre("**.lora_down", "**.lora_up", "**.norm.scale"));
 }
 
-TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
+TEST(RecipeArguments, AdaptersOfTheStartStayAndOtherSettingsAreRefused) {
   const std::string start = reference_file("peft/llama");  // rank 3, alpha 5, without dropout
   const auto error = [&](const std::string& flag, const std::string& fields) {
     return error_of([&] { Flags({flag, fields}).arguments.resolve("cpu", {.model = start}); });
@@ -209,7 +209,7 @@ TEST(RecipeArguments, AdaptersOfAStartStayAndOthersAreRefused) {
 }
 
 // They are scaled by lora_alpha / sqrt(rank).
-TEST(RecipeArguments, AlphaOfAdaptersOfRsLoraIsTheOneThatTheyState) {
+TEST(RecipeArguments, AlphaOfRsLoraAdaptersComesFromTheirConfig) {
   const TempDir dir;
   const std::filesystem::path start = dir / "start", peft = reference_file("peft/llama");
   std::filesystem::copy(peft, start);
@@ -226,7 +226,7 @@ TEST(RecipeArguments, AlphaOfAdaptersOfRsLoraIsTheOneThatTheyState) {
   EXPECT_THAT(error("6"), HasSubstr("--lora: alpha: expected 5, as the adapters of "));
 }
 
-TEST(RecipeArguments, AdaptersAreOfOneKind) {
+TEST(RecipeArguments, LoraAndQloraExcludeEachOther) {
   RecipeArguments arguments;
   EXPECT_EQ(parse_error([&](CLI::App& app) { arguments.add_to(app); },
                         {"--lora", "rank=2", "--qlora", "rank=2"}),

@@ -14,7 +14,7 @@ std::string error_of_words(const std::vector<std::string>& words) {
   return parse_error([&](CLI::App& app) { arguments.add_to(app); }, words);
 }
 
-TEST(RuntimeArguments, WithoutDevicesThereAreAsManyAsTheMeshHas) {
+TEST(RuntimeArguments, DevicesDefaultToTheSizeOfTheMesh) {
   RuntimeArguments arguments;
   EXPECT_EQ(arguments.runtime_options().num_devices, 1);
   parse([&](CLI::App& app) { arguments.add_mesh_to(app); }, {"--mesh", "data=2,model=3"});
@@ -35,7 +35,7 @@ TEST(RuntimeArguments, RefusesNoDevices) {
   EXPECT_EQ(arguments.compile_cache, "");
 }
 
-TEST(SamplingArguments, AFlagOfDrawingDraws) {
+TEST(SamplingArguments, SamplingFlagsSetTheTemperature) {
   const auto options = [](const std::vector<std::string>& words) {
     GenerateOptions out;
     parsed<SamplingArguments>(words).apply_to(out);
@@ -65,7 +65,7 @@ TEST(SamplingArguments, MistakesNameTheFlag) {
   EXPECT_EQ(with_flag("prompt: expected a text"), "prompt: expected a text");
 }
 
-TEST(CheckpointArguments, ChooseOneKindOfWeights) {
+TEST(CheckpointArguments, SelectOneKindOfWeights) {
   const auto selected = [](std::vector<std::string> words) {
     words.insert(words.begin(), "run");
     return parsed<CheckpointArguments>(words).selection();

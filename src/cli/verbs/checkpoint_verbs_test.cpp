@@ -66,7 +66,7 @@ TEST_F(CheckpointVerbs, ListsStepsAndTensors) {
   EXPECT_THAT(ls({"--step", "2"}).out, HasSubstr("\nstep 2\n"));
 }
 
-TEST_F(CheckpointVerbs, TakesWhatIsAskedFor) {
+TEST_F(CheckpointVerbs, ListSelectsEmaStateAndPatterns) {
   EXPECT_THAT(names({}), ElementsAre("decoder/emb/weight", "decoder/layers/layer0/up/weight"));
   EXPECT_THAT(names({"--ema"}), ElementsAre("decoder/emb/weight"));
   EXPECT_THAT(names({"--state", "--only", "learner/*"}), ElementsAre("learner/count"));
@@ -75,7 +75,7 @@ TEST_F(CheckpointVerbs, TakesWhatIsAskedFor) {
     EXPECT_THAT(names({"--only", glob}), ElementsAre("decoder/layers/layer0/up/weight")) << glob;
 }
 
-TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
+TEST_F(CheckpointVerbs, ExportSelectsStepEmaStateAndPatterns) {
   const HostTensor tens({2}, {10.0f, 1.0f}), twos({2}, {2.0f, 1.0f}), average({2}, {-10.0f, 1.0f});
   EXPECT_EQ(exported({}).at("decoder/emb/weight"), tens);
   EXPECT_EQ(exported({"--step", "2"}).at("decoder/emb/weight"), twos);
@@ -88,7 +88,7 @@ TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
   EXPECT_EQ(SafetensorsFile(dir_ / "out.safetensors").metadata().at("step"), "10");
 }
 
-TEST_F(CheckpointVerbs, AnExportToTheOutputIsTheTensorsAlone) {
+TEST_F(CheckpointVerbs, ExportToStdoutWritesOnlyTensors) {
   const Ran ran = run_axle({"checkpoint", "export", dir_ / "run", "/dev/stdout", "--overwrite"});
   EXPECT_THAT(ran.err, HasSubstr("/dev/stdout: 2 tensors, "));
   replace_file(dir_ / "piped", ran.out);
@@ -96,7 +96,7 @@ TEST_F(CheckpointVerbs, AnExportToTheOutputIsTheTensorsAlone) {
   EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", "-"}).code, 2);
 }
 
-TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
+TEST_F(CheckpointVerbs, ExportDoesNotReplaceFilesOfARun) {
   replace_file(dir_ / "run/config.yaml", "tokenizer: {path: tok.bin}\n");
   replace_file(dir_ / "run/tok.bin", "x");
   make_directories(dir_ / "run/tensorboard/train");
@@ -137,7 +137,7 @@ TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
   EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "web/out/weights"}).code, 0);
 }
 
-TEST_F(CheckpointVerbs, AListMarksDamageAndAnExportNamesTheNewestGoodCheckpoint) {
+TEST_F(CheckpointVerbs, ListMarksDamageAndExportNamesTheNewestGoodCheckpoint) {
   make_directories(root() / "step_00000099");  // without a manifest
   const Ran listed = ls({});
   EXPECT_EQ(listed.code, 0);
@@ -160,7 +160,7 @@ TEST_F(CheckpointVerbs, AListMarksDamageAndAnExportNamesTheNewestGoodCheckpoint)
 }
 
 // What can happen to the data files of a checkpoint.
-TEST_F(CheckpointVerbs, AListSeesDamagedData) {
+TEST_F(CheckpointVerbs, ListFindsDamagedData) {
   const std::filesystem::path folder = root() / "step_00000010", data = folder / "data_00000.bin";
   const std::string whole = read_file(data);
   const auto expect_damaged = [&](const std::string& what, const Arguments& flags = {}) {
@@ -207,7 +207,7 @@ TEST_F(CheckpointVerbs, AListSeesDamagedData) {
 }
 
 // A run that was killed while it replaced a checkpoint, on a file system that cannot swap folders.
-TEST_F(CheckpointVerbs, AnInterruptedReplacementIsTold) {
+TEST_F(CheckpointVerbs, InterruptedReplacementIsReported) {
   std::filesystem::rename(root() / "step_00000010", root() / "step_00000010.tmp-1-old");
   const std::string told =
       "WARNING: " + root().string() + ": the checkpoint of step 10 was being replaced";

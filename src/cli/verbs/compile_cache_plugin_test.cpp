@@ -57,7 +57,7 @@ TEST_F(CompileCache, IsSharedByTheVerbsAndByDefault) {
   }
 }
 
-TEST_F(CompileCache, MayBeElsewhereOrNowhere) {
+TEST_F(CompileCache, FolderCanBeNamedOrTheCacheDisabled) {
   ASSERT_EQ(train("none", {"--compile-cache", "none"}).code, 0);
   ASSERT_EQ(train("named", {"--compile-cache", dir_ / "mine"}).code, 0);
   EXPECT_EQ(num_programs(dir_.path() / "mine"), 1);
@@ -66,7 +66,7 @@ TEST_F(CompileCache, MayBeElsewhereOrNowhere) {
   EXPECT_EQ(num_programs(cache_), 0);
 }
 
-TEST_F(CompileCache, OneThatTakesNothingIsOneLine) {
+TEST_F(CompileCache, UnusableCacheFolderIsOneWarning) {
   replace_file(dir_ / "file", "not a folder");
   const Ran ran = train("run", {"--compile-cache", dir_ / "file"});
   EXPECT_EQ(ran.code, 0) << ran.err;

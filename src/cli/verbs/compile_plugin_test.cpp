@@ -24,7 +24,7 @@ class Compile : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Compile, ReportsForProgramsAndForPeople) {
+TEST_F(Compile, ReportsAsJsonAndAsText) {
   const Ran json =
       run_axle({"compile", "fuji-test-v1", "--on", "cpu:8", "--mesh", "fsdp=8", "--json"});
   ASSERT_EQ(json.code, 0) << json.err;
@@ -47,7 +47,7 @@ TEST_F(Compile, ReportsForProgramsAndForPeople) {
               ::testing::ContainsRegex("by XLA of plugin 'cpu' \\(.*\\.so, PJRT [0-9.]+"));
 }
 
-TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
+TEST_F(Compile, ProgramThatDoesNotFitHasItsExitCode) {
   Arguments arguments = {"compile", "fuji-test-v1",
                          "--on",    "cpu:1",
                          "--mesh",  "",
@@ -65,7 +65,7 @@ TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
 }
 
 // The flags of the report are given back: what they say fits does.
-TEST_F(Compile, TheChangeThatIsSaidMakesItFit) {
+TEST_F(Compile, SuggestedChangeMakesTheProgramFit) {
   const auto compile = [](int64_t rows, const Arguments& more) {
     Arguments all = {"compile", "fuji-test-v1", "--on",
                      "cpu:1",   "--mesh",       "",
@@ -98,7 +98,7 @@ TEST_F(Compile, TheChangeThatIsSaidMakesItFit) {
 }
 
 // A run compiles its evaluations before its first step, so that one that is too large ends it.
-TEST_F(Compile, EvaluationsAreReportedBesideTheStep) {
+TEST_F(Compile, EvaluationsAreReportedWithTheStep) {
   const auto compile = [](const std::string& rows, const Arguments& more) {
     Arguments all = {
         "compile", "fuji-test-v1", "--on",  "cpu:2",
@@ -130,7 +130,7 @@ TEST_F(Compile, EvaluationsAreReportedBesideTheStep) {
   EXPECT_GT(of(mended).at("bytes"), 0);
 }
 
-TEST_F(Compile, MistakesOfEvaluationsAreToldBeforeCompiling) {
+TEST_F(Compile, MistakesInEvaluationsAreReportedBeforeCompiling) {
   const std::string file = dir_ / "step.axle";
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:4", "--mesh", "data=4",
                             "--save", file, "--set", "evalers.held_out.input.batch_size=6"});
@@ -139,7 +139,7 @@ TEST_F(Compile, MistakesOfEvaluationsAreToldBeforeCompiling) {
   EXPECT_FALSE(path_exists(file));
 }
 
-TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
+TEST_F(Compile, SavedExecutablesRunWithoutCompiling) {
   const std::string file = dir_ / "step.axle";
   // The recipe's schedule is tied to the number of steps.
   const auto with = [](const char* verb, const Arguments& more) {
@@ -160,7 +160,7 @@ TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
 
 // XLA's CPU programs lose this order when they are serialised, and then wait for each other
 // forever.
-TEST_F(Compile, WhatWouldLoseTheOrderOfItsCollectivesIsNotKept) {
+TEST_F(Compile, ProgramsThatWouldLoseTheirCollectiveOrderAreNotSaved) {
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:4", "--mesh", "fsdp=2,model=2",
                             "--save", dir_ / "step.axle"});
   EXPECT_EQ(ran.code, 5);
@@ -170,7 +170,7 @@ TEST_F(Compile, WhatWouldLoseTheOrderOfItsCollectivesIsNotKept) {
   EXPECT_TRUE(list_directory(dir_.path()).empty());
 }
 
-TEST_F(Compile, WhereNothingCanBeKeptIsSaidBeforeCompiling) {
+TEST_F(Compile, UnwritableSavePathIsReportedBeforeCompiling) {
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--save",
                             dir_ / "missing/step.axle"});
   EXPECT_EQ(ran.code, 4);
@@ -178,7 +178,7 @@ TEST_F(Compile, WhereNothingCanBeKeptIsSaidBeforeCompiling) {
   EXPECT_EQ(ran.out, "");
 }
 
-TEST_F(Compile, AnExecutableIsKeptInARegularFile) {
+TEST_F(Compile, SaveNeedsARegularFile) {
   ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
   for (const std::string& file : {dir_ / "fifo", std::string("/dev/full")}) {
     const Ran ran =
@@ -189,7 +189,7 @@ TEST_F(Compile, AnExecutableIsKeptInARegularFile) {
   }
 }
 
-TEST_F(Compile, AFullDiskLosesNoReport) {
+TEST_F(Compile, FullDiskDoesNotLoseTheReport) {
   const FileSizeLimit full(1000);
   const Ran ran = run_axle(
       {"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--save", dir_ / "step.axle"});
@@ -241,7 +241,7 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
               HasSubstr("dim 1 must be divisible by its mesh axes, got 4096 over fsdp=48"));
-  // If the mesh has a layout, the message tells what the state needs on each device; else only what
+  // If the mesh has a layout, the message says what the state needs on each device; else only what
   // all devices have together.
   EXPECT_THAT(
       error_of({"--on", "gpu:h100:1x8", "--mesh", "fsdp=8", "--set", "input.batch_size=4"}),
@@ -263,7 +263,7 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("/nowhere/plugin.so"));
 }
 
-TEST_F(Compile, TellsWhatVirtualDevicesCannotShow) {
+TEST_F(Compile, ReportsTheLimitsOfVirtualDevices) {
   const Arguments offload = set_flags({"model.decoder.layers.layer.@remat=SaveNames",
                                        "model.decoder.layers.layer.@remat.names=[gate]",
                                        "model.decoder.layers.layer.@remat.offload=[up]"});
@@ -277,7 +277,7 @@ TEST_F(Compile, TellsWhatVirtualDevicesCannotShow) {
 }
 
 // A share of this machine's memory would say nothing.
-TEST(CompileErrors, AMachineHasSoManyVirtualDevices) {
+TEST(CompileErrors, VirtualDevicesAreLimitedToThoseOfAMachine) {
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:100000"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(ran.err,
@@ -285,7 +285,7 @@ TEST(CompileErrors, AMachineHasSoManyVirtualDevices) {
 }
 
 // Else the report would cost what the config reads.
-TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
+TEST_F(Compile, OutputMustNotBeReadByTheConfig) {
   make_directories(dir_ / "texts");
   for (const char* name : {"a.txt", "texts/b.txt"}) replace_file(dir_ / name, "text");
   const auto error = [](const Arguments& more) {
@@ -303,7 +303,7 @@ TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
   EXPECT_EQ(read_file(below), "text");
 }
 
-TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {
+TEST(CompileErrors, JsonDescribesARefusedMesh) {
   const auto refused = [](const char* mesh) {
     const Ran ran = run_axle({"compile", "fuji-7B-v2", "--on", "gpu-B200-8", "--mesh", mesh,
                               "--set", "input.batch_size=4", "--json"});
@@ -325,7 +325,7 @@ TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {
   EXPECT_EQ(refused("fsdp=3").at("training_state").at("bytes_per_device"), nullptr);
 }
 
-TEST_F(Compile, NamesTheMeshRuleOrThatThereIsNone) {
+TEST_F(Compile, ReportsTheMeshRuleOrItsAbsence) {
   const auto run_with = [](const char* rules) {
     return std::vector<std::string>{
         "compile", "fuji-test-v1", "--on",  "cpu-2",

@@ -88,7 +88,7 @@ TEST(ConfigCheck, TasksThatARunWouldRefuse) {
             0);
 }
 
-TEST(ConfigCheck, AProgramOfAnEvalerIsTracedAsThatOfTheStep) {
+TEST(ConfigCheck, ProgramsOfEvalersAreTracedLikeTheStep) {
   const std::string most = "model.decoder.max_seq_len=256";
   ASSERT_EQ(
       check_evaluations({most, "input.seq_len=256", "evalers.held_out.input.seq_len=256"}).code, 0);

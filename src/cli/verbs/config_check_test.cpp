@@ -65,7 +65,7 @@ TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
   }
 }
 
-TEST(ConfigCheck, EveryMistakeInOneGo) {
+TEST(ConfigCheck, ReportsAllMistakesTogether) {
   const Ran ran = run_axle({"config", "check", "quickstart", "--data", "nowhere.txt", "--set",
                             "mesh=data=2,fsdp=-1,seq=-1", "--set",
                             "input.tokenizer={class: ByteTokenizer, vocab_size: 4096}", "--set",
@@ -116,7 +116,7 @@ TEST(ConfigCheck, DataThatARunWouldRefuse) {
   EXPECT_THAT(none.err,
               HasSubstr((dir / "none.txt") + ": expected a file or folder, got nothing there"));
 }
-TEST(ConfigCheck, APathBesideSeveralTextsIsRefused) {
+TEST(ConfigCheck, PathIsRefusedWithSeveralDataFlags) {
   const TempDir dir;
   for (const char* name : {"a", "b", "c"}) replace_file(dir / name, std::string(20000, 'x'));
   const Arguments two = {"config", "check", "quickstart", "--data", dir / "a", "--data", dir / "b"};
@@ -201,7 +201,7 @@ TEST(ConfigCheck, AStepThatThisHostCannotHold) {
   EXPECT_EQ(check({"input.batch_size=8"}).code, 0);
 }
 
-TEST(ConfigCheck, MistakesOfTheLearnersPatternsBesideThoseOfTheModel) {
+TEST(ConfigCheck, ReportsMistakesInLearnerPatternsWithThoseOfTheModel) {
   const Ran ran = check({"model.decoder.layers.layer.attention.body.num_kv_heads=3",
                          "learner.frozen=['**.nothing', '**.norm.scale', 'emb']",
                          "learner.trained=['**.neither']"});
@@ -215,13 +215,13 @@ TEST(ConfigCheck, MistakesOfTheLearnersPatternsBesideThoseOfTheModel) {
 }
 
 // Each flag is good by itself; the modules that they make do not fit together.
-TEST(ConfigCheck, EveryMistakeOfConstructionInOneGo) {
+TEST(ConfigCheck, ReportsAllMistakesOfConstructionTogether) {
   const std::string attention = "model.decoder.layers.layer.attention.body.";
   const std::vector<std::string> settings = {
       attention + "num_kv_heads=3", attention + "kv_cache={class: SlidingKVCache, window: 64}",
       "model.decoder.output_norm={class: GroupNorm, num_groups: 7}",
       "learner.optimizer.learning_rate={class: Polynomial, begin_step: 5, end_step: 2}"};
-  // The mistake is in the config of all blocks, and is told of the first one.
+  // The mistake is in the config of all blocks, and is reported for the first one.
   const std::string first = "model.decoder.layers.layer.attention.body.";
   const std::string lines =
       first + "num_kv_heads: must divide num_heads, got 3 and 4\n" + first +
@@ -242,7 +242,7 @@ TEST(ConfigCheck, EveryMistakeOfConstructionInOneGo) {
 
 // Mistakes that are found while text is parsed are reported together with those that are found
 // later.
-TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
+TEST(ConfigCheck, ReportsAllMistakesOfFlagsAndFilesTogether) {
   const std::pair<std::string, std::string> kMistakes[] = {
       {"learner.optimizer.b1=2", "learner.optimizer.b1: expected a number of at least 0 and below"},
       {"input.batch_size=0", "input.batch_size: expected an integer of at least 1, got '0'"},
@@ -276,7 +276,7 @@ TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
                                HasSubstr("a.yaml:6: max_steps"), HasSubstr("output_norm: no")));
 }
 
-TEST(ConfigCheck, EveryMistakeOfAWholeConfigInOneGo) {
+TEST(ConfigCheck, ReportsAllMistakesOfAWholeConfigTogether) {
   const TempDir dir;
   std::string tree = run_axle({"config", "show", "quickstart", "--yaml"}).out;
   for (const auto& [right, wrong] :
@@ -312,7 +312,7 @@ TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {
   for (const char* list : {"recipes", "test_recipes"}) {
     ASSERT_GE(all[list].size(), 5u);
     for (const std::string recipe : all[list]) {
-      const Ran ran = check({}, recipe, {"--on", "cpu:1"});  // whatever the memory of this host
+      const Ran ran = check({}, recipe, {"--on", "cpu:1"});  // for any memory of this host
       EXPECT_EQ(ran.code, 0) << recipe << ": " << ran.err;
     }
   }
@@ -351,19 +351,19 @@ TEST(ConfigCheck, FarTooManyCompilerOptions) {
   EXPECT_EQ(ran.err, "axle: compiler_options: expected at most 1000, got 1001\n");
 }
 
-TEST(ConfigCheck, SaysWhereNoMeshRuleMatches) {
+TEST(ConfigCheck, ReportsThatNoMeshRuleMatches) {
   EXPECT_THAT(check({}, "fuji-7B-v2", {"--on", "tpu-v4-128"}).out,
               HasSubstr("no mesh rule matches tpu-v4-128"));
   EXPECT_THAT(check({}, "quickstart").out, Not(HasSubstr("mesh rule"))) << "it has no rules";
 }
 
-TEST(ConfigCheck, SaysWhatAClassKept) {
+TEST(ConfigCheck, ReportsFieldsCarriedOverToANewClass) {
   EXPECT_THAT(check({"model.decoder.output_norm=LayerNorm"}).out,
               HasSubstr("RMSNorm -> LayerNorm: model.decoder.output_norm\n  carried over: "
                         "model.decoder.output_norm.eps\n"));
 }
 
-TEST(ConfigSet, NumbersMakeConstants) {
+TEST(ConfigSet, NumbersBecomeConstants) {
   const std::tuple<const char*, const char*, const char*> kCases[] = {
       {"learner.optimizer.learning_rate=0.001", "learner.optimizer.learning_rate", "ConstantRate"},
       {"learner.optimizer.learning_rate=0.001", "learner.optimizer.learning_rate.value", "0.001"},
@@ -395,7 +395,7 @@ TEST(ConfigSet, AMappingWithAClassStartsFromItsDefaults) {
   EXPECT_THAT(ran.out, HasSubstr("attention.body.qkv: FusedQKV\n"));
 }
 
-TEST(ConfigSet, WrapAndKeepNameSomething) {
+TEST(ConfigSet, WrapAndKeepMustNameFields) {
   const TempDir dir;
   const std::pair<const char*, const char*> kCases[] = {
       {"{with: RoPE, wrap: ''}", "expected the name of a slot, got"},
@@ -430,7 +430,7 @@ TEST(ConfigSet, HostileTextsAreOneLine) {
   }
 }
 
-TEST(ConfigDescribe, AsTheUserCallsIt) {
+TEST(ConfigDescribe, PrintsFieldsAsTextAndJson) {
   const Ran ran = run_axle({"config", "describe", "AdamW"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("b1: 0.9\n      Decay of the mean of gradients.\n"));

@@ -43,7 +43,7 @@ class ConfigFile : public ::testing::Test {
     replace_file(path, text);
     return path;
   }
-  // Returns the error of `config check --config FILE`, with FILE in place of the path.
+  // Returns the error of `config check --config FILE`, with FILE instead of the path.
   std::string error_of(const std::string& text) {
     const std::string path = write(text);
     const Ran ran = run_axle({"config", "check", "--config", path});
@@ -56,7 +56,7 @@ class ConfigFile : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST(ConfigVerbs, OnShowsWhatTheHardwareGets) {
+TEST(ConfigVerbs, OnFlagSelectsTheMeshOfTheHardware) {
   EXPECT_EQ(resolved("mesh", {"--on", "gpu-H100-8"}, "fuji-7B-v2"), "fsdp=-1");
   EXPECT_EQ(resolved("mesh", {"--on", "gpu-H100-16"}, "fuji-7B-v2"), "data=-1,fsdp=8");
   EXPECT_EQ(resolved("mesh", {"--on", "tpu-v5p-512"}, "fuji-7B-v2"), "data=-1,fsdp=16");
@@ -143,7 +143,7 @@ TEST(ConfigVerbs, EveryRecipeTakesSyntheticData) {
   }
 }
 
-TEST(ConfigVerbs, RecipesForTestsAreListedApart) {
+TEST(ConfigVerbs, ListSeparatesRecipesForTests) {
   const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
   const std::vector<std::string> recipes = all["recipes"], for_tests = all["test_recipes"];
   EXPECT_THAT(recipes, ::testing::AllOf(Contains("quickstart"), Each(Not(HasSubstr("-test")))));
@@ -273,7 +273,7 @@ TEST_F(ConfigFile, MayBeAPipe) {
   ::close(ends[0]);
 }
 
-TEST_F(ConfigFile, SaysWhatElseAFileIs) {
+TEST_F(ConfigFile, ErrorsNameOtherFileFormats) {
   EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:4d7\n"),
               HasSubstr("FILE:1: expected YAML, got a git-LFS pointer; `git lfs pull` fetches"));
   EXPECT_THAT(error_of("<!DOCTYPE html>\n<html>\n"),
@@ -286,8 +286,8 @@ TEST_F(ConfigFile, SaysWhatElseAFileIs) {
             "prints such a file\n");
 }
 
-// Each optimizer of docs/learner.md takes the place of another one by its name alone.
-TEST(ConfigVerbs, EveryOptimizerTakesThePlaceOfAnother) {
+// Each optimizer of docs/learner.md replaces another one by its name alone.
+TEST(ConfigVerbs, AnyOptimizerReplacesAnother) {
   for (const char* recipe : {"quickstart", "gpt2-124M", "gala-test", "honeycrisp-test"}) {
     for (const std::string& name : names_of(typeid(Optimizer))) {
       const Ran ran = run_axle(
@@ -298,7 +298,7 @@ TEST(ConfigVerbs, EveryOptimizerTakesThePlaceOfAnother) {
   }
 }
 
-TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
+TEST(ConfigVerbs, NestedOptimizersInheritTheOldFields) {
   const Arguments rate = {"--set", "learner.optimizer.learning_rate.peak=0.25", "--set",
                           "learner.optimizer.b2=0.75"};
   const auto shown = [&](const std::string& path, const Arguments& optimizers) {
@@ -325,7 +325,7 @@ TEST(ConfigVerbs, AnOptimizerInsideTakesTheFieldsOfTheOldOne) {
   EXPECT_EQ(shown("learning_rate.peak", back), "0.25");
 }
 
-TEST_F(ConfigFile, ReplaceMayBeAllowedToFindNothing) {
+TEST_F(ConfigFile, ReplaceMayAllowNoMatch) {
   EXPECT_THAT(error_of("recipe: quickstart\nreplace: {MoE: FeedForward}\n"),
               HasSubstr("MoE: expected at least one match at '**', got none"));
   const std::string path =
@@ -408,7 +408,7 @@ TEST_F(ConfigFile, AModifierIsAlsoAClassWithItsFields) {
   EXPECT_EQ(shown({"quickstart", "--modify", "{class: SetEma, ema: 0.75}"}), "0.75");
 }
 
-TEST_F(ConfigFile, YamlOfShowGivesTheSameConfig) {
+TEST_F(ConfigFile, ShowYamlRestoresTheConfig) {
   Arguments show = {"config",
                     "show",
                     "quickstart",

@@ -124,7 +124,7 @@ TEST_F(DataVerbs, ConversationsAndPairsHaveFlagsThatAreVerified) {
               HasSubstr("--learned: expected conversations, got pairs of answers; leave it out"));
 }
 
-TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
+TEST_F(DataVerbs, TokenFilesOfOtherProgramsHaveNoCard) {
   const std::string file = reference_file("token_files/parts");
   EXPECT_THAT(run_axle({"data", "inspect", file}).out,
               AllOf(HasSubstr("tokenizer: not known, there is no card"), HasSubstr("as u16")));
@@ -133,7 +133,7 @@ TEST_F(DataVerbs, FilesOfOthersHaveNoCard) {
               HasSubstr("expected ids of 0 to 99, got"));
 }
 
-TEST_F(DataVerbs, VerifyTakesTheSmallerVocabulary) {
+TEST_F(DataVerbs, VerifyUsesTheSmallerVocabulary) {
   ASSERT_EQ(build().code, 0);
   const auto verify = [&](int64_t size) {
     return run_axle(
@@ -148,7 +148,7 @@ TEST_F(DataVerbs, VerifyTakesTheSmallerVocabulary) {
   EXPECT_THAT(few.err, HasSubstr(fmt::format("expected ids of 0 to {}, got", largest - 1)));
 }
 
-TEST_F(DataVerbs, AnUnfinishedBuildIsToldAsSuch) {
+TEST_F(DataVerbs, UnfinishedBuildsAreReported) {
   make_directories(dir_ / "tokens.part");
   const std::string got =
       "got an unfinished build (" + (dir_ / "tokens.part") + "), which the same axle data build";
@@ -227,7 +227,7 @@ TEST_F(DataVerbs, FilesOfEveryKindMixByWeights) {
             0);
 }
 
-TEST_F(DataVerbs, ATokenizerThatDoesNotBelongIsRefused) {
+TEST_F(DataVerbs, TokenizerThatDoesNotMatchTheCardIsRefused) {
   ASSERT_EQ(build().code, 0);
   const Ran ran = run_axle({"data", "inspect", dir_ / "tokens", "--tokenizer", "bytes"});
   EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kData));

@@ -31,7 +31,7 @@ class EvalLayerVerb : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(EvalLayerVerb, RenamesInAndOut) {
+TEST_F(EvalLayerVerb, RenamesParametersOnInputAndOutput) {
   const Ran ran =
       run({"--params", dir_ / "params.safetensors", "--rename", dir_ / "names.txt", "--grad"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -49,7 +49,7 @@ TEST_F(EvalLayerVerb, RenamesInAndOut) {
 }
 
 // A file may hold more than inputs only if it is also used for something else.
-TEST_F(EvalLayerVerb, InputsThatNothingReads) {
+TEST_F(EvalLayerVerb, UnreadInputsAreRefused) {
   const std::string in = dir_ / "in.safetensors", other = dir_ / "other.safetensors";
   const Tree<HostTensor> good = {{"in/x", HostTensor::ones({1, 2})},
                                  {"params/weight", HostTensor::ones({2, 1})},
@@ -83,8 +83,8 @@ TEST_F(EvalLayerVerb, InputsThatNothingReads) {
       HasSubstr("cotangent/nonsense: expected a floating-point output of this name, got none"));
 }
 
-// A mistake in the inputs is told before parameters are drawn, however large they are.
-TEST_F(EvalLayerVerb, MistakesAreToldBeforeParametersAreDrawn) {
+// A mistake in the inputs is reported before parameters are drawn, however large they are.
+TEST_F(EvalLayerVerb, MistakesAreReportedBeforeParametersAreDrawn) {
   save_safetensors(dir_ / "in.safetensors",
                    {{"in/x", HostTensor::ones({2, 4})}, {"in/ids", HostTensor::ones({2, 4})}});
   for (const char* layer :
@@ -144,7 +144,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   EXPECT_EQ(run({"--seed", "1"}).code, 3);
 }
 
-TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
+TEST_F(EvalLayerVerb, FlagsWithoutEffectAreRefused) {
   const auto expect = [&](const Arguments& more, const std::string& message) {
     const Ran ran = run_axle(joined(
         {"eval-layer", dir_ / "layer.yaml", "--seed", "1", "--inputs", dir_ / "in.safetensors"},
@@ -162,7 +162,7 @@ TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
 }
 
 // Else the results would replace what they were computed from.
-TEST_F(EvalLayerVerb, AnOutputIsNoneOfTheInputs) {
+TEST_F(EvalLayerVerb, OutputMustNotBeAnInput) {
   const std::string inputs = dir_ / "in.safetensors", before = read_file(inputs);
   std::filesystem::create_symlink(inputs, dir_ / "link");
   for (const std::string& output : {inputs, dir_ / "layer.yaml", dir_ / "link"}) {

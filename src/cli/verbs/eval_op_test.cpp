@@ -134,7 +134,7 @@ TEST_F(EvalOpVerb, ACaseThatFailsDoesNotHideThatOthersDiffer) {
   EXPECT_THAT(ran.err, HasSubstr("expected 1 tensor to agree, got 1 differ (b/out0)"));
 }
 
-TEST_F(EvalOpVerb, ResultsThatNoFileCanHoldArePrinted) {
+TEST_F(EvalOpVerb, ResultsThatFilesCannotHoldArePrinted) {
   replace_file(dir_ / "case.yaml", "{function: astype, inputs: {x: in0}, attributes: {dtype: i4}}");
   const std::string file = dir_ / "out.safetensors";
   const Ran ran = run({"--output", file});
@@ -158,7 +158,7 @@ TEST_F(EvalOpVerb, ExitCodesOfComparisons) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["tensors"][0]["worst"], "[2]: 2 instead of 2.5");
 }
 
-TEST_F(EvalOpVerb, OneCaseThatFailsLeavesTheOthersTheirResults) {
+TEST_F(EvalOpVerb, FailedCasesDoNotStopTheOthers) {
   replace_file(dir_ / "case.yaml",
                "cases:\n"
                "- {name: a, function: roll, inputs: [in0], attributes: {shift: 1, axis: 7}}\n"

@@ -54,7 +54,7 @@ class EvalTask : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(EvalTask, DocumentsAreNoTask) {
+TEST_F(EvalTask, DocumentsAreRefusedAsATask) {
   expect_mistake({"--task", dir_ / "docs.jsonl"},
                  "docs.jsonl: expected the YAML file of a task, got documents; write one beside it "
                  "with task: NAME, dataset_path: json, dataset_kwargs: {data_files: {test: "
@@ -96,7 +96,7 @@ TEST_F(EvalTask, ContextsThatAreCutAreCounted) {
 }
 
 // Each of the two answers is a row of 16 positions.
-TEST_F(EvalTask, ScoresAsManyTokensAtOnceAsItIsTold) {
+TEST_F(EvalTask, BatchTokensLimitTheSizeOfABatch) {
   write_task("likely", "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: answer\n");
   const auto runtime = make_runtime({.backend = "interpreter"});
   LoadedModel loaded = load_model(dir_ / "model");
@@ -140,7 +140,7 @@ TEST_F(EvalTask, WritesJsonAndSamples) {
   EXPECT_FALSE(sample["requests"][1]["is_greedy"]);
 }
 
-TEST_F(EvalTask, SamplesReplaceNoFileOfTheTaskAndNoOtherDocuments) {
+TEST_F(EvalTask, SamplesDoNotReplaceFilesOfTheTaskOrOtherDocuments) {
   const std::string other = "{\"q\": \"kept\"}\n";
   replace_file(dir_ / "shots.jsonl", read_file(dir_ / "docs.jsonl"));
   replace_file(dir_ / "other.jsonl", other);

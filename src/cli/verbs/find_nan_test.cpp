@@ -85,7 +85,7 @@ TEST_F(FindNan, AnUpdateIsSearchedToo) {
 }
 
 // The advice names no setting that the run has already.
-TEST_F(FindNan, TheErrorTellsHowToContinue) {
+TEST_F(FindNan, ErrorAdvisesHowToContinue) {
   const Ran stopped = train("interpreter", {"--find-nan"});
   EXPECT_THAT(stopped.err, HasSubstr("is saved as step 2 (leave out --find-nan and set "
                                      "on_non_finite=skip to continue)\n"));
@@ -107,11 +107,11 @@ TEST_F(FindNan, ASignalEndsTheSearchWithTheStateSaved) {
   EXPECT_THAT(err, HasSubstr("stopped by a signal before the op was found; the state is saved\n"));
   EXPECT_THAT(out, ::testing::Not(HasSubstr("is made by")));
   EXPECT_THAT(checkpoint_steps(dir_ / "run/checkpoints"), ::testing::ElementsAre(2));
-  // The checkpoint tells why the run ended.
+  // The checkpoint says why the run ended.
   EXPECT_THAT(train("interpreter", {}).err, HasSubstr("step 2: expected finite numbers"));
 }
 
-TEST_F(FindNan, WithoutTheFlagNothingIsSearched) {
+TEST_F(FindNan, SearchesOnlyWithTheFlag) {
   const Ran ran = train("interpreter", {});
   EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kValidationFailed));
   EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("is made by")));

@@ -76,7 +76,7 @@ TEST_F(GenerateVerb, PromptFromStdin) {
   EXPECT_EQ(ran.out, "zab\n") << ran.err;
 }
 
-TEST_F(GenerateVerb, AStdinThatCannotBeReadIsNoEmptyPrompt) {
+TEST_F(GenerateVerb, UnreadableStdinIsAnErrorAndNotAnEmptyPrompt) {
   const int saved = ::dup(STDIN_FILENO), folder = ::open(dir_.path().c_str(), O_RDONLY | O_CLOEXEC);
   ::dup2(folder, STDIN_FILENO);
   const Ran ran = run({"--from", dir_ / "model", "--prompt", "-"});
@@ -116,7 +116,7 @@ TEST_F(GenerateVerb, Mistakes) {
 }
 
 // After 'x', all tokens are equally likely, so greedy decoding takes the first, "\0".
-TEST_F(GenerateVerb, OptionsOfDrawingDraw) {
+TEST_F(GenerateVerb, SamplingOptionsEnableSampling) {
   const auto tokens = [&](const Arguments& more) {
     const Ran ran = run(
         joined({"--from", dir_ / "model", "--prompt", "x", "--max-tokens", "8", "--json"}, more));
@@ -141,7 +141,7 @@ TEST_F(GenerateVerb, OptionsOfDrawingDraw) {
   for (const int token : tokens({"--top-k", "3", "--seed", "5"})) EXPECT_LT(token, 3);
 }
 
-TEST_F(GenerateVerb, DevicesAreThoseOfTheMesh) {
+TEST_F(GenerateVerb, DevicesMustMatchTheMesh) {
   for (const char* mesh : {"model=2", "model=2,fsdp=2", "model=-1"}) {
     const Ran ran = run({"--from", dir_ / "model", "--prompt", "xa", "--mesh", mesh});
     EXPECT_EQ(ran.out, "xabé\n") << ran.err;
@@ -187,7 +187,7 @@ TEST_F(GenerateVerb, AnImportIsTrainedOnWithItsTokenizer) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
-TEST_F(GenerateVerb, AnImportIsNoRunToGoOnWith) {
+TEST_F(GenerateVerb, ImportsCannotBeResumedAsRuns) {
   const TempDir dir;
   const std::filesystem::path model = import_tiny_llama(dir, TinyLlama());
   replace_file(dir / "text.txt", std::string(5000, 'a'));
@@ -255,7 +255,7 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
 }
 
 // The current folder has another tokenizer of that name.
-TEST_F(GenerateVerb, AnImportTakesNoTokenizerFromTheCurrentFolder) {
+TEST_F(GenerateVerb, ImportsDoNotReadTokenizersFromTheCurrentFolder) {
   const TempDir dir;
   const std::filesystem::path model = import_tiny_llama(dir, TinyLlama());
   const auto before = std::filesystem::current_path();
@@ -299,7 +299,7 @@ TEST_F(GenerateVerb, PathsMayBeOtherThanUtf8) {
 }
 
 // Weights that are finite, but so large that their products are not.
-TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
+TEST_F(GenerateVerb, NonFiniteResultsAreErrors) {
   TinyModel tiny = chain_model({{'a', 'b'}}, 260);
   std::ranges::fill(tiny.parameters.at("model/decoder/lm_head/weight").values<float>(), 3e38f);
   save_byte_model(dir_ / "huge", tiny);
@@ -321,7 +321,7 @@ TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
   }
 }
 
-TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {
+TEST_F(GenerateVerb, DamagedCheckpointIsAStorageError) {
   std::filesystem::resize_file(
       std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin", 10);
   EXPECT_EQ(run({"--from", dir_ / "model", "--prompt", "a"}).code, 4);

@@ -30,7 +30,7 @@ TEST(GraphVerb, ShowsLayersByDefault) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["layers"][0]["path"], "model/decoder/layers");
 }
 
-TEST(GraphVerb, TakesWhatEveryRecipeVerbTakes) {
+TEST(GraphVerb, TakesTheFlagsOfRecipeVerbs) {
   const auto runs = [](const Arguments& more) {
     const Ran ran = graph(joined({"--op-counts", "--json"}, more));
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -52,7 +52,7 @@ TEST(GraphVerb, ShowsOneFormAtATime) {
 }
 
 // What the optimizer computes is no part of the forward pass, even if it needs no gradient.
-TEST(GraphVerb, TheLearnerIsThePhaseUpdate) {
+TEST(GraphVerb, LearnerBelongsToTheUpdate) {
   const auto json = [](const Arguments& more) {
     const Ran ran = graph(joined({"--json"}, more));
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -145,7 +145,7 @@ TEST(GraphVerb, RefusesFlagsThatAFormDoesNotHave) {
   EXPECT_THAT(svg.err, HasSubstr("--svg: expected a path, got an empty text"));
 }
 
-TEST(GraphVerb, RefusesDataThatAreNotThere) {
+TEST(GraphVerb, MissingDataAreRefused) {
   const Ran ran = graph({"--data", "/nonexistent"});
   EXPECT_EQ(ran.code, 3);
   EXPECT_EQ(
@@ -170,7 +170,7 @@ TEST(GraphVerb, TakesOneRecipe) {
 }
 
 // The memory of a training state is no answer to a wrong name.
-TEST(GraphVerb, ErrorsOfNamesTellNoMemory) {
+TEST(GraphVerb, ErrorsForWrongNamesDoNotReportMemory) {
   const auto expect = [](const Arguments& command) {
     const Ran ran = run_axle(command);
     EXPECT_EQ(ran.code, 2);

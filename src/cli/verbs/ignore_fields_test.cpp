@@ -39,12 +39,12 @@ class IgnoreFields : public ::testing::Test {
   std::string model_ = dir_ / "model";
 };
 
-TEST_F(IgnoreFields, VerbsThatTakeAModelInPlaceOfARecipe) {
+TEST_F(IgnoreFields, AcceptedByVerbsThatTakeAModelAsTheRecipe) {
   expect_taken({"params", model_});
   expect_taken({"config", "show", model_});
 }
 
-TEST_F(IgnoreFields, VerbsThatTakeATrainedModel) {
+TEST_F(IgnoreFields, AcceptedByVerbsThatTakeATrainedModel) {
   expect_taken({"import", model_, "--out", dir_ / "import"});
   expect_taken({"export", model_, "--out", dir_ / "again"});
   expect_taken({"generate", "--from", model_, "--prompt", "a", "--max-tokens", "1", "--backend",
@@ -55,7 +55,7 @@ TEST_F(IgnoreFields, VerbsThatTakeATrainedModel) {
                 "input.batch_size=1", "--set", "evalers={}"});
 }
 
-TEST_F(IgnoreFields, WithoutSuchAModelTheFlagIsAMistake) {
+TEST_F(IgnoreFields, RefusedWithoutAModelOfAnotherProgram) {
   const Ran recipe = run_axle({"params", "quickstart", "--ignore", "a"});
   EXPECT_EQ(recipe.code, 2);
   EXPECT_THAT(recipe.err, HasSubstr("--ignore a: expected a model of another program, as RECIPE or "

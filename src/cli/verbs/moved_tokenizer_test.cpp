@@ -36,7 +36,7 @@ class MovedTokenizer : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(MovedTokenizer, AFileThatTheFolderHasStays) {
+TEST_F(MovedTokenizer, FileInTheFolderOfTheRunIsKept) {
   fs::create_directory(dir_ / "own");
   replace_file(dir_ / "own/tokenizer.json", "mine");
   fs::rename(dir_ / "elsewhere", dir_ / "model");
@@ -45,7 +45,7 @@ TEST_F(MovedTokenizer, AFileThatTheFolderHasStays) {
   EXPECT_FALSE(fs::exists(dir_ / "own/tokenizer_config.json")) << "it belongs to another one";
 }
 
-TEST_F(MovedTokenizer, TheFilesBesideItAreNamedToo) {
+TEST_F(MovedTokenizer, AdjacentFilesAreNamedToo) {
   fs::remove(dir_ / "run/tokenizer.json");
   const Ran lost = generate(dir_ / "run");
   EXPECT_EQ(lost.code, 3);
@@ -57,7 +57,7 @@ TEST_F(MovedTokenizer, TheFilesBesideItAreNamedToo) {
                                   "generation_config.json, chat_template.jinja\n"));
 }
 
-TEST_F(MovedTokenizer, TheRunKeepsItsFiles) {
+TEST_F(MovedTokenizer, RunKeepsCopiesOfTheFiles) {
   for (const std::string name : {"tokenizer.json", "tokenizer_config.json"})
     EXPECT_EQ(read_file(dir_ / ("run/" + name)), read_file(dir_ / ("elsewhere/" + name)));
   EXPECT_EQ(read_file(dir_ / "run/config.json"), read_file(dir_ / "elsewhere/config.json"));

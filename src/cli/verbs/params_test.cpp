@@ -7,7 +7,7 @@
 namespace axle {
 namespace {
 
-TEST(Params, TakesWhatEveryRecipeVerbTakes) {
+TEST(Params, TakesTheFlagsOfRecipeVerbs) {
   const Ran ran =
       run_axle({"params", "quickstart", "--json", "--set", "model.decoder.layers.num_layers=1"});
   ASSERT_EQ(ran.code, 0) << ran.err;

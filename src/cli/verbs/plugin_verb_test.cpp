@@ -21,7 +21,7 @@ TEST(PluginFetch, NamesThePlatformsThatCanBeFetched) {
   EXPECT_EQ(run_axle({"plugin", "fetch"}).code, 2);
 }
 
-TEST(PluginFetch, WhatIsThereStays) {
+TEST(PluginFetch, KeepsAnExistingPlugin) {
   const TempDir dir;
   const std::string file = dir / "mine.so";
   std::ofstream(file) << "x";
@@ -31,7 +31,7 @@ TEST(PluginFetch, WhatIsThereStays) {
   EXPECT_EQ(ran.out, "the cpu plugin is there: " + file + "\n");
 }
 
-TEST(PluginFetch, AVariableThatNamesNoFileIsNamed) {
+TEST(PluginFetch, ReportsAVariableThatNamesNoFile) {
   const TempDir dir;
   const EnvironmentChange named("AXLE_PLUGIN_CPU", dir / "nothing.so");
   for (const std::vector<std::string>& verb :

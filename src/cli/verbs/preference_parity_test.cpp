@@ -14,7 +14,7 @@ namespace {
 
 class PreferenceParity : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(PreferenceParity, StepsAreThoseOfTorch) {
+TEST_P(PreferenceParity, StepsMatchTorch) {
   const TempDir dir;
   const std::string folder = reference_file("preferences");
   const auto numbers = nlohmann::json::parse(read_file(folder + "/numbers.json"));

@@ -109,7 +109,7 @@ class PreferenceStarts : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(PreferenceStarts, OfPlainWeights) {
+TEST_F(PreferenceStarts, BeginsWithPlainWeights) {
   const RestoredTensors first = prefer("start", "first"), second = prefer("first", "second");
   for (const auto& [name, value] : second.tensors) {
     const std::string reference = "state/model/reference/";
@@ -123,7 +123,7 @@ TEST_F(PreferenceStarts, OfPlainWeights) {
 }
 
 // A model that compares no answers would learn, and be judged by, the worse ones too.
-TEST_F(PreferenceStarts, AnOrdinaryModelIsNotEvaluatedOnPairs) {
+TEST_F(PreferenceStarts, OrdinaryModelIsNotEvaluatedOnPairs) {
   const Ran ran = run_axle({"eval", "--from", dir_ / "start", "--data", dir_ / "pairs.jsonl",
                             "--backend", "interpreter", "--set", "input.seq_len=192"});
   EXPECT_EQ(ran.code, 2);
@@ -132,7 +132,7 @@ TEST_F(PreferenceStarts, AnOrdinaryModelIsNotEvaluatedOnPairs) {
                                    "got pairs of answers"));
 }
 
-TEST_F(PreferenceStarts, OfAdapters) {
+TEST_F(PreferenceStarts, BeginsWithAdapters) {
   const RestoredTensors first = prefer("start", "first", {"--lora", "rank=2"});
   expect_one_base(first, nullptr);
   expect_one_base(prefer("first", "second"), &first);
@@ -144,7 +144,7 @@ TEST_F(PreferenceStarts, OfAdapters) {
   prefer("adapted", "third");
 }
 
-TEST_F(PreferenceStarts, OfCodes) {
+TEST_F(PreferenceStarts, BeginsWithQuantizedCodes) {
   const RestoredTensors first = prefer("start", "first", {"--qlora", "rank=2,bits=8,group=8"});
   expect_one_base(first, nullptr);
   EXPECT_TRUE(std::ranges::any_of(
@@ -154,7 +154,7 @@ TEST_F(PreferenceStarts, OfCodes) {
 }
 
 // The blocks of the file are the codes of both models.
-TEST_F(PreferenceStarts, OfBlocksOfAGgufFile) {
+TEST_F(PreferenceStarts, BeginsWithBlocksOfAGgufFile) {
   run_well(joined(
       {"train", "quickstart", "--steps", "1", "--data", dir_ / "text.txt"},
       joined(joined(tiny_quickstart(), set_flags({"model.decoder.model_dim=32"})), in("wide"))));
@@ -173,7 +173,7 @@ TEST_F(PreferenceStarts, OfBlocksOfAGgufFile) {
 }
 
 // The adapters of the folder go on in the policy.
-TEST_F(PreferenceStarts, OfAFolderOfPeft) {
+TEST_F(PreferenceStarts, BeginsWithAPeftFolder) {
   run_well(joined(from("start", "text.txt"),
                   joined({"--lora", "rank=2", "--steps", "2"}, in("adapted"))));
   run_well({"export", dir_ / "start", "--out", dir_ / "base"});
@@ -192,7 +192,7 @@ TEST_F(PreferenceStarts, OfAFolderOfPeft) {
 }
 
 // DeepSeek-V3's routers have state: the reference has a copy of it, and reads the other weights.
-TEST_F(PreferenceStarts, OfAModelWithStateOfItsLayers) {
+TEST_F(PreferenceStarts, BeginsWithAModelWhoseLayersHaveState) {
   const std::filesystem::path start = dir_ / "deepseek",
                               reference = reference_file("hugging_face/deepseek_v3");
   make_directories(start);

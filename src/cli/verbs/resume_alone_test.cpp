@@ -1,4 +1,4 @@
-// A run goes on, and tells of its data, when the model that it began with is gone.
+// A run goes on, and reports its data, when the model that it began with is gone.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -65,7 +65,7 @@ class ResumeAlone : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ResumeAlone, WithTheSameFlags) {
+TEST_F(ResumeAlone, ContinuesWithTheSameFlags) {
   const Arguments same = start("text.txt", {"--lora", "rank=2,at=**.attention.**"});
   run_well(joined(same, in_run(1)));
   move_model();
@@ -77,14 +77,14 @@ TEST_F(ResumeAlone, WithTheSameFlags) {
                     HasSubstr("the tokenizer is read from " + (dir_ / "run/tokenizer.json"))));
 }
 
-TEST_F(ResumeAlone, WithFewerFlags) {
+TEST_F(ResumeAlone, ContinuesWithFewerFlags) {
   run_well(joined(start("text.txt", {"--lora", "rank=2"}), in_run(1)));
   move_model();
   EXPECT_THAT(expect_goes_on({"train"}).err, Not(HasSubstr("--init-from")));
 }
 
 // Its config does not say which weights it began with.
-TEST_F(ResumeAlone, NotBeforeItsFirstCheckpoint) {
+TEST_F(ResumeAlone, RunWithoutACheckpointNeedsItsFlags) {
   const Arguments same = start("text.txt");
   run_well(joined(same, in_run(1)));
   fs::remove_all(checkpoints_of(dir_ / "run"));
@@ -98,7 +98,7 @@ TEST_F(ResumeAlone, NotBeforeItsFirstCheckpoint) {
   EXPECT_THAT(run_axle({"train", "--dir", dir_ / "new"}).err, HasSubstr("RECIPE: expected one of"));
 }
 
-TEST_F(ResumeAlone, WithItsEvaluations) {
+TEST_F(ResumeAlone, ContinuesWithItsEvaluations) {
   Arguments flags = start("text.txt");
   flags.resize(flags.size() - 2);  // the evalers of the recipe
   flags = joined(flags, {"--set", "input.source.unit=line", "--set", "input.split=train"});
@@ -112,7 +112,7 @@ TEST_F(ResumeAlone, WithItsEvaluations) {
   expect_goes_on({"train", "--set", "evalers.held_out.every_steps=2"});
 }
 
-TEST_F(ResumeAlone, OnConversationsAndOnPairs) {
+TEST_F(ResumeAlone, ContinuesOnConversationsAndPairs) {
   for (const Arguments& flags :
        {start("talks.jsonl", in_short({"--qlora", "rank=2,bits=8,group=8"})),
         start("pairs.jsonl", in_short({"--dpo", "beta=0.5"}))}) {
@@ -127,14 +127,14 @@ TEST_F(ResumeAlone, OnConversationsAndOnPairs) {
   }
 }
 
-TEST_F(ResumeAlone, WhereTheModelIsAnotherOneNow) {
+TEST_F(ResumeAlone, ContinuesIfTheModelHasChanged) {
   const Arguments same = start("text.txt");
   run_well(joined(same, in_run(1)));
   fs::remove(dir_ / "model/config.json");
   EXPECT_THAT(expect_goes_on(same).err, HasSubstr("expected a model, got something else"));
 }
 
-TEST_F(ResumeAlone, OtherFlagsThanTheRunHasAreRefused) {
+TEST_F(ResumeAlone, FlagsThatDifferFromTheRunAreRefused) {
   run_well(
       joined(start("pairs.jsonl", in_short({"--dpo", "beta=0.5", "--lora", "rank=2"})), in_run(1)));
   move_model();
@@ -172,7 +172,7 @@ TEST_F(ResumeAlone, AnotherDtypeThanTheRunHasIsRefused) {
   }
 }
 
-TEST_F(ResumeAlone, WhatReplacesClassesIsLeftOut) {
+TEST_F(ResumeAlone, EditsThatReplaceClassesMustBeLeftOut) {
   const std::string codes =
       "KeepAsCodes: {from: " + (dir_ / "model") + ", with: {bits: 8, group: 8}}";
   replace_file(dir_ / "sigmoid.yaml", "replace: {SoftmaxAttention: SigmoidAttention}\n");
@@ -196,7 +196,7 @@ TEST_F(ResumeAlone, WhatReplacesClassesIsLeftOut) {
 }
 
 // Their weights would not be read.
-TEST_F(ResumeAlone, AModelOrARunIsNoRecipeToTrain) {
+TEST_F(ResumeAlone, ModelsAndRunsAreRefusedAsRecipes) {
   run_well(joined(start("text.txt"), in_run(1)));
   const auto error = [&](const std::string& place) {
     const Ran ran = run_axle({"train", place, "--data", dir_ / "text.txt", "--dir", dir_ / "new"});
@@ -214,7 +214,7 @@ TEST_F(ResumeAlone, AModelOrARunIsNoRecipeToTrain) {
   EXPECT_EQ(run_axle({"params", run}).code, 0);
 }
 
-TEST_F(ResumeAlone, ANewRunStillNeedsItsStart) {
+TEST_F(ResumeAlone, NewRunStillNeedsItsModel) {
   move_model();
   const Ran ran = run_axle(joined(start("text.txt"), in_run(1)));
   EXPECT_EQ(ran.code, 2);
@@ -235,7 +235,7 @@ TEST_F(ResumeAlone, TheDocumentsOfAStepAreFound) {
 }
 
 // The lines of changed data are not those that were trained.
-TEST_F(ResumeAlone, TheDocumentsOfChangedDataAreNotThoseOfAStep) {
+TEST_F(ResumeAlone, ChangedDataCannotNameTheDocumentsOfAStep) {
   const auto which = [&] { return run_axle({"data", "which", dir_ / "run", "--step", "1"}); };
   const std::string talks = read_file(dir_ / "talks.jsonl");
   for (const std::string weight : {"", "=1"}) {
@@ -252,14 +252,14 @@ TEST_F(ResumeAlone, TheDocumentsOfChangedDataAreNotThoseOfAStep) {
     EXPECT_EQ(changed.out, "");
     EXPECT_THAT(changed.err, HasSubstr((dir_ / "run") + ": expected the data that the run was "
                                                         "trained on, got other data; bring back"));
-    fs::remove_all(dir_ / "run/checkpoints");  // nothing tells the data any more
+    fs::remove_all(dir_ / "run/checkpoints");  // nothing describes the data any more
     EXPECT_EQ(which().code, 0);
     fs::remove_all(dir_ / "run");
   }
 }
 
 // Where the file lies elsewhere, one field says so for the evalers as well.
-TEST_F(ResumeAlone, ATokenizerThatIsNamedAnewIsThatOfTheEvalersToo) {
+TEST_F(ResumeAlone, MovedTokenizerAppliesToEvalersToo) {
   Arguments flags = start("text.txt");
   flags.resize(flags.size() - 2);
   run_well(joined(joined(flags, {"--set", "input.source.unit=line", "--set",
@@ -271,7 +271,7 @@ TEST_F(ResumeAlone, ATokenizerThatIsNamedAnewIsThatOfTheEvalersToo) {
 }
 
 // A start that fails leaves nothing in a folder that was there before.
-TEST_F(ResumeAlone, AStartThatFailsLeavesNothing) {
+TEST_F(ResumeAlone, FailedStartLeavesNoFiles) {
   fs::create_directory(dir_ / "run");
   replace_file(dir_ / "run/notes.txt", "mine");
   fs::create_directory(dir_ / "run/metrics.jsonl");

@@ -48,7 +48,7 @@ class RunOfAModel : public ::testing::Test {
 
 class RunOfAFamily : public RunOfAModel, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(RunOfAFamily, HasTheTensorsAndTheFamilyOfItsModel) {
+TEST_P(RunOfAFamily, KeepsTheTensorsAndFamilyOfItsModel) {
   const fs::path model = reference_file("hugging_face/" + GetParam());
   train(model);
   export_run("hf");
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Models, RunOfAFamily,
                                            "deepseek_v3", "mamba2", "gpt2"),
                          kNamedByModel);
 
-TEST_F(RunOfAModel, OfAGgufFileHasItsFamily) {
+TEST_F(RunOfAModel, GgufModelsKeepTheirFamily) {
   for (const std::string name : {"phi3", "qwen2", "llama"}) {
     for (const char* old : {"run", "next", "out.hf", "import"}) remove_tree(dir_ / old);
     const fs::path model = reference_file("gguf/models/" + name + ".gguf");
@@ -82,7 +82,7 @@ TEST_F(RunOfAModel, OfAGgufFileHasItsFamily) {
 }
 
 // Phi-3 stores its projections as one matrix, which adapters must be for.
-TEST_F(RunOfAModel, HasAdaptersForTheModulesOfItsModel) {
+TEST_F(RunOfAModel, AdaptersMatchTheModulesOfItsModel) {
   const fs::path model = reference_file("hugging_face/phi3");
   train(model, {"--lora", "rank=2"});
   export_run("peft");

@@ -36,7 +36,7 @@ class Runs : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Runs, StandSideBySide) {
+TEST_F(Runs, AreListedSideBySide) {
   const Ran text = run_axle({"runs", dir_ / "runs"});
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("best held_out"));
@@ -125,7 +125,7 @@ TEST_F(Runs, AConfigThatIsMissingIsNotEqual) {
   EXPECT_EQ(good["without_config"], Json::array());
 }
 
-TEST_F(Runs, NamesWhatIsNoRun) {
+TEST_F(Runs, NamesPathsThatAreNotRuns) {
   const auto expect = [&](const std::string& dir, const std::string& message) {
     const Ran ran = run_axle({"runs", run("a"), dir});
     EXPECT_EQ(ran.code, 2);

@@ -51,7 +51,7 @@ TEST(Tokenize, CountsAndInspects) {
   EXPECT_THAT(inspected.out, HasSubstr("before a text: 0 <|begin|>"));
 }
 
-TEST(Tokenize, FilesThatAreNoTextEndTheCountOrAreLeftOut) {
+TEST(Tokenize, NonTextFilesFailTheCountOrAreSkipped) {
   const TempDir dir;
   text_file(dir);
   replace_file(dir / "z.txt", "\xff\xfe");

@@ -20,7 +20,7 @@ class TokenizerTrain : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(TokenizerTrain, OtherVerbsReadWhatItWrites) {
+TEST_F(TokenizerTrain, OtherVerbsReadTheWrittenTokenizer) {
   const Ran ran = train({"--vocab-size", "280", "--special", "<|user|>", "--eos", "<|end|>"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("own/tokenizer.json: vocabulary of 280 (256 bytes, 2 special "

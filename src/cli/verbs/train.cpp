@@ -46,7 +46,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                                                        .dtype = options.init.dtype(),
                                                        .resumed = options.folder.resumed(init)});
   const std::string dir = options.folder.named(resolved.report.recipe);
-  // A resume has the config of the run, whose start has told the changes; with --force, it may not.
+  // A resume has the config of the run, whose start reported the changes; with --force, it may not.
   const bool resumes = options.folder.resumes(dir);
   if (resumes) take_kept_tokenizers(resolved, dir);
   out.write(resumes && !options.folder.force ? mesh_rule_text(resolved.report)

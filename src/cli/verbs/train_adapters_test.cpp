@@ -55,7 +55,7 @@ class TrainAdapters : public ::testing::Test {
       EXPECT_EQ(trained.parameters.at(path), value) << path;
     return trained;
   }
-  // Exports the adapters of the run and expects so many, with numbers in both matrices.
+  // Exports the adapters of the run and expects this many, with numbers in both matrices.
   void expect_export(size_t num_modules) const {
     const Ran ran =
         run_axle({"export", dir_ / "run", "--format", "peft", "--out", dir_ / "adapters"});
@@ -100,7 +100,7 @@ class TrainAdapters : public ::testing::Test {
 constexpr const char* kLlama = "hugging_face/llama";
 constexpr size_t kAdaptersOfLlama = 8, kModulesOfLlama = 15;
 
-TEST_F(TrainAdapters, BesideWeightsAsTheyAre) {
+TEST_F(TrainAdapters, TrainsAdaptersOfPlainWeights) {
   const Ran ran = train(kLlama, {"--lora", "rank=2,alpha=4"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(quantized_products(*expect_adapters_alone(kLlama, kAdaptersOfLlama).model).empty());
@@ -108,7 +108,7 @@ TEST_F(TrainAdapters, BesideWeightsAsTheyAre) {
 }
 
 // What is trained besides goes with the adapters, or the export says what to do.
-TEST_F(TrainAdapters, BesideParametersThatAreTrainedToo) {
+TEST_F(TrainAdapters, TrainsAdaptersWithOtherParameters) {
   const auto exported = [&](const std::string& patterns) {
     std::filesystem::remove_all(dir_ / "run");
     std::filesystem::remove_all(dir_ / "adapters");
@@ -139,7 +139,7 @@ TEST_F(TrainAdapters, BesideParametersThatAreTrainedToo) {
 }
 
 // peft has the head as a module of its own, whose weight it ties.
-TEST_F(TrainAdapters, BesideATableThatIsTheHeadToo) {
+TEST_F(TrainAdapters, TrainsAdaptersWithATiedEmbedding) {
   const Ran ran = train("hugging_face/llama_tied",
                         {"--lora", "rank=2,at=**.attention.**,also_train=**.emb.weight"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -156,7 +156,7 @@ TEST_F(TrainAdapters, BesideATableThatIsTheHeadToo) {
       dir_ / "run", Weights::kTrained, [](const std::string&) {}, RunData::kAny));
 }
 
-TEST_F(TrainAdapters, BesideCodes) {
+TEST_F(TrainAdapters, TrainsAdaptersOfQuantizedCodes) {
   const Ran ran = train(kLlama, {"--qlora", "rank=2,alpha=4,bits=8,group=8"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, ::testing::HasSubstr("8 weights became codes, 8 of them rounded"));

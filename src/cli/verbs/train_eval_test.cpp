@@ -103,7 +103,7 @@ TEST_F(TrainEval, DataOfSeveralPathsAreReadInOrder) {
 }
 
 // The losses of an evaluation are of one text. A resume tells if that has changed.
-TEST_F(TrainEval, OtherDataOfAnEvaluationAreTold) {
+TEST_F(TrainEval, ChangedEvaluationDataAreReported) {
   const std::string text = text_file(dir_), run = dir_ / "run", held_out = dir_ / "held_out.txt";
   replace_file(held_out, std::string(4000, 'a'));
   const auto resumed = [&](const std::string& steps) {
@@ -125,7 +125,7 @@ TEST_F(TrainEval, OtherDataOfAnEvaluationAreTold) {
   EXPECT_THAT(other.out + other.err, HasSubstr(told));
 }
 
-TEST_F(TrainEval, ReplacementsAreToldOnceAndLinesOfTheUserStay) {
+TEST_F(TrainEval, ReplacementsAreReportedOnceAndUserLinesAreKept) {
   const std::string text = text_file(dir_), run = dir_ / "run";
   const Arguments edit = {"--set", "model.decoder.output_norm=LayerNorm"};
   const Ran first = run_axle(train(run, text, edit));
@@ -139,7 +139,7 @@ TEST_F(TrainEval, ReplacementsAreToldOnceAndLinesOfTheUserStay) {
 }
 
 // Rates of a run of 4 steps that is resumed for 6, and resumed again.
-TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
+TEST_F(TrainEval, ResumedScheduleContinuesFromItsCurrentRate) {
   const std::string text = text_file(dir_), run = dir_ / "run";
   const auto rates = [&] { return rates_in(run); };
   const auto resumed = [&](const std::string& steps, const Arguments& more) {
@@ -178,7 +178,7 @@ TEST_F(TrainEval, AScheduleGoesOnFromWhereItStands) {
 }
 
 // A run that was stopped half-way goes on along the curve that it began.
-TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
+TEST_F(TrainEval, KeptScheduleFollowsTheLongerRun) {
   const std::string text = text_file(dir_);
   const auto trained = [&](const std::string& name, const Arguments& more) {
     const Ran ran =
@@ -197,7 +197,7 @@ TEST_F(TrainEval, AKeptScheduleIsThatOfTheLongerRun) {
             whole);
 }
 
-TEST_F(TrainEval, AMergedFolderIsEvaluatedAsItsRun) {
+TEST_F(TrainEval, MergedFolderEvaluatesLikeItsRun) {
   const std::string text = text_file(dir_), run = dir_ / "run", merged = dir_ / "merged";
   const Ran trained =
       run_axle(train(run, text,
@@ -218,7 +218,7 @@ TEST_F(TrainEval, AMergedFolderIsEvaluatedAsItsRun) {
   EXPECT_NEAR(of_merged["metrics"]["loss"], of_run["metrics"]["loss"].get<double>(), 1e-4);
 }
 
-TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
+TEST_F(TrainEval, EvalTakesTheFieldsNamedInItsMessages) {
   const std::string text = text_file(dir_), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, "synthetic")).code, 0);
   const Ran refused = evaluate(text);
@@ -238,7 +238,7 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
 }
 
 // config.yaml is a copy for people. It belongs to the checkpoint.
-TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
+TEST_F(TrainEval, ConfigChangesOnlyIfTheCommandTrains) {
   const std::string text = text_file(dir_), run = dir_ / "run", file = run + "/config.yaml";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
   const std::string before = read_file(file);
@@ -260,7 +260,7 @@ TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
 }
 
 // A killed run may leave a config.yaml that is not the config of the saved weights.
-TEST_F(TrainEval, TheConfigOfTheCheckpointCounts) {
+TEST_F(TrainEval, ConfigOfTheCheckpointIsUsed) {
   const std::string text = text_file(dir_), run = dir_ / "run", file = run + "/config.yaml";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
   const Ran before = evaluate(text);
@@ -277,7 +277,7 @@ TEST_F(TrainEval, TheConfigOfTheCheckpointCounts) {
 }
 
 // The compiler of another platform does not know the options of the run.
-TEST_F(TrainEval, CompilerOptionsOfTheRunAreNotThoseOfAnEvaluation) {
+TEST_F(TrainEval, EvalIgnoresTheCompilerOptionsOfTheRun) {
   const std::string text = text_file(dir_), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
   const auto checkpoints = std::filesystem::path(run) / "checkpoints";
@@ -292,7 +292,7 @@ TEST_F(TrainEval, CompilerOptionsOfTheRunAreNotThoseOfAnEvaluation) {
 }
 
 // An edit without effect would make the result look like that of something else.
-TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
+TEST_F(TrainEval, EditsOfEvalTakeEffectOrAreRefused) {
   const std::string text = text_file(dir_), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
   const auto with = [&](const std::vector<std::string>& edits, const std::string& data) {
@@ -346,7 +346,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
 }
 
 // Documents that are left out are missing from the reported result.
-TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
+TEST_F(TrainEval, EvalReportsSkippedDocuments) {
   const std::string run = dir_ / "run";
   make_directories(dir_ / "mix");
   const std::string text = read_file(text_file(dir_));
@@ -373,7 +373,7 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
 }
 
 // If an edit names only a class, the new config keeps fields of the old one.
-TEST_F(TrainEval, EveryVerbSaysWhatANamedClassKept) {
+TEST_F(TrainEval, VerbsReportFieldsCarriedOverToANewClass) {
   const std::string run = dir_ / "run", kept =
                                             "RMSNorm -> LayerNorm: model.decoder.output_norm\n"
                                             "  carried over: model.decoder.output_norm.eps\n"

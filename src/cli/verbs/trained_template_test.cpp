@@ -1,5 +1,5 @@
 // A run whose data were rendered by a chat template: conversations with it and exports of it have
-// that template, whatever its input is, also once the data and the template's file have gone.
+// that template, for any input, also once the data and the template's file have gone.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -90,7 +90,7 @@ class TrainedTemplate : public ::testing::Test {
   EnvironmentChange cache_{"XDG_CACHE_HOME", dir_ / "data"};
 };
 
-TEST_F(TrainedTemplate, IsThatOfTheDataOfAnyInput) {
+TEST_F(TrainedTemplate, ComesFromTheDataOfAnyKindOfInput) {
   const std::string talks = dir_ / "data/talks.jsonl", pairs = dir_ / "data/pairs.jsonl",
                     text = dir_ / "data/text.txt";
   build("talks", mine());
@@ -111,7 +111,7 @@ TEST_F(TrainedTemplate, IsThatOfTheDataOfAnyInput) {
 }
 
 // Also where the data are of another kind than before.
-TEST_F(TrainedTemplate, IsThatOfRunsThatBeginWithItAndOfEvaluations) {
+TEST_F(TrainedTemplate, IsInheritedByLaterRunsAndEvaluations) {
   build("talks", mine());
   train("tokens", {"--data", dir_ / "data/talks.idx"});
   const std::string talks = dir_ / "data/talks.jsonl", pairs = dir_ / "data/pairs.jsonl",
@@ -141,7 +141,7 @@ TEST_F(TrainedTemplate, IsThatOfRunsThatBeginWithItAndOfEvaluations) {
   EXPECT_NE(own, evaluated({"--set", "input.chat_template=" + (dir_ / "data/other.jinja")}));
 }
 
-TEST_F(TrainedTemplate, MayBeThePlainOne) {
+TEST_F(TrainedTemplate, MayBeThePlainTemplate) {
   build("talks", {});
   train("run", {"--data", dir_ / "data/talks.idx"});
   const auto tokenizer = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {});
@@ -149,14 +149,14 @@ TEST_F(TrainedTemplate, MayBeThePlainOne) {
 }
 
 // Its folder may have that of a start that was given up.
-TEST_F(TrainedTemplate, OfTextsIsNone) {
+TEST_F(TrainedTemplate, RunsOnTextHaveNone) {
   fs::create_directory(dir_ / "run");
   replace_file(dir_ / "run/trained_chat_template.jinja", kMine);
   train("run", {"--data", dir_ / "data/text.txt"});
   EXPECT_THAT(prompt_of("run"), ::testing::HasSubstr("got one without"));
 }
 
-TEST_F(TrainedTemplate, GoesWithMergedAdaptersAndFollowsNewData) {
+TEST_F(TrainedTemplate, IsKeptByMergedAdaptersAndFollowsNewData) {
   const Arguments lora = {"--modify", "Lora: {rank: 2}", "--data", dir_ / "data/talks.jsonl"};
   train("run", joined(lora, set_mine()));
   const Ran merged = run_axle({"checkpoint", "merge", dir_ / "run", "--dir", dir_ / "merged"});

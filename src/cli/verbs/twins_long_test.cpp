@@ -78,7 +78,7 @@ bool has_attention_blocks(Trainer::Config config) {
   return out;
 }
 
-// In f32 both forms give the same curve but for rounding.
+// In f32 both forms have the same curve but for rounding.
 TEST_P(Twins, TrainByBlocksOfAttentionAsAtOnce) {
   if (!has_attention_blocks(recipe(GetParam()))) GTEST_SKIP() << "no attention has scores";
   constexpr size_t kSteps = 15;  // later, small differences grow by themselves

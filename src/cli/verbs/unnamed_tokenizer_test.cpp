@@ -29,7 +29,7 @@ class UnnamedTokenizer : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(UnnamedTokenizer, IsTakenForTheModelsWithAWord) {
+TEST_F(UnnamedTokenizer, ModelsTokenizerIsUsedAndReported) {
   for (const char* name : {"a", "b", "c"}) ASSERT_EQ(build(name).code, 0);
   const Ran named = train({"--data", dir_ / "a.idx"});
   EXPECT_EQ(named.code, 0) << named.err;

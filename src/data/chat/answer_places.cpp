@@ -246,7 +246,7 @@ class AnswerFinder {
   }
 
   // The same of a first message. Templates write more before it, such as a system's text of their
-  // own: a question before it tells what is of the answer.
+  // own: a question before it shows what belongs to the answer.
   size_t size_before_first(const MessagePlace& answer) const {
     Messages asked = first(rendered_.messages.size());
     asked.insert(asked.begin(), message_of("user", "a"));
@@ -285,7 +285,7 @@ class AnswerFinder {
     return beginning.substr(0, end);
   }
 
-  // What the template writes before the content of an answer in this place.
+  // What the template writes before the content of an answer at this index.
   std::string beginning_of_turn(size_t i) const {
     Messages messages = first(rendered_.messages.size());
     messages[i] = message_of("assistant", mark_);

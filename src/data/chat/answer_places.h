@@ -45,17 +45,17 @@ struct RenderedChat {
 ///
 /// A message is what the rounds of loops over messages wrote for it. Where the template writes it
 /// otherwise (in a macro with the loop, by numbers), the conversation is rendered once more with a
-/// mark in place of its content: the text around the mark, and what ends the turn, tell the place.
+/// mark instead of its content: the text around the mark, and what ends the turn, locate it.
 /// Of a long conversation only the first and last answers are looked at so closely, and those that
 /// open otherwise. Throws DataError where that would take more than some seconds.
 std::vector<MessagePlace> answer_places(const RenderedChat& rendered);
 
-/// Gives the texts of generation blocks to the messages in whose rounds they are; outside of them
+/// Assigns the texts of generation blocks to the messages in whose rounds they are; outside of them
 /// in the order of the answers, if there is one for each, else to kUnknownMessage.
 std::vector<MessagePlace> generation_places(const RenderedChat& rendered);
 
-/// Removes the places of answers that are not to be learned (is_unlearned). Throws DataError if
-/// such a place may be among those of unknown messages.
+/// Removes the locations of answers that are not to be learned (is_unlearned). Throws DataError if
+/// such a location may belong to an unknown message.
 void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& places);
 
 }  // namespace axle

@@ -47,7 +47,7 @@ Answers answers(std::string_view source, const Json& messages) {
 }
 
 // Thoughts of answers before the last question are dropped, in content or in a field of their own;
-// the last answers always have a place for one, which the prompt does not begin.
+// the last answers always have room for one, which the prompt does not begin.
 constexpr std::string_view kDropsThoughts = R"(
 {%- set ns = namespace(last=0) %}
 {%- for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}
@@ -125,7 +125,7 @@ constexpr std::string_view kPromptsThoughts = R"(
 {%- if ns.is_tool %}{{- '<results end>' }}{% endif %}
 {%- if add_generation_prompt and not ns.is_tool %}{{- '<Assistant><think>\n' }}{% endif %})";
 
-TEST(AnswerPlaces, APromptThatGoesOnWithAThoughtIsSharedAsFarAsTheAnswerHasIt) {
+TEST(AnswerPlaces, PromptsThatOpenAThoughtEndWhereTheAnswerDiffers) {
   const Answers got = answers(
       kPromptsThoughts, {says("user", "a"), says("assistant", "<think>\nt\n</think><b>"),
                          says("user", "c"), calls(""), says("tool", "1"), says("assistant", "d")});
@@ -153,7 +153,7 @@ constexpr std::string_view kMovesSystem = R"(
   {%- elif m.role == 'assistant' %}{{- ' ' ~ m.content | trim ~ eos_token }}{% endif %}
 {%- endfor %})";
 
-TEST(AnswerPlaces, QuestionsMayChangeWhenMoreFollows) {
+TEST(AnswerPlaces, QuestionsMayBeRewrittenWhenMoreFollows) {
   const Answers got =
       answers(kMovesSystem, {says("system", "s"), says("user", "a"), says("assistant", "b "),
                              says("user", "c"), calls(""), says("tool", "1"), says("assistant", ""),
@@ -185,7 +185,7 @@ TEST(AnswerPlaces, AnswersThatTheTemplateDropsAreCounted) {
   EXPECT_EQ(blocks.num_left_out, 1);
 }
 
-TEST(AnswerPlaces, AMarkTellsThePlaceWhereNoLoopOfTheTemplateDoes) {
+TEST(AnswerPlaces, EndMarksSeparateAnswersWithoutALoopOverMessages) {
   const Json talk = {says("user", "b"), says("assistant", "b"), says("user", "c"),
                      says("assistant", "<think>t</think>d"), says("assistant", "")};
   const std::string body =
@@ -206,7 +206,7 @@ TEST(AnswerPlaces, AMarkTellsThePlaceWhereNoLoopOfTheTemplateDoes) {
       body + "{% endfor %}{% endset %}{{ text }}");
 }
 
-TEST(AnswerPlaces, RoundsInRoundsBelongToTheirOwnMessages) {
+TEST(AnswerPlaces, NestedLoopsBelongToTheirOwnMessages) {
   // The question asks for its answer, and each answer shows the results of its calls.
   const Answers got = answers(
       "{% for q in messages if q.role == 'user' %}{% set n = loop.index0 %}Q{{ q.content }};"
@@ -222,7 +222,7 @@ TEST(AnswerPlaces, RoundsInRoundsBelongToTheirOwnMessages) {
   EXPECT_THAT(got.texts, ElementsAre("Ab", "!", "Ad", "!"));
 }
 
-TEST(AnswerPlaces, ATextThatEndsWithoutAPromptIsNotPartOfOne) {
+TEST(AnswerPlaces, TextAtTheEndIsNotPartOfThePrompt) {
   const Json talk = {says("user", "a"), says("assistant", "<b"), says("user", "c"),
                      says("assistant", "d")};
   const std::string end = "{{ '<assistant>\n' if add_generation_prompt else eos_token }}";
@@ -241,7 +241,7 @@ TEST(AnswerPlaces, ATextThatEndsWithoutAPromptIsNotPartOfOne) {
               ElementsAre("<b\n", "d\n</s>"));
 }
 
-TEST(AnswerPlaces, CallsWithoutContentHaveANullOrAnEmptyText) {
+TEST(AnswerPlaces, ContentOfCallsMayBeNullOrEmpty) {
   const Json talk = {says("user", "a"), calls(nullptr), says("tool", "1"), says("assistant", "b")};
   const std::string turn = "{{ 'call;' if m.tool_calls }}";
   const std::string loop = "{% for m in messages %}" + turn;
@@ -270,7 +270,7 @@ TEST(AnswerPlaces, ASystemTextBeforeAFirstAnswerIsNotLearned) {
 
 // One that is rendered for each of its answers, or whose text is read for each of its messages,
 // would take minutes: what users say begins alike.
-TEST(AnswerPlaces, LongConversationsAreReadInOneGo) {
+TEST(AnswerPlaces, LongConversationsAreReadInLinearTime) {
   constexpr size_t kNumAnswers = 40'000;
   const std::string same(40, 'q');
   Json talk;
@@ -295,7 +295,7 @@ TEST(AnswerPlaces, LongConversationsAreReadInOneGo) {
   }
 }
 
-TEST(AnswerPlaces, AnswersInTheMiddleMayOpenOtherwise) {
+TEST(AnswerPlaces, EarlierAnswersMayBeginDifferently) {
   Json talk;
   for (int i = 0; i < 20; ++i) {
     talk.push_back(says("user", "q"));
@@ -332,7 +332,7 @@ TEST(AnswerPlaces, ATemplateThatIsRenderedForEachAnswerHasALimit) {
                         "generation blocks, or split the conversation"));
 }
 
-TEST(AnswerPlaces, ThePromptIsFoundForAnAnswerWithNothingBeforeIt) {
+TEST(AnswerPlaces, PromptIsFoundWithoutMessagesBeforeIt) {
   // Without messages the template fails.
   EXPECT_THAT(answers("{{ messages[0].role | length }}{% for m in messages %}\n{{ m.role }}: "
                       "{{ m.content }};{% endfor %}"

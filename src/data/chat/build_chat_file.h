@@ -34,7 +34,7 @@ constexpr auto texts_of(ChatUnit) {
 
 /// What to make.
 struct ChatBuild {
-  TokenWork work;          // its sources are those of a ChatSource
+  TokenWork work;          // its sources are as in a ChatSource
   std::string where = {};  // what messages call the sources
   std::string sources_field = "SOURCES";
   ChatUnit unit = ChatUnit::kConversation;
@@ -93,9 +93,9 @@ bool is_streamed(const Child<Source>& source, int64_t memory_bytes);
 /// if the cache folder can't be written.
 MadeTokens tokens_of_chat(ChatBuild build, const ChatSource::Config& source, const MadeFor& whom);
 
-/// The rows of a ChatInput or a PreferenceInput of large files: those of a TokenInput, whose file
-/// build_chat_file() makes in the user's cache folder at the first start (TokenCache). A process
-/// that ends early has done a part of it.
+/// The rows of a ChatInput or a PreferenceInput of large files: the rows of a TokenInput, whose
+/// file build_chat_file() makes in the user's cache folder at the first start (TokenCache). A
+/// process that ends early has done a part of it.
 ///
 /// Memory: that of build_chat_file(), then that of TokenInput.
 class StreamedChat final : public Input {

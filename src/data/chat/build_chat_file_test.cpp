@@ -77,7 +77,7 @@ class BuildChatFile : public ::testing::TestWithParam<ChatUnit> {
   TempDir dir_;
 };
 
-TEST_P(BuildChatFile, DocumentsHaveFlagsOfWhatIsLearned) {
+TEST_P(BuildChatFile, MarksLearnedTokensOfEachDocument) {
   const TokenBuildResult result = run(build());
   const TokenFile ids(dir_ / "out"), flags(dir_ / "out.learned");
   ASSERT_EQ(flags.num_tokens(), ids.num_tokens());
@@ -100,7 +100,7 @@ TEST_P(BuildChatFile, DocumentsHaveFlagsOfWhatIsLearned) {
   EXPECT_EQ(result.card.skipped.reasons.contains("too long"), is_pair());
 }
 
-TEST_P(BuildChatFile, ASpelledEndOfAnswersIsOnTheCard) {
+TEST_P(BuildChatFile, EndOfAnswersThatIsNotATokenIsOnTheCard) {
   EXPECT_THAT(run(build()).card.learned->spelled_ends, ElementsAre());  // ";" is meant to be text
   ChatBuild one = build("spelled");
   one.chat_template.reset();
@@ -111,7 +111,7 @@ TEST_P(BuildChatFile, ASpelledEndOfAnswersIsOnTheCard) {
             result.card.learned->spelled_ends);
 }
 
-TEST_P(BuildChatFile, AKillLosesNothingThatWasSaved) {
+TEST_P(BuildChatFile, KilledBuildContinuesFromItsLastSave) {
   const std::string counts = counts_of(run(build()).card);
   struct Kill {};
   int64_t num_continued = 0;
@@ -175,7 +175,7 @@ TEST_P(BuildChatFile, ACardOfAnEarlierVersionIsRead) {
   EXPECT_EQ(remarks[Remark::kUnwritten], 4);
 }
 
-TEST_P(BuildChatFile, OtherSettingsAreAnotherBuild) {
+TEST_P(BuildChatFile, OtherSettingsDoNotReuseTheFile) {
   run(build());
   ChatBuild other = build();
   other.seq_len = 30;
@@ -191,8 +191,8 @@ TEST_P(BuildChatFile, OtherSettingsAreAnotherBuild) {
 }
 
 // Texts, conversations and a file of another program in one mixture, or pairs, which are for models
-// of their own: any row is that of a run without a stop, whatever the batches before.
-TEST_P(BuildChatFile, MixesWithOtherKindsAndGoesOnAnywhere) {
+// of their own: any row is that of a run without a stop, for any batches before.
+TEST_P(BuildChatFile, MixesWithOtherKindsAndResumesAnywhere) {
   run(build());
   replace_file(dir_ / "text.txt", std::string(3000, 't'));
   build_token_file({.sources = {dir_ / "text.txt"},
@@ -238,7 +238,7 @@ TEST_P(BuildChatFile, MixesWithOtherKindsAndGoesOnAnywhere) {
 }
 
 // Without its flags, all of a conversation would be learned.
-TEST_P(BuildChatFile, FlagsThatTheCardTellsOfMustBeThere) {
+TEST_P(BuildChatFile, FlagFilesNamedByTheCardMustExist) {
   for (const char* missing : {"out.learned.idx", "out.learned.bin"}) {
     run(build());
     remove_tree(dir_ / missing);

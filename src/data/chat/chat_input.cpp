@@ -70,7 +70,7 @@ ChatInMemory::ChatInMemory(const ChatInput::Config& cfg, const Dims& dims, const
   };
   const ConversationPreparer preparer(
       {.learned = cfg.learned, .too_long = cfg.too_long, .seq_len = cfg.seq_len}, *tokenizer, chat);
-  // The first mistakes are told soon, also where a conversation takes long.
+  // The first mistakes are reported soon, also where a conversation takes long.
   size_t at_once = 4;
   for (size_t begin = 0, count = 0; begin < documents.size(); begin += count) {
     count = std::min(at_once, documents.size() - begin);

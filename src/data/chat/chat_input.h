@@ -35,7 +35,7 @@ constexpr auto texts_of(LongConversations) {
 /// each other. Only what the assistant says is a target. Conversations that are cut or left out are
 /// counted in the facts.
 ///
-/// The template's strftime_now() writes 26 July 2024, whatever the day: a run that is continued on
+/// The template's strftime_now() writes 26 July 2024, on any day: a run that is continued on
 /// another day has the same rows.
 class ChatInput final : public ForwardingInput {
  public:
@@ -52,7 +52,7 @@ class ChatInput final : public ForwardingInput {
     Required<Positive<int64_t>> seq_len = REQUIRED;
     /// Rows in a batch, over all hosts.
     Required<Positive<int64_t>> batch_size = REQUIRED;
-    /// The order of rows: `rows` shuffles the conversations once and rows anew in each epoch,
+    /// The order of rows: `rows` shuffles the conversations once and rows again in each epoch,
     /// `none` keeps their order.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
@@ -109,7 +109,7 @@ class PreferenceInput final : public ForwardingInput {
     Required<Positive<int64_t>> seq_len = REQUIRED;
     /// Rows in a batch, over all hosts: one pair each.
     Required<Positive<int64_t>> batch_size = REQUIRED;
-    /// The order of pairs: `rows` shuffles them anew in each epoch, `none` keeps their order.
+    /// The order of pairs: `rows` shuffles them again in each epoch, `none` keeps their order.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
     std::optional<NumEpochs> epochs = {};

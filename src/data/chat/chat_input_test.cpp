@@ -79,7 +79,7 @@ class ChatInputTest : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ChatInputTest, OnlyAnswersAreTargetsAndConversationsAreSegments) {
+TEST_F(ChatInputTest, AnswersAreTargetsAndConversationsAreSegments) {
   const auto input = build(
       config(line_of({"hi", "yo"}) + line_of({"a", "b", "c", "d"}) + line_of({"eee", "fff"})));
   const Batch first = *input->next();
@@ -106,7 +106,7 @@ TEST_F(ChatInputTest, OnlyAnswersAreTargetsAndConversationsAreSegments) {
   EXPECT_EQ(facts.remarks[Remark::kCut], 0);
 }
 
-TEST_F(ChatInputTest, TokensThatTheModelLacksNameTheirDocumentAndTokenizer) {
+TEST_F(ChatInputTest, TokensBeyondTheVocabularyNameTheirDocument) {
   replace_file(dir_ / "tokenizer.json",
                R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"},)"
                R"("added_tokens": [{"id": 2, "content": "<x>", "special": true}]})");
@@ -130,7 +130,7 @@ TEST_F(ChatInputTest, AnswersThatTheTemplateDropsAreCounted) {
 }
 
 // As Mistral's first templates do: only a last question takes the system's text with it.
-TEST_F(ChatInputTest, MessagesOfOthersThatTheTemplateDropsAreCounted) {
+TEST_F(ChatInputTest, OtherMessagesThatTheTemplateDropsAreCounted) {
   const std::string system = R"({"role":"system","content":"be kind"})";
   std::string with_system = line_of({"a", "b"});
   with_system.insert(with_system.find('[') + 1, system + ",");
@@ -170,7 +170,7 @@ TEST_F(ChatInputTest, EmptyAnswersAreCounted) {
   EXPECT_EQ(build(config(unlearned))->facts().remarks, Remarks());
 }
 
-TEST_F(ChatInputTest, AnEndOfAnswersThatIsNoTokenIsNamed) {
+TEST_F(ChatInputTest, AnswerEndsThatAreNotTokensAreReported) {
   auto cfg = config(line_of({"a", "b"}), 64);
   cfg.chat_template.reset();  // ends answers with <|im_end|>
   EXPECT_THAT(to_text(build(cfg)->facts()),
@@ -214,7 +214,7 @@ TEST_F(ChatInputTest, BestFitLeavesTheSmallestGaps) {
               HasSubstr("input.packing: expected whole or best_fit"));
 }
 
-TEST_F(ChatInputTest, LongConversationsAreCutBehindAnAnswer) {
+TEST_F(ChatInputTest, LongConversationsAreCutAfterAnAnswer) {
   const std::string lines = line_of({"a", "b", "c", "d", "e", "f"}) +
                             line_of({"a question that is too long", "b"}) + line_of({"x", "y"}) +
                             line_of({"only a question"});
@@ -231,7 +231,7 @@ TEST_F(ChatInputTest, LongConversationsAreCutBehindAnAnswer) {
               HasSubstr("3 skipped (2 too long: x.jsonl:1, x.jsonl:2; 1 without an answer: "));
 }
 
-TEST_F(ChatInputTest, ARowThatIsJustFullIsWhole) {
+TEST_F(ChatInputTest, RowThatIsExactlyFullIsNotCut) {
   EXPECT_EQ(inputs(*build(config(line_of({"aaaaa", "bbbbb"}), 15))->next()), "u:aaaaa;a:bbbbb");
   const auto cut = build(config(line_of({"a", "b", "c", "d"}), 15));
   EXPECT_EQ(inputs(*cut->next()), "u:a;a:b;u:c;a:d");
@@ -257,7 +257,7 @@ TEST_F(ChatInputTest, RefusalsOfTheTemplateFailOrAreCounted) {
                                                   HasSubstr("chat.jinja:2: expected values that")));
 }
 
-TEST_F(ChatInputTest, NothingToLearnIsAnError) {
+TEST_F(ChatInputTest, InputWithoutAnswersIsAnError) {
   EXPECT_EQ(
       error_of<DataError>([&] { build(config(line_of({"alone"}))); }),
       "input.source: expected conversations with answers of at most 24 positions, got none; 1 "
@@ -281,7 +281,7 @@ TEST_F(ChatInputTest, AllTokensMayBeLearned) {
   EXPECT_EQ(targets(*build(cfg)->next()), ":hi;a:yo;.");
 }
 
-TEST_F(ChatInputTest, WithoutATemplateThePlainOneIsUsed) {
+TEST_F(ChatInputTest, PlainTemplateIsTheDefault) {
   auto cfg = config(line_of({"q", "a"}), 80);
   cfg.chat_template = std::nullopt;
   const Batch batch = *build(cfg)->next();

@@ -12,7 +12,7 @@ namespace axle {
 
 /// The layouts of conversations in files.
 enum class ChatFormat {
-  kAuto,        // told by the fields of each record
+  kAuto,        // determined by the fields of each record
   kMessages,    // {"messages": [{"role": "user", "content": "..."}, ...], "tools": [...]}; the list
                 // may be called conversation, dialog or dialogue
   kShareGPT,    // {"conversations": [{"from": "human", "value": "..."}, ...], "system": "..."}
@@ -65,7 +65,7 @@ inline constexpr auto kConversationFields =
                                      "functions",
                                      "chat_template_kwargs"});
 
-/// Returns the layout that the fields of a record tell; none if they are those of no conversation.
+/// Returns the layout that the fields of a record show; none if they are no conversation's.
 std::optional<ChatFormat> chat_format_of(const nlohmann::ordered_json& record);
 
 /// Returns {"messages": [...], "tools": [...]} of a record. A list may be the text of one. The
@@ -79,11 +79,11 @@ std::optional<ChatFormat> chat_format_of(const nlohmann::ordered_json& record);
 /// "chat_template_kwargs". Fields that are null are left out, since templates take a null for a
 /// value; but not a content, where calls have none.
 ///
-/// A record with two answers gives {"chosen": [...], "rejected": [...], "tools": [...]}, two whole
-/// conversations. What comes before the answers is its prompt or question, a text or messages, or a
-/// conversation in one of the other forms. An answer may be the whole conversation, with the prompt
-/// if there is one. A text that begins with "\n\nHuman:" is the messages of a conversation, as in
-/// Anthropic's HH.
+/// A record with two answers becomes {"chosen": [...], "rejected": [...], "tools": [...]}, two
+/// whole conversations. What comes before the answers is its prompt or question, a text or
+/// messages, or a conversation in one of the other forms. An answer may be the whole conversation,
+/// with the prompt if there is one. A text that begins with "\n\nHuman:" is the messages of a
+/// conversation, as in Anthropic's HH.
 ///
 /// A message may have a "weight", as in OpenAI's files: 0 for an answer that is not learned, or 1.
 ///

@@ -18,7 +18,7 @@ std::string of(std::string_view record, ChatFormat format = ChatFormat::kAuto) {
   }
 }
 
-TEST(ChatLayout, EveryFormGivesTheSameMessages) {
+TEST(ChatLayout, AllFormsBecomeTheSameMessages) {
   const std::string expected =
       R"({"messages":[{"role":"system","content":"S"},{"role":"user","content":"Q"},)"
       R"({"role":"assistant","content":"A"}]})";
@@ -43,7 +43,7 @@ TEST(ChatLayout, EveryFormGivesTheSameMessages) {
             R"({"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"}]})");
 }
 
-TEST(ChatLayout, FieldsBesideTheMessagesAreKept) {
+TEST(ChatLayout, SystemPromptsToolsAndContextAreKept) {
   const std::string question = R"({"role":"user","content":"Q"})";
   EXPECT_EQ(of(R"({"system":"S","messages":[)" + question + "]}"),
             R"({"messages":[{"role":"system","content":"S"},)" + question + "]}");
@@ -72,7 +72,7 @@ TEST(ChatLayout, FieldsBesideTheMessagesAreKept) {
 }
 
 // The names of published data sets.
-TEST(ChatLayout, OtherNamesOfFieldsMeanTheSame) {
+TEST(ChatLayout, AlternativeFieldNamesAreEquivalent) {
   const std::string expected =
       R"({"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":"A"}]})";
   for (const std::string list : {"messages", "conversation", "dialog", "dialogue"}) {
@@ -178,7 +178,7 @@ TEST(ChatLayout, CompletionsWithALabelAreRefused) {
       "label true, without it");
 }
 
-TEST(ChatLayout, ToolsAndPartsStayAndNullsGo) {
+TEST(ChatLayout, ToolsAndPartsAreKeptAndNullsRemoved) {
   EXPECT_EQ(of(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":1}]},)"
                R"({"role":"user","content":[{"type":"text","text":"t"}],"name":null}],)"
                R"("tools":[{"name":"f"}]})"),
@@ -192,7 +192,7 @@ TEST(ChatLayout, ToolsAndPartsStayAndNullsGo) {
             R"({"messages":[{"role":"user","content":"q"}],"tools":[{"name":"f"}]})");
 }
 
-TEST(ChatLayout, WeightsSayWhetherAnAnswerIsLearned) {
+TEST(ChatLayout, WeightsSelectTheLearnedAnswers) {
   const auto with = [](const std::string& role, const std::string& weight) {
     return of(R"({"messages":[{"role":")" + role + R"(","content":"a","weight":)" + weight + "}]}");
   };
@@ -225,7 +225,7 @@ TEST(ChatLayout, WeightsSayWhetherAnAnswerIsLearned) {
 }
 
 // As in ms-swift's files: the messages end with the better answer.
-TEST(ChatLayout, ARejectedAnswerMayStandBesideAConversation) {
+TEST(ChatLayout, RejectedAnswerMayFollowAConversation) {
   const std::string messages =
       R"("messages":[{"role":"user","content":"q"},{"role":"assistant","content":"y"}])";
   const std::string pair = of(R"({"prompt":"q","chosen":"y","rejected":"n"})");

@@ -24,7 +24,7 @@ std::vector<std::string> chat_files(const std::vector<std::string>& named, SkipL
 class ChatReader {
  public:
   /// Raise it with every change of what a conversation is, or of how it is rendered: kept tokens
-  /// are then made anew.
+  /// are then made again.
   static constexpr int kRules = 8;
 
   /// Throws StorageError for a file that can't be read, NotText for one that holds no conversation
@@ -49,8 +49,8 @@ std::string conversation_in(const RawDocument& record, ChatFormat format);
 /// *.parquet, in the order of their paths. Counts other files as skipped. All conversations are
 /// read into memory at construction. Throws Error with kDoesNotFit if the host lacks the memory.
 ///
-/// A document is one conversation in the form that conversation_of() reads; its place is the file
-/// with the line, or with the number in the list or of the row, from 1.
+/// A document is one conversation in the form that conversation_of() reads; its location is the
+/// file with the line, or with the number in the list or of the row, from 1.
 ///
 /// Throws DataError "<file>:<line>: expected ..., got ..." for what is no conversation.
 class ChatSource final : public Source {
@@ -60,7 +60,7 @@ class ChatSource final : public Source {
     Required<std::string> path = REQUIRED;
     /// More files, folders and patterns, read after `path` in this order.
     std::vector<std::string> more_paths = {};
-    /// How files lay out a conversation. `auto`: the fields of each record tell.
+    /// How files lay out a conversation. `auto`: the fields of each record decide.
     ChatFormat format = ChatFormat::kAuto;
     /// What a bad conversation does: `fail` ends the program, `skip` leaves it out and counts it.
     OnError on_error = OnError::kFail;

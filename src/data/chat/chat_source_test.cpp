@@ -46,7 +46,7 @@ TEST_F(ChatSourceTest, EachLineIsAConversation) {
               ElementsAre(std::string("x.jsonl:1 ") + kHi, std::string("x.jsonl:3 ") + kYes));
 }
 
-TEST_F(ChatSourceTest, AListIsReadAsOne) {
+TEST_F(ChatSourceTest, JsonListsAreReadAsRecords) {
   const std::string list = std::string("[\n  ") + kHi + ",\n" + kYes + "]\n";
   for (const char* name : {"x.json", "x.jsonl"}) {
     replace_file(dir_ / name, list);
@@ -77,7 +77,7 @@ TEST_F(ChatSourceTest, CompressedFilesAndFolders) {
             2u);
 }
 
-TEST_F(ChatSourceTest, AFolderWithoutConversationsBesideOthersIsRefused) {
+TEST_F(ChatSourceTest, FolderWithoutConversationsIsRefused) {
   make_directories(dir_ / "texts");
   replace_file(dir_ / "texts/a.txt", "no");
   replace_file(dir_ / "a.jsonl", std::string(kHi) + "\n");
@@ -104,7 +104,7 @@ TEST_F(ChatSourceTest, BadLinesAreNamedOrSkipped) {
                 "(input.source.on_error = skip)");
 }
 
-TEST_F(ChatSourceTest, NothingToReadIsAnError) {
+TEST_F(ChatSourceTest, SourceWithoutConversationsIsAnError) {
   replace_file(path_, "\n");
   EXPECT_EQ(error({.path = path_}), path_ + ": expected conversations, got none");
   replace_file(path_, "plain text");

@@ -229,7 +229,7 @@ ChatTemplate plain_chat_template(const Tokenizer& tokenizer) {
 
 std::string read_chat_template(const std::string& path, std::string_view field) {
   const std::filesystem::path file = path_of_text(path);
-  std::error_code none;  // a pipe holds no GGUF file, which is read at any place
+  std::error_code none;  // a pipe holds no GGUF file, which is read at any offset
   const bool is_stream = path_exists(file) && std::filesystem::is_other(file, none);
   if (!is_stream && storage_error_as<DataError>([&] { return is_gguf(file); })) {
     return GgufFile(file).metadata().at("tokenizer.chat_template").text();

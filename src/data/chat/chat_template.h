@@ -104,7 +104,7 @@ std::optional<ChatTemplate> find_chat_template(const Tokenizer& tokenizer,
 ChatTemplate chat_template_of_text(const Tokenizer& tokenizer, std::string_view text,
                                    std::string name);
 /// As find_chat_template(), and plain_chat_template() where there is none. Throws DataError, too,
-/// for a template that writes the same whatever a question and its answer say.
+/// for a template that writes the same for any question and answer.
 ChatTemplate chat_template_or_plain(const Tokenizer& tokenizer,
                                     const std::optional<std::string>& file, std::string_view field);
 /// Returns a template that puts each message between <|im_start|> with its role and <|im_end|>.

@@ -39,7 +39,7 @@ class ChatTemplateForeign : public ForeignDataTest {
         EXPECT_EQ(sha256_hex(text).substr(0, 16), hashes[i++]) << text;
       }
     }
-    // The answers can be told apart.
+    // The answers can be distinguished.
     const LearnedText learned = learned_text(chat, conversation.messages, {}, Learned::kAssistant,
                                              {.now_secs = kNoonOf26July2024});
     ASSERT_EQ(learned.learned.size(), 2u);

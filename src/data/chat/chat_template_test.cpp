@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(ChatTemplate, TheTemplateSeesWhatTransformersGives) {
+TEST(ChatTemplate, TemplateVariablesMatchTransformers) {
   const ChatTemplate chat(
       "{{ bos_token }}{{ messages|length }}{{ tools is none }}{{ documents is none }}"
       "{{ add_generation_prompt }}{{ enable_thinking is defined }}{{ pad_token is defined }}",

@@ -52,7 +52,7 @@ class LearnedDocuments {
 
   /// As problem_of_ids().
   std::string problem_of(const LearnedTokens& tokens, const std::string& where) const;
-  /// Adds the tokens of a conversation, its text and its place.
+  /// Adds the tokens of a conversation, its text and its location.
   void add(const LearnedTokens& tokens, std::string_view text, std::string where);
   /// Returns what the documents from `source` are, without what depends on how they are used.
   InputFacts facts(const Source& source, const Skipped& skipped) const;
@@ -84,7 +84,7 @@ class LearnedInput : public Input {
  protected:
   /// Throws ConfigError for a source of texts. `path` is that of the input.
   static void check_source(const Child<Source>& source, const std::string& path);
-  /// Moves the documents into batches of these options. `facts` are those of the documents. Throws
+  /// Moves the documents into batches of these options. `facts` are about the documents. Throws
   /// DataError if there are none: `what` says what was expected, up to the number of positions.
   /// `path` is that of the input.
   void take(LearnedDocuments& learned, const InputFacts& facts,
@@ -92,7 +92,7 @@ class LearnedInput : public Input {
 
  private:
   InputFacts facts_;
-  std::vector<std::string> wheres_;  // the place of each document
+  std::vector<std::string> wheres_;  // the location of each document
   std::unique_ptr<PackedBatches> batches_;
 };
 

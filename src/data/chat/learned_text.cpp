@@ -101,7 +101,7 @@ std::optional<size_t> size_at(const Tokenizer& tokenizer, int32_t id, std::strin
   return rest.starts_with(piece) ? std::optional(piece.size()) : std::nullopt;
 }
 
-// The places of the ids in the text; none if their pieces do not add up to it. Spaces may be left
+// The offsets of the ids in the text; none if their pieces do not add up to it. Spaces may be left
 // out: special tokens that strip take those beside them, as Phi-3's do.
 std::optional<std::vector<size_t>> places_of(const Tokenizer& tokenizer,
                                              std::span<const int32_t> ids, std::string_view text) {
@@ -124,7 +124,7 @@ std::optional<std::vector<size_t>> places_of(const Tokenizer& tokenizer,
   return places;
 }
 
-// The parts of the text one by one. Their ids may be others than those of the whole text.
+// The parts of the text one by one. Their ids may be others than the whole text's.
 LearnedTokens encode_parts(const Tokenizer& tokenizer, const LearnedText& text) {
   LearnedTokens out;
   size_t at = 0;
@@ -160,7 +160,7 @@ std::pair<size_t, size_t> difference(std::span<const int32_t> a, std::span<const
 }
 
 // The flags of the parts' ids for the same text encoded as a whole. Ids that differ, at the border
-// of a part, get the flag of the part's id in their place.
+// of a part, get the flag of the part's id there.
 std::vector<uint8_t> flags_along(const LearnedTokens& parts, std::span<const int32_t> ids) {
   std::vector<uint8_t> out;
   if (parts.ids.empty()) return std::vector<uint8_t>(ids.size());

@@ -38,7 +38,7 @@ struct LearnedText {
 /// template's generation blocks hold; if it has none, what it writes for the assistant's messages
 /// (answer_places()); messages of the weight 0 are not learned, except with Learned::kAll. Throws
 /// DataError as ChatTemplate::render() and written_messages() do, and for generation blocks whose
-/// place in the text is not known.
+/// location in the text is not known.
 LearnedText learned_text(const ChatTemplate& chat, std::span<const jinja::Value> messages,
                          const jinja::Value& tools, Learned learned,
                          const ChatTemplate::Options& options);
@@ -51,7 +51,7 @@ struct LearnedTokens {
 };
 
 /// Encodes the text as a whole, with its special tokens. A token is learned if its first byte is.
-/// Where the pieces of the ids do not add up to the text, so that their places are not known, the
+/// Where the pieces of the ids do not add up to the text, so that their offsets are not known, the
 /// flags are those that the ids have where learned and other parts are encoded one by one.
 LearnedTokens encode_learned(const Tokenizer& tokenizer, const LearnedText& text);
 

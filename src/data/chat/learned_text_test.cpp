@@ -36,7 +36,7 @@ std::vector<std::string> learned(const std::string& source, std::string_view jso
   return out;
 }
 
-TEST(LearnedText, BlocksOfGenerationSayWhatIsLearned) {
+TEST(LearnedText, GenerationBlocksMarkLearnedText) {
   EXPECT_THAT(learned("{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}"
                       "{% generation %}{{ m.content ~ eos_token }}{% endgeneration %}"
                       "{% else %}{{ m.content }}{% endif %}{% endfor %}"),
@@ -44,7 +44,7 @@ TEST(LearnedText, BlocksOfGenerationSayWhatIsLearned) {
   EXPECT_THAT(learned("a{{ messages|length }}", kConversation, Learned::kAll), ElementsAre("a4"));
 }
 
-TEST(LearnedText, WithoutBlocksTurnsAreWhatEachMessageAdds) {
+TEST(LearnedText, TemplatesWithoutBlocksLearnTheTextOfEachAnswer) {
   const std::string turns =
       "{% for m in messages %}<{{ m.role }}>\n{{ m.content }}<end>\n{% endfor %}"
       "{% if add_generation_prompt %}<assistant>\n{% endif %}";
@@ -59,7 +59,7 @@ TEST(LearnedText, WithoutBlocksTurnsAreWhatEachMessageAdds) {
 }
 
 // As published: templates of models of texts print the content, others go through its parts.
-TEST(LearnedText, PartsAreTextsWhereATemplateKnowsNoParts) {
+TEST(LearnedText, PartsBecomeTextIfTheTemplateDoesNotReadParts) {
   const char* const json =
       R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},)"
       R"({"role":"assistant","content":[{"type":"text","text":"c"}]}]})";
@@ -142,7 +142,7 @@ TEST(LearnedText, ToolsAndThoughtsThatATemplateDropsAreRefused) {
   }
 }
 
-TEST(LearnedText, ANullIsNotWrittenByItsName) {
+TEST(LearnedText, NullContentIsNotPrintedAsNone) {
   const std::string prints =
       "{% for m in messages %}<{{ m.role }}>{{ m.content }}"
       "{% for call in m.tool_calls or [] %}!{{ call.function.name }}{% endfor %}<end>{% endfor %}";
@@ -160,7 +160,7 @@ TEST(LearnedText, ANullIsNotWrittenByItsName) {
 }
 
 // In any order, and each text once for all who say it.
-TEST(LearnedText, WhatATemplateLeavesOutIsCounted) {
+TEST(LearnedText, MessagesMissingFromTheRenderedTextAreCounted) {
   const auto num_left_out = [](const std::string& source) {
     const Conversation talk = conversation_of(
         R"({"messages":[{"role":"user","content":"first"},{"role":"assistant","content":"a"},)"
@@ -179,7 +179,7 @@ TEST(LearnedText, WhatATemplateLeavesOutIsCounted) {
   EXPECT_EQ(num_left_out("{% for m in messages[3:] %}{{ m.content }};{% endfor %}"), 1);
 }
 
-TEST(LearnedText, PartsThatAreNoTextsAreRefused) {
+TEST(LearnedText, NonTextPartsAreRefused) {
   const std::string reads =
       "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
       "{% for part in m.content %}{{ part.text or '<' ~ part.type ~ '>' }}{% endfor %}{% endif %};"
@@ -257,7 +257,7 @@ TEST(LearnedText, SpecialTokensInTheTextBecomeTheirIds) {
       encode_learned(*tokenizer, {before + said + "\n", {{before.size(), (before + said).size()}}});
   EXPECT_EQ(tokens.ids, tokenizer->encode_with_special(before + said + "\n"));
   EXPECT_EQ(tokens.ids[0], 2);
-  // The learned ids are those of the answer and its end.
+  // The learned ids are the answer's and its end's.
   std::vector<int32_t> learned_ids;
   for (size_t i = 0; i < tokens.ids.size(); ++i) {
     if (tokens.is_learned[i]) learned_ids.push_back(tokens.ids[i]);
@@ -267,7 +267,7 @@ TEST(LearnedText, SpecialTokensInTheTextBecomeTheirIds) {
 }
 
 // WordPiece drops spaces and case: the pieces do not add up to the text.
-TEST(LearnedText, WhereBytesAreLostTheIdsAreThoseOfTheWholeText) {
+TEST(LearnedText, IdsMatchTheWholeTextIfTheTokenizerDropsBytes) {
   const auto tokenizer =
       Child<Tokenizer>(HuggingFaceTokenizer::Config{.path = reference_file("tokenizers/bert.json")})
           .build({}, {});
@@ -281,7 +281,7 @@ TEST(LearnedText, WhereBytesAreLostTheIdsAreThoseOfTheWholeText) {
 }
 
 // Text that is normalized: the letter and its mark become one, also over the border of a part.
-TEST(LearnedText, WhereLettersAreNormalizedTheIdsAreThoseOfTheWholeText) {
+TEST(LearnedText, IdsMatchTheWholeTextIfLettersAreNormalized) {
   const auto tokenizer = Child<Tokenizer>(HuggingFaceTokenizer::Config{
                                               .path = reference_file("tokenizers/qwen2.json")})
                              .build({}, {});
@@ -306,7 +306,7 @@ TEST(LearnedText, WhereLettersAreNormalizedTheIdsAreThoseOfTheWholeText) {
   EXPECT_EQ(ends, 19);
 }
 
-// As of Phi-3. The ids are those of the library tokenizers; learned is what stands in an answer.
+// As of Phi-3. The ids are the library tokenizers'; learned is what stands in an answer.
 TEST(LearnedText, TokensThatStripSpacesTakeThemFromTheText) {
   const TempDir dir;
   auto json = nlohmann::ordered_json::parse(read_file(reference_file("tokenizers/llama2.json")));

@@ -59,7 +59,7 @@ TEST_F(PreferenceInputTest, ARowHoldsBothAnswersOfAPair) {
 }
 
 // What both conversations have in common is no answer, also if the assistant said it.
-TEST_F(PreferenceInputTest, RowsSayWhetherTheyHoldAPair) {
+TEST_F(PreferenceInputTest, RowsMarkWhetherTheyHoldAPair) {
   build(R"({"prompt": "q", "chosen": "yes", "rejected": "no"})"
         "\n"
         R"({"prompt": "r", "chosen": "a", "rejected": "b"})"
@@ -78,7 +78,7 @@ TEST_F(PreferenceInputTest, RowsSayWhetherTheyHoldAPair) {
   EXPECT_EQ(input->next()->tensors.at("is_pair"), HostTensor({2}, {1, 0}));
 }
 
-TEST_F(PreferenceInputTest, OnlyMessagesThatDifferAreLearned) {
+TEST_F(PreferenceInputTest, LearnsOnlyMessagesThatDiffer) {
   const std::string start =
       R"({"role": "user", "content": "q"}, {"role": "assistant", "content": "s"}, {"role": "user", "content": "t"})";
   const auto with = [&](const char* answer) {
@@ -95,7 +95,7 @@ TEST_F(PreferenceInputTest, OnlyMessagesThatDifferAreLearned) {
 }
 
 // The template writes answers that are not the last otherwise, and blocks say what is learned.
-TEST_F(PreferenceInputTest, AnswersThatBothShareMayBeRewritten) {
+TEST_F(PreferenceInputTest, SharedAnswersMayBeRewrittenByTheTemplate) {
   const auto line = [](const char* answer) {
     return std::string(R"([{"role": "user", "content": "q"}, )"
                        R"({"role": "assistant", "content": "long"}, )"
@@ -126,7 +126,7 @@ TEST_F(PreferenceInputTest, MessagesAreTheSameInAnyOrderOfFields) {
   EXPECT_EQ(row(*input), "u:q;a:yu:q;a:n______ .....y;.....n;...... 11111112222222000000");
 }
 
-TEST_F(PreferenceInputTest, AnswersToTwoQuestionsAreNoPair) {
+TEST_F(PreferenceInputTest, AnswersToDifferentQuestionsAreSkipped) {
   const std::string good = R"({"prompt": "q", "chosen": "y", "rejected": "n"})";
   const auto input = build(good + "\n" +
                            R"({"chosen": "\n\nHuman: hi\n\nAssistant: yo", )"
@@ -136,7 +136,7 @@ TEST_F(PreferenceInputTest, AnswersToTwoQuestionsAreNoPair) {
               HasSubstr("1 skipped (1 with answers to two questions: x.jsonl:2)"));
 }
 
-TEST_F(PreferenceInputTest, WhatDoesNotFitIsCounted) {
+TEST_F(PreferenceInputTest, PairsThatDoNotFitAreCounted) {
   const std::string fits = R"({"prompt": "q", "chosen": "y", "rejected": "n"})";
   const auto input =
       build(fits + "\n" + R"({"prompt": "q", "chosen": "yes", "rejected": "no, never"})" + "\n" +
@@ -168,7 +168,7 @@ TEST_F(PreferenceInputTest, WhatDoesNotFitIsCounted) {
 }
 
 // What both conversations have in common counts once.
-TEST_F(PreferenceInputTest, RemarksAreThoseOfAPair) {
+TEST_F(PreferenceInputTest, RemarksCountSharedMessagesOnce) {
   const std::string shared = R"([{"role": "user", "content": "q"}, )"
                              R"({"role": "assistant", "content": ""}, )"
                              R"({"role": "user", "content": "r"}])";

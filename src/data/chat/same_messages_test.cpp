@@ -26,7 +26,7 @@ TEST(SameMessages, FieldsMayComeInAnyOrder) {
   EXPECT_TRUE(have_among_them(messages("ba"), Json::array({other})));
 }
 
-TEST(SameMessages, APartIsFoundWhereverAStringWouldBe) {
+TEST(SameMessages, AgreesWithStringSearch) {
   // All strings of two letters, against the search of the library.
   for (int bits = 0; bits < 1 << 9; ++bits) {
     std::string text;

@@ -92,7 +92,7 @@ class StreamedChatTest : public ::testing::Test {
   EnvironmentChange cache_{"XDG_CACHE_HOME", dir_ / "cache"};
 };
 
-TEST_F(StreamedChatTest, AnEpochIsThatOfConversationsInMemory) {
+TEST_F(StreamedChatTest, EpochMatchesConversationsInMemory) {
   for (const Packing packing : {Packing::kWhole, Packing::kBestFit}) {
     ChatInput::Config small = config(), large = config(int64_t{1} << 30);
     small.packing = large.packing = packing;
@@ -110,7 +110,7 @@ TEST_F(StreamedChatTest, AnEpochIsThatOfConversationsInMemory) {
   EXPECT_EQ(num_token_files(), 1);  // packing makes no other tokens
 }
 
-TEST_F(StreamedChatTest, LaterStartsFindTheTokensAndTheCounts) {
+TEST_F(StreamedChatTest, LaterStartsReuseTheTokensAndTheCounts) {
   const std::string first = to_text(build(config())->facts());
   EXPECT_EQ(to_text(build(config())->facts()), first);
   EXPECT_THAT(first, AllOf(HasSubstr("3 files, "), HasSubstr(" cut to fit, 1 skipped")));
@@ -120,12 +120,12 @@ TEST_F(StreamedChatTest, LaterStartsFindTheTokensAndTheCounts) {
   EXPECT_EQ(num_token_files(), 2);
   replace_file(dir_ / "in/0.jsonl", talk(1) + talk(2));
   EXPECT_EQ(build(config())->facts().num_documents, 802);
-  EXPECT_EQ(num_token_files(), 2);  // those of the old text are gone
+  EXPECT_EQ(num_token_files(), 2);  // the old text's are gone
   const auto input = build(config());
   EXPECT_THAT(input->origins_of_batch(0).at(0).where, HasSubstr(".jsonl, its document "));
 }
 
-TEST_F(StreamedChatTest, WhatIsNoConversationEndsTheBuildAndLeavesNothing) {
+TEST_F(StreamedChatTest, InvalidConversationsEndTheBuildWithoutLeftovers) {
   replace_file(dir_ / "in/1.jsonl", talk(1) + R"({"messages":[{"role":"user"}]})" + "\n");
   EXPECT_THAT(error_of<DataError>([&] { build(config()); }),
               AllOf(HasSubstr("1.jsonl:2: messages[0]: expected the field 'content'"),
@@ -142,7 +142,7 @@ TEST_F(StreamedChatTest, WhatIsNoConversationEndsTheBuildAndLeavesNothing) {
               HasSubstr("expected conversations with answers of at most 40 positions, got none; "));
 }
 
-TEST_F(StreamedChatTest, PairsAreThoseInMemory) {
+TEST_F(StreamedChatTest, PairsMatchThoseInMemory) {
   std::string lines;
   for (int i = 0; i < 500; ++i) {
     lines += fmt::format(R"({{"prompt":"q{}","chosen":"yes {}","rejected":"no{}"}})", i, i * i % 97,

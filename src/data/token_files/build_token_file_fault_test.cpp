@@ -39,7 +39,7 @@ class BuildTokenFileFault : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(BuildTokenFileFault, OfAFileThatEndsEarlyTheDocumentsBeforeAreUsed) {
+TEST_F(BuildTokenFileFault, TruncatedFilesKeepTheDocumentsBeforeTheCut) {
   const std::string whole = gzipped(lines_);
   replace_file(dir_ / "b.jsonl.gz", whole.substr(0, whole.size() / 2));
   TokenBuild one = build("b.jsonl.gz");
@@ -52,7 +52,7 @@ TEST_F(BuildTokenFileFault, OfAFileThatEndsEarlyTheDocumentsBeforeAreUsed) {
 }
 
 // A file may grow no more after the first one of two is done.
-TEST_F(BuildTokenFileFault, WhereTheDiskIsFullWhatIsDoneIsKept) {
+TEST_F(BuildTokenFileFault, FullDiskKeepsTheFinishedPart) {
   replace_file(dir_ / "in/b.jsonl", lines_);
   const auto build_on_full_disk = [&] {
     int files = 0;

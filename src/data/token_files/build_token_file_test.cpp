@@ -90,7 +90,7 @@ TEST_F(BuildTokenFile, DocumentsOfAllKindsOfFiles) {
   EXPECT_FALSE(path_exists(dir_ / "out.part"));
 }
 
-TEST_F(BuildTokenFile, IdsAreThoseOfTextInput) {
+TEST_F(BuildTokenFile, IdsMatchTextInput) {
   const auto ids_by = [&](bool begins, bool ends) {
     TokenBuild one = build();
     one.sources = {dir_ / "in/deep"};
@@ -157,7 +157,7 @@ TEST_F(BuildTokenFile, StopsAndContinuesBitForBit) {
 }
 
 // A kill leaves what was saved last, and perhaps more behind it.
-TEST_F(BuildTokenFile, AKillLosesNothingThatWasSaved) {
+TEST_F(BuildTokenFile, KilledBuildContinuesFromItsLastSave) {
   build_token_file(build());
   struct Kill {};
   for (int killed_at = 1; killed_at < 12; ++killed_at) {
@@ -205,7 +205,7 @@ TEST_F(BuildTokenFile, AKillBetweenTheLastStepsIsContinued) {
   EXPECT_FALSE(path_exists(one.prefix + ".part"));
 }
 
-TEST_F(BuildTokenFile, TheSameBuildIsThereAnotherOneIsRefused) {
+TEST_F(BuildTokenFile, SameBuildIsReusedAndAnotherIsRefused) {
   build_token_file(build());
   EXPECT_TRUE(build_token_file(build()).was_there);
   TokenBuild other = build();
@@ -219,7 +219,7 @@ TEST_F(BuildTokenFile, TheSameBuildIsThereAnotherOneIsRefused) {
 }
 
 // Of the special ids, those that stand in the documents count.
-TEST_F(BuildTokenFile, OtherBeginAndEndTokensMakeAnotherBuild) {
+TEST_F(BuildTokenFile, BeginAndEndTokensIdentifyABuild) {
   using Config = HuggingFaceTokenizer::Config;
   const Config first{.path = reference_file("tokenizers/llama3.json"), .eos = "<|end|>"};
   Config other_begin = first, other_end = first, other_padding = first;
@@ -263,8 +263,8 @@ TEST_F(BuildTokenFile, AChangedFileIsNotContinued) {
                     HasSubstr("to begin anew")));
 }
 
-// Whatever its size and the time of its change are.
-TEST_F(BuildTokenFile, AnEditedSourceIsNoneOfTheSameBuild) {
+// For any size and modification time.
+TEST_F(BuildTokenFile, EditedSourcesAreNotTheSameBuild) {
   const std::string path = dir_ / "in/a.jsonl", bytes = read_file(path);
   const auto set_time = [&](int64_t secs) {
     const timespec times[2] = {{.tv_sec = secs, .tv_nsec = 0}, {.tv_sec = secs, .tv_nsec = 0}};
@@ -364,7 +364,7 @@ TEST_F(BuildTokenFile, LinesOfJsonUnderANameOfTextAreRefused) {
   EXPECT_EQ(build_token_file(one).num_documents, 1);
 }
 
-// Their ids are those of letters: conversations that were rendered beforehand lose their marks.
+// Their ids are ids of letters: conversations that were rendered beforehand lose their marks.
 TEST_F(BuildTokenFile, TextsWithNamesOfSpecialTokensAreCounted) {
   replace_file(dir_ / "tokenizer.json",
                R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"},)"
@@ -393,7 +393,7 @@ TEST_F(BuildTokenFile, TextsWithNamesOfSpecialTokensAreCounted) {
   EXPECT_EQ(facts_of().remarks, card->remarks);
 }
 
-TEST_F(BuildTokenFile, ALinkToNothingIsLeftOutOnceAndIsNoSource) {
+TEST_F(BuildTokenFile, BrokenLinksAreSkippedAndNotCountedAsSources) {
   std::filesystem::create_symlink(dir_ / "nothing", dir_ / "in/broken.jsonl");
   std::filesystem::create_symlink("ring.txt", dir_ / "in/ring.txt");
   EXPECT_THAT(
@@ -418,7 +418,7 @@ TEST_F(BuildTokenFile, AFolderWithoutDataIsLeftOut) {
 }
 
 // "corpus/" would name hidden files of the folder, and a device has no files beside it.
-TEST_F(BuildTokenFile, APrefixIsTheFirstPartOfNames) {
+TEST_F(BuildTokenFile, PrefixMustBeAFileName) {
   TokenBuild one = build();
   const std::string folder = dir_ / "in";
   for (const std::string& prefix : {folder + "/", folder + "/.", folder + "/..",

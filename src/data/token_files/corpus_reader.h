@@ -27,8 +27,8 @@ struct CorpusFormat {
   DocumentUnit unit = DocumentUnit::kFile;  // of plain text
   /// Refuses what a TextSource refuses: JSON Lines, compressed files, files of blanks.
   bool only_plain_text = false;
-  /// A text file that is one document is read in parts of at most so many bytes. They end at a line
-  /// end, or at a character in lines that are longer. None: as a whole.
+  /// A text file that is one document is read in parts of at most this many bytes. They end at a
+  /// line end, or at a character in lines that are longer. None: as a whole.
   std::optional<int64_t> part_bytes = {};
 };
 
@@ -40,7 +40,7 @@ class CorpusReader {
  public:
   static constexpr size_t kMaxDocumentBytes = size_t{256} << 20;
   /// Raise it with every change of what is refused, or of what a document is: kept tokens of files
-  /// that were read by other rules are then made anew.
+  /// that were read by other rules are then made again.
   static constexpr int kRules = 5;
 
   /// Throws StorageError if the file can't be read, NotText if it is of a known format of bytes, or
@@ -55,9 +55,9 @@ class CorpusReader {
   /// document that is too large.
   std::optional<RawDocument> next();
   /// As next(), but of a text file that is one document it returns blocks, of `block_bytes` and the
-  /// lines up to the next place where a pattern that cuts text into pieces has a cut in any case:
+  /// lines up to the next point where a pattern that cuts text into pieces has a cut in any case:
   /// between two lines, with no white space on either side of the line end. Where there is no such
-  /// place in a megabyte, a block ends with any line. Not for a format with `part_bytes`.
+  /// point in a megabyte, a block ends with any line. Not for a format with `part_bytes`.
   std::optional<RawDocument> next_block(size_t block_bytes);
 
  private:
@@ -142,7 +142,7 @@ std::string no_document(std::span<const std::string> sources, const Skipped& ski
 /// there is no file.
 std::vector<std::string> corpus_files(std::span<const std::string> sources, std::string_view field,
                                       SkipLog& skips);
-/// Returns the bytes of each file; 0 where the system does not tell.
+/// Returns the bytes of each file; 0 where the system does not say.
 std::vector<int64_t> sizes_of_files(std::span<const std::string> files);
 
 /// The text of a document, or why there is none.

@@ -68,7 +68,7 @@ TEST_F(CorpusSourceTest, ReadsEveryFormatOfText) {
               ElementsAre("c.txt.zst:1 four", "c.txt.zst:2 four", "b.jsonl.gz:1 three"));
 }
 
-TEST_F(CorpusSourceTest, AListIsReadAsOne) {
+TEST_F(CorpusSourceTest, JsonListsAreReadAsRecords) {
   CorpusSource::Config list = source();
   list.path = dir_ / "list.json";
   replace_file(list.path.get(), "[\n  {\n    \"text\": \"one\"\n  },\n  {\"text\": \"two\"}\n]\n");
@@ -100,7 +100,7 @@ TEST_F(CorpusSourceTest, AFolderWithoutTextsIsNamed) {
 }
 
 // What a run leaves out has a policy in its config.
-TEST_F(CorpusSourceTest, ALinkToNothingIsNamedWithItsPolicy) {
+TEST_F(CorpusSourceTest, BrokenLinksAreNamedWithThePolicyThatSkipsThem) {
   std::filesystem::create_directory(dir_ / "linked");
   std::filesystem::create_symlink(dir_ / "nowhere.jsonl", dir_ / "linked/a.jsonl");
   CorpusSource::Config source;

@@ -191,7 +191,7 @@ class TokenBuilder {
 
   // Returns the card of this very build; throws if something else is there.
   std::optional<TokenCard> finished_before() const {
-    if (path_exists(token_card_path(parts()))) return std::nullopt;  // moving into place
+    if (path_exists(token_card_path(parts()))) return std::nullopt;  // moving to its final path
     for (const char* ending : kEndings) {
       const std::string path = work_.prefix + ending;
       if (!path_exists(path)) continue;
@@ -293,7 +293,7 @@ class TokenBuilder {
     });
     std::vector<RawDocument> batch;
     const auto next = [&](int64_t) { return reader->next(); };
-    // The first mistakes are told soon, also where a record takes long.
+    // The first mistakes are reported soon, also where a record takes long.
     int64_t bytes = std::min(work_.batch_bytes, int64_t{4} << 10);
     while (is_read && read_from(path, [&] { batch = next_documents(next, bytes); }) &&
            !batch.empty()) {

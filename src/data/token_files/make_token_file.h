@@ -24,10 +24,10 @@ struct EncodedDocument {
   int64_t text_bytes = 0, piece_bytes = 0;
 };
 
-/// What a record gives, or why it gives nothing.
+/// What a record yields, or why it yields nothing.
 struct EncodedRecord {
   std::vector<EncodedDocument> documents = {};
-  std::string reason = {};   // "": it gives documents
+  std::string reason = {};   // "": it yields documents
   std::string where = {};    // "file:line"
   std::string message = {};  // of a refusal; without one, what is left out is only counted
   bool is_unfit = false;     // it was read, but can't be used: TokenWork::on_unfit
@@ -105,7 +105,7 @@ struct TokenBuildResult {
 /// saved there is continued by the same build after any end of the process, with the same bytes as
 /// a build without a stop.
 ///
-/// Memory, whatever the files: `batch_bytes` of records, or one record if it is larger, with its
+/// Memory, for any files: `batch_bytes` of records, or one record if it is larger, with its
 /// ids: about batch_bytes * (1 + Tokenizer::encode_bytes().of_text).
 ///
 /// Throws DataError for sources that are missing, and for records that are refused, unless they are

@@ -54,7 +54,7 @@ class ParquetBuildForeign : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ParquetBuildForeign, RowsAreDocumentsAndThoseWithoutATextAreCounted) {
+TEST_F(ParquetBuildForeign, RowsAreDocumentsAndRowsWithoutTextAreCounted) {
   for (const std::string& source : {reference("kinds"), reference("kinds/*.parquet")}) {
     remove_tree(dir_ / "out.bin");
     remove_tree(dir_ / "out.idx");

@@ -106,7 +106,7 @@ TEST_F(SourceTokensTest, RowsDependOnSeedAndStepAlone) {
   EXPECT_THROW(build(config())->restore(input->state()), DataError);
 }
 
-TEST_F(SourceTokensTest, FactsAndOriginsAreThoseOfTheFiles) {
+TEST_F(SourceTokensTest, FactsAndOriginsDescribeTheFiles) {
   replace_file(dir_ / "notes.jsonl", "{\"text\":\"a\"}\n{\"id\":1}\n{\"text\":\"b\"}\n");
   TokenInput::Config cfg = config();
   cfg.sources["notes"] = {.path = dir_ / "notes.jsonl", .weight = 0.1, .on_error = OnError::kSkip};
@@ -130,7 +130,7 @@ TEST_F(SourceTokensTest, FactsAndOriginsAreThoseOfTheFiles) {
 }
 
 // Training and evaluation share the tokens, and other fields of the input make no others.
-TEST_F(SourceTokensTest, TokensAreMadeOnce) {
+TEST_F(SourceTokensTest, TokensAreEncodedOnce) {
   const auto num_files = [&] {
     int out = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_ / "cache"))
@@ -171,7 +171,7 @@ TEST_F(SourceTokensTest, OneDocumentHasNoHeldOutPart) {
   EXPECT_EQ(build(cfg)->facts().num_documents, 5);
 }
 
-TEST_F(SourceTokensTest, FieldsThatChangeNothingAreRefused) {
+TEST_F(SourceTokensTest, FieldsWithoutEffectAreRefused) {
   const auto error = [&](const char* name, auto change) {
     TokenInput::Config cfg = config();
     change(cfg.sources[name]);

@@ -32,7 +32,7 @@ std::set<int64_t> held_out(int64_t num_documents, double fraction) {
   return out;
 }
 
-TEST(SplitDocuments, EachDocumentIsInTheSplitOfItsLotInOrder) {
+TEST(SplitDocuments, DocumentsAreInTheirSplitInOrder) {
   for (const int64_t count : {2, 3, 64, 65, 99, 100, 101, 163, 164, 5432, 20'000}) {
     for (const double fraction : {1e-6, 0.003, 0.05, 0.31, 0.64, 0.999}) {
       const std::set<int64_t> held = held_out(count, fraction);

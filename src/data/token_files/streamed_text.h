@@ -27,7 +27,7 @@ inline constexpr int64_t kTextPartBytes = int64_t{256} << 10;
 MadeTokens tokens_of_text(const Child<Source>& source, const Child<Tokenizer>& tokenizer,
                           const MadeFor& whom);
 
-/// The rows of a TextInput of much text or of a CorpusSource: those of a TokenInput, whose file
+/// The rows of a TextInput of much text or of a CorpusSource: the rows of a TokenInput, whose file
 /// build_token_file makes in user_cache_folder()/tokens at the first start. Later starts find it
 /// there, as long as no file of the text has changed. A process that ends early has done a part of
 /// it; one that wants the same text waits for the other.

@@ -82,7 +82,7 @@ class StreamedTextTest : public ::testing::Test {
 };
 
 // An epoch shows the same tokens, whether they are in memory or in a file.
-TEST_F(StreamedTextTest, TokensAreThoseOfTextInMemory) {
+TEST_F(StreamedTextTest, TokensMatchTextInMemory) {
   for (const DocumentUnit unit :
        {DocumentUnit::kFile, DocumentUnit::kParagraph, DocumentUnit::kLine}) {
     const auto whole = [&](int64_t memory_bytes) {
@@ -102,8 +102,8 @@ TEST_F(StreamedTextTest, TokensAreThoseOfTextInMemory) {
   }
 }
 
-// Rows are packed alike in memory and from a file, whatever the choice of packing.
-TEST_F(StreamedTextTest, RowsAreThoseOfTextInMemoryForEveryPacking) {
+// Rows are packed alike in memory and from a file, for any choice of packing.
+TEST_F(StreamedTextTest, RowsMatchTextInMemoryForEveryPacking) {
   std::set<std::string> found;
   for (const Packing packing : {Packing::kCut, Packing::kWhole, Packing::kBestFit}) {
     for (const auto& [long_documents, text] : texts_of(LongDocuments{})) {
@@ -134,7 +134,7 @@ TEST_F(StreamedTextTest, RowsAreThoseOfTextInMemoryForEveryPacking) {
   }
 }
 
-TEST_F(StreamedTextTest, SmallTextsTextsWithPromptsAndOtherSourcesAreNot) {
+TEST_F(StreamedTextTest, SmallTextsPromptsAndOtherSourcesAreNotStreamed) {
   EXPECT_TRUE(is_streamed(config()));
   EXPECT_FALSE(is_streamed(config(1 << 20)));
   TextInput::Config cfg = config();
@@ -192,7 +192,7 @@ TEST_F(StreamedTextTest, TrainingAndEvaluationShareATokenFileAndNoDocument) {
   EXPECT_EQ(cached().size(), 1u);
 }
 
-TEST_F(StreamedTextTest, AChangedTextIsEncodedAnewAndTheOldTokensAreRemoved) {
+TEST_F(StreamedTextTest, ChangedTextIsEncodedAgainAndReplacesTheOldTokens) {
   const auto first = build(config());
   const std::vector<std::string> before = cached();
   ASSERT_EQ(before.size(), 1u);
@@ -210,7 +210,7 @@ TEST_F(StreamedTextTest, AChangedTextIsEncodedAnewAndTheOldTokensAreRemoved) {
 }
 
 // A token file holds the ids that end its documents.
-TEST_F(StreamedTextTest, OtherEndTokensAreThoseOfTextInMemory) {
+TEST_F(StreamedTextTest, EndTokensMatchTextInMemory) {
   replace_file(dir_ / "tokenizer.json", read_file(reference_file("tokenizers/llama3.json")));
   for (const char* eos : {"<|end|>", "<|im_start|>", "<|end|>"}) {
     replace_file(dir_ / "tokenizer_config.json", fmt::format(R"({{"eos_token": "{}"}})", eos));
@@ -225,7 +225,7 @@ TEST_F(StreamedTextTest, OtherEndTokensAreThoseOfTextInMemory) {
   EXPECT_EQ(cached().size(), 2u) << "the first is found again";
 }
 
-TEST_F(StreamedTextTest, ManyWhoWantOneTextEncodeItOnce) {
+TEST_F(StreamedTextTest, ConcurrentInputsEncodeATextOnce) {
   std::vector<std::future<std::string>> all;
   for (int i = 0; i < 4; ++i) {
     all.push_back(std::async(std::launch::async, [&] {
@@ -238,7 +238,7 @@ TEST_F(StreamedTextTest, ManyWhoWantOneTextEncodeItOnce) {
   EXPECT_EQ(cached().size(), 1u);
 }
 
-TEST_F(StreamedTextTest, WhatIsNoPlainTextIsRefusedAsInMemory) {
+TEST_F(StreamedTextTest, NonTextFilesAreHandledAsInMemory) {
   replace_file(dir_ / "in/x.txt", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
   replace_file(dir_ / "in/y.txt", " \n");
   replace_file(dir_ / "in/z.txt", "caf\xe9\n");
@@ -258,7 +258,7 @@ TEST_F(StreamedTextTest, WhatIsNoPlainTextIsRefusedAsInMemory) {
                                "1 not UTF-8: z.txt"));
 }
 
-TEST_F(StreamedTextTest, WithoutAPlaceForTokensItSaysWhatToDo) {
+TEST_F(StreamedTextTest, MissingCacheFolderIsReportedWithAdvice) {
   EnvironmentChange xdg("XDG_CACHE_HOME", std::nullopt), home("HOME", std::nullopt);
   EXPECT_THAT(error_of([&] { build(config()); }),
               AllOf(HasSubstr("input: expected a folder for the tokens, got none; "),

@@ -12,7 +12,7 @@
 
 namespace axle {
 
-/// The place of the tokens of some files in user_cache_folder()/tokens. Those of the files as they
+/// The path of the tokens of some files in user_cache_folder()/tokens. Tokens of the files as they
 /// were before are removed when new ones are made.
 class TokenCache {
  public:
@@ -46,11 +46,11 @@ struct MadeFor {
   std::string input, source;
   bool has_memory = false;  // the input may hold its files in memory
 
-  /// What else to do than to keep tokens of files of so many bytes, behind a message; "": nothing.
+  /// What else to do than to keep tokens of files of `num_bytes`, behind a message; "": nothing.
   std::string or_in_memory(int64_t num_bytes) const;
 };
 
-/// Counts, in the place of the token file, the files that it was made of, and what of them is not
+/// Counts, instead of the token file, the files that it was made of, and what of them is not
 /// in it.
 void add_made(const MadeTokens& made, InputFacts& facts);
 

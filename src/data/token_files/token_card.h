@@ -106,7 +106,7 @@ struct BuildProgress {
   Skipped skipped = {};
 };
 
-/// Returns the size of a file and the time of its last change: what tells that it is the one that a
+/// Returns the size of a file and its modification time: what shows that it is the one that a
 /// build began with.
 std::string state_of_file(const std::string& path);
 

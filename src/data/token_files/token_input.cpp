@@ -26,8 +26,8 @@ namespace {
 // Seed part of the order of rows in an epoch; TokenRows takes those below it.
 constexpr uint64_t kRowsOfEpochs = 1;
 
-// Average bytes of text of each id: by the tokenizer's pieces, scaled so that those of all ids are
-// the text that they were made from.
+// Average bytes of text of each id: by the tokenizer's pieces, scaled so that the bytes of all ids
+// are the text that they were made from.
 std::vector<double> text_bytes_of(const Tokenizer& tokenizer,
                                   const std::optional<TokenCard>& card) {
   const bool is_known = card && card->piece_bytes > 0;

@@ -32,7 +32,7 @@ struct TokenSource {
   std::optional<Positive<double>> weight = {};
   /// Passes over this source, of a mixture by weights; none: as many as the input's `epochs`.
   std::optional<NumEpochs> epochs = {};
-  /// Uses only so many documents, the first of the split; none: all.
+  /// Uses only this many documents, the first of the split; none: all.
   std::optional<Positive<int64_t>> max_documents = {};
   /// How its documents share rows; none: as the input says.
   std::optional<Packing> packing = {};
@@ -54,7 +54,7 @@ struct TokenSource {
 };
 
 /// Rows of seq_len positions from token files, which are read as they are needed. Documents stand
-/// in the files with the ids that begin and end them. A document of n tokens gives n - 1 positions;
+/// in the files with the ids that begin and end them. A document of n tokens has n - 1 positions;
 /// several in a row are segments that do not see each other.
 ///
 /// With weights, row by row comes from the source that is due (Mixture): over any number of rows
@@ -75,7 +75,7 @@ class TokenInput final : public Input {
     Required<Positive<int64_t>> seq_len = REQUIRED;
     /// Rows in a batch, over all hosts.
     Required<Positive<int64_t>> batch_size = REQUIRED;
-    /// The order of rows: `rows` packs the documents in a seeded order and shuffles the rows anew
+    /// The order of rows: `rows` packs the documents in a seeded order and shuffles the rows again
     /// in each epoch, `none` keeps the order of the files.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
@@ -136,12 +136,12 @@ class TokenInput final : public Input {
 
 /// Returns how the documents of one of the input's sources share rows.
 Packing packing_of(const TokenSource& source, const TokenInput::Config& input);
-/// Returns how many of the sources give rows of pairs of answers.
+/// Returns how many of the sources provide rows of pairs of answers.
 int64_t num_sources_of_pairs(const TokenInput::Config& input);
 
 /// Makes the token file of a source in the user's cache folder, or finds it there; none if the
 /// source names a token file. A CorpusSource or a ChatSource reads the files: the kind of data
-/// (data_kind_at) tells which. `tokenizer` is that of the input.
+/// (data_kind_at) says which. `tokenizer` is that of the input.
 ///
 /// Throws ConfigError, with `where`, for fields of another kind of files. Throws as
 /// tokens_of_text() and tokens_of_chat() do.

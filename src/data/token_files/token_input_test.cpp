@@ -223,7 +223,7 @@ TEST_F(TokenInputTest, LongDocumentsAreSplitTruncatedOrLeftOut) {
     while (const auto batch = input->next()) targets += batch->num_targets;
     return std::pair(targets, input->facts());
   };
-  // Lengths are 1 to 40 ids, ten times each; those of 18 or more are longer than a row.
+  // Lengths are 1 to 40 ids, ten times each; documents of 18 or more are longer than a row.
   const auto [split, of_split] = facts_of(LongDocuments::kSplit);
   EXPECT_EQ(split, 10 * 39 * 40 / 2);
   const auto [truncated, of_truncated] = facts_of(LongDocuments::kTruncate);
@@ -235,7 +235,7 @@ TEST_F(TokenInputTest, LongDocumentsAreSplitTruncatedOrLeftOut) {
 }
 
 // With flags, a long document ends behind the last answer that ends in its row.
-TEST_F(TokenInputTest, LongConversationsAreCutBehindAnAnswer) {
+TEST_F(TokenInputTest, LongConversationsAreCutAfterAnAnswer) {
   // Documents as flags, of ids that count on; a row has 16 positions, so 17 ids.
   const std::vector<std::string> documents = {"0011100111001",        "00111001110011111111",
                                               "00111001110011110",    "001110011100111100",
@@ -345,7 +345,7 @@ TEST_F(TokenInputTest, OriginsNameTheDocumentsOfAStep) {
   }
 }
 
-TEST_F(TokenInputTest, TargetBytesAreThoseOfTheText) {
+TEST_F(TokenInputTest, TargetBytesMatchTheText) {
   const std::string file = reference_file("tokenizers/llama3.json");
   replace_file(dir_ / "x.txt",
                std::string("Text with caf\xc3\xa9 and more words. ") + "And so on.");

@@ -60,7 +60,7 @@ constexpr int64_t kWordBits = 64;
 
 int64_t blocks_of(int64_t num_documents) { return (num_documents + kBlock - 1) / kBlock; }
 
-// Returns the place of the bit that has n set bits before it.
+// Returns the index of the bit that has n set bits before it.
 int64_t place_of_bit(uint64_t word, int64_t n) {
   for (; n > 0; --n) word &= word - 1;
   return std::countr_zero(word);
@@ -101,7 +101,7 @@ int64_t SplitDocuments::before(int64_t document) const {
   return split_ == Split::kHeldOut ? held : document - held;
 }
 
-// Documents of a split lie almost evenly: the block is the one that their share tells, or near it.
+// Documents of a split lie almost evenly: the block is the one of their share, or near it.
 int64_t SplitDocuments::block_of(int64_t i) const {
   const int64_t blocks = blocks_of(num_documents_);
   const double share = static_cast<double>(i) / static_cast<double>(count());
@@ -297,7 +297,7 @@ void TokenRows::count_rows() {
   num_long_ = num_long;
 }
 
-// Shuffled rows come from any window: the windows packed last are kept, so that those of a corpus
+// Shuffled rows come from any window: the windows packed last are kept, so that windows of a corpus
 // that is not large are packed once.
 const PackedWindow& TokenRows::packed(int64_t window) {
   if (const auto found = packed_.find(window); found != packed_.end()) return found->second;

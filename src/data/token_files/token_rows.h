@@ -81,7 +81,7 @@ class SplitDocuments {
 /// The documents of the split, in a seeded order or in that of the file, are cut into windows of
 /// equal numbers of documents, and each window is packed by itself: a row never holds documents of
 /// two windows. Memory: eight bytes for each window, 16 MiB of packed windows, and what TokenFile
-/// takes of its index. A window gives about 128 rows, so that the gap at its end is small.
+/// takes of its index. A window has about 128 rows, so that the gap at its end is small.
 class TokenRows {
  public:
   struct Options {
@@ -98,7 +98,7 @@ class TokenRows {
     bool is_made = false;        // of texts or conversations, for this run
   };
   /// Reads the lengths of all documents, and ids of a file without a card: all of a small one, else
-  /// those of documents here and there. Throws DataError as TokenFile and SplitDocuments do, if no
+  /// ids of a sample of documents. Throws DataError as TokenFile and SplitDocuments do, if no
   /// document has two ids, and if the file has pairs and they are not packed so, or the other way
   /// round.
   TokenRows(const std::string& path, const Options& options, const std::string& where);
@@ -108,7 +108,7 @@ class TokenRows {
   int64_t num_rows() const { return rows_before_.back(); }
   /// Documents, or pairs.
   int64_t num_documents() const { return num_documents_; }
-  /// Ids of these; those of more than a row.
+  /// Ids of these; documents, or pairs, of more than a row.
   int64_t num_tokens() const { return num_tokens_; }
   int64_t num_long() const { return num_long_; }
   /// True if documents, or pairs, of more than a row are in none.
@@ -131,8 +131,8 @@ class TokenRows {
   void check_pairs(const std::string& where) const;
   void check_ids() const;
   int64_t kept_positions(int64_t document) const;
-  // The documents from a place in the order on that stay together: their numbers in the file, their
-  // lengths, and how many positions of each are used.
+  // The documents from an index in the order on that stay together: their numbers in the file,
+  // their lengths, and how many positions of each are used.
   struct Window {
     std::vector<int64_t> documents, lengths, positions;
     int64_t num_long = 0;  // documents, or pairs, of more than a row

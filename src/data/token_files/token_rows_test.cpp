@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Of a large file, a part is looked at when it is opened, and all that is read.
-TEST(TokenRows, IdsOfAnotherTokenizerAreNamedWithIt) {
+TEST(TokenRows, IdsBeyondTheVocabularyNameTheTokenizer) {
   const TempDir dir;
   const auto write = [&](const std::string& name, int documents, int bad_from) {
     TokenFileWriter writer(dir / name, DType::kU16);

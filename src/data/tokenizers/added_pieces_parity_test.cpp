@@ -23,7 +23,7 @@ std::filesystem::path reference_folder(const std::string& name) {
 class AddedPiecesFolders : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, AddedPiecesFolders, ::testing::Values("old", "legacy", "single"));
 
-TEST_P(AddedPiecesFolders, IdsAreThoseOfTransformers) {
+TEST_P(AddedPiecesFolders, IdsMatchTransformers) {
   const auto all = read_json(read_file(reference_file("tokenizers/pieces.json")));
   const auto& expected = all.at("folders").at(GetParam());
   const auto tokenizer = opened(reference_folder(GetParam()));
@@ -54,7 +54,7 @@ TEST_P(AddedPiecesFolders, IdsAreThoseOfTransformers) {
     EXPECT_EQ(std::ranges::count(found, added), 1) << added;
 }
 
-TEST(AddedPieces, AreTextWhereSpecialTokensAre) {
+TEST(AddedPieces, EncodePlainTextWithoutSpecialTokens) {
   const auto tokenizer = opened(reference_folder("legacy"));
   const std::vector<int32_t> ids = tokenizer->encode("<|im_start|>a<tool>");
   EXPECT_EQ(std::ranges::count(ids, 600), 0);
@@ -67,7 +67,7 @@ TEST(AddedPieces, AreTextWhereSpecialTokensAre) {
 }
 
 // As with a folder whose files name just these.
-TEST(AddedPieces, ControlPiecesOfAModelAloneAreSpecialTokens) {
+TEST(AddedPieces, ControlPiecesAreSpecialTokensInABareModel) {
   const TempDir dir;
   std::filesystem::copy_file(reference_folder("legacy") / "tokenizer.model",
                              dir.path() / "tokenizer.model");
@@ -109,7 +109,7 @@ std::string problem_with(const std::string& name, const std::string& content) {
   return "none";
 }
 
-TEST(AddedPieces, OfDamagedFilesAreRefused) {
+TEST(AddedPieces, DamagedFilesAreRefused) {
   EXPECT_THAT(problem_with("added_tokens.json", R"({"<a>": -1})"),
               HasSubstr("added_tokens.json: ['<a>']: expected an integer of 0 to"));
   EXPECT_THAT(problem_with("added_tokens.json", R"({"<a>": 700, "<b>": 700})"),

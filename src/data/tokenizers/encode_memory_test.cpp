@@ -84,7 +84,7 @@ Texts texts_of(size_t size) {
            {"smiles", repeated("\xf0\x9f\x98\x80", size)}}};
 }
 
-// No text takes more than is told, and some text of either form takes at least a third of it.
+// No text takes more than is reported, and some text of either form takes at least a third of it.
 void expect_tells_its_memory(const Tokenizer& tokenizer) {
   double of_words = 0, of_stretches = 0;
   for (const size_t size : {33'000, 35'000, 40'000, 46'000, 55'000, 66'000}) {  // vectors double
@@ -94,7 +94,7 @@ void expect_tells_its_memory(const Tokenizer& tokenizer) {
       for (const auto& [name, text] : *form) {
         const int64_t told = tokenizer.encode_memory(text),
                       taken = allocated_by_encode(tokenizer, text);
-        constexpr int64_t kFew = 4096;  // whatever the text
+        constexpr int64_t kFew = 4096;  // for any text
         EXPECT_LE(taken, told + kFew) << name << ", " << text.size() << " bytes";
         *most = std::max(*most, static_cast<double>(taken) / static_cast<double>(told));
       }
@@ -106,11 +106,11 @@ void expect_tells_its_memory(const Tokenizer& tokenizer) {
   }
 }
 
-TEST(EncodeMemory, OfBytes) {
+TEST(EncodeMemory, ByteTokenizerStatesItsUse) {
   expect_tells_its_memory(*Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {}));
 }
 
-TEST(EncodeMemory, OfPipelines) {
+TEST(EncodeMemory, PipelinesStateTheirUse) {
   for (const char* kind :
        {"gpt2", "llama3", "o200k", "llama2", "mistral", "gemma", "t5", "nmt", "bert", "words"}) {
     SCOPED_TRACE(kind);
@@ -120,7 +120,7 @@ TEST(EncodeMemory, OfPipelines) {
   }
 }
 
-TEST(EncodeMemory, OfSentencePieceModels) {
+TEST(EncodeMemory, SentencePieceModelsStateTheirUse) {
   const TempDir dir;
   for (const char* options :
        {"--model_type=bpe --vocab_size=400", "--model_type=unigram --vocab_size=300",
@@ -132,7 +132,7 @@ TEST(EncodeMemory, OfSentencePieceModels) {
   }
 }
 
-TEST(EncodeMemory, OfVocabulariesOfLlama2c) {
+TEST(EncodeMemory, Llama2cVocabulariesStateTheirUse) {
   const TempDir dir;
   replace_file(dir / "m.bin", llama2c_vocabulary(trained_bpe()));
   expect_tells_its_memory(

@@ -36,7 +36,7 @@ class ManyAddedTokensFault : public ::testing::Test {
     return {{"id", id}, {"content", text}, {"special", true}};
   }
 
-  // Writes a SentencePiece model of the letter a with so many control pieces; all have names.
+  // Writes a SentencePiece model of the letter a with this many control pieces; all have names.
   std::string model_with_controls(int num_controls) {
     constexpr uint64_t kNormal = 1, kUnknown = 2, kControl = 3;
     ProtoWriter model;
@@ -74,7 +74,7 @@ TEST_F(ManyAddedTokensFault, ControlPiecesOfASentencePieceModel) {
   EXPECT_EQ(std::ssize(tokenizer->added_ids()), kCount);
 }
 
-TEST_F(ManyAddedTokensFault, NamesInTheFilesBesideAModel) {
+TEST_F(ManyAddedTokensFault, AdjacentFilesMayNameManyTokens) {
   constexpr int kCount = 60'000;
   const std::string path = model_with_controls(1);
   Json names = Json::array();
@@ -141,7 +141,7 @@ TEST_F(ManyAddedTokensFault, LongNormalizedTokens) {
 }
 
 // Each token takes the white space to both sides, which is looked at once.
-TEST_F(ManyAddedTokensFault, TokensOfWhiteSpaceThatTakeTheSpaceBesideThem) {
+TEST_F(ManyAddedTokensFault, SpaceTokensThatStripBothSidesTakeLinearTime) {
   Json token = added(" ", 2);
   token["lstrip"] = token["rstrip"] = true;
   constexpr int64_t kCount = 1 << 20;

@@ -8,7 +8,7 @@
 namespace axle {
 
 /// Texts of pieces of a model, parts of them, spaces, characters of all planes and bytes that are
-/// no UTF-8. Half of the pieces are special: control pieces, those of users and unused ones.
+/// no UTF-8. Half of the pieces are special: control pieces, user-defined and unused ones.
 class MixedTexts {
  public:
   explicit MixedTexts(const sentencepiece::SentencePieceProcessor& library) {

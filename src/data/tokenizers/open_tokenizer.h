@@ -21,10 +21,10 @@ std::filesystem::path find_tokenizer(const std::filesystem::path& folder);
 /// Returns find_tokenizer() of a folder that has a tokenizer, else the path itself.
 std::string tokenizer_path(const std::string& path);
 
-/// Returns the config of the class that reads the file, told by its first bytes: tokenizer.json,
-/// ranks, Tekken, GGUF, SentencePiece or llama2.c. A folder stands for what find_tokenizer() finds
-/// in it. Throws DataError if the file is missing or of another kind. `field` is the flag or the
-/// config path to set.
+/// Returns the config of the class that reads the file, recognised by its first bytes:
+/// tokenizer.json, ranks, Tekken, GGUF, SentencePiece or llama2.c. A folder stands for what
+/// find_tokenizer() finds in it. Throws DataError if the file is missing or of another kind.
+/// `field` is the flag or the config path to set.
 Child<Tokenizer> tokenizer_in_file(const std::string& path, std::string_view field);
 
 /// Returns what to call a tokenizer in messages: "tokenizer.json (HuggingFaceTokenizer)", or its

@@ -30,7 +30,7 @@ class OpenTokenizer : public ::testing::Test {
   std::string path_ = dir_ / "m";
 };
 
-TEST_F(OpenTokenizer, TheClassIsToldByTheContent) {
+TEST_F(OpenTokenizer, ContentDecidesTheClass) {
   EXPECT_EQ(class_for(read_file(reference_file("tokenizers/gpt2.json"))), "HuggingFaceTokenizer");
   EXPECT_EQ(class_for(R"({"model": {}})"), "HuggingFaceTokenizer");
   EXPECT_EQ(class_for(ranks_file()), "RanksTokenizer");
@@ -41,7 +41,7 @@ TEST_F(OpenTokenizer, TheClassIsToldByTheContent) {
   EXPECT_EQ(class_for(read_file(path_)), "GgufTokenizer");
 }
 
-TEST_F(OpenTokenizer, AFolderStandsForTheTokenizerInIt) {
+TEST_F(OpenTokenizer, FolderMayNameTheTokenizerInIt) {
   EXPECT_THAT(error_of<DataError>([&] { tokenizer_in_file(dir_.path(), "--tokenizer"); }),
               HasSubstr("got a folder without; set --tokenizer"));
   replace_file(dir_ / "tokenizer.model", trained_bpe());
@@ -54,7 +54,7 @@ TEST_F(OpenTokenizer, AFolderStandsForTheTokenizerInIt) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("one folder")), "one folder");
 }
 
-TEST_F(OpenTokenizer, OtherFilesAreNamed) {
+TEST_F(OpenTokenizer, OtherFilesAreRefusedByName) {
   EXPECT_THAT(error_for("#version: 0.2\nt h\na n\n"),
               HasSubstr("llama2.c), got a list of BPE merges, as of GPT-2; name the tokenizer.json "
                         "beside it"));

@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "tokenizers/mistral_instruct_tokenizer_241114.model.v7",
                       "gguf/smollm2-135m-instruct-q4_1.gguf", "gguf/gemma-3-270m-q4_k_m.gguf"));
 
-TEST_P(PublishedTokenizers, IdsAndTextsAreThoseOfTheirLibraries) {
+TEST_P(PublishedTokenizers, IdsAndTextsMatchTheirLibraries) {
   AXLE_NEEDS_FILES(GetParam(), "text/english.txt", "text/japanese.txt", "text/code.txt");
   const LargeTexts texts(file(GetParam()), GetParam());
   texts.expect_random_ones();
@@ -37,7 +37,7 @@ TEST_P(PublishedTokenizers, IdsAndTextsAreThoseOfTheirLibraries) {
 class PublishedTokenizersAsJson : public ForeignDataTest {};
 
 // As an export writes them.
-TEST_F(PublishedTokenizersAsJson, GiveTheSameIds) {
+TEST_F(PublishedTokenizersAsJson, EncodeTheSameIds) {
   for (const char* name :
        {"gguf/smollm2-135m-instruct-q4_1.gguf", "gguf/gemma-3-270m-q4_k_m.gguf"}) {
     AXLE_NEEDS_FILES(name, "text/code.txt");
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Files, TrainedTokenizersForeign,
                          ::testing::Values("trained_word_pieces.json", "trained_unigram.json",
                                            "trained_unigram.model"));
 
-TEST_P(TrainedTokenizersForeign, IdsAndTextsAreThoseOfTheirLibraries) {
+TEST_P(TrainedTokenizersForeign, IdsAndTextsMatchTheirLibraries) {
   AXLE_NEEDS_FILES("text/english.txt", "text/japanese.txt", "text/code.txt");
   const LargeTexts texts(reference_file(std::string("tokenizers/") + GetParam()), GetParam());
   for (const char* name : kTexts) texts.expect({read_file(file(name))}, name);

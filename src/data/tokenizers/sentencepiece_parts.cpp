@@ -114,7 +114,7 @@ std::string SentencePieceNormalizer::operator()(std::string_view text, bool adds
 
 namespace {
 
-// Kinds of pieces and of models in sentencepiece_model.proto. The numbers below are those of its
+// Kinds of pieces and of models in sentencepiece_model.proto. The numbers below are of its
 // fields.
 enum class PieceType : int64_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 enum class ModelType : int64_t { kUnigram = 1, kMerges };

@@ -44,17 +44,17 @@ class SentencePieceNormalizer {
   std::optional<CharsMap> characters_;
   ByteTrie users_;
   Spaces spaces_;
-  // Characters that stay as they are: those of ASCII before others of ASCII and at the end, and by
-  // code point those of two and three bytes, wherever they stand.
+  // Characters that stay as they are: ASCII characters before others of ASCII and at the end, and
+  // by code point characters of two and three bytes, wherever they stand.
   std::array<bool, 256> is_plain_{};  // a space is not
   bool space_is_plain_ = false;
   std::bitset<0x10000> is_kept_;
 };
 
-/// Gives the ids of the library for valid UTF-8.
+/// Produces the ids of the library for valid UTF-8.
 class SentencePieceParts {
  public:
-  /// Returns none for models that only the library encodes: those of whole words or characters,
+  /// Returns none for models that only the library encodes: models of whole words or characters,
   /// those that do not write U+2581 for a space, and those with pieces out of the ordinary (a BPE
   /// piece with a character that is no piece; a special piece that is found in text). `model` has
   /// passed check_sentencepiece_model(), which returns `characters`, and the library has loaded it.

@@ -50,7 +50,7 @@ std::string with_pieces(const std::string& model,
   return out.text() + others.text();
 }
 
-// Gives every n-th of the normal pieces, from the first on, another type.
+// Changes the type of every n-th of the normal pieces, from the first on.
 auto every(size_t n, size_t first, Type type) {
   return [=](std::vector<Piece>& pieces) {
     size_t index = 0;
@@ -112,7 +112,7 @@ constexpr const char* kSymbols =
     "\xe2\x96\x81\xe2\x96\x81\xe2\x96\x81,\xe2\x93\x90,\xef\xbc\xa1\xef\xbc\xa2,m,\xe7\x8c\xab"
     "\xe3\x81\xa7";
 
-TEST_P(SentencePiecePartsKinds, EncodePiecesThatUsersDefined) {
+TEST_P(SentencePiecePartsKinds, EncodeUserDefinedPieces) {
   const std::string model = trained(kSymbols);
   ASSERT_TRUE(takes(model));
   expect_ids_of_the_library(model, 2000);
@@ -124,7 +124,7 @@ TEST_P(SentencePiecePartsKinds, EncodePiecesThatUsersDefined) {
   expect_ids_of_the_library(with_spaces, 2000);
 }
 
-TEST_P(SentencePiecePartsKinds, EncodeLearnedPiecesThatBecameTheUsers) {
+TEST_P(SentencePiecePartsKinds, EncodeLearnedPiecesMarkedAsUserDefined) {
   const std::string model = trained();
   for (const size_t n : {2, 5, 40}) {
     const std::string changed = with_pieces(model, every(n, 1, kUserDefined));
@@ -134,7 +134,7 @@ TEST_P(SentencePiecePartsKinds, EncodeLearnedPiecesThatBecameTheUsers) {
   }
 }
 
-TEST_P(SentencePiecePartsKinds, CutPiecesThatAreUnused) {
+TEST_P(SentencePiecePartsKinds, CutUnusedPieces) {
   const std::string model = trained(kSymbols);
   for (const size_t n : {2, 3, 10}) {
     for (const size_t first : {size_t{0}, n - 1}) {
@@ -160,8 +160,8 @@ TEST_P(SentencePiecePartsKinds, CutUnusedPiecesOfAnyScore) {
 }
 
 // The library adds up the scores of a text in f32: the longer the text, the coarser. So a word may
-// be cut in another way in another place, where two ways are nearly as good.
-TEST(SentencePieceParts, EncodeWordsWhoseWayDependsOnTheTextBefore) {
+// be cut in another way elsewhere, where two ways are nearly as good.
+TEST(SentencePieceParts, EncodeWordsWhosePiecesDependOnTheTextBefore) {
   const std::string model = with_pieces(
       trained_tokenizer("--model_type=unigram --vocab_size=300"), [](std::vector<Piece>& pieces) {
         std::mt19937 random(5);
@@ -192,7 +192,7 @@ TEST(SentencePieceParts, EncodeWordsWhoseWayDependsOnTheTextBefore) {
 }
 
 // The library encodes others.
-TEST(SentencePieceParts, LeaveModelsOutOfTheOrdinary) {
+TEST(SentencePieceParts, LeaveUnusualModelsToTheLibrary) {
   EXPECT_FALSE(takes(trained_tokenizer("--model_type=word --vocab_size=150")));
   EXPECT_FALSE(takes(trained_tokenizer("--model_type=char --vocab_size=60")));
   const std::string model = trained_bpe();

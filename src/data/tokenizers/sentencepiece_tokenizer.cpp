@@ -111,7 +111,7 @@ std::vector<AddedToken> all_tokens(const FilesBeside& files, const BarePieces& b
   return out;
 }
 
-// Ids may have gaps, but each has its place in memory.
+// Ids may have gaps, but each takes memory.
 void check_ids(const AddedTokens& tokens, const std::string& model, int64_t num_pieces) {
   constexpr int64_t kMostAdded = 1 << 16;
   for (const AddedToken& token : tokens.tokens()) {

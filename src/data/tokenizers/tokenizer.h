@@ -103,7 +103,7 @@ class Tokenizer {
 };
 
 /// Returns the rows that a model must have for the tokenizer: as many as its ids, without special
-/// tokens at the end that neither text nor its begin and end tokens give (Gemma 3's image token).
+/// tokens at the end that no text yields and that do not begin or end one (Gemma 3's image token).
 int64_t needed_vocab_size(const Tokenizer& tokenizer);
 
 /// The names of a tokenizer's special tokens that encode() takes for text: "<|im_start|>".

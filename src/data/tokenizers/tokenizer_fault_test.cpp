@@ -1,4 +1,4 @@
-// Damaged tokenizer files give an error that names the file, or a tokenizer that works; never a
+// Damaged tokenizer files cause an error that names the file, or a tokenizer that works; never a
 // crash.
 #include <gmock/gmock.h>
 #include <sentencepiece_processor.h>

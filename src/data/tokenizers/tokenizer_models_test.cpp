@@ -100,9 +100,9 @@ TEST(TextThroughAVocabulary, RowsInOrderDecodeToTheText) {
   EXPECT_EQ(to_text(input->facts()), "1 file, " + std::to_string(text.size()) + " bytes");
 }
 
-// Losses in bits per byte count the bytes of the text itself, whatever a vocabulary does to it: it
+// Losses in bits per byte count the bytes of the text itself, regardless of the vocabulary: it
 // may drop spaces in normalization, lack characters, and add a space before each document.
-TEST_P(TokenizerModels, LabelsStandForTheBytesOfTheText) {
+TEST_P(TokenizerModels, LabelsCountTheBytesOfTheText) {
   const TempDir dir;
   std::string text;
   for (const std::string& line : made_up_lines(200, 8)) text += "    " + line + "  \u00fc\u4e16\n";

@@ -35,7 +35,7 @@ std::unique_ptr<Tokenizer> bytes() {
   return Child<Tokenizer>(ByteTokenizer::Config{}).build({}, kScope);
 }
 
-TEST(ByteTokenizer, BytesAreIdsAndTheBoundaryIsSilent) {
+TEST(ByteTokenizer, BytesAreIdsAndTheBoundaryHasNoText) {
   const auto tokenizer = bytes();
   EXPECT_EQ(tokenizer->vocab_size(), 257);
   EXPECT_THAT(tokenizer->encode("A\xc3\xa9"), ElementsAre(65, 0xc3, 0xa9));
@@ -69,7 +69,7 @@ TEST(StreamDecoder, NeverCutsACharacter) {
   EXPECT_EQ(decoder.finish(), "");
 }
 
-TEST(StreamDecoder, BytesThatAreNoCharacterComeOutAsReplacements) {
+TEST(StreamDecoder, InvalidBytesBecomeReplacementCharacters) {
   const auto tokenizer = bytes();
   EXPECT_EQ(tokenizer->decode(std::vector<int32_t>{0xe2, 0x82, 'x', 0xff}),
             "\xef\xbf\xbd\xef\xbf\xbdx\xef\xbf\xbd");
@@ -78,7 +78,7 @@ TEST(StreamDecoder, BytesThatAreNoCharacterComeOutAsReplacements) {
   EXPECT_EQ(decoder.finish(), "\xef\xbf\xbd");
 }
 
-TEST(StreamDecoder, AnyIdsGiveValidTextInWholeCharacters) {
+TEST(StreamDecoder, RandomIdsDecodeToValidUtf8) {
   const auto tokenizer = bytes();
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

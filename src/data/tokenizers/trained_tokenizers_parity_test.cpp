@@ -10,7 +10,7 @@ INSTANTIATE_TEST_SUITE_P(Files, TrainedTokenizers,
                          ::testing::Values("trained_word_pieces.json", "trained_unigram.json",
                                            "trained_unigram.model"));
 
-TEST_P(TrainedTokenizers, RandomTextsAreThoseOfTheirLibraries) {
+TEST_P(TrainedTokenizers, RandomTextsMatchTheirLibraries) {
   LargeTexts(reference_file(std::string("tokenizers/") + GetParam()), GetParam())
       .expect_random_ones();
 }

@@ -50,7 +50,7 @@ double weighted_perplexity(Scores scores) { return std::exp(-weighted_mean(score
 double bits_per_byte(Scores scores) { return -weighted_mean(scores) / std::log(2.0); }
 
 // The deviation over samples of the documents with repetition: 100 seeds with 1,000 samples each,
-// those of random.choices().
+// drawn as by random.choices().
 template <double (*kValue)(Scores)>
 double bootstrap_error(Scores scores) {
   constexpr uint32_t kSeeds = 100, kSamplesOfSeed = 1000;

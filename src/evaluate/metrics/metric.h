@@ -110,7 +110,7 @@ struct MetricConfig {
 
 /// Throws ConfigError unless the output type has such a metric.
 MetricConfig metric_named(std::string_view name, OutputType output_type);
-/// Returns those of a task that names none.
+/// Returns the metrics of a task that names none.
 std::vector<MetricConfig> default_metrics(OutputType output_type);
 
 }  // namespace axle

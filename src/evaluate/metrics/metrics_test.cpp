@@ -36,7 +36,7 @@ double value_of(const char* name, const std::vector<DocumentScore>& scores) {
   return aggregation_named(name).value(scores);
 }
 
-TEST(Aggregation, OfScores) {
+TEST(Aggregation, ComputesMeansPerplexitiesAndErrors) {
   const std::vector<DocumentScore> scores = {{1, 2}, {0, 3}, {2, 5}};
   EXPECT_DOUBLE_EQ(value_of("mean", scores), 1);
   EXPECT_DOUBLE_EQ(value_of("median", scores), 1);
@@ -52,7 +52,7 @@ double score_of(const char* name, OutputType type, const AnswerFacts& facts) {
   return metric.row->score(facts, metric).value;
 }
 
-TEST(Metric, OfChoices) {
+TEST(Metric, ScoresChoices) {
   constexpr auto kType = OutputType::kMultipleChoice;
   AnswerFacts facts{.log_likelihoods = {-3, -4, -5, -1, -4, -4.5},
                     .is_greedy = {false, false, true, false, false, false},
@@ -73,7 +73,7 @@ TEST(Metric, OfChoices) {
               HasSubstr("expected a metric of multiple_choice (acc, "));
 }
 
-TEST(Metric, OfTexts) {
+TEST(Metric, WeighsTextsByWordsOrBytes) {
   const AnswerFacts facts{.log_likelihoods = {-6}, .text = " two  wörds\n"};
   const MetricConfig words = metric_named("word_perplexity", OutputType::kRolling);
   EXPECT_EQ(words.row->score(facts, words).weight, 4);  // also the empty ones at the ends

@@ -92,9 +92,9 @@ class ChoiceScorer {
   /// `parts.model` and `runtime` must outlive it.
   ChoiceScorer(ScoringParts parts, Runtime& runtime, ScorerOptions options);
 
-  /// True if the model can decode, and its caches have a place for every token and keep it exactly.
+  /// True if the model can decode and its caches have an entry for every token and keep it exactly.
   bool can_decode();
-  /// Scores the rows of the groups into their places of `out`. `on_rows` is called with the number
+  /// Scores the rows of the groups into their slots of `out`. `on_rows` is called with the number
   /// of rows of each batch; the result is false if it ended the work. Throws as Scorer::score().
   bool score(std::span<const ScoredRow> rows, std::vector<std::vector<size_t>> groups,
              const Arrays& parameters, std::span<RowScore> out,
@@ -129,8 +129,8 @@ class Scorer {
   Scorer(ScoringParts parts, Runtime& runtime, Options options);
 
   /// Returns a score for each row, in their order; none if `on_share` ended the work. `parameters`
-  /// are those of decode_parameters(). Throws DataError for tokens that the model does not have,
-  /// DeviceError, Error with kDoesNotFit.
+  /// are as decode_parameters() returns them. Throws DataError for tokens that the model does not
+  /// have, DeviceError, Error with kDoesNotFit.
   std::optional<std::vector<RowScore>> score(std::span<const ScoredRow> rows,
                                              const Arrays& parameters,
                                              const OnShare& on_share = {});

@@ -71,8 +71,8 @@ std::vector<ScoredRow> rows_of_questions() {
   return out;
 }
 
-// Each context is computed once, whatever the caches of the layers.
-TEST_F(Scores, OfChoicesContinueFromTheirContext) {
+// Each context is computed once, for any caches of the layers.
+TEST_F(Scores, ChoicesContinueFromASharedContext) {
   const std::vector<ScoredRow> rows = rows_of_questions();
   TransformerLayer::Config local = tiny_layer();
   Attention::Config& attention = *local.attention.get_if<PreNorm>()->body.get_if<Attention>();
@@ -101,7 +101,7 @@ TEST_F(Scores, OfChoicesContinueFromTheirContext) {
 }
 
 // Models that cannot decode, and caches that round what they keep.
-TEST_F(Scores, ContextsThatCachesDoNotKeepExactlyAreComputedAgain) {
+TEST_F(Scores, ContextsThatCachesKeepInexactlyAreComputedAgain) {
   TransformerLayer::Config both_sides = tiny_layer(), rounded = tiny_layer();
   both_sides.attention.get_if<PreNorm>()->body.get_if<Attention>()->mask =
       TwoSidedWindowMask::Config{.before = 3, .after = 3};
@@ -122,7 +122,7 @@ TEST_F(Scores, ContextsThatCachesDoNotKeepExactlyAreComputedAgain) {
 }
 
 // A row is not padded beyond the positions that the model has.
-TEST_F(Scores, OfRowsThatFillAModelOfAnyLength) {
+TEST_F(Scores, RowsMayFillTheContextOfTheModel) {
   for (const int64_t most : {5, 23, 41}) {
     Decoder::Config decoder = *tiny_.config.get_if<CausalLM>()->decoder.get_if<Decoder>();
     decoder.max_seq_len = most;
@@ -145,7 +145,7 @@ TEST_F(Scores, OfRowsThatFillAModelOfAnyLength) {
   }
 }
 
-TEST(SharedContexts, AreThoseOfRowsBesideEachOther) {
+TEST(SharedContexts, GroupAdjacentRowsWithTheSameContext) {
   const ScoredRow ab{{1, 2, 3, 4, 5}, {6}}, ac{{1, 2, 3, 4, 5}, {7}}, other{{1, 2, 3, 4, 6}, {7}},
       brief{{1}, {2}};
   const std::vector<ScoredRow> rows = {ab, ac, other, ab, brief, brief};
@@ -167,7 +167,7 @@ TEST_F(Scores, AddUpOverTheTargets) {
   EXPECT_NEAR(scores(std::span(&whole, 1))[0].log_likelihood, sum, 1e-4);
 }
 
-TEST_F(Scores, ProbabilitiesOfAllTokensSumToOneAndOneIsGreedy) {
+TEST_F(Scores, ProbabilitiesSumToOneAndOneTokenIsGreedy) {
   std::vector<ScoredRow> rows;
   for (int32_t id = 0; id < 31; ++id) rows.push_back({{5, 8, 2}, {id}});
   double sum = 0;

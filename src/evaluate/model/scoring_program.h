@@ -34,7 +34,7 @@ struct ScoringParts {
   Mesh mesh = {};
   /// Mesh axes of the rows and of their positions.
   PartitionSpec batch_partition = {};
-  /// Numbers for the place of each token; 0: none.
+  /// Numbers for the position of each token; 0: none.
   int64_t num_streams = 0;
 };
 

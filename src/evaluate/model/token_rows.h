@@ -27,7 +27,7 @@ class RowEncoder {
   /// Returns the ids of a text as its tokenizer frames it, without the frame if the text begins
   /// with the begin token itself.
   std::vector<int32_t> encode(std::string_view text) const;
-  /// Returns a row without targets: the last ids of a prompt, so many that `num_generated` fit
+  /// Returns a row without targets: the last ids of a prompt, as many as let `num_generated` fit
   /// behind them; of an empty one, the begin token. Throws ConfigError if there is room for none.
   ScoredRow prompt(std::string_view text, int64_t num_generated) const;
   /// Returns the row of a text that follows another one. White space at the end of the context
@@ -36,7 +36,7 @@ class RowEncoder {
   /// is too long, or has no tokens.
   ScoredRow pair(std::string_view context, std::string_view continuation) const;
   /// Returns rows that predict each token of the text once; none for an empty one. The first token
-  /// follows the begin token. With a stride, a window begins so many tokens behind the one before
+  /// follows the begin token. With a stride, a window begins that many tokens after the one before
   /// it and scores what that one has not. Without one, windows share one token.
   std::vector<ScoredRow> windows(std::string_view text, std::optional<int64_t> stride) const;
 

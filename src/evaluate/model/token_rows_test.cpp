@@ -18,13 +18,13 @@ class TokenRows : public ::testing::Test {
   ByteTokenizer tokenizer_{{.vocab_size = 260}, {}, Scope{}};
 };
 
-TEST_F(TokenRows, SpacesOfTheContextCountAsTheContinuations) {
+TEST_F(TokenRows, TrailingSpacesOfTheContextBelongToTheContinuation) {
   const ScoredRow row = RowEncoder(tokenizer_, 64).pair("ab \n", "c");
   EXPECT_THAT(row.inputs, ElementsAre('a', 'b', ' ', '\n'));
   EXPECT_THAT(row.targets, ElementsAre(' ', '\n', 'c'));
 }
 
-TEST_F(TokenRows, AnEmptyContextIsTheBeginToken) {
+TEST_F(TokenRows, EmptyContextBecomesTheBeginToken) {
   for (const char* context : {"", " "}) {
     const ScoredRow row = RowEncoder(tokenizer_, 64).pair(context, "c");
     EXPECT_EQ(row.inputs[0], kFirst);
@@ -32,7 +32,7 @@ TEST_F(TokenRows, AnEmptyContextIsTheBeginToken) {
   }
 }
 
-TEST_F(TokenRows, LongOnesLoseTheirBeginning) {
+TEST_F(TokenRows, LongContextsAreCutAtTheBeginning) {
   const RowEncoder encoder(tokenizer_, 4);
   const ScoredRow row = encoder.pair("abcdef", "gh");
   EXPECT_THAT(row.inputs, ElementsAre('d', 'e', 'f', 'g'));

@@ -32,7 +32,7 @@ TaskSplit read_task_split(const std::vector<std::string>& files);
 /// fields as its names. Undefined names are errors, and blocks leave the white space around them.
 class DocField {
  public:
-  /// `where` is the place of the text in its file. Throws DataError for what is no template.
+  /// `where` is the location of the text in its file. Throws DataError for what is no template.
   DocField(std::string text, std::string where, const std::set<std::string>& fields);
   /// Returns the value of the field, or the text of the template. Throws DataError naming the
   /// document if it lacks the field or the template fails.

@@ -27,7 +27,7 @@ class FewShot {
   /// it comes from the same split. Draws depend on the calls before. Throws DataError if there are
   /// too few documents.
   std::string before(const TaskDocument& document);
-  /// The next draws are as those of a new one.
+  /// The next draws are the same as of a new object.
   void restart();
 
  private:
@@ -90,7 +90,7 @@ class Task {
 struct TaskFilesOptions {
   /// The number of documents that are asked about; none: all.
   std::optional<int64_t> limit = {};
-  /// In place of those of the tasks; none: theirs.
+  /// Replaces the tasks' own; none: theirs.
   std::optional<int64_t> num_fewshot = {};
 };
 

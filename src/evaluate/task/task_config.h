@@ -41,7 +41,7 @@ class YamlSection {
   std::string place(std::string_view key) const;
   /// Throws ConfigError "<where>: <key>: <message>".
   [[noreturn]] void fail(std::string_view key, std::string_view message) const;
-  /// Calls fn() and puts the place of the key before a ConfigError.
+  /// Calls fn() and prefixes a ConfigError with the location of the key.
   template <class Fn>
   auto at(std::string_view key, Fn&& fn) const {
     try {
@@ -57,15 +57,15 @@ class YamlSection {
   std::vector<std::string> known_;
 };
 
-/// How the documents that come before a question are chosen: drawn anew for each question, or the
-/// first ones.
+/// How the documents that come before a question are chosen: new ones drawn for each question, or
+/// the first ones.
 enum class FewShotSampler { kDefault, kFirstN };
 constexpr auto texts_of(FewShotSampler) {
   return std::to_array<EnumText<FewShotSampler>>(
       {{FewShotSampler::kDefault, "default"}, {FewShotSampler::kFirstN, "first_n"}});
 }
 
-/// A text of a task with its place, "task.yaml:7: doc_to_text".
+/// A text of a task with its location, "task.yaml:7: doc_to_text".
 struct TaskText {
   std::string text, where;
 };

@@ -51,7 +51,7 @@ TEST_F(TaskFile, MakesQuestions) {
   EXPECT_THAT(questions[0].where, ::testing::EndsWith("docs.jsonl:1"));
 }
 
-TEST_F(TaskFile, OfDocumentsThatComeBeforeTheQuestion) {
+TEST_F(TaskFile, FewShotDocumentsPrecedeTheQuestion) {
   write_documents(R"({"q": "1", "c": ["a", "b"], "l": 0}
 {"q": "2", "c": ["c", "d"], "l": 1}
 
@@ -67,7 +67,7 @@ TEST_F(TaskFile, OfDocumentsThatComeBeforeTheQuestion) {
               HasSubstr("docs.jsonl:1: expected at least 3 other documents in the split 'test'"));
 }
 
-TEST_F(TaskFile, IncludedFilesHaveTheKeysThatItLacks) {
+TEST_F(TaskFile, IncludedFilesProvideMissingKeys) {
   file("");
   replace_file(dir_ / "other.yaml", "include: task.yaml\ntask: other\ndoc_to_text: q\n");
   Task made(read_task_config(dir_ / "other.yaml"));
@@ -110,7 +110,7 @@ TEST_F(TaskFile, KeysAndValuesThatAreNotUnderstoodAreNamed) {
       HasSubstr("generation_kwargs: do_sample: expected false"));
 }
 
-TEST_F(TaskFile, MistakesAreOneLineWhateverTheirTextsHold) {
+TEST_F(TaskFile, ErrorsAreOneLineWhateverTheFileContains) {
   constexpr const char* kTwoLines = "\"a\\nb\"";
   for (const std::string key :
        {"metric_list: [{metric: *}]", "metric_list: [{metric: acc, aggregation: *}]",
@@ -126,7 +126,7 @@ TEST_F(TaskFile, MistakesAreOneLineWhateverTheirTextsHold) {
   }
 }
 
-TEST_F(TaskFile, WhatIsNoTaskIsRefused) {
+TEST_F(TaskFile, FilesThatAreNotTasksAreRefused) {
   const auto expect = [&](const std::string& text, const std::string& message) {
     replace_file(dir_ / "bad.yaml", text);
     EXPECT_THAT(error_of<Error>([&] { read_task_config(dir_ / "bad.yaml"); }), HasSubstr(message));
@@ -191,7 +191,7 @@ TEST_F(TaskFile, DocumentsMayBeAList) {
               HasSubstr("list.json:2: expected an object, got another value"));
 }
 
-TEST_F(TaskFile, NamesOfNoFieldAreRefused) {
+TEST_F(TaskFile, UnknownFieldNamesAreRefused) {
   const std::string texts = "doc_to_target: l\ndoc_to_text: ";
   EXPECT_THAT(mistake("", texts + "question\n"),
               HasSubstr("task.yaml: doc_to_text: expected a field of the documents (c, l, q) or a "

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-TEST(ElementText, DigitsTellElementsApart) {
+TEST(ElementText, DigitsDistinguishElements) {
   EXPECT_EQ(element_text(HostTensor({2}, {0.1f, -3.f}), 0), "0.100000001");
   EXPECT_EQ(element_text(HostTensor({1}, {0.1}), 0), "0.1");
   EXPECT_EQ(element_text(HostTensor({1}, {std::numeric_limits<uint64_t>::max()}), 0),

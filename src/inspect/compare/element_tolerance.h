@@ -9,7 +9,7 @@
 namespace axle {
 
 /// An element agrees if its difference is at most the largest of the limits that are set. Integers
-/// and predicates must be equal whatever the limits.
+/// and predicates must be equal for any limits.
 struct ElementTolerance {
   double largest = 0;  // relative to the largest element of the reference
   double rtol = 0;     // relative to the element of the reference

@@ -57,7 +57,7 @@ TEST(ElementTolerance, BitwiseKnowsSignsOfZeros) {
   EXPECT_TRUE(compare(vector({kToleranceNan}), vector({-kToleranceNan}), "bitwise").agrees);
 }
 
-TEST(ElementTolerance, NansAndInfinitiesMustBeInTheSamePlaces) {
+TEST(ElementTolerance, NansAndInfinitiesMustBeAtTheSameElements) {
   EXPECT_TRUE(
       compare(vector({kToleranceNan, kToleranceInf}), vector({kToleranceNan, kToleranceInf}), "0")
           .agrees);

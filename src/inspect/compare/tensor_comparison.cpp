@@ -23,7 +23,7 @@ std::complex<double> complex_element(const HostTensor& x, int64_t i) {
   return out;
 }
 
-// 9 digits tell any two numbers of 32 bits apart, and the default format of fmt any two doubles.
+// 9 digits distinguish any two 32-bit numbers, and the default format of fmt any two doubles.
 std::string float_text(double v, bool is_double) {
   if (std::isnan(v)) return "nan";
   return is_double ? fmt::format("{}", v) : fmt::format("{:.9g}", v);

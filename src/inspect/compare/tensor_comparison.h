@@ -11,8 +11,8 @@
 
 namespace axle {
 
-/// Writes element i in row-major order with the digits that tell it from all others of its dtype:
-/// "0.1", "-3", "nan", "1-2i". NaNs have no sign.
+/// Writes element i in row-major order with the digits that distinguish it from all others of its
+/// dtype: "0.1", "-3", "nan", "1-2i". NaNs have no sign.
 std::string element_text(const HostTensor& x, int64_t i);
 /// Writes the type and up to `max_values` elements: "f32[3] {1, 2, nan}".
 std::string tensor_text(const HostTensor& x, int64_t max_values);

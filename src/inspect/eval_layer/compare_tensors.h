@@ -57,7 +57,7 @@ using SkipReasonOf = std::function<std::string(const std::string& name)>;
 struct TensorReference {
   std::string path;
   SafetensorsFile file;
-  /// Tensors to compare: from their names to those of the matching results of Axle.
+  /// Tensors to compare: from their names to the names of the matching results of Axle.
   std::map<std::string, std::string> names;
   /// Tensors not to compare: the number for each reason.
   std::map<std::string, int> not_compared;

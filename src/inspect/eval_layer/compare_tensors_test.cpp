@@ -52,7 +52,7 @@ TEST_F(CompareTensors, DifferencesAreMeasuredByTheLargestElement) {
   EXPECT_FALSE(with({"o*=0.1", "0"}));  // the last one counts
 }
 
-TEST_F(CompareTensors, WhatIsNotFinite) {
+TEST_F(CompareTensors, NansAndInfinitiesAgreeOnlyWithThemselves) {
   const auto one = [](float x) { return HostTensor::scalar(x); };
   EXPECT_EQ(verdict(one(kNan), one(kNan)), Verdict::kAgrees);
   EXPECT_EQ(verdict(one(kInf), one(kInf)), Verdict::kAgrees);
@@ -103,7 +103,7 @@ TEST_F(CompareTensors, GradientsThatCancelAreMeasuredByTheLargest) {
   EXPECT_FALSE(compare(results, reference).agrees());
 }
 
-TEST_F(CompareTensors, NamesOfBothSides) {
+TEST_F(CompareTensors, NamesMayDifferOnBothSides) {
   const HostTensor one = HostTensor::ones({1});
   const TensorComparison c = compare(
       {{"out/loss", one}, {"grad/params/weight", one}, {"summaries/mine", one}, {"same", one}},

@@ -208,7 +208,7 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
   if (options.dtype) cast_floats(arguments, *options.dtype);
   if (options.call_key) arguments.emplace("key", random::key_words(*options.call_key));
 
-  // Before parameters are drawn: a mistake is then told at once, however many they are.
+  // Before parameters are drawn: a mistake is then reported at once, however many they are.
   Tree<Type> argument_types = types_of(arguments);
   if (!params) {
     for (auto [path, type] : types) {

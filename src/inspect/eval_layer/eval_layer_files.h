@@ -17,7 +17,7 @@
 
 namespace axle {
 
-/// A layer class with its fields, the dims that a parent would give it, and the options of its
+/// A layer class with its fields, the dims that a parent would pass, and the options of its
 /// slot.
 struct LayerFile {
   AnyConfig config, dims;
@@ -31,7 +31,7 @@ LayerFile read_layer_file(const nlohmann::ordered_json& document, const std::str
 /// Builds the layer as the root of the tree: the paths of its own parameters have no prefix.
 std::unique_ptr<Layer> build_layer(const LayerFile& file);
 
-/// Returns `given` if its names are those of `expected` and its shapes are as expected; tensors of
+/// Returns `given` if its names and shapes match `expected`; tensors of
 /// one element may be [] or [1], and get the expected shape. Keeps other dtypes of the same kind
 /// (float or not). Throws ConfigError naming every missing, extra and misshapen tensor as
 /// "<prefix>/<name>: ..."; DataError if one is missing. `what` describes a tensor in messages: "a

@@ -67,7 +67,7 @@ TEST_F(EvalLayer, OutputAndGradients) {
             HostTensor({2, 3}, {1.0f, 3.0f, 2.0f, -1.0f, -3.0f, -2.0f}));
 }
 
-TEST_F(EvalLayer, CotangentsAreReadForGradientsAlone) {
+TEST_F(EvalLayer, CotangentsAreReadOnlyForGradients) {
   EXPECT_THAT(names_in(run(kLinear, params_, inputs_, {})), ElementsAre("out"));
 }
 
@@ -83,7 +83,7 @@ TEST_F(EvalLayer, SeedInitialises) {
             HostTensor({1, 3}, {7.0f, 17.0f, 27.0f}));
 }
 
-TEST_F(EvalLayer, CastsFirst) {
+TEST_F(EvalLayer, CastsToTheDtypeFirst) {
   const Tree<HostTensor> out =
       run(kLinear, params_, inputs_, {.grad = true, .dtype = DType::kBF16});
   EXPECT_EQ(out.at("out").dtype(), DType::kBF16);
@@ -195,7 +195,7 @@ TEST_F(EvalLayer, CotangentsThatAreNotGivenAreZero) {
                         "did you mean 'cotangent/loss'?"));
 }
 
-TEST_F(EvalLayer, InputsThatNothingReads) {
+TEST_F(EvalLayer, UnreadInputsAreErrors) {
   const auto error_with = [&](const std::string& name, const HostTensor& value,
                               const EvalLayerOptions& options) {
     Tree<HostTensor> inputs = batch();
@@ -224,8 +224,8 @@ TEST_F(EvalLayer, InputsThatNothingReads) {
                         "'in/context/positions'?"));
 }
 
-// A prefill followed by one step gives the same as the whole text at once.
-TEST_F(EvalLayer, CachesGoOutAndInByPath) {
+// A prefill followed by one step returns the same as the whole text at once.
+TEST_F(EvalLayer, CachesAreSavedAndRestoredByPath) {
   const auto tokens = [](std::initializer_list<int32_t> ids, std::initializer_list<int32_t> at) {
     const auto n = std::ssize(ids);
     return Tree<HostTensor>{{"in/batch/input_ids", HostTensor({1, n}, ids)},
@@ -279,7 +279,7 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
 }
 
 // A lookup takes the nearest row for an id outside the vocabulary.
-TEST_F(EvalLayer, IdsAreThoseOfTheVocabulary) {
+TEST_F(EvalLayer, IdsMustBeInTheVocabulary) {
   const auto ids_error = [&](std::string_view file, const std::string& name, int32_t id) {
     Tree<HostTensor> inputs = {{"in/batch/input_ids", HostTensor({1, 2}, {0, 1})},
                                {"in/batch/target_labels", HostTensor({1, 2}, {1, -1})}};
@@ -302,7 +302,7 @@ TEST_F(EvalLayer, IdsAreThoseOfTheVocabulary) {
 }
 
 // Tokens at positions outside of the caches would silently be lost.
-TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
+TEST_F(EvalLayer, PositionsMustFitTheCaches) {
   constexpr std::string_view kAttention =
       "class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n";
   const auto error = [&](std::string_view file, const std::string& name, Tree<HostTensor> inputs,
@@ -351,7 +351,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
   }
 }
 
-TEST_F(EvalLayer, PlacesOfACacheByItself) {
+TEST_F(EvalLayer, PositionsOfASingleCacheMustBeConsecutive) {
   constexpr std::string_view kCache = "class: DenseKVCache\ndims: {num_kv_heads: 1, head_dim: 1}\n";
   const auto error = [&](int32_t first, int32_t second) {
     return error_of<Error>([&] {
@@ -371,7 +371,7 @@ TEST_F(EvalLayer, PlacesOfACacheByItself) {
 }
 
 // The bytes are computed before anything is allocated, since no machine could hold the tensors.
-TEST_F(EvalLayer, WhatDoesNotFitIsSaidBefore) {
+TEST_F(EvalLayer, TensorsThatDoNotFitAreReportedBeforeAllocation) {
   const auto room_error = [&](std::string_view file, const HostTensor& x,
                               const EvalLayerOptions& options) {
     return error_of<Error>([&] { run(file, {}, {{"in/x", x}}, options); });
@@ -398,7 +398,7 @@ TEST_F(EvalLayer, MixersDecodeToo) {
 }
 
 // Positions and segments of other types or shapes would silently be broadcast.
-TEST_F(EvalLayer, ContextsHaveTheirType) {
+TEST_F(EvalLayer, PositionsAndSegmentsMustHaveTheirType) {
   const auto error_with = [&](const std::string& name, const HostTensor& value) {
     Tree<HostTensor> inputs = batch();
     inputs.emplace("in/batch/" + name, value);
@@ -427,7 +427,7 @@ TEST_F(EvalLayer, ContextsHaveTheirType) {
               ::testing::StartsWith("Linear: expected floats [..., 2] for 'x' of Linear, got "));
 }
 
-TEST_F(EvalLayer, OptionsOfTheSlotStandAtTheRoot) {
+TEST_F(EvalLayer, SlotOptionsAreReadAtTheRoot) {
   const auto out =
       run("class: Linear\nconfig: {bias: true}\ndims: {input_dim: 2, output_dim: 3}\n\"@init\": "
           "{class: Constant, value: 2}\n\"@dtype\": bf16\n",
@@ -475,7 +475,7 @@ TEST(LayerFile, Mistakes) {
   EXPECT_THAT(file_error("- 1\n"), HasSubstr("layer.yaml: expected {class: Name"));
 }
 
-// The methods that `config list` shows for a role are those of its layers.
+// The methods that `config list` shows for a role are its layers' methods.
 TEST(LayerMethods, AgreeWithTheListing) {
   const auto check = [](Layer& layer, const std::type_info& role) {
     std::map<std::string, std::vector<std::string>> listed, real;

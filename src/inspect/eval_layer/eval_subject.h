@@ -47,7 +47,7 @@ struct EvalLearnerOptions {
 };
 
 /// Applies updates. `inputs` holds
-///   init/<path>      the initial parameters, unless `params` gives them
+///   init/<path>      the initial parameters, unless `params` holds them
 ///   grad/<i>/<path>  the gradients of update i, from 0
 ///   state/<path>     the learner's state (Learner::state_specs); optional
 /// The result holds

@@ -77,7 +77,7 @@ Tree<HostTensor> gradients(int64_t steps) {
 constexpr std::string_view kSgd =
     "class: Sgd\nconfig: {learning_rate: {class: ConstantRate, value: 0.5}, momentum: 0.5}\n";
 
-TEST_F(EvalSubjectTest, OptimizersGoOnFromAnyState) {
+TEST_F(EvalSubjectTest, OptimizersContinueFromASavedState) {
   const Tree<HostTensor> all = run(kSgd, gradients(3));
   EXPECT_EQ(all.at("param/0/w"), scalars({0.5, -3}));
   EXPECT_EQ(all.at("param/0/b/bias"), HostTensor::scalar(4.5f));
@@ -98,7 +98,7 @@ TEST_F(EvalSubjectTest, OptimizersGoOnFromAnyState) {
   EXPECT_EQ(subtree(last, "state"), subtree(all, "state"));
 }
 
-TEST_F(EvalSubjectTest, LearnersTransformGradients) {
+TEST_F(EvalSubjectTest, LearnersUpdateParametersFromGradients) {
   const Tree<HostTensor> out =
       run("class: Learner\nconfig: {optimizer: {class: Sgd, learning_rate: {class: ConstantRate, "
           "value: 1}}, transforms: [{class: ClipByGlobalNorm, max_norm: 1}], ema: {}}\n",
@@ -165,7 +165,7 @@ Tree<HostTensor> batches() {
           {"batches/target_labels", HostTensor({3, 1, 2}, {1, 2, 3, 4, 0, 4})}};
 }
 
-TEST_F(EvalSubjectTest, TrainingGoesOnFromAnyState) {
+TEST_F(EvalSubjectTest, TrainingContinuesFromASavedState) {
   const Tree<HostTensor> all = run(kTraining, batches(), {.layer = {.init_seed = 7}});
   for (const char* metric : {"loss", "grad_norm", "param_norm", "learning_rate", "cross_entropy"}) {
     ASSERT_TRUE(all.contains(metric)) << metric;
@@ -189,7 +189,7 @@ TEST_F(EvalSubjectTest, TrainingGoesOnFromAnyState) {
             all.at("state/learner/ema/model/decoder/emb/weight"));
 }
 
-TEST_F(EvalSubjectTest, TrainingGivesSummariesOfLayers) {
+TEST_F(EvalSubjectTest, TrainingReturnsSummariesOfLayers) {
   const std::string file = fmt::format("{}layer_summaries: true\n", kTraining);
   const SubjectOptions options{.layer = {.init_seed = 7}};
   Tree<HostTensor> with = run(file, batches(), options);
@@ -233,7 +233,7 @@ TEST_F(EvalSubjectTest, WrongBatchesAndWeights) {
       HasSubstr("state/learner/ema/model/decoder/emb/weight: expected f32[5, 4], got none"));
 }
 
-TEST_F(EvalSubjectTest, WhatAFileIs) {
+TEST_F(EvalSubjectTest, KindIsReadFromTheFile) {
   const auto kind = [](std::string_view text) {
     return std::string(kind_of(parse_eval_subject(text, "x.yaml")));
   };

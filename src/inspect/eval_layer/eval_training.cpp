@@ -116,7 +116,7 @@ class Run {
     check_tensor_memory("training state", types_of(leaves_));
     return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key_words(seed)}});
   }
-  /// Returns the state before the first step: `state`, with the given values in place of its own.
+  /// Returns the state before the first step: `state`, with the given values instead of its own.
   Tree<HostTensor> start(Tree<HostTensor> state, const std::optional<Tree<HostTensor>>& weights,
                          Tree<HostTensor> given, const std::optional<int64_t>& call_key) const {
     if (weights) {

@@ -58,7 +58,7 @@ struct EvalTrainingOptions {
 
 /// Takes steps on one device. Uses only model, learner, compute_dtype, layer_summaries, seed and
 /// max_steps of the config. `inputs` holds
-///   init/<path>     the initial weights by the model's own paths, unless `params` gives them
+///   init/<path>     the initial weights by the model's own paths, unless `params` holds them
 ///   batches/<name>  the batches of all steps; the leading dim is the step
 ///   state/<leaf>    the rest of the training state; if none is given, as a new run begins
 /// The result holds

@@ -35,7 +35,7 @@ TEST(LayerState, HasTheTypesOfTheLayer) {
   EXPECT_THAT(error_with({{"moving_men", ones}}), HasSubstr("state/moving_men: not state of"));
 }
 
-TEST(LayerState, ThatIsReadIsAskedFor) {
+TEST(LayerState, MissingStateIsAnError) {
   EXPECT_THAT(error_with({{"moving_mean", HostTensor::ones({4})}}),
               HasSubstr("moving_variance: expected its state in this call, got none; give it as "
                         "state/moving_variance"));

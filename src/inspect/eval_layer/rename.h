@@ -80,7 +80,7 @@ class RenameRules {
     bool for_whole_names;
   };
   enum class Among { kWholeNames, kParameters };
-  // Returns what the first matching rule gives, which may be "none"; none if no rule matches.
+  // Returns what the first matching rule returns, which may be "none"; none if no rule matches.
   std::optional<std::string> apply(Among among, const std::string& theirs) const;
 
   std::vector<Rule> rules_;

@@ -65,7 +65,7 @@ TEST(Rename, SectionsOfFiles) {
   for (const auto& [theirs, ours] : expected) EXPECT_EQ(rules.tensor(theirs), ours) << theirs;
 }
 
-TEST(Rename, WithoutRulesForParametersTheirPathsAreOurs) {
+TEST(Rename, ParametersKeepTheirPathsWithoutRules) {
   EXPECT_EQ(RenameRules().parameter("as/it/is"), "as/it/is");
   const RenameRules inputs("in/query -> in/x\nold -> none\n", "names.txt");
   EXPECT_EQ(inputs.parameter("as/it/is"), "as/it/is");

@@ -153,7 +153,7 @@ class CaseTensors {
   std::vector<std::string> names_;      // of all inputs
 };
 
-// Gives the parameters of a mapped function the names of the inputs, for messages.
+// Names the parameters of a mapped function like the inputs, for messages.
 void name_parameters(const Values& x, const std::vector<std::string>& names) {
   for (size_t i = 0; i < x.size(); ++i) {
     if (!x[i].is_parameter()) continue;

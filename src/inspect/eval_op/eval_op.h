@@ -30,7 +30,7 @@ nlohmann::ordered_json to_json(const FunctionList& list);
 ///   grad<i>  with vjp, the gradient of input i, if that is floating-point or complex; zeros if it
 ///            has no influence
 /// `inputs` is the file that the case reads; null: none. In `f64` the interpreter computes all
-/// floats in f64, whatever the runtime. Throws Error "<file>:<line>: <case>: <what>", which names
+/// floats in f64, on any runtime. Throws Error "<file>:<line>: <case>: <what>", which names
 /// operands and no lines of Axle's source.
 Tree<HostTensor> eval_op(const OpCase& op, const SafetensorsFile* inputs, Runtime& runtime,
                          bool f64 = false);

@@ -53,7 +53,7 @@ class EvalOp : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(EvalOp, ReadsInputsByPlaceByNameAndAsNumbers) {
+TEST_F(EvalOp, ReadsInputsByPositionByNameAndAsNumbers) {
   EXPECT_EQ(run("function: sub", {{"in0", vector({5})}, {"in1", vector({3})}}).at("out0"),
             vector({2}));
   EXPECT_EQ(
@@ -163,7 +163,7 @@ TEST_F(EvalOp, ComplexNumbersOfAShapeAreNestedOrInOneList) {
               HasSubstr("values: expected 4 or 1 for all, got 3"));
 }
 
-TEST_F(EvalOp, YamlsOwnNumbersAreNumbers) {
+TEST_F(EvalOp, YamlSpellingsOfNanAndInfinityAreNumbers) {
   const auto text = [&](const std::string& values) {
     return tensor_text(run("{function: neg, inputs: [" + values + "]}").at("out0"), 9);
   };
@@ -200,7 +200,7 @@ TEST_F(EvalOp, AssociativeScanTakesItsFunctionAsData) {
           "    results: [a, sum]\n");
   EXPECT_EQ(out.at("out0"), vector({2, 4, 8}));
   EXPECT_EQ(out.at("out1"), vector({1, 3, 7}));
-  // A body that gives a parameter back has no steps: the last of the two, at every place.
+  // A body that returns a parameter has no steps: the last of the two, at every index.
   EXPECT_EQ(run("{function: associative_scan, inputs: {x: [[1, 2, 3]]}, attributes: {axis: 0, "
                 "combine: {parameters: [a, b], steps: {}, results: [b]}}}")
                 .at("out0"),
@@ -247,7 +247,7 @@ TEST_F(EvalOp, ABadCustomVjpNamesTheRuleAndNoLineOfTheProgram) {
 }
 
 // Whichever function visits windows, and in every mode.
-TEST_F(EvalOp, IndicesThatAreNoIntegersAreRefused) {
+TEST_F(EvalOp, IndicesMustBeIntegers) {
   const std::string inputs =
       "inputs: [[[1, 2], [3, 4]], {dtype: c64, shape: [2, 1], values: [[0, 1], [1, 0]]}, [[1, 2], "
       "[3, 4]]]";
@@ -392,7 +392,7 @@ TEST_F(EvalOp, ShapeErrorsNameTheOperandsOfTheCase) {
             "operands: f32[2] of twice (mul), f32[3] of y (parameter)");
 }
 
-TEST_F(EvalOp, AMeshOfTooManyDevicesBreaksItsCaseOnly) {
+TEST_F(EvalOp, MeshWithTooManyDevicesFailsOnlyItsCase) {
   for (const char* size : {"100000", "-1"}) {
     const OpCases file = read(std::string("cases:\n- {function: neg, inputs: [[1]], shard_map: "
                                           "{mesh: data=") +
@@ -407,7 +407,7 @@ TEST_F(EvalOp, AMeshOfTooManyDevicesBreaksItsCaseOnly) {
   }
 }
 
-TEST_F(EvalOp, BrokenCasesLeaveTheOthers) {
+TEST_F(EvalOp, BrokenCasesDoNotStopTheOthers) {
   const OpCases file = read(
       "cases:\n"
       "- {name: a, function: neg, vjp: 3}\n"

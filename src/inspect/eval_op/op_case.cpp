@@ -163,21 +163,21 @@ Formula formula_from(const Json& document) {
   return Formula(out);
 }
 
-// Returns the name that a case gives itself; empty if there is none.
+// Returns the name in the case itself; empty if there is none.
 std::string name_in(const Json& document) {
   const bool has_name = document.is_object() && document.contains("name");
   return has_name && document["name"].is_string() ? document["name"].get<std::string>() : "";
 }
 
-// Returns a place in a file with the name of a case: "cases.yaml:12: roll".
+// Returns a location in a file with the name of a case: "cases.yaml:12: roll".
 std::string with_name(const std::string& place, const std::string& name) {
   return name.empty() ? place : place + ": " + name;
 }
 
-// The place in the file of the key with this index, for messages.
+// The location in the file of the key with this index, for messages.
 using KeyPlaces = std::function<std::string(size_t)>;
 
-// Calls fn({key: value}) for the entries of a map. Messages begin with the place of the key.
+// Calls fn({key: value}) for the entries of a map. Messages begin with the location of the key.
 void for_each_key(const Json& document, const KeyPlaces& where,
                   const std::function<void(const Json&)>& fn) {
   size_t place = 0;
@@ -241,8 +241,8 @@ OpCase case_from(const Json& document, const std::string& place, const KeyPlaces
   return *std::move(out);
 }
 
-// Adds the case, or why it is broken, to the file. `places` are those of the cases in `file`, by
-// name.
+// Adds the case, or why it is broken, to the file. `places` are the locations of the cases in
+// `file`, by name.
 void add_case(const Json& document, const std::string& place, const KeyPlaces& key_places,
               std::map<std::string, std::string>& places, OpCases& file) {
   const std::string name = name_in(document);

@@ -28,7 +28,7 @@ struct CaseTensor {
 
 /// What an operand gets.
 struct OperandSource {
-  std::string name = {};  // empty: known by its place
+  std::string name = {};  // empty: known by its position
   std::vector<CaseTensor> tensors = {};
   bool is_list = false;
 };

@@ -18,7 +18,7 @@ HostTensor op_numbers(std::initializer_list<float> values) {
   return HostTensor({std::ssize(values)}, values);
 }
 
-TEST(OpResults, AreInTheOrderOfTheirNumbers) {
+TEST(OpResults, AreSortedByNumber) {
   Tree<HostTensor> results;
   for (int i = 0; i < 12; ++i) results.emplace(fmt::format("a/out{}", i), op_numbers({1}));
   std::vector<std::string> names, expected;
@@ -45,7 +45,7 @@ class CompareOp : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CompareOp, TakesTheResultsOfTheCase) {
+TEST_F(CompareOp, ReadsOnlyTheResultsOfTheCase) {
   const Tree<HostTensor> results = {{"out0", op_numbers({1})}, {"out1", op_numbers({2})}};
   const OpReport report = compare("{name: a, function: neg}", results,
                                   {{"a/out0", op_numbers({1})},
@@ -66,7 +66,7 @@ TEST_F(CompareOp, TensorsAreInTheOrderOfTheirNumbers) {
   EXPECT_THAT(names, ElementsAre("out1", "out2", "out10"));
 }
 
-TEST_F(CompareOp, DifferencesAreNamedWithTheirPlace) {
+TEST_F(CompareOp, DifferencesNameTheElement) {
   const OpReport report =
       compare("{function: neg, tolerance: bitwise}", {{"out0", op_numbers({1, 2})}},
               {{"out0", op_numbers({1, 2.5f})}});

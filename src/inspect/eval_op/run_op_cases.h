@@ -14,8 +14,8 @@
 
 namespace axle {
 
-// What cases of eval-op gave: their results, how these compare with a reference, and which cases
-// failed.
+// What cases of eval-op returned: their results, how these compare with a reference, and which
+// cases failed.
 
 /// The cases that could not be read or computed, and why.
 struct CaseFailures {
@@ -80,7 +80,7 @@ struct OpRun {
 OpRun run_op_cases(const OpCases& file, const OpRunOptions& options, Runtime& runtime);
 
 /// Throws Error if a case failed or a result differs. The exit code of the first failure comes
-/// before kValidationFailed; the message tells of both.
+/// before kValidationFailed; the message names both.
 void check_run(const OpRun& run);
 
 }  // namespace axle

@@ -29,7 +29,7 @@ class ExportedTokenizer : public ::testing::Test {
   }
 };
 
-TEST_F(ExportedTokenizer, HasTheNameThatReadersWantAndTheFilesBesideIt) {
+TEST_F(ExportedTokenizer, UsesTheStandardNameAndKeepsAdjacentFiles) {
   for (const char* name : {"tokenizer.json", "tk.json", "words"}) {
     EXPECT_THAT(exported(name, kWords),
                 ElementsAre(Pair("tokenizer.json", kWords), Pair("tokenizer_config.json", kConfig)))
@@ -43,7 +43,7 @@ TEST_F(ExportedTokenizer, HasTheNameThatReadersWantAndTheFilesBesideIt) {
   }
 }
 
-TEST_F(ExportedTokenizer, HasAnotherTemplateIfOneIsGiven) {
+TEST_F(ExportedTokenizer, ReplacesTheChatTemplateOnRequest) {
   const TempDir dir;
   replace_file(dir / "tokenizer.json", kWords);
   const auto tokenizer = tokenizer_in_file(dir / "tokenizer.json", "--tokenizer");

@@ -49,7 +49,7 @@ std::vector<std::string> reference_files() {
   return out;
 }
 
-TEST_P(ReferenceGguf, AFileThatIsReadIsWrittenAgain) {
+TEST_P(ReferenceGguf, ExportRestoresAFileThatWasRead) {
   const fs::path original = reference_file("gguf/models/" + GetParam() + ".gguf");
   const auto config = nlohmann::json::parse(
       read_file(reference_file("hugging_face/" + GetParam() + "/config.json")));
@@ -76,7 +76,7 @@ TEST_P(ReferenceGguf, AFileThatIsReadIsWrittenAgain) {
 INSTANTIATE_TEST_SUITE_P(Models, ReferenceGguf, ::testing::ValuesIn(reference_files()),
                          [](const auto& at) { return test_name(at.param); });
 
-TEST_F(GgufExporting, DtypesGoRound) {
+TEST_F(GgufExporting, DtypesRoundTrip) {
   for (const std::string type : {"BF16", "F16", "F32"}) {
     write_matrices(type);
     fs::remove(out_);
@@ -86,7 +86,7 @@ TEST_F(GgufExporting, DtypesGoRound) {
   }
 }
 
-TEST_F(GgufExporting, TheTokenizerOfAGgufFileGoesWithIt) {
+TEST_F(GgufExporting, TokenizerOfAGgufFileIsExported) {
   std::vector<std::string> tokens = {"<|end|>"};
   for (char letter = 'A'; tokens.size() < 38; ++letter) tokens.emplace_back(1, letter);
   metadata_.set("general.license", "mit");
@@ -156,7 +156,7 @@ TEST(TokenizerJsonKeys, AreTheSameTokenizer) {
 }
 
 // A token of padding needs no row of the model.
-TEST(TokenizerJsonKeys, HaveTheTokensThatTheFilesBesideAdd) {
+TEST(TokenizerJsonKeys, IncludeTokensAddedByAdjacentFiles) {
   const TempDir dir;
   const std::string path = dir / "tokenizer.json";
   fs::copy_file(reference_file("tokenizers/smollm.json"), path);
@@ -272,7 +272,7 @@ TEST(SentencePieceKeys, HaveTheAddedTokens) {
 }
 
 // The files of a tokenizer say what stands around a text, and so do the keys.
-TEST(TokenizerKeys, PutTheSameAroundAText) {
+TEST(TokenizerKeys, FrameTextsLikeTheTokenizer) {
   const TempDir dir;
   const std::vector<int32_t> text = {40, 41};
   const auto check = [&](const Child<Tokenizer>& config, const std::vector<int32_t>& expected) {

@@ -98,7 +98,7 @@ std::string sample_with_added(const Tokenizer& tokenizer) {
   return out;
 }
 
-// Returns keys of tokens with those of their use; empty if texts would have other ids.
+// Returns keys of tokens with the keys of their use; empty if texts would have other ids.
 GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer, int64_t num_rows) {
   if (!keys.contains(kTokens)) return {};
   set_added(tokenizer, keys);
@@ -121,7 +121,7 @@ GgufMetadata with_usage(GgufMetadata keys, const Tokenizer& tokenizer, int64_t n
   return is_same() ? keys : GgufMetadata();
 }
 
-// All but what tells of the weights.
+// All keys but the ones about the weights.
 GgufMetadata keys_of_gguf(const std::string& path) {
   constexpr auto kOfWeights = std::to_array<std::string_view>(
       {"general.architecture", "general.type", "general.file_type", "general.alignment",
@@ -157,7 +157,7 @@ GgufMetadata keys_of_bytes() {
   return out;
 }
 
-// llama.cpp takes a token for each row. Tokens without a row are special ones that no text gives.
+// llama.cpp takes a token for each row. Tokens without a row are special ones that no text yields.
 void fit_to(int64_t num_rows, GgufMetadata& out) {
   std::vector<std::string> tokens = out.at(kTokens).texts();
   if (std::ssize(tokens) == num_rows) return;

@@ -12,7 +12,7 @@ namespace axle {
 /// Returns the keys "tokenizer.*" of a tokenizer whose config and object these are: of bytes, of a
 /// tokenizer.json of byte-level merges, of a SentencePiece model of merges, and of a GGUF file,
 /// together with its keys "general.*". There are as many tokens as the model has rows: `num_rows`.
-/// `chat_template` takes the place of the tokenizer's own; empty: it keeps its own.
+/// `chat_template` replaces the tokenizer's own; empty: it keeps its own.
 /// Empty for tokenizers that GGUF has no form for. Throws DataError for a file that can't be read.
 GgufMetadata gguf_tokenizer_keys(const Child<Tokenizer>& config, const Tokenizer& tokenizer,
                                  int64_t num_rows, const std::string& chat_template = {});

@@ -71,13 +71,13 @@ class ReferenceExport : public ::testing::TestWithParam<std::string> {
   fs::path original_ = reference_file("hugging_face/" + GetParam());
 };
 
-TEST_P(ReferenceExport, GivesBackWhatWasImported) {
+TEST_P(ReferenceExport, RestoresTheImportedFolder) {
   import_model({.source = original_, .dir = dir_ / "imported"});
   export_hugging_face({.options = {.run = dir_ / "imported"}, .dir = dir_ / "out"}, kQuiet);
   expect_original(dir_ / "out");
 }
 
-TEST_P(ReferenceExport, AFolderOfAnotherProgramKeepsItsFamilyAndItsSpecialIds) {
+TEST_P(ReferenceExport, FolderOfAnotherProgramKeepsItsFamilyAndSpecialIds) {
   export_hugging_face({.options = {.run = original_}, .dir = dir_ / "out"}, kQuiet);
   expect_original(dir_ / "out");
   const Json own = config_in(dir_ / "out"), theirs = config_in(original_);
@@ -104,7 +104,7 @@ TEST(HuggingFaceExportOfAFolder, APaddingTokenWithoutARowHasNoId) {
 
 // A GGUF file may name a token that begins no text: the folder names it, too.
 class OfGguf : public TinyGguf {};
-TEST_F(OfGguf, SpecialIdsAreThoseThatTheFileNames) {
+TEST_F(OfGguf, SpecialIdsComeFromTheFile) {
   metadata_.set("tokenizer.ggml.model", "gpt2");
   metadata_.set("tokenizer.ggml.pre", "smollm");
   metadata_.set("tokenizer.ggml.tokens", std::vector<std::string>{"A", "<|s|>", "<|e|>"});
@@ -122,7 +122,7 @@ TEST_F(OfGguf, SpecialIdsAreThoseThatTheFileNames) {
   }
 }
 
-TEST(HuggingFaceExportTest, AModelThatLeftItsFamilyIsOfAnotherAndTheReportSaysSo) {
+TEST(HuggingFaceExportTest, ReportsAModelThatChangedItsFamily) {
   const TempDir dir;
   import_model({.source = reference_file("hugging_face/qwen3"), .dir = dir / "run"});
   replace_file(dir / "run/config.json", R"({"model_type": "phi3"})");
@@ -193,8 +193,8 @@ TransformerLayer::Config layer_of(Child<QKV> qkv, int64_t num_kv_heads = 2) {
   return out;
 }
 
-// Our recipes fuse projections and turn neighbours; Hugging Face's Llama does neither.
-TEST_F(HuggingFaceExporting, AllFormsOfALlamaComputeTheSameThere) {
+// Our recipes fuse projections and rotate neighbours; Hugging Face's Llama does neither.
+TEST_F(HuggingFaceExporting, LlamasOfAllLayoutsKeepTheirLogits) {
   const Child<QKV> grouped = RoPE::Config{.inner = FusedGroupedQKV::Config{}},
                    fused = RoPE::Config{.inner = FusedQKV::Config{}},
                    biased = RoPE::Config{.inner = FusedQKV::Config{.bias = true}},
@@ -240,8 +240,8 @@ TEST_F(HuggingFaceExporting, RotationsKeepTheirFrequencies) {
   }
 }
 
-// The scales of norms of heads turn with the heads, also where each head has its own.
-TEST_F(HuggingFaceExporting, NormsOfHeadsGoWithTheirElements) {
+// The scales of norms of heads rotate with the heads, also where each head has its own.
+TEST_F(HuggingFaceExporting, NormScalesFollowTheOrderOfHeadElements) {
   const auto export_as = [&](NormOver over, const std::string& family) {
     TransformerLayer::Config layer = layer_of(
         RoPE::Config{.inner = NormedQKV::Config{.over = over, .inner = FusedGroupedQKV::Config{}}});
@@ -267,7 +267,7 @@ TEST_F(HuggingFaceExporting, NormsOfHeadsGoWithTheirElements) {
 }
 
 // What trains the model is no part of it.
-TEST_F(HuggingFaceExporting, OfAModelInTrainingThePartThatDecodesIsWritten) {
+TEST_F(HuggingFaceExporting, PartsOnlyForTrainingAreLeftOut) {
   const TinyModel plain = byte_sized(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
   const auto expect_exported = [&](Child<Model> whole, const std::string& part) {
     SCOPED_TRACE(part);
@@ -305,7 +305,7 @@ TEST_F(HuggingFaceExporting, AdaptersAreMerged) {
   expect_same_logits(tiny);
 }
 
-TEST_F(HuggingFaceExporting, WritesDtypesShardsAndTheFilesThatReadersWant) {
+TEST_F(HuggingFaceExporting, WritesDtypesShardsAndAdjacentFiles) {
   const TinyModel tiny = byte_sized(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
   const ExportReport whole = exported(tiny);
   EXPECT_EQ(whole.num_files, 1);
@@ -350,7 +350,7 @@ TEST_F(HuggingFaceExporting, TheTokenizerOfBytesIsReadBack) {
   EXPECT_EQ(tokenizer->special_ids().eos, own->special_ids().eos);
 }
 
-TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
+TEST_F(HuggingFaceExporting, RefusalNamesTheNearestFamily) {
   TransformerLayer::Config hybrid = tiny_layer();
   hybrid.attention.get_if<PreNorm>()->body = Mamba2::Config{.head_dim = 8};
   const TinyModel mixed =
@@ -375,7 +375,7 @@ TEST_F(HuggingFaceExporting, AModelOfNoFamilyIsRefusedWithTheNearestOne) {
   EXPECT_FALSE(path_exists(out_));
 }
 
-TEST_F(HuggingFaceExporting, OnlyANewFolderIsWrittenAndNothingIsLeftOnFailure) {
+TEST_F(HuggingFaceExporting, WritesOnlyNewFoldersAndLeavesNoFilesOnFailure) {
   const TinyModel plain = byte_sized(Stacked::Config{.num_layers = 1, .layer = tiny_layer()});
   save_byte_model(dir_ / "run", plain);
   make_directories(out_);

@@ -94,8 +94,8 @@ std::optional<int32_t> named_id(const Tokenizer& tokenizer, std::string_view nam
   return std::nullopt;
 }
 
-// Special ids are those of the tokenizer, else those of the model's origin, unless the vocabulary
-// does not have them, else those of tokens that the tokenizer's files name.
+// Special ids are the tokenizer's, else the ids of the model's origin, unless the vocabulary
+// does not have them, else the ids of tokens that the tokenizer's files name.
 void write_special_ids(Json& fields, const Tokenizer* tokenizer, const Json& original) {
   const SpecialIds ids = tokenizer ? tokenizer->special_ids() : SpecialIds{};
   const auto vocab_size = fields["vocab_size"].get<int64_t>();

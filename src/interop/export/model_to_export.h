@@ -37,7 +37,7 @@ struct ModelToExport {
   Child<Model> model;
   /// The parameters as `model` has them, without the leading "model/".
   Tree<HostTensor> parameters;
-  /// Gives the tensors by their names: tensor(name, parameters, dtype).
+  /// Provides the tensors by their names: tensor(name, parameters, dtype).
   WeightMap weights;
   DType dtype = DType::kF32;
   /// Empty for a run on synthetic data.

@@ -86,7 +86,7 @@ class Adapters {
     for (const Part& part : parts) out += part.rank;
     return out;
   }
-  // One factor for all parts: those of another one go into B.
+  // One factor for all parts: other factors go into B.
   static double scale(const std::vector<Part>& parts) {
     for (const Part& part : parts)
       if (part.adapter) return part.adapter->scale;

@@ -113,7 +113,7 @@ Child<Model> adapted(Child<Model> model, const Lora::Config& lora = {.rank = 3, 
   return model;
 }
 
-TEST_F(PeftExporting, AdaptersOfAnImportedModelAreThoseOfItsModules) {
+TEST_F(PeftExporting, AdaptersOfAnImportedModelKeepItsModules) {
   for (const std::string name : {"llama", "gemma3", "qwen3"}) {
     SCOPED_TRACE(name);
     const ImportedModel read = read_hugging_face(reference_file("hugging_face/" + name));
@@ -131,8 +131,8 @@ TEST_F(PeftExporting, AdaptersOfAnImportedModelAreThoseOfItsModules) {
   }
 }
 
-// In the dtype of the weights most of a small adapter would be lost, whatever that of the file.
-TEST_F(PeftExporting, WhatIsMergedIsRoundedOnceToTheDtypeOfTheFile) {
+// In the dtype of the weights most of a small adapter would be lost, for any dtype of the file.
+TEST_F(PeftExporting, MergedWeightsAreRoundedOnceToTheDtypeOfTheFile) {
   ImportedModel read = read_hugging_face(reference_file("hugging_face/llama"));
   read.model.options.dtype = DType::kBF16;
   Tree<HostTensor> weights;
@@ -174,8 +174,8 @@ TEST_F(PeftExporting, AdaptersOfFusedModulesBecomeOne) {
   }
 }
 
-// Adapters of our own forms: one for all heads, turned by neighbours; some projections alone.
-TEST_F(PeftExporting, AdaptersOfOtherFormsAreSplitAndTurned) {
+// Adapters of our own forms: one for all heads, rotated by neighbours; some projections alone.
+TEST_F(PeftExporting, AdaptersOfOtherLayoutsAreSplitAndReordered) {
   const Child<Model> model = CausalLM::Config{
       .decoder = Decoder::Config{.model_dim = 16,
                                  .vocab_size = 31,
@@ -189,7 +189,7 @@ TEST_F(PeftExporting, AdaptersOfOtherFormsAreSplitAndTurned) {
   EXPECT_EQ(config["target_modules"], Json({"k_proj", "q_proj", "v_proj"}));
 }
 
-TEST_F(PeftExporting, WhatPeftHasNoAdaptersForIsRefused) {
+TEST_F(PeftExporting, AdaptersThatPeftDoesNotHaveAreRefused) {
   TransformerLayer::Config layer = tiny_layer();
   const auto model_of = [&](const Child<Block>& layers) {
     return Child<Model>(CausalLM::Config{

@@ -50,7 +50,7 @@ class ConfigDefaults : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(ConfigDefaults, AreThoseOfTheConfigClass) {
+TEST_P(ConfigDefaults, MatchTheConfigClass) {
   const Json& family = all_families().at(GetParam());
   const auto whole = model_of(family.at("fields"));
   ASSERT_TRUE(whole);
@@ -70,7 +70,7 @@ TEST_P(ConfigDefaults, AreThoseOfTheConfigClass) {
 }
 
 // What transformers refuses needs no default, and what is required here has none.
-TEST_P(ConfigDefaults, AreThereForAllButSizes) {
+TEST_P(ConfigDefaults, AllFieldsExceptSizesHaveOne) {
   const Json& fields = all_families().at(GetParam()).at("fields");
   for (const auto& [key, value] : fields.items()) {
     Json rest = fields;

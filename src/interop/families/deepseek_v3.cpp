@@ -118,7 +118,7 @@ MoE::Config experts_of(const ForeignConfig& config, int64_t num_layers) {
 
 Child<Model> deepseek_v3(const ForeignConfig& config) {
   ignore_common(config);
-  // Sizes that others give; losses and layouts of training; the module for a further token.
+  // Sizes that other fields set; losses and layouts of training; the module for a further token.
   config.ignore({"head_dim", "qk_head_dim", "ep_size", "aux_loss_alpha", "seq_aux",
                  "output_router_logits", "num_nextn_predict_layers"});
   const Child<Norm> norm = rms_norm_of(config);
@@ -220,7 +220,7 @@ void write_attention(Json& out, const LatentAttention::Config& attention) {
                factor = std::sqrt(*core->scale * std::sqrt(head_dim)),
                per_mscale = 0.1 * std::log(scaling["factor"].get<double>());
   if (factor == 1 || per_mscale <= 0) return;
-  // To as many digits as the factor has.
+  // Rounded to the digits of the factor.
   scaling["mscale_all_dim"] = std::round((factor - 1) / per_mscale * 1e9) / 1e9;
 }
 

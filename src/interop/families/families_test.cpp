@@ -1,4 +1,4 @@
-// Fields and tensors of single families, beside those of the tiny models.
+// Fields and tensors of single families, beside the fields and tensors of the tiny models.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -58,7 +58,7 @@ TEST(ForeignConfigs, MessagesHaveABoundedLength) {
   EXPECT_THAT(text, EndsWith(" --ignore magic19 and 1980 others"));
 }
 
-TEST(Gemma2, CapsHaveDefaultsButNullIsNone) {
+TEST(Gemma2, CapsHaveDefaultsAndNullDisablesThem) {
   const auto cap_of = [](const Json& fields) {
     const Child<Model> model = model_of(fields);
     return model.get_if<CausalLM>()->decoder.get_if<Decoder>()->logit_cap;
@@ -103,7 +103,7 @@ std::vector<int64_t> windows_of(const Child<Model>& model) {
 }
 
 // Configs of older programs have no list of types.
-TEST(QwenFamilies, WindowsAreThoseOfTheLayersThatTheConfigNames) {
+TEST(QwenFamilies, WindowsFollowTheLayerTypesOfTheConfig) {
   Json fields = fields_of("qwen2_window");
   EXPECT_THAT(windows_of(model_of(fields)), ElementsAre(0, 4, 4));
   fields.erase("layer_types");
@@ -118,7 +118,7 @@ TEST(QwenFamilies, WindowsAreThoseOfTheLayersThatTheConfigNames) {
   EXPECT_THAT(windows_of(model_of(fields_of("qwen3_window"))), ElementsAre(4, 0, 4, 0, 4));
 }
 
-TEST(QwenFamilies, WindowsThatAreNotThereAreRefused) {
+TEST(QwenFamilies, InconsistentWindowsAreRefused) {
   EXPECT_THAT(error_with("qwen2_window", "use_sliding_window", false),
               HasSubstr("layer_types: expected 3 of full_attention, without a window, got"));
   EXPECT_THAT(error_with("qwen2_window", "layer_types", {"full_attention"}),
@@ -129,7 +129,7 @@ TEST(QwenFamilies, WindowsThatAreNotThereAreRefused) {
               HasSubstr("layer_types: expected full_attention for all layers, without a window"));
 }
 
-TEST(Qwen3MoeFamily, LayersWithoutExpertsAreThoseOfTheConfig) {
+TEST(Qwen3MoeFamily, LayersWithoutExpertsFollowTheConfig) {
   const auto has_experts = [](const Json& fields) {
     std::vector<bool> out;
     for (const Child<Block>& layer : plain_model(model_of(fields)).layers)
@@ -145,7 +145,7 @@ TEST(Qwen3MoeFamily, LayersWithoutExpertsAreThoseOfTheConfig) {
               HasSubstr("mlp_only_layers: expected a list of integers from 0"));
 }
 
-TEST(Mamba2Family, WhatTheLayerHasNotIsRefused) {
+TEST(Mamba2Family, UnsupportedFieldValuesAreRefused) {
   EXPECT_THAT(error_with("mamba2", "num_heads", 5),
               HasSubstr("num_heads: expected 4 heads of 8 elements, expand * hidden_size in all"));
   EXPECT_THAT(error_with("mamba2", "time_step_limit", {0.0, 1.0}), HasSubstr("time_step_limit"));
@@ -164,7 +164,7 @@ TEST(Mamba2Family, FieldsOfOlderProgramsAreKnown) {
   EXPECT_EQ(diff(model, model_of(fields)), "");
 }
 
-TEST(DeepSeekV3Family, WhatTheLayersHaveNotIsRefused) {
+TEST(DeepSeekV3Family, UnsupportedFieldValuesAreRefused) {
   EXPECT_THAT(error_with("deepseek_v3", "norm_topk_prob", false), HasSubstr("expected true"));
   EXPECT_THAT(error_with("deepseek_v3", "scoring_func", "softmax"), HasSubstr("\"sigmoid\""));
   EXPECT_THAT(error_with("deepseek_v3", "num_key_value_heads", 2),
@@ -176,7 +176,7 @@ TEST(DeepSeekV3Family, WhatTheLayersHaveNotIsRefused) {
 }
 
 // The published model has a module behind its layers.
-TEST(DeepSeekV3Family, TheModuleForAFurtherTokenIsLeftOut) {
+TEST(DeepSeekV3Family, ModuleForAFurtherTokenIsLeftOut) {
   const TempDir dir;
   const fs::path reference = reference_file("hugging_face/deepseek_v3"), folder = dir / "model";
   fs::create_directory(folder);

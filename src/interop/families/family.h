@@ -50,7 +50,7 @@ const std::map<std::string_view, Family>& families();
 
 struct FamilyConfig {
   const Family* family = nullptr;
-  /// The fields of a config.json: `architectures`, `model_type` and those of the family.
+  /// The fields of a config.json: `architectures`, `model_type` and the family's own.
   nlohmann::ordered_json fields;
   /// The model that the family builds of them, which computes what the described one does.
   Child<Model> model;

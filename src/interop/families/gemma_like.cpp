@@ -90,7 +90,7 @@ Child<Block> layer_of(const ForeignConfig& config, const GemmaVariant& variant, 
       .feed_forward = HybridNorm::Config{.norm = norm, .body = feed_forward, .post_norm = norm}};
 }
 
-// The number whose root divides queries: the whole number that gives the same factor, if one does.
+// The number whose root divides queries: the whole number with the same factor, if one does.
 // transformers takes no other.
 nlohmann::ordered_json query_scalar(double factor) {
   const double exact = 1 / (factor * factor), whole = std::round(exact);
@@ -117,7 +117,7 @@ Child<Model> gemma_like(const ForeignConfig& config, const GemmaVariant& variant
   return CausalLM::Config{.decoder = std::move(decoder)};
 }
 
-// Those of Llama but for the norms.
+// As in Llama except for the norms.
 std::vector<WeightRow> gemma_weights(const ForeignConfig& config, int64_t period) {
   std::vector<WeightRow> rows = llama_weights(config);
   std::erase_if(rows,

@@ -1,4 +1,4 @@
-// How layers of several kinds are stacked, and that each has the rows of its kind at its place.
+// How layers of several kinds are stacked, and that each has the rows of its kind at its index.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace axle {
 namespace {
 
-// A layer that tells its kind by a width.
+// A layer that shows its kind by a width.
 Child<Block> layer_of(int64_t kind) {
   return PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{.dim = kind + 1}}};
 }
@@ -22,7 +22,7 @@ std::vector<WeightRow> rows_of(const std::string& kind) {
           {.ours = "decoder/layers/layer/w", .theirs = "{layer}." + kind}};
 }
 
-// Expects the tensor of each layer to be in the row of its place in the stack.
+// Expects the tensor of each layer to be in the row of its index in the stack.
 void expect_rows_at_places(const std::vector<size_t>& kinds) {
   const LayerKinds own(kinds);
   const Child<Block> stack = own.stack({layer_of(0), layer_of(1)});
@@ -46,7 +46,7 @@ void expect_rows_at_places(const std::vector<size_t>& kinds) {
   }
 }
 
-TEST(LayerKinds, RowsAreAtThePlacesOfTheirLayers) {
+TEST(LayerKinds, RowsFollowTheirLayers) {
   for (const std::vector<size_t>& kinds : std::vector<std::vector<size_t>>{{0},
                                                                            {1, 1, 1},
                                                                            {0, 1},

@@ -254,7 +254,7 @@ std::vector<WeightRow> llama_weights(const ForeignConfig&) {
   return out;
 }
 
-// Llama 2, 3, 3.1, 3.2 and 3.3, SmolLM, and whatever else calls itself so.
+// Llama 2, 3, 3.1, 3.2 and 3.3, SmolLM, and others that call themselves so.
 
 namespace {
 

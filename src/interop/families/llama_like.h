@@ -1,4 +1,4 @@
-// Families whose blocks are those of Llama.
+// Families whose blocks are the same as Llama's.
 #pragma once
 
 #include <optional>
@@ -38,13 +38,13 @@ struct LlamaVariant {
   bool norms_results = false;
   /// The positions that a query sees, its own included; none: all before it.
   std::optional<int64_t> window = {};
-  /// In place of the gated feed-forward network.
+  /// Replaces the gated feed-forward network.
   Child<Mixer> feed_forward = {};
 };
 
 /// Returns the model that the config describes; reads the fields that all of them have.
 Child<Model> llama_like(const ForeignConfig& config, const LlamaVariant& variant);
-/// As above, of layers that differ: those of a kind are of variants[kind]. The defaults are alike.
+/// As above, for layers that differ: layers of a kind use variants[kind]. The defaults are alike.
 Child<Model> llama_like(const ForeignConfig& config, const LayerKinds& kinds,
                         const std::vector<LlamaVariant>& variants);
 /// Rows of the parameters of all of them, also of biases and norms of heads.
@@ -56,7 +56,7 @@ void ignore_common(const ForeignConfig& config);
 /// `rope_scaling`, or `rope_parameters`, which may have fields for each type of layer.
 RoPE::Config rope_of(const ForeignConfig& config, std::string_view layer_type = {},
                      double default_theta = LlamaDefaults().rope_theta);
-/// Returns the factor of turned elements that YaRN has for texts `factor` times longer.
+/// Returns the factor of rotated elements that YaRN has for texts `factor` times longer.
 double yarn_scale(double factor, double mscale);
 /// Returns the norm with the config's epsilon.
 Child<Norm> rms_norm_of(const ForeignConfig& config,

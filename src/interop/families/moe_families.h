@@ -19,7 +19,7 @@ Child<Mixer> experts_of(const ForeignConfig& config, const ExpertSizes& sizes);
 struct ExpertNames {
   std::string gate, up, down;
 };
-/// Returns the rows with those of router and experts, which `module` of each layer holds.
+/// Returns `rows` and the rows of router and experts, which `module` of each layer holds.
 std::vector<WeightRow> with_expert_weights(std::vector<WeightRow> rows, const std::string& module,
                                            const ExpertNames& names);
 

@@ -16,7 +16,7 @@ std::optional<int64_t> window_in(const ForeignConfig& config);
 Child<Model> qwen_like(const ForeignConfig& config, const LlamaVariant& variant);
 /// The rows of the parameters of such a model.
 std::vector<WeightRow> qwen_weights(const ForeignConfig& config);
-/// Returns the fields of Llama, and those of windows.
+/// Returns the fields of Llama, and the fields of windows.
 nlohmann::ordered_json qwen_fields(const PlainModel& model);
 
 }  // namespace axle

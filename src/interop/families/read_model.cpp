@@ -180,7 +180,7 @@ ImportedModel read_tensors(const ForeignConfig& config, const TensorSource& sour
 }
 
 // Says whether a head that the model ties to its embedding is tied still. Puts what both are made
-// of into `source`: peft trains one of them alone, or both apart, unless it is told to tie them.
+// of into `source`: peft trains one of them alone, or both apart, unless it is set to tie them.
 bool is_still_tied(const std::string& embedding, const std::string& head, bool ties,
                    ReplacedTensors& source) {
   const bool has_head = source.replaces(head), has_embedding = source.replaces(embedding);

@@ -28,14 +28,14 @@ class LayerKinds {
  public:
   /// At least one layer.
   explicit LayerKinds(std::vector<size_t> kinds);
-  /// As many layers of one kind.
+  /// The same number of layers, all of one kind.
   static LayerKinds all_alike(int64_t num_layers) {
     return LayerKinds(std::vector<size_t>(static_cast<size_t>(num_layers), 0));
   }
   bool has(size_t kind) const { return std::ranges::count(kinds_, kind) > 0; }
   /// Returns the stack of layers[kind], one for each layer.
   Child<Block> stack(const std::vector<Child<Block>>& layers) const;
-  /// Returns the rows of a model of these layers. rows[kind] are those of a model whose layers are
+  /// Returns the rows of a model of these layers. rows[kind] is for a model whose layers are
   /// all of the kind, below "decoder/layers/layer/"; what is not of layers comes from the first.
   std::vector<WeightRow> rows(const std::vector<std::vector<WeightRow>>& rows) const;
 

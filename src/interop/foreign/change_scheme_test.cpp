@@ -114,7 +114,7 @@ TEST(CodeSchemes, TakeTheMemoryOfTheirBlocks) {
 }
 
 // -128 times a scale of Q8_0 may be too large for f16.
-TEST(CodeSchemes, OffsetsBeyondF16AreNotMade) {
+TEST(CodeSchemes, OffsetsBeyondF16AreRefused) {
   const CodeScheme middle{CodeBits::kEight, 2, ScaleForm::kF16, OffsetForm::kMiddle};
   StoredCodes stored{.scheme = middle, .parts = {}};
   stored.parts.emplace(kCodes, HostTensor(Type{DType::kU8, {1, 2}}));

@@ -168,7 +168,7 @@ std::vector<std::string> names_in(const WeightMap& map, const TensorSource& sour
   return out;
 }
 
-// The codes of all tensors in the product's scheme; none if it does not hold those of one.
+// The codes of all tensors in the product's scheme; none if it cannot represent one of them.
 std::optional<CodesByName> codes_of(const std::vector<std::string>& names,
                                     const TensorSource& source, const CodeScheme& wanted) {
   CodesByName out;

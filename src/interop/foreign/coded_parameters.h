@@ -10,21 +10,21 @@
 
 namespace axle {
 
-/// Returns the same numbers in a scheme that holds those of `stored` (holds()); none if f16 cannot
+/// Returns the same numbers in a scheme that can represent `stored` (holds()); none if f16 cannot
 /// hold an offset.
 std::optional<StoredCodes> in_scheme(StoredCodes stored, const CodeScheme& wanted);
 
 /// The parts of a weight by their paths below the model, the names of the tensors that they are
-/// from, and whether they stand for other numbers than those of the file.
+/// from, and whether they represent other numbers than the file holds.
 struct CodesRead {
   Tree<HostTensor> parameters;
   std::vector<std::string> names;
   bool is_rounded = false;
 };
 /// Reads the weight of a product of a model at "model", one tensor at a time. `path` is that of the
-/// weight below the model. The codes are the numbers of the file if the product's scheme holds
-/// theirs. Otherwise the weight is rounded anew. `weight` is the spec of the weight, `rows` say
-/// where it is. Throws as WeightMap::read does.
+/// weight below the model. The codes are the numbers of the file if the product's scheme can
+/// represent them. Otherwise the weight is rounded again. `weight` is the spec of the weight,
+/// `rows` say where it is. Throws as WeightMap::read does.
 CodesRead read_codes(const QuantizedProduct& product, const std::string& path,
                      const ParamSpec& weight, const std::vector<WeightRow>& rows,
                      const TensorSource& source);
@@ -37,7 +37,7 @@ std::optional<CodeScheme> stored_scheme(const CodeForm& form, const std::string&
 
 class ReplacedTensors final : public TensorSource {
  public:
-  /// The tensors of `own` take the place of those of `base`, or stand beside them. `base` may lack
+  /// The tensors of `own` replace tensors of `base`, or are added to them. `base` may lack
   /// the prefix that names of `own` begin with. Both must outlive this.
   ReplacedTensors(const TensorSource& base, const TensorSource& own, const std::string& prefix);
 

@@ -1,4 +1,4 @@
-// The config of another program's model: the fields of a config.json, or those of a GGUF file by
+// The config of another program's model: the fields of a config.json, or of a GGUF file by
 // the same names.
 #pragma once
 
@@ -40,7 +40,7 @@ class ForeignConfig {
   void bound_counts(int64_t num_tensors) const;
   /// Returns an integer from 0 to 2^31 - 1.
   int64_t whole_number(std::string_view key, int64_t fallback) const;
-  /// Returns those of a list; empty if the field is missing.
+  /// Returns all of a list; empty if the field is missing.
   std::vector<int64_t> whole_numbers(std::string_view key) const;
   /// Returns a finite number.
   double number(std::string_view key, double fallback) const;
@@ -51,7 +51,7 @@ class ForeignConfig {
   std::vector<std::string> texts(std::string_view key) const;
   /// Returns the finite numbers of a list.
   std::vector<double> numbers(std::string_view key) const;
-  /// Returns a token id, or those of a list; empty if the field holds something else.
+  /// Returns a token id, or all ids of a list; empty if the field holds something else.
   std::vector<int64_t> token_ids(std::string_view key) const;
   /// Returns the fields of an object; none if the field is missing.
   std::optional<ForeignConfig> group(std::string_view key) const;

@@ -36,7 +36,7 @@ class Fp8Folder : public ::testing::Test {
   };
 };
 
-TEST_F(Fp8Folder, EachNumberIsTimesTheScaleOfItsBlock) {
+TEST_F(Fp8Folder, NumbersAreScaledByTheirBlock) {
   const float last = 1.5f * 0.1f;
   EXPECT_EQ(read("x"), HostTensor({3, 5}, {1.5f, 1.5f, 1.5f, 3.f, 3.f,  //
                                            1.5f, 1.5f, 1.5f, 3.f, 3.f,  //
@@ -49,7 +49,7 @@ TEST_F(Fp8Folder, ScalesMayHaveFewerBits) {
   EXPECT_EQ(read("x").at(3), 3);
 }
 
-TEST_F(Fp8Folder, ScalesAreNoTensorsOfTheirOwn) {
+TEST_F(Fp8Folder, ScalesAreNotListedAsTensors) {
   save_safetensors(dir_ / "model.safetensors", tensors_);
   const SafetensorsFolder stored(dir_.path());
   const Fp8Blocks source(stored, {2, 3});
@@ -70,7 +70,7 @@ TEST_F(Fp8Folder, ScalesThatDoNotFitAreRefused) {
   EXPECT_THAT(error(), HasSubstr("x: expected a matrix in f8, got shape [4]"));
 }
 
-TEST(Fp8Form, IsThatOfTheConfig) {
+TEST(Fp8Form, FollowsTheConfig) {
   const auto form = fp8_form_of(config(
       R"({"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [128, 64]})"));
   ASSERT_TRUE(form.has_value());
@@ -79,7 +79,7 @@ TEST(Fp8Form, IsThatOfTheConfig) {
   EXPECT_FALSE(fp8_form_of(config("null")).has_value());
 }
 
-TEST(Fp8Form, OtherMethodsAreRefused) {
+TEST(Fp8Form, OtherQuantizationMethodsAreRefused) {
   const auto error = [](const char* text) {
     return error_of<DataError>([&] { fp8_form_of(config(text)); });
   };

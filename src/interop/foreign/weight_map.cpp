@@ -23,7 +23,7 @@ StoredCodes TensorSource::codes(const std::string& name) const {
 
 namespace {
 
-// Pieces of a tensor that a thread reads at once, and brings into place while the cache holds them.
+// Pieces of a tensor that a thread reads at once, and copies while the cache holds them.
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
 constexpr std::string_view kLayer = "{layer}", kExpert = "{expert}";
 
@@ -37,7 +37,7 @@ int64_t rows_of_piece(int64_t row_bytes) {
 bool holds(const std::string& name, std::string_view sign) {
   return name.find(sign) != std::string::npos;
 }
-// The name with a number in place of the sign for it.
+// The name with a number instead of its placeholder.
 std::string numbered(std::string name, std::string_view sign, int64_t number) {
   const size_t at = name.find(sign);
   return at == name.npos ? name : name.replace(at, sign.size(), std::to_string(number));

@@ -21,7 +21,7 @@ struct StoredCodes {
   Tree<HostTensor> parts;  // [rows, columns / numbers of an element]
 };
 
-/// Names are those of Hugging Face's files, whatever the format.
+/// Names are the ones in Hugging Face's files, for any format.
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
@@ -58,7 +58,7 @@ enum class Storage {
   kFilters
 };
 
-/// One parameter, or those of all layers that are stacked.
+/// One parameter, or the parameters of all layers that are stacked.
 struct WeightRow {
   /// The path of the parameter below the model: "decoder/emb/weight". Rows whose parameter the
   /// model does not have are left out.
@@ -70,8 +70,8 @@ struct WeightRow {
   Storage storage = Storage::kSame;
   /// The number of the first stacked layer, and the distance to the next one.
   int64_t first_layer = 0, layer_stride = 1;
-  /// The outputs lie in so many groups, one a head, and the rows of one name take turns: the first
-  /// group of each, the second group of each, and so on.
+  /// The outputs lie in this many groups, one per head, and the rows of one name take turns: the
+  /// first group of each, the second group of each, and so on.
   int64_t num_groups = 1;
 };
 
@@ -130,12 +130,12 @@ class WeightMap {
     }
   };
   void add(const WeightRow& row, const ParamSpec& spec);
-  /// Brings tensors into their places in `out`, which has all parameters; an empty one takes none.
+  /// Copies tensors to their offsets in `out`, which has all parameters; an empty one takes none.
   /// Returns what is wrong with numbers, by the name of the tensor.
   std::map<std::string, std::string> read_into(const TensorSource& source,
                                                const std::vector<std::string>& names,
                                                Tree<HostTensor>& out) const;
-  /// Puts rows of a tensor, in the dtype of its parameters, into place: those from `first` on.
+  /// Puts rows of a tensor, in the dtype of its parameters, into `out`, from row `first` on.
   void put(const std::vector<Part>& parts, int64_t first, HostTensor rows,
            Tree<HostTensor>& out) const;
   Shape shape_of(const std::vector<Part>& parts) const;

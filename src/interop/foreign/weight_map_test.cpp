@@ -124,7 +124,7 @@ TEST_F(LargeTensors, AreBroughtIntoTheirDTypePieceByPiece) {
   });
 }
 
-TEST_F(LargeTensors, AllThatIsWrongIsListedTogether) {
+TEST_F(LargeTensors, ProblemsAreListedTogether) {
   tensors_.at("l.1.fused").values<float>()[kIn * kOut + 5] = std::nanf("");  // in a later piece
   tensors_.at("bias").values<float>().back() = HUGE_VALF;
   tensors_.erase("l.0.up");
@@ -152,7 +152,7 @@ class ManyTensors final : public TensorSource {
   std::string where_ = "many";
 };
 
-TEST(WeightMapOfManyTensors, ThoseLeftOutTakeLittleTime) {
+TEST(WeightMapOfManyTensors, UnusedTensorsTakeLittleTime) {
   std::vector<std::string> unused;
   for (int i = 0; i < 1'000'000; ++i) unused.push_back(fmt::format("x.{:07}", i));
   std::vector<std::string> names = unused;

@@ -38,7 +38,7 @@ struct Piece {
   std::string path;
   int64_t index = 0, count = 1;
   int64_t before = 1, whole = 1, first = 0, size = 1, after = 1;
-  /// The elements of each head that are turned, by neighbours; 0: they keep their order.
+  /// The elements of each head that are rotated, by neighbours; 0: they keep their order.
   int64_t turned = 0, head_dim = 1;
 
   int64_t num_elements() const { return before * size * after; }
@@ -140,7 +140,7 @@ class Form {
   std::vector<LayerPlace> from_, to_;
 };
 
-// Copies heads whose first `turned` elements become those of two halves.
+// Copies heads whose first `turned` elements are reordered into two halves.
 template <class T>
 void copy_heads(const T* from, int64_t count, const Piece& piece, T* to) {
   const int64_t pairs = piece.turned / 2;

@@ -225,7 +225,7 @@ namespace {
 
 constexpr std::string_view kModel = "model";
 
-// A product whose weight can be kept as codes, by its place below the model.
+// A product whose weight can be kept as codes, by its path below the model.
 struct Place {
   bool is_table = false;
   std::optional<CodeScheme> scheme;  // of its weight in the file
@@ -241,7 +241,7 @@ bool is_coded(const ProductSlot& product) {
   return held_config(product.slot)->get_if<QuantizedProduct::Config>() != nullptr;
 }
 
-// A product that holds another one is no place for codes, but the inner one is.
+// A product that holds another one can't have codes, but the inner one can.
 bool holds_a_product(const std::vector<ProductSlot>& products, const ProductSlot& product) {
   return std::ranges::any_of(products, [&](const ProductSlot& other) {
     return other.is_inner && other.owner == held_config(product.slot);

@@ -22,12 +22,12 @@ struct LayerPlace {
   Child<Block> layer;
 };
 
-/// Returns the layers of a stack in the order in which they run, also those of stacks in it:
+/// Returns the layers of a stack in the order in which they run, including layers of nested stacks:
 /// Repeat, Stacked, Pattern, Pipeline. `path` is that of the stack.
 std::vector<LayerPlace> layer_places(const Child<Block>& stack, const std::string& path);
 
-/// Sizes are numbers; queries, keys and values have a projection each (SeparateQKV); rotations turn
-/// pairs of halves. Weights of another form are those of this one in another order
+/// Sizes are numbers; queries, keys and values have a projection each (SeparateQKV); rotations use
+/// pairs of halves. Weights of another form are the same numbers in another order
 /// (change_form.h).
 struct PlainModel {
   /// All but the layers.
@@ -39,7 +39,7 @@ struct PlainModel {
 /// Returns the model in this form. Throws ConfigError if it is no CausalLM, or has no layers.
 PlainModel plain_model(const Child<Model>& model);
 
-/// A field in which two models differ: "model.decoder.model_dim". Layers are those of a Stacked.
+/// A field in which two models differ: "model.decoder.model_dim". Layers are named as in a Stacked.
 struct ModelDifference {
   std::string path, first, second;
 };

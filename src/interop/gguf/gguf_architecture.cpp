@@ -179,7 +179,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char *kDivisors = "rope_freqs.weight", *kLong = "rope_factors_long.weight",
                      *kShort = "rope_factors_short.weight";
 
-// The divisors of the frequencies in a tensor, one for each of the pairs that are turned.
+// The divisors of the frequencies in a tensor, one for each of the pairs that are rotated.
 std::vector<double> divisors_in(const GgufKeys& keys, const char* name, int64_t num_pairs) {
   if (const Shape& shape = keys.shape(name); shape != Shape{num_pairs}) {
     throw DataError(fmt::format("{}: {}: expected {} numbers, got {}", keys.where(), name,
@@ -190,7 +190,7 @@ std::vector<double> divisors_in(const GgufKeys& keys, const char* name, int64_t 
   return {floats.begin(), floats.end()};
 }
 
-// Adds divisors; those of long texts are for texts beyond the original length.
+// Adds divisors; divisors of long texts are for texts beyond the original length.
 void add_divisors(const GgufKeys& keys, int64_t num_pairs, Json& out) {
   const bool are_alike = keys.has_tensor(kDivisors);
   out["rope_type"] = "longrope";

@@ -98,7 +98,7 @@ class GgufKeyWriter {
   Tree<HostTensor> tensors_;
 };
 
-// Architectures of GGUF files: how their keys and tensors are those of Hugging Face's files. The
+// Architectures of GGUF files: how their keys and tensors map to Hugging Face's. The
 // families (families/family.h) then read both alike.
 //
 // Source: the specification of GGUF; what its keys mean is what llama.cpp computes with them.
@@ -135,10 +135,10 @@ const GgufArchitecture& architecture_of(const GgufKeys& keys);
 const GgufArchitecture& architecture_for(const ForeignConfig& config);
 
 /// Returns what `rope_parameters` of a config.json would hold: the base, its scaling, the part of a
-/// head of `head_dim` elements that is turned, and divisors of the frequencies. Throws DataError
+/// head of `head_dim` elements that is rotated, and divisors of the frequencies. Throws DataError
 /// for a scaling that Axle does not know.
 nlohmann::ordered_json rope_fields(const GgufKeys& keys, int64_t head_dim);
-/// What llama.cpp does for an architecture beside turning all of a head by plain, linear or YaRN
+/// What llama.cpp does for an architecture beside rotating all of a head by plain, linear or YaRN
 /// frequencies.
 struct RopeAbilities {
   /// The tensors of divisors of the frequencies that it reads.

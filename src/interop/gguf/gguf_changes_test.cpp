@@ -13,7 +13,7 @@ TEST(GgufChanges, NumbersOfF64AreNotMadeInfinite) {
   EXPECT_EQ(from_gguf(TensorChange::kTransposed, t, 0), HostTensor({1, 2}, {1e300, 2.0}));
 }
 
-TEST(GgufChanges, SmallerNumbersAreAddedToInF32) {
+TEST(GgufChanges, OneIsSubtractedInF32) {
   const HostTensor t = HostTensor({1}, {2.0f}).astype(DType::kBF16);
   EXPECT_EQ(from_gguf(TensorChange::kOneAdded, t, 0), HostTensor({1}, {1.0f}));
 }

@@ -52,8 +52,8 @@ TEST_F(GgufModelFault, WrongTensorsAreListedByTheirNamesInTheFile) {
   EXPECT_THAT(error(), HasSubstr("blk.0.attn_norm.weight: expected finite numbers, got NaN"));
 }
 
-// Experts of one number each: a tensor of them stays one until there are so many.
-TEST_F(GgufModelFault, ExpertsThatTheKeysDoNotTellOfTakeNoMemory) {
+// Experts of one number each: a tensor of them stays one until there are that many.
+TEST_F(GgufModelFault, UnexpectedExpertTensorsTakeNoMemory) {
   const HostTensor many(Type{DType::kF32, {1'000'000, 1, 1}});
   const auto expect_small = [&](const std::string& name, const std::string& message) {
     tensors_.insert_or_assign(name, many);
@@ -115,7 +115,7 @@ TEST_F(GgufModelFault, KeysOfOtherTypesAndValuesAreNamed) {
   }
 }
 
-// Nothing is made in as many parts before the file is known to have tensors for them.
+// No parts are made before the file is known to have tensors for as many.
 TEST_F(GgufModelFault, AbsurdCountsAreRefusedAtOnce) {
   const uint32_t huge = 2147483647;
   EXPECT_THAT(error_with("llama.block_count", huge),
@@ -152,8 +152,8 @@ TEST_F(GgufModelFault, AFileThatIsCutOffIsRefused) {
   }
 }
 
-// Whatever is damaged, there is an error of Axle or a model.
-TEST_F(GgufModelFault, DamagedFilesGiveErrorsOrModels) {
+// Any damage leads to an error of Axle or a model.
+TEST_F(GgufModelFault, DamagedFilesAreReadOrRefused) {
   for (const char* name : {"llama3_rope", "mixtral", "gemma3_linear_rope", "gpt2"}) {
     open(name);
     write();

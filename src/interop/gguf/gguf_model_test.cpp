@@ -36,7 +36,7 @@ class GgufModel : public TinyGguf {
   }
 };
 
-// llama.cpp keeps vectors in F32, whatever the type of the file.
+// llama.cpp keeps vectors in F32, for any type of the file.
 TEST_F(GgufModel, ParametersKeepTheirDtype) {
   for (const auto& [type, stored, dtype] : {std::tuple("F32", DType::kF32, DType::kF32),
                                             {"BF16", DType::kBF16, DType::kBF16},
@@ -52,7 +52,7 @@ TEST_F(GgufModel, ParametersKeepTheirDtype) {
 
 TEST_F(GgufModel, BlocksBecomeF32) {
   HostTensor& down = tensors_.at("blk.0.ffn_down.weight");
-  // Blocks need 32 values in a row: a model with as many hidden units.
+  // Blocks need 32 values in a row: a model with that many hidden units.
   metadata_.set("llama.feed_forward_length", uint32_t{32});
   for (const int layer : {0, 1}) {
     const std::string block = "blk." + std::to_string(layer) + ".ffn_";
@@ -102,7 +102,7 @@ TEST_F(GgufModel, UnknownKeysOfTheArchitectureAreNamed) {
   read_gguf(path_, {.ignored = {"llama.magic", "llama.rope.spin"}});
 }
 
-TEST_F(GgufModel, AHeadOfItsOwnIsNotTied) {
+TEST_F(GgufModel, SeparateHeadIsNotTied) {
   EXPECT_FALSE(read_gguf(reference_file("gguf/models/llama_tied.gguf"))
                    .parameters.contains("decoder/lm_head/weight"));
   tensors_.emplace("output.weight", tensors_.at("token_embd.weight"));
@@ -110,7 +110,7 @@ TEST_F(GgufModel, AHeadOfItsOwnIsNotTied) {
   EXPECT_TRUE(read_gguf(path_).parameters.contains("decoder/lm_head/weight"));
 }
 
-TEST_F(GgufModel, WithoutWeightsOnlyTheConfigIsRead) {
+TEST_F(GgufModel, ConfigIsReadWithoutWeights) {
   write();
   const ImportedModel model = read_gguf(path_, {.with_weights = false});
   EXPECT_TRUE(model.parameters.empty());
@@ -155,7 +155,7 @@ TEST_F(GgufModel, LayersWithWindowsFollowThePattern) {
 }
 
 // Whoever takes the folder of an import takes the file as well. The import needs it no more.
-TEST_F(GgufModel, AFileIsReadInPlaceAsItsImportIs) {
+TEST_F(GgufModel, FileReadInPlaceMatchesItsImport) {
   std::vector<std::string> tokens = {"<|end|>"};
   for (char letter = 'A'; tokens.size() < 40; ++letter) tokens.emplace_back(1, letter);
   std::vector<int32_t> kinds(tokens.size(), 1);
@@ -227,7 +227,7 @@ TEST_F(GgufModel, ANamedTokenizerIsComparedWithTheFilesOwn) {
 }
 
 // A file says what it is by its bytes or by its name.
-TEST_F(GgufModel, WhatIsNoGgufIsSaidSo) {
+TEST_F(GgufModel, RecognisesFilesByBytesOrName) {
   write();
   std::filesystem::rename(path_, dir_ / "model");
   EXPECT_TRUE(is_gguf(dir_ / "model"));

@@ -51,7 +51,7 @@ class GgufParity : public ::testing::TestWithParam<std::string> {
                       own_ = read_gguf(reference_file("gguf/models/" + GetParam() + ".gguf"));
 };
 
-TEST_P(GgufParity, ParametersAreThoseOfTheFolder) {
+TEST_P(GgufParity, ParametersMatchTheFolder) {
   ASSERT_EQ(own_.parameters.size(), reference_.parameters.size());
   for (const auto& [path, value] : own_.parameters)
     expect_close(value, reference_.parameters.at(path), path);
@@ -59,7 +59,7 @@ TEST_P(GgufParity, ParametersAreThoseOfTheFolder) {
   EXPECT_EQ(own_.max_seq_len, reference_.max_seq_len);
 }
 
-TEST_P(GgufParity, LogitsAreThoseOfTheFolder) {
+TEST_P(GgufParity, LogitsMatchTheFolder) {
   expect_close(logits(own_), logits(reference_), "logits");
 }
 

@@ -1,4 +1,4 @@
-// The names of tensors in GGUF files and in those of Hugging Face, both ways.
+// Maps names of tensors between GGUF files and Hugging Face files, both ways.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace axle {
 /// How the tensor of a GGUF file differs from the one of Hugging Face.
 enum class TensorChange {
   kNone,
-  /// The rows of each head are in another order: a pair that RoPE turns lies side by side, and not
-  /// in both halves.
+  /// The rows of each head are in another order: a pair that RoPE rotates lies side by side, and
+  /// not in both halves.
   kNeighbouringPairs,
   /// The transpose, but of a vector.
   kTransposed,
@@ -66,7 +66,7 @@ HostTensor from_gguf(TensorChange change, HostTensor tensor, int64_t head_dim);
 /// Returns the tensor of Hugging Face as a GGUF file stores it.
 HostTensor to_gguf(TensorChange change, HostTensor tensor, int64_t head_dim);
 
-/// Tensors that no row names, and those of more experts than there are, keep their names.
+/// Tensors that no row names, and tensors of more experts than there are, keep their names.
 class GgufTensors final : public TensorSource {
  public:
   struct Sizes {
@@ -109,7 +109,7 @@ struct GgufToWrite {
   /// The type of matrices: F32, F16, BF16 or Q8_0. As in llama.cpp, vectors, routers and learned
   /// positions are F32, and matrices whose rows are no whole blocks F16.
   std::string type = "F16";
-  /// Further keys: those of the tokenizer.
+  /// Further keys: the tokenizer's.
   GgufMetadata further = {};
 };
 

@@ -1,4 +1,4 @@
-// The architectures of GGUF whose blocks are those of Llama.
+// The architectures of GGUF whose blocks are the same as Llama's.
 #pragma once
 
 #include "interop/gguf/gguf_architecture.h"
@@ -10,7 +10,7 @@ nlohmann::ordered_json llama_like_fields(const GgufKeys& keys, std::string_view 
 /// Returns the rows of the tensors of all of them, without experts.
 std::vector<GgufName> llama_like_names();
 /// Adds the fields of `num_experts` experts that all layers have. Throws DataError unless each
-/// layer has the tensors of as many.
+/// layer has the tensors of that many experts.
 void add_experts(const GgufKeys& keys, nlohmann::ordered_json& fields);
 
 /// Writes what the functions above read.

@@ -35,7 +35,7 @@ class WriteGguf : public ::testing::Test {
 
 class WriteGgufModels : public WriteGguf, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(WriteGgufModels, KeysAndTensorsAreThoseOfTheConverter) {
+TEST_P(WriteGgufModels, KeysAndTensorsMatchTheConverter) {
   write(GetParam(), fields_of(GetParam()), "F32");
   const GgufFile own(path_), reference(reference_file("gguf/models/" + GetParam() + ".gguf"));
   EXPECT_EQ(own.names(), reference.names());
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Models, WriteGgufModels, ::testing::ValuesIn(models()),
                          [](const auto& at) { return test_name(at.param); });
 
 // Vectors and routers stay F32. Rows of 16 and 24 values are no blocks of 32.
-TEST_F(WriteGguf, MatricesHaveTheTypeThatIsWanted) {
+TEST_F(WriteGguf, MatricesHaveTheRequestedType) {
   for (const std::string type : {"F16", "BF16", "Q8_0"}) {
     write("mixtral", fields_of("mixtral"), type);
     const GgufFile file(path_);
@@ -161,7 +161,7 @@ TEST_F(WriteGguf, RowsOfWholeBlocksAreBlocks) {
   EXPECT_EQ(num_matrices, 2 + 2 * 7);
 }
 
-TEST_F(WriteGguf, WhatHasNoKeyIsRefused) {
+TEST_F(WriteGguf, ModelsWithoutGgufKeysAreRefused) {
   const auto error = [&](const std::string& name, const std::string& key, const Json& value) {
     Json fields = fields_of(name);
     fields[key] = value;

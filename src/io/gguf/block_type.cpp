@@ -108,7 +108,7 @@ struct Group {
   int scale, offset;
 };
 // The first four groups have their 6 bits in one byte each. The others have 4 bits in the last
-// bytes, and their upper two bits above those of the first.
+// bytes, and their upper two bits above the bits of the first.
 Group group_at(const uint8_t* packed, int i) {
   if (i < 4) return {packed[i] & 63, packed[i + 4] & 63};
   return {(packed[i + 4] & 15) | (packed[i - 4] >> 2 & 48),
@@ -117,7 +117,7 @@ Group group_at(const uint8_t* packed, int i) {
 
 constexpr int kGroups = 8, kGroup = kValues / kGroups;
 
-// The places of a block of groups of 32.
+// The offsets in a block of groups of 32.
 template <bool kHasHighBits>
 struct Places {
   static constexpr int kHigh = 16, kLow = kHigh + (kHasHighBits ? kGroup : 0),

@@ -28,7 +28,7 @@ struct GroupNumbers {
 struct BlockGroups {
   /// none: they have another form.
   std::optional<CodeScheme> scheme = {};
-  /// Splits whole blocks. Those of ScaleForm::kI8 hold kScaleBlock numbers.
+  /// Splits whole blocks. Blocks of ScaleForm::kI8 hold kScaleBlock numbers.
   void (*read)(const std::byte* blocks, int64_t num_blocks, GroupNumbers out) = nullptr;
 };
 

@@ -29,7 +29,7 @@ class Dequantize : public BlockNumbers {};
 class Quantize : public BlockNumbers {};
 class Groups : public BlockNumbers {};
 
-TEST_P(Dequantize, GivesTheValuesOfThePackage) {
+TEST_P(Dequantize, MatchesThePackage) {
   const HostTensor blocks = stored("blocks"), expected = stored("values");
   const int64_t n = blocks.size() / type().num_bytes;
   ASSERT_EQ(n * type().num_values, expected.size());
@@ -39,7 +39,7 @@ TEST_P(Dequantize, GivesTheValuesOfThePackage) {
                                                                     << expected.text(32);
 }
 
-TEST_P(Quantize, GivesTheBlocksOfThePackage) {
+TEST_P(Quantize, MatchesThePackage) {
   const HostTensor values = stored("stored_values"), expected = stored("stored_blocks");
   const int64_t n = values.size() / type().num_values;
   ASSERT_EQ(n * type().num_bytes, expected.size());
@@ -50,7 +50,7 @@ TEST_P(Quantize, GivesTheBlocksOfThePackage) {
 }
 
 // Each value is made of the numbers of its group, bit for bit, with a code of the stated bits.
-TEST_P(Groups, AreTheValues) {
+TEST_P(Groups, ReproduceTheValues) {
   ASSERT_TRUE(type().groups.scheme);
   const CodeScheme scheme = *type().groups.scheme;
   const bool is_small = scheme.scales == ScaleForm::kI8,

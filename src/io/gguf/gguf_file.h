@@ -90,7 +90,7 @@ class GgufFile {
   HostTensor get_rows(std::string_view name, int64_t begin, int64_t end) const;
   /// Returns the bytes of a tensor as they are in the file.
   std::vector<std::byte> get_blocks(std::string_view name) const;
-  /// Returns those of rows [begin, end), as get_rows does, and reads no others.
+  /// Returns the bytes of rows [begin, end), as get_rows does, and reads no others.
   std::vector<std::byte> get_blocks(std::string_view name, int64_t begin, int64_t end) const;
 
  private:

@@ -31,7 +31,7 @@ class GgufForeign : public ForeignDataTest, public ::testing::WithParamInterface
   }
 };
 
-TEST_P(GgufForeign, MetadataAreThoseOfThePackage) {
+TEST_P(GgufForeign, MetadataMatchThePackage) {
   AXLE_NEEDS_FILES(GetParam());
   const GgufFile gguf(file(GetParam()));
   const auto keys = expected().at("keys");

@@ -84,7 +84,7 @@ class Gguf : public ::testing::Test {
   std::string path_ = dir_ / "x.gguf";
 };
 
-TEST_F(Gguf, MetadataMayBeAFileOfTheirOwn) {
+TEST_F(Gguf, MetadataMayBeAFileWithoutTensors) {
   const GgufMetadata metadata = small_metadata();
   replace_file(path_, gguf_without_tensors(metadata));
   const GgufFile file(path_);
@@ -116,7 +116,7 @@ TEST_F(Gguf, ReadsEveryTypeOfMetadata) {
   EXPECT_FALSE(read.find("of.none"));
 }
 
-TEST_F(Gguf, AnotherTypeThanExpectedIsNamedWithItsKey) {
+TEST_F(Gguf, WrongTypesAreNamedWithTheirKey) {
   const GgufFile file(small_file());
   const GgufMetadata& m = file.metadata();
   const std::string key = small_file() + ": key 'of.";
@@ -170,7 +170,7 @@ TEST_F(Gguf, ReadsTensorsOnDemandInTheirOwnDTypesAndBlocksAsF32) {
             small_file() + ": expected a tensor 'e', got 4 others");
 }
 
-TEST_F(Gguf, RowsAreThoseOfTheWhole) {
+TEST_F(Gguf, RowsMatchTheWholeTensor) {
   const GgufFile file(small_file());
   for (const char* name : {"c.weight", "d.weight"}) {
     const HostTensor whole = file.get(name).astype(DType::kF32);
@@ -189,7 +189,7 @@ TEST_F(Gguf, WritesTheBytesThatThePackageWrites) {
   EXPECT_EQ(read_file(path_), read_file(small_file()));
 }
 
-TEST_F(Gguf, WhatIsWrittenComesBack) {
+TEST_F(Gguf, ReadsWhatItWrote) {
   GgufMetadata metadata;
   metadata.set("general.alignment", uint32_t{128});
   metadata.set("nested", std::vector<GgufValue>{std::vector<int8_t>{1, 2}, std::vector<int8_t>{},
@@ -222,7 +222,7 @@ TEST_F(Gguf, Version2IsReadToo) {
   EXPECT_EQ(GgufFile(path_).get("d.weight"), GgufFile(small_file()).get("d.weight"));
 }
 
-TEST_F(Gguf, TypesWeLackAreRefusedAloneAndByName) {
+TEST_F(Gguf, UnsupportedTypesAreRefusedByNameForTheirTensorOnly) {
   std::string bytes = read_file(small_file());
   const size_t at = bytes.find("a.weight") + 8;  // rank, dims, type
   const uint64_t dims[] = {256, 1};
@@ -247,7 +247,7 @@ TEST_F(Gguf, TypesWeLackAreRefusedAloneAndByName) {
   EXPECT_EQ(file.get_blocks("a.weight").size(), 66u);
 }
 
-TEST_F(Gguf, OtherFilesAreToldWhatTheyAre) {
+TEST_F(Gguf, ErrorsNameOtherFileFormats) {
   replace_file(path_, "PK\x03\x04 and so on");
   EXPECT_EQ(open_error(),
             path_ + ": expected a GGUF file, got a zip archive, as of PyTorch or NumPy");
@@ -257,7 +257,7 @@ TEST_F(Gguf, OtherFilesAreToldWhatTheyAre) {
               HasSubstr("none: cannot open"));
 }
 
-TEST_F(Gguf, WhatCannotBeWrittenLeavesTheFileAsItWas) {
+TEST_F(Gguf, RefusedWriteLeavesTheOldFile) {
   replace_file(path_, "before");
   const auto ones = [](Shape shape) { return [shape] { return HostTensor::ones(shape); }; };
   EXPECT_THAT(refused({std::string(64, 'x'), "F32", {1}, ones({1})}),

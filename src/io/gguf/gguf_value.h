@@ -124,8 +124,8 @@ class GgufValue {
 /// Shows a value in one line: "u32 7", "text 'llama'", "array of 3 f32".
 std::string to_text(const GgufValue& value);
 
-/// A value together with its place ("model.gguf: key 'llama.block_count'"). Reading it as a type
-/// that it does not have throws DataError "<place>: expected ..., got ...". The metadata must
+/// A value together with its location ("model.gguf: key 'llama.block_count'"). Reading it as a type
+/// that it does not have throws DataError "<location>: expected ..., got ...". The metadata must
 /// outlive the view.
 class GgufView {
  public:

@@ -24,7 +24,7 @@ struct GgufTensorToSave {
 };
 
 /// Writes metadata and tensors in the order given and replaces `path` atomically; data are aligned
-/// to what the key "general.alignment" says, else to 32 bytes. The same contents always give the
+/// to what the key "general.alignment" says, else to 32 bytes. The same contents always yield the
 /// same bytes. Throws StorageError if writing fails; DataError naming the tensor for a name that is
 /// repeated, empty or of more than 63 bytes (the limit of llama.cpp), more than 4 dims, a type that
 /// is not written, a last dim that is no multiple of a block, for numbers that the type

@@ -1,4 +1,4 @@
-// What libaxle_parquet.so gives to the program. Arrow's C++ library has no stable ABI, so the
+// What libaxle_parquet.so provides to the program. Arrow's C++ library has no stable ABI, so the
 // adapter (tools/parquet/adapter.cpp) is compiled beside it, with its headers, and offers these
 // plain functions.
 #pragma once
@@ -29,7 +29,7 @@ struct AxleParquetAdapter {
   void* (*open)(const char* path, const char* column, int64_t max_bytes,
                 AxleParquetProblem* problem);
   /// Opens those columns that the file has among names between line ends. A row is a JSON object of
-  /// them, whatever they hold; of none of them, it fails. Memory: as open(), and 64 rows.
+  /// them, of any type; of none of them, it fails. Memory: as open(), and 64 rows.
   void* (*open_records)(const char* path, const char* columns, int64_t max_bytes,
                         AxleParquetProblem* problem);
   /// Returns the number of the next rows, and the rows; 0 at the end, -1 if it fails.

@@ -29,7 +29,7 @@ TEST(ParquetLibrary, AFolderWithoutItIsNamed) {
                                dir.path().string() + "'; `./dev parquet` makes it");
 }
 
-TEST(ParquetLibrary, OneThatCannotBeLoadedIsNamed) {
+TEST(ParquetLibrary, UnloadableLibraryIsNamed) {
   const TempDir dir;
   replace_file(dir / kParquetAdapterFile, "no library");
   EnvironmentChange named("AXLE_ARROW", dir.path().string());
@@ -39,7 +39,7 @@ TEST(ParquetLibrary, OneThatCannotBeLoadedIsNamed) {
 }
 
 // A library that was made for another program: any library without the function.
-TEST(ParquetLibrary, OneWithoutTheFunctionIsNamed) {
+TEST(ParquetLibrary, LibraryWithoutTheFunctionIsNamed) {
   const TempDir dir;
   std::filesystem::path library;
   for (const char* folder : {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/lib"}) {
@@ -52,7 +52,7 @@ TEST(ParquetLibrary, OneWithoutTheFunctionIsNamed) {
   EXPECT_THAT(opened().message, HasSubstr("got one without the function axle_parquet_adapter"));
 }
 
-TEST(ParquetLibrary, WithoutItTheFileAndTheWayAreNamed) {
+TEST(ParquetLibrary, MissingLibraryIsReportedWithTheFileAndTheCommand) {
   EnvironmentChange named("AXLE_ARROW", std::nullopt);
   if (find_parquet_adapter()) GTEST_SKIP() << "the library is here";
   EXPECT_THAT(opened().message,

@@ -29,8 +29,8 @@ struct NoTextColumn : DataError {
   using DataError::DataError;
 };
 
-/// Memory: a page of the columns and their dictionaries, at most kMaxPageBytes whatever the file
-/// says; of rows as JSON also 64 of these.
+/// Memory: a page of the columns and their dictionaries, at most kMaxPageBytes for any file;
+/// of rows as JSON also 64 of these.
 class ParquetTexts {
  public:
   static constexpr int64_t kMaxPageBytes = int64_t{512} << 20;
@@ -39,8 +39,8 @@ class ParquetTexts {
   /// parquet_adapter() does, StorageError for a file that can't be read or is damaged, NoTextColumn
   /// with the columns that are there.
   ParquetTexts(const std::string& path, const std::string& column);
-  /// The text of a row is a JSON object of those of the columns that the file has, whatever they
-  /// hold: lists and structs as well. Throws as above; NoTextColumn if it has none of them.
+  /// The text of a row is a JSON object of those of the columns that the file has, of any
+  /// type: lists and structs as well. Throws as above; NoTextColumn if it has none of them.
   ParquetTexts(const std::string& path, std::span<const std::string_view> columns);
   ~ParquetTexts();
   ParquetTexts(const ParquetTexts&) = delete;

@@ -65,7 +65,7 @@ class ParquetForeign : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ParquetForeign, TextsAreThoseThatPyarrowReads) {
+TEST_F(ParquetForeign, TextsMatchPyarrow) {
   const Texts expected = texts_in_json("texts.json");
   ASSERT_EQ(expected.size(), 60u);
   int num_files = 0;
@@ -79,7 +79,7 @@ TEST_F(ParquetForeign, TextsAreThoseThatPyarrowReads) {
 }
 
 // 64 MB of text in pages of a megabyte.
-TEST_F(ParquetForeign, MemoryIsThatOfAPage) {
+TEST_F(ParquetForeign, MemoryIsLimitedToAPage) {
   texts_of(reference("required.parquet"));  // the library itself
   reset_peak_resident_bytes();
   const int64_t before = peak_resident_bytes();
@@ -97,7 +97,7 @@ TEST_F(ParquetForeign, MemoryIsThatOfAPage) {
   EXPECT_LT(peak_resident_bytes() - before, int64_t{16} << 20);
 }
 
-TEST_F(ParquetForeign, OtherColumnsAreNamedWithThoseThatAreThere) {
+TEST_F(ParquetForeign, MissingColumnsAreReportedWithTheExistingOnes) {
   const auto error = [&](const std::string& file, const std::string& column) {
     return error_of<NoTextColumn>([&] { texts_of(reference(file), column); });
   };
@@ -110,14 +110,14 @@ TEST_F(ParquetForeign, OtherColumnsAreNamedWithThoseThatAreThere) {
   EXPECT_THAT(error("nested.parquet", "meta"), HasSubstr("got meta.body (String), "));
 }
 
-TEST_F(ParquetForeign, WhatIsNoFileIsNotWaitedFor) {
+TEST_F(ParquetForeign, PipesAreRefusedWithoutWaiting) {
   ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(error_of<StorageError>([&] { texts_of(dir_ / "pipe"); }),
               HasSubstr("expected a regular file, got a FIFO"));
   EXPECT_THAT(error_of<StorageError>([&] { texts_of(dir_ / "none"); }), HasSubstr("none"));
 }
 
-// One line, whatever is cut off; never a part of the texts without an error.
+// One line, for anything cut off; never a part of the texts without an error.
 TEST_F(ParquetForeign, TruncatedFilesAreRefused) {
   for (const char* name : {"required.parquet", "kinds/second_version_zstd.parquet"}) {
     const std::string bytes = read_file(reference(name));
@@ -152,7 +152,7 @@ TEST_F(ParquetForeign, FlippedBytesEndInATextOrALine) {
 }
 
 // A text of 1.2 GB in 37 kB.
-TEST_F(ParquetForeign, ABombIsRefusedBeforeItFillsTheMemory) {
+TEST_F(ParquetForeign, DecompressionBombIsRefused) {
   texts_of(reference("required.parquet"));
   reset_peak_resident_bytes();
   const int64_t before = peak_resident_bytes();

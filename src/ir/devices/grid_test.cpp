@@ -22,7 +22,7 @@ TEST(Grid, PositionsAndCoordinatesAreInverse) {
   for (int64_t i = 0; i < 24; ++i) EXPECT_EQ(ravel(unravel(i, sizes), sizes), i);
 }
 
-TEST(Grid, WithoutDimsHasOnePosition) {
+TEST(Grid, GridWithoutDimsHasOnePosition) {
   EXPECT_THAT(unravel(0, {}), IsEmpty());
   EXPECT_EQ(ravel({}, {}), 0);
 }

@@ -91,7 +91,7 @@ std::optional<std::string> axis_named_twice(const PartitionSpec& spec) {
 
 namespace {
 
-// "replica:data" is an axis that shards whatever "data" shards; "data" is its role.
+// "replica:data" is an axis that shards everything that "data" shards; "data" is its role.
 std::string_view role_of(std::string_view axis) {
   const size_t colon = axis.find(':');
   return colon == axis.npos ? axis : axis.substr(colon + 1);

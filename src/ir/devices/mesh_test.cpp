@@ -39,7 +39,7 @@ TEST(MeshText, RefusesWhatIsNoMesh) {
 }
 
 // "data" in a spec stands for all mesh axes with that role, in the mesh's order.
-TEST(MeshRoles, AnAxisOfOnesOwnDividesWhatItsRoleDivides) {
+TEST(MeshRoles, NamedAxesDivideLikeTheirRole) {
   const Mesh mesh = mesh_from("pod:data=2,data=3,shard:fsdp=4,model=1");
   const PartitionSpec rows{{{"data", "expert", "fsdp"}, {"model"}}};
   EXPECT_EQ(restrict(rows, mesh), (PartitionSpec{{{"pod:data", "data", "shard:fsdp"}, {}}}));
@@ -96,7 +96,7 @@ TEST(Restrict, LeavesOutAxesByWhichADimDoesNotDivide) {
             (PartitionSpec{{"data", "model", {}}}));
 }
 
-TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
+TEST(CheckPartition, NamesTheDimAndItsPossibleParts) {
   const Mesh mesh = mesh_from("data=2,fsdp=4");
   EXPECT_EQ(
       error_of([&] {

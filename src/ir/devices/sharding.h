@@ -41,7 +41,7 @@ void insert(HostTensor& whole, const Slice& slice, const HostTensor& part);
 // Manual mesh axes: while the body of a shard_map is traced, code sees the part of each tensor that
 // one device holds, and calls collectives by the names of these axes.
 
-/// While alive, `axes` of the mesh are manual on this thread, besides those of enclosing scopes.
+/// While alive, `axes` of the mesh are manual on this thread, besides axes of enclosing scopes.
 class ManualAxes {
  public:
   /// Returns the position of the current device along the axis: an i32[1].
@@ -52,9 +52,9 @@ class ManualAxes {
   ManualAxes(const ManualAxes&) = delete;
   ManualAxes& operator=(const ManualAxes&) = delete;
 
-  /// Returns the manual axes of these names, those of the innermost scope first. "data" also stands
-  /// for axes with that role ("replica:data"). Axes of size 1 are left out. Throws ShapeError,
-  /// naming `op` and its operands, for other names.
+  /// Returns the manual axes of these names, the axes of the innermost scope first. "data" also
+  /// stands for axes with that role ("replica:data"). Axes of size 1 are left out. Throws
+  /// ShapeError, naming `op` and its operands, for other names.
   static std::vector<MeshAxis> named(std::string_view op, const DimAxes& names,
                                      const Values& operands = {});
   /// Returns the position of the current device along the axis: an i32[1].

@@ -38,7 +38,7 @@ TEST(ShardSlices, FirstOfSeveralAxesOnADimIsMajor) {
   EXPECT_EQ(swapped[4].start, Shape{2});
 }
 
-TEST(ShardSlices, AxesThatTheMeshLacksReplicate) {
+TEST(ShardSlices, AxesMissingFromTheMeshReplicate) {
   const auto slices = shard_slices({3}, {{{"expert"}}}, kCube);
   EXPECT_EQ(slices[7], (Slice{{0}, {3}}));
   EXPECT_EQ(shard_slices({}, {}, {}).size(), 1u);

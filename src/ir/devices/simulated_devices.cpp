@@ -166,7 +166,7 @@ void run_devices(const std::vector<MeshAxis>& axes,
         }
         leave();
       });
-    } catch (...) {  // the system gives no thread, or no memory for one
+    } catch (...) {  // the system has no thread, or no memory for one
       fail();
       leave();
     }

@@ -15,8 +15,8 @@
 
 namespace axle {
 
-/// The meeting place of the devices of one program. Devices that evaluate a collective wait here
-/// until all members of its group have come.
+/// The synchronisation point of the devices of one program. Devices that evaluate a collective wait
+/// here until all members of its group have come.
 class DeviceExchange {
  public:
   /// Returns the tensors of all members, in their order. `self` is the position of the caller among

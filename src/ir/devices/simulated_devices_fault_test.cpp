@@ -11,7 +11,7 @@ namespace axle {
 namespace {
 
 // There is room for the stacks of the first few threads.
-TEST(SimulatedDevices, OneThatGetsNoThreadFailsAll) {
+TEST(SimulatedDevices, FailureToStartAThreadFailsAllDevices) {
   const auto run = [] {
     const LittleMemory few_stacks(40 << 20);
     try {

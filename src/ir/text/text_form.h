@@ -29,7 +29,7 @@ class AttributeTable {
 
 /// Reads the text of a region: its parameters, ops with operands, result types, nested regions,
 /// layer paths and phases, and its results. Ops are found in the registry. The text holds no
-/// names of parameters, so they are not restored. print() of the result gives the same text.
+/// names of parameters, so they are not restored. print() of the result returns the same text.
 ///
 /// Throws DataError with the line if the text is not one of print(), if no op has the name, if the
 /// table lacks the attributes, or if the op infers other types than the printed ones.

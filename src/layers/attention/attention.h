@@ -28,7 +28,7 @@ namespace axle {
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
 /// Queries see keys of their own segment. Outside of decoding, masks and biases count the positions
-/// from the beginning of each row, whatever `positions` says.
+/// from the beginning of each row, regardless of `positions`.
 /// Decoding: a query sees the cached keys that the mask allows. A layer whose mask cannot decode
 /// cannot decode either.
 /// Throws ConfigError at construction if num_kv_heads does not divide num_heads, or if head_dim is

@@ -95,7 +95,7 @@ class SeesNothing final : public AttentionMask {
 };
 AXLE_REGISTER(SeesNothing)
 
-TEST(Attention, QueriesThatSeeNothingGiveZeros) {
+TEST(Attention, QueriesThatSeeNoKeysReturnZeros) {
   auto layer =
       build_for_test<Attention>({.num_heads = 2, .mask = SeesNothing::Config{}}, {.model_dim = 4});
   EXPECT_EQ(layer.run(normal_values({1, 3, 4}, 3)), HostTensor::zeros({1, 3, 4}));

@@ -1,4 +1,4 @@
-// Step parity: decoding tokens step by step with KV caches gives the logits of one forward pass.
+// Step parity: decoding tokens step by step with KV caches returns the logits of one forward pass.
 #include "config/register.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "layers/attention/qkv/qkv_projections.h"
@@ -65,7 +65,7 @@ class Decoding : public ::testing::TestWithParam<Child<Block>> {
   HostTensor extend(const HostTensor& ids, const HostTensor& at) {
     auto result = model_.call({{"batch/input_ids", ids}, {"batch/input_positions", at}},
                               {.method = "logits", .decoding = true, .state = state_});
-    // Segments stay as they are, because no call gives segment ids.
+    // Segments stay as they are, because no call passes segment ids.
     for (auto& [path, value] : result.state) state_.at(path) = std::move(value);
     return result.outputs[0];
   }
@@ -99,7 +99,7 @@ TEST_P(Decoding, PrefillThenStepsEqualForward) {
   expect_logits(extend(columns(ids_, 4, 6), positions(4, 6)), all, 4);
 }
 
-TEST_P(Decoding, RowsMayStandAtDifferentPlaces) {
+TEST_P(Decoding, RowsMayHaveDifferentPositions) {
   const HostTensor all = forward(ids_);
   // Row 1 is two tokens behind. The cache entries after its position are overwritten before a query
   // sees them.
@@ -113,7 +113,7 @@ TEST_P(Decoding, RowsMayStandAtDifferentPlaces) {
   }
 }
 
-TEST_P(Decoding, NextLogitsAreThoseOfTheIndex) {
+TEST_P(Decoding, NextLogitsFollowLastIndex) {
   const HostTensor all = forward(ids_);
   const auto next = [&](Tree<HostTensor> inputs) {
     inputs.emplace("batch/input_ids", ids_);
@@ -158,8 +158,8 @@ class SeesPrefix final : public AttentionMask {
 };
 AXLE_REGISTER(SeesPrefix)
 
-// If they were not refused, these layers would silently give other text than the trained model.
-TEST(DecodingIsRefused, OfLayersThatMayLookAtOtherPositions) {
+// If they were not refused, these layers would silently generate other text than the trained model.
+TEST(DecodingIsRefused, LayersThatMayReadOtherPositionsCannotDecode) {
   const auto error = [](Child<Mixer> body, const std::string& method) {
     TransformerLayer::Config block = layer(CausalMask::Config{});
     block.attention = PreNorm::Config{.body = std::move(body)};

@@ -16,17 +16,17 @@
 
 namespace axle {
 
-/// Size of the part of a head that turns. Beyond the bound, the angles are too large a constant.
+/// Size of the rotated part of a head. Beyond the bound, the angles are too large a constant.
 using TurnedDim = Ranged<int64_t, Bounds{.min = 1, .max = 1 << 19}>;
 
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
-/// latent = kv_norm(first R of kv_down(x)); keys = [latent key_up | turned last P of kv_down(x)],
+/// latent = kv_norm(first R of kv_down(x)); keys = [latent key_up | rotated last P of kv_down(x)],
 /// the second part shared by all heads; values = latent value_up; queries = query_up(query_norm(
-/// query_down(x))), of which the last P elements of each head are turned.
+/// query_down(x))), of which the last P elements of each head are rotated.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
-/// Parameters beside those of the children: key_up[R, N, H], value_up[R, N, V].
+/// Parameters beside the children's: key_up[R, N, H], value_up[R, N, V].
 /// Decoding uses the absorbed form: queries are mapped to the latent space, and the cache holds the
 /// latent vector and the shared key, R + P numbers for each token. With products that are not
 /// PlainProduct, it expands the cached vectors by these products instead, so that each number is
@@ -44,13 +44,13 @@ class LatentAttention final : public Mixer {
     Positive<int64_t> kv_rank = 512;
     /// H, the elements of a head without position.
     Positive<int64_t> nope_dim = 128;
-    /// P, the elements of a head that are turned by the position.
+    /// P, the elements of a head that are rotated by the position.
     TurnedDim rope_dim = 64;
     /// V, the size of one head of values.
     Positive<int64_t> value_dim = 128;
     /// Base of the wavelengths of the rotation.
     Positive<double> theta = 1e4;
-    /// Computes the angle by which each pair turns from one position to the next.
+    /// Computes the angle by which each pair rotates from one position to the next.
     FrequencyFn frequencies = PlainFrequencies{};
     /// Which elements form a pair.
     PairLayout pairs = PairLayout::kNeighbours;

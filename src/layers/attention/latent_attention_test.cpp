@@ -45,7 +45,7 @@ LatentAttention::Config by_blocks() {
   return cfg;
 }
 
-// Decoding, in the absorbed form, gives what the expanded form gives.
+// Decoding, in the absorbed form, returns what the expanded form returns.
 AXLE_LAYER_LAWS(LatentAttention, kLatentDims,
                 {{"small", small()},
                  {"query_rank", with_query_rank()},
@@ -59,7 +59,7 @@ double at(const HostTensor& x, std::initializer_list<int64_t> index) {
   return x.at(flat);
 }
 
-TEST(LatentAttention, ByBlocksIsTheSame) {
+TEST(LatentAttention, BlocksGiveTheSameResults) {
   const auto values = [](const LatentAttention::Config& cfg) {
     auto layer = build_for_test<LatentAttention>(cfg, kLatentDims);
     const CallForms forms;
@@ -77,7 +77,7 @@ TEST(LatentAttention, ByBlocksIsTheSame) {
 }
 
 // The published formulas, one number after another.
-TEST(LatentAttention, IsItsDefinition) {
+TEST(LatentAttention, EqualsItsDefinition) {
   auto layer = build_for_test<LatentAttention>(small(), kLatentDims);
   const HostTensor x = normal_values({1, 4, 8}, 1), y = layer.run(x);
   const auto p = [&](const char* name) -> const HostTensor& { return layer.parameter(name); };
@@ -135,7 +135,7 @@ TEST(LatentAttention, IsItsDefinition) {
   }
 }
 
-TEST(LatentAttention, CachesTheLatentVectorAlone) {
+TEST(LatentAttention, CachesOnlyTheLatentVector) {
   auto layer = build_for_test<LatentAttention>(small(), kLatentDims);
   int64_t numbers = 0;
   for (const auto& [path, spec] : layer.layer().decode_state_specs({.max_len = 3})) {
@@ -145,7 +145,7 @@ TEST(LatentAttention, CachesTheLatentVectorAlone) {
 }
 
 // Products that round cannot be absorbed: decoding expands the latent vectors with them.
-TEST(LatentAttention, DecodesWithTheProductsOfTraining) {
+TEST(LatentAttention, RoundedProductsDecodeAsInTraining) {
   LatentAttention::Config cfg = small();
   cfg.key_product = Int8Product::Config{};
   testing::detail::law_decoding<LatentAttention>(kLatentDims, {{"rounded keys", cfg}});
@@ -154,7 +154,7 @@ TEST(LatentAttention, DecodesWithTheProductsOfTraining) {
   testing::detail::law_decoding<LatentAttention>(kLatentDims, {{"rounded values", cfg}});
 }
 
-TEST(LatentAttention, AQueryRankTakesItsLayers) {
+TEST(LatentAttention, QueryRankNeedsItsLayers) {
   LatentAttention::Config cfg = small();
   cfg.query_rank = 3;
   EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kLatentDims),
@@ -169,7 +169,7 @@ TEST(LatentAttention, AQueryRankTakesItsLayers) {
                "latent_attention.query_norm: expected none without query_rank, got a norm");
 }
 
-TEST(LatentAttention, TurnsPairs) {
+TEST(LatentAttention, RopeDimMustBeEven) {
   LatentAttention::Config cfg = small();
   cfg.rope_dim = 3;
   EXPECT_ERROR(build_for_test<LatentAttention>(cfg, kLatentDims),

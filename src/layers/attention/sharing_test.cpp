@@ -45,7 +45,7 @@ AXLE_LAYER_LAWS(Repeat, kSharingDims,
                 {{"shared_in_each_layer",
                   {.num_layers = 2, .layer = stack({owner(), borrower()})}}})
 
-// Sets the parameters of the two copies in an unrolled stack from those of a loop.
+// Sets the parameters of the two copies in an unrolled stack from the parameters of a loop.
 template <class Loop, class Unrolled>
 void copy_parameters(const Loop& loop, Unrolled& unrolled, const std::string& below) {
   for (const auto& [path, value] : loop.parameters()) {
@@ -61,7 +61,7 @@ void copy_parameters(const Loop& loop, Unrolled& unrolled, const std::string& be
 
 // Layers of a loop read what a layer before the loop has published, and replace it for the next
 // layer and for those after the loop.
-TEST(Published, TravelsThroughALoop) {
+TEST(Published, PassesThroughALoop) {
   const Child<Block> chained = published(reader());
   const auto first = published(block({.num_heads = 2}));
   auto loop = build_for_test<Stacked>(
@@ -77,7 +77,7 @@ TEST(Published, TravelsThroughALoop) {
   EXPECT_ALLCLOSE(loop.run(x), unrolled.run(x));
 }
 
-TEST(Published, MustComeFirst) {
+TEST(Published, PublisherMustPrecedeItsReaders) {
   EXPECT_ERROR(
       build_for_test<Stacked>(stack({reader(), published(block({.num_heads = 2}))}), kSharingDims)
           .run(normal_values({1, 2, 8}, 1)),
@@ -92,7 +92,7 @@ TEST(Published, MustComeFirst) {
       ConfigError);
 }
 
-// Whatever wraps the queries, and whichever cache wants keys.
+// Any wrapper of the queries, and any cache that wants keys.
 TEST(QueryOnly, NeedsACacheThatBorrows) {
   const auto error = [](Child<QKV> qkv, Child<KVCache> cache) {
     return error_of<ConfigError>([&] {
@@ -155,7 +155,7 @@ TEST(PrefixMask, TrainsOnlyWithTheLengthsOfThePrefixes) {
 }
 
 // The prefix is prefilled in one call; its tokens see each other.
-TEST(PrefixMask, DecodesAsAtOnce) {
+TEST(PrefixMask, DecodingMatchesTheWholePass) {
   auto layer = build_for_test<Attention>(
       {.num_heads = 2,
        .mask = AnyOf::Config{.masks = {CausalMask::Config{}, PrefixMask::Config{}}}},

@@ -1,4 +1,4 @@
-// A query that sees no key gets zeros: in every core, mask and cache, whatever the reason.
+// A query that sees no key gets zeros: in every core, mask and cache, for any reason.
 #include "config/register.h"
 #include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/caches/dense_kv_caches.h"
@@ -25,7 +25,7 @@ using testing::detail::DecodingSession;
 constexpr MixerDims kModel{.model_dim = 8};
 constexpr int64_t kRows = 2, kTokens = 5;
 
-// A core of another project: the mean of all values, whatever the query may see.
+// A core of another project: the mean of all values, regardless of what the query may see.
 class MeanOfValues final : public AttentionCore {
  public:
   struct Config {
@@ -191,7 +191,7 @@ TEST(QueryWithoutKeys, GetsZerosFromEveryCache) {
       {"paged", PagedKVCache::Config{.page_size = 2}},
       {"quantized", QuantizedKVCache::Config{}}};
   for (const auto& [core_name, core] : all_cores()) {
-    if (core_name == "own") continue;  // it sees the empty places of a cache
+    if (core_name == "own") continue;  // it sees the empty entries of a cache
     for (const auto& [cache_name, cache] : caches) {
       for (const auto& [mask_name, mask, num_blind] :
            {std::tuple<std::string, Child<AttentionMask>, int64_t>{"before", near, 1},

@@ -147,7 +147,7 @@ class Noisy final : public Block {
 };
 AXLE_REGISTER(Noisy)
 
-TEST(Repeat, LayersDrawFromKeysOfTheirOwn) {
+TEST(Repeat, LayersDrawFromSeparateKeys) {
   auto layer =
       build_for_test<Repeat>({.num_layers = 2, .layer = Noisy::Config{}}, {.model_dim = 3});
   const HostTensor noise =

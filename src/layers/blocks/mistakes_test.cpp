@@ -48,11 +48,11 @@ std::string lines_of(const std::string& path) {
          ".attention.body.kv_cache.window: " + kWindow;
 }
 
-TEST(Mistakes, OfOneAttentionAndItsNorm) {
+TEST(Mistakes, ReportsMistakesOfAttentionAndItsNorm) {
   EXPECT_EQ(mistakes_of(faulty_layer()), lines_of("model.blocks"));
 }
 
-TEST(Mistakes, OfBlocksWithOneConfigAreReportedOnce) {
+TEST(Mistakes, ReportsMistakesOfASharedConfigOnce) {
   EXPECT_EQ(mistakes_of(Repeat::Config{.num_layers = 3, .layer = faulty_layer()}),
             lines_of("model.blocks.layer"));
   EXPECT_EQ(mistakes_of(Stacked::Config{.num_layers = 3, .layer = faulty_layer()}),
@@ -63,7 +63,7 @@ TEST(Mistakes, OfBlocksWithOneConfigAreReportedOnce) {
       lines_of("model.blocks.pattern[0]") + "\n" + lines_of("model.blocks.pattern[1]"));
 }
 
-TEST(Mistakes, OfBlocksWithTheirOwnConfigsAreAllReported) {
+TEST(Mistakes, ReportsMistakesOfAllSeparateConfigs) {
   const PreNorm::Config experts{
       .body = MoE::Config{
           .num_experts = 4,
@@ -82,7 +82,7 @@ TEST(Mistakes, OfBlocksWithTheirOwnConfigsAreAllReported) {
 }
 
 // Heads that do not divide the model dim give heads of no known size. Their parts say nothing.
-TEST(Mistakes, UnknownSizesGiveNoFurtherMistakes) {
+TEST(Mistakes, UnknownSizesCauseNoFurtherMistakes) {
   TransformerLayer::Config layer = faulty_layer();
   auto& attention = *layer.attention.get_if<PreNorm>()->body.get_if<Attention>();
   attention.num_heads = 3;

@@ -29,7 +29,7 @@ struct MixerContext {
   std::optional<Tensor> last_index = {};
   /// i32[B]: number of tokens at the beginning of each row that all its tokens may see
   /// (PrefixMask). Or i32[B, T], for rows of several segments: a token may see the tokens of its
-  /// segment before this place of the row. None: rows have no prefix.
+  /// segment before this index of the row. None: rows have no prefix.
   std::optional<Tensor> prefix_lengths = {};
 
   /// Returns x_BD of the last token of each row of x_BTD.

@@ -73,7 +73,7 @@ TEST(Sandwich, NormsTheResidualStreamLast) {
                   run_part<RMSNorm>(block, "out_norm", {}, kNormDims, sum_of(x, inner)));
 }
 
-TEST(Sandwich, WithoutInNormIsPostNorm) {
+TEST(Sandwich, EqualsPostNormIfItHasNoInNorm) {
   auto block = build_for_test<Sandwich>({.in_norm = std::nullopt, .body = kFeed}, kPlacementDims);
   auto post = build_for_test<PostNorm>({.body = kFeed}, kPlacementDims);
   for (const auto& [path, value] : subtree(block.parameters(), "sandwich"))
@@ -127,7 +127,7 @@ TEST(Pattern, EqualsItsLayersOneByOne) {
   EXPECT_ALLCLOSE(pattern.run(x), stack.run(x));
 }
 
-TEST(Pattern, MayBeShorterThanAGroup) {
+TEST(Pattern, LayersMayBeFewerThanAGroup) {
   auto pattern = build_for_test<Pattern>(
       {.num_layers = 1,
        .pattern = {PreNorm::Config{.body = kFeed}, PreNorm::Config{.body = kAttention}}},

@@ -1,4 +1,4 @@
-// Residual blocks by the place of their norms: before, after, both, and parallel branches.
+// Residual blocks by the position of their norms: before, after, both, and parallel branches.
 #pragma once
 
 #include "layers/attention/attention.h"
@@ -117,7 +117,7 @@ class HybridNorm final : public NormedResidual {
   Handle<Norm> post_norm_;
 };
 
-// A residual around a mixer with a norm at each place that one may stand.
+// A residual around a mixer with a norm at each possible position.
 //
 // Source: AXLearn, transformer structure "v2".
 

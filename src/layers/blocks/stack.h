@@ -76,7 +76,7 @@ struct LayerLoop {
 /// x -> `layer` applied num_layers times, each time with its own parameters.
 ///
 /// Shapes: x_BTD -> y_BTD, dtype of x.
-/// Parameters, state and collected outputs are those of the layer, stacked along a leading dim of
+/// Parameters, state and collected outputs are the layer's, stacked along a leading dim of
 /// size num_layers. This dim is replicated over the mesh. Iteration i draws from fold_in(key, i).
 class Repeat final : public Block {
  public:
@@ -108,7 +108,7 @@ class Repeat final : public Block {
 };
 
 /// Layer i is a copy of pattern[i % pattern.size()], with parameters of its own: five layers with a
-/// sliding window and one without, dense and expert layers by turns. Whole groups are one loop
+/// sliding window and one without, dense and expert layers alternating. Whole groups are one loop
 /// ("groups", of "layer0", "layer1", ...); the layers of the last, incomplete group follow unrolled
 /// ("rest"). Shapes: x_BTD -> y_BTD, dtype of x.
 ///

@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// Converts the parameters of a TestLayer<Stacked> with n blocks, by path, to those of a
+/// Converts the parameters of a TestLayer<Stacked> with n blocks, by path, to the parameters of a
 /// TestLayer<Repeat>.
 inline Tree<HostTensor> stacked_parameters(const Tree<HostTensor>& of_stacked, int64_t n) {
   Tree<HostTensor> out;

@@ -28,7 +28,7 @@ struct SamePadding {
 };
 
 /// The first dim is time: window - stride before it, stride - 1 after it, so that no result sees
-/// inputs after those of its own stride. The other dims are as in SamePadding.
+/// inputs after its own stride. The other dims are as in SamePadding.
 struct CausalPadding {
   std::vector<DimPadding> operator()(const SlidingWindow& windows) const;
   AXLE_CONFIG(CausalPadding)

@@ -34,7 +34,7 @@ std::vector<std::pair<int64_t, int64_t>> pads(const ConvolutionPadding& padding,
 }
 using Pads = std::vector<std::pair<int64_t, int64_t>>;
 
-TEST(ConvolutionPadding, FollowsItsRule) {
+TEST(ConvolutionPadding, PadsMatchItsRule) {
   const SlidingWindow plain{{.size = 5, .stride = 2}}, odd{{.size = 4}},
       dilated{{.size = 5, .stride = 2, .window_dilation = 2}};
   EXPECT_EQ(pads(ValidPadding{}, plain), (Pads{{0, 0}}));

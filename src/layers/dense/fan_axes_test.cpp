@@ -38,7 +38,7 @@ void expect_fans(const typename L::Config& cfg, const typename L::Role::Dims& di
   expect(VarianceScaling{}, (fan_in + fan_out) / 2);
 }
 
-TEST(FanAxes, AreThoseOfTheMap) {
+TEST(FanAxes, CountInputsAndOutputs) {
   expect_fans<Linear>({}, {.input_dim = 60, .output_dim = 90}, "weight", 60, 90);
   expect_fans<MultiLinear>({}, {.input_dim = 60, .num_outputs = 4, .output_dim = 30}, "weight", 60,
                            120);
@@ -58,7 +58,7 @@ TEST(FanAxes, CountTheWindow) {
 
 // An output of a convolution in groups sees the inputs of one group. Without InitPerGroup, the fan
 // out counts the outputs of all groups.
-TEST(FanAxes, OfGroupsNeedAnInitialiserOfGroups) {
+TEST(FanAxes, FansOfGroupsNeedAnInitialiserPerGroup) {
   const Conv1D::Config cfg{.window = 5, .num_groups = 4};
   const ConvolutionLayer::Dims dims{.input_dim = 40, .output_dim = 80};
   expect_fans<Conv1D>(cfg, dims, "weight", 50, 400);

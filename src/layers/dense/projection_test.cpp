@@ -57,7 +57,7 @@ TEST(UnitNormLinear, DividesTheColumnsOfItsWeightByTheirLengths) {
   EXPECT_ALLCLOSE(layer.run(HostTensor({1, 2}, {1.0f, 1.0f})), HostTensor({1, 2}, {11.4f, 19.0f}));
 }
 
-TEST(MultiLinear, GivesOneVectorForEachOutput) {
+TEST(MultiLinear, ReturnsOneVectorForEachOutput) {
   auto layer = build_for_test<MultiLinear>({}, {.input_dim = 2, .num_outputs = 2, .output_dim = 1});
   layer.set("weight", HostTensor({2, 2, 1}, {1.0f, 2.0f, 3.0f, 4.0f}))
       .set("bias", HostTensor({2, 1}, {10.0f, 20.0f}));

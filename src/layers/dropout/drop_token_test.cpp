@@ -46,9 +46,9 @@ TEST(DropToken, ChecksItsRateAndItsRows) {
                "drop_token: expected rows of which a token is left, got f32[1, 4, 1]");
 }
 
-// Of 12 tokens and 8 places of padding, 6 tokens are kept, in front; their share is that of the
+// Of 12 tokens and 8 positions of padding, 6 tokens are kept, in front; their share is that of the
 // tokens.
-TEST(DropToken, CountsTokensAlone) {
+TEST(DropToken, CountsOnlyTokens) {
   auto layer = build_for_test<DropToken>({.rate = 0.5, .num_first = 0}, {});
   HostTensor x(Type{DType::kF32, {2, 20, 1}}), ids(Type{DType::kI32, {2, 20}});
   for (int64_t i = 0; i < 40; ++i) {

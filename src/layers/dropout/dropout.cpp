@@ -59,7 +59,7 @@ Tensor StochasticDepth::forward(const Tensor& x) {
   if (rate_ == 0 || !inv.options().training) return x;
   Shape shape(x.shape().size(), 1);
   if (mode_ == DropUnit::kRow) shape[0] = x.dim(0);
-  // Drawn in f32 whatever the dtype of x, which may be too coarse for the rate.
+  // Drawn in f32 for any dtype of x, which may be too coarse for the rate.
   const Tensor kept = random::uniform(inv.key(), shape) + (1 - rate_) >= 1.0;
   return select(kept, x, 0) / (1 - rate_);
 }

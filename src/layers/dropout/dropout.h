@@ -36,7 +36,7 @@ class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
   /// the elements that operator() would drop. Needs a key that draws parts (random::draws_parts),
   /// and can_drop_parts().
   OfPart of_parts(const Shape& whole);
-  /// False if the slot asks for statistics, which are those of the whole tensor.
+  /// False if the slot asks for statistics, which are of the whole tensor.
   bool can_drop_parts() const { return options().stats.empty(); }
   /// True if calls drop elements: in training, unless the rate is 0.
   bool drops() const;

@@ -30,7 +30,7 @@ Tensor AdaptiveLossScale::forward(const Tensor& dropped_K) {
   const Tensor is_low = astype(average < cfg_.min_overload, DType::kF32);
   const Tensor log_scale = state("log_scale") + cfg_.log_step * (is_high - is_low);
   if (is_training()) {
-    const auto some = has_tokens();  // a batch of padding alone tells nothing
+    const auto some = has_tokens();  // a batch of padding alone says nothing
     const auto update = [&](const char* name, const Tensor& value) {
       set_state(name, some ? select(*some, value, state(name)) : value);
     };

@@ -47,7 +47,7 @@ TEST(AdaptiveLossScale, FollowsAMovingAverage) {
   }
 }
 
-TEST(AdaptiveLossScale, OverloadIsTheMeanOrTheLargestOfTheChoices) {
+TEST(AdaptiveLossScale, OverloadIsTheMeanOrTheLargest) {
   const HostTensor dropped({2}, {0.05f, 0.25f});
   AdaptiveLossScale::Config cfg = kConfig;
   EXPECT_NEAR(after(cfg, {dropped}).summaries.at("adaptive_loss_scale/overload").at(0), 0.15, 1e-6);
@@ -59,7 +59,7 @@ TEST(AdaptiveLossScale, EvaluationChangesNoState) {
   EXPECT_TRUE(after(kConfig, {overload(0.3f)}, /*training=*/false).state.empty());
 }
 
-TEST(AdaptiveLossScale, ScalesTheLoadBalanceLossAlone) {
+TEST(AdaptiveLossScale, ScalesOnlyTheLoadBalanceLoss) {
   MoE::Config cfg{.num_experts = 4,
                   .dispatch = CapacityDispatch::Config{.train_capacity_factor = 0.5},
                   .hidden_dim = FixedDim{4}};

@@ -17,7 +17,7 @@ namespace axle {
 struct Experts {
   /// Runs the experts whose parameters the current invocation has. Without sizes: x[E, .., D] ->
   /// y[E, .., D], where dim 0 counts the experts. With sizes i32[E]: x_MD -> y_MD, where the rows
-  /// are sorted by expert and sizes counts those of each.
+  /// are sorted by expert and sizes counts the rows of each.
   std::function<Tensor(const Tensor& x, const std::optional<Tensor>& sizes_E)> run;
   /// Paths of their parameters. Dim 0 of each counts the experts.
   std::vector<std::string> parameters = {};
@@ -35,7 +35,7 @@ struct Dispatched {
 };
 
 /// Runs the experts on the tokens that a router sends them. Padding (real_tokens) of x_BTD is zeros
-/// and its weights are 0; a dispatch whose experts have few places gives it none.
+/// and its weights are 0; a dispatch with limited capacity gives it none.
 class Dispatch {
  public:
   using Role = Dispatch;
@@ -87,7 +87,7 @@ class CapacityDispatch final : public Dispatch {
     Positive<int64_t> min_capacity = 1;
     /// What the borders between groups count in training. tokens: padding changes nothing, and
     /// tokens move between the devices of the batch. rows: each row is a group, in evaluation as
-    /// well, whatever num_groups is; none moves. places: none moves, as published, but the amount
+    /// well, for any num_groups; none moves. places: none moves, as published, but the amount
     /// of padding moves borders.
     GroupBorders train_borders = GroupBorders::kTokens;
     AXLE_CONFIG(CapacityDispatch, outer_batch, num_groups, train_capacity_factor,
@@ -105,7 +105,7 @@ class CapacityDispatch final : public Dispatch {
 
  private:
   int64_t capacity(int64_t num_tokens, int64_t num_choices) const;
-  /// Returns the capacity of groups with so many tokens: i32[N] -> i32[N].
+  /// Returns the capacity of groups with `tokens_N` tokens: i32[N] -> i32[N].
   Tensor capacities(const Tensor& tokens_N, int64_t group_size, int64_t num_choices) const;
 
   Config cfg_;
@@ -117,7 +117,7 @@ class CapacityDispatch final : public Dispatch {
 // Source: Gale et al. 2022, "MegaBlocks", arXiv 2211.15841, section 4.
 
 /// Runs each expert on exactly the tokens that chose it, by ragged products. No choice is dropped
-/// and no slot is empty, whatever the loads are. Results are summed over choices in f32.
+/// and no slot is empty, for any loads. Results are summed over choices in f32.
 ///
 /// On a mesh, each device sorts its own tokens. Over the mesh axis `expert`, a device sends them to
 /// the devices of their experts and gets the results back (ragged_all_to_all). Its buffer for what
@@ -145,7 +145,7 @@ Tensor run_sorted(const Tensor& x_ND, const Tensor& experts_NK, const Tensor& we
                   const Experts& experts, int64_t num_experts);
 
 /// The same inside of a shard_map, for the tokens of one device. The experts are divided over
-/// `axes`, in order, and `experts` runs those of this device.
+/// `axes`, in order, and `experts` runs this device's.
 Tensor run_sorted_over(const DimAxes& axes, const Tensor& x_ND, const Tensor& experts_NK,
                        const Tensor& weights_NK, const Experts& experts, int64_t num_experts);
 

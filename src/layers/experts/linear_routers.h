@@ -17,7 +17,7 @@ using ScoreFn = Fn<Tensor(const Tensor&)>;
 /// Returns softmax(logits) along the last dim; its name in configs is "softmax".
 Tensor softmax_scores(const Tensor& logits);
 
-/// A router whose logits are cap(x * weight), computed in f32 whatever the dtype of x.
+/// A router whose logits are cap(x * weight), computed in f32 for any dtype of x.
 ///
 /// Parameters: weight[D, E], replicated over the mesh.
 /// Summaries: "load_balance_loss" and "z_loss" without their weights; "entropy", the mean over
@@ -50,7 +50,7 @@ class LinearRouter : public Router {
   Param weight_;
 };
 
-/// Returns how many choices of tokens fall on each expert, without those of padding: i32[B, T, K]
+/// Returns how many choices of tokens fall on each expert, without choices of padding: i32[B, T, K]
 /// -> f32[E].
 Tensor counts_of(const Tensor& experts_BTK, int64_t num_experts);
 

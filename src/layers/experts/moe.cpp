@@ -226,7 +226,7 @@ Experts MoE::experts() const {
 }
 
 void MoE::add_losses(const Routing& routing, const Dispatched& dispatched) {
-  if (decoding()) return;  // nothing is dropped, and the router gives no losses
+  if (decoding()) return;  // nothing is dropped, and the router adds no losses
   if (dispatched.dropped_K) add_summary("dropped", mean(*dispatched.dropped_K));
   for (const auto& [loss, value] : routing.losses) {
     const bool adapts = adaptive_ && loss == "load_balance";

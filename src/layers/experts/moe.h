@@ -60,15 +60,15 @@ class ExpertProjections {
 ///   replace_config<FeedForward>(cfg, MoE::Config{.num_experts = 8})
 /// keeps them, and parameters have the same paths with a dim in front that counts the experts.
 ///
-/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Routing runs in f32 whatever the dtype of x.
+/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Routing runs in f32 for any dtype of x.
 /// Parameters: up/weight[E, D, H], down/weight[E, H, D] and gate/weight[E, D, H] for Linear;
 ///   router/..., shared/....
-/// Aux losses: those of the router, with their weights: "load_balance", "z", ....
-/// Remat names: those of FeedForward, "experts" and "expert_weights".
-/// Summaries: those of the router; "dropped", the share of choices that no expert took, if the
+/// Aux losses: the router's, with their weights: "load_balance", "z", ....
+/// Remat names: FeedForward's, "experts" and "expert_weights".
+/// Summaries: the router's; "dropped", the share of choices that no expert took, if the
 ///   dispatch may drop some.
-/// Padding (real_tokens) takes no place of an expert, and its result is that of `shared`, else 0.
-/// While decoding, no choice is dropped: a token gets what a call that drops nothing gives it.
+/// Padding (real_tokens) uses no capacity of an expert, and its result is that of `shared`, else 0.
+/// While decoding, no choice is dropped: a token gets what a call that drops nothing returns.
 /// Throws ShapeError if the tokens of a call do not form the groups of the dispatch.
 class MoE final : public Mixer {
  public:
@@ -124,10 +124,10 @@ class MoE final : public Mixer {
 //
 // Source: Komatsuzaki et al. 2022, "Sparse Upcycling", arXiv 2212.05055, section 3.1.
 
-/// Makes the parameters of a mixture of experts, `specs`, from those of a dense model. A parameter
-/// with the path and type of a dense one gets its value. One with the path of a dense one and a dim
-/// more, which the mesh axis `expert` alone shards, gets a copy for each expert. Parameters whose
-/// path the dense model lacks, such as those of routers, are drawn from the seed.
+/// Makes the parameters of a mixture of experts, `specs`, from the parameters of a dense model. A
+/// parameter with the path and type of a dense one gets its value. One with the path of a dense one
+/// and a dim more, which the mesh axis `expert` alone shards, gets a copy for each expert.
+/// Parameters whose path the dense model lacks, such as those of routers, are drawn from the seed.
 ///
 /// Throws ConfigError with a line for each parameter whose type fits neither way, and for each
 /// dense parameter that is not used.

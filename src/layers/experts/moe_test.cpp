@@ -65,7 +65,7 @@ AXLE_LAYER_LAWS(MoE, {.model_dim = 4},
                  {"lora", with_adapters()},
                  {"shared", with_shared()}})
 
-// Returns results and gradients of a training call. The gradients are those of one fixed cotangent.
+// Returns results and gradients of a training call. The gradients are for one fixed cotangent.
 template <class L>
 std::vector<HostTensor> numbers(testing::TestLayer<L>& layer, const HostTensor& x) {
   return testing::detail::results_and_gradients(layer.function({{"x", x}}, {.training = true}));
@@ -78,7 +78,7 @@ void expect_close(const std::vector<HostTensor>& actual, const std::vector<HostT
     EXPECT_LE(testing::relative_difference(actual[i], expected[i]), tolerance) << i;
 }
 
-TEST(MoE, DispatchesExchangeByOneLine) {
+TEST(MoE, SortedAndCapacityDispatchAgree) {
   const HostTensor x = normal_values({4, 6, 4}, 3);
   for (const Child<Router>& router :
        {Child<Router>(SwitchRouter::Config{}), Child<Router>(Top2Router::Config{}),
@@ -95,7 +95,7 @@ TEST(MoE, DispatchesExchangeByOneLine) {
 }
 
 // With room for all, groups change nothing but the load-balance loss, which is not in the result.
-TEST(MoE, GroupsWithRoomForAllChangeNothing) {
+TEST(MoE, GroupsWithRoomForAllDoNotChangeTheResult) {
   const HostTensor x = normal_values({4, 6, 4}, 3);
   auto one = build_for_test<MoE>(small(Top2Router::Config{}, kEnough), {.model_dim = 4});
   CapacityDispatch::Config grouped = kEnough;
@@ -161,7 +161,7 @@ TEST(MoE, FullExpertsDropTheLastTokens) {
             HostTensor::scalar(0.0f));
 }
 
-TEST(MoE, SummariesAreWithoutTheExpertsOwn) {
+TEST(MoE, SummariesLeaveOutThoseOfExperts) {
   auto moe = build_for_test<MoE>(small(TopKRouter::Config{}), {.model_dim = 4});
   std::vector<std::string> names;
   for (const auto& [path, value] : moe.call({{"x", normal_values({2, 4, 4}, 1)}}).summaries) {
@@ -181,7 +181,7 @@ TEST(MoE, ExpertsAreShardedOverTheirMeshAxis) {
   EXPECT_EQ(to_text(specs.at("mo_e/router/weight").partition()), "[None, None]");
 }
 
-TEST(MoE, ExpertsStartFromKeysOfTheirOwn) {
+TEST(MoE, ExpertsStartFromSeparateKeys) {
   const auto layer = build_for_test<MoE>(small(TopKRouter::Config{}), {.model_dim = 4});
   const auto initial =
       testing::initial_parameters(const_cast<testing::TestLayer<MoE>&>(layer).layer(), 1);

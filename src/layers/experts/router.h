@@ -12,10 +12,10 @@
 
 namespace axle {
 
-// How the tokens of a batch are divided into groups, each of which has its own places of experts.
+// How the tokens of a batch are divided into groups, each of which has its own capacity of experts.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions   N groups   S places of a group   M = B * T = N * S
+//   B batch   T positions   N groups   S slots of a group   M = B * T = N * S
 
 /// What borders between groups count. kPlaces: each group has the same number of consecutive
 /// positions, so that no token moves. kTokens: each has the same number of tokens, give or take
@@ -26,7 +26,7 @@ constexpr auto texts_of(GroupBorders) {
                                                 {GroupBorders::kTokens, "tokens"},
                                                 {GroupBorders::kRows, "rows"}});
 }
-/// Returns those of a call of a layer that has `in_training`: evaluation never counts places.
+/// Returns the borders for a call of a layer with `in_training`; evaluation never uses kPlaces.
 constexpr GroupBorders borders_of_call(GroupBorders in_training, bool is_training) {
   return is_training || in_training == GroupBorders::kRows ? in_training : GroupBorders::kTokens;
 }
@@ -40,11 +40,11 @@ class TokenGroups {
 
   /// Number of groups.
   int64_t count() const { return groups_; }
-  /// Number of places of a group.
+  /// Number of slots of a group.
   int64_t size() const { return size_; }
-  /// bool[N, S]: places that hold tokens; none: all do.
+  /// bool[N, S]: slots that hold tokens; none: all do.
   const std::optional<Tensor>& is_real() const { return is_real_NS_; }
-  /// [B, T, ..] -> [N, S, ..]. Places without a token hold any of them.
+  /// [B, T, ..] -> [N, S, ..]. Slots without a token hold any of them.
   Tensor divided(const Tensor& t_BT) const;
   /// [N, S, ..] -> [B, T, ..], zeros for padding.
   Tensor joined(const Tensor& t_NS) const;
@@ -56,8 +56,8 @@ class TokenGroups {
   std::optional<Tensor> is_real_NS_ = {};
   // Where tokens move, for GroupBorders::kTokens.
   struct Moves {
-    Tensor position_NS;  // i32: the position of each place
-    Tensor place_M;      // i32: the place of each position
+    Tensor position_NS;  // i32: the position of each slot
+    Tensor place_M;      // i32: the slot of each position
     Tensor is_real_M;    // bool: positions that hold tokens
   };
   std::optional<Moves> moves_ = {};

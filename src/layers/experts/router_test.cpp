@@ -111,7 +111,7 @@ TEST(TopKRouter, NoiseIsForTrainingOnly) {
             choice(noisy, kX, {.training = true, .seed = 2}).experts);
 }
 
-TEST(BalancedRouter, TheBiasChoosesButDoesNotWeigh) {
+TEST(BalancedRouter, BiasChangesTheChoiceButNotTheWeights) {
   auto router = build_for_test<BalancedRouter>({.top_k = 2, .routed_scale = 2.5}, kRouterDims);
   auto scores = scores_of(kX, router.parameter("weight"), false);
   expect_choice(choice(router, kX), scores, 2, 2.5, true);
@@ -153,7 +153,7 @@ TEST(BalancedRouter, TheBiasReachesBalance) {
   EXPECT_GT(step.summaries.at("balanced_router/min_load").at(0), 0.85);
 }
 
-TEST(BalancedRouter, TokensChooseAmongTheBestGroups) {
+TEST(BalancedRouter, TokensChooseExpertsOfTheBestGroups) {
   auto router = build_for_test<BalancedRouter>(
       {.top_k = 2, .num_expert_groups = 3, .top_groups = 1, .losses = {.load_balance = 1}},
       kRouterDims);
@@ -169,7 +169,7 @@ TEST(BalancedRouter, TokensChooseAmongTheBestGroups) {
 }
 
 // Biases can make scores negative: experts outside of the groups must still not be chosen.
-TEST(BalancedRouter, GroupsHoldWithNegativeScores) {
+TEST(BalancedRouter, GroupsLimitTheChoiceWithNegativeScores) {
   auto router = build_for_test<BalancedRouter>(
       {.top_k = 4, .num_expert_groups = 3, .top_groups = 2}, kRouterDims);
   const HostTensor bias({6}, {-9.0f, -9.0f, -8.0f, -8.0f, -7.0f, -7.0f});
@@ -202,7 +202,7 @@ double balance(const std::vector<std::vector<double>>& scores, size_t first, siz
   return out * static_cast<double>(experts);
 }
 
-TEST(RouterLosses, AreTheirDefinitions) {
+TEST(RouterLosses, EqualTheirDefinitions) {
   auto router = build_for_test<TopKRouter>({.top_k = 2}, kRouterDims);
   const HostTensor& weight = router.parameter("weight");
   const auto scores = scores_of(kX, weight, true);
@@ -247,7 +247,7 @@ TEST(RouterLosses, AreTheirDefinitions) {
   EXPECT_NEAR(loss_of(losses, kX).at(0), correlation, 1e-5);
 }
 
-TEST(RouterLosses, EqualLoadsAndScoresGiveOne) {
+TEST(RouterLosses, EqualLoadsOrScoresHaveALossOfOne) {
   const auto losses = [](const Values& x) {
     return Values{load_balance_loss(x[0], x[1], 1), load_balance_loss(x[0], x[2], 1)};
   };

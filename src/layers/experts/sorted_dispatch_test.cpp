@@ -1,5 +1,5 @@
-// Tokens that are sorted on each device and exchanged between the devices of the experts give what
-// one device gives, gradients included, whatever the loads are.
+// Tokens that are sorted on each device and exchanged between the devices of the experts return
+// what one device returns, gradients included, for any loads.
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"
@@ -72,7 +72,7 @@ void expect_same_on_meshes(testing::TestLayer<MoE>& layer, const HostTensor& x) 
   }
 }
 
-TEST(SortedDispatch, GivesTheSameOnEveryMesh) {
+TEST(SortedDispatch, ResultsAreTheSameOnEveryMesh) {
   const HostTensor x = normal_values({4, 6, kDim}, 3);
   for (const int64_t top_k : {1, 2, 3, 4}) {
     SCOPED_TRACE(top_k);
@@ -102,7 +102,7 @@ TEST(SortedDispatch, TakesAnyBatch) {
 }
 
 // One device has no exchange; several have two in each direction of differentiation.
-TEST(SortedDispatch, ExchangesTokensOverTheAxisOfExpertsAlone) {
+TEST(SortedDispatch, ExchangesTokensOnlyOverTheExpertAxis) {
   auto layer = mixture(2);
   const auto program = [&](const std::string& mesh) {
     InvocationOptions options;

@@ -27,7 +27,7 @@ HostTensor divided(GroupBorders borders, int64_t num_groups) {
       {seven_tokens()})[0];
 }
 
-TEST(TokenGroups, BordersCountPlacesOrTokens) {
+TEST(TokenGroups, BordersCountPositionsOrTokens) {
   EXPECT_EQ(divided(GroupBorders::kPlaces, 3),
             HostTensor({3, 4}, {1, 2, 3, 0, 0, 0, 4, 5, 0, 6, 7, 0}));
   EXPECT_EQ(divided(GroupBorders::kTokens, 3),
@@ -41,7 +41,7 @@ TEST(TokenGroups, BordersCountPlacesOrTokens) {
             HostTensor({12, 1}, {1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0}));
 }
 
-TEST(TokenGroups, WhatIsDividedIsJoined) {
+TEST(TokenGroups, JoinedUndoesDivided) {
   for (const auto& [borders, text] : texts_of(GroupBorders{})) {
     for (const int64_t num_groups : {1, 2, 3, 4, 6, 12}) {
       const HostTensor joined = eval(
@@ -70,7 +70,7 @@ std::vector<float> results_of_tokens(testing::TestLayer<MoE>& moe, int64_t rows,
   return {values.begin(), values.begin() + kCount * kWidth};
 }
 
-TEST(TokenGroups, PaddingDecidesNoPlaceInEvaluation) {
+TEST(TokenGroups, PaddingDoesNotChangeDispatchInEvaluation) {
   auto moe = testing::build_for_test<MoE>(
       {.num_experts = 2,
        .router = SwitchRouter::Config{},

@@ -10,7 +10,7 @@ using testing::build_for_test;
 
 const FeedForward::Config kDense{.hidden_dim = FixedDim{6}, .gate = Linear::Config{.bias = false}};
 
-// As many layers as experts: shapes alone do not tell which dim counts the experts.
+// As many layers as experts: shapes alone do not show which dim counts the experts.
 Repeat::Config loop_of(Child<Mixer> body) {
   return {.num_layers = 3, .layer = PreNorm::Config{.body = std::move(body)}};
 }
@@ -33,7 +33,7 @@ TEST(Upcycled, ComputesWhatTheDenseModelComputes) {
   }
 }
 
-TEST(Upcycled, RoutersAreDrawnFromTheSeed) {
+TEST(Upcycled, SeedDrawsOnlyTheRouters) {
   auto dense = build_for_test<Repeat>(loop_of(kDense), {.model_dim = 4});
   auto moe = build_for_test<Repeat>(loop_of(experts()), {.model_dim = 4});
   const auto specs = moe.layer().param_specs();

@@ -13,8 +13,8 @@
 
 namespace axle {
 
-/// A model whose parameters are those of the trained model below it, and whose state holds the
-/// parameters of the frozen one (Model::frozen_models). Whatever is no training is a call of the
+/// A model whose parameters are the trained model's below it, and whose state holds the
+/// parameters of the frozen one (Model::frozen_models). All but training is a call of the
 /// trained model alone: decoding, the export of parameters, and evaluation unless
 /// evaluates_frozen() says otherwise.
 ///
@@ -117,12 +117,12 @@ struct ReverseKL {
 ///
 /// The teacher is never changed. Its parameters are state of this layer: they have no gradient and
 /// no optimizer state, and a checkpoint of the run holds them. They are stored and computed with in
-/// the dtype of the teacher's slot (teacher.@dtype), whatever the compute dtype of the run. A new
+/// the dtype of the teacher's slot (teacher.@dtype), for any compute dtype of the run. A new
 /// run takes them from a run of the teacher (Model::frozen_models). Evaluation, decoding and the
 /// export of parameters see the student alone.
 ///
 /// Parameters: student/.... State: teacher/... and the state of the student.
-/// Metrics: those of the student; in training "distillation", the mean divergence.
+/// Metrics: the student's; in training "distillation", the mean divergence.
 /// Throws ConfigError at construction if the vocabularies differ, or if both weights are 0.
 class Distillation final : public BesideFrozen {
  public:

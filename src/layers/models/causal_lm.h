@@ -11,7 +11,7 @@ namespace axle {
 /// Computes the loss: the mean of cross entropy + z_loss_scale * log(sum(exp(logits)))^2 over the
 /// targets >= 0, plus the sum of all auxiliary losses.
 ///
-/// Numerics: the loss is f32 whatever the dtype of the logits.
+/// Numerics: the loss is f32 for any dtype of the logits.
 /// Metrics: "cross_entropy" (mean), "accuracy" (the share of targets that have the largest logit)
 /// and "num_targets"; "z_loss" if z_loss_scale is not 0; "aux_loss" and "aux_loss/<name>" if a
 /// layer added one.

@@ -70,7 +70,7 @@ HostTensor teacher_logits(const testing::TestLayer<Distillation>&, Layer& layer)
       .outputs[0];
 }
 
-TEST(Distillation, LossIsThatOfTheDefinition) {
+TEST(Distillation, LossMatchesItsDefinition) {
   for (const bool forward : {true, false}) {
     auto layer = build_for_test<Distillation>(
         distilled(forward ? Divergence(ForwardKL{}) : Divergence(ReverseKL{})), {});
@@ -93,7 +93,7 @@ TEST(Distillation, LossIsThatOfTheDefinition) {
   }
 }
 
-TEST(Distillation, ChunksOfLogitsGiveTheSameLosses) {
+TEST(Distillation, ChunksOfLogitsHaveTheSameLosses) {
   for (const int64_t chunk : {1, 3}) {
     SCOPED_TRACE(chunk);
     testing::expect_same_loss_and_gradients<Distillation>(distilled(ForwardKL{}, chunk),
@@ -106,7 +106,7 @@ TEST(Distillation, ChunksOfLogitsNeverHoldAllOfThem) {
   EXPECT_FALSE(testing::step_has_whole_logits<Distillation>(distilled(ForwardKL{}, 1), batch(), 5));
 }
 
-TEST(Distillation, TheTeacherIsStateAndNothingElseSeesIt) {
+TEST(Distillation, TeacherIsStateThatInferenceDoesNotNeed) {
   auto layer = build_for_test<Distillation>(distilled(ForwardKL{}), {});
   const Model& model = layer.layer();
   for (const auto& [path, spec] : model.param_specs())
@@ -125,7 +125,7 @@ TEST(Distillation, TheTeacherIsStateAndNothingElseSeesIt) {
   EXPECT_TRUE(result.state.empty()) << "training does not change the teacher";
 }
 
-TEST(Distillation, WithoutATeacherNamesWhatIsMissing) {
+TEST(Distillation, MissingTeacherIsNamed) {
   auto layer = build_for_test<Distillation>(distilled(ForwardKL{}), {});
   const auto call = [&](const Values& x) {
     Tree<Tensor> params;
@@ -141,7 +141,7 @@ TEST(Distillation, WithoutATeacherNamesWhatIsMissing) {
                                ::testing::HasSubstr("expected its state in this call, got none")));
 }
 
-TEST(Distillation, AStudentKeepsItsOwnLosses) {
+TEST(Distillation, StudentKeepsItsOwnLosses) {
   Distillation::Config cfg = distilled(ForwardKL{});
   cfg.student = MultiTokenLM::Config{
       .decoder = model(4).decoder,

@@ -24,7 +24,7 @@ struct RootOfDim {
   AXLE_CONFIG(RootOfDim)
 };
 
-/// `value`, whatever the model dim is.
+/// `value`, for any model dim.
 struct ConstantScale {
   /// The factor.
   Required<Positive<double>> value = REQUIRED;

@@ -50,7 +50,7 @@ AXLE_LAYER_LAWS(CausalLM, {},
                 {{"tied", {.decoder = decoder()}},
                  {"z_loss", {.decoder = untied(), .z_loss_scale = 0.1}}})
 
-TEST(Embedding, TakesRowsAndAttendsToThem) {
+TEST(Embedding, LooksUpRowsAndComputesLogits) {
   auto layer = build_for_test<Embedding>({}, {.vocab_size = 3, .model_dim = 2});
   layer.set("weight", HostTensor({3, 2}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}));
   EXPECT_EQ(layer.run(HostTensor({1, 2}, {2, 0})), HostTensor({1, 2, 2}, {5.0f, 6.0f, 1.0f, 2.0f}));
@@ -65,7 +65,7 @@ TEST(Decoder, ChecksTheLength) {
                "decoder: expected at most max_seq_len = 8 positions, got 9");
 }
 
-TEST(Decoder, PositionsAreOf32Bits) {
+TEST(Decoder, PositionsFitIn32Bits) {
   Decoder::Config cfg;
   set(cfg, "max_seq_len", "2147483647");
   EXPECT_ERROR(set(cfg, "max_seq_len", "2147483648"),
@@ -78,7 +78,7 @@ TEST(Decoder, TiedLogitsUseTheEmbedding) {
   EXPECT_EQ(layer.run(testing::token_ids()).shape(), (Shape{2, 4, 5}));
 }
 
-// Whatever computes the logits: at once, by chunks of positions, or those of the next token.
+// However the logits are computed: at once, by chunks of positions, or for the next token.
 TEST(Decoder, ALogitCapHoldsForAllLogits) {
   for (const bool tied : {false, true}) {
     auto plain = build_for_test<CausalLM>({.decoder = tied ? decoder() : untied()}, {});
@@ -159,7 +159,7 @@ TEST(CausalLM, TargetsThatShareTheLargestLogitShareTheHit) {
   }
 }
 
-TEST(CausalLM, ChunksOfLogitsGiveTheSameLoss) {
+TEST(CausalLM, ChunksOfLogitsHaveTheSameLoss) {
   for (const Decoder::Config& of : {decoder(), untied(), capped(decoder()), capped(untied())}) {
     CausalLM::Config cfg{.decoder = of, .z_loss_scale = 0.1};
     const CausalLM::Config whole = cfg;
@@ -183,7 +183,7 @@ TEST(CausalLM, ChunksOfLogitsNeverHoldAllOfThem) {
   }
 }
 
-TEST(CausalLM, NoLabelsGiveZero) {
+TEST(CausalLM, LossWithoutLabelsIsZero) {
   auto layer = build_for_test<CausalLM>({.decoder = decoder()}, {});
   EXPECT_EQ(layer.call(language_model_batch(HostTensor({2, 4}, {-1, -1, -1, -1, -1, -1, -1, -1})))
                 .outputs[0]

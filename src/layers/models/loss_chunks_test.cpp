@@ -35,7 +35,7 @@ Mesh mesh_of(std::string_view text) {
   return out;
 }
 
-TEST(LossChunks, FitWhatADeviceHolds) {
+TEST(LossChunks, FitTheMemoryOfADevice) {
   const auto chunks = [](const Shape& btv, std::string_view mesh) {
     return text_of(fitting_loss_chunks(btv, mesh_of(mesh)));
   };
@@ -60,7 +60,7 @@ TEST(LossChunks, FitWhatADeviceHolds) {
   EXPECT_EQ(chunks({2, 3, int64_t{1} << 27}, ""), "2 rows as one, 6 x 1 x 1");
 }
 
-TEST(LossChunks, OfALengthHaveAtMostThat) {
+TEST(LossChunks, ChunksHaveAtMostTheGivenLength) {
   const auto chunks = [](int64_t len, const Shape& btv, std::string_view mesh) {
     return text_of(loss_chunks_of_len(len, btv, mesh_of(mesh), "model.loss_chunk_len"));
   };
@@ -73,7 +73,7 @@ TEST(LossChunks, OfALengthHaveAtMostThat) {
 }
 
 // x stands for the logits.
-TEST(LossChunks, OfSharedRowsHaveTheSameSums) {
+TEST(LossChunks, ChunksOfSharedRowsHaveTheSameSums) {
   const HostTensor logits = testing::normal_values({2, 12, 5}, 1);
   const HostTensor labels({2, 12}, {0,  1, 2, 3, 4, -1, 0, 1, 2, 3, 4, 0,  //
                                     -1, 4, 3, 2, 1, 0,  4, 3, 2, 1, 0, -1});
@@ -133,7 +133,7 @@ std::map<std::string, std::string> forms_of(const CausalLM::Config& cfg, int64_t
   return forms.notes();
 }
 
-TEST(LossChunks, AreTheDefaultWhereAllLogitsAreMany) {
+TEST(LossChunks, DefaultIfThereAreManyLogits) {
   CausalLM::Config cfg = model_of(1 << 15);
   const auto form = [&](int64_t num_positions) {
     return forms_of(cfg, num_positions).at("causal_lm/decoder");
@@ -149,7 +149,7 @@ TEST(LossChunks, AreTheDefaultWhereAllLogitsAreMany) {
 }
 
 // What layers of the head report of each chunk is stacked.
-TEST(LossChunks, KeepTheStatisticsOfTheHead) {
+TEST(LossChunks, ChunksKeepStatisticsOfTheHead) {
   CausalLM::Config cfg = model_of(5);
   set(cfg, "decoder.lm_head.@stats", "[MaxAbs]");
   cfg.loss_chunk_len = 3;
@@ -188,7 +188,7 @@ class OwnHead final : public Projection {
 };
 AXLE_REGISTER(OwnHead)
 
-TEST(LossChunks, AreNotMadeWhereTheHeadNeedsAllPositions) {
+TEST(LossChunks, NotUsedIfTheHeadNeedsAllPositions) {
   for (const bool draws : {false, true}) {
     CausalLM::Config cfg = model_of(1 << 15);
     cfg.decoder.get_if<Decoder>()->lm_head = OwnHead::Config{.draws = draws};
@@ -203,7 +203,7 @@ TEST(LossChunks, AreNotMadeWhereTheHeadNeedsAllPositions) {
 }
 
 // The key is an argument of what is computed again, whether its body reads it or not.
-TEST(LossChunks, AreMadeWhereTheHeadIsComputedAgain) {
+TEST(LossChunks, UsedIfTheHeadIsRematerialised) {
   CausalLM::Config cfg = model_of(1 << 15);
   set(cfg, "decoder.lm_head.@remat", "SaveNothing");
   EXPECT_EQ(forms_of(cfg, 4096).at("causal_lm/decoder"),
@@ -214,7 +214,7 @@ TEST(LossChunks, AreMadeWhereTheHeadIsComputedAgain) {
             "the loss at once: the head draws random numbers");
 }
 
-TEST(LossChunks, AreNotMadeWhereTheDecoderIsAskedForItsResult) {
+TEST(LossChunks, NotUsedIfTheResultOfTheDecoderIsNeeded) {
   CausalLM::Config cfg = model_of(1 << 15);
   set(cfg, "decoder.@stats", "[MaxAbs]");
   const std::string why = "an option of the decoder asks for the logits of the call";

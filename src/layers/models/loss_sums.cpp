@@ -34,7 +34,7 @@ Shares shares_of(const Shape& btv, const Mesh& mesh) {
           num_parts(axes.dims[2], mesh)};
 }
 
-// Divides rows of `num_positions` in so many shares. A device has `of_position` logits of each.
+// Divides rows of `num_positions` into shares. A device has `of_position` logits of each.
 LossChunks divided(int64_t num_chunks, int64_t num_positions, int64_t num_shares,
                    int64_t of_position) {
   const int64_t of_share = num_positions / num_shares;

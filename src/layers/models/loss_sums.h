@@ -35,7 +35,7 @@ constexpr int64_t kMaxLogitsOfChunk = int64_t{1} << 26;
 int64_t logits_of_device(const Shape& btv, const Mesh& mesh);
 
 /// Divides rows so that the logits [B, T, V] of a chunk fit kMaxLogitsOfChunk on each device of
-/// `mesh`. Returns nothing if those of all positions fit.
+/// `mesh`. Returns nothing if the logits of all positions fit.
 std::optional<LossChunks> fitting_loss_chunks(const Shape& btv, const Mesh& mesh);
 
 /// Divides rows into chunks of at most `chunk_len` positions, as the field `asked_by` says.
@@ -86,7 +86,7 @@ struct ChunkedLossSums {
 };
 
 /// The sums of the logits of all positions, computed chunk by chunk. The backward pass computes the
-/// logits of a chunk anew, so that those of one chunk are in memory at once. Positions after the
+/// logits of a chunk again, so that only one chunk's are in memory at once. Positions after the
 /// end of a row have the segment id 0.
 ChunkedLossSums chunked_loss_sums(const ChunkHead& head, const Tensor& x_BTD,
                                   const std::optional<Tensor>& segment_ids_BT,

@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 8> kBatchNames = {
     "last_index", "prefix_lengths", "position_streams", "is_pair"};
 
 /// The metric that counts the targets of a batch. The loss and all other metrics are means over
-/// these, so that those of several batches can be joined. A model without it counts each batch
+/// these, so that the means of several batches can be joined. A model without it counts each batch
 /// once.
 inline constexpr std::string_view kNumTargets = "num_targets";
 
@@ -125,7 +125,7 @@ Child<Model> default_model();
 /// Returns the tensor of the batch. Throws ConfigError naming the model if the batch lacks it.
 Tensor batch_tensor(const Tree<Tensor>& batch, const std::string& name, const Layer& model);
 
-/// Returns what the batch tells about its tokens. Its segment ids become those of the current call,
+/// Returns what the batch says about its tokens. The current call gets its segment ids,
 /// and its streams of positions are published.
 MixerContext context_of(const Tree<Tensor>& batch);
 

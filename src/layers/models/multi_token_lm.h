@@ -102,7 +102,7 @@ using MtpDepth = Ranged<int64_t, Bounds{.min = 1, .max = 64}>;
 /// adds the heads. Decoding does not run them.
 ///
 /// Parameters: decoder/..., and for each k mtp_head<k>/... and mtp_norm<k>/... .
-/// Metrics: those of CausalLM; "mtp_cross_entropy/<k>" for each head, and "mtp_loss", which is part
+/// Metrics: as of CausalLM; "mtp_cross_entropy/<k>" for each head, and "mtp_loss", which is part
 /// of the loss.
 class MultiTokenLM final : public Model {
  public:

@@ -123,7 +123,7 @@ TEST(MultiTokenLM, HeadsAreTrainedOnLaterTargetsOfTheirSegment) {
 }
 
 // Head 2 reads token i + 2 at position i, and through head 1 the token before it, but none later.
-TEST(MultiTokenLM, AHeadSeesTheTokensBeforeItsTarget) {
+TEST(MultiTokenLM, HeadSeesTheTokensBeforeItsTarget) {
   auto lm = build_for_test<MultiTokenLM>(sequential(), {});
   const auto loss_with = [&](int32_t last_id) {
     // The target of head 2 at position 0 is the label at position 2; no other label counts for it.
@@ -142,7 +142,7 @@ TEST(MultiTokenLM, AHeadSeesTheTokensBeforeItsTarget) {
     EXPECT_NE(a.at(name), b.at(name)) << name;
 }
 
-TEST(MultiTokenLM, ChunksOfLogitsGiveTheSameLosses) {
+TEST(MultiTokenLM, ChunksOfLogitsHaveTheSameLosses) {
   const MultiTokenLM::Config whole = sequential();
   for (const int64_t chunk : {1, 3}) {
     SCOPED_TRACE(chunk);
@@ -163,7 +163,7 @@ TEST(MultiTokenLM, ChunksOfLogitsNeverHoldAllOfThem) {
 }
 
 // Every parameter of CausalLM keeps its path and its gradient by its own loss.
-TEST(MultiTokenLM, IsCausalLMWithHeads) {
+TEST(MultiTokenLM, MatchesCausalLMExceptForItsHeads) {
   MultiTokenLM::Config cfg = sequential();
   cfg.mtp_scale = 0;
   auto with = build_for_test<MultiTokenLM>(cfg, {});

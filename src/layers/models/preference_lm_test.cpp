@@ -54,7 +54,7 @@ HostTensor reference_logits(Layer& layer) {
 
 double log_sigmoid(double x) { return -std::log1p(std::exp(-x)); }
 
-TEST(PreferenceLM, LossIsThatOfTheDefinition) {
+TEST(PreferenceLM, LossMatchesItsDefinition) {
   for (const double smoothing : {0.0, 0.2}) {
     auto layer = build_for_test<PreferenceLM>(preference(smoothing), {});
     const HostTensor reference = reference_logits(layer.layer());
@@ -87,14 +87,14 @@ TEST(PreferenceLM, LossIsThatOfTheDefinition) {
   }
 }
 
-TEST(PreferenceLM, GradientsAreThoseOfTheLoss) {
+TEST(PreferenceLM, GradientsMatchTheLoss) {
   auto layer = build_for_test<PreferenceLM>(preference(0.1), {});
   const auto fn = layer.function(batch(), {.training = true});
   testing::check_gradients(fn, fn.arguments(), 1);
 }
 
 // The loss and the gradients, with the logits of some positions of either model at once.
-TEST(PreferenceLM, ChunksOfLogitsGiveTheSameLossAndNeverHoldAll) {
+TEST(PreferenceLM, ChunksHaveTheSameLossAndNeverHoldAllLogits) {
   const auto chunked = [](std::optional<int64_t> policy, std::optional<int64_t> reference) {
     PreferenceLM::Config out = preference(0.1);
     if (policy) out.policy.get_if<CausalLM>()->loss_chunk_len = *policy;
@@ -114,7 +114,7 @@ TEST(PreferenceLM, ChunksOfLogitsGiveTheSameLossAndNeverHoldAll) {
   EXPECT_FALSE(has_all(chunked(1, 1)));
 }
 
-TEST(PreferenceLM, RowsOfPaddingHoldNoPair) {
+TEST(PreferenceLM, PaddingRowsAreIgnored) {
   auto layer = build_for_test<PreferenceLM>(preference(), {});
   const double expected = layer.call(batch(), {.training = true}).outputs[0].at(0);
   const auto with_padding = [](const HostTensor& x, double fill) {
@@ -132,7 +132,7 @@ TEST(PreferenceLM, RowsOfPaddingHoldNoPair) {
   EXPECT_NEAR(layer.call(padded, {.training = true}).outputs[0].at(0), expected, 1e-6);
 }
 
-TEST(PreferenceLM, TheReferenceIsStateAndNothingElseSeesIt) {
+TEST(PreferenceLM, ReferenceIsStateThatInferenceDoesNotNeed) {
   auto layer = build_for_test<PreferenceLM>(preference(), {});
   const Model& built = layer.layer();
   for (const auto& [path, spec] : built.param_specs())

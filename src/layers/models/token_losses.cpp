@@ -26,7 +26,7 @@ struct NeedsAllPositions {
   const char* why;
 };
 
-// Returns the parameters of the call. Those of the head are collected from the devices here, once,
+// Returns the parameters of the call. The head's are collected from the devices here, once,
 // and not in each pass of a loop.
 Tree<Tensor> with_whole_head(const Decoder& decoder, const Invocation& call) {
   Tree<Tensor> out = call.parameters();
@@ -103,8 +103,7 @@ auto by_chunks_if_possible(Decoder& decoder, const std::optional<LossChunks>& ch
 
 std::optional<LossChunks> chunks_of_losses(const Model& model, const Decoder& decoder,
                                            const Shape& bt, std::optional<int64_t> chunk_len) {
-  if (CallForms::only_plain() || bt.size() != 2)
-    return std::nullopt;  // the decoder tells of others
+  if (CallForms::only_plain() || bt.size() != 2) return std::nullopt;  // the decoder reports others
   const Shape btv = {bt[0], bt[1], decoder.vocab_size()};
   const Mesh& mesh = Invocation::current().options().mesh;
   std::optional<LossChunks> chunks;

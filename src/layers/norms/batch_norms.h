@@ -33,7 +33,7 @@ class GroupNorm final : public Norm {
     Required<Positive<int64_t>> num_groups = REQUIRED;
     /// Added to the variance or the mean square before the square root.
     Positive<float> eps = 1e-6f;
-    /// The statistics: those of LayerNorm or those of RMSNorm.
+    /// The statistics: as in LayerNorm or as in RMSNorm.
     GroupMoments moments = GroupMoments::kLayerNorm;
     /// Dims of x that statistics go over besides the channels of a group: [1] stands for the
     /// positions of x[B, T, D], [] for the channels alone. Negative dims count from the end. None:
@@ -60,7 +60,7 @@ class GroupNorm final : public Norm {
 // Source: Ioffe & Szegedy 2015, arXiv 1502.03167, algorithms 1 and 2.
 
 /// x -> (x - mean) / sqrt(variance + eps) * scale + bias, with the statistics of each channel:
-/// those of the batch in training, else their moving averages over past batches.
+/// the batch's in training, else their moving averages over past batches.
 ///
 /// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x. With segment_ids, x is [B, T, ..., D] and
 /// padding does not count. A batch of padding alone leaves the moving averages as they are.

@@ -22,14 +22,14 @@ class Norm
     AXLE_CONFIG(Dims, input_dim)
   };
   /// segment_ids: i32[B, T] for x[B, T, ..., D]. Vectors with the id 0 are padding, which no
-  /// statistics count. None: those of the current call (Invocation::segment_ids).
+  /// statistics count. None: the ids of the current call (Invocation::segment_ids).
   static constexpr InputNames kInputs = {"x", "segment_ids"};
   static constexpr InputVectors kVectors = {&Dims::input_dim};
   static constexpr bool kKeepsType = true;
   using LayerRole::LayerRole;
   using LayerRole::operator();
   Tensor operator()(const Tensor& x) { return (*this)(x, std::nullopt); }
-  /// The segment ids of a call that gives some.
+  /// The segment ids of a call that passes some.
   static const std::optional<Tensor>& segments_of(const Tensor&, const std::optional<Tensor>& ids) {
     return ids;
   }

@@ -56,7 +56,7 @@ TEST(LayerNorm, SubtractsTheMeanWithoutCancellation) {
                   HostTensor({1, 2}, {-1.0f, 6.0f}));
 }
 
-TEST(L2Norm, GivesVectorsOfLengthOne) {
+TEST(L2Norm, ReturnsVectorsOfLengthOne) {
   auto layer = build_for_test<L2Norm>({.eps = 1e-30f}, {.input_dim = 2});
   EXPECT_TRUE(layer.parameters().empty());
   EXPECT_ALLCLOSE(layer.run(HostTensor({2, 2}, {3.0f, 4.0f, 0.0f, -2.0f})),
@@ -88,7 +88,7 @@ TEST(GroupNorm, NormalisesEachGroupOverTheDimsOfItsRow) {
                   HostTensor({1, 2, 2}, {1.0f, 1.0f, 1.0f, 1.0f}));
 }
 
-// Statistics are those of the row without its padding, whatever the padding holds.
+// Statistics are of the row without its padding, regardless of what the padding holds.
 TEST(GroupNorm, LeavesOutPadding) {
   for (const GroupMoments moments : {GroupMoments::kLayerNorm, GroupMoments::kRMSNorm}) {
     auto layer = build_for_test<GroupNorm>(two_groups(moments, std::nullopt), {.input_dim = 4});

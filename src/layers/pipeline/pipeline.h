@@ -21,17 +21,17 @@ using NumMicrobatches = Ranged<int64_t, Bounds{.min = 1, .max = 4096}>;
 /// A dim of a tensor, or -1 for none.
 using RowsDim = Ranged<int64_t, Bounds{.min = -1, .max = 7}>;
 
-/// x -> `layer` applied num_layers times, as Repeat does: one microbatch after the other, whatever
-/// the stages and the schedule are. Microbatch i has the rows i, i + num_microbatches, ...
+/// x -> `layer` applied num_layers times, as Repeat does: one microbatch after the other, for any
+/// stages and schedule. Microbatch i has the rows i, i + num_microbatches, ...
 ///
 /// Shapes: x_BTD -> y_BTD, dtype of x.
-/// Parameters, state and initial values are those of Repeat, dim by dim, so that the one continues
-/// the other's checkpoints. The leading dim, which counts the layers, is sharded over the mesh axis
-/// `pipeline`. A schedule with several rounds moves weights to the devices of their stages in each
-/// step.
+/// Parameters, state and initial values are the same as in Repeat, dim by dim, so that the one
+/// continues the other's checkpoints. The leading dim, which counts the layers, is sharded over the
+/// mesh axis `pipeline`. A schedule with several rounds moves weights to the devices of their
+/// stages in each step.
 ///
 /// Losses and summaries are means over the microbatches, which count by their tokens. A layer that
-/// computes statistics over rows sees those of a microbatch, and its state passes through the
+/// computes statistics over rows sees the rows of a microbatch, and its state passes through the
 /// microbatches in order. Other collected outputs get a second dim that counts the microbatches.
 /// Microbatch m of layer i draws from fold_in(fold_in(key, m), i); if there is only one, from
 /// fold_in(key, i) as in Repeat.

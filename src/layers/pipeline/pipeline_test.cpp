@@ -1,5 +1,5 @@
 // A pipeline is a Repeat that gets one microbatch after the other: the same results, gradients,
-// losses, summaries, state and random numbers, whatever the stages and the schedule are.
+// losses, summaries, state and random numbers, for any stages and schedule.
 #include "layers/pipeline/pipeline.h"
 
 #include <gmock/gmock.h>
@@ -207,7 +207,7 @@ struct Numbers {
   std::vector<HostTensor> values;
 };
 
-// Returns everything that a training call gives, and the gradients of all of it by parameters,
+// Returns everything that a training call returns, and the gradients of all of it by parameters,
 // inputs and published values.
 template <class L, class F>
 Numbers numbers_of(testing::TestLayer<L>& layer, const Inputs& in, F&& evaluate) {
@@ -297,7 +297,7 @@ TEST(Pipeline, RematerialisesItsLayers) {
   expect_equal_to_repeat({small_layer(0.4), {.remat = SaveNothing{}}});
 }
 
-TEST(Pipeline, CollectsWhatCounts) {
+TEST(Pipeline, CollectsLossesAndStateOfBusyStagesOnly) {
   const Child<Block> diary = Diary::Config{};
   expect_equal_to_repeat(diary);
   // Each layer has seen each microbatch once, in no iteration in which its stage was idle.
@@ -314,7 +314,7 @@ TEST(Pipeline, BalancesExperts) {
   expect_equal_to_repeat(PreNorm::Config{.body = experts});
 }
 
-TEST(Pipeline, PublishedValuesGoWithTheirMicrobatch) {
+TEST(Pipeline, PublishedValuesFollowTheirMicrobatch) {
   Inputs in = tokens();
   in.published = {{"sum", normal_values({4, 3, kDim}, 8)}};
   expect_equal_to_repeat(Adder::Config{}, in);
@@ -327,7 +327,7 @@ TEST(Pipeline, PublishedValuesGoWithTheirMicrobatch) {
 }
 
 // With one microbatch, nothing is left of the difference.
-TEST(Pipeline, OfOneMicrobatchIsRepeatBitForBit) {
+TEST(Pipeline, OneMicrobatchEqualsRepeatBitForBit) {
   const HostTensor x = normal_values({4, 3, kDim}, 3);
   auto pipeline = build_for_test<Pipeline>(pipeline_of(small_layer(0.4), 1), {.model_dim = kDim});
   auto repeat = build_for_test<Repeat>({.num_layers = kLayers, .layer = small_layer(0.4)},
@@ -431,7 +431,7 @@ class Listener final : public Block {
 };
 AXLE_REGISTER(Listener)
 
-TEST(Pipeline, RowsOfPublishedValuesMayLieInAnyDim) {
+TEST(Pipeline, RowsOfPublishedValuesMayBeInAnyDim) {
   Pipeline::Config cfg = pipeline_of(Listener::Config{}, 4);
   cfg.rows = {{"streams", 1}, {"offset", -1}};
   auto pipeline = build_for_test<Pipeline>(cfg, {.model_dim = kDim});

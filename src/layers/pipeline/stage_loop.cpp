@@ -58,7 +58,7 @@ Tensor repeated(const Tensor& t, int64_t n) {
   return broadcast_in_dim(t, prepended(n, t.shape()), axis_range(1, t.rank() + 1));
 }
 
-// Moves the values of all stages, [S, ..], to the next stage; those of the last one come to the
+// Moves the values of all stages, [S, ..], to the next stage; values of the last one go to the
 // first. One collective-permute moves them, and one moves their gradients back.
 Tensor moved_on(const Tensor& t) {
   const CustomVjp move{
@@ -108,7 +108,7 @@ class StageLoop {
  private:
   int64_t num_stages() const { return plan_.num_stages; }
 
-  // Returns [S, R, L, ..] of a value with a leading dim for all layers. `axes` are those of the
+  // Returns [S, R, L, ..] of a value with a leading dim for all layers. `axes` are the axes of the
   // other dims.
   Tensor by_stage(const Tensor& t, std::vector<DimAxes> axes) const {
     const Tensor t_RSL = unflatten(t, 0, {plan_.num_rounds, num_stages(), plan_.layers_per_run});
@@ -171,7 +171,7 @@ class StageLoop {
             (pass >= 0) & (pass < num_passes)};
   }
 
-  // Returns the place of each run among the iterations times stages: [R, S, M].
+  // Returns the index of each run among the iterations times stages: [R, S, M].
   Tensor places() const {
     HostTensor begin(Type{DType::kI32, {plan_.num_rounds, 1, plan_.num_microbatches}});
     for (size_t i = 0; i < plan_.passes.size(); ++i) {

@@ -63,7 +63,7 @@ using NumRounds = Ranged<int64_t, Bounds{.min = 1, .max = 64}>;
 /// The last stage sends microbatches back to the first one, num_rounds times in all. A stage holds
 /// one run of layers for each round: with 2 stages and 2 rounds of 8 layers, the first stage holds
 /// the layers 0, 1, 4 and 5. A stage is idle for the time of num_stages - 1 runs, which are
-/// num_rounds times shorter than those of GPipe. There must be as many microbatches as stages, or
+/// num_rounds times shorter than GPipe's. There must be as many microbatches as stages, or
 /// more.
 class Circular final : public PipelineSchedule {
  public:

@@ -48,7 +48,7 @@ Frequencies LinearFrequencies::operator()(const FrequencySpec& spec) const {
 AXLE_REGISTER(LinearFrequencies)
 
 Frequencies NTKFrequencies::operator()(const FrequencySpec& spec) const {
-  // With one pair, the frequency is 1 whatever the base.
+  // With one pair, the frequency is 1 for any base.
   if (spec.dim == 2) return PlainFrequencies{}(spec);
   const auto dim = static_cast<double>(spec.dim);
   return PlainFrequencies{}(
@@ -93,7 +93,7 @@ Frequencies YaRNFrequencies::operator()(const FrequencySpec& spec) const {
     throw ConfigError(
         fmt::format("expected theta > 1, got {}; YaRN needs its logarithm", spec.theta));
   const auto dim = static_cast<double>(spec.dim);
-  // Returns the index of the pair that turns `count` times in original_len positions.
+  // Returns the index of the pair that rotates `count` times in original_len positions.
   const auto index_of = [&](double count) {
     const double positions = static_cast<double>(int64_t{original_len});
     return dim * std::log(positions / (count * 2 * std::numbers::pi)) / (2 * std::log(spec.theta));

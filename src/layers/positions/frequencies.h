@@ -22,7 +22,7 @@ namespace axle {
 struct FrequencySpec {
   /// Base of the wavelengths.
   double theta = 1e4;
-  /// Number of elements that are turned, two for each frequency; even.
+  /// Number of elements that are rotated, two for each frequency; even.
   int64_t dim = 0;
 };
 
@@ -36,14 +36,14 @@ struct BaseGrowth {
 };
 
 struct Frequencies {
-  /// The angle in radians by which each pair turns from one position to the next, [dim / 2].
+  /// The angle in radians by which each pair rotates from one position to the next, [dim / 2].
   std::vector<double> radians;
-  /// The angles in texts whose positions reach `long_from`; empty: those of all texts.
+  /// The angles in texts whose positions reach `long_from`; empty: `radians` for all texts.
   std::vector<double> long_radians = {};
   int64_t long_from = 0;
   /// None: they do not fall.
   std::optional<BaseGrowth> growth = {};
-  /// Factor of the turned elements.
+  /// Factor of the rotated elements.
   double scale = 1;
 };
 using FrequencyFn = Fn<Frequencies(const FrequencySpec&)>;
@@ -101,15 +101,15 @@ struct InclusiveFrequencies {
 
 /// Keeps high frequencies, divides low ones by `factor`, and blends both between.
 ///
-/// A frequency is high if it turns more than high_freq_factor times in original_len positions, low
-/// if it turns less than low_freq_factor times. Throws ConfigError in a call unless low_freq_factor
-/// < high_freq_factor.
+/// A frequency is high if it rotates more than high_freq_factor times in original_len positions,
+/// low if it rotates less than low_freq_factor times. Throws ConfigError in a call unless
+/// low_freq_factor < high_freq_factor.
 struct Llama3Frequencies {
   /// Divisor of the low frequencies.
   Required<AtLeast<double, 1>> factor = REQUIRED;
-  /// Number of turns below which a frequency is low.
+  /// Number of rotations below which a frequency is low.
   Positive<double> low_freq_factor = 1;
-  /// Number of turns above which a frequency is high.
+  /// Number of rotations above which a frequency is high.
   Positive<double> high_freq_factor = 4;
   /// Number of positions that the model was first trained with.
   Required<Positive<int64_t>> original_len = REQUIRED;
@@ -121,9 +121,9 @@ struct Llama3Frequencies {
 //
 // Source: Peng et al. 2023, arXiv 2309.00071, sections 3.2 to 3.4; the range is that of its code.
 
-/// Keeps pairs that turn more than beta_fast times in original_len positions, divides by `factor`
-/// the frequencies of pairs that turn less than beta_slow times, and blends both between, linearly
-/// in the index of the pair. Turned elements are multiplied by attention_factor.
+/// Keeps pairs that rotate more than beta_fast times in original_len positions, divides by `factor`
+/// the frequencies of pairs that rotate less than beta_slow times, and blends both between,
+/// linearly in the index of the pair. Rotated elements are multiplied by attention_factor.
 ///
 /// Throws ConfigError in a call unless beta_slow < beta_fast and theta > 1.
 struct YaRNFrequencies {
@@ -131,11 +131,11 @@ struct YaRNFrequencies {
   Required<AtLeast<double, 1>> factor = REQUIRED;
   /// Number of positions that the model was first trained with.
   Required<Positive<int64_t>> original_len = REQUIRED;
-  /// Number of turns above which a frequency is kept.
+  /// Number of rotations above which a frequency is kept.
   Positive<double> beta_fast = 32;
-  /// Number of turns below which a frequency is divided by `factor`.
+  /// Number of rotations below which a frequency is divided by `factor`.
   Positive<double> beta_slow = 1;
-  /// Factor of the turned elements, so that its square is a factor of the logits; none: 0.1
+  /// Factor of the rotated elements, so that its square is a factor of the logits; none: 0.1
   /// ln(factor) + 1.
   std::optional<Positive<double>> attention_factor = {};
   /// True: the blend begins and ends at whole indices, as in the published code.
@@ -149,7 +149,7 @@ struct YaRNFrequencies {
 //
 // Source: Ding et al. 2024, arXiv 2402.13753, section 3.
 
-/// The plain frequencies, each divided by a number of its own. Turned elements are multiplied by
+/// The plain frequencies, each divided by a number of its own. Rotated elements are multiplied by
 /// attention_factor.
 ///
 /// A model may have other divisors for long texts, as Phi-3 has. A segment is long if one of its
@@ -165,7 +165,7 @@ struct DividedFrequencies {
   std::vector<Positive<double>> long_divisors = {};
   /// The positions of texts that are not long.
   std::optional<Positive<int64_t>> original_len = {};
-  /// Factor of the turned elements, so that its square is a factor of the logits.
+  /// Factor of the rotated elements, so that its square is a factor of the logits.
   Positive<double> attention_factor = 1;
   Frequencies operator()(const FrequencySpec& spec) const;
   AXLE_CONFIG(DividedFrequencies, divisors, long_divisors, original_len, attention_factor)
@@ -176,7 +176,7 @@ struct DividedFrequencies {
 // Source: Peng et al. 2023, arXiv 2309.00071, section 3.3; the formula is that of transformers.
 
 /// The plain frequencies in texts of up to original_len positions. In a text of L positions, more
-/// than that, those of the base theta * (factor * L / original_len - factor + 1)^(dim / (dim - 2)).
+/// than that, they use the base theta * (factor * L / original_len - factor + 1)^(dim / (dim - 2)).
 /// A segment is as long as its largest position says. Keys in a cache stay as they were computed.
 struct DynamicFrequencies {
   /// How much faster than the length the base grows.

@@ -32,12 +32,12 @@ TEST(PlainFrequencies, FallByTheSameFactorFromPairToPair) {
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(f.radians[i] * std::pow(10.0, i), 1, 1e-12);
 }
 
-TEST(LinearFrequencies, AreNumbersOfTheOracle) {
+TEST(LinearFrequencies, MatchReferenceNumbers) {
   const Frequencies f = LinearFrequencies{.factor = 4}({.theta = 1e4, .dim = 128});
   expect_frequencies(f, {0.25, 0.2164911, 0.025, 0.003849816, 0.0025, 0.00025, 2.886955e-05});
 }
 
-TEST(DividedFrequencies, LongTextsHaveTheirOwn) {
+TEST(DividedFrequencies, LongDivisorsNeedTheOriginalLength) {
   const FrequencySpec spec{.theta = 100, .dim = 4};
   DividedFrequencies own{.divisors = std::vector<Positive<double>>{1, 2}, .long_divisors = {4, 5}};
   const auto error = [&] { return error_of<ConfigError>([&] { own(spec); }); };
@@ -55,7 +55,7 @@ TEST(DividedFrequencies, LongTextsHaveTheirOwn) {
 }
 
 // Each row by itself: the second one has a position from 8 on.
-TEST(Angles, AreThoseOfLongTextsInRowsThatReachThem) {
+TEST(Angles, RowsThatReachLongPositionsUseLongFrequencies) {
   const Frequencies f{.radians = {1, 0.5}, .long_radians = {0.25, 2}, .long_from = 8};
   const HostTensor angles = testing::run([&](const Values& x) { return angles_of(x[0], f); },
                                          {HostTensor({2, 2}, {0, 7, 1, 8})});
@@ -78,13 +78,13 @@ TEST(DividedFrequencies, DivideEachFrequencyByItsOwnNumber) {
   EXPECT_EQ(error({1, 2, 3, std::nan("")}), "expected positive divisors, got nan for pair 3");
 }
 
-TEST(NTKFrequencies, AreNumbersOfTheOracle) {
+TEST(NTKFrequencies, MatchReferenceNumbers) {
   const Frequencies f = NTKFrequencies{.factor = 4}({.theta = 1e4, .dim = 128});
   expect_frequencies(
       f, {1, 0.8471172, 0.07032275, 0.00813507, 0.00494529, 0.0003477664, 2.886955e-05});
 }
 
-TEST(NTKFrequencies, KeepTheHighestAndDivideTheLowest) {
+TEST(NTKFrequencies, HighestIsKeptAndLowestIsDivided) {
   const FrequencySpec spec{.theta = 500, .dim = 10};
   const Frequencies f = NTKFrequencies{.factor = 3}(spec), plain = PlainFrequencies{}(spec);
   EXPECT_EQ(f.radians.front(), 1);
@@ -92,7 +92,7 @@ TEST(NTKFrequencies, KeepTheHighestAndDivideTheLowest) {
   EXPECT_EQ(NTKFrequencies{.factor = 3}({.dim = 2}).radians, std::vector<double>{1});
 }
 
-// Of a row of L positions they are those of NTKFrequencies with the factor to which the base grows.
+// Of a row of L positions they are as in NTKFrequencies with the factor to which the base grows.
 TEST(DynamicFrequencies, FallWithTheLengthBeyondTheOriginalOne) {
   const FrequencySpec spec{.theta = 100, .dim = 6};
   const Frequencies own = DynamicFrequencies{.factor = 3, .original_len = 4}(spec),
@@ -108,7 +108,7 @@ TEST(DynamicFrequencies, FallWithTheLengthBeyondTheOriginalOne) {
   }
 }
 
-TEST(Llama3Frequencies, AreNumbersOfTheOracle) {
+TEST(Llama3Frequencies, MatchReferenceNumbers) {
   const Frequencies f =
       Llama3Frequencies{.factor = 8, .original_len = 8192}({.theta = 5e5, .dim = 128});
   expect_frequencies(
@@ -142,7 +142,7 @@ TEST(Llama3Frequencies, LowIsBelowHigh) {
             "expected low_freq_factor < high_freq_factor, got 4 and 4");
 }
 
-TEST(YaRNFrequencies, AreNumbersOfTheOracle) {
+TEST(YaRNFrequencies, MatchReferenceNumbers) {
   const Frequencies qwen =
       YaRNFrequencies{.factor = 4, .original_len = 32768}({.theta = 1e6, .dim = 128});
   expect_frequencies(
@@ -158,7 +158,7 @@ TEST(YaRNFrequencies, AreNumbersOfTheOracle) {
   EXPECT_EQ(deepseek.scale, 1);
 }
 
-TEST(YaRNFrequencies, AFewPositionsKeepThePairThatNeverDivides) {
+TEST(YaRNFrequencies, OriginalLengthOfOneDividesAllButTheFirstPair) {
   const FrequencySpec spec{.theta = 1e4, .dim = 128};
   const Frequencies f = YaRNFrequencies{.factor = 2, .original_len = 1}(spec),
                     plain = PlainFrequencies{}(spec);
@@ -166,7 +166,7 @@ TEST(YaRNFrequencies, AFewPositionsKeepThePairThatNeverDivides) {
   for (size_t i = 1; i < 64; ++i) EXPECT_NEAR(f.radians[i] * 2, plain.radians[i], 1e-12) << i;
 }
 
-TEST(YaRNFrequencies, RefuseWhatHasNoBlend) {
+TEST(YaRNFrequencies, RefuseSettingsWithoutABlend) {
   EXPECT_EQ(error_of<ConfigError>([] {
               YaRNFrequencies{.factor = 2, .original_len = 10, .beta_slow = 32}({.dim = 4});
             }),
@@ -177,7 +177,7 @@ TEST(YaRNFrequencies, RefuseWhatHasNoBlend) {
 }
 
 // A factor of 1 changes nothing.
-TEST(Frequencies, OfFactorOneArePlain) {
+TEST(Frequencies, FactorOneIsPlain) {
   const FrequencySpec spec{.theta = 1e4, .dim = 16};
   const std::vector<double> plain = PlainFrequencies{}(spec).radians;
   EXPECT_EQ(LinearFrequencies{.factor = 1}(spec).radians, plain);

@@ -90,7 +90,7 @@ TEST(SinusoidalPositions, NeedAnEvenModelDim) {
                "sinusoidal_positions.model_dim: must be even, got 5");
 }
 
-// A decoder without RoPE tells tokens apart by their positions alone.
+// A decoder without RoPE distinguishes tokens by their positions alone.
 TEST(Decoder, AddsPositionsToTokens) {
   auto layer = build_for_test<Decoder>(decoder(LearnedPositions::Config{}), {});
   const HostTensor ids({1, 2}, {3, 3});
@@ -149,7 +149,7 @@ void expect_texts_apart(const typename L::Config& cfg, const typename L::Role::D
   }
 }
 
-TEST(Positions, OfEachTextAreThoseThatItHasAlone) {
+TEST(Positions, EachTextInARowHasItsOwnPositions) {
   const HostTensor x = normal_values({2, 12, 8}, 3);
   for (const FrequencyFn& frequencies : {FrequencyFn(kLongFrom4), FrequencyFn(kGrownFrom4)}) {
     const RoPE::Config rope{.theta = 100, .frequencies = frequencies};
@@ -172,7 +172,7 @@ TEST(Positions, OfEachTextAreThoseThatItHasAlone) {
 }
 
 // The largest position of a text need not be its last one, and each stream has its own.
-TEST(Positions, AreNotAlwaysInOrder) {
+TEST(Positions, MayBeOutOfOrder) {
   const SinusoidalPositions::Config cfg{.theta = 100, .frequencies = kLongFrom4};
   auto layer = build_for_test<SinusoidalPositions>(cfg, {.model_dim = 4, .max_seq_len = {}});
   const HostTensor zeros = HostTensor::zeros({1, 6, 4});
@@ -207,7 +207,7 @@ TEST(Positions, AreNotAlwaysInOrder) {
 }
 
 // In training, through a loop over layers that are computed again for their gradients.
-TEST(Positions, OfTextsInOneRowGiveTheLossAndGradientsOfEach) {
+TEST(Positions, TextsInOneRowHaveTheirOwnLossAndGradients) {
   for (const FrequencyFn& frequencies : {FrequencyFn(kLongFrom4), FrequencyFn(kGrownFrom4)}) {
     const Child<Block> block(PreNorm::Config{
         .body = {Attention::Config{.num_heads = 2,

@@ -1,7 +1,7 @@
 // Rotation of pairs of elements by angles that depend on the position.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions   N heads   H head dim   P pairs that are turned
+//   B batch   T positions   N heads   H head dim   P pairs that are rotated
 //
 // Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2 (neighbouring elements form the pairs);
 //   halves as in GPT-NeoX, Black et al. 2022, arXiv 2204.06745, section 2.1.
@@ -27,13 +27,13 @@ constexpr auto texts_of(PairLayout) {
 /// its positions is: a segment, where these are the tokens of the current call; else a row.
 Tensor angles_of(const Tensor& positions, const Frequencies& frequencies);
 
-/// Turns heads by fixed angles. Sine and cosine are computed in f32 and rounded to the dtype of the
-/// heads.
+/// Rotates heads by fixed angles. Sine and cosine are computed in f32 and rounded to the dtype of
+/// the heads.
 class Rotation {
  public:
-  /// angles f32 [T, P] or [B, T, P]. The turned elements are multiplied by `scale`.
+  /// angles f32 [T, P] or [B, T, P]. The rotated elements are multiplied by `scale`.
   Rotation(const Tensor& angles, double scale, PairLayout layout, DType dtype);
-  /// x_BTNH -> y_BTNH: turns the first 2P elements of each head, returns the others as they are.
+  /// x_BTNH -> y_BTNH: rotates the first 2P elements of each head, returns the others as they are.
   Tensor operator()(const Tensor& x_BTNH) const;
 
  private:

@@ -43,7 +43,7 @@ constexpr auto texts_of(ScaleGroup) {
 ///
 /// Padding does not count for the scale of x (real_tokens). Outside of training each row of x has a
 /// scale of its own, so that the result of a token does not depend on the others of the call.
-/// Inside of experts, scales are those of one token or expert.
+/// Inside of experts, scales are of one token or expert.
 ///
 /// Shapes: dtype of x. Products are summed in f32.
 class Fp8Product final : public Product {
@@ -53,8 +53,8 @@ class Fp8Product final : public Product {
     Fp8Format forward = Fp8Format::kE4M3;
     /// Format of the cotangent; none: it is not rounded.
     std::optional<Fp8Format> gradient = Fp8Format::kE5M2;
-    /// The numbers that share a scale in training: those of a `tensor`, which XLA's 8-bit products
-    /// of GPUs need, or those of a `row` that is summed.
+    /// The numbers that share a scale in training: all of a `tensor`, which XLA's 8-bit products
+    /// of GPUs need, or of a `row` that is summed.
     ScaleGroup scales = ScaleGroup::kTensor;
     AXLE_CONFIG(Fp8Product, forward, gradient, scales)
   };
@@ -91,10 +91,10 @@ using Margin = Ranged<double, Bounds{.min = 0, .max = 16}>;
 /// scale. Before the first step all scales are 1.
 ///
 /// Shapes: dtype of x. Products are summed in f32.
-/// State, each f32: x_amax[], weight_amax[] and gradient_amax[], those of the last step;
-///   x_history[N], weight_history[N] and gradient_history[N], those of the steps before it, newest
+/// State, each f32: x_amax[], weight_amax[] and gradient_amax[], from the last step;
+///   x_history[N], weight_history[N] and gradient_history[N], from the steps before it, newest
 ///   first, of which the last is dropped. Each step and each microbatch is one entry. If a layer is
-///   called several times in a step, its gradient_amax is the sum of those of the calls.
+///   called several times in a step, its gradient_amax is the sum over the calls.
 class DelayedFp8Product final : public Product {
  public:
   struct Config {

@@ -48,7 +48,7 @@ enum class ScaleGroup {
   kRow      // those that are summed to one element of the product
 };
 
-/// Returns the dims of x that the product sums over; `letters` are those of x, "..." included.
+/// Returns the dims of x that the product sums over; `letters` are x's, "..." included.
 std::vector<int64_t> contracted_dims(const Tensor& x, const std::string& letters,
                                      const ProductLetters& product);
 
@@ -60,7 +60,7 @@ Tensor amax(const Tensor& x);
 /// The same without padding (real_tokens), for activations.
 Tensor amax_of_tokens(const Tensor& x);
 
-/// Returns amax / largest, the factor by which numbers of up to `largest` become those of up to
+/// Returns amax / largest, the factor by which numbers up to `largest` are scaled to numbers up to
 /// amax; 1 for zeros.
 Tensor scale_for(const Tensor& amax, double largest);
 

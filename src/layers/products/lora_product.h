@@ -16,7 +16,7 @@ namespace axle {
 /// each have parts of their own: a fused weight [3, D, N, H] has lora_down[3, D, R] and
 /// lora_up[3, R, N, H].
 /// Parameters: lora_down[stacked dims, batch dims, contracted dims, rank] and lora_up[stacked dims,
-///   batch dims, rank, output dims], where the dims are those of the weight (Product::Dims).
+///   batch dims, rank, output dims], where the dims are the weight's (Product::Dims).
 /// Throws ConfigError at construction if the weight has other uses than this product, and if the
 /// rank is larger than both sides of the weight: products of the contracted and of the output dims.
 class LoraProduct final : public Product {

@@ -88,7 +88,7 @@ class Origins {
     visit(body);
   }
 
-  // Regions that return as many values as the op return its results. False if no region does.
+  // Regions with the op's number of results return its results. False if no region does.
   bool join_results(const OpNode& op, uint32_t i) {
     bool is_known = false;
     for (const auto& body : op.regions) {

@@ -18,7 +18,7 @@ struct WeightUseSite {
 /// (is_product in the op's row) outside of every Product layer of `root`, each with the first such
 /// op. What is computed from parameters and constants alone counts as the parameters.
 ///
-/// `call` is the traced call of `root`. Its first parameters are those of the layers, with the
+/// `call` is the traced call of `root`. Its first parameters are the layers', with the
 /// names in `paths`; all others are inputs.
 Tree<WeightUseSite> weights_outside_products(const Layer& root, const Region& call,
                                              std::span<const std::string> paths);

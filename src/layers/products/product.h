@@ -75,7 +75,7 @@ ProductLetters letters_of(const Product::Dims& dims);
 Tensor repeated_as_called(Tensor part, const std::string& letters, const Tensor& called,
                           const std::string& weight_letters, std::span<const int64_t> declared);
 
-/// Returns the dims of `letters` that are among `some`, counted from the end: "dnh" and "nh" give
+/// Returns the dims of `letters` that are among `some`, counted from the end: "dnh" and "nh" yield
 /// -2 and -1.
 std::vector<int64_t> from_the_end(const std::string& letters, const std::string& some);
 

@@ -132,7 +132,7 @@ Tensor CodeForm::decode(const CodedWeight& coded) const {
   return reshape(values, dims);
 }
 
-// Returns the weight with one dim for the groups of inputs and one for those of a group.
+// Returns the weight with one dim for the groups of inputs and one for the inputs of a group.
 Tensor CodeForm::grouped(const Tensor& weight) const {
   const auto in_front = static_cast<std::ptrdiff_t>(weight.shape().size() - weight_dims.size());
   const Shape own = with_inputs(inputs());
@@ -206,7 +206,7 @@ std::vector<DimAxes> axes_of(const Product::Dims& dims, const CodeForm& form, bo
   return out;
 }
 
-// A spec that is complete whatever the options of the slot.
+// A spec that is complete for any options of the slot.
 ParamSpec spec_of(const CodeForm& form, const CodePart& part, const Product::Dims& dims) {
   return {.shape = form.dims_of(part),
           .mesh_axes = axes_of(dims, form, part.name == kCodes),

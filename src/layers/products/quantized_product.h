@@ -33,7 +33,7 @@ struct CodeForm {
   int64_t inputs() const;
   /// Returns what the inputs must be a multiple of.
   int64_t unit() const;
-  /// The dims of a part: those of the weight, with one dim for the inputs.
+  /// The dims of a part: the weight's, with one dim for the inputs.
   Shape dims_of(const CodePart& part) const;
   /// The same, of codes that are one in a byte.
   Shape unpacked_dims_of(const CodePart& part) const {

@@ -75,7 +75,7 @@ int code_of(const HostTensor& codes, int64_t bits, int64_t input, int64_t output
   return low | (byte(run + 4 + at / 8) >> (at % 8) & ((1 << high) - 1)) << 4;
 }
 
-TEST_P(CodedWeights, AreTheNumbersOfTheirParts) {
+TEST_P(CodedWeights, DecodeToTheNumbersOfTheirParts) {
   const CodeScheme scheme = GetParam();
   const HostTensor weight = normal_values({inputs(), 5}, 3);
   std::vector<std::string> names;
@@ -130,14 +130,14 @@ std::string name_of(const CodeScheme& scheme) {
 INSTANTIATE_TEST_SUITE_P(All, CodedWeights, ::testing::ValuesIn(kSchemes),
                          [](const auto& at) { return name_of(at.param); });
 
-TEST(CodedWeight, AGroupOfEqualNumbersStaysAsItIs) {
+TEST(CodedWeight, GroupOfEqualNumbersIsExact) {
   const CodeForm form{.weight_dims = {4, 1}, .scheme = {.group = 4}};
   const auto out = eval([&](const Values& v) { return Values{form.decode(form.encode(v[0]))}; },
                         {HostTensor({4, 1}, {0.5f, 0.5f, 0.5f, 0.5f})});
   EXPECT_EQ(out[0], HostTensor({4, 1}, {0.5f, 0.5f, 0.5f, 0.5f}));
 }
 
-// The layer gives the bits of one with a plain product and the decoded weight, and so do the
+// The layer returns the bits of one with a plain product and the decoded weight, and so do the
 // gradients by its input.
 template <class L>
 void expect_as_decoded(const typename L::Config& coded, const typename L::Config& plain,
@@ -157,7 +157,7 @@ void expect_as_decoded(const typename L::Config& coded, const typename L::Config
   EXPECT_EQ(got.gradients, expected.gradients);
 }
 
-TEST(QuantizedProduct, HoldsTheWeightOfItsLayer) {
+TEST(QuantizedProduct, ParametersAreTheCodesOfTheWeight) {
   auto layer = build_for_test<Linear>({.product = kGroupsOfFour}, kCodedDims);
   std::vector<std::string> paths;
   for (const auto& [path, spec] : layer.layer().param_specs())
@@ -170,7 +170,7 @@ TEST(QuantizedProduct, HoldsTheWeightOfItsLayer) {
 const Linear::Config kCodedLinear{.bias = false, .product = kGroupsOfFour};
 const Linear::Config kPlainLinear{.bias = false};
 
-TEST(QuantizedProduct, GivesWhatTheDecodedWeightGives) {
+TEST(QuantizedProduct, EqualsTheProductWithTheDecodedWeight) {
   expect_as_decoded<Linear>(kCodedLinear, kPlainLinear, kCodedDims);
   expect_as_decoded<Linear>(
       {.bias = false, .product = QuantizedProduct::Config{.bits = CodeBits::kEight, .group = 2}},
@@ -224,7 +224,7 @@ TEST(QuantizedProduct, LargeWeightsAreMultipliedInParts) {
                                     {.model_dim = 6, .num_heads = 2, .head_dim = 4});
 }
 
-// Rows are those of the decoded table, and so are the logits.
+// Rows are the decoded table's, and so are the logits.
 TEST(QuantizedProduct, TablesAreLookedUpAndMultiplied) {
   const TokenEmbedding::Dims dims{.vocab_size = 6, .model_dim = 8};
   for (const int64_t most : {1000, 16}) {
@@ -248,13 +248,13 @@ TEST(QuantizedProduct, TablesAreLookedUpAndMultiplied) {
   }
 }
 
-TEST(QuantizedProduct, AdaptersAreBesideIt) {
+TEST(QuantizedProduct, WorksUnderAdapters) {
   expect_as_decoded<Linear>(
       {.bias = false, .product = LoraProduct::Config{.rank = 2, .inner = kGroupsOfFour}},
       {.bias = false, .product = LoraProduct::Config{.rank = 2}}, kCodedDims);
 }
 
-TEST(QuantizedProduct, ExpertsHaveCodesOfTheirOwn) {
+TEST(QuantizedProduct, ExpertsHaveSeparateCodes) {
   const auto experts = [](const Linear::Config& linear) {
     return MoE::Config{
         .num_experts = 3, .hidden_dim = FixedDim{12}, .gate = linear, .up = linear, .down = linear};

@@ -182,7 +182,7 @@ TEST(Fp8Product, EqualsTheFormula) {
   expect_near(wide.by_weight, product(transposed(fp8(wide.x, Fp8Format::kE4M3)), wide.cotangent));
 }
 
-TEST(Fp8Product, RowsHaveScalesOfTheirOwn) {
+TEST(Fp8Product, RowsHaveSeparateScales) {
   const OneCall r =
       one_call(Fp8Product::Config{.gradient = std::nullopt, .scales = ScaleGroup::kRow});
   Matrix x = r.x, weight = transposed(r.weight);
@@ -241,13 +241,13 @@ TEST(DelayedFp8Product, HistoriesAndScalesFollowTheSteps) {
   }
 }
 
-TEST(DelayedFp8Product, OnlyTrainingChangesItsState) {
+TEST(DelayedFp8Product, StateChangesOnlyInTraining) {
   auto layer = build_for_test<Linear>({.product = DelayedFp8Product::Config{}}, kQuantizedDims);
   EXPECT_TRUE(layer.call({{"x", normal_values({2, 3, kIn}, 3)}}).state.empty());
 }
 
 // Every product that rounds: a token's result does not depend on the other tokens of a call.
-TEST(QuantizedProducts, DecodeAsAtOnce) {
+TEST(QuantizedProducts, TokensDoNotDependOnOtherTokensOfTheCall) {
   for (const Child<Product>& config :
        {Child<Product>(Int8Product::Config{}), Child<Product>(Fp8Product::Config{}),
         Child<Product>(DelayedFp8Product::Config{})}) {
@@ -336,7 +336,7 @@ TEST(QuantizedProducts, ExpertsAreCloseToPlainOnes) {
   }
 }
 
-TEST(DelayedFp8Product, ExpertsShareOneState) {
+TEST(DelayedFp8Product, ExpertsShareState) {
   for (const Child<Dispatch>& dispatch :
        {Child<Dispatch>(SortedDispatch::Config{}), Child<Dispatch>(kEnough)}) {
     const ExpertsRun r = run_experts(DelayedFp8Product::Config{}, dispatch);

@@ -22,7 +22,7 @@
 namespace axle {
 namespace {
 
-// Returns the rows of `a` where rows_B is true, else those of `other`.
+// Returns the rows of `a` where rows_B is true, else the rows of `other`.
 Tensor rows_where(const Tensor& rows_B, const Tensor& a, const Tensor& other, int64_t batch_axis) {
   Shape shape(a.shape().size(), 1);
   shape[batch_axis] = -1;
@@ -322,7 +322,7 @@ AXLE_REGISTER(RepeatedCells)
 
 namespace {
 
-// True where a text starts, bool[T, B]; none if nothing tells.
+// True where a text starts, bool[T, B]; none if that is unknown.
 std::optional<Tensor> starts_of(const MixerContext& context) {
   if (context.positions) return swap_axes(equal(*context.positions, 0), 0, 1);
   if (!context.segment_ids) return std::nullopt;

@@ -38,13 +38,13 @@ struct CellStateSpec {
 
 /// What is known of the steps: which of them go on from the step before, and which are padding.
 struct CellSteps {
-  /// bool[T, B]: a row starts anew, from the zero state, at the steps that are true. None: never.
+  /// bool[T, B]: a row restarts from the zero state at the steps that are true. None: never.
   std::optional<Tensor> starts = {};
   /// bool[T, B]: a row keeps its state at the steps that are false, which are padding. None: there
   /// is no padding.
   std::optional<Tensor> counts = {};
-  /// i32[T, B]: the segment ids (Invocation::segment_ids) of the layers inside, which see those of
-  /// their step, i32[B]. None: the layers count every row.
+  /// i32[T, B]: the segment ids (Invocation::segment_ids) of the layers inside, which see the ids
+  /// of their step, i32[B]. None: the layers count every row.
   std::optional<Tensor> segment_ids = {};
 };
 
@@ -163,7 +163,7 @@ class StackedCells final : public RecurrentCell {
 
 /// y = `layer` applied num_layers times in each step, each time with its own parameters and state.
 ///
-/// Parameters, layer state, the cell's state and what layers collect are those of the layer,
+/// Parameters, layer state, the cell's state and what layers collect are the layer's,
 /// stacked along a leading dim of size num_layers. Layer i draws from fold_in(key, i).
 /// Throws ConfigError at construction if the output dim differs from the input dim.
 class RepeatedCells final : public RecurrentCell {

@@ -25,7 +25,7 @@ AXLE_LAYER_LAWS(Recurrent, {.model_dim = 3},
                 {{"lstm", {}},
                  {"repeated", {.cell = RepeatedCells::Config{.num_layers = 2, .layer = kNormed}}}})
 
-TEST(LSTMCell, OneStepIsItsDefinition) {
+TEST(LSTMCell, StepEqualsItsDefinition) {
   auto layer = build_for_test<LSTMCell>({}, {.input_dim = 1, .output_dim = 1});
   // Gate k is (0.1 + k / 10) * x + m.
   layer.set("input_proj/weight",
@@ -76,13 +76,13 @@ void expect_steps(typename Cell::Config cfg, int64_t dim) {
     for (auto& [name, value] : state) value = result.outputs[i++];
   }
 }
-TEST(RecurrentCell, TheScanIsItsSteps) {
+TEST(RecurrentCell, ScanMatchesItsSteps) {
   expect_steps<LSTMCell>(kNormed, 2);
   expect_steps<StackedCells>({.layers = {kSmall, LSTMCell::Config{}}}, 2);
   expect_steps<RepeatedCells>({.num_layers = 3, .layer = kSmall}, 2);
 }
 
-// Parameters "stacked_cells/layer<i>/..." as those of RepeatedCells.
+// Parameters "stacked_cells/layer<i>/..." as in RepeatedCells.
 Tree<HostTensor> as_repeated(const Tree<HostTensor>& of_stacked, int64_t n) {
   Tree<HostTensor> out;
   const std::string first = "stacked_cells/layer0";
@@ -102,7 +102,7 @@ Tree<HostTensor> as_repeated(const Tree<HostTensor>& of_stacked, int64_t n) {
   return out;
 }
 
-TEST(RepeatedCells, StartAndRunLikeStackedCells) {
+TEST(RepeatedCells, MatchStackedCells) {
   auto stacked = build_for_test<StackedCells>({.layers = {kNormed, kNormed, kNormed}},
                                               {.input_dim = 2, .output_dim = 2});
   auto repeated = build_for_test<RepeatedCells>({.num_layers = 3, .layer = kNormed},
@@ -135,7 +135,7 @@ void expect_layer_state(typename Cell::Config cfg) {
   }
   for (const auto& [name, value] : whole) EXPECT_ALLCLOSE(of_norm.at(name), value) << name;
 }
-TEST(RecurrentCell, StateOfLayersInsideGoesFromStepToStep) {
+TEST(RecurrentCell, StateOfInnerLayersPassesFromStepToStep) {
   const LSTMCell::Config cell{.norm = BatchNorm::Config{.decay = 0.5}};
   expect_layer_state<LSTMCell>(cell);
   expect_layer_state<RepeatedCells>({.num_layers = 2, .layer = cell});

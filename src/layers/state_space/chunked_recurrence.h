@@ -29,7 +29,7 @@ struct TokenStream {
 
   /// Returns the tokens of x[B, T, ..].
   static TokenStream of(const Tensor& x, const MixerContext& context);
-  /// Returns x[B, T, ..] with zeros in place of padding.
+  /// Returns x[B, T, ..] with zeros instead of padding.
   Tensor without_padding(const Tensor& x) const;
 };
 

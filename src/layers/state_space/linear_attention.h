@@ -127,7 +127,7 @@ class RAttention final : public RecurrentMixer {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
-  // `goes_on`: the rows have tokens before those of the call.
+  // `goes_on`: the rows have tokens before this call's.
   Tensor local(const QKVTensors& heads, const MixerContext& context, bool goes_on);
   Tensor memory(const QKVTensors& heads, const MixerContext& context);
 

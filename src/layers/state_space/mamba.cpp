@@ -156,7 +156,7 @@ Tensor Mamba1::recur(const Tensor& step_BTF, const Tensor& x_BTF, const Tensor& 
     return Values{index_in_dim(h_BQFN, 1, -1), reduce_sum(h_BQFN * expand_dims(v[4], 2), {-1})};
   };
   // The states of a whole row have N times as many elements as its activations, so that no more
-  // than those of a chunk are ever in memory (section 3.3.2 of the paper).
+  // than a chunk's states are ever in memory (section 3.3.2 of the paper).
   const auto next_chunk = [&](const Values& carry, const Values& xs) {
     Values all = carry;
     all.insert(all.end(), xs.begin(), xs.end());

@@ -89,7 +89,7 @@ struct LogOfCount {
 /// associative scan inside of chunks.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.
-/// Parameters, beside those of the children: decay[F, N], skip[F], step_bias[F]. Weight decay
+/// Parameters, beside the children's: decay[F, N], skip[F], step_bias[F]. Weight decay
 /// leaves them out, as that of the authors does. Decode state: state [B, F, N] f32 and segment
 /// i32[B], beside that of the convolution.
 class Mamba1 final : public Mixer {
@@ -155,7 +155,7 @@ class Mamba1 final : public Mixer {
 /// result = output(norm(y * silu(gate))).
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.
-/// Parameters, beside those of the children: decay[H], skip[H] (D above) and step_bias[H]. Weight
+/// Parameters, beside the children's: decay[H], skip[H] (D above) and step_bias[H]. Weight
 /// decay leaves them out, as that of the authors does.
 /// Decode state: state [B, G, H / G, N, P] f32 and segment i32[B], beside that of the convolution.
 /// Throws ConfigError at construction if head_dim does not divide the inner dim, or num_groups the

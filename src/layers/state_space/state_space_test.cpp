@@ -46,7 +46,7 @@ RAttention::Config rattention_by_blocks() {
 AXLE_LAYER_LAWS(RAttention, kSSMDims,
                 {{"small", kRAttention}, {"by_blocks", rattention_by_blocks()}})
 
-TEST(RAttention, ByBlocksIsTheSame) {
+TEST(RAttention, BlocksGiveTheSameResults) {
   std::vector<HostTensor> results[2];
   for (const bool by_blocks : {false, true}) {
     auto layer =
@@ -76,7 +76,7 @@ double at(const HostTensor& x, std::initializer_list<int64_t> index) {
 }
 
 // Runs the recurrence of its definition, token by token, and compares with every chunk size.
-TEST(ChunkedRecurrence, IsTheRecurrence) {
+TEST(ChunkedRecurrence, EqualsTheRecurrence) {
   constexpr int64_t kB = 2, kT = 7, kG = 2, kR = 2, kN = 3, kP = 2;
   HostTensor decay = normal_values({kB, kT, kG, kR}, 1);
   for (float& v : decay.values<float>()) v = -std::abs(v);
@@ -143,7 +143,7 @@ HostTensor product(const HostTensor& x, const HostTensor& weight) {
 }
 
 // The published formulas, one token after another.
-TEST(Mamba2, IsItsDefinition) {
+TEST(Mamba2, EqualsItsDefinition) {
   auto layer = build_for_test<Mamba2>(kMamba2, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1);
   const auto p = [&](const char* name) { return layer.parameter(name); };
@@ -175,7 +175,7 @@ TEST(Mamba2, IsItsDefinition) {
   EXPECT_ALLCLOSE(layer.run(x), product(norm.run(gated), p("output/weight")), 1e-5);
 }
 
-TEST(Mamba1, IsItsDefinition) {
+TEST(Mamba1, EqualsItsDefinition) {
   auto layer = build_for_test<Mamba1>(kMamba1, kSSMDims);
   const HostTensor x = normal_values({1, 5, 4}, 1);
   const auto p = [&](const char* name) { return layer.parameter(name); };
@@ -255,7 +255,7 @@ double dot(const std::array<double, 2>& a, const std::array<double, 2>& b) {
 }
 
 // Softmax inside the window, the sum of feature products before it, both within the segment.
-TEST(RAttention, IsItsDefinition) {
+TEST(RAttention, EqualsItsDefinition) {
   constexpr int64_t kT = 7, kWindow = 1;
   auto layer = build_for_test<RAttention>(kRAttention, kSSMDims);
   const HostTensor x = normal_values({1, kT, 4}, 1), segments({1, kT}, {1, 1, 1, 1, 1, 2, 2});
@@ -304,7 +304,7 @@ TEST(RAttention, IsItsDefinition) {
 }
 
 // With a window as long as the text nothing leaves it; the memory adds the norm of zeros.
-TEST(RAttention, WithAWideWindowIsAttention) {
+TEST(RAttention, EqualsAttentionIfTheWindowCoversTheText) {
   RAttention::Config cfg = kRAttention;
   cfg.window = 10;
   auto layer = build_for_test<RAttention>(cfg, kSSMDims);
@@ -331,7 +331,7 @@ TEST(RAttention, RemembersWhatHasLeftTheWindow) {
   EXPECT_EQ(last_token_moves(), 0);
 }
 
-// Segments in a packed row give what each text gives alone.
+// Segments in a packed row return what each text returns alone.
 template <class L>
 void expect_segments_apart(const typename L::Config& cfg) {
   TestLayer<L> layer(cfg, kSSMDims);

@@ -28,11 +28,11 @@ constexpr auto texts_of(MuonScale) {
 
 /// update = -learning_rate * (factor * orthogonal(gradient + momentum * m')
 ///                            + weight_decay * scale * param)
-/// with m' = momentum * m + gradient, for each matrix of a parameter (matrix_dims): those of
-/// stacked layers, heads and experts are apart. `others` updates parameters without matrices, and
-/// those that `exclude` names.
+/// with m' = momentum * m + gradient, for each matrix of a parameter (matrix_dims): matrices of
+/// stacked layers, heads and experts are separate. `others` updates parameters without matrices,
+/// and those that `exclude` names.
 ///
-/// State: "m/<path>", f32; "others/...". Metrics: "learning_rate"; those of others as
+/// State: "m/<path>", f32; "others/...". Metrics: "learning_rate"; metrics of others as
 /// "<metric>/others".
 class Muon final : public MatrixOptimizer {
  public:
@@ -79,7 +79,7 @@ class Muon final : public MatrixOptimizer {
 /// Shapes: x[.., m, n] f32 -> the same. Zeros stay zeros.
 Tensor orthogonalized(const Tensor& x, int64_t iterations);
 
-// SOAP: Adam in the slowly turning eigenbases of Shampoo's preconditioner.
+// SOAP: Adam in the slowly rotating eigenbases of Shampoo's preconditioner.
 //
 // Source: Vyas et al. 2024, arXiv 2409.11321, algorithms 3 and 4; Gupta et al. 2018, arXiv
 // 1802.09568 (Shampoo).
@@ -89,16 +89,16 @@ Tensor orthogonalized(const Tensor& x, int64_t iterations);
 ///   n = (Q_L^T m_hat Q_R) / (sqrt(v_hat) + eps)
 ///   update = -learning_rate * (Q_L n Q_R^T + weight_decay * scale * param)
 /// where m_hat is the unbiased mean of G and v_hat that of (Q_L^T G Q_R)^2. Matrices of stacked
-/// layers, heads and experts are apart. A side longer than max_dim is not turned. `others` updates
-/// parameters without matrices, and those that `exclude` names.
+/// layers, heads and experts are separate. A side longer than max_dim is not rotated. `others`
+/// updates parameters without matrices, and those that `exclude` names.
 ///
 /// The bases begin as the identity, where this is Adam. At the end of every `every_steps` steps
-/// each turns by one step of orthogonal iteration: Q = qr(L Q). The authors' program begins
+/// each rotates by one step of orthogonal iteration: Q = qr(L Q). The authors' program begins
 /// otherwise: its first step makes no update, and its bases are the eigenvectors of that gradient.
 ///
 /// State, f32: "m/<path>" and "v/<path>"; "left/<path>", "left_basis/<path>" [.., rows, rows] and
-/// "right/<path>", "right_basis/<path>" [.., columns, columns] for sides that turn; "others/...".
-/// Metrics: "learning_rate"; those of others as "<metric>/others".
+/// "right/<path>", "right_basis/<path>" [.., columns, columns] for sides that rotate; "others/...".
+/// Metrics: "learning_rate"; metrics of others as "<metric>/others".
 class Soap final : public MatrixOptimizer {
  public:
   struct Config {
@@ -112,7 +112,7 @@ class Soap final : public MatrixOptimizer {
     Positive<double> eps = 1e-8;
     /// Decay of L and R.
     FractionBelowOne basis_decay = 0.95;
-    /// Steps between two turns of the bases.
+    /// Steps between two rotations of the bases.
     Positive<int64_t> every_steps = 10;
     /// The longest side that has a basis of its own.
     Positive<int64_t> max_dim = 8192;
@@ -144,9 +144,9 @@ class Soap final : public MatrixOptimizer {
     std::string name;  // "left" or "right"
     int64_t dim;       // of the parameter
   };
-  /// Returns the sides of a parameter that turn.
+  /// Returns the sides of a parameter that rotate.
   std::vector<Side> sides(const std::string& path) const;
-  /// Turns matrices into the eigenbases, or back.
+  /// Rotates matrices into the eigenbases, or back.
   enum class Turn { kIn, kBack };
   Tensor turned(const std::string& path, Tensor matrices, const Tree<Tensor>& state,
                 Turn turn) const;

@@ -1,4 +1,4 @@
-// What an optimizer takes from the one whose place it takes, where the names of fields do not say
+// What an optimizer takes from the one that it replaces, where the names of fields do not say
 // it.
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ bool is_one(const Schedule& schedule) {
 }
 
 // For optimizers that lack them, puts the schedule of the whole update into the learning rate, and
-// into the decay what it had in place of the rate.
+// into the decay what it had instead of the rate.
 void merge_schedules(const AnyConfig& old, const ConfigType& next) {
   auto* const rate = field_named<Schedule>(old, "learning_rate");
   auto* const update = field_named<Schedule>(old, "update_schedule");

@@ -45,7 +45,7 @@ TEST(OptimizerGroups, EachGroupHasItsOwnOptimizer) {
   EXPECT_EQ(run.metric("learning_rate/scales"), 1);
 }
 
-TEST(OptimizerGroups, StateLiesBelowTheGroup) {
+TEST(OptimizerGroups, StateIsStoredUnderTheGroup) {
   const AdamW::Config adamw{.learning_rate = ConstantRate{.value = 1}};
   OptimizerRun run(
       OptimizerGroups::Config{.groups = {{"scales", {{"**.scale"}, adamw}}}, .others = sgd(1)},

@@ -149,7 +149,7 @@ HostTree times(HostTree tree, float factor) {
   return tree;
 }
 
-TEST_P(OptimizerLaws, UpdatesHaveTheSizeThatItSays) {
+TEST_P(OptimizerLaws, UpdatesHaveTheStatedSize) {
   constexpr float kTimes = 8;
   const Child<Optimizer>& config = GetParam().config;
   const HostTree params = initial(), gradients = targets();
@@ -194,7 +194,7 @@ std::vector<Case> cases_by_layer() {
 
 class StackedLaws : public ::testing::TestWithParam<Case> {};
 
-TEST_P(StackedLaws, LayersOfAStackAreAsEachAlone) {
+TEST_P(StackedLaws, StackedLayersEqualSingleLayers) {
   OptimizerRun all(GetParam().config, initial(), specs());
   const HostTree curvature = curvatures(), target = targets();
   for (int i = 0; i < 8; ++i) all.step(Quadratic(curvature, target));
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(All, StackedLaws, ::testing::ValuesIn(cases_by_layer())
 
 // The matrix w[6, 3] becomes nearly orthogonal, times its gain: its norm is that of 3 singular
 // values.
-TEST(Muon, SaysTheSingularValuesOfItsUpdates) {
+TEST(Muon, StatesTheSingularValuesOfItsUpdates) {
   for (const MuonScale scale : {MuonScale::kAdam, MuonScale::kSpectral}) {
     const Child<Optimizer> config = Muon::Config{.learning_rate = ConstantRate{.value = 0.5},
                                                  .scale = scale,
@@ -240,7 +240,7 @@ TEST(Muon, SaysTheSingularValuesOfItsUpdates) {
 }
 
 // Clipped gradients are no longer in proportion to what they were.
-TEST(SkipAndClip, KnowsNothingOfClippedGradients) {
+TEST(SkipAndClip, UpdateSizesAreUnknownForClippedGradients) {
   const auto sizes = [](const SkipAndClip::Config& config) {
     return OptimizerRun(config, initial(), specs()).optimizer().update_sizes();
   };

@@ -31,7 +31,7 @@ HostTree after(const Child<Optimizer>& config, int num_steps) {
   return run.params;
 }
 
-TEST(OptimizerOptions, OthersUpdateWhatIsExcluded) {
+TEST(OptimizerOptions, ExcludedParametersAreUpdatedByOthers) {
   const HostTree by_adamw = after(kAdamW, 3);
   const std::map<std::string, Child<Optimizer>> configs = {
       {"Muon", Muon::Config{.learning_rate = kRate, .exclude = {"w"}, .others = kAdamW}},
@@ -45,7 +45,7 @@ TEST(OptimizerOptions, OthersUpdateWhatIsExcluded) {
 }
 
 // Without bases, SOAP is Adam with the same decays.
-TEST(OptimizerOptions, SidesOverMaxDimAreNotTurned) {
+TEST(OptimizerOptions, SidesOverMaxDimHaveNoBasis) {
   const auto soap = [](int64_t max_dim) {
     return Soap::Config{.learning_rate = kRate,
                         .b1 = 0.9,
@@ -64,7 +64,7 @@ TEST(OptimizerOptions, SidesOverMaxDimAreNotTurned) {
             1u);
 }
 
-TEST(OptimizerOptions, BasisDecayWeighsTheProductsOfGradients) {
+TEST(OptimizerOptions, BasisDecayWeighsNewGradients) {
   OptimizerRun run(Soap::Config{.learning_rate = kRate, .basis_decay = 0.75, .others = kAdamW},
                    initial_params());
   run.step(gradients(0));
@@ -78,7 +78,7 @@ TEST(OptimizerOptions, BasisDecayWeighsTheProductsOfGradients) {
 }
 
 // The average of z weighs each iterate by rate^weight_power.
-TEST(OptimizerOptions, WeightPowerWeighsIteratesByTheRate) {
+TEST(OptimizerOptions, WeightPowerWeighsIteratesByTheLearningRate) {
   const auto run = [](double power) {
     return after(
         ScheduleFree::Config{.inner = Sgd::Config{.learning_rate = Polynomial{.begin_value = 0.1,
@@ -103,7 +103,7 @@ TEST(OptimizerOptions, WeightPowerWeighsIteratesByTheRate) {
   }
 }
 
-TEST(OptimizerOptions, L2ScalesNameTheParametersThatDecay) {
+TEST(OptimizerOptions, L2ScalesApplyToTheNamedParameters) {
   OptimizerRun run(
       Adam::Config{.learning_rate = kRate, .l2 = 0.1, .l2_scales = {{"w", 0}, {"u", 2}}},
       initial_params());

@@ -52,7 +52,7 @@ TEST(SkipAndClip, AnAbnormalGradientChangesNothing) {
   EXPECT_NEAR(run.metric("learning_rate"), 0.8, 1e-6);
 }
 
-// The statistics are those of an unbiased moving mean, written out.
+// The statistics are from an unbiased moving mean, written out.
 TEST(SkipAndClip, KeepsMovingStatisticsOfTheNorms) {
   constexpr double kDecay = 0.9;
   OptimizerRun run(SkipAndClip::Config{.inner = falling_sgd(), .norm_decay = kDecay}, kZero);

@@ -21,7 +21,7 @@ Sophia::Config config() {
           .weight_decay = 0.2};
 }
 
-// The paper's algorithm in f64, with the curvature that the objective tells.
+// The paper's algorithm in f64, with the curvature that the objective reports.
 TEST(Sophia, FollowsThePaper) {
   OptimizerRun run(config(), kStart);
   std::vector<double> p = doubles(kStart.at("w")), m(4), h(4);

@@ -11,7 +11,7 @@
 
 namespace axle {
 
-// Schedule-Free: an average of the iterates takes the place of a falling learning rate.
+// Schedule-Free: an average of the iterates replaces a falling learning rate.
 //
 // Source: Defazio et al. 2024, arXiv 2405.15682, section 2 and algorithm 1.
 
@@ -20,7 +20,7 @@ namespace axle {
 ///   z' = z + inner's update at y
 ///   x' = (1 - c) * x + c * z', with c = rate^weight_power / sum of rate^weight_power so far
 /// `rate` is the learning rate that inner reports. Give inner a constant rate with warm-up, and no
-/// momentum (b1 = 0): beta takes its place.
+/// momentum (b1 = 0): beta replaces it.
 ///
 /// Transforms of its updates scale the moves of x alone: z moves by the full rate. So it does not
 /// say how large its updates are.
@@ -90,7 +90,7 @@ struct MeanPlusDeviations {
 /// gradients are scaled to a norm of at most max_norm first.
 ///
 /// State: "inner/...", "count" (i32, updates made), "skipped" (i32), "norm_mean" and
-/// "norm_square_mean" (f32). Metrics: those of inner, and "skipped_updates".
+/// "norm_square_mean" (f32). Metrics: inner's, and "skipped_updates".
 class SkipAndClip final : public Optimizer {
  public:
   struct Config {

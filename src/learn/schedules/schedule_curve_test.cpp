@@ -72,7 +72,7 @@ TEST(ProductOfSchedules, HasTheProductOfTheValues) {
   }
 }
 
-TEST(ProductOfSchedules, AConstantBecomesAPartOfTheOther) {
+TEST(ProductOfSchedules, ConstantIsFoldedIntoTheOtherSchedule) {
   const Schedule constant = ConstantRate{.value = 0.5};
   EXPECT_EQ(product(constant, kRiseAndFall[0]).name(), "CosineWithWarmup");
   EXPECT_EQ(product(kRiseAndFall[2], constant).name(), "LinearWithWarmup");

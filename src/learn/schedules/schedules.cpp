@@ -26,7 +26,7 @@ constexpr int64_t kLongRun = int64_t{1} << 30;
 // Values are f32.
 constexpr double kRounding = 1e-6;
 
-// The curve at the steps where it may turn.
+// The curve at the steps where it may bend.
 struct Curve {
   double first, peak, last;  // at step 1, the largest, after all
   int64_t peak_step;         // the first one with the peak

@@ -144,8 +144,8 @@ struct Stage {
   AXLE_CONFIG(Stage, begin_step, schedule)
 };
 
-/// The stage that began last gives the value. Each schedule counts its own steps from 0. A schedule
-/// in it must set its own end.
+/// The stage that began last determines the value. Each schedule counts its own steps from 0. A
+/// schedule in it must set its own end.
 struct Stepwise {
   /// The stages in order; the first begins at step 0.
   std::vector<Stage> stages = {};
@@ -155,7 +155,7 @@ struct Stepwise {
 };
 
 /// schedule(step) * f, where f rises linearly from `begin` at begin_step to 1, warmup_steps later:
-/// gives any schedule a warm-up and a first step.
+/// adds a warm-up and a first step to any schedule.
 struct Warmup {
   /// The schedule, which sees the steps of the run.
   Schedule schedule = ConstantRate{};

@@ -44,7 +44,7 @@ TEST(Segments, MistakesNameTheSegment) {
               HasSubstr("rate.segments[1].schedule.max_step: expected the last step"));
 }
 
-TEST(Segments, SchedulesInsideAreNotTiedToTheRun) {
+TEST(Segments, SchedulesOfSegmentsDoNotFollowTheRun) {
   Learner::Config config{
       .optimizer =
           Sgd::Config{.learning_rate = Segments{
@@ -61,7 +61,7 @@ TEST(Segments, SchedulesInsideAreNotTiedToTheRun) {
   EXPECT_THAT(schedule_problems(config, 100, "learner"), IsEmpty());
 }
 
-TEST(Stepwise, TheStageThatBeganLastCounts) {
+TEST(Stepwise, StageThatBeganLastApplies) {
   const Stepwise schedule{
       .stages = {{0, ConstantRate{.value = 1}},
                  {3, Polynomial{.begin_value = 4, .end_step = 2, .end_value = 2}},
@@ -80,7 +80,7 @@ TEST(Stepwise, MistakesNameTheStage) {
             "rate.stages[2].begin_step: expected at least 5, got 4");
 }
 
-TEST(Warmup, GivesAnyScheduleAWarmupAndABeginStep) {
+TEST(Warmup, AddsAWarmupAndABeginStepToAnySchedule) {
   const Warmup schedule{.schedule = Exponential{.begin_value = 1, .end_step = 10, .end_value = 0.1},
                         .warmup_steps = 4,
                         .begin_step = 2,

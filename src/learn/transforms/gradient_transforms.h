@@ -106,8 +106,8 @@ Tensor trust_ratio(const Tensor& param, const Tensor& update, const ParamSpec& s
 
 /// Passes the gradients on unchanged and reports metrics of them: "<name>/<group>/norm", "/rms",
 /// "/max_abs" and "/weight_ratio", the norm divided by that of the parameters. In
-/// Learner::transforms these are the gradients at this place of the list. In
-/// Learner::update_transforms they are the updates, and weight_ratio tells how far a step moves the
+/// Learner::transforms these are the gradients at this point of the list. In
+/// Learner::update_transforms they are the updates, and weight_ratio shows how far a step moves the
 /// parameters.
 ///
 /// Without groups, each parameter is reported under its path, with a number for each layer of a

@@ -42,7 +42,7 @@ Learner::Config sgd() {
   return {.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = 0.5}}};
 }
 
-TEST(ReportGradients, EachParameterAndLayerHasItsNumbers) {
+TEST(ReportGradients, ReportsNumbersOfParametersAndLayers) {
   Learner::Config config = sgd();
   config.transforms = {ReportGradients::Config{}};
   const HostTree plain = step(sgd()), out = step(config);
@@ -60,7 +60,7 @@ TEST(ReportGradients, EachParameterAndLayerHasItsNumbers) {
   expect("scale/weight_ratio", HostTensor::scalar(0.2f));
 }
 
-TEST(ReportGradients, AGroupIsOneVector) {
+TEST(ReportGradients, GroupIsReportedAsOneVector) {
   Learner::Config config = sgd();
   config.update_transforms = {
       ReportGradients::Config{.name = "update", .groups = {{"all", {"layer.*", "scale"}}}}};
@@ -74,7 +74,7 @@ TEST(ReportGradients, AGroupIsOneVector) {
   EXPECT_FALSE(out.contains("update/scale/norm"));
 }
 
-TEST(ReportGradients, FrozenParametersAreNoneOfAGroup) {
+TEST(ReportGradients, FrozenParametersBelongToNoGroup) {
   Learner::Config config = sgd();
   config.frozen = {"scale"};
   config.transforms = {ReportGradients::Config{.groups = {{"scales", {"scale"}}}}};

@@ -34,7 +34,7 @@ TinyRoot mixed_root() {
   return root;
 }
 
-TEST(SetCache, TellsWhereItDoesNotFitAndWhy) {
+TEST(SetCache, ReportsSlotsThatItDoesNotFit) {
   TinyRoot root = mixed_root();
   const SetCache::Config modifier{.cache = SlidingKVCache::Config{.window = 4}};
   const RewriteReport report = apply_modifier(modifier, "modify[0]", root).at(0).report;
@@ -52,14 +52,14 @@ TEST(SetCache, TellsWhereItDoesNotFitAndWhy) {
                                           kPattern + "[0].body.kv_cache.window: 4 (new)\n");
 }
 
-TEST(SetCache, SharedKeysStayShared) {
+TEST(SetCache, SharedCachesStayShared) {
   TinyRoot root = mixed_root();
   const SetCache::Config modifier{.cache = PagedKVCache::Config{}, .at = "**.pattern[2].**"};
   EXPECT_THAT(apply_modifier(modifier, "modify[0]", root).at(0).report.matched,
               ElementsAre(kPattern + "[2].body.kv_cache.inner"));
 }
 
-TEST(SetCache, ThatFitsNowhereIsAnError) {
+TEST(SetCache, FittingNoSlotIsAnError) {
   TinyRoot root;
   const SetCache::Config modifier{.cache = SlidingKVCache::Config{.window = 4}};
   EXPECT_THAT(error_of([&] { apply_modifier(modifier, "modify[0]", root); }),
@@ -70,7 +70,7 @@ TEST(SetCache, ThatFitsNowhereIsAnError) {
   EXPECT_EQ(diff(TinyRoot{}, root), "");
 }
 
-TEST(SetCache, MistakesFromBeforeAreNotItsOwn) {
+TEST(SetCache, EarlierMistakesAreIgnored) {
   TinyRoot root = mixed_root();
   root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->model_dim = 7;  // 2 heads do not divide
   const SetCache::Config modifier{.cache = PagedKVCache::Config{}};

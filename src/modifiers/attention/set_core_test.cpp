@@ -36,7 +36,7 @@ TEST(SetCore, KeepsTheFieldsThatItDoesNotSet) {
   EXPECT_EQ(int64_t{*core->bias_len}, 8);
 }
 
-TEST(SetCore, GivesTheLossOfAModelWithThisCore) {
+TEST(SetCore, LossEqualsThatOfAModelWithThisCore) {
   const SetCore::Config modifier{.core = SoftmaxAttention::Config{.logit_cap = 0.5}};
   TinyRoot by_hand;
   by_hand.model.get_if<CausalLM>()

@@ -18,7 +18,7 @@ class Lora final : public Modifier {
   struct Config {
     /// Pattern of the paths of layers or of their product slots: "**.qkv.**"; "**": everywhere.
     std::string at = "**";
-    /// Patterns of paths that are left out, whatever `at` says.
+    /// Patterns of paths that are left out, regardless of `at`.
     std::vector<std::string> except = {};
     /// Size of the vector between the two matrices of an adapter.
     Positive<int64_t> rank = 8;

@@ -59,8 +59,8 @@ struct Pair {
 template <class Role>
 Pair pair_of(const Child<Role>& config, const typename Role::Dims& dims) {
   Child<Role> adapted = config;
-  // Other parts of LatentAttention read these weights; a layer alone is no model that could tell.
-  // Other layers do not have them.
+  // Other parts of LatentAttention read these weights; a layer alone is no model that could show
+  // it. Other layers do not have them.
   Child<Modifier> lora =
       Lora::Config{.except = {"key_product", "value_product"}, .rank = 2, .alpha = 3};
   lora.options.allow_none = true;
@@ -108,7 +108,7 @@ void check(std::string_view what, const Child<Role>& config, const typename Role
       << "the adapters count";
 }
 
-TEST(Lora, EveryProjectionStartsAsItWasAndMerges) {
+TEST(Lora, ProjectionsStartUnchangedAndMerge) {
   check<Projection>("Linear", Linear::Config{}, {.input_dim = 4, .output_dim = 3});
   check<Projection>("LmHead", LmHead::Config{}, {.input_dim = 4, .output_dim = 6});
   check<MultiProjection>("MultiLinear", MultiLinear::Config{},
@@ -124,7 +124,7 @@ TEST(Lora, EveryProjectionStartsAsItWasAndMerges) {
   check<QKV>("RoPE around NormedQKV", RoPE::Config{.inner = NormedQKV::Config{}}, plain);
 }
 
-TEST(Lora, EveryMixerStartsAsItWasAndMerges) {
+TEST(Lora, MixersStartUnchangedAndMerge) {
   const Mixer::Dims dims{.model_dim = 4};
   const MoE::Config experts{
       .num_experts = 3, .hidden_dim = FixedDim{6}, .gate = Linear::Config{.bias = false}};
@@ -149,8 +149,8 @@ TEST(Lora, EveryMixerStartsAsItWasAndMerges) {
   check<Block>("a stack of experts", Stacked::Config{.num_layers = 2, .layer = block}, dims);
 }
 
-TEST(Lora, FansAreThoseOfOneMap) {
-  // The bound of the uniform distribution is 1 / sqrt(inputs), whatever is stacked.
+TEST(Lora, FansCountOneMap) {
+  // The bound of the uniform distribution is 1 / sqrt(inputs), regardless of stacking.
   const auto bound = [](const Layer& layer, const std::string& path) {
     return testing::largest_element(testing::initial_parameters(layer, 1).at(path));
   };
@@ -195,7 +195,7 @@ TEST(Lora, ReportsWhatItMatchedInAMixedTree) {
   EXPECT_TRUE(report[1].report.matched.empty()) << "the tree has no learner";
 }
 
-TEST(Lora, AppliedTwiceChangesNothingMore) {
+TEST(Lora, SecondApplicationChangesNothing) {
   TinyRoot once = mixed_root();
   apply_modifier(Lora::Config{}, "modify[0]", once);
   TinyRoot twice = once;
@@ -207,7 +207,7 @@ TEST(Lora, AppliedTwiceChangesNothingMore) {
   EXPECT_EQ(to_string(twice), to_string(mixed_root()));
 }
 
-TEST(Lora, OnlyWhereThePathMatches) {
+TEST(Lora, AppliesOnlyToMatchingPaths) {
   TinyRoot root = mixed_root();
   const Lora::Config some{.at = "**.qkv.**", .except = {"**.k_proj"}};
   EXPECT_THAT(apply_modifier(some, "modify[0]", root)[0].report.matched,
@@ -247,7 +247,7 @@ TEST(Lora, RefusesARankAboveBothSides) {
                     "weight, got 100000 .and [0-9]+ like it.; .*; and [0-9]+ more; correct it"));
 }
 
-TEST(Lora, AWeightWithOtherUsesRefusesAnAdapter) {
+TEST(Lora, AdapterIsRefusedForAWeightWithOtherUses) {
   const Child<Projection> config = UnitNormLinear::Config{.product = LoraProduct::Config{}};
   EXPECT_THAT(
       error_of([&] { config.build({.input_dim = 4, .output_dim = 3}, Scope{.path = "x"}); }),

@@ -16,7 +16,7 @@
 namespace axle {
 namespace {
 
-// A product that holds another one is no place for a quantized product, but the inner one is.
+// A product that holds another one is not replaced by a quantized product, but the inner one is.
 bool holds_a_product(const std::vector<ProductSlot>& products, const ProductSlot& product) {
   return std::ranges::any_of(products, [&](const ProductSlot& other) {
     return other.is_inner && other.owner == held_config(product.slot);

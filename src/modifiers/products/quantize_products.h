@@ -23,7 +23,7 @@ class QuantizeProducts final : public Modifier {
   struct Config {
     /// Pattern of the paths of layers or of their product slots; "**": everywhere.
     std::string at = "**";
-    /// Patterns of paths that are left as they are, whatever `at` says: "**.lm_head".
+    /// Patterns of paths that are left as they are, regardless of `at`: "**.lm_head".
     std::vector<std::string> except = {};
     /// The product to put there: Int8Product, Fp8Product, DelayedFp8Product or another one.
     Child<Product> with = Int8Product::Config{};

@@ -78,18 +78,18 @@ TEST(QuantizeProducts, ConvertsEveryProductAndListsTheRest) {
   EXPECT_THAT(to_string(root), ::testing::Not(HasSubstr("PlainProduct")));
 }
 
-TEST(QuantizeProducts, AppliedTwiceChangesNothingMore) {
+TEST(QuantizeProducts, SecondApplicationChangesNothing) {
   TinyRoot once = quantize_products_mixed_root();
   apply_modifier(kInt8, "modify[0]", once);
   TinyRoot twice = once;
   EXPECT_TRUE(apply_modifier(kInt8, "modify[0]", twice)[0].report.matched.empty());
   EXPECT_EQ(to_string(twice), to_string(once));
-  // Another kind takes the place of the first one.
+  // Another kind replaces the first one.
   const QuantizeProducts::Config fp8{.with = Fp8Product::Config{}};
   EXPECT_EQ(apply_modifier(fp8, "modify[1]", twice)[0].report.matched.size(), 16u);
 }
 
-TEST(QuantizeProducts, LeavesWhatItIsTold) {
+TEST(QuantizeProducts, LeavesExcludedProducts) {
   TinyRoot root = quantize_products_mixed_root();
   const QuantizeProducts::Config cfg{.at = "model.decoder.layers.**",
                                      .except = {"**.kv_down", "**.qkv.**"},
@@ -105,7 +105,7 @@ TEST(QuantizeProducts, LeavesWhatItIsTold) {
                           "model.decoder.lm_head.product", kRouterWeight));
 }
 
-TEST(QuantizeProducts, GoesBelowAdapters) {
+TEST(QuantizeProducts, QuantizesTheProductsInsideAdapters) {
   TinyRoot root = quantize_products_mixed_root();
   apply_modifier(Lora::Config{}, "modify[0]", root);
   const auto report = apply_modifier(kInt8, "modify[1]", root);
@@ -116,7 +116,7 @@ TEST(QuantizeProducts, GoesBelowAdapters) {
   EXPECT_TRUE(apply_modifier(kInt8, "modify[1]", root)[0].report.matched.empty());
 }
 
-TEST(QuantizeProducts, NamesWhatDoesNotFit) {
+TEST(QuantizeProducts, MistakesAreNamed) {
   TinyRoot root = quantize_products_mixed_root();
   EXPECT_THAT(error_of([&] {
                 apply_modifier(QuantizeProducts::Config{.at = "**.heads"}, "modify[0]", root);
@@ -194,7 +194,7 @@ TEST(QuantizeProducts, ListsTheEmbeddingsOfRelativePositions) {
               ElementsAre(HasSubstr("model.decoder.layers.layer0.body.core.position_weight")));
 }
 
-TEST(QuantizeProducts, SaysSoIfTheModelCannotBeTraced) {
+TEST(QuantizeProducts, ReportsAModelThatCannotBeTraced) {
   TinyRoot root;
   root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers = Stacked::Config{
       .num_layers = 1, .layer = PreNorm::Config{.body = Attention::Config{.num_heads = 3}}};
@@ -204,7 +204,7 @@ TEST(QuantizeProducts, SaysSoIfTheModelCannotBeTraced) {
               ElementsAre(HasSubstr("model: weights outside of products are not known")));
 }
 
-TEST(QuantizeProducts, EveryProductOfTheModelChanges) {
+TEST(QuantizeProducts, QuantizedModelHasNearlyTheSameLoss) {
   TinyRoot root = quantize_products_mixed_root();
   const TinyStep plain = step_of(root);
   apply_modifier(kInt8, "modify[0]", root);

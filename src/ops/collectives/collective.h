@@ -51,7 +51,7 @@ void check_divides(const OpNode& op, int64_t dim);
 Type scaled(Type type, int64_t dim, int64_t factor, int64_t divisor = 1);
 /// Returns part i of n of x along `dim`.
 HostTensor part_along(const HostTensor& x, int64_t dim, int64_t i, int64_t n);
-/// Writes `part` to its place in `whole`: after i parts of its size along `dim`.
+/// Writes `part` into `whole` at its offset along `dim`: i times its size.
 void put_part(HostTensor& whole, int64_t dim, int64_t i, const HostTensor& part);
 
 }  // namespace axle

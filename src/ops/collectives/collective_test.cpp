@@ -37,13 +37,13 @@ TEST(DeviceGroups, NeedAxesOfTheMesh) {
       "the top level: collective: expected a program over a mesh with seq=2, got 'data=2,model=3'");
 }
 
-TEST(CollectiveAttributes, CountTheirDevices) {
+TEST(CollectiveAttributes, GroupSizeIsTheProductOfTheAxes) {
   EXPECT_EQ(CollectiveAttributes(kMesh.axes).group_size(), 6);
   EXPECT_EQ(CollectiveAttributes(kMesh.axes).text(), "axes = [data=2, model=3]");
   EXPECT_EQ(AlongDim({{"model", 3}}, 1).text(), "axes = [model=3], dim = 1");
 }
 
-TEST(AlongDim, PartsMakeTheWhole) {
+TEST(AlongDim, PartsFormTheWhole) {
   const HostTensor x = counting({2, 6});
   EXPECT_THAT(elements(part_along(x, 1, 2, 3)), ElementsAre(4, 5, 10, 11));
   EXPECT_THAT(elements(part_along(x, 0, 1, 2)), ElementsAre(6, 7, 8, 9, 10, 11));

@@ -52,7 +52,7 @@ std::vector<HostTensor> on_devices(const std::vector<MeshAxis>& axes,
   return out;
 }
 
-// Does the same for one number a device: 1, 2, 4, 8, so that each sum tells who is in it.
+// Does the same for one number a device: 1, 2, 4, 8, so that each sum shows who is in it.
 std::vector<double> of_powers(const std::function<Tensor(const Tensor&)>& fn) {
   std::vector<HostTensor> x;
   for (const float v : {1.f, 2.f, 4.f, 8.f}) x.push_back(HostTensor({1}, {v}));
@@ -165,7 +165,7 @@ TEST(AllToAll, SplitsOneDimAndJoinsAnother) {
   EXPECT_EQ(back, rows());
 }
 
-TEST(PPermute, SendsAlongThePairsAndGivesZerosToTheOthers) {
+TEST(PPermute, SendsAlongThePairsAndFillsWithZeros) {
   EXPECT_THAT(of_powers([](const Tensor& x) {
                 return ppermute(x, {"data", "model"}, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
               }),

@@ -19,8 +19,8 @@ struct RaggedSlices {
   Tensor recv_sizes;
 };
 
-/// Sends slices of the operand to the devices of the group. Returns `output` with the slices from
-/// them in place of its rows. Slices lie within the tensors, and those that a device gets do not
+/// Sends slices of the operand to the devices of the group. Returns `output`, in which the received
+/// slices replace rows. Slices lie within the tensors, and those that a device receives do not
 /// overlap; where the gradient is needed, those that it sends do not overlap either.
 ///
 /// Shapes: operand [S, ...], output [T, ...] of the same dtype and dims -> [T, ...]. Offsets and

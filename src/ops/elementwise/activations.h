@@ -35,8 +35,8 @@ Tensor mish(const Tensor& x);
 /// size is odd.
 Tensor glu(const Tensor& x, int64_t axis = -1);
 
-// Activation functions of several pieces, as in jax.nn. Their gradients at the kinks are those of
-// JAX.
+// Activation functions of several pieces, as in jax.nn. Their gradients at the kinks are the same
+// as in JAX.
 
 /// x where x >= 0, else negative_slope * x.
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);

@@ -40,7 +40,7 @@ Tensor operator~(const Tensor& x);
 Tensor logical_not(const Tensor& x);
 
 /// Shifts. If `bits` is at least the width of the integer, the result is 0; an arithmetic right
-/// shift then gives copies of the sign bit.
+/// shift then shifts in copies of the sign bit.
 Tensor shift_left(const Tensor& a, const Tensor& bits);
 Tensor shift_right_logical(const Tensor& a, const Tensor& bits);
 Tensor shift_right_arithmetic(const Tensor& a, const Tensor& bits);

@@ -48,7 +48,7 @@ Tensor fraction_of(const Tensor& p);
 
 // Comparisons in the total order of IEEE 754: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN.
 //
-// Unlike compare.h, every float has a place, so that a NaN equals itself and -0 is less than 0.
+// Unlike compare.h, every float is ordered, so that a NaN equals itself and -0 is less than 0.
 // Shapes broadcast. Other dtypes are compared as in compare.h; complex ones throw ShapeError.
 
 Tensor total_equal(const Tensor& a, const Tensor& b);

@@ -121,7 +121,7 @@ struct PrecisionAttributes : Attributes {
   }
 };
 
-// The formats in which precision is reduced: those of the dtypes, and that of f16 for 8-bit floats,
+// The formats in which precision is reduced: the dtypes' formats, and f16 for 8-bit floats,
 // as in XLA.
 template <class T>
 constexpr FloatLayout layout_of() {
@@ -201,7 +201,7 @@ double largest_number(DType dtype) {
     if constexpr (std::is_floating_point_v<T>) {
       return std::numeric_limits<T>::max();
     } else if constexpr (std::is_same_v<Computed<T>, float>) {
-      // The bits before those of infinity, or of NaN where there is none.
+      // The bits before infinity's, or of NaN where there is none.
       T number(std::numeric_limits<float>::infinity());
       --number.bits;
       return static_cast<float>(number);

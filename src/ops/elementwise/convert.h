@@ -40,8 +40,8 @@ Tensor reduce_precision(const Tensor& x, int exponent_bits, int mantissa_bits);
 //
 // Source: JAX's "Type promotion semantics".
 
-/// Returns the dtype that jax.numpy.promote_types gives, or none where it refuses: 4-bit integers
-/// and 8-bit floats promote to no other number. An integer and a float give the float, even if it
+/// Returns the dtype that jax.numpy.promote_types returns, or none where it refuses: 4-bit integers
+/// and 8-bit floats promote to no other number. An integer and a float yield the float, even if it
 /// is small.
 std::optional<DType> promoted_dtype(DType a, DType b);
 /// Converts both to their promoted dtype. Shapes do not change. Throws ShapeError if there is none.

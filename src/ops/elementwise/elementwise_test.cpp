@@ -24,7 +24,7 @@ std::string error_of_function(const std::function<Tensor(const Values&)>& fn,
   return axle::error_without_lines<ShapeError>([&] { run(fn, x); });
 }
 
-// The numbers are those of JAX 0.10.2, which puts the low half of a byte first.
+// The numbers are from JAX 0.10.2, which puts the low half of a byte first.
 TEST(Elementwise, FourBitIntegersHaveFourBits) {
   const auto cast = [](const HostTensor& x, DType dtype) {
     return run([&](const Values& v) { return bitcast_convert(v[0], dtype); }, {x});
@@ -82,7 +82,7 @@ TEST(Elementwise, DtypesAreChecked) {
       HasSubstr("predicates have no bits"));
 }
 
-TEST(Elementwise, NumbersTakeTheDtypeBeside) {
+TEST(Elementwise, NumbersTakeTheDtypeOfTheTensor) {
   const HostTensor y =
       run([](const Values& v) { return 7 - v[0] * 2; }, {counting({3}, DType::kI32)});
   EXPECT_EQ(y, HostTensor({3}, {7, 5, 3}));
@@ -95,7 +95,7 @@ TEST(Elementwise, NumbersTakeTheDtypeBeside) {
       HasSubstr("expected a whole number in the range of u32, got -1"));
 }
 
-TEST(Elementwise, APredicateTakesNoOtherNumber) {
+TEST(Elementwise, PredicatesTakeOnlyZeroAndOne) {
   const HostTensor p({2}, {true, false});
   EXPECT_EQ(run([](const Values& v) { return equal(v[0], 0); }, {p}),
             HostTensor({2}, {false, true}));
@@ -162,7 +162,7 @@ TEST(Elementwise, LogarithmsOfPowersOfTwo) {
   EXPECT_TRUE(std::isnan(y[4]));
 }
 
-TEST(Elementwise, LargeZeroAndSmallZero) {
+TEST(Elementwise, MaximumAndMinimumOrderSignedZeros) {
   const HostTensor a({2}, {-0.f, 0.f}), b({2}, {0.f, -0.f});
   EXPECT_EQ(run([](const Values& v) { return maximum(v[0], v[1]); }, {a, b}),
             HostTensor({2}, {0.f, 0.f}));
@@ -244,7 +244,7 @@ TEST(Elementwise, ReducedPrecision) {
 }
 
 // The numbers of jax.lax.reduce_precision: each dtype is rounded in its own format.
-TEST(Elementwise, ReducedPrecisionIsThatOfTheDtype) {
+TEST(Elementwise, ReducedPrecisionRoundsInTheFormatOfTheDtype) {
   const auto rounded = [&](const HostTensor& x, int e, int m) {
     return elements(run([&](const Values& v) { return reduce_precision(v[0], e, m); }, {x}));
   };

@@ -15,7 +15,7 @@ constexpr float kTotalOrderInf = std::numeric_limits<float>::infinity();
 constexpr float kTotalOrderNan = std::numeric_limits<float>::quiet_NaN();
 
 // Every float of the list is less than all that follow.
-TEST(TotalOrder, HasAPlaceForEveryFloat) {
+TEST(TotalOrder, OrdersEveryFloat) {
   const HostTensor x({8}, {-kTotalOrderNan, -kTotalOrderInf, -1.f, -0.f, 0.f, 1.f, kTotalOrderInf,
                            kTotalOrderNan});
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {

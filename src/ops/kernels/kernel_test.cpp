@@ -84,14 +84,14 @@ KernelPartition divided(std::string_view dims, const std::vector<Shape>& operand
                           {{{"data", 2}, {"model", 4}}});
 }
 
-TEST(KernelPartition, LettersAreDividedTheSameWayEverywhere) {
+TEST(KernelPartition, DimsOfALetterAreDividedTheSameWay) {
   const auto p =
       divided("bk, kn -> bn", {{4, 8}, {8, 16}}, {4, 16}, {{{"data", "model"}}, {{{}, "model"}}});
   EXPECT_EQ(p.in_specs, (std::vector<PartitionSpec>{{{"data", "model"}}, {{"model", {}}}}));
   EXPECT_EQ(p.out_specs, (std::vector<PartitionSpec>{{{"data", {}}}}));
 }
 
-TEST(KernelPartition, OnlyDimsThatMayBeDividedAre) {
+TEST(KernelPartition, DividesOnlyDimsThatMayBeDivided) {
   const auto p = divided("*., . -> *.", {{4, 6, 8}, {8}}, {4, 6, 8},
                          {{{"data", "model", "model"}}, {{"data"}}});
   // 4 devices do not divide 6.

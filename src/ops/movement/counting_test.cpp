@@ -60,7 +60,7 @@ TEST(Unique, IsFilledOrCut) {
   EXPECT_THAT(elements(unique_of(6, 9)[0]), ElementsAre(-1, 0, 1, 2, IsNan(), 9));
 }
 
-TEST(Unique, OfOneElement) {
+TEST(Unique, ScalarHasOneValue) {
   const auto y = run_all(
       [](const Values& v) {
         const Unique u = unique(v[0], 2);

@@ -22,7 +22,7 @@ Tensor dynamic_update_slice_in_dim(const Tensor& x, const Tensor& update, const 
 Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const Tensor& index,
                                    int64_t axis = 0);
 
-/// Moves the elements along `axis` by `shift` places towards the end, in a circle. `shift` is an
+/// Moves the elements along `axis` by `shift` positions towards the end, in a circle. `shift` is an
 /// integer scalar.
 Tensor dynamic_roll(const Tensor& x, const Tensor& shift, int64_t axis = 0);
 

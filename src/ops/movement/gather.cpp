@@ -89,7 +89,7 @@ const OpRules gather_rules({.name = "gather",
                             .hlo = lower_gather,
                             .cost = {0, read_part_bytes}});
 
-// The value that no valid index gives, as far as the dtype has one.
+// The value that no valid index returns, as far as the dtype has one.
 Scalar default_fill(DType dtype) {
   if (is_differentiable(dtype)) return std::numeric_limits<double>::quiet_NaN();
   return dispatch(dtype, []<class T>(std::type_identity<T>) -> Scalar {

@@ -41,7 +41,7 @@ struct GatherOptions {
   /// The value of windows outside. None: NaN for floats, the least value for signed integers, the
   /// largest one for unsigned integers, true for predicates.
   std::optional<Scalar> fill = {};
-  /// Promises that speed up the program; a broken one gives undefined elements. The positions
+  /// Promises that speed up the program; a broken one makes elements undefined. The positions
   /// ascend in lexicographic order; no two windows overlap (after they were moved inside).
   bool indices_are_sorted = false, unique_indices = false;
 };

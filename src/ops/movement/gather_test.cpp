@@ -18,7 +18,7 @@ using testing::run;
 const GatherDims kPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
-TEST(Gather, TakesWindowsAndMovesThemInside) {
+TEST(Gather, WindowsOutsideAreMovedInside) {
   const HostTensor x = counting({3, 4});
   const HostTensor at({4, 2}, {0, 1, 2, 0, 1, 3, 7, -5});
   const HostTensor y = run(
@@ -29,7 +29,7 @@ TEST(Gather, TakesWindowsAndMovesThemInside) {
   EXPECT_EQ(y, HostTensor({4, 2}, {1.f, 2.f, 8.f, 9.f, 6.f, 7.f, 8.f, 9.f}));
 }
 
-TEST(Gather, ComponentsMayStandInFront) {
+TEST(Gather, IndexVectorDimMayComeFirst) {
   GatherDims dims = kPairs;
   dims.index_vector_dim = 0;
   dims.offset = {0};  // the dim within the window comes first
@@ -42,7 +42,7 @@ TEST(Gather, ComponentsMayStandInFront) {
   EXPECT_EQ(y, HostTensor({2, 3}, {1.f, 8.f, 6.f, 2.f, 9.f, 7.f}));
 }
 
-TEST(Gather, BatchDimsAreWalkedTogether) {
+TEST(Gather, BatchDimsAreIndexedTogether) {
   const GatherDims dims{.collapsed = {1},
                         .operand_batch = {0},
                         .indices_batch = {0},
@@ -58,7 +58,7 @@ TEST(Gather, BatchDimsAreWalkedTogether) {
 }
 
 // jnp.take(x, indices, mode="fill"): negative indices count from the end.
-TEST(Gather, FillsWhatIsOutside) {
+TEST(Gather, FillsIndicesOutside) {
   const auto filled = [](const HostTensor& x, std::optional<Scalar> fill = {}) {
     return elements(run(
         [fill](const Values& v) {

@@ -26,7 +26,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis = -1
 Tensor from_end(const Tensor& indices, int64_t size);
 
 /// Each of these returns x with its slices at `indices` along `axis` combined with `updates`, which
-/// have the shape that take would return. Ops and gradients are those of scatter.h; updates at
+/// have the shape that take would return. Ops and gradients are as in scatter.h; updates at
 /// indices outside x are dropped by default.
 Tensor add_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis = 0,
               const ScatterOptions& options = {});
@@ -54,12 +54,12 @@ Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_di
 ///
 /// Shapes: x[B, S, ..], starts[B], updates[B, T, ..] -> y[B, S, ..].
 Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& updates);
-/// Adds a last dim of size n that is 1 at each index and 0 elsewhere. An index outside [0, n) gives
-/// zeros.
+/// Adds a last dim of size n that is 1 at each index and 0 elsewhere. For an index outside [0, n)
+/// it is all zeros.
 Tensor one_hot(const Tensor& indices, int64_t n, DType dtype = DType::kF32);
 
 // Counting, and selecting a number of elements that depends on the data: results have a fixed size,
-// which `size` gives. Surplus elements are cut off; missing ones are filled.
+// which `size` sets. Surplus elements are cut off; missing ones are filled.
 
 /// Returns how often each number of 0 .. length - 1 occurs in the integers x: i32 [length].
 /// Negative numbers count as 0; larger ones are ignored.

@@ -88,7 +88,7 @@ TEST(Index, OneHot) {
   EXPECT_THAT(elements(y), ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0));
 }
 
-TEST(DynamicSlice, IsMovedInside) {
+TEST(DynamicSlice, SliceOutsideIsMovedInside) {
   const HostTensor x = counting({4, 3});
   const auto at = [&](int32_t i, int32_t j) {
     return elements(run(
@@ -111,7 +111,7 @@ TEST(DynamicSlice, UpdateIsMovedInside) {
   EXPECT_THAT(elements(y), ElementsAre(0, 1, 2, 3, -1, 5, 6, -2, 8));
 }
 
-TEST(DynamicSlice, InOneDim) {
+TEST(DynamicSlice, WorksInOneDim) {
   const HostTensor x = counting({2, 3}), one = HostTensor::scalar(int32_t{1});
   EXPECT_THAT(elements(run([](const Values& v) { return dynamic_slice_in_dim(v[0], v[1], 2, -1); },
                            {x, one})),

@@ -65,7 +65,7 @@ TEST(Shape, AxesMove) {
               HasSubstr("expected an axis of 2 dims, got 2"));
 }
 
-TEST(Shape, DimsComeAndGo) {
+TEST(Shape, DimsAreAddedRemovedAndMerged) {
   EXPECT_EQ(shape_of([](const Tensor& x) { return squeeze(x, {0, -1}); }, {1, 3, 1}), (Shape{3}));
   EXPECT_THAT(error_of_move([](const Tensor& x) { return squeeze(x, {1}); }, {1, 3}),
               HasSubstr("expected dim 1 of size 1, got 3"));
@@ -81,7 +81,7 @@ TEST(Shape, DimsComeAndGo) {
   EXPECT_EQ(shape_of([](const Tensor& x) { return flatten(x); }, {}), (Shape{1}));
 }
 
-TEST(Shape, NothingToDoEmitsNothing) {
+TEST(Shape, IdentitiesEmitNoOps) {
   run(
       [](const Values& v) {
         EXPECT_TRUE(same(reshape(v[0], {2, 3}), v[0]));
@@ -123,7 +123,7 @@ TEST(Slice, PadAddsCutsAndSpreads) {
               HasSubstr("pad: expected padding for each dim of f32[4]"));
 }
 
-TEST(Slice, PartsGoTogetherAndApart) {
+TEST(Slice, PartsAreConcatenatedStackedAndSplit) {
   const HostTensor a = counting({2, 2}), b = counting({2, 1});
   EXPECT_EQ(run(
                 [](const Values& v) {

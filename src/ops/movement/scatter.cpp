@@ -111,12 +111,12 @@ Tensor product_of_run(const Tensor& keys, const Tensor& x, bool later) {
   return out;
 }
 
-// Returns, for each element of the updates, the product of the other updates of its place.
+// Returns, for each element of the updates, the product of the other updates of its position.
 Tensor product_of_others(const OpNode& op) {
   const Tensor &operand = op.inputs[0], &updates = op.inputs[2];
   const int64_t size = operand.type().num_elements();
   const DType index = size < std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
-  // Places count from 1; those of dropped updates are 0.
+  // Positions count from 1; 0 for dropped updates.
   const Tensor place = windows_of(op, reshape(iota({size}, 0, index) + 1, operand.shape()));
   const Tensor places_M = flatten(place), updates_M = flatten(updates);
   const Tensor order_M = argsort(places_M), back_M = argsort(order_M);

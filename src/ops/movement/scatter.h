@@ -20,7 +20,7 @@ enum class ScatterMode {
 
 struct ScatterOptions {
   ScatterMode mode = ScatterMode::kDrop;
-  /// Promises that speed up the program; a broken one gives undefined elements. The positions
+  /// Promises that speed up the program; a broken one makes elements undefined. The positions
   /// ascend in lexicographic order; no two windows overlap (after they were moved inside).
   bool indices_are_sorted = false, unique_indices = false;
 };

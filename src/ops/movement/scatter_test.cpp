@@ -21,7 +21,7 @@ using Scatter = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Ga
 const GatherDims kScatterPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
-TEST(Scatter, AddsUpAndDropsWhatReachesOutside) {
+TEST(Scatter, DropsUpdatesThatReachOutside) {
   const HostTensor at({4, 2}, {0, 0, 0, 1, 1, 3, 2, 2});  // the third window reaches outside
   const HostTensor updates = HostTensor::ones({4, 2});
   const HostTensor y =
@@ -52,7 +52,7 @@ TEST(Scatter, CombinesAllUpdatesOfAnElement) {
   }
 }
 
-TEST(Scatter, MovesWhatReachesOutside) {
+TEST(Scatter, MovesUpdatesThatReachOutside) {
   const ScatterOptions clip{.mode = ScatterMode::kClip};
   const HostTensor x({3}, {1.f, 2.f, 6.f});
   EXPECT_THAT(elements(combined(scatter_add, x, clip)), ElementsAre(3, 2, 15));
@@ -61,7 +61,7 @@ TEST(Scatter, MovesWhatReachesOutside) {
   EXPECT_THAT(elements(combined(scatter_max, x, clip)), ElementsAre(3, 2, 6));
 }
 
-TEST(Scatter, OfNanIsNan) {
+TEST(Scatter, NanResultsStayNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const HostTensor x({3}, {nan, nan, 6.f});
   EXPECT_THAT(elements(combined(scatter_max, x)), ElementsAre(IsNan(), IsNan(), 6));

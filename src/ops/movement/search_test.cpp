@@ -14,7 +14,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // jnp.searchsorted(sorted, values, side)
-TEST(Search, FindsPositionsBeforeAndAfterEqualOnes) {
+TEST(Search, FindsPositionsBeforeAndAfterEqualElements) {
   const HostTensor sorted({8}, {-kInf, -1.f, 0.f, 0.f, 2.f, 2.f, 2.f, kNan});
   const HostTensor values({7}, {-kInf, -3.f, -0.f, 1.f, 2.f, kInf, kNan});
   const auto found = [&](SearchSide side) {

@@ -33,8 +33,8 @@ Values split(const Tensor& x, const Shape& sizes, int64_t axis);
 /// Splits x along `axis` into `count` parts of one size. Throws ShapeError if `count` does not
 /// divide the dim.
 Values split_equally(const Tensor& x, int64_t count, int64_t axis);
-/// Moves the elements along `axis` by `shift` places towards the end; those that leave the end come
-/// back at the start.
+/// Moves the elements along `axis` by `shift` positions towards the end; those that leave the end
+/// come back at the start.
 Tensor roll(const Tensor& x, int64_t shift, int64_t axis);
 /// Repeats the whole tensor repeats[d] times along each dim d.
 Tensor tile(const Tensor& x, const Shape& repeats);

@@ -132,7 +132,7 @@ AxisList swapped(AxisList dims) {
   return dims;
 }
 
-// Convolves the cotangent with the flipped kernel, whose input and output features change places.
+// Convolves the cotangent with the flipped kernel, whose input and output features are swapped.
 Tensor vjp_of_x(X in, Y y, const Tensor& g) {
   const auto& a = convolution_attributes(in.op());
   const int64_t groups = a.groups();
@@ -151,7 +151,7 @@ Tensor vjp_of_x(X in, Y y, const Tensor& g) {
   return merge_major(split_major(gx, a.dims.x[1], groups), a.dims.x[1], a.dims.x[0]);
 }
 
-// Convolves x with the cotangent: batch and features change places, and so do strides and dilation.
+// Convolves x with the cotangent: batch and features are swapped, and so are strides and dilation.
 Tensor vjp_of_kernel(X in, Y y, const Tensor& g) {
   const auto& a = convolution_attributes(in.op());
   const Shape sizes = spatial_sizes(in[0], a.dims.x), counts = spatial_sizes(y[0], a.dims.y);

@@ -1,4 +1,4 @@
-// Tests of convolution.h. Numbers are those of jax.lax.conv_general_dilated, JAX 0.10.2.
+// Tests of convolution.h. Numbers are from jax.lax.conv_general_dilated, JAX 0.10.2.
 #include "ops/products/convolution.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(Convolution, Layouts) {
       HostTensor({2, 2, 1, 2}, {7.f, -1.f, 5.f, -2.f, -9.f, 11.f, -6.f, -5.f}));
 }
 
-TEST(Convolution, WithoutSpatialDimsIsAProduct) {
+TEST(Convolution, ConvolutionWithoutSpatialDimsIsAProduct) {
   EXPECT_EQ(convolved(HostTensor({1, 2}, {2.f, 3.f}), HostTensor({2, 2}, {1.f, 2.f, 3.f, 4.f}), {}),
             HostTensor({1, 2}, {11.f, 16.f}));
 }

@@ -26,7 +26,7 @@ namespace axle {
 // The interpreter rounds f32 operands as the algorithm says and sums in f32. XLA's CPU compiler
 // takes every algorithm, but multiplies f32 operands as they are.
 //
-// Source: StableHLO's dot_algorithm; the names are those of JAX's lax.DotAlgorithmPreset. The
+// Source: StableHLO's dot_algorithm; the names are the same as in JAX's lax.DotAlgorithmPreset. The
 // algorithms of 8-bit integers are Axle's own.
 
 /// Named <precision of a>_<precision of b>_<dtype of the sum>. X3, X6 and X9 split each operand
@@ -94,7 +94,7 @@ struct DotOptions {
   std::optional<DType> result_dtype = {};
   /// Also used by the backward products.
   Precision precision = Precision::kDefault;
-  /// Also used by the backward products, except those of 8-bit operands.
+  /// Also used by the backward products, except the products of 8-bit operands.
   DotAlgorithm algorithm = DotAlgorithm::kDefault;
 };
 /// Returns "result = f32, precision = HIGH, algorithm = BF16_BF16_F32", without the defaults.

@@ -16,7 +16,7 @@ struct BackwardOperands {
 /// Converts the cotangent `g` to the dtype of the operands x[0] and x[1]. It would lose too much in
 /// 8 bits: so 8-bit operands are converted to its dtype instead. The backward products of these
 /// have no algorithm, since the one in the options is for 8-bit operands.
-/// Those of integers have the algorithm only if it says so.
+/// Backward products of integers have the algorithm only if it says so.
 inline BackwardOperands backward_operands(X x, const Tensor& g, DotOptions options) {
   if (has_integers(options.algorithm)) {
     options.algorithm = options.algorithm == DotAlgorithm::kI8I8I32Backward

@@ -213,7 +213,7 @@ void multiply(const HostTensor& a, const Matrices& of_a, const HostTensor& b, co
                [&](int64_t begin, int64_t end) {
                  pack_strips(b, of_b, columns, begin, end, panels.get() + begin * panel_size);
                });
-  // So many strips share what they read of a panel.
+  // This many strips share what they read of a panel.
   constexpr int64_t kGroup = 8;
   parallel_for(
       s.batch * strips_each, items_for_a_thread(s.k * rows * s.n), [&](int64_t begin, int64_t end) {
@@ -336,7 +336,7 @@ void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, Hos
     return;
   }
   // Integers are multiplied as unsigned numbers: their wraparound is defined in C++. The low bits
-  // of narrow ones are those of wide ones.
+  // of narrow and wide ones are the same.
   if (is_integer(a.dtype())) {
     return size_bytes(y.dtype()) == 8 ? run<uint64_t>(dims, a, b, y) : run<uint32_t>(dims, a, b, y);
   }

@@ -29,7 +29,7 @@ std::vector<int64_t> free_dims(int64_t rank, const std::vector<int64_t>& contrac
 
 /// Sets y = dot_general(a, b), in the dtype of y. Each element is summed in the order of the
 /// contracting dims, independent of the number of threads. f32 operands are rounded as the
-/// algorithm says; sums of floats are f32 whatever it says.
+/// algorithm says; sums of floats are f32 for any algorithm.
 void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y,
               DotAlgorithm algorithm = DotAlgorithm::kDefault);
 

@@ -6,7 +6,7 @@
 namespace axle {
 namespace {
 
-// Sizes beside those of registers, strips and blocks.
+// Sizes near the sizes of registers, strips and blocks.
 constexpr int64_t kBatch = 3, kM = 45, kN = 71, kK = 300;
 
 template <class T>
@@ -93,7 +93,7 @@ TEST(DotEval, IsTheSameForOneRowAndForMany) {
   }
 }
 
-TEST(DotEval, OfNothingIsZero) {
+TEST(DotEval, EmptySumIsZero) {
   HostTensor y = HostTensor::ones({2, 3});
   eval_dot({.a_contracting = {1}, .b_contracting = {0}, .a_batch = {}, .b_batch = {}},
            HostTensor::zeros({2, 0}), HostTensor::zeros({0, 3}), y);

@@ -74,7 +74,7 @@ TEST(Dot, IntegersWrapAround) {
             HostTensor({1, 1}, {int32_t{-15}}));
 }
 
-TEST(Dot, EmptyContractionGivesZeros) {
+TEST(Dot, EmptyContractionIsZero) {
   const auto y = run([](const Values&) { return dot(zeros({2, 0}), zeros({0, 3})); });
   EXPECT_EQ(y, HostTensor::zeros({2, 3}));
 }
@@ -86,7 +86,7 @@ TEST(Dot, TakesTheLastDimAndTheFirst) {
   EXPECT_EQ(y.astype(DType::kF64), flat.reshaped({2, 3, 5, 6}));
 }
 
-TEST(Dot, OfComplexNumbersDoesNotConjugate) {
+TEST(Dot, ComplexNumbersAreNotConjugated) {
   using C = std::complex<float>;
   const HostTensor a({1, 2}, {C(1, 2), C(0, -1)}), b({2, 1}, {C(3, -1), C(2, 5)});
   EXPECT_EQ(run([](const Values& v) { return dot(v[0], v[1]); }, {a, b}),
@@ -165,7 +165,7 @@ TEST(Dot, AlgorithmsAreSumsOfRoundedProducts) {
             HostTensor({1, 1, 1}, {inf}));
 }
 
-TEST(Dot, SaysWhatAnAlgorithmNeeds) {
+TEST(Dot, NamesTheRequirementsOfAnAlgorithm) {
   const auto error = [](DType operand, const DotOptions& options) {
     const HostTensor x = HostTensor::ones({2, 2}, operand);
     const std::string text = error_without_lines<ShapeError>(

@@ -301,7 +301,7 @@ class Products {
     return elements(all);
   }
 
-  // Replaces two operands by their product, at the place of the first.
+  // Replaces two operands by their product, at the position of the first.
   void multiply(const Pair& pair) {
     Term &a = terms_[pair.first], &b = terms_[pair.second];
     std::vector<const Labels*> others;

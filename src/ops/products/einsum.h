@@ -15,8 +15,8 @@ namespace axle {
 /// einsum("ii->i", a). Without "->" the result has the dims of "...", then the letters that occur
 /// once, in the order of ASCII: "ij,jk" is "ij,jk->ik", "ii" is the trace.
 ///
-/// "..." stands for any number of dims. Those of several operands correspond to each other from the
-/// last one on, and a size of 1 is repeated. If the result has no "...", they are summed over. The
+/// "..." stands for any number of dims. The "..." dims of several operands are aligned from the
+/// last one on, and a size of 1 is broadcast. If the result has no "...", they are summed over. The
 /// sizes of a letter must be equal. Throws ShapeError if the operands do not fit the spec.
 Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b,
               const DotOptions& options = {});

@@ -77,7 +77,7 @@ TEST(Einsum, AgreesWithItsDefinition) {
   }
 }
 
-TEST(Einsum, EllipsisStandsForLeadingDims) {
+TEST(Einsum, EllipsisMatchesLeadingDims) {
   const HostTensor x = counting({2, 3, 4}), w = counting({4, 5});
   const HostTensor expected = by_definition("btd", "dh", "bth", x, w);
   EXPECT_EQ(run([](const Values& v) { return einsum("...d,dh->...h", v[0], v[1]); }, {x, w})
@@ -157,7 +157,7 @@ HostTensor small_numbers(const Shape& shape, int64_t seed) {
   return out;
 }
 
-TEST(Einsum, OfAnyNumberOfOperandsAgreesWithItsDefinition) {
+TEST(Einsum, AnyNumberOfOperandsAgreesWithTheDefinition) {
   for (const LongCase& c : kLongCases) {
     std::vector<HostTensor> x;
     for (const std::string& term : c.terms)

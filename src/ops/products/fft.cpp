@@ -25,7 +25,7 @@ std::string_view mlir_kind(FftKind kind) {
 struct FftAttributes : Attributes {
   FftAttributes(FftKind k, Shape s) : kind(k), sizes(std::move(s)) {}
   FftKind kind;
-  Shape sizes;  // of the transformed dims; those of the real side for rfft and irfft
+  Shape sizes;  // of the transformed dims; sizes of the real side for rfft and irfft
   std::string text() const override {
     return fmt::format("kind = {}, sizes = {}", mlir_kind(kind), to_text(sizes));
   }

@@ -1,4 +1,4 @@
-// The values are those of numpy.fft.
+// The values are from numpy.fft.
 #include "ops/products/fft.h"
 
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ using testing::run;
 const HostTensor kComplex({3}, {C(1, 2), C(0, -0.5), C(2, 0)});
 const HostTensor kReal({5}, {1.0, 2.0, -1.0, 0.5, 3.0});
 
-TEST(Fft, OfComplexNumbers) {
+TEST(Fft, TransformsComplexNumbers) {
   const HostTensor expected({3}, {C(3, 1.5), C(-0.4330127018922193, 3.982050807568877),
                                   C(0.4330127018922193, 0.5179491924311228)});
   expect_near(run([](const Values& v) { return fft(v[0]); }, {kComplex}), expected, 1e-14);
 }
 
-TEST(Fft, OfRealNumbers) {
+TEST(Fft, TransformsRealNumbers) {
   const HostTensor expected({3}, {C(5.5, 0), C(2.949593469062211, 1.8327343947338632),
                                   C(-3.199593469062211, -0.8387995221502571)});
   expect_near(run([](const Values& v) { return rfft(v[0]); }, {kReal}), expected, 1e-14);
@@ -39,14 +39,14 @@ TEST(Fft, InverseOfRealNumbersHasTwoSizes) {
   expect_near(run([](const Values& v) { return irfft(v[0], 5); }, {kComplex}), five, 1e-14);
 }
 
-TEST(Fft, OfTwoDims) {
+TEST(Fft, TransformsTwoDims) {
   const HostTensor x = testing::counting({2, 3}, DType::kF64);
   const HostTensor expected({2, 2}, {C(15, 0), C(-3, 1.7320508075688772), C(-9, 0), C(0, 0)});
   expect_near(run([](const Values& v) { return rfft(v[0], 2); }, {x}), expected, 1e-14);
 }
 
 // Sizes with one, several and large prime factors.
-TEST(Fft, InversesUndoIt) {
+TEST(Fft, InverseRestoresTheInput) {
   for (const int64_t n : {1, 2, 8, 12, 17, 35, 101}) {
     SCOPED_TRACE(n);
     const HostTensor z = random_tensor({DType::kC128, {2, 3, n}}, 1);
@@ -59,7 +59,7 @@ TEST(Fft, InversesUndoIt) {
   }
 }
 
-TEST(Fft, OfRealNumbersIsHalfOfThatOfComplexOnes) {
+TEST(Fft, RealTransformIsHalfOfTheComplexOne) {
   const HostTensor x = random_tensor({DType::kF64, {3, 10}}, 3);
   const HostTensor whole =
       run([](const Values& v) { return slice_in_dim(fft(astype(v[0], DType::kC128), 2), 1, 0, 6); },
@@ -67,7 +67,7 @@ TEST(Fft, OfRealNumbersIsHalfOfThatOfComplexOnes) {
   expect_near(run([](const Values& v) { return rfft(v[0], 2); }, {x}), whole, 1e-13);
 }
 
-TEST(Fft, OfF32IsComputedInF64AndRoundedOnce) {
+TEST(Fft, F32IsComputedInF64AndRoundedOnce) {
   const HostTensor x = kReal.astype(DType::kF32);
   const HostTensor y = run([](const Values& v) { return rfft(v[0]); }, {x});
   EXPECT_EQ(y, run([](const Values& v) { return rfft(v[0]); }, {kReal}).astype(DType::kC64));

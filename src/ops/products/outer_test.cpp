@@ -8,7 +8,7 @@ namespace {
 
 using testing::run;
 
-TEST(Outer, OfVectorsAndMatrices) {
+TEST(Outer, MultipliesVectorsAndMatrices) {
   const HostTensor a({2}, {1.f, 2.f}), b({3}, {3.f, 4.f, 5.f});
   EXPECT_EQ(run([](const Values& v) { return outer(v[0], v[1]); }, {a, b}),
             HostTensor({2, 3}, {3.f, 4.f, 5.f, 6.f, 8.f, 10.f}));
@@ -19,7 +19,7 @@ TEST(Outer, OfVectorsAndMatrices) {
             HostTensor({2, 4}, {0.f, 0.f, 1.f, 2.f, 0.f, 0.f, 3.f, 4.f}));
 }
 
-TEST(Outer, OtherRanksAreErrors) {
+TEST(Outer, RanksMustMatch) {
   Region region;
   const TraceScope scope(region);
   EXPECT_THROW(outer(zeros({2}), zeros({2, 2})), ShapeError);

@@ -1,7 +1,7 @@
 // Products of the rows of a matrix with one matrix for each group of consecutive rows, as in a
 // mixture of experts whose tokens are sorted by expert.
 //
-// Group g is made of the group_sizes[g] rows after those of the groups before it. Rows past the
+// Group g is made of the group_sizes[g] rows after the rows of the groups before it. Rows past the
 // last group belong to none. Rows that the sizes count past the last row do not exist.
 // A negative size counts as 0.
 //

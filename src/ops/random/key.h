@@ -62,16 +62,16 @@ class PrngScope {
 
 /// Returns the options of the innermost PrngScope.
 const PrngOptions& prng_options();
-/// Returns the kind of keys for code that has their words only and is not told it: that of words
-/// u32[.., 2] is threefry, that of words u32[.., 4] is the option wide_keys. Throws ShapeError for
+/// Returns the kind of keys for code that has only their words: for words
+/// u32[.., 2] it is threefry, for words u32[.., 4] the option wide_keys. Throws ShapeError for
 /// other words.
 PrngImpl impl_of(const Tensor& words);
 
 // The handle of random keys: words and their generator.
 //
 // Samplers take no plain tensors, so that neither a float nor a number used as a key compiles.
-// Programs, loops, vmap and checkpoints have tensors only: code gives them data() and wraps what it
-// gets back, since that code knows the generator. prng.h lists the generators.
+// Programs, loops, vmap and checkpoints have tensors only: code passes them data() and wraps what
+// it gets back, since that code knows the generator. prng.h lists the generators.
 
 /// One key, or an array of keys. A default-made Key is none: only operator bool may be called.
 class Key {

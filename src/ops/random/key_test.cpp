@@ -24,7 +24,7 @@ concept Splittable = requires(const T& key) {
   random::split(key);
 };
 
-TEST(Key, PlainTensorsAreNoKeys) {
+TEST(Key, PlainTensorsAreNotKeys) {
   static_assert(Drawable<Key> && Splittable<Key>);
   static_assert(!Drawable<Tensor> && !Splittable<Tensor>);
   static_assert(!Drawable<HostTensor> && !Splittable<double>);
@@ -69,7 +69,7 @@ TEST(Key, ChildrenHaveTheGeneratorOfTheirParent) {
   }
 }
 
-TEST(Key, AnArrayOfKeysDrawsNothing) {
+TEST(Key, ArraysOfKeysCannotDraw) {
   Region region;
   const TraceScope scope(region);
   const Key keys = random::split(random::random_key(3), 3);
@@ -78,7 +78,7 @@ TEST(Key, AnArrayOfKeysDrawsNothing) {
   EXPECT_THROW(random::fold_in(keys, 1), ShapeError);
 }
 
-TEST(Key, OfASeedHasTheWordsOfTheSeed) {
+TEST(Key, WordsOfAKeyFollowItsSeed) {
   for (const PrngImpl impl : {PrngImpl::kThreefry2x32, PrngImpl::kRbg}) {
     EXPECT_EQ(testing::run([&](const Values&) { return random::random_key(-5, impl).data(); }, {}),
               random::key_words(-5, impl));

@@ -70,7 +70,7 @@ TEST(Prng, TheInnermostScopeCounts) {
   EXPECT_EQ(mode(), ThreefryMode::kPartitionable);
 }
 
-TEST(Prng, WordsFromOutsideSayTheirKind) {
+TEST(Prng, GeneratorFollowsTheNumberOfWords) {
   Region region;
   const TraceScope trace(region);
   EXPECT_EQ(random::impl_of(zeros({2}, DType::kU32)), PrngImpl::kThreefry2x32);

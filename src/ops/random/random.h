@@ -1,5 +1,5 @@
-// Random numbers from keys. The same key gives the same numbers on every backend, mesh and
-// sharding if it is a key of threefry, the default; prng.h says what other keys give.
+// Random numbers from keys. The same key yields the same numbers on every backend, mesh and
+// sharding if it is a key of threefry, the default; prng.h says what other keys yield.
 //
 // A key is a handle (key.h): words and their generator. Never draw twice from one key: split it, or
 // fold in a number. Functions throw ShapeError for an array of keys: vmap draws with each. Keys,
@@ -22,7 +22,7 @@ namespace axle::random {
 /// can represent all these integers.
 Tensor randint(const Key& key, const Shape& shape, int64_t low, int64_t high,
                DType dtype = DType::kI32);
-/// The same with bounds that broadcast to `shape` and give the dtype.
+/// The same with bounds that broadcast to `shape` and set the dtype.
 Tensor randint(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high);
 /// The integers 0 .. n-1 in random order, i32.
 Tensor permutation(const Key& key, int64_t n);
@@ -49,7 +49,7 @@ Tensor choice(const Key& key, const Tensor& p, const Shape& shape,
 // Samplers made from uniform, normal and exponential numbers, in closed form. Those that reject
 // draws are in transform/random/gamma.h and transform/random/counts.h.
 //
-// Parameters are float tensors that broadcast to `shape`; they give the dtype and have gradients.
+// Parameters are float tensors that broadcast to `shape`; they set the dtype and have gradients.
 
 /// Density b x^(-b - 1) for x >= 1.
 Tensor pareto(const Key& key, const Shape& shape, const Tensor& b);
@@ -81,7 +81,7 @@ Tensor multivariate_normal(const Key& key, const Shape& batch, const Tensor& mea
 
 /// Returns the words of a seed's key, as an argument of a program: 0 and the lower 32 bits of the
 /// seed, u32[2]; twice these words for the kinds whose keys are u32[4]. JAX does the same unless
-/// x64 is on. So seeds that differ by a multiple of 2^32 are one seed. random_key gives a key for
+/// x64 is on. So seeds that differ by a multiple of 2^32 are one seed. random_key returns a key for
 /// traced code.
 HostTensor key_words(int64_t seed, PrngImpl impl = PrngImpl::kThreefry2x32);
 /// Returns n independent keys of the same kind, an array of shape [n]. Do not use `key` afterwards.

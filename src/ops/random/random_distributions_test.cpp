@@ -93,7 +93,7 @@ const Row kRows[] = {
      }},
 };
 
-TEST(RandomDistributions, AreThoseOfJax) {
+TEST(RandomDistributions, MatchJax) {
   for (const Row& row : kRows) {
     const HostTensor x = random_distributions_draw(row.sampler, {4});
     for (int64_t i = 0; i < 4; ++i) {

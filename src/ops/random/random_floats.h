@@ -14,7 +14,7 @@ void check_draw(std::string_view op, const Key& key, const Shape& shape);
 /// Also for a dtype that is not floating-point.
 void check_draw(std::string_view op, const Key& key, const Shape& shape, DType dtype);
 
-/// A parameter of a sampler, with the name that errors give it.
+/// A parameter of a sampler, with its name in errors.
 struct SamplerParameter {
   std::string_view name;
   const Tensor& value;
@@ -32,7 +32,7 @@ void check_draw(std::string_view op, const Key& key, const Shape& shape,
 /// which moves a number by at most one unit in the last place of high - low.
 Tensor uniform(const Key& key, const Shape& shape, DType dtype = DType::kF32, double low = 0,
                double high = 1);
-/// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and give the dtype.
+/// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and set the dtype.
 Tensor uniform(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high);
 /// Normal distribution with mean 0 and standard deviation 1. Complex numbers have independent parts
 /// of variance 1/2.

@@ -79,7 +79,7 @@ TEST(Random, Bits) {
 }
 
 // A value depends only on its row-major position, not on the shape.
-TEST(Random, ShapeDoesNotMatter) {
+TEST(Random, ValuesDoNotDependOnTheShape) {
   const HostTensor flat = random_draw(3, [](const Key& k) { return random::bits(k, 32, {24}); });
   const HostTensor cube = random_draw(3, [](const Key& k) {
     return random::bits(k, 32, {2, 3, 4});
@@ -133,7 +133,7 @@ TEST(Random, PartsOfMoreThan32BitsOfElements) {
   EXPECT_NE(fourth_row, drawn_part({8, row}, {1, 5}, {1, 64}));
 }
 
-TEST(Random, OtherGeneratorsDrawNoParts) {
+TEST(Random, PartsNeedTheNewThreefry) {
   const auto draw = [](random::PrngImpl impl) {
     return run(
         [&](const Values& v) {

@@ -82,7 +82,7 @@ TEST(Rbg, UnsafeKeysAreSplitByTheGenerator) {
             rbg_words({4}, 1300080329, 138944922, 2151969553, 3341033586));
 }
 
-TEST(Rbg, OtherTypesAreErrors) {
+TEST(Rbg, WrongTypesAreErrors) {
   Region region;
   const TraceScope scope(region);
   const Key key = random::random_key(1, PrngImpl::kRbg);

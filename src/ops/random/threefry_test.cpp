@@ -34,7 +34,7 @@ TEST(Threefry, TensorsAreHashedElementByElement) {
   }
 }
 
-TEST(Threefry, OtherTypesAreErrors) {
+TEST(Threefry, WrongTypesAreErrors) {
   Region region;
   const TraceScope scope(region);
   const Tensor k = scalar(0, DType::kU32), x = zeros({2}, DType::kU32);

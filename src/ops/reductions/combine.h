@@ -46,7 +46,7 @@ struct Smaller {
 };
 
 /// Calls visit(line) for the elements of x that are combined and their elements of y: their
-/// positions, those of x first. It is no template, so that each dtype does not compile it again.
+/// positions, those of x first. It is no template, so that it is compiled only once for all dtypes.
 using FoldWalk = void (*)(const OpNode& op, const Shape& x, const Shape& y,
                           const std::function<void(const LinePair&)>& visit);
 

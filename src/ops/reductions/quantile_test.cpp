@@ -51,7 +51,7 @@ TEST(Quantile, Median) {
 }
 
 // Positions are not rounded to bf16, which has 8 bits.
-TEST(Quantile, OfManySmallFloats) {
+TEST(Quantile, ManySmallFloatsAreIndexedExactly) {
   HostTensor x = HostTensor::zeros({1001});
   for (size_t i = 0; i < 1001; ++i) x.values<float>()[i] = i < 501 ? 1.f : 2.f;
   EXPECT_THAT(

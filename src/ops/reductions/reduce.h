@@ -24,7 +24,7 @@ Tensor reduce_xor(const Tensor& x, const std::vector<int64_t>& axes, bool keep_d
 
 /// Sum over all elements: a scalar.
 Tensor sum(const Tensor& x);
-/// Means and variances of integers and predicates are f32, those of 64-bit integers f64, as in JAX.
+/// Means and variances of integers and predicates are f32, for 64-bit integers f64, as in JAX.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 /// mean(|x - mean(x)|^2), in two passes. Real for complex numbers.

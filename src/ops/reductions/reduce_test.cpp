@@ -35,7 +35,7 @@ TEST(Reduce, AxesAndKeptDims) {
   EXPECT_THROW(run([](const Values& v) { return reduce_sum(v[0], {0, -3}); }, {x}), ShapeError);
 }
 
-TEST(Reduce, NothingGivesTheIdentity) {
+TEST(Reduce, EmptyReductionIsTheIdentity) {
   const HostTensor none = HostTensor::zeros({2, 0});
   EXPECT_THAT(elements(run([](const Values& v) { return reduce_sum(v[0], {1}); }, {none})),
               ElementsAre(0, 0));
@@ -68,7 +68,7 @@ TEST(Reduce, XorOfPredicatesIsParityAndOfIntegersBitwise) {
             "f32[1, 1] of the top level (parameter)");
 }
 
-TEST(Reduce, ADtypeWithoutInfinityHasALeastNumber) {
+TEST(Reduce, ExtremaOfADtypeWithoutInfinity) {
   const HostTensor x = HostTensor({2}, {-3.f, -5.f}).astype(DType::kF8E4M3FN);
   EXPECT_EQ(run([](const Values& v) { return reduce_max(v[0], {0}); }, {x}).at(0), -3);
   EXPECT_EQ(run([](const Values& v) { return reduce_min(v[0], {0}); }, {x}).at(0), -5);

@@ -43,7 +43,7 @@ enum class PoolCount : uint8_t { kWindow, kWithoutPadding };
 Tensor max_pool(const Tensor& x, const PoolOptions& options);
 /// Padding is never the minimum.
 Tensor min_pool(const Tensor& x, const PoolOptions& options);
-/// x is floating-point. Small floats are summed in f32. A window without elements gives 0 or, with
+/// x is floating-point. Small floats are summed in f32. A window without elements yields 0 or, with
 /// kWithoutPadding, NaN.
 Tensor avg_pool(const Tensor& x, const PoolOptions& options, PoolCount count = PoolCount::kWindow);
 

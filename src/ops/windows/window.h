@@ -17,7 +17,7 @@ namespace axle {
 struct DimPadding {
   int64_t low = 0, high = 0;
 };
-/// kValid: no padding. kSame: as much as gives ceil(size / stride) windows over a dim of this size,
+/// kValid: no padding. kSame: enough for ceil(size / stride) windows over a dim of this size,
 /// counted with the holes of its dilation; the high side gets the odd element.
 enum class PaddingRule : uint8_t { kValid, kSame };
 

@@ -1,4 +1,4 @@
-// Tests of reduce_window.h, select_and_scatter.h and pool.h. Numbers are those of JAX 0.10.2.
+// Tests of reduce_window.h, select_and_scatter.h and pool.h. Numbers are from JAX 0.10.2.
 #include <gmock/gmock.h>
 
 #include "base/error.h"
@@ -39,7 +39,7 @@ TEST(ReduceWindow, PaddingStridesAndDilations) {
             HostTensor({1, 3}, {8.f, 9.f, 10.f}));
 }
 
-TEST(ReduceWindow, SamePaddingGivesTheHighSideTheOddElement) {
+TEST(ReduceWindow, SamePaddingPutsTheOddElementOnTheHighSide) {
   const HostTensor x({5}, {1.f, 2.f, 4.f, 8.f, 16.f});
   const auto same = [&](int64_t size, int64_t stride) {
     return elements(windows(reduce_window_sum, x,
@@ -50,7 +50,7 @@ TEST(ReduceWindow, SamePaddingGivesTheHighSideTheOddElement) {
   EXPECT_THAT(same(1, 3), ElementsAre(1, 8));
 }
 
-TEST(ReduceWindow, AWindowOfPaddingHasTheIdentity) {
+TEST(ReduceWindow, WindowInThePaddingHasTheIdentity) {
   const Window far{.sizes = {2}, .strides = {2}, .padding = {{2, 0}}};
   const HostTensor x({2}, {-3.f, 5.f});
   EXPECT_THAT(elements(windows(reduce_window_sum, x, far)), ElementsAre(0, 2));
@@ -62,7 +62,7 @@ TEST(ReduceWindow, AWindowOfPaddingHasTheIdentity) {
               ElementsAre(127, -3));
 }
 
-TEST(ReduceWindow, AWindowLargerThanTheTensorHasNoPlace) {
+TEST(ReduceWindow, WindowLargerThanTheTensorHasNoResults) {
   EXPECT_EQ(windows(reduce_window_max, counting({2, 3}), {.sizes = {1, 4}}).shape(), Shape({2, 0}));
 }
 
@@ -112,7 +112,7 @@ TEST(ReduceWindow, PrintsWhatIsNotTrivial) {
 
 const HostTensor kTies({2, 6}, {5.f, 5.f, 1.f, 5.f, 2.f, 2.f, 0.f, -1.f, -1.f, 7.f, 3.f, 3.f});
 
-TEST(SelectAndScatter, OfEqualElementsTheFirstIsSelected) {
+TEST(SelectAndScatter, FirstOfEqualElementsIsSelected) {
   const Window pairs{.sizes = {1, 2}, .strides = {1, 2}};
   const auto selected = [&](WindowSelect select, const Window& window) {
     return elements(

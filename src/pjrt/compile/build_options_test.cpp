@@ -40,7 +40,7 @@ std::vector<int64_t> device_ids(std::string_view assignment) {
 }
 
 // The parts of these bytes were decoded with protoc and XLA's .proto files.
-TEST(BuildOptions, BytesAreAsGolden) {
+TEST(BuildOptions, BytesMatchGolden) {
   std::string hex;
   for (const unsigned char byte : encode_build_options({.num_partitions = 2,
                                   .device_ids = {0, 300},
@@ -91,7 +91,7 @@ TEST(BuildOptions, LargeDeviceIdsTakeMoreBytes) {
   EXPECT_THAT(device_ids(text(build, fields::kDeviceAssignment)), ElementsAre(300));
 }
 
-TEST(BuildOptions, TellTheMemoryToPlanWith) {
+TEST(BuildOptions, EncodeTheMemoryToPlanWith) {
   const std::string build = build_of({.device_memory_bytes = 300});
   EXPECT_THAT(numbers_of(build),
               ElementsAre(fields::kNumReplicas, fields::kNumPartitions, fields::kDeviceMemorySize));
@@ -112,7 +112,7 @@ TEST(BuildOptions, OverridesAreTypedAndSorted) {
   EXPECT_EQ(number(value(2), fields::kBool), 1);
 }
 
-TEST(BuildOptions, OfEqualNamesTheLastCounts) {
+TEST(BuildOptions, LastOfEqualNamesCounts) {
   EXPECT_EQ(encode_build_options({.overrides = {{"a", "1"}, {"a", "2"}}}),
             encode_build_options({.overrides = {{"a", "2"}}}));
 }

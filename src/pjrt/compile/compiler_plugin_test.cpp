@@ -146,7 +146,7 @@ TEST_F(CompilerTest, SavedExecutablesRunInAFreshProcess) {
   EXPECT_THAT(text, HasSubstr("[  PASSED  ] 1 test"));
 }
 
-TEST_F(CompilerTest, AnExecutableForFewerDevicesIsOfAnotherMesh) {
+TEST_F(CompilerTest, ExecutableForAnotherMeshIsRefused) {
   const auto program = elementwise("negate");
   const auto compiler = make_compiler(parse_target("cpu:8"));
   save_executable(path_, *compiler->compile(program), program, *compiler);
@@ -159,7 +159,7 @@ TEST_F(CompilerTest, AnExecutableForFewerDevicesIsOfAnotherMesh) {
             "mesh: expected at most the 4 devices of 'cpu', got a mesh of 8");
 }
 
-TEST(VirtualDevices, AreNotMoreThanAMachineHas) {
+TEST(VirtualDevices, AreLimitedToThoseOfAMachine) {
   EXPECT_EQ(error_of<ConfigError>([&] { make_compiler(parse_target("cpu:1000000")); }),
             "cpu:1000000: expected 1 to 1024 devices of one machine, got 1000000");
 }

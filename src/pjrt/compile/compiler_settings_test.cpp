@@ -32,12 +32,12 @@ TEST(CompilerSettings, EveryRowIsWholeAndOfAKnownPlatform) {
   }
 }
 
-TEST(CompilerSettings, CpuIsLeftToItsDefaults) {
+TEST(CompilerSettings, CpuHasNone) {
   EXPECT_TRUE(settings_for(topology("cpu", "cpu"), DevicePresence::kPresent).empty());
   EXPECT_TRUE(settings_for({.platform = "tpu"}, DevicePresence::kPresent).empty());
 }
 
-TEST(CompilerSettings, AGenerationAddsItsOwn) {
+TEST(CompilerSettings, TpuGenerationsHaveTheirOwn) {
   const auto v5p = settings_for(topology("tpu", "TPU v5"), DevicePresence::kDescribed);
   const auto v6e = settings_for(topology("tpu", "TPU v6 lite"), DevicePresence::kDescribed);
   EXPECT_THAT(v5p, Contains(Pair("xla_tpu_enable_latency_hiding_scheduler", "true")));
@@ -46,7 +46,7 @@ TEST(CompilerSettings, AGenerationAddsItsOwn) {
   EXPECT_THAT(v5p, Not(Contains(Pair("xla_tpu_scoped_vmem_limit_kib", "98304"))));
 }
 
-TEST(CompilerSettings, SeveralSlicesNeedTheirOwn) {
+TEST(CompilerSettings, SlicesHaveTheirOwn) {
   const Setting between = {"xla_tpu_enable_megascale_barrier", "true"};
   EXPECT_THAT(settings_for(topology("tpu", "TPU v5", 2), DevicePresence::kPresent),
               Contains(between));
@@ -54,7 +54,7 @@ TEST(CompilerSettings, SeveralSlicesNeedTheirOwn) {
               Not(Contains(between)));
 }
 
-TEST(CompilerSettings, NothingIsMeasuredOnDevicesThatAreNotHere) {
+TEST(CompilerSettings, AbsentDevicesAreNotMeasured) {
   const Setting no_measuring = {"xla_gpu_autotune_level", "0"};
   const auto h100 = topology("cuda", "NVIDIA H100 80GB HBM3");
   EXPECT_THAT(settings_for(h100, DevicePresence::kDescribed), Contains(no_measuring));

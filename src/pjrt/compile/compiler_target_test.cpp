@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, TpuCompiler,
                          ::testing::Values("tpu:v5e:2x4", "tpu:v5p:2x2x2", "tpu:v6e:2x4",
                                            "tpu:v5p:2x2x1:2"));
 
-TEST(TpuCompilerTopology, TellsHowTheChipsAreWired) {
+TEST(TpuCompilerTopology, DescribesTheWiringOfTheChips) {
   AXLE_NEEDS_PLUGIN("tpu");
   const auto compiler = make_compiler(parse_target("tpu:v5p:2x2x2"));
   const auto& topology = compiler->topology();
@@ -151,7 +151,7 @@ TEST(CudaCompiler, CompilesWithEverySettingOfTheTable) {
   for (const char* target : {"gpu:h100:1x8", "gpu:a100:2x4"}) expect_compiles(target);
 }
 
-TEST(CudaCompiler, TellsTheNodes) {
+TEST(CudaCompiler, DescribesTheNodes) {
   AXLE_NEEDS_PLUGIN("cuda");
   const auto compiler = make_compiler(parse_target("gpu:h100:2x8"));
   const auto& topology = compiler->topology();

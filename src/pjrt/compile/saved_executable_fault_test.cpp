@@ -63,7 +63,7 @@ TEST_F(SavedExecutableFault, RunsWithoutCompiling) {
   EXPECT_EQ(executable->execute(std::span(&x, 1))[0]->to_host(), value);
 }
 
-TEST_F(SavedExecutableFault, TellsWhatItIs) {
+TEST_F(SavedExecutableFault, HeaderDescribesTheExecutable) {
   const auto header = read_saved_header(path_);
   EXPECT_EQ(header.plugin.platform, "fake");
   EXPECT_EQ(header.plugin.platform_version, "fake 1");
@@ -86,7 +86,7 @@ TEST_F(SavedExecutableFault, LocationsAndTheOrderOfOptionsDoNotCount) {
   EXPECT_TRUE(load(maker_, moved, {.overrides = {{"a", "1"}, {"b", "2"}}}));
 }
 
-TEST_F(SavedExecutableFault, OtherFilesAreRefused) {
+TEST_F(SavedExecutableFault, FilesThatAreNotSavedExecutablesAreRefused) {
   Fake fake;
   path_ = dir_.path() / "missing";
   EXPECT_EQ(error_of<ConfigError>([&] { load(fake); }),
@@ -148,7 +148,7 @@ TEST_F(SavedExecutableFault, EveryFieldOfTheHeaderWithEveryExtreme) {
   EXPECT_TRUE(try_header(std::string(100'000, '['), 100'000, "deep nesting"));
 }
 
-TEST_F(SavedExecutableFault, AnotherPluginIsNamedBesideTheOneThatMadeIt) {
+TEST_F(SavedExecutableFault, ErrorNamesTheExpectedAndTheFoundPlugin) {
   Fake other("another version");
   const auto message = error_of<DeviceError>([&] { load(other); });
   EXPECT_THAT(message, HasSubstr("expected an executable of plugin 'fake', PJRT API 0.114, "
@@ -159,7 +159,7 @@ TEST_F(SavedExecutableFault, AnotherPluginIsNamedBesideTheOneThatMadeIt) {
                         "; compile again"));
 }
 
-TEST_F(SavedExecutableFault, OtherDevicesAreRefused) {
+TEST_F(SavedExecutableFault, ExecutablesForOtherDevicesAreRefused) {
   Fake other;
   other->device_kind = "older chip";
   EXPECT_EQ(error_of<DeviceError>([&] { load(other); }),
@@ -172,7 +172,7 @@ TEST_F(SavedExecutableFault, OtherDevicesAreRefused) {
   EXPECT_THAT(load_error(copying()), HasSubstr("expected the devices of this machine"));
 }
 
-TEST_F(SavedExecutableFault, WhatDiffersInTheProgramIsNamed) {
+TEST_F(SavedExecutableFault, DifferencesOfTheProgramAreNamed) {
   const std::string where = path_.string();
   Program program = copying();
   program.name = "another";
@@ -200,13 +200,13 @@ TEST_F(SavedExecutableFault, WhatDiffersInTheProgramIsNamed) {
             where + ": compiler option 1: expected 'b=3', got an executable with 'b=2'");
 }
 
-TEST_F(SavedExecutableFault, TheInterpreterLoadsNone) {
+TEST_F(SavedExecutableFault, InterpreterCannotLoadExecutables) {
   InterpreterRuntime interpreter(2);
   EXPECT_EQ(error_of<DeviceError>([&] { load_executable(path_, interpreter, copying()); }),
             path_.string() + ": expected the runtime of a PJRT plugin, got 'interpreter'");
 }
 
-TEST_F(SavedExecutableFault, NothingIsHalfWritten) {
+TEST_F(SavedExecutableFault, FailedSaveLeavesTheOldFile) {
   const std::string before = read_file(path_);
   maker_->fail_slot = pjrt::ExecutableSerialize::kSlot;
   EXPECT_THAT(error_of<DeviceError>([&] { save(maker_, copying(), {}); }),

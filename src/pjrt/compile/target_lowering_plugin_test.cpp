@@ -25,7 +25,7 @@ Values exchange_rows(const Values& v) {
                    testing::over({{{"model"}}}, {{{"model"}}}));
 }
 
-TEST_F(TargetLowering, WithoutRaggedAllToAllAMaskedOneRuns) {
+TEST_F(TargetLowering, MaskedExchangeReplacesRaggedAllToAll) {
   expect_same(exchange_rows, {testing::normal_values({8, 4}, 1)}, 0);
   const Program p = trace_program("rows", exchange_rows, {{"x", {DType::kF32, {8, 4}}}},
                                   {{"y", {DType::kF32, {12, 4}}}}, kMesh);
@@ -47,7 +47,7 @@ TEST_F(TargetLowering, AFallbackIsReportedOnce) {
             "WARNING: program 'step': kernel a of first: fallback, since it is new\n");
 }
 
-TEST_F(TargetLowering, ACompilerIsAskedOnce) {
+TEST_F(TargetLowering, CompilerIsAskedOnce) {
   int num_compiled = 0;
   Topology topology = runtime().topology();
   topology.platform_version = "one that no other test has";

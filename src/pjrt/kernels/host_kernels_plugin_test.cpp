@@ -51,7 +51,7 @@ std::string choices_of(const Runtime& runtime, const TensorFunction& fn,
 
 using HostKernels = PluginTest;
 
-TEST_F(HostKernels, AGateGivesWhatItsFallbackGives) {
+TEST_F(HostKernels, GateMatchesItsFallback) {
   const HostTensor a = normal_values({7, 33}, 1, 3), b = normal_values({7, 33}, 2);
   const auto of_gate = [](const Values& v) { return slopes(gate, v); };
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
@@ -132,7 +132,7 @@ TEST_F(HostKernels, AttributesArriveWithTheirTypes) {
             HostTensor({4}, {1.5f, -5.0f, 1.0f, 6.0f}));
 }
 
-TEST_F(HostKernels, AnErrorOfAKernelIsOneOfTheProgram) {
+TEST_F(HostKernels, ErrorInAKernelIsAnErrorOfTheProgram) {
   const auto fn = [](const Values& v) { return kernel_call(attributes_kernel, v, attributes(-1)); };
   EXPECT_THAT(error_of<DeviceError>([&] { run(fn, {HostTensor::zeros({4})}); }),
               HasSubstr("expected a positive scale"));
@@ -167,7 +167,7 @@ TEST_F(HostKernelsOnMesh, RunOnPartsInAShardMap) {
             "kernel gated_silu: host kernel 1\n");
 }
 
-TEST_F(HostKernelsOnMesh, RunOnPartsWhereTheCallSaysHow) {
+TEST_F(HostKernelsOnMesh, RunOnPartsIfTheCallHasSpecs) {
   const PartitionSpec spec{{"data", "model"}};
   const auto fn = [&](const Values& v) {
     return Values{gated_silu(v[0], v[1], {.specs = {spec, spec}})};

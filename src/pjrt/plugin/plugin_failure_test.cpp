@@ -15,7 +15,7 @@ ExitCode code_of(pjrt::ErrorCode code, const char* message) {
       .code;
 }
 
-TEST(PluginFailure, OnlyDeviceMemoryDoesNotFit) {
+TEST(PluginFailure, OnlyMissingDeviceMemoryCountsAsNotFitting) {
   for (const char* message :
        {"Ran out of memory in memory space hbm. Used 18.32G of 15.75G hbm.\nvmem: 3M",
         "E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO "

@@ -48,7 +48,7 @@ TEST(PluginPins, TheProgramHoldsTheListsOfTheSourceTree) {
   EXPECT_EQ(num_lists, detail::plugin_lists().size());
 }
 
-TEST(PluginPins, FirstIsThePluginThatThePolicyLooksFor) {
+TEST(PluginPins, FirstWheelIsThePluginOfThePolicy) {
   for (const char* platform : {"cpu", "cuda", "tpu"}) {
     const PluginPins* pins = plugin_pins(platform);
     ASSERT_NE(pins, nullptr) << platform;
@@ -59,7 +59,7 @@ TEST(PluginPins, FirstIsThePluginThatThePolicyLooksFor) {
   EXPECT_EQ(plugin_pins("neuron"), nullptr);
 }
 
-TEST(PluginPins, OutdatedIsWhatIsMissingOrOfAnotherVersion) {
+TEST(PluginPins, MissingAndChangedWheelsAreOutdated) {
   const TempDir dir;
   const PluginPins pins = parse_plugin_pins("chip", kList);
   const auto outdated = [&] { return outdated_wheels(pins, dir.path()).size(); };
@@ -83,7 +83,7 @@ TEST(PluginPins, OutdatedIsWhatIsMissingOrOfAnotherVersion) {
   EXPECT_EQ(outdated(), 1u);
 }
 
-TEST(PluginPins, OnlyTheWholeListSaysThatAllIsThere) {
+TEST(PluginPins, WholeListIsRecordedOnlyIfAllIsUnpacked) {
   const TempDir dir;
   const PluginPins pins = parse_plugin_pins("chip", kList);
   const PinnedWheel &plugin = pins.wheels[0], &tool = pins.wheels[1];

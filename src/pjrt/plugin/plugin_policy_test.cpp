@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
+TEST(PluginPolicy, PoliciesStateHowToInstallThePlugin) {
   for (const auto& row : plugin_policies()) {
     EXPECT_FALSE(row.files.empty()) << row.platform;
     EXPECT_FALSE(row.install_hint.empty()) << row.platform;
@@ -41,7 +41,7 @@ TEST(PluginPolicy, EveryAcceleratorHasThePluginOfItsPlatform) {
 }
 
 // The memory that programs do not get must suffice for the driver and the buffers of collectives.
-TEST(PluginPolicy, ClientsLeaveAReserveOnEveryAccelerator) {
+TEST(PluginPolicy, ProgramsLeaveAReserveOnEveryAccelerator) {
   constexpr int64_t kReserve = int64_t{4} << 30;
   for (const Accelerator& row : accelerators()) {
     const PluginPolicy policy = plugin_policy(row.platform);
@@ -58,23 +58,23 @@ TEST(PluginPolicy, ClientsLeaveAReserveOnEveryAccelerator) {
   EXPECT_EQ(bytes_for_programs(half, 1000), 500);
 }
 
-TEST(PluginPolicy, UnknownPlatformsAreNamedByAVariable) {
+TEST(PluginPolicy, UnknownPlatformsHaveAVariable) {
   EXPECT_EQ(plugin_variable("my-chip"), "AXLE_PLUGIN_MY_CHIP");
   EXPECT_EQ(plugin_policy("my-chip").install_hint, "set AXLE_PLUGIN_MY_CHIP to the plugin's file");
 }
 
-TEST(PluginPolicy, DevicesAreSeenByTheFilesOfTheSystem) {
+TEST(PluginPolicy, DevicesAreDetectedByTheirFiles) {
   EXPECT_TRUE(has_device(plugin_policy("cpu")));
   EXPECT_TRUE(has_device({.device_files = {"/nowhere", "/dev/null"}}));
   EXPECT_FALSE(has_device({.device_files = {"/nowhere"}}));
 }
 
-TEST(PluginPolicy, WhatWasNeverTriedIsSaid) {
+TEST(PluginPolicy, UntestedPlatformsAreMarked) {
   for (const char* platform : {"neuron", "rocm"})
     EXPECT_NE(plugin_policy(platform).limits.find("not tested"), std::string::npos);
 }
 
-TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
+TEST(FindCudaToolkit, TakesTheNamedToolkitIfItIsComplete) {
   namespace fs = std::filesystem;
   const TempDir dir;
   const fs::path folder = dir.path();
@@ -101,14 +101,14 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   EXPECT_EQ(environment_variable("XLA_FLAGS"), "--c=2 --xla_gpu_cuda_data_dir=" + beside.string());
 }
 
-TEST(MergeFlags, KeepsTheUsers) {
+TEST(MergeFlags, UserFlagsWin) {
   EXPECT_EQ(merge_flags("", "--a=1 --b=2"), "--a=1 --b=2");
   EXPECT_EQ(merge_flags("--b=7", "--a=1 --b=2"), "--b=7 --a=1");
   EXPECT_EQ(merge_flags("--bigger=7", "--b=2"), "--bigger=7 --b=2");
   EXPECT_EQ(merge_flags("--c\n--b", "--b=2"), "--c\n--b");
 }
 
-TEST(ApplyEnvironment, FlagsMayStandInAFile) {
+TEST(ApplyEnvironment, FlagsMayComeFromAFile) {
   const TempDir dir;
   const std::filesystem::path file = dir.path() / "flags";
   std::ofstream(file) << "--b=7\n--c=8";
@@ -127,7 +127,7 @@ TEST(ApplyEnvironment, FlagsMayStandInAFile) {
   }
 }
 
-TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
+TEST(ApplyEnvironment, SetsOnlyUnsetVariables) {
   const EnvironmentChange set("AXLE_TEST_SET", "mine"), flags("AXLE_TEST_FLAGS", "--x=1"),
       unset("AXLE_TEST_UNSET", std::nullopt), device("AXLE_TEST_DEVICE", std::nullopt);
   apply_environment(
@@ -158,7 +158,7 @@ TEST(FindPlugin, TheVariableMustNameAFile) {
 }
 
 // The advice depends on which plugin is found where this program runs, in a checkout or not.
-TEST(FindPlugin, AWrongVariableIsAnsweredByWhatThereIs) {
+TEST(FindPlugin, WrongVariableIsReportedWithAdvice) {
   const TempDir dir;
   const EnvironmentChange variable("AXLE_PLUGIN_CPU", "/nowhere/plugin.so"),
       home("HOME", dir.path().string());
@@ -200,7 +200,7 @@ TEST(FindPlugin, LooksIntoUnpackedWheels) {
   EXPECT_EQ(find_plugin_file(policy), file);
 }
 
-TEST(LoadPlugin, AMissingOneComesWithItsCommand) {
+TEST(LoadPlugin, MissingPluginIsReportedWithAdvice) {
   EXPECT_EQ(
       error_of<DeviceError>([] { load_plugin("no-such-chip"); }),
       "plugin 'no-such-chip': expected a file in .axle/plugins or in AXLE_PLUGIN_NO_SUCH_CHIP, "
@@ -212,7 +212,7 @@ TEST(LoadPlugin, NamesWhatIsNotAPlugin) {
               ::testing::AllOf(HasSubstr("plugin 'fake_b'"), HasSubstr("can't be loaded: ")));
 }
 
-TEST(LoadPlugin, APluginNamedForAnotherPlatformGetsItsOwnSettings) {
+TEST(LoadPlugin, PluginFileSelectsTheSettings) {
   std::vector<std::unique_ptr<EnvironmentChange>> unset;
   for (const auto& entry : plugin_policy("tpu").environment)
     unset.push_back(std::make_unique<EnvironmentChange>(entry.name, std::nullopt));

@@ -36,7 +36,7 @@ class Recorder final : public PluginWatch {
   };
 };
 
-TEST(PluginWatch, WithoutOneNothingIsHeldBack) {
+TEST(PluginWatch, OutputIsNotHeldBackIfThereIsNoWatch) {
   EXPECT_EQ(plugin_watch(), nullptr);
   ::testing::internal::CaptureStderr();
   PluginTask task("plugin 'x'");
@@ -46,7 +46,7 @@ TEST(PluginWatch, WithoutOneNothingIsHeldBack) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "a warning\n") << "while the task goes on";
 }
 
-TEST(PluginWatch, IsToldOfCallsAndTasks) {
+TEST(PluginWatch, SeesCallsAndTasks) {
   Recorder recorder;
   {
     PluginTask task("program 'step'", "be compiled");
@@ -58,7 +58,7 @@ TEST(PluginWatch, IsToldOfCallsAndTasks) {
                                          "end", "plugin 'x' is to start", "end"));
 }
 
-TEST(PluginWatch, IsToldOfTheEndOfWhatItWasToldOf) {
+TEST(PluginWatch, SeesTheEndOfWhatItSawBegin) {
   Recorder recorder;
   {
     const PluginTask task("plugin 'x'");

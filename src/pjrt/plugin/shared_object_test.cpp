@@ -27,7 +27,7 @@ Elf64_Ehdr header_of(const std::string& bytes) {
   return header;
 }
 
-TEST(SharedObject, AWholeFileIsWhole) {
+TEST(SharedObject, CompleteFileIsRecognised) {
   const auto size = shared_object_size("/proc/self/exe");
   ASSERT_TRUE(size);
   EXPECT_TRUE(size->is_complete());
@@ -70,7 +70,7 @@ TEST(SharedObject, AFileWithoutSectionsIsJudgedByItsSegments) {
   }
 }
 
-TEST(SharedObject, OffsetsBehindAllNumbersAreNoWholeFile) {
+TEST(SharedObject, OverflowingOffsetsAreIncomplete) {
   const TempDir dir;
   std::string bytes = some_elf();
   auto header = header_of(bytes);
@@ -80,7 +80,7 @@ TEST(SharedObject, OffsetsBehindAllNumbersAreNoWholeFile) {
   EXPECT_FALSE(shared_object_size(dir / "file")->is_complete());
 }
 
-TEST(SharedObject, OtherFilesAreLeftToTheLoader) {
+TEST(SharedObject, UnreadableFilesAreLeftToTheLoader) {
   const TempDir dir;
   for (const std::string text : {"",
                                  "\x7f"

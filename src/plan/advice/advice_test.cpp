@@ -55,7 +55,7 @@ double estimate_of(const Asked& a) {
 const std::vector<Edit> kManyRows = {SetField{"input.batch_size", "512"}};
 
 // A little too large: two parts are enough. Much too large: more parts, and what else it takes.
-TEST(Advice, IsTheSmallestChangeThatFits) {
+TEST(Advice, ChangeIsTheSmallestThatFits) {
   const Asked a = asked("quickstart", "cpu:1", kManyRows);
   const double whole = estimate_of(a);
   Believer little(0.75 * whole);
@@ -91,7 +91,7 @@ TEST(Advice, NamesTheFieldThatDividesTheBatch) {
 }
 
 // What it says is so: the flags, given to the same command, make a step of that memory.
-TEST(Advice, FlagsGiveTheStepThatWasTried) {
+TEST(Advice, FlagsReproduceTheStepThatWasTried) {
   const Asked a = asked("quickstart", "cpu:2", kManyRows);
   const double memory = 0.3 * estimate_of(a);
   Believer compiler(memory);
@@ -109,7 +109,7 @@ TEST(Advice, FlagsGiveTheStepThatWasTried) {
 }
 
 // The step would fit with more parts, which leave the evaluation as it is: it gets fewer rows.
-TEST(Advice, CountsTheEvaluationsOfTheChangedStep) {
+TEST(Advice, EvaluationsOfTheChangedStepCount) {
   const std::string rows = "evalers.held_out.input.batch_size";
   std::vector<Edit> edits = kManyRows;
   edits.push_back(SetField{"learner.microbatches", "2"});
@@ -124,7 +124,7 @@ TEST(Advice, CountsTheEvaluationsOfTheChangedStep) {
   const CompileEvaluation evaluate = [&](const LoweredStep& step, const std::string& name) {
     EXPECT_EQ(name, "evalers.held_out");
     evaluated.push_back(estimate_memory(step.program).temporary_bytes);
-    // The first is too large, whatever it needs, and later ones by their own estimate.
+    // The first is too large regardless of its need, and later ones by their own estimate.
     return report_of(memory, evaluated.size() == 1 ? 1.5 * memory : evaluated.back());
   };
   const Advice advice =
@@ -145,7 +145,7 @@ TEST(Advice, CountsTheEvaluationsOfTheChangedStep) {
 }
 
 // Where no fewer rows are enough, the text says that the evaluation does not fit.
-TEST(Advice, TellsOfEvaluationsThatNothingMakesFit) {
+TEST(Advice, ReportsEvaluationsThatFitWithNoChange) {
   std::vector<Edit> edits = kManyRows;
   edits.push_back(SetField{"evalers.held_out.input.batch_size", "4096"});
   edits.push_back(SetField{"learner.microbatches", "2"});
@@ -165,7 +165,7 @@ TEST(Advice, TellsOfEvaluationsThatNothingMakesFit) {
 
 // Compiled steps need more than was estimated from the graph of the changed one: the search goes on
 // with what the compiler said.
-TEST(Advice, GoesOnAfterAChangeThatDoesNotFit) {
+TEST(Advice, ContinuesAfterAChangeThatDoesNotFit) {
   const Asked a = asked("quickstart", "cpu:1", kManyRows);
   const double whole = estimate_of(a), memory = 0.75 * whole;
   const CompileReport before = report_of(memory, whole);
@@ -189,7 +189,7 @@ TEST(Advice, GoesOnAfterAChangeThatDoesNotFit) {
 }
 
 // What is said of a search without success is what was done.
-TEST(Advice, SaysWhatWasTriedIfNothingFits) {
+TEST(Advice, ListsTheChangesTriedIfNoneFits) {
   const Asked a = asked("quickstart", "cpu:1", kManyRows);
   const double memory = 0.8 * estimate_of(a);
   const CompileReport before = report_of(memory, memory / 0.8);
@@ -217,7 +217,7 @@ TEST(Advice, SaysWhatWasTriedIfNothingFits) {
   EXPECT_EQ(to_json(advice)["change"], nullptr);
 }
 
-TEST(Advice, NothingFitsWhereTheStateIsTooLarge) {
+TEST(Advice, FindsNoChangeIfTheStateIsTooLarge) {
   const Asked a = asked("quickstart", "cpu:1", {});
   Believer compiler(1 << 10);
   const Advice advice = advice_for(a, compiler);
@@ -230,7 +230,7 @@ TEST(Advice, NothingFitsWhereTheStateIsTooLarge) {
 }
 
 // Some changes are refused: the experts of this mesh need more devices than some machines have.
-TEST(Advice, LeavesOutWhatIsRefused) {
+TEST(Advice, LeavesOutRefusedChanges) {
   const Asked a = asked("mixtral-8x7B", "gpu-H100-1", {});
   Believer compiler(1 << 20);
   EXPECT_TRUE(advice_for(a, compiler).least);
@@ -262,7 +262,7 @@ TEST(Advice, NamesTheNextMesh) {
 }
 
 // The layers of a Pattern are slots of another name.
-TEST(Advice, FindsTheLayersOfAPattern) {
+TEST(Advice, LayersOfAPatternAreFound) {
   const Asked a = asked("gemma3-test", "cpu:1",
                         {SetField{"input.batch_size", "1"},
                          UseModifier{"SetRemat: {at: '**.pattern[*]', policy: SaveEverything}"}});
@@ -272,7 +272,7 @@ TEST(Advice, FindsTheLayersOfAPattern) {
   EXPECT_THAT(flags_text(*advice.least), HasSubstr("--modify \"SetRemat: {at: '**.pattern[*]'"));
 }
 
-TEST(MemoryEstimate, CountsWhatIsDivided) {
+TEST(MemoryEstimate, ShardedValuesAreDivided) {
   const auto total = [](const std::string& on, const std::string& mesh) {
     return estimate_memory(
         lower_step(asked("fuji-test-v1", on, {SetField{"mesh", mesh}}).resolved.config,
@@ -293,7 +293,7 @@ TEST(MemoryEstimate, CountsWhatIsDivided) {
 }
 
 // Rows that are long are computed by blocks: every core that can, and the loss.
-TEST(Advice, KnowsAttentionAndLossByBlocks) {
+TEST(Advice, AttentionAndLossByBlocksAreTried) {
   const Asked a =
       asked("gemma3-test", "cpu:1",
             {SetField{"input.batch_size", "1"}, SetField{"input.seq_len", "8192"},

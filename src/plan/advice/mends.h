@@ -40,7 +40,7 @@ struct Mends {
 };
 
 /// Compiles, for each kind of fault, the changes that may mend it: a mesh in which fewer devices
-/// share each parameter; as few microbatches as fit, where each gathers parameters anew, but not
+/// share each parameter; as few microbatches as fit, where each gathers parameters again, but not
 /// fewer than `learner.device_rows` asks for; a remat policy that keeps more; more microbatches
 /// where the compiler computes again because memory is short. Then compiles the better ones
 /// together. Leaves out what may not fit by an estimate. Empty if the step does not fit.

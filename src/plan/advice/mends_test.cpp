@@ -1,4 +1,4 @@
-// Mends with a compiler whose faults and times are those of a made-up machine.
+// Mends with a compiler whose faults and times are of a made-up machine.
 #include "plan/advice/mends.h"
 
 #include <gmock/gmock.h>
@@ -99,7 +99,7 @@ Finding gathers(double bytes, bool backward = false) {
 Finding recomputed(double count) { return {.kind = FindingKind::kRecomputed, .count = count}; }
 
 // Half of the devices leave most of the fault, a quarter none of it.
-TEST_F(MendsTest, NameWhatACompileShowedToMend) {
+TEST_F(MendsTest, NameTheChangeThatRemovesAFault) {
   const Machine machine = [](const Setting& s) -> Outcome {
     if (s.fsdp == 2) return {.seconds = 0.9};
     return {.findings = {all_reduces(s.fsdp == 8 ? 402 : 240)},
@@ -118,7 +118,7 @@ TEST_F(MendsTest, NameWhatACompileShowedToMend) {
   EXPECT_EQ(to_text(mends(machine)), "");
 }
 
-TEST_F(MendsTest, SayWhatAChangeLeaves) {
+TEST_F(MendsTest, StateTheRemainingFault) {
   const Mends some = mends([](const Setting& s) -> Outcome {
     return {.findings = {all_reduces(s.fsdp == 8 ? 402 : 240)},
             .seconds = s.fsdp == 8 ? 1.0 : 0.95};
@@ -157,7 +157,7 @@ TEST_F(MendsTest, NameNoChangeThatIsNotBetter) {
 
 // Fewer parts gather less often, more parts need less memory: the faster one is named, and who
 // follows is not sent back.
-TEST_F(MendsTest, ContradictionsAreSettledByTheTimeOfAStep) {
+TEST_F(MendsTest, FasterOfTwoContradictingChangesIsNamed) {
   for (const bool fewer_is_faster : {true, false}) {
     SCOPED_TRACE(fewer_is_faster);
     for (const bool times_are_known : {true, false}) {
@@ -205,7 +205,7 @@ TEST_F(MendsTest, KeepTheRowsThatARuleAllows) {
 
 // Values that move unasked: the layout of the vocabulary is tried, then less of the axis over which
 // they move.
-TEST_F(MendsTest, MovesAreMendedWhereTheyComeFrom) {
+TEST_F(MendsTest, MovesAreMendedAtTheirSource) {
   edits_[1] = SetField{"mesh", "data=2,model=4"};
   const Finding moves{.kind = FindingKind::kMoves, .axis = "model", .count = 3, .bytes = 1e5};
   const std::string divided =
@@ -232,7 +232,7 @@ TEST_F(MendsTest, MovesAreMendedWhereTheyComeFrom) {
 }
 
 // Changes of other fields are compiled together.
-TEST_F(MendsTest, TwoMendsAreOneChange) {
+TEST_F(MendsTest, ChangesOfTwoMendsAreCombined) {
   const Machine machine = [](const Setting& s) -> Outcome {
     Outcome out{.seconds = 1};
     if (s.fsdp == 8) out.findings.push_back(all_reduces(3)), out.seconds += 0.5;
@@ -249,7 +249,7 @@ TEST_F(MendsTest, TwoMendsAreOneChange) {
   EXPECT_EQ(to_text(mends(machine)), "");
 }
 
-TEST_F(MendsTest, ArePartOfTheReportOfAStepThatFits) {
+TEST_F(MendsTest, AreReportedForAStepThatFits) {
   const Machine waits = [](const Setting&) -> Outcome {
     return {.findings = {{.text = "a note"}, {.kind = FindingKind::kWaiting, .count = 12}}};
   };

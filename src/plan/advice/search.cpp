@@ -279,7 +279,7 @@ class Search {
         request.machine = larger.machine();
         const Trainer::Config config = resolve_config(request).config;
         auto one = all_.trial({}, config, larger);
-        // With as many rows of a device at once as here, if that rule leaves it more.
+        // With the same number of rows of a device at once, if that rule leaves it more.
         const int64_t parts = batch_.parts / times;
         const BatchParts there = batch_parts(config, infer_mesh(config.mesh, larger.num_devices()));
         if (parts > there.parts && (!one || !all_.may_fit(*one, scale))) {

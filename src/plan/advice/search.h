@@ -45,7 +45,7 @@ struct Trial {
   LoweredStep step;
   Trainer::Config config = {};
   MemoryEstimate estimate = {};
-  /// Bytes of a device if the temporaries are so many times what is estimated from the graph.
+  /// Bytes of a device if the temporaries are `scale` times what is estimated from the graph.
   double bytes(double scale) const {
     return estimate.argument_bytes + scale * estimate.temporary_bytes;
   }
@@ -67,7 +67,7 @@ class Trials {
   double scale() const { return scale_; }
   /// Bytes of the training state on each device if all of them share all of it.
   double shared_state_bytes() const { return shared_state_bytes_; }
-  /// Returns the scale at which a step of this estimate needs so many bytes.
+  /// Returns the scale at which a step of this estimate needs `needed_bytes`.
   static double scale_for(const MemoryEstimate& estimate, double needed_bytes);
   /// True if the estimate, scaled, leaves some of a device's memory; also if its size is not known.
   bool may_fit(const Trial& trial, double scale) const;
@@ -75,8 +75,8 @@ class Trials {
 
   /// Sets the remat policy of all layers.
   Edit remat(const std::string& policy) const;
-  /// Divides the vocabulary of the table that gives the logits over the mesh axis `model`, as they
-  /// are; none for models without a Decoder, and where the table has a partition of its own.
+  /// Divides the vocabulary of the table that computes the logits over the mesh axis `model`, as
+  /// they are; none for models without a Decoder, and where the table has a partition of its own.
   std::optional<Edit> divide_vocabulary() const;
   /// Returns the edits that make long rows need less, with the same results: attention by blocks in
   /// every core of the tree that can and does not, and the loss by chunks. Empty: there are none.
@@ -102,7 +102,7 @@ class Trials {
 struct ChangeFamily {
   /// "microbatches".
   std::string name;
-  /// Returns the smallest change whose estimate, so many times that of the graph, may fit; if none
+  /// Returns the smallest change whose estimate, `scale` times the graph's, may fit; if none
   /// may, the one that needs the least. None: all are refused.
   std::function<std::optional<Trial>(double scale)> smallest;
   /// The most by which the graph's estimate is scaled before a change of this family was compiled.

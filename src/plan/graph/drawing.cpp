@@ -46,7 +46,7 @@ class Edges {
  public:
   Edges(const std::string& layer, int64_t depth) : layer_(layer), depth_(depth) {}
 
-  // Follows the forward ops of a region. `known` gives the nodes of its parameters.
+  // Follows the forward ops of a region. `known` holds the nodes of its parameters.
   void follow(const Region& region, const std::vector<bool>& is_forward,
               std::unordered_map<Tensor, std::string, TensorHash, TensorSame> known) {
     for (size_t i = 0; i < region.ops().size(); ++i) {

@@ -22,7 +22,7 @@ void write_svg(const std::string& graph, const std::filesystem::path& file);
 
 /// Returns a program of the forward ops of `layer` and the layers below. Its inputs are the values
 /// that these ops take from elsewhere, its outputs those that others read. A layer in the body of a
-/// loop gives one iteration. Throws ConfigError if the step has no forward op in the layer.
+/// loop is drawn as one iteration. Throws ConfigError if the step has no forward op in the layer.
 Program layer_program(const Program& step, const std::string& layer);
 
 }  // namespace axle

@@ -94,7 +94,7 @@ const LayerRow& row_of(const LayerTable& table, const std::string& path) {
   throw std::runtime_error("no row " + path);
 }
 
-TEST(Graph, CostsOfLayersAddUpToThatOfTheStep) {
+TEST(Graph, CostsOfLayersAddUpToTheStep) {
   const Program program = step();
   const GraphCost whole = graph_cost(*program.graph);
   const LayerTable table = layer_table(program, "", {});
@@ -117,7 +117,7 @@ TEST(Graph, CostsOfLayersAddUpToThatOfTheStep) {
 }
 
 // A batch in parts has the forward and the backward pass of a part, so often.
-TEST(Graph, TheLoopOverPartsOfABatchHasAllStages) {
+TEST(Graph, LoopOverPartsOfABatchHasBothPasses) {
   const Program at_once = step(), in_parts = step(save_everything(), 3);
   const LayerTable one = layer_table(at_once, "", {}), all = layer_table(in_parts, "", {});
   const LayerRow &of_one = row_of(one, "model/layers/layer"),
@@ -136,7 +136,7 @@ TEST(Graph, TheLoopOverPartsOfABatchHasAllStages) {
   EXPECT_THAT(arguments, Contains("model/layers/layer/attention/weight"));
 }
 
-TEST(Graph, RowsGoDownToADepthAndStartAtALayer) {
+TEST(Graph, RowsBeginAtALayerAndEndAtADepth) {
   const Program program = step();
   const LayerTable whole = layer_table(program, "model/layers", 1),
                    all = layer_table(program, "", {});
@@ -240,7 +240,7 @@ TEST(Graph, SavedValuesHaveATotal) {
 }
 
 // Recomputation is part of the backward pass.
-TEST(Graph, CountsTellRecomputedProducts) {
+TEST(Graph, CountsIncludeRecomputedProducts) {
   const auto dots = [](const RematPolicy& policy) {
     for (const OpCount& count : op_counts(*step(policy).graph, "model/layers/layer").ops) {
       if (count.op == "dot_general") return count;
@@ -254,7 +254,7 @@ TEST(Graph, CountsTellRecomputedProducts) {
 }
 
 // Neither a learning rate nor a constant of the update depends on a gradient.
-TEST(Graph, TheLearnerIsTheUpdate) {
+TEST(Graph, LearnerBelongsToTheUpdate) {
   const Type vector{DType::kF32, {kDim}};
   const Program program = trace_program(
       "step",
@@ -293,7 +293,7 @@ TEST(Graph, TheLearnerIsTheUpdate) {
             "--layer: expected a layer of the forward pass, got 'learner'");
 }
 
-TEST(Graph, ALayersForwardPassIsAProgram) {
+TEST(Graph, LayerProgramIsItsForwardPass) {
   const Program program = step();
   const Program own = layer_program(program, "model/layers/layer/feed_forward");
   EXPECT_EQ(count_ops(*own.graph, "dot_general"), 1);

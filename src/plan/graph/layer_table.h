@@ -35,7 +35,7 @@ struct LayerTable {
   std::map<std::string, std::string> forms = {};
 };
 
-/// Sums up the ops of a step by layer, those of `layer` alone if it is not empty. Layers more than
+/// Sums up the ops of a step by layer, only in `layer` if it is not empty. Layers more than
 /// `depth` below it are only part of their parents' sums. Ops outside of layers are only part of
 /// the first row. Keeps the `forms` of the layers.
 LayerTable layer_table(const Program& step, const std::string& layer,
@@ -59,7 +59,7 @@ struct OpCounts {
   std::vector<OpCount> ops;  // sorted by name
 };
 
-/// Counts the ops of a step, those of `layer` and below alone if it is not empty.
+/// Counts the ops of a step, only in `layer` and below if it is not empty.
 OpCounts op_counts(const Region& step, const std::string& layer);
 
 std::string to_text(const OpCounts& counts);

@@ -28,7 +28,7 @@ int64_t least_rows(const Trainer::Config& config) {
 }
 
 // Nothing of the model's size is allocated: the step is traced from types alone.
-TEST_P(RecipeTrace, IsAsGolden) {
+TEST_P(RecipeTrace, MatchesGolden) {
   const int64_t before = peak_resident_bytes();
   Trainer::Config config = recipe(GetParam());
   UseData{kSyntheticData}.apply_to(config);

@@ -17,7 +17,7 @@
 namespace axle {
 namespace {
 
-// The results of a loop or another op with one body are those of the body, and so are their places.
+// The results of a loop or another op with one body are the body's, and so are their indices.
 bool has_one_body(const OpNode& op) { return op.regions.size() == 1; }
 
 // Ops that return their operand.
@@ -53,7 +53,7 @@ class Views {
   std::unordered_set<Tensor, TensorHash, TensorSame> views_;
 };
 
-// Adds the names that forward ops of `region` give to `value` and to views of it.
+// Adds the names that forward ops of `region` set for `value` and for views of it.
 void add_names(const Region& region, const Tensor& value, std::set<std::string>& names) {
   Views views(value);
   for (const OpNode* op : region.ops()) {

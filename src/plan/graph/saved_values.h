@@ -15,7 +15,7 @@ struct SavedValue {
   Type type;  // as it is kept: with a leading dim if a loop stacks it
   /// Iterations of the loop that stacks the value; 0: no loop does.
   int64_t iterations = 0;
-  /// The op that computes the value, and the names that name(x, tag) gives it or its parts,
+  /// The op that computes the value, and the names that name(x, tag) sets for it or its parts,
   /// "q_proj, qkv"; "" for none.
   std::string op = {}, name = {};
   std::string layer = {};  // the layer of that op

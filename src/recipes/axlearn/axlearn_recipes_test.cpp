@@ -90,7 +90,7 @@ bool is_linear(const std::string& path) {
 }
 
 // A step at the end of the warm-up, where the schedule is 1. Means have seen zeros before.
-TEST_P(AxlearnRecipes, AnUpdateIsThePublishedOne) {
+TEST_P(AxlearnRecipes, UpdateMatchesThePublishedOne) {
   const auto warmup = static_cast<int32_t>(number("update_schedule.warmup_steps"));
   const HostTree params = filled(config_.model.build({}, Scope{})->param_specs(), kWeight),
                  gradients = filled(specs_of(params), kGradient);

@@ -32,7 +32,7 @@ struct MupSimple {
   int64_t warmup_steps = 5000;
   /// The update at the last step, as a fraction of the peak.
   double final_fraction = 0.1;
-  /// Fraction of a weight that a step at the peak of the schedule subtracts, whatever the rate is.
+  /// Fraction of a weight that a step at the peak of the schedule subtracts, at any rate.
   double weight_decay = 1e-4;
 
   double linear_lr() const;

@@ -3,7 +3,7 @@
 //
 // Source: apple/axlearn, experiments/text/gpt/gala.py and gala_sigmoid.py; Ramapuram et al. 2024,
 //   arXiv 2409.04431. The published patterns of mup-simple miss the fused projection of models
-//   without rotary positions; here its rate is scaled like those of other linear layers.
+//   without rotary positions; here its rate is scaled like the rates of other linear layers.
 #include "config/register.h"
 #include "layers/attention/biases/distance_biases.h"
 #include "layers/attention/cores/scored_core.h"

@@ -25,10 +25,10 @@ struct NamedModifier {
 /// Reads 'Name', {Name: {field: value}} or {class: Name, field: value}; none for anything else.
 std::optional<NamedModifier> named_modifier(const nlohmann::ordered_json& value);
 
-/// True for the name of this modifier, whatever the case of its letters.
+/// True for the name of this modifier, ignoring case.
 bool is_name_of(std::string_view modifier, std::string_view name);
 
-/// Applies the modifier of this name, whatever the case of its letters, with the values of `fields`
+/// Applies the modifier of this name, ignoring case, with the values of `fields`
 /// for its fields and "@allow_none"; null: its defaults. Returns what it did. Throws ConfigError.
 std::vector<Rewrite> apply_modifier_named(const std::string& name,
                                           const nlohmann::ordered_json& fields,
@@ -50,7 +50,7 @@ struct UseModifier {
 /// backend's name with "-unknown". Loads no plugin and opens no device. Sources:
 ///   GPUs           the driver's table under `proc`
 ///   TPUs           TPU_ACCELERATOR_TYPE, which the cloud sets
-///   other devices  the name of the cloud's machine, which the firmware gives under `dmi`
+///   other devices  the name of the cloud's machine, which the firmware reports under `dmi`
 std::string host_machine(std::string_view backend = "cpu",
                          const std::filesystem::path& proc = "/proc",
                          const std::filesystem::path& dmi = "/sys/devices/virtual/dmi/id");

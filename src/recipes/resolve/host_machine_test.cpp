@@ -11,12 +11,12 @@ namespace {
 
 using ::testing::MatchesRegex;
 
-TEST(HostMachine, OfTheCpuCountsCores) {
+TEST(HostMachine, CpuIsNamedByItsCores) {
   EXPECT_THAT(host_machine(), MatchesRegex("cpu-[0-9]+"));
   EXPECT_EQ(host_machine("interpreter"), host_machine("cpu"));
 }
 
-TEST(HostMachine, OfGpusReadsTheDriversTable) {
+TEST(HostMachine, GpusAreReadFromTheDriversTable) {
   const TempDir proc;
   EXPECT_EQ(host_machine("cuda", proc.path()), "cuda-unknown");
   for (const char* gpu : {"0000:18:00.0", "0000:2a:00.0"}) {
@@ -27,14 +27,14 @@ TEST(HostMachine, OfGpusReadsTheDriversTable) {
   EXPECT_EQ(host_machine("cuda", proc.path()), "gpu-H100-2");
 }
 
-TEST(HostMachine, OfTpusAsksTheCloudsVariable) {
+TEST(HostMachine, TpusAreReadFromTheCloudsVariable) {
   EnvironmentChange type("TPU_ACCELERATOR_TYPE", std::nullopt);
   EXPECT_EQ(host_machine("tpu"), "tpu-unknown");
   type.set("v5p-8");
   EXPECT_EQ(host_machine("tpu"), "tpu-v5p-8");
 }
 
-TEST(HostMachine, OfTrainiumIsTheCloudsMachine) {
+TEST(HostMachine, TrainiumIsReadFromTheCloudsMachine) {
   const TempDir dmi;
   EXPECT_EQ(host_machine("neuron", "/proc", dmi.path()), "neuron-unknown");
   replace_file(dmi.path() / "product_name", "trn2.48xlarge\n");

@@ -210,8 +210,8 @@ class SectionReader {
   Json document_;
 };
 
-// Returns the place of what a line of a message is about: "mesh_rules[1].machine: ..." is about an
-// element.
+// Returns the location of what a line of a message is about: "mesh_rules[1].machine: ..." is about
+// an element.
 const std::string& place_of(const RecipeFileEntry& entry, std::string_view line) {
   for (size_t i = 0; i < entry.elements.size(); ++i) {
     if (line.starts_with(fmt::format("{}[{}]", entry.key, i))) return entry.elements[i];

@@ -40,7 +40,7 @@ struct ResolveReport {
   /// was not applied. Empty: none.
   std::string rule_set_too_late = {};
   std::vector<Rewrite> rewrites = {};
-  /// Files that are read from another place than the config says.
+  /// Files that are read from another path than the config says.
   std::vector<std::string> warnings = {};
 };
 /// Returns the report as text:
@@ -57,12 +57,12 @@ std::string mesh_rule_text(const ResolveReport& report);
 /// slots that were so before, those that it skipped and why, the fields carried over and dropped.
 std::string changes_text(const ResolveReport& report);
 
-/// One entry of a section, and its place in the file: "moe.yaml:7".
+/// One entry of a section, and its location in the file: "moe.yaml:7".
 struct RecipeFileEntry {
   std::string key;
   nlohmann::ordered_json value;
   std::string where;
-  /// Places of the elements if the value is a list, as far as they are known.
+  /// Locations of the elements if the value is a list, as far as they are known.
   std::vector<std::string> elements = {};
 };
 

@@ -120,8 +120,8 @@ Json tokenizer_of(const Child<Input>& input) {
   return fields.is_object() && fields.contains("tokenizer") ? fields["tokenizer"] : Json();
 }
 
-// Evalers have the run's tokenizer. In a whole config they name it themselves; where an edit gives
-// the run another one than `before`, they take it as well.
+// Evalers have the run's tokenizer. In a whole config they name it themselves; where an edit sets
+// another one for the run than `before`, they take it as well.
 void move_tokenizers(const Json& before, Trainer::Config& config) {
   const Json now = tokenizer_of(config.input);
   if (before.is_null() || now.is_null() || now == before) return;
@@ -149,7 +149,7 @@ void take_tokenizer_files(Trainer::Config& config) {
   take_file_in<TekkenTokenizer>("tekken.json", config);
 }
 
-// --data names all texts. A path that is set beside it would take the place of the first alone.
+// --data names all texts. A path that is set beside it would replace the first alone.
 void check_texts(const std::vector<Edit>& edits) {
   const auto names_several = [](const Edit& edit) {
     const auto* const use = std::get_if<UseData>(&edit);

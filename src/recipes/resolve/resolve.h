@@ -20,7 +20,7 @@ class Mistakes;
 struct SetField {
   std::string path, text;
 
-  /// Returns what a class in place of another replaced. Throws ConfigError as set() does.
+  /// Returns what was rewritten if a class was replaced. Throws ConfigError as set() does.
   std::vector<Rewrite> apply_to(Trainer::Config& config) const;
 };
 /// A change that a flag asks for.
@@ -31,7 +31,7 @@ struct ResolveRequest {
   /// Name of the recipe; empty: the recipe that the last of the files names.
   std::string recipe = {};
   std::vector<RecipeFile> files = {};
-  /// In place of a recipe: the config to begin with, which has the name `recipe`.
+  /// Instead of a recipe: the config to begin with, which has the name `recipe`.
   std::optional<Trainer::Config> start = {};
   /// Applied from left to right, so the last one wins.
   std::vector<Edit> edits = {};
@@ -50,11 +50,11 @@ struct Resolved {
 ///   3. `replace`, `modify` and `set` of each file
 ///   4. the edits
 ///   5. values of the input that evalers leave open (evaler_inputs.h)
-/// Mesh rules that a file or an edit sets replace those of the recipe. A file with a whole config
-/// takes the place of the recipe and the mesh rule, unless a file or an edit sets mesh rules.
+/// Mesh rules that a file or an edit sets replace the recipe's. A file with a whole config
+/// replaces the recipe and the mesh rule, unless a file or an edit sets mesh rules.
 /// Relative paths of tokenizer files that lie beside a whole config are resolved against its
-/// folder; files that are not where it says are those of their names there. Evalers that have the
-/// run's tokenizer take the one that an edit gives it. Throws ConfigError with one line for each
+/// folder; files that are not where it says are looked up there by name. Evalers that have the
+/// run's tokenizer take the one that an edit sets. Throws ConfigError with one line for each
 /// mistake, also if a later change does not suit an earlier rewrite (Rewrite::check); mistakes in a
 /// file read "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
@@ -67,7 +67,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes);
 /// with a line for each mistake; the other edits are applied then.
 std::vector<Rewrite> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config);
 
-/// Returns the text of a file for --config that gives exactly this config.
+/// Returns the text of a file for --config that produces exactly this config.
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config);
 
 /// Returns the config of the run in a folder as a file of --config: that of its newest checkpoint,

@@ -37,7 +37,7 @@ TEST(Resolve, MeshRuleOfTheMachine) {
   EXPECT_EQ(none.report.mesh_rule, "");
 }
 
-TEST(Resolve, AFolderStandsForATokenizersFile) {
+TEST(Resolve, TokenizerPathMayBeAFolder) {
   const TempDir dir;
   for (const char* name : {"tokenizer.json", "tokenizer.model", "tekken.json"})
     replace_file(dir / name, "{}");
@@ -74,7 +74,7 @@ TEST(Resolve, OrderIsRuleThenFileThenEdits) {
   EXPECT_EQ(resolved.config.max_steps.get(), 31);
 }
 
-TEST(Resolve, LaterFilesComeAfterEarlierOnes) {
+TEST(Resolve, LaterFilesOverrideEarlierOnes) {
   const RecipeFile a = file_of("a.yaml", "recipe: quickstart\nset: {max_steps: 20, seed: 5}\n");
   const RecipeFile b = file_of("b.yaml", "recipe: quickstart\nset: {max_steps: 21}\n");
   const Resolved resolved =
@@ -84,7 +84,7 @@ TEST(Resolve, LaterFilesComeAfterEarlierOnes) {
   EXPECT_EQ(resolved.config.seed, 5);
 }
 
-TEST(Resolve, OneOfTwoRecipesIsNotDropped) {
+TEST(Resolve, TwoDifferentRecipesAreRefused) {
   const RecipeFile a = file_of("a.yaml", "recipe: quickstart\n");
   const RecipeFile b = file_of("b.yaml", "recipe: fuji-test-v1\n");
   const auto error = [](const std::string& recipe, const std::vector<RecipeFile>& files) {
@@ -115,7 +115,7 @@ TEST(Resolve, ReplaceByItselfIsTheIdentity) {
 
 // A class can be named alone by a modifier, by a modifier of a mesh rule, and by a field that
 // `replace` sets.
-TEST(Resolve, WhatANamedClassKeptIsReported) {
+TEST(Resolve, ReportsFieldsCarriedOverToANewClass) {
   const std::string norm = "model.decoder.output_norm",
                     kept = "RMSNorm -> LayerNorm: " + norm + "\n  carried over: " + norm + ".eps\n";
   const std::string set_fields = "{" + norm + ": LayerNorm}",
@@ -161,7 +161,7 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   EXPECT_EQ(to_text(resolve_config({.files = {same}, .machine = "gpu-H200-64"}).report), "");
 }
 
-TEST(Resolve, ARuleThatHasReplacedAClassIsFollowed) {
+TEST(Resolve, ReplacementByARuleIsNotReportedAgain) {
   const ResolveRequest request{
       .recipe = "quickstart",
       .edits = {SetField{"mesh_rules",
@@ -173,7 +173,7 @@ TEST(Resolve, ARuleThatHasReplacedAClassIsFollowed) {
   EXPECT_EQ(to_text(resolve_config({.files = {whole}, .machine = "abacus-1"}).report), "");
 }
 
-TEST(Resolve, OneOfTwoConfigsIsNotDropped) {
+TEST(Resolve, TwoWholeConfigsAreRefused) {
   const RecipeFile a = file_of("a.yaml", to_config_file(kRuled, recipe(kRuled)));
   const RecipeFile b = file_of("b.yaml", to_config_file(kRuled, recipe("quickstart")));
   const RecipeFile named = file_of("c.yaml", "recipe: quickstart\n");
@@ -214,7 +214,7 @@ TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
             "data=2");
 }
 
-TEST(Resolve, AnEditOfARuleIsToldOnce) {
+TEST(Resolve, EditOfARuleIsReportedOnce) {
   const ResolveRequest request{
       .recipe = "quickstart",
       .files = {file_of("a.yaml",
@@ -258,15 +258,15 @@ TEST(Resolve, ARuleMayRewriteTheRules) {
   }
 }
 
-TEST(Resolve, AModifierInARuleIsWrittenAsInModify) {
+TEST(Resolve, ModifiersInARuleAreWrittenAsInModify) {
   const RecipeFile file = file_of("r.yaml",
                                   "recipe: fuji-test-v1\nset:\n  mesh_rules: [{machine: "
                                   "\"cpu-.*\", modifiers: [{SetMesh: {mesh: \"fsdp=2\"}}]}]\n");
   EXPECT_EQ(to_text(resolve_config({.files = {file}, .machine = "cpu-2"}).config.mesh), "fsdp=2");
 }
 
-// A rule that could not be read is not applied: its mistake is told once.
-TEST(Resolve, HalfOfARuleIsNone) {
+// A rule that could not be read is not applied: its mistake is reported once.
+TEST(Resolve, UnreadableRuleIsReportedOnce) {
   const auto error = [](const std::string& modifiers) {
     const RecipeFile file =
         file_of("r.yaml", "set: {mesh_rules: [{machine: cpu-.*, modifiers: " + modifiers + "}]}\n");
@@ -283,7 +283,7 @@ TEST(Resolve, HalfOfARuleIsNone) {
   EXPECT_EQ(error("[null]"), "mesh_rules[0].modifiers[0]: expected a modifier, got none");
 }
 
-TEST(Resolve, RulesThatComeTooLateAreSaid) {
+TEST(Resolve, RulesThatComeTooLateAreReported) {
   const auto report = [](const std::string& mesh, const std::string& machine) {
     const std::string rules =
         R"([{machine: abacus-.*, modifiers: [{class: SetMesh, mesh: \"data=3\"}]}])";
@@ -299,7 +299,7 @@ TEST(Resolve, RulesThatComeTooLateAreSaid) {
   EXPECT_THAT(report("data=2", "cpu-2"), Not(HasSubstr("not applied")));
 }
 
-TEST(Resolve, NoMatchingRuleIsSaid) {
+TEST(Resolve, MissingMatchOfARuleIsReported) {
   const Resolved b200 = resolve_config({.recipe = kRuled, .machine = "gpu-B200-16"});
   EXPECT_THAT(to_text(b200.report),
               HasSubstr("no mesh rule matches gpu-B200-16; the config is unchanged (rules: tpu-"));
@@ -307,7 +307,7 @@ TEST(Resolve, NoMatchingRuleIsSaid) {
 }
 
 // A width after MuP would leave rates and initial weights of the width before.
-TEST(Resolve, LaterChangesThatDoNotSuitARewriteAreMistakes) {
+TEST(Resolve, LaterChangesThatContradictMuPAreErrors) {
   const RecipeFile mup =
       file_of("mup.yaml", "modify: [{MuP: {base: {model.decoder.model_dim: 64}}}]\n");
   const auto refusal = [&](const std::vector<Edit>& edits) {
@@ -323,7 +323,7 @@ TEST(Resolve, LaterChangesThatDoNotSuitARewriteAreMistakes) {
 }
 
 // Weights that MuP scales may be frozen, and adapters come before it; the learner is built then.
-TEST(Resolve, MuPBesideWeightsThatAreNotTrained) {
+TEST(Resolve, MuPAllowsFrozenWeightsAndEarlierAdapters) {
   const Edit width = SetField{"model.decoder.model_dim", "256"},
              mup = UseModifier{"MuP: {base: {model.decoder.model_dim: 64}}"},
              lora = UseModifier{"Lora: {rank: 4}"},
@@ -346,7 +346,7 @@ TEST(Resolve, MuPBesideWeightsThatAreNotTrained) {
 }
 
 // A field that must be set is named once, whoever needs it first.
-TEST(Resolve, UnsetFieldsBesideMuPAreNamedOnce) {
+TEST(Resolve, UnsetFieldsWithMuPAreNamedOnce) {
   const Edit width = SetField{"model.decoder.model_dim", "256"},
              mup = UseModifier{"MuP: {base: {model.decoder.model_dim: 64}}"},
              unset = SetField{"model.decoder.layers.layer.feed_forward.body.up.@init", "Gaussian"};
@@ -365,7 +365,7 @@ TEST(Resolve, UnsetFieldsBesideMuPAreNamedOnce) {
 }
 
 // Of a layer whose initialiser MuP sets, other fields may change.
-TEST(Resolve, LaterChangesBesideWhatARewriteHasSetAreGood) {
+TEST(Resolve, LaterChangesOfOtherFieldsAreAllowed) {
   const std::string router = "model.decoder.layers.layer.feed_forward.body.router";
   const auto refusal = [&](const std::string& field, const std::string& text) {
     return error_of<ConfigError>([&] {
@@ -381,7 +381,7 @@ TEST(Resolve, LaterChangesBesideWhatARewriteHasSetAreGood) {
 }
 
 // Seeds that differ by 2^32 would draw the same weights.
-TEST(Resolve, SeedsAreThoseThatAKeyKeeps) {
+TEST(Resolve, SeedsMustFitAKey) {
   const auto error = [](const std::string& seed) {
     return error_of<ConfigError>([&] {
       resolve_config(

@@ -177,7 +177,7 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
                              [&](const std::string& path) { return !is_of(path, moving); });
 }
 
-// Puts a CorpusSource in the place of a TextSource.
+// Replaces a TextSource by a CorpusSource.
 void read_corpus(TextInput::Config& input) {
   const auto* const text = input.source.get_if<TextSource>();
   if (!text) return;
@@ -192,7 +192,7 @@ std::string_view holds(DataKind kind) {
   return kind == DataKind::kPreferences ? "pairs of answers" : "texts";
 }
 
-// A named field of records tells that they are texts, whatever other fields they have.
+// A named field of records means that they are texts, regardless of other fields.
 bool names_field(const Child<Input>& input) {
   const auto* const text = input.get_if<TextInput>();
   const auto* const corpus = text ? text->source.get_if<CorpusSource>() : nullptr;

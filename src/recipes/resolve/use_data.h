@@ -1,4 +1,4 @@
-// Sets the data of a recipe, whatever class its input has. This is what `--data` does.
+// Sets the data of a recipe, for any class of its input. This is what `--data` does.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace axle {
 
-/// Puts an input of this config in the place of `input`. It takes over the fields that both have,
+/// Replaces `input` by an input of this config. It takes over the fields that both have,
 /// except for its `own`.
 template <class Config>
 void put_input(Child<Input>& input, Config config, const std::vector<std::string>& own) {
@@ -39,9 +39,9 @@ WeightedPath weighted_path(const std::string& text);
 bool are_token_sources(const std::vector<std::string>& texts);
 
 /// Returns the sources that the texts of `--data` name; none if no text names a token file or a
-/// weight. Those of conversations are packed whole, and long ones cut behind an answer; those of
-/// pairs as pairs. Throws ConfigError for a file that is named twice, DataError for one that is not
-/// there.
+/// weight. Conversations are packed whole, and long ones cut behind an answer;
+/// pairs are packed as pairs. Throws ConfigError for a file that is named twice, DataError for one
+/// that is not there.
 std::optional<NamedMap<TokenSource>> token_sources(const std::vector<std::string>& texts);
 
 /// Makes a TokenInput of a TextInput, a ChatInput or a PreferenceInput, or a TextInput of a
@@ -57,8 +57,8 @@ inline constexpr int64_t kSyntheticEvalBatches = 8;
 /// The word that `--data` takes instead of a path, for random tokens made from a seed.
 inline constexpr const char* kSyntheticData = "synthetic";
 
-/// True if rows of the input hold pairs of answers: those of a PreferenceInput, and of a TokenInput
-/// with such a source.
+/// True if rows of the input hold pairs of answers: true for a PreferenceInput, and for a
+/// TokenInput with such a source.
 bool gives_pairs(const Child<Input>& input);
 
 /// Replaces an input by a synthetic one with batches of the same shapes, of `num_batches` batches;
@@ -68,8 +68,8 @@ void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches);
 
 /// Makes an input of text, conversations or pairs of answers the one that reads what `data` and
 /// `more` name (data_kind_at): a TextInput, whose source is a CorpusSource for other files than
-/// plain text, a ChatInput or a PreferenceInput, also in the place of a TokenInput. Where one of
-/// them names a token file or has a weight, puts a TokenInput without sources in the place of a
+/// plain text, a ChatInput or a PreferenceInput, also instead of a TokenInput. Where one of
+/// them names a token file or has a weight, a TokenInput without sources replaces a
 /// TextInput. A CorpusSource with a field other than "text" stays. Fields of the same name stay.
 void suit_input(Child<Input>& input, const std::string& data,
                 const std::vector<std::string>& more = {});

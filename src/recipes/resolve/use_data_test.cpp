@@ -43,7 +43,7 @@ TEST(UseData, PointsTheInputAndEvalersWithoutAPathAtIt) {
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
 }
 
-TEST(UseData, TheLastOneWinsForAllThatReadTheSameText) {
+TEST(UseData, LastDataPathWinsForAllReadersOfTheText) {
   Trainer::Config config = with_validation("mine.txt");
   UseData{"first/"}.apply_to(config);
   UseData{"second/"}.apply_to(config);
@@ -84,7 +84,7 @@ TEST(UseData, ConversationsAndTextsEachGetTheirInput) {
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), dir / "text.txt");
 }
 
-TEST(UseData, ANamedFieldTellsThatRecordsAreTexts) {
+TEST(UseData, NamedFieldMakesRecordsTexts) {
   const TempDir dir;
   replace_file(dir / "qa.jsonl", R"({"question": "q", "answer": "a", "passage": "p"})");
   Trainer::Config config = recipe("fuji-test-v1");
@@ -98,7 +98,7 @@ TEST(UseData, ANamedFieldTellsThatRecordsAreTexts) {
   EXPECT_EQ(*text->source.get_if<CorpusSource>()->path, dir / "qa.jsonl");
 }
 
-TEST(UseData, KindsMixByWeightsAlone) {
+TEST(UseData, KindsMixOnlyWithWeights) {
   const TempDir dir;
   const auto file = [&](const char* name, const char* text) {
     replace_file(dir / name, text);
@@ -149,8 +149,8 @@ TEST(UseData, PairsOfAnswersNeedAModelThatComparesThem) {
               ::testing::HasSubstr("expected pairs of answers (PreferenceInput)"));
 }
 
-// What is no data of any kind is told as it is of texts.
-TEST(UseData, DataOfNoKindAreToldBeforeThatPairsAreMissing) {
+// What is no data of any kind is reported as for texts.
+TEST(UseData, UnreadableDataAreReportedBeforeMissingPairs) {
   const TempDir dir;
   const auto error = [&](const std::string& data, auto... more) {
     Trainer::Config config = recipe("fuji-test-v1");
@@ -195,7 +195,7 @@ TEST(UseData, APathMayBeSpelledInSeveralWays) {
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "second/");
 }
 
-TEST(UseData, SyntheticLeavesTextsOfTheirOwn) {
+TEST(UseData, SyntheticKeepsSeparateTexts) {
   Trainer::Config config = with_validation("mine.txt");
   UseData{kSyntheticData}.apply_to(config);
   EXPECT_NE(config.input.get_if<SyntheticInput>(), nullptr);

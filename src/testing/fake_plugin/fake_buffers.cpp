@@ -19,7 +19,7 @@ Error* from_host(ClientBufferFromHostBuffer& args) {
   buffer->type = args.type;
   buffer->device_id = args.device->description.id;
   buffer->dims.assign(args.dims, args.dims + args.num_dims);
-  // "Only during the call": copies the bytes before returning, whatever the event does later.
+  // "Only during the call": copies the bytes before returning, regardless of the event.
   buffer->data = reordered(static_cast<const std::byte*>(args.data), buffer->dims,
                            element_size(args.type), false);
   args.buffer = buffer;

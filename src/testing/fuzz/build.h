@@ -3,8 +3,8 @@
 //
 // Floating-point sums depend on their order, and a construct adds up the cotangents of each of its
 // operands and results before it passes them on. So a body that stands in for a construct gets its
-// operands and gives its results through `name` ops (grouped()), which makes the order of sums the
-// same.
+// operands and returns its results through `name` ops (grouped()), which makes the order of sums
+// the same.
 #pragma once
 
 #include <functional>
@@ -140,7 +140,7 @@ class Builder {
         xs.push_back(fit(x[i], type));
       }
     }
-    /// Returns the place along the xs of an iteration.
+    /// Returns the index along the xs of an iteration.
     int64_t at(int64_t i) const { return is_reverse ? length - 1 - i : i; }
     size_t num_carries;
     int64_t length;

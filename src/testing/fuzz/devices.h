@@ -81,7 +81,7 @@ inline PartitionSpec spec_over(const MeshAxes& axes, int64_t number) {
 inline constexpr size_t kFirstSpec = 1, kMaxArguments = 4, kMaxResults = 3;
 inline constexpr size_t kNumDivisionNumbers = kFirstSpec + kMaxArguments + kMaxResults;
 
-/// Reads the numbers of a kShardMap step: the axes, the specs of the arguments, those of results.
+/// Reads the numbers of a kShardMap step: the axes, the specs of the arguments and of the results.
 inline Division division_of(const Step& step, const MeshAxes& outer, size_t num_arguments) {
   Division out;
   for (size_t i = 0; i < kFuzzMesh.axes.size(); ++i) {

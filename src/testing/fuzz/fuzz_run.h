@@ -24,7 +24,7 @@ struct FuzzRun {
   /// Laws that were not checked for other programs: the reason, how often.
   std::map<std::string, uint64_t> skipped = {};
 
-  /// Names the reasons for which more laws were not checked than is usual for so many programs.
+  /// Names the reasons for which more laws were not checked than is usual for `num_programs`.
   std::string skipped_too_often(uint64_t num_programs) const {
     std::string out;
     for (const auto& [why, times] : skipped) {

@@ -227,7 +227,7 @@ class Laws {
   }
 
   /// True if `t` is the result of an op that `is_kept` accepts, or brings such a result out of a
-  /// region. A branch without the value gives zeros for it. A shard_map gives scalars a dim.
+  /// region. A branch without the value returns zeros for it. A shard_map adds a dim to scalars.
   static bool is_kept_value(const Tensor& t, const std::function<bool(const OpNode&)>& is_kept) {
     const OpNode* from = t.node();
     if (t.is_parameter()) return false;
@@ -302,7 +302,7 @@ class Laws {
     return "";
   }
 
-  /// vmap of the gradients over two examples gives the gradients of each.
+  /// vmap of the gradients over two examples returns the gradients of each.
   std::string batched() const {
     Tensors both;
     for (size_t i = 0; i < x_.size(); ++i) {

@@ -115,7 +115,7 @@ class Lockstep {
       carry.push_back(loops.back().init);
     }
     const int64_t length = loops[0].length;
-    std::vector<Each> ys(static_cast<size_t>(length));  // by the place along the xs
+    std::vector<Each> ys(static_cast<size_t>(length));  // by the index along the xs
     // A loop without iterations computes only the types of its ys.
     for (int64_t i = 0; i < std::max<int64_t>(length, 1); ++i) {
       Each arguments = carry;

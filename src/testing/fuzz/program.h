@@ -1,7 +1,7 @@
 // Random programs as values: a generator makes them, a builder emits them as ops in several ways,
 // and a shrinker makes them smaller.
 //
-// Every Program can be built, whatever its numbers are. An operand is a number that is taken modulo
+// Every Program can be built, with any numbers. An operand is a number that is taken modulo
 // the number of values, and each step converts its operands to the types that it needs. So the
 // shrinker may remove and change anything.
 //
@@ -24,7 +24,7 @@ namespace axle::testing::fuzz {
 
 /// What a step does. kOp calls one function of the table of ops.h. kCollective stands in bodies of
 /// shard_map, also below constructs there that all devices enter together. kHook calls a function
-/// that a test gives. The others have bodies.
+/// that a test passes. The others have bodies.
 enum class Kind : uint8_t {
   kOp,
   kCollective,

@@ -36,7 +36,7 @@ class Shrinker {
     left_ = max_attempts;
     for (bool changed = true; changed && left_ > 0;) {
       changed = false;
-      // Changes of the program at `path`: the places of steps and bodies that lead to it.
+      // Changes of the program at `path`: the indices of steps and bodies that lead to it.
       std::vector<Path> paths;
       collect(best_, {}, paths);
       for (const Path& path : paths) {
@@ -131,7 +131,7 @@ class Shrinker {
       remove_values(p, first, step.num_results(), step.operands.empty() ? 0 : step.operands[0]);
     });
   }
-  /// Puts the steps of the first body in the place of its step.
+  /// Replaces a step by the steps of its first body.
   bool inline_step(const Path& path, size_t s) {
     if (find(best_, path)->steps[s].bodies.empty()) return false;
     const size_t first = first_value(path, s);

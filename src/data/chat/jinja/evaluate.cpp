@@ -183,7 +183,7 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& given, const Scop
   return out;
 }
 
-// Which methods a value has, and those of lists and mappings.
+// Which methods a value has, and the methods of lists and mappings.
 
 namespace {
 

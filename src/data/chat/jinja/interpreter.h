@@ -15,7 +15,7 @@
 
 namespace axle::jinja {
 
-/// Names that were set in a block, and those of the blocks around it. Macros keep the scope that
+/// Names that were set in a block, and in the blocks around it. Macros keep the scope that
 /// they were defined in.
 class Scope {
  public:

@@ -22,7 +22,7 @@ TEST(Literal, IsAValueOfPython) {
   EXPECT_EQ(shown("  7 "), "7");
 }
 
-TEST(Literal, IsNothingElse) {
+TEST(Literal, OtherExpressionsAreRefused) {
   for (const char* text : {"", "a", "[a]", "1 + 1", "['a'|upper]", "range(3)", "['a'", "}} {{",
                            "'a' }}{{ 'b'", "-'a'", "not 1"})
     EXPECT_EQ(shown(text), "no literal") << text;

@@ -48,7 +48,7 @@ class Machine {
   bool is_strict_;
 };
 
-/// Gives arguments to named parameters: `Parameters p(arguments, "indent", {"width", "first"})`.
+/// Binds arguments to named parameters: `Parameters p(arguments, "indent", {"width", "first"})`.
 class Parameters {
  public:
   /// Throws JinjaError "<function>: expected at most ..., got ..." for too many arguments or names

@@ -195,7 +195,7 @@ bool compare(Machine& machine, std::string_view symbol, const Value& a, const Va
 
 namespace {
 
-// Returns the place of an element that may be counted from the end; none beyond the ends.
+// Returns the index of an element that may be counted from the end; none beyond the ends.
 std::optional<size_t> place_of(int64_t index, int64_t size) {
   if (index < 0) index += size;
   return index >= 0 && index < size ? std::optional(static_cast<size_t>(index)) : std::nullopt;
@@ -275,7 +275,7 @@ std::optional<int64_t> bound_of(const Value& value) {
   return value.integer();
 }
 
-// The places of a slice, as Python counts them.
+// The indices of a slice, as Python counts them.
 std::vector<size_t> places_of(int64_t size, const Value& begin, const Value& end,
                               const Value& step_value) {
   const int64_t step = bound_of(step_value).value_or(1);
@@ -317,7 +317,7 @@ Value slice_of(Machine& machine, const Value& value, const Value& begin, const V
     const bool is_simple = step.is_none() || (step.is_integer() && step.integer() == 1);
     const auto size = static_cast<int64_t>(count_characters(text));
     if (is_simple) {
-      // No list of places: the text may be long.
+      // No list of indices: the text may be long.
       const auto clamped = [&](std::optional<int64_t> bound, int64_t fallback) {
         const int64_t at = bound.value_or(fallback);
         return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);

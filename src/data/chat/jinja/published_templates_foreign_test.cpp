@@ -35,7 +35,7 @@ class PublishedTemplates : public ForeignDataTest {
   const Json made_ = read_json(read_file(reference_file("chat/published.json")));
 };
 
-TEST_F(PublishedTemplates, GiveWhatJinja2Gives) {
+TEST_F(PublishedTemplates, RenderAsJinja2Does) {
   ASSERT_GE(made_.at("hashes").size(), 80u);
   for (const auto& [name, hashes] : made_.at("hashes").items()) {
     const std::string path = "templates/" + name + ".jinja";

@@ -56,7 +56,7 @@ struct Expression {
   int depth = 1;  // levels of expressions
 };
 
-/// What an assignment or a loop gives values to: a name, a field of a namespace, or several.
+/// What an assignment or a loop assigns values to: a name, a field of a namespace, or several.
 struct Target {
   std::string name = {};
   std::optional<std::string> field = {};

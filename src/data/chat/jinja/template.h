@@ -34,7 +34,7 @@ struct Rendering {
   std::string text;
   /// The texts of `generation` blocks.
   std::vector<Span> generations;
-  /// True if such a block was in a macro or another body that becomes a value first: its place in
+  /// True if such a block was in a macro or another body that becomes a value first: its offset in
   /// the text is not known.
   bool has_lost_generation = false;
   /// What rounds of loops over mappings wrote, inner loops first; not those in such bodies.

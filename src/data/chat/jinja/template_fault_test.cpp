@@ -92,7 +92,7 @@ TEST(TemplateFault, TextsOfAllowedSizesAreMade) {
   EXPECT_EQ(render("{{ 'abc'.replace('', '-', 2) }} {{ 'aaa'.replace('aa', 'b') }}"), "-a-bc ba");
   EXPECT_EQ(render("{{ 'abab'.replace('ab', '', 1) }}|{{ ''.replace('', 'x') }}"), "ab|x");
   EXPECT_EQ(render("{{ 'a'.center(4, '*') }}"), "*a**");
-  EXPECT_EQ(render("{{ 'a'.ljust(10**18, '') }}"), "a");  // no round for each place
+  EXPECT_EQ(render("{{ 'a'.ljust(10**18, '') }}"), "a");  // no round for each position
   EXPECT_EQ(render("{{ '-'.join(['a', 'b']) }}{{ 'x'.join([]) }}"), "a-b");
   EXPECT_EQ(render("{{ 'a\n\nb'|indent(2, first=true) }}"), "  a\n\n  b");
   EXPECT_EQ(render("{{ ('a' * 1000000)|replace('a', 'bcd')|length }}"), "3000000");
@@ -125,7 +125,7 @@ TEST(TemplateFault, TextsAndListsStopGrowing) {
   EXPECT_LT(peak_resident_bytes() - before, int64_t{1} << 30);
 }
 
-TEST(TemplateFault, ValuesDoNotNestForEver) {
+TEST(TemplateFault, ValuesHaveALimitedDepth) {
   for (const char* nested : {"[ns.x]", "{'a': ns.x}", "[ns.x]|map('list')", "[ns.x].count",
                              "{'a': ns.x}.items()", "cycler(ns.x)", "(ns.x,)", "{'a': ns.x}.get"}) {
     const std::string source =
@@ -171,7 +171,7 @@ TEST(TemplateFault, DeepSourcesStop) {
   }
 }
 
-TEST(TemplateFault, EveryCutAndChangeEndsInOneLine) {
+TEST(TemplateFault, CutAndChangedTemplatesFailWithAOneLineError) {
   const std::string source =
       "{%- macro m(a, b='x') -%}{{ a ~ b }}{%- endmacro -%}\n{% set ns = namespace(n=0) %}"
       "{% for m, x in [(1, 'a\\n'), (2, \"b\")] if x is not none recursive %}{# note #}"

@@ -33,21 +33,21 @@ size_t expect_same(const nlohmann::ordered_json& cases, const nlohmann::ordered_
       if (run.contains("generations")) {
         for (const auto& span : run["generations"]) spans.push_back({span[0], span[1]});
       }
-      // The library gives a block in a macro the place where it was called.
+      // For the library, a block in a macro has the offset of the call.
       EXPECT_EQ(got.generations, got.has_lost_generation ? got.generations : spans);
     }
   }
   return runs;
 }
 
-TEST(TemplateReference, EveryTemplateGivesWhatJinja2Gives) {
+TEST(TemplateReference, TemplatesRenderAsInJinja2) {
   const auto cases = read_json(read_file(reference_file("chat/templates.json")));
   EXPECT_GE(cases.size(), 40u);
   EXPECT_GE(expect_same(cases), 70u);
 }
 
 // More of them: AXLE_RANDOM_TEMPLATES names what tools/oracle/random_chat_templates.py printed.
-TEST(TemplateReference, RandomTemplatesGiveWhatJinja2Gives) {
+TEST(TemplateReference, RandomTemplatesRenderAsInJinja2) {
   const std::string more = environment_variable("AXLE_RANDOM_TEMPLATES");
   const auto file =
       read_json(read_file(more.empty() ? reference_file("chat/random_templates.json") : more));

@@ -19,7 +19,7 @@ std::string error(std::string_view source, const Limits& limits = {}) {
   return error_of<DataError>([&] { Template(source, "chat").render({}, limits); });
 }
 
-TEST(Template, TextAndValuesComeOutInOrder) {
+TEST(Template, RendersTextAndValuesInOrder) {
   EXPECT_EQ(rendered("a{{ x }}b{% if y %}c{% endif %}", {{"x", 1}, {"y", true}}), "a1bc");
   EXPECT_EQ(rendered(""), "");
   EXPECT_EQ(rendered("no tags { % } # at all"), "no tags { % } # at all");
@@ -54,7 +54,7 @@ TEST(Template, MistakesNameTheLine) {
             "chat:1: expected a method of texts that is supported here, got 'encode'");
 }
 
-TEST(Template, ARefusalIsAnErrorOfItsOwn) {
+TEST(Template, RaiseExceptionThrowsATemplateRefusal) {
   const Template refusing("\n{{ raise_exception('Roles must alternate') }}", "chat");
   EXPECT_EQ(error_of<TemplateRefusal>([&] { refusing.render({}); }),
             "chat:2: the template refuses: Roles must alternate");
@@ -83,7 +83,7 @@ TEST(Template, OneTemplateRendersManyTimes) {
   EXPECT_EQ(chat.render({{"x", 5}}).text, "6");
 }
 
-TEST(Template, TimeIsThatOfTheCallerOrTheClock) {
+TEST(Template, TimeComesFromTheCallerOrTheClock) {
   const Template chat("{{ strftime_now('%Y-%m') }}", "chat");
   EXPECT_EQ(chat.render({}, {}, 1721995200).text, "2024-07");
   EXPECT_EQ(chat.render({}).text.size(), 7u);

@@ -24,7 +24,7 @@ Value list_of(Machine& machine, const std::vector<std::string_view>& parts, size
   return Value::list(std::move(out));
 }
 
-// Finds the last place; takes time in proportion to the product of both sizes.
+// Finds the last offset; takes time in proportion to the product of both sizes.
 size_t find_last(Machine& machine, std::string_view text, std::string_view part) {
   machine.budget.step(text.size() / 16 * (1 + part.size() / 64));
   return text.rfind(part);
@@ -254,7 +254,7 @@ size_t missing_width(std::string_view text, int64_t width) {
   return static_cast<size_t>(std::max<int64_t>(missing, 0));
 }
 
-// At most INT64_MAX: no budget holds so many.
+// At most INT64_MAX: no budget is that large.
 size_t product_of_sizes(size_t a, size_t b) {
   return static_cast<size_t>(saturating_product(static_cast<int64_t>(a), static_cast<int64_t>(b)));
 }
@@ -371,7 +371,7 @@ Value text_method(Machine& machine, const Value& value, std::string_view name,
 
 namespace {
 
-// Calls f(byte) for each place where `old` is found, at most `most` times; below 0: all.
+// Calls f(byte) for each offset where `old` is found, at most `most` times; below 0: all.
 template <class F>
 void for_each_found(std::string_view text, std::string_view old, int64_t most, F&& f) {
   size_t from = 0;

@@ -14,7 +14,7 @@ size_t character_bytes(std::string_view text);
 char32_t next_character(std::string_view text, size_t& at);
 size_t count_characters(std::string_view text);
 /// Returns the byte at which the character with this number begins; the size of the text if there
-/// are not so many.
+/// are fewer.
 size_t byte_of_character(std::string_view text, size_t number);
 std::vector<std::string_view> characters_of(std::string_view text);
 
@@ -40,7 +40,7 @@ bool is_of_case(std::string_view text) {
 }
 
 std::string upper_text(std::string_view text);
-/// Each word begins with a capital, where words are runs of letters: "it's" gives "It'S".
+/// Each word begins with a capital, where words are runs of letters: "it's" becomes "It'S".
 std::string title_text(std::string_view text);
 /// The first character as a capital, the rest in lower case.
 std::string capitalized_text(std::string_view text);
@@ -55,7 +55,7 @@ std::string_view stripped_of(std::string_view text, std::string_view set, Sides 
 std::vector<std::string_view> lines_of(std::string_view text, bool keep_ends = false);
 
 /// Returns where `part` is in the text at `from` or later; npos if it is not. Takes time in
-/// proportion to the text, whatever the part.
+/// proportion to the text, for any part.
 size_t find_text(std::string_view text, std::string_view part, size_t from = 0);
 
 }  // namespace axle::jinja

@@ -1,4 +1,4 @@
-// The values of templates: those of Python, as far as Jinja2 shows them.
+// The values of templates: Python's, as far as Jinja2 shows them.
 //
 // Texts, lists and mappings never change once they are made (the sandbox of Jinja2 forbids it too),
 // so copies share them. Only namespaces change.
@@ -21,8 +21,8 @@ namespace axle::jinja {
 // Limits on what the rendering of a template may take. Templates come with models of others: a loop
 // without end or a text that doubles itself must end in an error.
 
-/// Describes what is wrong in a template or in the values given to it, without the place. Those who
-/// know the line convert it into a DataError.
+/// Describes what is wrong in a template or in the values given to it, without the location.
+/// Callers that know the line convert it into a DataError.
 struct JinjaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -106,7 +106,7 @@ enum class ListKind { kList, kTuple };
 struct List;
 struct Dict;
 
-/// A value that does not exist, with the message of the error that its use gives.
+/// A value that does not exist, with the message of the error that its use raises.
 struct Undefined {
   std::shared_ptr<const std::string> message = {};
 };
@@ -218,7 +218,7 @@ class Object {
   virtual std::optional<Value> attribute(std::string_view) { return std::nullopt; }
   virtual Value call(Machine&, const Arguments&);
   virtual bool is_iterable() const { return false; }
-  /// Returns what iterating gives; iterators are then used up.
+  /// Returns what iterating yields; iterators are then used up.
   virtual std::vector<Value> take_elements(Machine&);
   /// None: it has no length.
   virtual std::optional<int64_t> length() const { return std::nullopt; }
@@ -232,7 +232,7 @@ class Object {
 
 /// Equality as Python has it: 1 == 1.0 == True.
 bool equals(const Value& a, const Value& b, Budget& budget);
-/// Returns the place of the key in the mapping; none if it is not there.
+/// Returns the index of the key in the mapping; none if it is not there.
 std::optional<size_t> find_key(const Dict& dict, const Value& key, Budget& budget);
 /// Returns the value of a text key; nullptr if it is not there.
 const Value* find_text_key(const Dict& dict, std::string_view key);

@@ -15,7 +15,7 @@
 
 namespace axle {
 
-/// Gives the ids of the tokenizer that the file was made from, for two kinds of
+/// Produces the ids of the tokenizer that the file was made from, for two kinds of
 /// "tokenizer.ggml.model":
 ///   gpt2: byte-level tokens with merges, cut by the patterns that "tokenizer.ggml.pre" names;
 ///   llama: SentencePiece's merges by score, with bytes for unknown characters.
@@ -41,7 +41,7 @@ TokenizerParts parts_of_gguf(const GgufMetadata& metadata, const std::string& pa
 struct GgufSplit {
   /// Applied one after the other, each to the pieces of the one before.
   std::vector<std::string_view> patterns;
-  /// A piece that is a token becomes that token, whatever the merges make of it.
+  /// A piece that is a token becomes that token, regardless of the merges.
   bool ignore_merges = false;
   /// Texts begin with the begin token unless the file says otherwise.
   bool adds_bos = false;
@@ -56,7 +56,7 @@ std::optional<std::string_view> gguf_split_name(const std::vector<std::string>& 
 std::string gguf_split_names();
 
 /// Returns tokenizer.json and tokenizer_config.json, with the chat template, by their names: they
-/// give the ids that GgufTokenizer gives. Empty for tokens with scores that no tokenizer.json
+/// produce the same ids as GgufTokenizer. Empty for tokens with scores that no tokenizer.json
 /// merges in their order: those with equal scores, and user-defined ones where a space is put
 /// before a text. Throws DataError as the tokenizer does.
 std::map<std::string, std::string> gguf_tokenizer_json(const std::filesystem::path& file);

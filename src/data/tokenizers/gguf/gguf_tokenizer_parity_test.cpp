@@ -42,14 +42,14 @@ class GgufTokenizerParity : public ::testing::TestWithParam<const char*> {
 
 class GgufTokenizerOfPhi3 : public GgufTokenizerParity {};
 
-TEST_P(GgufTokenizerOfPhi3, IdsAreThoseOfLlamaCpp) {
+TEST_P(GgufTokenizerOfPhi3, IdsMatchLlamaCpp) {
   const auto tokenizer =
       Child<Tokenizer>(GgufTokenizer::Config{.path = file_of(GetParam())}).build({}, {.path = "t"});
   expect_ids(*tokenizer, [](const std::string&) { return true; });
 }
 
 // White space beyond ASCII behind a token is taken there.
-TEST_P(GgufTokenizerOfPhi3, ItsFilesOfHuggingFaceGiveTheseIds) {
+TEST_P(GgufTokenizerOfPhi3, HuggingFaceFilesGiveTheSameIds) {
   const TempDir dir;
   const auto files = gguf_tokenizer_json(file_of(GetParam()));
   ASSERT_EQ(files.size(), 2u);
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufTokenizerOfPhi3, ::testing::Values("phi3", "
 class GgufTokenizerOfOthers : public GgufTokenizerParity {};
 
 // SentencePiece takes what users defined otherwise, and so does Axle.
-TEST_P(GgufTokenizerOfOthers, IdsAreThoseOfLlamaCpp) {
+TEST_P(GgufTokenizerOfOthers, IdsMatchLlamaCpp) {
   const auto tokenizer =
       Child<Tokenizer>(GgufTokenizer::Config{.path = file_of(GetParam())}).build({}, {.path = "t"});
   expect_ids(*tokenizer, [](const std::string& text) {

@@ -110,7 +110,7 @@ GgufMetadata byte_level_metadata() {
 }
 
 // llama.cpp knows the family by the file's name; <|endoftext|> keeps what is behind it.
-TEST_F(GgufTokenizerTest, TokensOfPhi3TakeTheSpacesBehindThem) {
+TEST_F(GgufTokenizerTest, TokensOfPhi3TakeTheSpacesAfterThem) {
   GgufMetadata metadata = byte_level_metadata();
   const std::string text = "<|a|>\n  the<b> 12<|a|>";
   const auto plain = build(metadata);
@@ -148,7 +148,7 @@ TEST_F(GgufTokenizerTest, ByteLevelTokensAreCutByTheNamedPattern) {
   EXPECT_NE(tokenizer->fingerprint(), fingerprint);
 }
 
-TEST_F(GgufTokenizerTest, ItsKeysAloneAreTheSameTokenizer) {
+TEST_F(GgufTokenizerTest, CopyOfItsKeysIsTheSameTokenizer) {
   GgufMetadata metadata = byte_level_metadata();
   metadata.set("general.architecture", "llama");
   metadata.set("general.license", "mit");
@@ -167,7 +167,7 @@ TEST_F(GgufTokenizerTest, ItsKeysAloneAreTheSameTokenizer) {
   EXPECT_EQ(tokenizer->encode("the the"), whole->encode("the the"));
 }
 
-TEST_F(GgufTokenizerTest, ItsFilesOfHuggingFaceAreTheSameTokenizer) {
+TEST_F(GgufTokenizerTest, HuggingFaceFilesAreTheSameTokenizer) {
   for (const char* pre : {"smollm", "llama3", "default", "deepseek-v3"}) {
     SCOPED_TRACE(pre);
     GgufMetadata metadata = byte_level_metadata();
@@ -191,7 +191,7 @@ TEST_F(GgufTokenizerTest, ItsFilesOfHuggingFaceAreTheSameTokenizer) {
   }
 }
 
-TEST_F(GgufTokenizerTest, ScoredTokensAreMergesInItsFilesOfHuggingFace) {
+TEST_F(GgufTokenizerTest, ScoredTokensBecomeMergesInHuggingFaceFiles) {
   for (const bool has_prefix : {true, false}) {
     SCOPED_TRACE(has_prefix);
     const std::string model = trained_tokenizer(

@@ -65,7 +65,7 @@ class HuggingFaceFault : public ::testing::Test {
   std::string error_for(const std::string& bytes) {
     return error_of<DataError>([&] { use(bytes); });
   }
-  // Puts a value at a place of a document.
+  // Puts a value at a location in a document.
   std::string error_with(const char* document, const char* place, const Json& value) {
     Json json = Json::parse(document);
     json[Json::json_pointer(place)] = value;
@@ -97,7 +97,7 @@ TEST_F(HuggingFaceFault, DamagedBytes) {
   EXPECT_GT(refused, 300);
 }
 
-TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
+TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPath) {
   EXPECT_EQ(error_with(kBytePairs, "/model/merges/1", Json::array({"ab", "c"})),
             path_ + ": model.merges[1]: expected two tokens of the vocabulary, got [\"ab\",\"c\"]");
   EXPECT_EQ(error_with(kBytePairs, "/model/merges/0", "b b"),
@@ -127,7 +127,7 @@ TEST_F(HuggingFaceFault, MistakesAreNamedWithTheirPlace) {
               HasSubstr("got a table of normalized characters of an impossible size"));
 }
 
-TEST_F(HuggingFaceFault, ANamedTokenThatIsNoneBecomesTheNext) {
+TEST_F(HuggingFaceFault, MissingNamedTokensAreAddedAtTheEnd) {
   replace_file(path_, kBytePairs);
   const auto with = [&](const char* config) {
     replace_file(dir_ / "tokenizer_config.json", config);
@@ -147,7 +147,7 @@ TEST_F(HuggingFaceFault, ANamedTokenThatIsNoneBecomesTheNext) {
   EXPECT_EQ(same->fingerprint(), plain->fingerprint());
 }
 
-TEST_F(HuggingFaceFault, MistakesInTheFilesBesideAreNamed) {
+TEST_F(HuggingFaceFault, MistakesInAdjacentFilesAreNamed) {
   replace_file(path_, kBytePairs);
   const std::string config = dir_ / "tokenizer_config.json";
   const auto error_of_config = [&](const char* text) {
@@ -207,7 +207,7 @@ TEST_F(HuggingFaceFault, ReplacementsCannotFillTheMemory) {
               HasSubstr("model.continuing_subword_prefix: expected a text of at most 64 bytes"));
 }
 
-// The ids of a template are those of its parts times those of each part.
+// The number of ids of a template: its parts times the ids of each part.
 TEST_F(HuggingFaceFault, APostProcessorCannotFillTheMemory) {
   const auto template_of = [](size_t num_parts, size_t num_ids) {
     const Json part = {{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}};
@@ -241,7 +241,7 @@ TEST_F(HuggingFaceFault, APostProcessorCannotFillTheMemory) {
   EXPECT_LT(peak_resident_bytes() - before, int64_t{256} << 20);
 }
 
-// Whatever the model, and also where the last character is none of the vocabulary.
+// For any model, and also where the last character is none of the vocabulary.
 TEST_F(HuggingFaceFault, ALongPieceTakesLittleTime) {
   Json words = Json::parse(kWordPiece);
   words["model"]["max_input_chars_per_word"] = INT32_MAX;

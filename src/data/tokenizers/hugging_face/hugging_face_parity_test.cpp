@@ -77,7 +77,7 @@ TEST_P(HuggingFaceParity, RandomStringsHaveTheLibrarysIdsAndDecodeAsThere) {
 
 // What transformers puts around a text, for files tokenizer_config.json of many kinds
 // (tools/oracle/tokenizer_frames.py).
-TEST(HuggingFaceFrames, AreThoseOfTransformers) {
+TEST(HuggingFaceFrames, MatchTransformers) {
   const auto all = read_json(read_file(reference_file("tokenizers/frames.json")));
   const std::string text = all.at("text");
   int num_framed = 0;
@@ -111,7 +111,7 @@ TEST(HuggingFaceFrames, AreThoseOfTransformers) {
 
 // What transformers makes of the files beside a tokenizer.json that name tokens
 // (tools/oracle/named_tokens.py).
-TEST(HuggingFaceNamedTokens, AreThoseOfTransformers) {
+TEST(HuggingFaceNamedTokens, MatchTransformers) {
   const auto all = read_json(read_file(reference_file("tokenizers/named_tokens.json")));
   const auto texts = all.at("texts").get<std::vector<std::string>>();
   for (const auto& expected : all.at("cases")) {

@@ -292,7 +292,7 @@ void set_frame_of_class(const FilesBeside& files, TokenizerParts& out) {
 
 // Adds the tokens that only the files beside name, and lets these files say what others are for, as
 // transformers 5 does: first those that they list, in the order of the ids there, then those with a
-// name. A new token gets the next id, whatever id the files give it.
+// name. A new token gets the next id, regardless of the id in the files.
 class TokensBeside {
  public:
   explicit TokensBeside(TokenizerParts& parts)

@@ -46,7 +46,7 @@ class FilesBeside {
   /// Returns a setting of tokenizer_config.json.
   bool flag(std::string_view name, bool otherwise) const;
   /// Returns the template, the special tokens, and the ids of generation_config.json that end a
-  /// text. A template of its own file takes the place of that in tokenizer_config.json. Throws
+  /// text. A template of its own file replaces the one in tokenizer_config.json. Throws
   /// DataError for a field of another kind, and for an id that is not below `vocab_size`.
   ChatSettings chat_settings(int64_t vocab_size) const;
 
@@ -58,7 +58,7 @@ class FilesBeside {
   };
   /// Calls read(field) for the field of the file that counts, if there is one.
   void read_special(std::string_view name, const std::function<void(const JsonView&)>& read) const;
-  /// Returns the names of special tokens that are none of those of every model.
+  /// Returns the names of special tokens beside the ones of every model.
   std::vector<std::string> own_names() const;
   std::vector<AddedToken> read_special_tokens(bool with_nameless) const;
 
@@ -70,10 +70,10 @@ class FilesBeside {
 
 namespace axle {
 
-/// Gives the ids of the library: byte-pair encoding, unigram models, word pieces and whole words,
-/// with the normalizers, pre-tokenizers and decoders of the file. encode() takes the names of
-/// special tokens in a text as text. "truncation" and "padding" of the file are left out. The ids
-/// around a text are those of transformers 5, for the class that tokenizer_config.json names.
+/// Produces the ids of the library: byte-pair encoding, unigram models, word pieces and whole
+/// words, with the normalizers, pre-tokenizers and decoders of the file. encode() takes the names
+/// of special tokens in a text as text. "truncation" and "padding" of the file are left out. The
+/// ids around a text are as in transformers 5, for the class that tokenizer_config.json names.
 ///
 /// Text that is decoded is the library's without special tokens. Where ids make no whole
 /// characters, it shows each byte token that does not fit as U+FFFD, and the library all of the

@@ -37,8 +37,8 @@ std::unique_ptr<TokenModel> read_model(const JsonView& json, PreTokenizers& pre_
 
 /// Reads a token that was added to a vocabulary, without its id.
 AddedToken read_added_token(const JsonView& json);
-/// Reads "added_tokens". Their ids are what the library gives them: that of the model's vocabulary,
-/// else the next one behind it. Another id in the file is an error.
+/// Reads "added_tokens". Their ids are as the library assigns them: the one in the model's
+/// vocabulary, else the next one behind it. Another id in the file is an error.
 std::vector<AddedToken> read_added_tokens(const JsonView& json, const Vocabulary& vocabulary);
 
 /// Reads "decoder".
@@ -126,7 +126,7 @@ nlohmann::ordered_json byte_level_step(bool use_regex);
 nlohmann::ordered_json split_steps(std::span<const std::string_view> patterns);
 /// A step that replaces a text by another, as normalizer or decoder.
 nlohmann::ordered_json replace_step(const std::string& text, const std::string& by);
-/// Tokens with their ids, which are their places.
+/// Tokens with their ids, which are their indices.
 nlohmann::ordered_json vocabulary_object(std::span<const std::string> tokens);
 /// A special token that stands around a text.
 struct FrameToken {

@@ -80,7 +80,7 @@ std::optional<std::string> from_byte_level(std::string_view text) {
   return is_whole ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// Places the children of one node after the other, each node at the first free place that fits.
+// Stores the children of one node after the other, each node at the first free index that fits.
 struct ByteTrie::Builder {
   std::vector<Unit>& units;
   const std::vector<Entry>& entries;  // sorted, without repetition

@@ -22,7 +22,7 @@ std::string to_byte_level(std::string_view bytes);
 std::optional<std::string> from_byte_level(std::string_view text);
 
 // A trie over bytes: finds all texts of a set that a string begins with. A double array: the child
-// of a node for a byte has its place at the node's base plus the byte, and knows its parent.
+// of a node for a byte is stored at the node's base plus the byte, and knows its parent.
 //
 // Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure".
 
@@ -65,7 +65,7 @@ class ByteTrie {
     size_t begin, size;
     int32_t value;
   };
-  /// Returns the first place at or after `from` where a text of the set stands, and the longest of
+  /// Returns the first index at or after `from` where a text of the set begins, and the longest of
   /// those that begin there.
   std::optional<Found> find(std::string_view text, size_t from) const;
   /// True if a text of the set begins with the byte.
@@ -75,7 +75,7 @@ class ByteTrie {
   static constexpr uint32_t kNumBytes = 256;
   struct Unit {
     uint32_t base = 0;
-    uint32_t parent = 0;  // its place plus one; 0: free
+    uint32_t parent = 0;  // its index plus one; 0: free
     int32_t value = -1;
   };
   struct Builder;

@@ -17,7 +17,7 @@
 namespace axle {
 namespace {
 
-// Pieces of up to so many symbols are merged without a queue.
+// Pieces of up to this many symbols are merged without a queue.
 constexpr size_t kFewSymbols = 32;
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 
@@ -128,8 +128,8 @@ BytePairModel::BytePairModel(Vocabulary vocabulary, MergeTable merges, Options o
   find_parts_of_unused();
 }
 
-// Once a token is made, all merges within it were those of its text alone, in their order: so its
-// parts are the same in all texts.
+// Once a token is made, all merges within it were the merges of its text alone, in their order: so
+// its parts are the same in all texts.
 void BytePairModel::find_parts_of_unused() {
   const auto text_of = [&](int32_t id) -> const std::string& { return *vocabulary_.token(id); };
   std::vector<int32_t> order = options_.unused;

@@ -55,7 +55,7 @@ class MergeTable {
     return static_cast<size_t>(key * 0xd6e8feb86659fd93u >> 24) & (64 * maybe_.size() - 1);
   }
   std::vector<Slot> slots_;  // a hash table of a power of two, at most half full
-  // Most pairs can't be merged. These bits, four for each slot, tell it of most of them without a
+  // Most pairs can't be merged. These bits, four for each slot, show it for most of them without a
   // look at the table, which is larger than the caches of a processor.
   std::vector<uint64_t> maybe_;
   size_t num_merges_ = 0;
@@ -86,7 +86,7 @@ class BytePairModel final : public TokenModel {
   };
   struct Options {
     Symbols symbols = Symbols::kCharacters;
-    /// A piece that is a token becomes that token, whatever the merges make of it.
+    /// A piece that is a token becomes that token, regardless of the merges.
     bool ignore_merges = false;
     /// A character that is no token becomes the tokens of its bytes ("<0x0A>").
     bool byte_fallback = false;
@@ -99,7 +99,7 @@ class BytePairModel final : public TokenModel {
     /// Stands behind the last character of a piece.
     std::string end_suffix = {};
     /// Tokens that merges make and go on from, but that are cut again where they are left: into the
-    /// two that they were made of. Those of one character stay.
+    /// two that they were made of. Tokens of one character stay.
     std::vector<int32_t> unused = {};
   };
   BytePairModel(Vocabulary vocabulary, MergeTable merges, Options options);
@@ -137,7 +137,7 @@ class BytePairModel final : public TokenModel {
 };
 
 // Pairs of characters that stand side by side in the tokens of a vocabulary: no token reaches over
-// the place between two others.
+// the border between two others.
 
 /// Returns the bytes of a character of valid UTF-8 by its first one.
 inline size_t character_size(char first) {
@@ -147,7 +147,7 @@ inline size_t character_size(char first) {
 
 class CharacterPairs {
  public:
-  /// Adds those of a token, which is not empty.
+  /// Adds the pairs of a token, which is not empty.
   void add_all(std::string_view token) {
     words_are_apart_ = words_are_apart_ && !has_inner_space(token);
     for (size_t at = 0, next; (next = at + character_size(token[at])) < token.size(); at = next) {

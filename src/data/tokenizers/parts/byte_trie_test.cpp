@@ -28,7 +28,7 @@ Prefixes prefixes_of(const ByteTrie& trie, std::string_view text) {
   return out;
 }
 
-TEST(ByteTrie, FindsWhatASetHolds) {
+TEST(ByteTrie, AgreesWithASet) {
   std::mt19937 random(4);
   for (int round = 0; round < 60; ++round) {
     const unsigned num_letters = round % 3 == 0 ? 256 : 2 + random() % 6;
@@ -69,7 +69,7 @@ TEST(ByteTrie, FindsWhatASetHolds) {
   }
 }
 
-TEST(ByteTrie, AnEmptyOneFindsNothing) {
+TEST(ByteTrie, EmptyTrieFindsNoPrefixes) {
   const std::string bytes("\0\xff a", 4);
   for (const ByteTrie& trie : {ByteTrie(), ByteTrie(std::vector<ByteTrie::Entry>{})}) {
     EXPECT_TRUE(prefixes_of(trie, bytes).empty());

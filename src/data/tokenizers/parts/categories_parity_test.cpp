@@ -33,7 +33,7 @@ auto removed_by(const Normalizer& normalizer) {
   };
 }
 
-TEST(Categories, AreThoseOfTokenizers) {
+TEST(Categories, MatchHuggingFaceTokenizers) {
   const auto hashes =
       nlohmann::json::parse(read_file(reference_file("tokenizers/categories.json")));
   EXPECT_EQ(hash_of(removed_by(strip_accents())), hashes.at("mark"));

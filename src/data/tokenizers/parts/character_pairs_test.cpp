@@ -1,4 +1,4 @@
-// Pairs of characters against a look at every place of every token.
+// Pairs of characters against a look at every offset of every token.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kCharacters[] = {
     "a", "b", "\xc3\xa9", "\xe7\x8c\xab", "\xe3\x81\xa7", "\xf0\x9f\x98\x80", "\xe2\x96\x81"};
 
-TEST(CharacterPairs, NoTokenReachesOverTheEndOfAStretch) {
+TEST(CharacterPairs, TokensDoNotCrossTheEndOfAStretch) {
   std::mt19937 random(3);
   const auto text_of = [&](unsigned size, unsigned num_kinds) {
     std::string out;
@@ -44,7 +44,7 @@ TEST(CharacterPairs, NoTokenReachesOverTheEndOfAStretch) {
   EXPECT_GT(num_ends, 200 * 20);
 }
 
-TEST(CharacterPairs, WordsAreApartIfNoTokenHasAnInnerSpace) {
+TEST(CharacterPairs, WordsAreSeparateIfNoTokenHasAnInnerSpace) {
   const std::string space(kMetaSpace);
   CharacterPairs pairs;
   pairs.add_all("a" + std::string("b"));

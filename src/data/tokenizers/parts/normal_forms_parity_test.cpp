@@ -33,7 +33,7 @@ struct Form {
 };
 class NormalForms : public ::testing::TestWithParam<Form> {};
 
-TEST_P(NormalForms, OfAllCharactersAreThoseOfTokenizers) {
+TEST_P(NormalForms, MatchHuggingFaceTokenizersForAllCharacters) {
   const auto hashes =
       nlohmann::json::parse(read_file(reference_file("tokenizers/normal_forms.json")))
           .at(GetParam().name)

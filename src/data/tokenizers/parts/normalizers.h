@@ -16,7 +16,7 @@
 
 namespace axle {
 
-/// Turns tokens into the bytes that they stand for, each by itself.
+/// Converts tokens to the bytes that they stand for, each by itself.
 struct TokenDecoder {
   /// Changes a token to text, one after the other.
   std::vector<std::function<void(std::string&)>> steps = {};

@@ -190,7 +190,7 @@ bool PipelineTokenizer::cuts_at_spaces() const {
 }
 
 EncodeBytes PipelineTokenizer::encode_bytes() const {
-  constexpr int64_t kOfText = 15, kOfPlaces = 35;  // lists of the places of pieces
+  constexpr int64_t kOfText = 15, kOfPlaces = 35;  // lists of the offsets of pieces
   const int64_t of_piece = parts_.model->piece_bytes();
   if (cuts_at_spaces()) return {.of_text = kOfText + kOfPlaces, .of_stretch = of_piece};
   if (parts_.model->cuts_words()) return {.of_text = kOfText, .of_stretch = of_piece};

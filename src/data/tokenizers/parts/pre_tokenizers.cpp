@@ -96,7 +96,7 @@ void cut(Pieces& pieces, SplitBehavior behavior, bool inverted, Start&& start, N
   }
 }
 
-// Writes each piece anew by write(piece, is_first, out).
+// Rewrites each piece by write(piece, is_first, out).
 template <class Write>
 void rewrite(Pieces& pieces, Write&& write) {
   std::string text;

@@ -33,7 +33,7 @@ constexpr auto texts_of(SplitBehavior) {
 
 /// Cuts at the matches of a pattern, or at what lies between them if inverted.
 PreTokenizer split_at_pattern(UnicodeRegex pattern, SplitBehavior behavior, bool inverted = false);
-/// Cuts at each place where the text stands.
+/// Cuts at each occurrence of the text.
 PreTokenizer split_at_text(std::string text, SplitBehavior behavior, bool inverted = false);
 /// Cuts at the characters for which is_delimiter(c) is true.
 PreTokenizer split_at_characters(std::function<bool(char32_t)> is_delimiter,

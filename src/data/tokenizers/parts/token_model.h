@@ -23,7 +23,7 @@ namespace axle {
 /// Tokens with their ids, which need not be without gaps.
 class Vocabulary {
  public:
-  /// Larger ids can't be those of a file of at most 64 MiB.
+  /// A file of at most 64 MiB can't have larger ids.
   static constexpr int64_t kMaxId = (int64_t{1} << 24) - 1;
 
   /// Adds a token. If the token was added before, it gets the new id, and keeps the old one.
@@ -45,11 +45,11 @@ class Vocabulary {
   std::unordered_map<std::string_view, int32_t> ids_;
 };
 
-/// Turns pieces of text into ids. Immutable after construction.
+/// Converts pieces of text to ids. Immutable after construction.
 class TokenModel {
  public:
   virtual ~TokenModel() = default;
-  /// Memory of the calls for one text of so many bytes.
+  /// Memory of the calls for one text of the given size.
   struct Scratch {
     virtual ~Scratch() = default;
   };
@@ -80,7 +80,7 @@ inline constexpr std::string_view kMetaSpace = "\xe2\x96\x81";
 /// True if the text has the symbol of a space behind another character.
 bool has_inner_space(std::string_view text);
 
-/// Returns "<0x0A>", the name that vocabularies with byte fallback give a byte.
+/// Returns "<0x0A>", the name that vocabularies with byte fallback have for a byte.
 std::string byte_token(uint8_t byte);
 /// Returns the byte of such a name; none for other tokens.
 std::optional<uint8_t> byte_of_token(std::string_view token);
@@ -98,7 +98,7 @@ class PieceCache {
     uint64_t hash = 0;
     uint8_t size = 0, num_ids = 0;
     char text[kMaxBytes];
-    float note = 0;  // of the model, which may tell by it when the ids hold
+    float note = 0;  // of the model, which may decide by it when the ids hold
     int32_t numbers[10];
 
     std::span<const int32_t> ids() const { return {numbers, num_ids}; }

@@ -27,8 +27,8 @@ struct UnigramModel::Part {
   int32_t id;
 };
 
-// The best way that ends at a byte of the piece: its last token, of so many bytes. A long text has
-// a node for each byte, so that small ones are faster.
+// The best way that ends at a byte of the piece: its last token, as a size in bytes. A long text
+// has a node for each byte, so that small ones are faster.
 template <class Score>
 struct UnigramModel::Node {
   Score score = 0;
@@ -169,8 +169,8 @@ void UnigramModel::encode_in_stretches(std::string_view text, Scratch* scratch,
 }
 
 // Returns the largest absolute sum before a stretch whose best way is sure to stay the best, if its
-// lead was found without rounding. Each of at most so many tokens of either way rounds by 2^-24 of
-// the sum at most.
+// lead was found without rounding. Each of at most `stretch_size` tokens of either way rounds by
+// 2^-24 of the sum at most.
 float UnigramModel::most_before(size_t stretch_size, float lead) const {
   const double num_roundings = static_cast<double>(stretch_size) + 2;
   return static_cast<float>(lead / (num_roundings * 0x1p-23) - 2 * num_roundings * largest_score_);

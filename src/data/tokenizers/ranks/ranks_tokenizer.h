@@ -14,7 +14,7 @@
 
 namespace axle {
 
-/// Families of published ranks; kAuto tells them by the number of ranks.
+/// Families of published ranks; kAuto recognises them by the number of ranks.
 enum class RanksFamily { kAuto, kGpt2, kP50k, kCl100k, kO200k, kLlama3, kLlama4, kQwen, kQwen35 };
 constexpr auto texts_of(RanksFamily) {
   return std::to_array<EnumText<RanksFamily>>({{RanksFamily::kAuto, "auto"},
@@ -49,7 +49,7 @@ struct RanksFamilyRow {
   bool begins_with_bos;
 };
 
-/// Returns the row of a family; of kAuto, the one with so many ranks, or nullptr.
+/// Returns the row of a family; of kAuto, the one with `num_ranks` ranks, or nullptr.
 const RanksFamilyRow* find_ranks_family(RanksFamily family, int64_t num_ranks);
 
 // Byte-level vocabularies as files of ranks: tiktoken's format, which Llama 3 and 4 and Qwen use,
@@ -62,7 +62,7 @@ class RanksTokenizer final : public PipelineTokenizer {
   struct Config {
     /// The file of ranks.
     Required<std::string> path = REQUIRED;
-    /// Has the pattern and the special tokens. `auto` tells the family by the number of ranks.
+    /// Has the pattern and the special tokens. `auto` recognises the family by the number of ranks.
     RanksFamily family = RanksFamily::kAuto;
     AXLE_CONFIG(RanksTokenizer, path, family)
   };

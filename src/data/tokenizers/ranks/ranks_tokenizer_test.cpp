@@ -44,7 +44,7 @@ TEST_F(RanksTokenizerTest, TheLowestRankIsMergedFirst) {
             "a");
 }
 
-TEST_F(RanksTokenizerTest, SpecialTokensAreThoseOfTheFamily) {
+TEST_F(RanksTokenizerTest, SpecialTokensFollowTheFamily) {
   auto tokenizer = ranks(ranks_file());
   EXPECT_EQ(tokenizer->special_ids().bos, 262);
   EXPECT_EQ(tokenizer->special_ids().eos, 263);

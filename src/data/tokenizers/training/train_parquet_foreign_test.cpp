@@ -23,7 +23,7 @@ class TrainParquetForeign : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(TrainParquetForeign, ATableGivesTheTokenizerOfItsTexts) {
+TEST_F(TrainParquetForeign, TableTrainsTheSameTokenizerAsItsTexts) {
   std::string lines;
   int64_t num_texts = 0, num_others = 0;
   for (const auto& text : nlohmann::json::parse(read_file(folder_ + "texts.json"))) {

@@ -90,7 +90,7 @@ class Training {
     files_ = corpus_files(training.sources, "SOURCES", skips_);
     if (training.on_error == OnError::kFail)
       check_are_texts(files_, training.field, "--field names another field, which holds texts");
-    std::ranges::sort(files_);  // what a file gives depends on those before it
+    std::ranges::sort(files_);  // what a file contributes depends on those before it
     progress_.num_files = std::ssize(files_);
     progress_.vocab_size = training.vocab_size;
   }
@@ -137,7 +137,7 @@ class Training {
     return out;
   }
 
-  // Counts the pieces of so many bytes of a file. Returns those that are left: less than none where
+  // Counts the pieces of `share` bytes of a file. Returns the bytes that are left: negative where
   // a record, which is read whole, has more.
   int64_t read_file(const std::string& path, int64_t share) {
     std::unique_ptr<CorpusReader> reader;

@@ -44,9 +44,9 @@ struct TokenizerTraining {
   std::string bos = {}, eos = {}, pad = {};  // "": there is none
   /// Pairs that come less often in the text are not merged.
   int64_t min_frequency = 2;
-  /// Text that is read at most, but for the rest of a record. Of a larger corpus, each file gives
-  /// as large a share of it as its bytes are of all files, from its beginning. Where a record has
-  /// more, the next files give less.
+  /// Text that is read at most, but for the rest of a record. Of a larger corpus, each file
+  /// contributes a share in proportion to its bytes, from its beginning. Where a record has
+  /// more, the next files contribute less.
   int64_t max_text_bytes = int64_t{4'000'000'000};
 };
 
@@ -72,7 +72,7 @@ struct TrainedTokenizer {
 /// Trains a tokenizer. The result depends on the texts, their order in the files, and on the
 /// settings alone: not on the number of threads, nor on the order of the sources.
 ///
-/// Its ids are those that Hugging Face's BpeTrainer with this alphabet gives, as long as no text
+/// Its ids are the same as from Hugging Face's BpeTrainer with this alphabet, as long as no text
 /// would become a special token or the name of a byte, which no merge makes here.
 ///
 /// Memory: a batch of text, of 2 MiB for each core and at least 8; and what PieceCounts and

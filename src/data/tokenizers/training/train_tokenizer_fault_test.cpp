@@ -38,7 +38,7 @@ TEST_F(TrainTokenizerFault, NoText) {
   expect({.sources = {dir_ / "empty"}}, "expected texts, got no document");
 }
 
-TEST_F(TrainTokenizerFault, WhatIsNoText) {
+TEST_F(TrainTokenizerFault, NonTextIsRefused) {
   const std::string text = "one line\ntwo\n";
   expect(training(text + "th\xffree\n"),
          "a.txt:3: not valid UTF-8 at byte 3; --on-error skip leaves it out");
@@ -50,7 +50,7 @@ TEST_F(TrainTokenizerFault, WhatIsNoText) {
   expect(training(packed.substr(0, packed.size() - 9), "d.txt.gz"), "d.txt.gz");
 }
 
-TEST_F(TrainTokenizerFault, SkippedOnesAreCounted) {
+TEST_F(TrainTokenizerFault, SkippedDocumentsAreCounted) {
   TokenizerTraining t = training("a\xff\n");
   replace_file(dir_ / "b.txt", "some text, some text\n");
   t.sources.push_back(dir_ / "b.txt");

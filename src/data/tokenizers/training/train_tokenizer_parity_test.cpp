@@ -54,7 +54,7 @@ std::vector<std::string> merges_of(TokenizerTraining training) {
   return read_json(train_tokenizer(training).files.at("tokenizer.json"))["model"]["merges"];
 }
 
-TEST(TrainTokenizerParity, MergesAreThoseOfTheLibrary) {
+TEST(TrainTokenizerParity, MergesMatchTheLibrary) {
   const std::string text = training_text();
   ReferenceDigest of_text;
   of_text.add(text);

@@ -56,7 +56,7 @@ TEST_F(TrainTokenizer, TablesNeedALibrary) {
   EXPECT_EQ(error.find('\n'), error.npos) << error;
 }
 
-TEST_F(TrainTokenizer, WhatIsWrittenIsATokenizer) {
+TEST_F(TrainTokenizer, WritesAUsableTokenizer) {
   TokenizerTraining t = training();
   t.special = {"<|user|>"};
   t.bos = "<|begin|>";
@@ -110,7 +110,7 @@ TEST_F(TrainTokenizer, AnAlphabetOfCharacters) {
 }
 
 // One text in files of all kinds, in any order.
-TEST_F(TrainTokenizer, TheSameTextGivesTheSameTokenizer) {
+TEST_F(TrainTokenizer, FileFormatAndOrderDoNotChangeTheTokenizer) {
   const auto made = [&](const std::vector<std::string>& sources) {
     return train_tokenizer(training(sources)).files.at("tokenizer.json");
   };
@@ -136,7 +136,7 @@ TEST_F(TrainTokenizer, TheSameTextGivesTheSameTokenizer) {
   EXPECT_EQ(made({dir_ / "lines.jsonl.zst"}), expected);
 }
 
-TEST_F(TrainTokenizer, FieldsAndWhatIsLeftOut) {
+TEST_F(TrainTokenizer, ReadsTheNamedFieldAndCountsSkippedRecords) {
   replace_file(dir_ / "b.jsonl",
                "{\"body\": \"abcabcabc\"}\n{\"text\": \"no\"}\n{\"body\": \" \"}\n");
   TokenizerTraining t = training({dir_ / "b.jsonl"});
@@ -171,7 +171,7 @@ TEST_F(TrainTokenizer, RarePairsAreNotMerged) {
   EXPECT_EQ(trained.num_tokens, trained.text_bytes);
 }
 
-TEST_F(TrainTokenizer, ALimitTakesFromEachFileItsShare) {
+TEST_F(TrainTokenizer, LimitIsSharedAmongTheFiles) {
   make_directories(dir_ / "in");
   replace_file(dir_ / "in/large.txt", some_text(4000));
   replace_file(dir_ / "in/small.txt", std::string(3, 'x') + "\n");

@@ -68,7 +68,7 @@ TEST(T5Bias, PutsDistancesIntoThePublishedBuckets) {
 TEST(T5Bias, HasABiasForEachHeadAndRow) {
   auto bias = build_for_test<T5Bias>(kSmall, kBiasesDims);
   bias.set("weight", HostTensor({4, 2}, {0.f, 10.f, 1.f, 11.f, 2.f, 12.f, 3.f, 13.f}));
-  // Two rows with one query and two keys; the last key is an empty place.
+  // Two rows with one query and two keys; the last key is an empty entry.
   const HostTensor y =
       bias.call({{"places/query_positions", HostTensor({2, 1, 1}, {2, 4})},
                  {"places/key_positions", HostTensor({2, 1, 2}, {1, 2, 2, kNoPosition})}})
@@ -97,7 +97,7 @@ TEST(SumOfBiases, AddsThem) {
   for (int64_t i = 0; i < y.size(); ++i) EXPECT_FLOAT_EQ(y.at(i), a.at(i) + b.at(i));
 }
 
-TEST(SumOfBiases, OfNoneIsAMistake) {
+TEST(SumOfBiases, EmptySumIsRefused) {
   EXPECT_ERROR(build_for_test<SumOfBiases>({}, kBiasesDims),
                "sum_of_biases.biases: expected at least one bias, got none; leave the bias of "
                "attention out if nothing is added");
@@ -125,7 +125,7 @@ const Stacked::Config kT5{
                Repeat::Config{.num_layers = 2, .layer = block(BorrowedBias::Config{})}}};
 AXLE_LAYER_LAWS(Stacked, kMixer, {{"t5_bias_of_the_first_layer", kT5}})
 
-TEST(BorrowedBias, IsThatOfTheFirstLayer) {
+TEST(BorrowedBias, MatchesTheBiasOfTheFirstLayer) {
   const Child<LogitBias> borrowed = BorrowedBias::Config{};
   auto shared = build_for_test<Stacked>(
       {.num_layers = 2, .layers = {block(SharedBias::Config{.inner = kSmall}), block(borrowed)}},

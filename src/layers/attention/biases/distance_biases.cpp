@@ -40,7 +40,7 @@ Tensor DistanceTable::operator()(const TokenPlaces& places) const {
 }
 
 // Takes each distance once: then the gradient of the table has a summand for each, not for each
-// pair of places.
+// pair of positions.
 Tensor DistanceTable::at_consecutive(const TokenPlaces& places) const {
   const int64_t num_queries = places.query_positions.dim(-2),
                 num_keys = places.key_positions.dim(-1);

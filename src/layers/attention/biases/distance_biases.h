@@ -14,7 +14,7 @@ namespace axle {
 // Letters in tensor names, for these files only:
 //   D distances   N query heads   T queries   S keys   C copies for the devices that share rows
 
-/// A bias for each of D distances, from which those of queries and keys are taken.
+/// A bias for each of D distances, from which the biases of queries and keys are taken.
 class DistanceTable {
  public:
   /// `index_of` returns the row of the table for each distance, key position - query position.
@@ -25,7 +25,7 @@ class DistanceTable {
   /// the table. With a copy for each of them, every device adds up its own blocks first; the copies
   /// are summed once, after the last.
   DistanceTable with_copies_for(int64_t num_rows) const;
-  /// Returns the bias of queries and keys at these places: f32[N, T, S] or [B, N, T, S].
+  /// Returns the bias of queries and keys at these positions: f32[N, T, S] or [B, N, T, S].
   Tensor operator()(const TokenPlaces& places) const;
 
  private:

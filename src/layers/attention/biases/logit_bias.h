@@ -15,8 +15,8 @@ namespace axle {
 
 /// What the bias of a query and a key follows from.
 enum class BiasDependence : uint8_t {
-  kAll,       // other places, random numbers; or a call does more, such as adding a loss
-  kPlaces,    // the places of the two
+  kAll,       // other positions, random numbers; or a call does more, such as adding a loss
+  kPlaces,    // the positions of the two
   kDistance,  // the distance between them
 };
 
@@ -33,21 +33,21 @@ class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)>
   using LayerRole::LayerRole;
   /// Biases look at the positions that they are given.
   bool can_decode() const override { return true; }
-  /// What the bias of a query and a key depends on in a call with these places. Statistics of the
-  /// slot depend on all places.
+  /// What the bias of a query and a key depends on in a call with these positions. Statistics of
+  /// the slot depend on all positions.
   BiasDependence dependence(const TokenPlaces& all) const {
     return options().stats.empty() ? own_dependence(all) : BiasDependence::kAll;
   }
-  /// The bias of a block as a function of its places.
+  /// The bias of a block as a function of its positions.
   using OfBlock = std::function<Tensor(const TokenPlaces& places)>;
-  /// Returns the bias of each of several blocks of a call with these places, which all have
+  /// Returns the bias of each of several blocks of a call with these positions, which all have
   /// `num_rows` rows. It is called once for all of them, and computes what they have in common.
   /// Needs dependence(all) other than kAll.
   OfBlock of_blocks(const TokenPlaces& all, int64_t num_rows);
 
  protected:
-  /// The default is right for every bias. Attention by blocks computes such a bias for all places
-  /// at once.
+  /// The default is right for every bias. Attention by blocks computes such a bias for all
+  /// positions at once.
   virtual BiasDependence own_dependence(const TokenPlaces&) const { return BiasDependence::kAll; }
   /// of_blocks() without a check of what a block gets. The default computes each block as a call
   /// does.
@@ -83,12 +83,12 @@ class SumOfBiases final : public LogitBias {
 // Source: Raffel et al. 2020, arXiv 1910.10683, section 2.1: the layers of T5 share one bias.
 
 /// Computes a bias and lets later layers add it too, by BorrowedBias. Their queries and keys must
-/// have the same positions as those of this layer.
+/// have the same positions as in this layer.
 ///
-/// Where places are in order and the bias follows from distances, it is published by distance,
-/// f32[1, N, 2 M - 1] with M the larger of T and S, so that no layer needs a bias of T x S places.
-/// Another one is published as f32[B, N, T, S], or f32[1, N, T, S] if it is the same for all rows:
-/// a pipeline splits what has rows.
+/// Where positions are in order and the bias follows from distances, it is published by distance,
+/// f32[1, N, 2 M - 1] with M the larger of T and S, so that no layer needs a bias of T x S
+/// elements. Another one is published as f32[B, N, T, S], or f32[1, N, T, S] if it is the same for
+/// all rows: a pipeline splits what has rows.
 class SharedBias final : public LogitBias {
  public:
   struct Config {
@@ -133,7 +133,7 @@ class BorrowedBias final : public LogitBias {
   BiasDependence own_dependence(const TokenPlaces& all) const override;
 
  private:
-  // Returns what the owner published, after a check that it fits these places.
+  // Returns what the owner published, after a check that it fits these positions.
   Tensor of_owner(const TokenPlaces& places) const;
 
   std::string name_;

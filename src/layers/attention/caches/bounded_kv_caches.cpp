@@ -67,7 +67,7 @@ KeyValues PagedKVCache::forward(const KeyValues& fresh_BTKH) {
   const auto append = [&](std::string_view name, const Tensor& fresh) {
     const Tensor pool = state(name);
     const Tensor flat = flatten(pool, 0, 1);
-    // Tokens without a place have distinct indices beyond the pool, which are dropped.
+    // Tokens without an entry have distinct indices beyond the pool, which are dropped.
     const Tensor is_kept =
         (page_BT >= 0) & (page_BT < pool.dim(0)) & (positions_BT < table_BP.dim(1) * page_size);
     const Tensor nowhere =
@@ -91,7 +91,7 @@ AXLE_REGISTER(PagedKVCache)
 
 namespace {
 
-// The places of a ring of W positions after T new tokens.
+// The entries of a ring of W positions after T new tokens.
 class Ring {
  public:
   // `positions_BT` of the new tokens; kNoPosition marks padding.
@@ -100,7 +100,7 @@ class Ring {
     const int64_t window = places_BW.dim(1), num_new = positions_BT.dim(1);
     const Tensor last_B1 =
         reduce_max(select(equal(positions_BT, kNoPosition), -1, positions_BT), {1}, true);
-    // Place j gets the last position that is j modulo W.
+    // Entry j gets the last position that is j modulo W.
     const Tensor behind_BW = last_B1 - iota({1, window}, 1);
     const Tensor steps_BW = behind_BW - behind_BW / window * window;
     position_BW_ = last_B1 - select(steps_BW < 0, steps_BW + window, steps_BW);
@@ -115,7 +115,7 @@ class Ring {
     return select(is_old, position_BW, kNoPosition);
   }
   Tensor new_places() const { return select(is_new_BW_, position_BW_ + 1, places_BW_); }
-  // Returns kept[B, W, ..] with the new tokens fresh[B, T, ..] in their places.
+  // Returns kept[B, W, ..] with the new tokens fresh[B, T, ..] at their indices.
   Tensor updated(const Tensor& kept, const Tensor& fresh) const {
     Tensor is_new = is_new_BW_;
     while (is_new.rank() < kept.rank()) is_new = expand_dims(is_new, -1);
@@ -129,7 +129,7 @@ class Ring {
 
 }  // namespace
 
-// A place for each position is enough: the ring of a window that is larger never comes round.
+// An entry for each position is enough: the ring of a larger window never wraps around.
 Tree<StateSpec> SlidingKVCache::decode_state_specs(const DecodeDims& dims) const {
   const int64_t num_places = std::min(window_, dims.max_len);
   const auto heads = [&](int64_t size) {

@@ -42,7 +42,7 @@ class PagedKVCache final : public KVCache, public BoundedCache {
 };
 
 /// Keeps the last W positions of every sequence in a ring: `window` of them, or max_len of
-/// DecodeDims if that is less. The result is the ring, then the new tokens: W + T places, whose
+/// DecodeDims if that is less. The result is the ring, then the new tokens: W + T entries, whose
 /// positions are given.
 ///
 /// Throws ConfigError at construction unless the mask is, or includes, a window of at most `window`

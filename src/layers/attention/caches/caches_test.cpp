@@ -1,4 +1,4 @@
-// Every cache gives what the dense one gives.
+// Every cache returns what the dense one returns.
 #include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/masks/attention_mask.h"
@@ -72,14 +72,14 @@ class Caches : public ::testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(Caches, DecodeAsAtOnce) {
+TEST_P(Caches, DecodingMatchesTheWholePass) {
   auto layer = build_for_test<Attention>(attention(GetParam().mask, GetParam().cache), kCachesDims);
   expect_decoding(layer, {5, 1, 1, 1, 2});
   expect_decoding(layer, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   expect_decoding(layer, {2, 7, 1});
 }
 
-TEST_P(Caches, DecodeInsideALoop) {
+TEST_P(Caches, DecodingInALoopMatchesTheWholePass) {
   auto layer = build_for_test<Repeat>(
       {.num_layers = 2,
        .layer = PreNorm::Config{.body = attention(GetParam().mask, GetParam().cache)}},
@@ -87,8 +87,8 @@ TEST_P(Caches, DecodeInsideALoop) {
   expect_decoding(layer, {4, 1, 3, 1, 1});
 }
 
-// A prompt sees its own tokens alone, however many places the cache has.
-TEST_P(Caches, APromptIsReadWithoutTheCache) {
+// A prompt sees its own tokens alone, however many entries the cache has.
+TEST_P(Caches, PromptIsComputedWithoutTheCache) {
   const auto flops = [](bool places_prompts, int64_t max_len) {
     auto layer =
         build_for_test<Attention>(attention(GetParam().mask, GetParam().cache), kCachesDims);
@@ -112,7 +112,7 @@ TEST_P(Caches, APromptIsReadWithoutTheCache) {
 }
 
 // A published window may be far longer than the rows that are decoded.
-TEST_P(Caches, HaveNoMorePlacesThanTheRows) {
+TEST_P(Caches, AreNoLongerThanTheRows) {
   constexpr int64_t kRows = 2;
   const auto elements = [&](const Child<KVCache>& cache) {
     auto layer = build_for_test<Attention>(attention(GetParam().mask, cache), kCachesDims);
@@ -122,7 +122,7 @@ TEST_P(Caches, HaveNoMorePlacesThanTheRows) {
       out += num_elements(spec.type.dims);
     return out;
   };
-  // Beside keys and values there are a few numbers for each place.
+  // Beside keys and values there are a few numbers for each entry.
   EXPECT_LE(elements(GetParam().cache),
             elements(DenseKVCache::Config{}) + 4 * kRows * (kLength + 1));
 }
@@ -161,7 +161,7 @@ TEST(QuantizedKVCache, ErrorIsBounded) {
   EXPECT_EQ(result.state.at("quantized_kv_cache/key").dtype(), DType::kI8);
 }
 
-TEST(PagedKVCache, TakesPagesAsRowsGrow) {
+TEST(PagedKVCache, AllocatesPagesAsRowsGrow) {
   auto cache = build_for_test<PagedKVCache>({.page_size = 2, .num_pages = 3},
                                             {.num_kv_heads = 1, .head_dim = 1});
   Tree<HostTensor> state;

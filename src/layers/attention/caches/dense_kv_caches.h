@@ -6,14 +6,14 @@
 
 namespace axle {
 
-// Caches with a place for every position of every sequence.
+// Caches with an entry for every position of every sequence.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T new positions   S positions of the cache
 
-/// A cache in which the key at place s has position s. Subclasses say how keys and values are kept.
+/// A cache in which the key at index s has position s. Subclasses say how keys and values are kept.
 ///
-/// State: segment i32[B, S], which stays zero if calls give no segment ids; that of the subclass.
+/// State: segment i32[B, S], which stays zero if calls pass no segment ids; the subclass's own.
 class RowKVCache : public KVCache {
  public:
   RowKVCache(const Dims& dims, const Scope& scope) : KVCache(scope), dims_(dims) {}
@@ -25,7 +25,7 @@ class RowKVCache : public KVCache {
   /// elements.
   virtual Tree<StateSpec> kept_specs(const std::string& name, int64_t size,
                                      const DecodeDims& dims) const = 0;
-  /// Writes new keys or values to row b from place starts[b] on. Returns those of all places, in
+  /// Writes new keys or values to row b from index starts[b] on. Returns all entries, in
   /// the dtype of the new ones.
   virtual Tensor append(const std::string& name, const Tensor& fresh_BT,
                         const Tensor& starts_B) = 0;

@@ -20,7 +20,7 @@ namespace axle {
 /// after the last token. Segment ids are given in every call or in none. Other calls: returns what
 /// it gets.
 ///
-/// Attention calls its cache always, so that a cache may also give keys and values that another
+/// Attention calls its cache always, so that a cache may also return keys and values that another
 /// layer has computed.
 class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)> {
  public:
@@ -57,7 +57,7 @@ MixerContext with_positions(const Tensor& x, MixerContext context);
 Tensor live_positions(const MixerContext& context);
 
 /// Calls the cache of attention. `placed`: the context, with positions while decoding.
-/// `goes_on`: its rows have tokens before those of the call. Returns the keys and values that its
+/// `goes_on`: its rows have tokens before this call's. Returns the keys and values that its
 /// queries may look at: all that the cache holds. Where rows begin and `mask` is causal, these are
 /// the fresh ones alone, which are returned as they are.
 KeyValues append_and_look(Handle<KVCache>& cache, KeyValues fresh_BTKH, const MixerContext& placed,
@@ -65,14 +65,14 @@ KeyValues append_and_look(Handle<KVCache>& cache, KeyValues fresh_BTKH, const Mi
 
 extern template class LayerRole<KVCache, KVCache::Signature>;
 
-// State that caches with a place for every position share.
+// State that caches with an entry for every position share.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T new positions   S positions of the cache
 
-/// Returns the state of one number, i32, for each place of a cache.
+/// Returns the state of one number, i32, for each entry of a cache.
 StateSpec cached_token_spec(int64_t batch_size, int64_t num_places);
-/// Returns kept_BS with fresh_BT, converted to its dtype, in row b from place starts[b] on.
+/// Returns kept_BS with fresh_BT, converted to its dtype, in row b from index starts[b] on.
 Tensor append_rows(const Tensor& kept_BS, const Tensor& fresh_BT, const Tensor& starts_B);
 
 /// An interface beside the role of a cache. Who starts sequences asks each such cache first.

@@ -43,7 +43,7 @@ Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const Mixe
 Tensor Visibility::visible() const {
   Tensor all;
   const auto require = [&](const Tensor& sees) { all = all ? all & sees : sees; };
-  // No causal query reaches an empty place.
+  // No causal query reaches an empty entry.
   if (has_empty_places && !(mask && mask->is_causal()))
     require(places.key_positions <= last_position());
   if (places.query_segments && places.key_segments) {

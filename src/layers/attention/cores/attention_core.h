@@ -26,15 +26,15 @@ struct Visibility {
   TokenPlaces places = {};
   const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
   const Handle<LogitBias>* bias = nullptr;  // nullptr: nothing is added
-  LogitBias::OfBlock bias_of_block = {};    // in place of `bias`, where these places are a block
+  LogitBias::OfBlock bias_of_block = {};    // instead of `bias`, where `places` are a block
   bool has_empty_places = false;            // true: no key is written after the queries
   /// The position of a row's last query, where these queries are a block of the row.
   std::optional<Tensor> last_of_row = {};
   /// pred [T, S] or [B, T, S], and f32 [N, T, S] or [B, N, T, S], that hold beside mask and bias.
   std::optional<Tensor> given_visible = {}, given_bias = {};
 
-  /// Returns the places of T queries, given in `context`, and of keys. Places count from the
-  /// beginning of the row, but where a call goes on with rows those of queries are
+  /// Returns the positions of T queries, given in `context`, and of keys. They count from the
+  /// beginning of the row, but where a call continues rows, positions of queries are
   /// context.positions.
   static Visibility of(int64_t num_queries, const KeyValues& keys, const MixerContext& context,
                        bool goes_on);
@@ -67,7 +67,7 @@ Tensor in_whole_blocks(const Tensor& x, int64_t axis, int64_t size);
 
 /// q_BTNH, keys and values, what is visible -> y_BTNH in the dtype of the values. If the values
 /// have a head dim of their own, y has it. The core scales the queries. A query that sees no key
-/// gets zeros, whatever the core computes for it, and nothing gets a gradient from it.
+/// gets zeros, regardless of what the core computes, and nothing gets a gradient from it.
 class AttentionCore
     : public LayerRole<AttentionCore, Tensor(const Tensor& q_BTNH, const KeyValues& keys,
                                              const Visibility& visibility)> {
@@ -88,8 +88,8 @@ class AttentionCore
   bool can_decode() const override { return true; }
 
  protected:
-  /// True if the core itself gives zeros to queries that see no key. Otherwise what each query sees
-  /// is computed once more, for all keys at once.
+  /// True if the core itself returns zeros for queries that see no key. Otherwise what each query
+  /// sees is computed once more, for all keys at once.
   virtual bool zeroes_unseen() const { return false; }
   /// Returns the result with zeros for queries that see no key.
   static Tensor without_unseen(const Tensor& y_BTNH, const KeyValues& keys,
@@ -125,7 +125,7 @@ class HeadGroups {
   /// Returns the products of queries and keys, f32.
   Tensor scores() const;
   /// Returns a view of x, [T, S], [B, T, S], [N, T, S] or [B, N, T, S], that broadcasts to the
-  /// scores. `has_heads` tells if x has the dim N.
+  /// scores. `has_heads` says if x has the dim N.
   Tensor aligned(const Tensor& x, bool has_heads) const;
   /// Returns the values, weighted by `weights` (the shape of the scores): [B, T, N, V].
   Tensor weighted(const Tensor& weights) const;

@@ -1,5 +1,5 @@
-// Biases of attention by blocks: what follows from places is computed for each block, the rest for
-// all places at once.
+// Biases of attention by blocks: what follows from positions is computed for each block, the rest
+// for all positions at once.
 #include <fmt/format.h>
 
 #include <limits>
@@ -30,7 +30,7 @@ using namespace blocks_test;
 
 const T5Bias::Config kT5Bias{.num_buckets = 4, .max_distance = 6};
 
-TEST(AttentionBlocks, EveryBiasIsTheSame) {
+TEST(AttentionBlocks, BiasesGiveTheSameResults) {
   for (const Child<LogitBias>& bias : std::vector<Child<LogitBias>>{
            ALiBi::Config{}, kT5Bias, SumOfBiases::Config{.biases = {ALiBi::Config{}, kT5Bias}},
            SharedBias::Config{.inner = ALiBi::Config{}},
@@ -49,7 +49,7 @@ TEST(AttentionBlocks, EveryBiasIsTheSame) {
 }
 
 // More keys than queries, and fewer; some of another segment.
-TEST(AttentionBlocks, CrossAttentionIsTheSame) {
+TEST(AttentionBlocks, CrossAttentionGivesTheSameResults) {
   for (const int64_t num_keys : {20, 8}) {
     HostTensor segments(Type{DType::kI32, {kRows, num_keys}});
     for (int64_t i = 0; i < segments.size(); ++i)
@@ -72,8 +72,8 @@ TEST(AttentionBlocks, CrossAttentionIsTheSame) {
   }
 }
 
-// Fewer or more keys than queries under masks of places.
-TEST(AttentionBlocks, MasksOfCrossAttentionAreTheSame) {
+// Fewer or more keys than queries under masks of positions.
+TEST(AttentionBlocks, MasksOfCrossAttentionGiveTheSameResults) {
   const AnyOf::Config either{.masks = {SlidingWindowMask::Config{.window = 2},
                                        TwoSidedWindowMask::Config{.before = 1, .after = 5}}};
   for (const int64_t num_keys : {20, 8}) {
@@ -105,7 +105,7 @@ Stacked::Config layers_with_one_bias(const std::string& blocks) {
   return {.num_layers = 2, .layers = {layer(SharedBias::Config{.inner = kT5Bias}), later}};
 }
 
-TEST(AttentionBlocks, ASharedBiasIsTheSameInEveryLayer) {
+TEST(AttentionBlocks, SharedBiasGivesTheSameResults) {
   for (const std::string& mesh : kMeshes) {
     SCOPED_TRACE(mesh);
     std::vector<HostTensor> results[2];
@@ -130,7 +130,7 @@ TEST(AttentionBlocks, ASharedBiasIsTheSameInEveryLayer) {
   }
 }
 
-TEST(AttentionBlocks, ASharedBiasIsNeverOfAllPlaces) {
+TEST(AttentionBlocks, SharedBiasIsNeverComputedWhole) {
   const auto largest = [](const std::string& blocks) {
     auto layers = build_for_test<Stacked>(layers_with_one_bias(blocks), kModel);
     const testing::LayerFunction fn = layers.function({{"x", normal_values({1, 64, 8}, 3)}}, {});
@@ -143,9 +143,9 @@ TEST(AttentionBlocks, ASharedBiasIsNeverOfAllPlaces) {
   EXPECT_GE(largest("{from: none}"), 64 * 64 * 4);
 }
 
-// Statistics are those of the biases of all places, whichever layer has them; its gradient is added
+// Statistics are of the biases of all positions, whichever layer has them; its gradient is added
 // up by blocks.
-TEST(AttentionBlocks, StatisticsOfABiasAreTheSame) {
+TEST(AttentionBlocks, StatisticsOfABiasAreUnchanged) {
   const auto with_stats = [](Child<LogitBias> bias) {
     bias.options.stats = {Rms{}, MaxAbs{}};
     return bias;
@@ -218,7 +218,7 @@ TEST(AttentionBlocks, ABiasMayHideKeysByMinusInfinity) {
   }
 }
 
-// A bias that draws random numbers, may have a loss of its own, and depends on how many places
+// A bias that draws random numbers, may have a loss of its own, and depends on how many positions
 // there are.
 class WholeBias : public LogitBias {
  public:
@@ -244,7 +244,7 @@ class WholeBias : public LogitBias {
 };
 AXLE_REGISTER(WholeBias)
 
-// The same, but it says that it follows from the places alone.
+// The same, but it says that it follows from the positions alone.
 class FalseBias final : public WholeBias {
  public:
   struct Config {
@@ -261,7 +261,7 @@ class FalseBias final : public WholeBias {
 };
 AXLE_REGISTER(FalseBias)
 
-TEST(AttentionBlocks, ABiasOfAllPlacesKeepsItsLossesAndRandomNumbers) {
+TEST(AttentionBlocks, BiasesWithLossesOrRandomNumbersAreComputedAtOnce) {
   const auto run = [](const Child<LogitBias>& bias, const std::string& blocks) {
     Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = bias};
     cfg.mask = CausalMask::Config{};
@@ -315,7 +315,7 @@ class RandomCore final : public ScoredCore {
 };
 AXLE_REGISTER(RandomCore)
 
-TEST(AttentionBlocks, ABiasIsEvaluatedOnceWhereBlocksGiveUp) {
+TEST(AttentionBlocks, BiasIsEvaluatedOnceIfBlocksAreNotUsed) {
   const auto run = [](std::optional<Positive<int64_t>> from) {
     Attention::Config cfg{
         .num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = WholeBias::Config{}};
@@ -332,8 +332,8 @@ TEST(AttentionBlocks, ABiasIsEvaluatedOnceWhereBlocksGiveUp) {
             std::tuple(y, losses, "at once: a layer inside of the core draws random numbers"));
 }
 
-// The table of another length would give the bias of other distances.
-TEST(AttentionBlocks, ABorrowedBiasNeedsTheOwnersPositions) {
+// The table of another length would return the bias of other distances.
+TEST(AttentionBlocks, BorrowedBiasNeedsThePositionsOfItsOwner) {
   auto layer = build_for_test<Attention>(
       {.num_heads = 4, .qkv = SeparateQKV::Config{}, .bias = BorrowedBias::Config{}}, kModel);
   const auto call = [&](int64_t num_heads, int64_t num_distances) {

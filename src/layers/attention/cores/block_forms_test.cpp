@@ -43,7 +43,7 @@ std::string form_of(const Child<AttentionMask>& mask, const std::string& blocks,
   return form_of(cfg, num_tokens, call);
 }
 
-TEST(AttentionBlocks, TheCoreDecidesByCost) {
+TEST(AttentionBlocks, UsedIfTheyCostLess) {
   const auto form = [](const Child<AttentionMask>& mask, const std::string& blocks,
                        bool training = true) {
     return form_of(mask, blocks, 64, {.training = training});
@@ -70,7 +70,7 @@ TEST(AttentionBlocks, TheCoreDecidesByCost) {
 }
 
 // Blocks that take longer pay for memory: of all scores that a device would hold at once.
-TEST(AttentionBlocks, SaveTheMemoryOfManyScores) {
+TEST(AttentionBlocks, UsedIfTheySaveMuchMemory) {
   const auto form = [](int64_t num_heads, const std::string& mesh, int64_t num_tokens) {
     Attention::Config cfg{.num_heads = num_heads, .qkv = SeparateQKV::Config{}, .mask = {}};
     testing::CallOptions call{.training = true};
@@ -89,7 +89,7 @@ TEST(AttentionBlocks, SaveTheMemoryOfManyScores) {
 }
 
 // Its blocks cost more than those that a causal mask saves: they pay for memory alone.
-TEST(AttentionBlocks, OfTransformerXLAreForLongRows) {
+TEST(AttentionBlocks, TransformerXLUsesBlocksForLongRowsOnly) {
   const auto form = [](int64_t num_tokens) {
     Attention::Config cfg{
         .num_heads = 4,
@@ -102,7 +102,7 @@ TEST(AttentionBlocks, OfTransformerXLAreForLongRows) {
   EXPECT_THAT(form(8192), ::testing::StartsWith("by blocks: 8192 queries"));
 }
 
-TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
+TEST(AttentionBlocks, AreHalvedIfAWindowIsNarrow) {
   const auto form = [](int64_t window) {
     return form_of(SlidingWindowMask::Config{.window = window}, "{from: 1024}", 4096,
                    {.training = true});
@@ -121,7 +121,7 @@ TEST(AttentionBlocks, AreHalvedWhereAWindowIsNarrow) {
 }
 
 // A device whose queries stand at the end sees all keys, so each has queries from both ends.
-TEST(AttentionBlocks, DevicesOfARowComputeWhatTheirQueriesSee) {
+TEST(AttentionBlocks, DevicesThatShareARowComputeOnlyVisibleBlocks) {
   const auto form = [](const Child<AttentionMask>& mask, const std::string& mesh) {
     testing::CallOptions call{.training = true};
     from_text(mesh, call.mesh);
@@ -163,7 +163,7 @@ class AnyCore final : public ScoredCore {
 };
 AXLE_REGISTER(AnyCore)
 
-TEST(AttentionBlocks, ACoreOfAnyWeightsIsComputedAtOnce) {
+TEST(AttentionBlocks, CoreWithArbitraryWeightsIsComputedAtOnce) {
   const auto form = [](const Child<AttentionCore>& core) {
     Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}, .core = core};
     cfg.mask = CausalMask::Config{};
@@ -173,7 +173,7 @@ TEST(AttentionBlocks, ACoreOfAnyWeightsIsComputedAtOnce) {
             "at once: a weight may depend on all logits of its query");
 }
 
-TEST(AttentionBlocks, StatisticsOfDropoutAreThoseOfAllWeights) {
+TEST(AttentionBlocks, DropoutWithStatisticsIsComputedAtOnce) {
   Attention::Config cfg{.num_heads = 4, .qkv = SeparateQKV::Config{}};
   cfg.mask = CausalMask::Config{};
   set(cfg, "core.blocks.from", "1");
@@ -184,8 +184,8 @@ TEST(AttentionBlocks, StatisticsOfDropoutAreThoseOfAllWeights) {
   EXPECT_EQ(form_of(cfg, 64, training), "at once: dropout has statistics of all weights");
 }
 
-// The first tokens of a row stand at known places, whatever the cache holds.
-TEST(AttentionBlocks, APromptIsReadByTheBlocksThatItSees) {
+// The first tokens of a row have known positions, regardless of the cache.
+TEST(AttentionBlocks, PromptIsComputedByVisibleBlocks) {
   auto layer = build_for_test<Attention>(
       {.num_heads = 4, .qkv = SeparateQKV::Config{}, .mask = CausalMask::Config{}}, kModel);
   testing::CallOptions call{.decoding = true};
@@ -197,9 +197,9 @@ TEST(AttentionBlocks, APromptIsReadByTheBlocksThatItSees) {
             "to compute");
 }
 
-// A platform's generator, or threefry's original mode, draws a number for all places together: the
-// call drops what attention at once drops, to the last bit.
-TEST(AttentionBlocks, DropoutThatDrawsNoPartsIsComputedAtOnce) {
+// A platform's generator, or threefry's original mode, draws a number for all elements together:
+// the call drops what attention at once drops, to the last bit.
+TEST(AttentionBlocks, DropoutWithoutPartialDrawsIsComputedAtOnce) {
   using random::PrngImpl, random::ThreefryMode;
   struct Draws {
     PrngImpl generator;

@@ -10,9 +10,9 @@ namespace axle {
 
 /// A block of queries and a block of keys.
 struct BlockPair {
-  /// Their numbers. Those of queries count the blocks of a share.
+  /// Their indices. `query_block` counts the blocks of a share.
   int32_t query_block, key_block;
-  /// The place of the first query in the row.
+  /// The index of the first query in the row.
   int32_t query_begin;
 };
 
@@ -27,7 +27,7 @@ struct BlockPlan {
   /// The blocks of queries of a share, and of keys.
   int64_t num_query_blocks = 0, num_key_blocks = 0;
   /// The pairs of each share of which some query may see some key; by query block, then by key
-  /// block. All shares have as many: hidden pairs, which add nothing, fill up the others.
+  /// block. All shares have the same number: hidden pairs, which add nothing, fill up the others.
   std::vector<std::vector<BlockPair>> pairs = {};
 
   int64_t num_steps() const { return std::ssize(pairs[0]); }
@@ -35,9 +35,9 @@ struct BlockPlan {
   double num_scores() const { return static_cast<double>(num_steps() * query_size * key_size); }
 };
 
-/// Leaves out the pairs that the mask hides from all queries. Nothing is left out where places are
-/// not in order. `num_shares` divides T. The sizes are at most `query_size` and `key_size`; but if
-/// T has no fitting divisor, a block of queries is a whole part of a share.
+/// Leaves out the pairs that the mask hides from all queries. Nothing is left out where positions
+/// are not in order. `num_shares` divides T. The sizes are at most `query_size` and `key_size`; but
+/// if T has no fitting divisor, a block of queries is a whole part of a share.
 BlockPlan plan_blocks(int64_t num_queries, int64_t num_keys, int64_t query_size, int64_t key_size,
                       int64_t num_shares, const Visibility& visibility);
 

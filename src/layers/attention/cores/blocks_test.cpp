@@ -39,7 +39,7 @@ using SeesKey = Fn<Tensor(const Tensor&, const Tensor&)>;
 const PositionMask::Config kOtherParity{.sees = SeesKey{"of_other_parity", &of_other_parity}},
     kNothing{.sees = SeesKey{"before_the_row", &before_the_row}};
 
-TEST(AttentionBlocks, EveryCoreIsTheSame) {
+TEST(AttentionBlocks, CoresGiveTheSameResults) {
   for (const auto& [name, core] : cores()) {
     for (const int64_t num_kv_heads : {4, 2, 1}) {
       for (const std::string& blocks : kBlocks) {
@@ -53,7 +53,7 @@ TEST(AttentionBlocks, EveryCoreIsTheSame) {
   }
 }
 
-TEST(AttentionBlocks, EveryMaskIsTheSame) {
+TEST(AttentionBlocks, MasksGiveTheSameResults) {
   const HostTensor segments({2, 12}, {1, 1, 1, 2, 2, 2, 2, 3, 0, 0, 0, 0,  //
                                       1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2});
   const Tree<HostTensor> packed{{"context/segment_ids", segments}},
@@ -84,7 +84,7 @@ TEST(AttentionBlocks, EveryMaskIsTheSame) {
 }
 
 // Each share has two parts of several blocks under the causal mask, one part under the window.
-TEST(AttentionBlocks, SharesOfSeveralBlocksAreTheSame) {
+TEST(AttentionBlocks, SharesOfSeveralBlocksGiveTheSameResults) {
   HostTensor segments(Type{DType::kI32, {kRows, 48}});
   for (int64_t i = 0; i < segments.size(); ++i)
     segments.values<int32_t>()[i] = static_cast<int32_t>(1 + i % 48 / 20);
@@ -104,7 +104,7 @@ TEST(AttentionBlocks, SharesOfSeveralBlocksAreTheSame) {
   }
 }
 
-TEST(AttentionBlocks, DroppedWeightsAreTheSame) {
+TEST(AttentionBlocks, DroppedWeightsGiveTheSameResults) {
   for (const auto& [core_name, core] : cores()) {
     for (const int64_t num_kv_heads : {4, 2}) {
       for (const std::string& blocks : kBlocks) {
@@ -145,13 +145,13 @@ std::shared_ptr<Region> traced_gradient(const Child<AttentionMask>& mask, bool b
   return simplify(*trace(with_gradient, types));
 }
 
-TEST(AttentionBlocks, NothingIsAsLargeAsAllScores) {
+TEST(AttentionBlocks, ValuesStaySmallerThanAllScores) {
   EXPECT_GE(largest_value(*traced_gradient(CausalMask::Config{}, false)), 64 * 64 * 4);
   EXPECT_LT(largest_value(*traced_gradient(CausalMask::Config{}, true)), 64 * 64);
 }
 
 // No policy can keep what each pair of blocks computes.
-TEST(AttentionBlocks, NoRematPolicyKeepsAllScores) {
+TEST(AttentionBlocks, RematPoliciesCannotSaveAllScores) {
   for (const Fn<RematPolicy()>& policy :
        {Fn<RematPolicy()>(SaveNothing{}), Fn<RematPolicy()>(SaveDots{}),
         Fn<RematPolicy()>(SaveEverything{}), Fn<RematPolicy()>(SaveNames{.names = {"*"}})}) {
@@ -162,7 +162,7 @@ TEST(AttentionBlocks, NoRematPolicyKeepsAllScores) {
 }
 
 // The loop over pairs of blocks runs again, unless what the backward pass needs of it is kept.
-TEST(AttentionBlocks, WhatIsKeptIsNotComputedTwice) {
+TEST(AttentionBlocks, SavedValuesAreNotComputedAgain) {
   const auto loops = [](const SaveNames& policy) {
     return count_ops(*traced_gradient(CausalMask::Config{}, true, {.remat = policy}), "scan");
   };
@@ -218,7 +218,7 @@ double mean_error_of(const HostTensor& value, const HostTensor& exact) {
 }
 
 // Each result and gradient of each core, over four draws.
-TEST(AttentionBlocks, InBf16AreNoFartherFromF64) {
+TEST(AttentionBlocks, Bf16IsNoLessExactThanThePlainForm) {
   for (const auto& [core_name, core] : cores()) {
     SCOPED_TRACE(core_name);
     std::vector<double> errors[2];
@@ -233,7 +233,7 @@ TEST(AttentionBlocks, InBf16AreNoFartherFromF64) {
     }
     for (size_t i = 0; i < errors[0].size(); ++i) {
       EXPECT_GT(errors[0][i], 0) << "result " << i;
-      // Four draws tell a tenth apart.
+      // Four draws distinguish a tenth.
       EXPECT_LE(errors[1][i], 1.15 * errors[0][i]) << "result " << i;
     }
     EXPECT_LE(std::accumulate(errors[1].begin(), errors[1].end(), 0.0),
@@ -242,7 +242,7 @@ TEST(AttentionBlocks, InBf16AreNoFartherFromF64) {
 }
 
 // To 1e-6 beside what the plain form itself rounds, also for logits of hundreds.
-TEST(AttentionBlocks, InF32AreAsExact) {
+TEST(AttentionBlocks, F32IsAsExactAsThePlainForm) {
   auto with_large_logits = cores();
   for (const double scale : {5.0, 50.0}) {
     with_large_logits.emplace_back(fmt::format("scale_{}", scale),
@@ -266,8 +266,8 @@ TEST(AttentionBlocks, InF32AreAsExact) {
   }
 }
 
-// Chunks of 7 and 4 tokens: what a mask hides depends on places that no block of queries knows.
-TEST(AttentionBlocks, DecodingIsTheSame) {
+// Chunks of 7 and 4 tokens: what a mask hides depends on positions that no block of queries knows.
+TEST(AttentionBlocks, DecodingGivesTheSameResults) {
   const AnyOf::Config prefix_lm{.masks = {PrefixMask::Config{}, CausalMask::Config{}}};
   std::vector<Attention::Config> layers;
   for (const Child<AttentionMask>& mask : std::vector<Child<AttentionMask>>{
@@ -316,7 +316,7 @@ TEST(AttentionBlocks, DecodingIsTheSame) {
 }
 
 // All logits are negative: what fills up the last blocks, with logits of 0, must not count.
-TEST(AttentionBlocks, TheLargestLogitIsTheSame) {
+TEST(AttentionBlocks, LargestLogitIsTheSame) {
   for (const auto& [core_name, core] : cores()) {
     SCOPED_TRACE(core_name);
     double largest[2];
@@ -339,7 +339,7 @@ TEST(AttentionBlocks, TheLargestLogitIsTheSame) {
   }
 }
 
-TEST(AttentionBlocks, TheLargestLogitOfNothingIsTheSame) {
+TEST(AttentionBlocks, LargestLogitWithoutVisibleKeysIsTheSame) {
   for (const auto& [core_name, core] : cores()) {
     SCOPED_TRACE(core_name);
     for (const std::string& blocks : {kBlocks[0], std::string("{from: none}")}) {

@@ -117,7 +117,7 @@ class Blockwise {
  private:
   struct Pair {
     Tensor i, j;                    // i32 scalars: the numbers of the blocks
-    Tensor query_begin, key_begin;  // i32 scalars: their places in the row
+    Tensor query_begin, key_begin;  // i32 scalars: their indices in the row
     Tensor q, k;
     HeadGroups heads;
   };
@@ -151,7 +151,7 @@ class Blockwise {
     std::ranges::copy(Shape{plan_.query_size, plan_.key_size}, sizes.end() - 2);
     return dynamic_slice(bias, bias_begin(bias, p), sizes);
   }
-  // Weights, or gradients of weights, without those of dropped keys.
+  // Weights, or gradients of weights, without the ones of dropped keys.
   Tensor kept(const Tensor& weights, const Values& arguments, const Pair& p) const {
     if (!dropped_) return weights;
     const Values own{weights, p.query_begin, p.key_begin};
@@ -162,7 +162,7 @@ class Blockwise {
     const auto step = [&](const Values& carry, const Values& numbers) {
       return ScanResult{.carry = body(carry, pair(arguments, numbers)), .ys = {}};
     };
-    // Scores that a remat policy keeps would be those of all pairs.
+    // Scores that a remat policy keeps would be the scores of all pairs.
     return scan(step, init, tables_of(plan_), plan_.num_steps(), {.may_keep_values = false});
   }
   // True if y, of this dtype, is too coarse for what the weights of a query lose.

@@ -23,7 +23,7 @@ AXLE_CALL_LAWS(SigmoidAttention, kDims, {{"default", {}}, {"bias", {.bias_len = 
 
 using Inputs = testing::LawInputs<AttentionCore>;
 
-// Returns element [b, t, n, v] of the result that the definition gives, with the group size 2.
+// Returns element [b, t, n, v] of the result by the definition, with the group size 2.
 // `weight` maps a row of logits to the weights of its keys.
 template <class Weight>
 double expected(const Tree<HostTensor>& in, int64_t b, int64_t t, int64_t n, int64_t v,

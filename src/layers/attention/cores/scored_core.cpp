@@ -42,16 +42,16 @@ namespace {
 // What a pair of blocks costs in training beside its part of a call that is computed at once: the
 // backward pass computes the scores again, which is a seventh product beside six.
 constexpr double kBlockCost = 1.25;
-// Blocks are made larger until there are at most so many pairs, whose numbers the program holds.
+// Blocks are made larger until there are at most this many pairs, whose numbers the program holds.
 constexpr int64_t kMaxPairs = int64_t{1} << 17;
 // Blocks are halved while this leaves so large a part of the scores or less, and no further than to
 // blocks of kLeastBlock queries or keys: products of small blocks are slower, and more pairs of
 // blocks move more sums. So blocks are not smaller than a window.
 constexpr double kFinerPays = 2.0 / 3;
 constexpr int64_t kLeastBlock = 128;
-// Calls of so many times the pairs of blocks.from are computed by blocks for their memory alone.
+// Calls of this many times the pairs of blocks.from are computed by blocks for their memory alone.
 constexpr double kAlwaysFrom = 16;
-// A device holds at most so many scores of a call at once (256 MiB in f32), if blocks can help it.
+// A device holds no more scores of a call at once (256 MiB in f32), if blocks can help it.
 constexpr double kMaxScores = 1 << 26;
 
 // A layer inside of the core does what is one thing for all queries and keys.
@@ -59,7 +59,7 @@ struct NeedsWholeRows {
   const char* why;
 };
 
-// True if there is a bias that is computed for all places at once.
+// True if there is a bias that is computed for all positions at once.
 bool needs_all_places(const Visibility& visibility) {
   return visibility.bias &&
          (*visibility.bias)->dependence(visibility.places) == BiasDependence::kAll;
@@ -89,7 +89,7 @@ Tensor ScoredCore::forward(const Tensor& q_BTNH, const KeyValues& keys,
   const Tensor q = per_dim_scale_ ? (*per_dim_scale_)(q_BTNH) : q_BTNH;
   const Form form = this->form(q, keys.k_BSKH.dim(1), visibility);
   std::string why = form.why;
-  // Evaluated once, whichever form is taken: its losses and random numbers are those of one call.
+  // Evaluated once, whichever form is taken: its losses and random numbers are as of one call.
   Visibility seen = visibility;
   if (needs_all_places(visibility)) {
     seen.given_bias = visibility.added();
@@ -211,7 +211,7 @@ Tensor ScoredCore::by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const 
   if (whole.has_empty_places) whole.last_of_row = visibility.last_position();
   Invocation& outer = Invocation::current();
   const InvocationOptions options = outer.nested_options();
-  // Losses, statistics and random numbers of blocks would not be those of the row.
+  // Losses, statistics and random numbers of blocks would differ from the row's.
   const auto check = [](Invocation& inner) {
     if (!tensors_of(inner.collection()).empty())
       throw NeedsWholeRows{"a layer inside of the core has losses, statistics or values to keep"};

@@ -84,7 +84,7 @@ class ScoredCore : public AttentionCore {
     kEachKey,  // the weight of a key depends on its logit alone
   };
   virtual Weights kind_of_weights() const { return Weights::kAnything; }
-  /// What the scores of a pair of blocks cost, in scores of as many places of a call at once.
+  /// The cost of the scores of a pair of blocks, relative to as many scores of a call at once.
   virtual double block_cost() const { return 1; }
   /// Returns the logit of a key without a value that every query sees, f32[N]; none: there is none.
   virtual std::optional<Tensor> sink() { return {}; }
@@ -105,7 +105,7 @@ class ScoredCore : public AttentionCore {
   Form form(const Tensor& q_BTNH, int64_t num_keys, const Visibility& visibility) const;
   BlockPlan plan(int64_t num_queries, int64_t num_keys, int64_t num_shares,
                  const Visibility& visibility) const;
-  // Why calls are computed at once, whatever their size; empty: they need not be.
+  // Why calls are computed at once, at any size; empty: they need not be.
   std::string why_at_once(int64_t num_shares, const Visibility& visibility) const;
   Tensor by_blocks(const BlockPlan& plan, const Tensor& q_BTNH, const KeyValues& keys,
                    const Visibility& visibility);
@@ -122,7 +122,7 @@ class ScoredCore : public AttentionCore {
 // Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2.1. Logit cap: Gemma Team 2024, arXiv
 //   2408.00118, section 2. Sinks: Xiao et al. 2023, arXiv 2309.17453, section 3.3.
 
-/// y = softmax(logits) v. Logits and softmax are f32 whatever the dtype of the inputs.
+/// y = softmax(logits) v. Logits and softmax are f32 for any dtype of the inputs.
 ///
 /// Parameters: sink[num_heads] if `sink` is set, initially zeros: the logit of a key without a
 /// value that every query sees.
@@ -159,7 +159,7 @@ class SoftmaxAttention final : public ScoredCore {
 // Source: Ramapuram et al. 2024, arXiv 2409.04431, section 2.
 
 /// y = sigmoid(logits - log(bias_len)) v: the weight of a key does not depend on other keys. A
-/// query that sees no key gives zeros.
+/// query that sees no key gets zeros.
 class SigmoidAttention final : public ScoredCore {
  public:
   struct Config {

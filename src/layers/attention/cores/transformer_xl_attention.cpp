@@ -63,7 +63,7 @@ Tensor TransformerXLAttention::position_scores(const Tensor& q_BTNH, const Visib
 
 // Computes the products with the embeddings of the distances T - 1, T - 2, ... once for each query,
 // then aligns them, so that column s holds the distance t - s. If the mask is causal, the elements
-// of later keys are those of other queries; the mask hides them. Queries of a block begin at
+// of later keys are elements of other queries; the mask hides them. Queries of a block begin at
 // another position than its keys, which all distances are larger by.
 Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const TokenPlaces& places,
                                                bool causal) {
@@ -81,7 +81,7 @@ Tensor TransformerXLAttention::scores_in_order(const Tensor& q_BTNH, const Token
 
 // At any positions: with w the frequencies and (c_sin, c_cos) = q W^T, the sum over w of
 //   c_sin sin((i - j) w) + c_cos cos((i - j) w)
-// is a product of a turned c, which depends on the query position i alone, with the embedding of
+// is a product of a rotated c, which depends on the query position i alone, with the embedding of
 // the key position j. No embedding of a pair is computed.
 Tensor TransformerXLAttention::scores_at(const Tensor& q_BTNH, const TokenPlaces& places) {
   const auto half = std::ssize(frequencies_.radians);

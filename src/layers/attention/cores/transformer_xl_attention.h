@@ -15,7 +15,7 @@ namespace axle {
 /// y = softmax(scale * ((q + content_bias) k + (q + position_bias) r)) v, where r is the projection
 /// of the sinusoidal embedding (sines, then cosines) of query position - key position.
 ///
-/// Softmax is f32 whatever the dtype of the inputs. Throws ConfigError at construction if
+/// Softmax is f32 for any dtype of the inputs. Throws ConfigError at construction if
 /// position_dim is odd.
 /// Parameters: position_weight[P, N, H], content_bias[N, H] and position_bias[N, H], both zeros at
 /// the start.
@@ -44,7 +44,7 @@ class TransformerXLAttention final : public ScoredCore {
  protected:
   Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) override;
   Weights kind_of_weights() const override { return Weights::kSoftmax; }
-  /// Each pair of blocks embeds its distances anew: under a causal mask, whose blocks are half of
+  /// Each pair of blocks embeds its distances again: under a causal mask, whose blocks are half of
   /// all, the products are 2.2 times those of a call at once.
   double block_cost() const override { return 4; }
   Tensor content_queries(const Tensor& q_BTNH) override;

@@ -127,8 +127,8 @@ std::vector<int32_t> counted(int64_t n) {
   return out;
 }
 
-// More queries than keys, fewer, one; the shift of rows and the turned queries give the same.
-TEST(TransformerXLAttention, GivesEachPairTheEmbeddingOfItsDistance) {
+// More queries than keys, fewer, one; the shift of rows and the rotated queries agree.
+TEST(TransformerXLAttention, EmbedsTheDistanceOfEachPair) {
   for (const auto& [T, S] : {std::pair{4, 4}, {1, 1}, {2, 5}, {5, 2}, {1, 3}, {3, 1}}) {
     const Example e{.T = T, .S = S, .query_positions = counted(T), .key_positions = counted(S)};
     for (const bool in_order : {true, false}) {

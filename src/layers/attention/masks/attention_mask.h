@@ -48,11 +48,11 @@ inline Sight either(Sight a, Sight b) { return std::max(a, b); }
 // Masks stay symbolic until a core asks for a tensor. A kernel looks at the classes of
 // conjuncts() and skips the blocks that no query sees.
 
-/// The position of a place in a cache that holds no key. No query reaches it.
+/// The position of a cache entry that holds no key. No query reaches it.
 inline constexpr int32_t kNoPosition = std::numeric_limits<int32_t>::max();
 
-/// Where the queries and keys of one call of attention stand. All tensors are i32. Those of queries
-/// have the shape [T, 1] or [B, T, 1], those of keys [1, S] or [B, 1, S].
+/// The positions of the queries and keys of one call of attention. All tensors are i32. For queries
+/// they have the shape [T, 1] or [B, T, 1], for keys [1, S] or [B, 1, S].
 struct TokenPlaces {
   Tensor query_positions = {}, key_positions = {};
   /// Segment ids; none: a row is one segment.
@@ -92,10 +92,10 @@ class AttentionMask {
   virtual bool is_causal() const { return false; }
   /// True if a query always sees the key of its own position.
   virtual bool sees_itself() const { return false; }
-  /// True if decoding some tokens per call gives the same as one call for all tokens. Attention
+  /// True if decoding some tokens per call returns the same as one call for all tokens. Attention
   /// with another mask refuses to decode, since the caches hold no later keys.
   virtual bool can_decode() const { return is_causal(); }
-  /// Returns what the queries of a block see, where places are in order: query and key number i
+  /// Returns what the queries of a block see, where positions are in order: query and key number i
   /// stand at position i. kSome is always right. In a block with kNone the mask must hide all keys:
   /// attention leaves it out, or computes it for nothing.
   virtual Sight sight(const PlaceBlock&) const { return Sight::kSome; }
@@ -127,7 +127,7 @@ class CausalMask final : public AttentionMask {
 /// several segments, prefix_lengths[b, t] is for query t. A prefix language model uses
 /// AnyOf{CausalMask, PrefixMask}, and an input with prompts (TextInput::Config::prompt).
 ///
-/// Decoding: the prefix must be given in one call. Its tokens cannot see those of later calls.
+/// Decoding: the prefix must be given in one call. Its tokens cannot see tokens of later calls.
 /// Throws ConfigError in a training call without prefix_lengths.
 class PrefixMask final : public AttentionMask {
  public:

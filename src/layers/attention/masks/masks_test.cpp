@@ -76,7 +76,7 @@ AXLE_REGISTER(is_near, "is_near")
 
 // The sight of every block of rows of eight is exact, but where masks are combined: there it may
 // know less, and never says what is not so.
-TEST(Masks, KnowWhatBlocksSee) {
+TEST(Masks, SightOfBlocksIsCorrect) {
   const PositionMask::Config parity{.sees = {{"same_parity", &same_parity}}};
   PositionMask::Config causal_parity = parity;
   causal_parity.causal = true;
@@ -115,7 +115,7 @@ TEST(Masks, KnowWhatBlocksSee) {
 }
 
 // Rows too long to evaluate the mask for.
-TEST(Masks, OfPositionsKnowWhatBlocksOfLongRowsSee) {
+TEST(Masks, SightOfBlocksIsKnownForLongRows) {
   const auto sight = [](std::string_view name, int64_t query, int64_t key) {
     PositionMask::Config cfg;
     set(cfg, "sees", name);
@@ -131,7 +131,7 @@ TEST(Masks, OfPositionsKnowWhatBlocksOfLongRowsSee) {
   EXPECT_EQ(sight("same_parity", 3, 1), Sight::kSome);
 }
 
-TEST(Masks, ShowTheirKeys) {
+TEST(Masks, SeeTheirKeys) {
   EXPECT_EQ(drawn(CausalMask::Config{}), "x.... xx... xxx.. xxxx. xxxxx");
   EXPECT_EQ(drawn(SlidingWindowMask::Config{.window = 1}), "x.... xx... .xx.. ..xx. ...xx");
   EXPECT_EQ(drawn(TwoSidedWindowMask::Config{.before = 0, .after = 1}),
@@ -164,7 +164,7 @@ TEST(Masks, KnowIfTheyAreCausal) {
   EXPECT_TRUE(built(TwoSidedWindowMask::Config{.after = 0})->is_causal());
 }
 
-TEST(Masks, KernelsCanTakeThemApart) {
+TEST(Masks, ConjunctsSplitIntoTheirParts) {
   const auto mask = built(AllOf::Config{
       .masks = {
           AllOf::Config{.masks = {SegmentMask::Config{}, SlidingWindowMask::Config{.window = 7}}},

@@ -25,7 +25,7 @@ AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
                 {{"norm_before_rope",
                   {.num_heads = 2, .qkv = RoPE::Config{.inner = NormedQKV::Config{}}}}})
 
-TEST(NormedQKV, WithoutPositionsIsTheNormOfAttention) {
+TEST(NormedQKV, EqualsTheNormOfAttentionWithoutPositions) {
   auto inside =
       build_for_test<Attention>({.num_heads = 2, .qkv = NormedQKV::Config{}}, {.model_dim = 8});
   auto outside = build_for_test<Attention>(
@@ -40,7 +40,7 @@ TEST(NormedQKV, WithoutPositionsIsTheNormOfAttention) {
 }
 
 // All heads of a position are one vector, whose elements have a scale each.
-TEST(NormedQKV, OverAllHeadsIsTheNormOfTheirVector) {
+TEST(NormedQKV, AllHeadsAreNormedAsOneVector) {
   constexpr QKV::Dims dims{.model_dim = 8, .num_heads = 4, .num_kv_heads = 2, .head_dim = 2};
   const Child<QKV> inner = SeparateQKV::Config{};
   auto plain = build_for_test<SeparateQKV>({}, dims);
@@ -87,7 +87,7 @@ TEST(NormedQKV, AScaleAroundOneAddsToOne) {
 }
 
 // The learned factors of the norm stay with their elements: the rotation moves them to others.
-TEST(NormedQKV, ComesBeforeTheRotationAroundIt) {
+TEST(NormedQKV, NormsBeforeTheRotation) {
   constexpr QKV::Dims dims{.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2};
   auto rope = build_for_test<RoPE>({.inner = NormedQKV::Config{}}, dims);
   rope.set("inner/query_norm/scale", HostTensor({2}, {1.f, 0.f}));

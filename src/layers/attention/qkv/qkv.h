@@ -49,7 +49,7 @@ class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
   /// True if keys and values belong to another sequence than x (cross attention). The whole source
   /// is given in every call, so that no cache keeps it.
   virtual bool has_source() const { return false; }
-  /// False if keys and values are empty, for a cache that has those of another layer.
+  /// False if keys and values are empty, for a cache that has another layer's.
   virtual bool makes_keys() const { return true; }
 
  protected:

@@ -37,7 +37,7 @@ TEST(FusedQKV, EqualsThreeProjections) {
   for (size_t i = 0; i < 3; ++i) EXPECT_ALLCLOSE(a[i], b[i]);
 }
 
-TEST(FusedQKV, ThirdsStartDifferently) {
+TEST(FusedQKV, PartsHaveDifferentInitialValues) {
   const Tree<HostTensor> initial =
       testing::initial_parameters(build_for_test<FusedQKV>({}, kPlain).layer(), 0);
   const HostTensor& weight = initial.at("fused_qkv/weight");

@@ -32,8 +32,8 @@ class NormedQKV final : public WrappedQKV {
     std::optional<Child<Norm>> query_norm = RMSNorm::Config{};
     /// Normalises each key; none: no norm.
     std::optional<Child<Norm>> key_norm = RMSNorm::Config{};
-    /// head: a norm has the parameters of one head, for all of them. all_heads: it has those of all
-    /// queries, or of all keys, of a position.
+    /// head: a norm has the parameters of one head, for all of them. all_heads: it has parameters
+    /// for all queries, or all keys, of a position.
     NormOver over = NormOver::kHead;
     /// Computes the queries and keys to normalise.
     Child<QKV> inner = FusedQKV::Config{};

@@ -15,7 +15,7 @@ namespace axle {
 
 /// Several positions for each token, such as time, height and width (M-RoPE).
 struct PositionStreams {
-  /// Numbers of pairs that each stream turns, first pairs first: [16, 24, 24] in Qwen2-VL.
+  /// Numbers of pairs that each stream rotates, first pairs first: [16, 24, 24] in Qwen2-VL.
   std::vector<Positive<int64_t>> sections = {};
   /// The name under which the caller publishes the streams, i32 [number of sections, B, T]. If
   /// nothing is published, each stream is the positions of the tokens, as for text; training
@@ -29,27 +29,27 @@ using PositiveFraction = Ranged<double, Bounds{.min = 0, .max = 1, .open_min = t
 
 /// Rotates each pair of elements of queries and keys by the angle position * frequency.
 ///
-/// Angles are f32 whatever the dtype of x. Keys of a source (SourceQKV) take their positions in the
+/// Angles are f32 for any dtype of x. Keys of a source (SourceQKV) take their positions in the
 /// source; values too if `turn_values` is set.
-/// Throws ConfigError at construction if the part of a head that is turned is not an even number of
-/// elements, or if the sections do not sum to its number of pairs; in a training call, if there are
-/// sections and nobody has published the streams.
+/// Throws ConfigError at construction if the part of a head that is rotated is not an even number
+/// of elements, or if the sections do not sum to its number of pairs; in a training call, if there
+/// are sections and nobody has published the streams.
 class RoPE final : public WrappedQKV {
  public:
   struct Config {
     /// Base of the wavelengths, which grow from 2 pi to almost 2 pi theta positions before scaling.
     Positive<double> theta = 1e4;
-    /// Computes the angle by which each pair turns from one position to the next.
+    /// Computes the angle by which each pair rotates from one position to the next.
     FrequencyFn frequencies = PlainFrequencies{};
-    /// Which elements form a pair: neighbours, or those of two halves (Llama and GPT-NeoX in the
-    /// format of Hugging Face).
+    /// Which elements form a pair: neighbours, or element i of both halves (Llama and GPT-NeoX in
+    /// the format of Hugging Face).
     PairLayout pairs = PairLayout::kNeighbours;
-    /// The fraction of each head, from its first element on, that is turned.
+    /// The fraction of each head, from its first element on, that is rotated.
     PositiveFraction fraction = 1;
-    /// Gives sections of the pairs positions of their own; none: all pairs turn by the positions of
-    /// the tokens.
+    /// Assigns sections of the pairs positions of their own; none: all pairs rotate by the
+    /// positions of the tokens.
     std::optional<PositionStreams> streams = {};
-    /// True: values are turned like keys.
+    /// True: values are rotated like keys.
     bool turn_values = false;
     /// Computes the queries and keys to rotate.
     Child<QKV> inner = FusedQKV::Config{};

@@ -37,8 +37,8 @@ AXLE_LAYER_LAWS(RoPE, kRopeDims,
                  {"half_of_each_head", {.theta = 100, .fraction = 0.5}},
                  {"values", {.theta = 100, .turn_values = true}}})
 
-// Decoding of each with a cache of keys, which are stored turned.
-TEST(RoPE, CachedKeysDecodeAsAtOnce) {
+// Decoding of each with a cache of keys, which are stored rotated.
+TEST(RoPE, DecodingWithCachedKeysMatchesTheWholePass) {
   using Case = testing::LawCase<Attention>;
   std::vector<Case> cases;
   const auto add = [&](std::string name, RoPE::Config rope) {
@@ -57,7 +57,7 @@ TEST(RoPE, CachedKeysDecodeAsAtOnce) {
 }
 
 // Keys computed from the result of another layer, and keys borrowed from another layer.
-TEST(RoPE, KeysOfOtherLayersDecodeAsAtOnce) {
+TEST(RoPE, DecodingWithKeysOfOtherLayersMatchesTheWholePass) {
   const auto rope = [](Child<QKV> inner) {
     return RoPE::Config{
         .frequencies = kYaRN, .pairs = PairLayout::kHalves, .inner = std::move(inner)};
@@ -78,7 +78,7 @@ TEST(RoPE, KeysOfOtherLayersDecodeAsAtOnce) {
   testing::detail::law_decoding<Stacked>({.model_dim = 8}, cases);
 }
 
-// Returns what `inner` of the layer computes: the heads before they are turned.
+// Returns what `inner` of the layer computes: the heads before they are rotated.
 template <class Inner>
 std::vector<HostTensor> heads_before(const testing::TestLayer<RoPE>& rope, const QKV::Dims& dims,
                                      const Tree<HostTensor>& inputs) {
@@ -92,7 +92,7 @@ struct Pair {
   int64_t first, second;  // indices in the head
   double angle;
 };
-// Expects that the pairs of one head are turned, and that the other elements are as before.
+// Expects that the pairs of one head are rotated, and that the other elements are as before.
 void expect_turned(const HostTensor& before, const HostTensor& after, int64_t head_at,
                    const std::vector<Pair>& pairs, int64_t head_dim, double scale = 1) {
   std::vector<double> expected;
@@ -122,7 +122,7 @@ Turned turn_one(const RoPE::Config& cfg) {
   return {heads_before<FusedQKV>(rope, kOneHead, in), rope.call(in).outputs};
 }
 
-TEST(RoPE, TurnsPairsByPositionTimesFrequency) {
+TEST(RoPE, RotatesPairsByPositionTimesFrequency) {
   const auto [before, after] = turn_one({.theta = 100});
   for (size_t i = 0; i < 2; ++i) {
     expect_turned(before[i], after[i], 0,
@@ -135,7 +135,7 @@ TEST(RoPE, TurnsPairsByPositionTimesFrequency) {
   EXPECT_EQ(after[2], before[2]) << "values are not turned";
 }
 
-TEST(RoPE, HalvesPairElementsOfBothHalves) {
+TEST(RoPE, HalvesLayoutPairsElementsOfBothHalves) {
   const auto [before, after] = turn_one({.theta = 100, .pairs = PairLayout::kHalves});
   expect_turned(before[0], after[0], 0,
                 {{0, 4, angle(3, 0, 8)},
@@ -145,18 +145,18 @@ TEST(RoPE, HalvesPairElementsOfBothHalves) {
                 8);
 }
 
-TEST(RoPE, APartOfEachHeadHasItsOwnWavelengths) {
+TEST(RoPE, PartialRotationHasItsOwnWavelengths) {
   const auto [before, after] =
       turn_one({.theta = 100, .pairs = PairLayout::kHalves, .fraction = 0.5});
   expect_turned(before[1], after[1], 0, {{0, 2, angle(3, 0, 4)}, {1, 3, angle(3, 1, 4)}}, 8);
 }
 
-TEST(RoPE, ValuesTurnLikeKeys) {
+TEST(RoPE, ValuesMayRotateLikeKeys) {
   const auto [before, after] = turn_one({.theta = 100, .fraction = 0.25, .turn_values = true});
   for (size_t i = 0; i < 3; ++i) expect_turned(before[i], after[i], 0, {{0, 1, 3.0}}, 8);
 }
 
-TEST(RoPE, YaRNScalesTheTurnedElements) {
+TEST(RoPE, YaRNScalesTheRotatedElements) {
   const auto [before, after] = turn_one(
       {.theta = 100,
        .frequencies = YaRNFrequencies{.factor = 4, .original_len = 1 << 20, .attention_factor = 2},
@@ -164,7 +164,7 @@ TEST(RoPE, YaRNScalesTheTurnedElements) {
   expect_turned(before[0], after[0], 0, {{0, 1, angle(3, 0, 4)}, {2, 3, angle(3, 1, 4)}}, 8, 2);
 }
 
-TEST(RoPE, SectionsTakeTheirOwnStreams) {
+TEST(RoPE, SectionsUseTheirOwnStreams) {
   auto rope = build_for_test<RoPE>(
       {.theta = 100, .streams = PositionStreams{.sections = {1, 2, 1}}}, kOneHead);
   const HostTensor x = normal_values({1, 2, 8}, 3);
@@ -184,7 +184,7 @@ TEST(RoPE, SectionsTakeTheirOwnStreams) {
   }
 }
 
-TEST(RoPE, SectionsOfTextAreOneStream) {
+TEST(RoPE, SectionsAreOneStreamForText) {
   auto streams = build_for_test<RoPE>(
            {.theta = 100, .streams = PositionStreams{.sections = {1, 2, 1}}}, kOneHead),
        plain = build_for_test<RoPE>({.theta = 100}, kOneHead);
@@ -196,8 +196,8 @@ TEST(RoPE, SectionsOfTextAreOneStream) {
   EXPECT_EQ(streams.call({{"x", x}, {"published/position_streams", same}}).outputs, expected);
 }
 
-// Keys of a source stand at their places in the source, queries at the given positions.
-TEST(RoPE, TurnsKeysOfASourceByTheirOwnPositions) {
+// Keys of a source have their positions in the source, queries at the given positions.
+TEST(RoPE, RotatesKeysOfASourceByTheirOwnPositions) {
   auto rope =
       build_for_test<RoPE>({.theta = 100, .inner = SourceQKV::Config{}},
                            {.model_dim = 8, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2});
@@ -212,7 +212,7 @@ TEST(RoPE, TurnsKeysOfASourceByTheirOwnPositions) {
     expect_turned(before[1], after[1], 2 * s, {{0, 1, static_cast<double>(s)}}, 2);
 }
 
-TEST(RoPE, OnlyDistancesMatter) {
+TEST(RoPE, AttentionDependsOnlyOnDistances) {
   auto layer = build_for_test<Attention>(
       {.num_heads = 2, .qkv = RoPE::Config{.theta = 100, .frequencies = kYaRN}}, {.model_dim = 8});
   const HostTensor x = normal_values({1, 3, 8}, 3);
@@ -232,7 +232,7 @@ TEST(RoPE, HeadDimMustBeEven) {
       "ro_pe.head_dim: must be even, got 3");
 }
 
-TEST(RoPE, AnEvenNumberOfElementsIsTurned) {
+TEST(RoPE, NumberOfRotatedElementsMustBeEven) {
   for (const auto& [fraction, product] :
        {std::pair{0.375, "3"}, std::pair{0.3, "2.4"}, std::pair{1e-9, "8e-09"}}) {
     EXPECT_ERROR(build_for_test<RoPE>({.fraction = fraction}, kOneHead),
@@ -251,7 +251,7 @@ TEST(RoPE, SectionsSumToTheNumberOfPairs) {
                "ro_pe.streams.sections[1]: expected an integer of at least 1, got 0");
 }
 
-TEST(RoPE, StreamsHaveOnePositionForEachToken) {
+TEST(RoPE, NumberOfStreamsMustMatch) {
   EXPECT_ERROR(
       build_for_test<RoPE>({.streams = PositionStreams{.sections = {2, 2}}}, kOneHead)
           .call({{"x", normal_values({1, 2, 8}, 3)},
@@ -260,7 +260,7 @@ TEST(RoPE, StreamsHaveOnePositionForEachToken) {
       "streams.sections, got i32[3, 1, 2]; name as many in input.position_streams");
 }
 
-TEST(RoPE, TrainsOnlyWithItsStreams) {
+TEST(RoPE, StreamsMustBePublishedInTraining) {
   auto rope = build_for_test<RoPE>({.streams = PositionStreams{.sections = {1, 3}}}, kOneHead);
   const HostTensor x = normal_values({1, 2, 8}, 3);
   EXPECT_ERROR(
@@ -274,7 +274,7 @@ TEST(RoPE, TrainsOnlyWithItsStreams) {
       rope.call({{"x", x}, {"published/position_streams", streams}}).outputs);
 }
 
-TEST(RoPE, FrequenciesNeedTheirNumbers) {
+TEST(RoPE, FrequenciesCheckTheirFields) {
   EXPECT_ERROR(build_for_test<RoPE>({.frequencies = NTKFrequencies{.factor = 0.5}}, kOneHead),
                "ro_pe.frequencies.factor: expected a number of at least 1, got 0.5");
   EXPECT_ERROR(build_for_test<RoPE>(

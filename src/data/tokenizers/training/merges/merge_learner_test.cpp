@@ -1,4 +1,4 @@
-// The learner against one that counts all pairs anew for each merge.
+// The learner against one that counts all pairs again for each merge.
 #include "data/tokenizers/training/merges/merge_learner.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ Learned learned(std::vector<std::string> tokens, const std::vector<Word>& words,
 }
 
 // Few letters in short words: many equal counts, and pairs that overlap ("aaa").
-TEST(MergeLearner, LearnsWhatCountingAnewGives) {
+TEST(MergeLearner, MatchesAReferenceThatRecountsAllPairs) {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
     const unsigned num_letters = 1 + random() % 4;
@@ -111,7 +111,7 @@ TEST(MergeLearner, TheOrderOfPiecesDoesNotMatter) {
   EXPECT_EQ(learned({"a", "b", "c"}, words, {.vocab_size = 150}).merges, first.merges);
 }
 
-TEST(MergeLearner, NothingToMerge) {
+TEST(MergeLearner, InputsWithoutPairsLearnNoMerges) {
   EXPECT_TRUE(learned({"a"}, {}, {.vocab_size = 9}).merges.empty());
   EXPECT_TRUE(learned({"a"}, {{{0}, 5}, {{}, 5}}, {.vocab_size = 9}).merges.empty());
   EXPECT_EQ(learned({"a"}, {{{0, 0}, 5}}, {.vocab_size = 1}).tokens.size(), 1u);

@@ -21,6 +21,7 @@ class ConfigView {
   Slot slot() const { return {{}, at_, ops_}; }
 
  private:
+  // A slot has no constness of its own. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   ConfigView(const void* at, const TypeOps* ops) : at_(const_cast<void*>(at)), ops_(ops) {}
   void* at_;
   const TypeOps* ops_;

@@ -135,6 +135,7 @@ std::string text_of_leaf(const TypeOps& ops, const void* like) {
   if (ops.leaf == LeafKind::kString) return "a string";
   try {
     // No type accepts this text. Since parsing fails, the value does not change.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     ops.parse(const_cast<void*>(like), "\x01");
   } catch (const Error& error) {
     const std::string_view message = error.what();

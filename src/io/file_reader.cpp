@@ -198,6 +198,7 @@ class GzipStream final : public ByteStream {
       inflateReset(&stream_);
     }
     is_between_ = false;
+    // zlib only reads it. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
     stream_.avail_in = static_cast<uInt>(input.size());
     const int result = inflate(&stream_, Z_NO_FLUSH);

@@ -208,9 +208,9 @@ class HloRule {
  public:
   using Function = std::vector<HloValue> (*)(const OpNode& op, HloBuilder& b,
                                              const std::vector<HloValue>& x);
-  HloRule(const char* name) : name_(name) {}  // NOLINT: rows read better without a call
+  HloRule(const char* name) : name_(name) {}  // implicit: rows read better
   template <std::convertible_to<Function> F>
-  HloRule(F f) : function_(f) {}  // NOLINT
+  HloRule(F f) : function_(f) {}  // implicit
   const char* name() const { return name_; }
   Function function() const { return function_; }
 
@@ -235,11 +235,11 @@ double no_bytes(const OpNode& op);
 class CostRule {
  public:
   using Function = double (*)(const OpNode& op);
-  constexpr CostRule(double per_element,  // NOLINT: rows read better without a call
+  constexpr CostRule(double per_element,  // implicit: rows read better
                      Function moved = operand_and_result_bytes)
       : per_element_(per_element), bytes_(moved) {}
   template <std::convertible_to<Function> F>
-  constexpr CostRule(F computed, Function moved = operand_and_result_bytes)  // NOLINT
+  constexpr CostRule(F computed, Function moved = operand_and_result_bytes)  // implicit
       : flops_(computed), bytes_(moved) {}
   double flops(const OpNode& op) const {
     return flops_ ? flops_(op) : per_element_ * static_cast<double>(op.outputs[0].num_elements());

@@ -156,6 +156,10 @@ Tensor Region::add_parameter(Type type, std::string_view name) {
   return node->result();
 }
 
+void Region::name_parameter(const Tensor& parameter, std::string_view name) {
+  owned_[parameter.node()->id - 1]->scope = intern(name);
+}
+
 OpNode* Region::append(const OpRules& rules, Values inputs,
                        std::shared_ptr<const Attributes> attributes,
                        std::vector<std::shared_ptr<const Region>> regions) {

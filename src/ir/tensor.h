@@ -135,6 +135,8 @@ class Region {
   Region& operator=(const Region&) = delete;
 
   Tensor add_parameter(Type type, std::string_view name = {});
+  /// Names a parameter of this region, for messages.
+  void name_parameter(const Tensor& parameter, std::string_view name);
   OpNode* append(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
                  std::vector<std::shared_ptr<const Region>> regions);
   void set_results(Values results);
@@ -244,11 +246,11 @@ bool has_effect(const Region& region);
 class Scalar {
  public:
   template <class T>
-  requires std::is_arithmetic_v<T> Scalar(T value)  // NOLINT: `x * 2` reads better without a call
+  requires std::is_arithmetic_v<T> Scalar(T value)  // implicit: `x * 2`
       : value_(stored(value)) {}
   /// Takes a ranged number, such as a field of a config.
   template <class T>
-  requires std::is_arithmetic_v<typename T::Number> Scalar(const T& field)  // NOLINT: as above
+  requires std::is_arithmetic_v<typename T::Number> Scalar(const T& field)  // implicit: as above
       : Scalar(static_cast<typename T::Number>(field)) {}
 
   /// Converts to the C++ type of a dtype (convert_element).

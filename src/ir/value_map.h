@@ -19,15 +19,8 @@ template <class T>
 class ValueMap {
  public:
   /// Returns the value of `t`, nullptr if there is none.
-  const T* find(const Tensor& t) const {
-    const OpNode* const op = t.node();
-    if (op == nullptr || op->parent != region_ || op->id >= first_.size()) return nullptr;
-    const uint32_t first = first_[op->id];
-    if (first == kNone) return nullptr;
-    const std::optional<T>& thing = things_[first + t.index()];
-    return thing ? &*thing : nullptr;
-  }
-  T* find(const Tensor& t) { return const_cast<T*>(std::as_const(*this).find(t)); }
+  const T* find(const Tensor& t) const { return find_in(*this, t); }
+  T* find(const Tensor& t) { return find_in(*this, t); }
   bool contains(const Tensor& t) const { return find(t) != nullptr; }
   /// Throws InternalError if there is none.
   const T& at(const Tensor& t) const {
@@ -52,6 +45,16 @@ class ValueMap {
   }
 
  private:
+  // find() of maps that are const and of those that are not.
+  template <class Map>
+  static auto find_in(Map& map, const Tensor& t) -> decltype(&*map.things_[0]) {
+    const OpNode* const op = t.node();
+    if (op == nullptr || op->parent != map.region_ || op->id >= map.first_.size()) return nullptr;
+    const uint32_t first = map.first_[op->id];
+    if (first == kNone) return nullptr;
+    auto& thing = map.things_[first + t.index()];
+    return thing ? &*thing : nullptr;
+  }
   static constexpr uint32_t kNone = 0xffffffff;
 
   [[noreturn]] static void fail_missing(const Tensor& t) {

@@ -31,6 +31,7 @@ RewriteReport set_field(ConfigRef root, const Selector& select, std::string_view
           throw ConfigError(fmt::format("{}: expected a field of type {}, got another one", full,
                                         short_type_name(type)));
         }
+        // It is only compared. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
         const bool is_set = same_values(field, {field.name, const_cast<void*>(value), field.ops});
         (is_set ? report.unchanged : report.matched).push_back(full);
         field.ops->assign(field.at, value);

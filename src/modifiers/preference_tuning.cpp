@@ -44,7 +44,8 @@ std::vector<Rewrite> PreferenceTuning::apply(ConfigRef root) const {
     out.report.unchanged.push_back("model");
     return {std::move(out)};
   }
-  Child<Model>& model = const_cast<Child<Model>&>(*found);  // root is not const
+  // The root is not const. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  Child<Model>& model = const_cast<Child<Model>&>(*found);
   PreferenceLM::Config tuning{.policy = model,
                               .reference = model,
                               .beta = cfg_.beta,

@@ -15,6 +15,7 @@ inline std::string gzipped(const std::string& bytes) {
   if (deflateInit2(&stream, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::runtime_error("deflateInit2 failed");
   std::string out(deflateBound(&stream, bytes.size()), '\0');
+  // zlib only reads it. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());

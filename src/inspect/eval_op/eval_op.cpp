@@ -156,9 +156,7 @@ class CaseTensors {
 // Names the parameters of a mapped function like the inputs, for messages.
 void name_parameters(const Values& x, const std::vector<std::string>& names) {
   for (size_t i = 0; i < x.size(); ++i) {
-    if (!x[i].is_parameter()) continue;
-    const NameScope scope(names[i]);
-    const_cast<OpNode*>(x[i].node())->scope = NameScope::current();  // of a trace under way
+    if (x[i].is_parameter()) x[i].node()->parent->name_parameter(x[i], names[i]);
   }
 }
 

@@ -50,7 +50,7 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices);
 /// product, and the first axis is the major one.
 struct DimAxes : std::vector<std::string> {
   DimAxes() = default;
-  DimAxes(const char* axis) : std::vector<std::string>{axis} {}  // NOLINT: reads as a value
+  DimAxes(const char* axis) : std::vector<std::string>{axis} {}  // implicit: reads as a value
   DimAxes(std::initializer_list<const char*> axes)
       : std::vector<std::string>(axes.begin(), axes.end()) {}
 };

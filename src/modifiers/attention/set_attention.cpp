@@ -22,6 +22,7 @@ RewriteReport set_option(ConfigRef root, std::string_view name, const void* valu
     if (!wanted(path, slot)) return;
     for (const Slot& option : children_of(slot)) {
       if (option.name != name) continue;
+      // It is only compared. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
       const bool is_set = same_values(option, {option.name, const_cast<void*>(value), option.ops});
       (is_set ? report.unchanged : report.matched).push_back(path);
       option.ops->assign(option.at, value);

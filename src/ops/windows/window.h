@@ -24,9 +24,9 @@ enum class PaddingRule : uint8_t { kValid, kSame };
 /// The padding of all dims: a rule, or a pair for each dim as in `{{1, 1}, {0, 2}}`.
 class Padding {
  public:
-  Padding(PaddingRule rule = PaddingRule::kValid) : rule_(rule) {}  // NOLINT: options read better
+  Padding(PaddingRule rule = PaddingRule::kValid) : rule_(rule) {}  // implicit: options read better
   Padding(std::initializer_list<DimPadding> dims) : dims_(dims) {}
-  Padding(std::vector<DimPadding> dims) : dims_(std::move(dims)) {}  // NOLINT
+  Padding(std::vector<DimPadding> dims) : dims_(std::move(dims)) {}  // implicit
   PaddingRule rule() const { return rule_; }
   /// none: padding by rule.
   const std::optional<std::vector<DimPadding>>& dims() const { return dims_; }

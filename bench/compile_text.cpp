@@ -12,7 +12,7 @@
 #include "base/process_start.h"
 #include "hlo/collectives.h"
 #include "io/file.h"
-#include "pjrt/compile/compiler.h"
+#include "pjrt/compiler.h"
 
 namespace axle {
 namespace {

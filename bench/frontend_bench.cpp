@@ -10,7 +10,7 @@
 #include "pjrt/make_runtime.h"
 #include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/resolve.h"
-#include "train/programs.h"
+#include "train/program/programs.h"
 
 namespace axle {
 namespace {
@@ -31,7 +31,7 @@ struct Job {
   std::unique_ptr<Model> model;
   std::unique_ptr<Learner> learner;
   std::unique_ptr<Input> input;
-  ProgramParts parts;
+  ProgramSpec parts;
 };
 
 Trainer::Config synthetic(const std::string& recipe) {

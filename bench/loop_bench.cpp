@@ -21,7 +21,7 @@
 #include "pjrt/make_runtime.h"
 #include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/resolve.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
 
 namespace axle {
 namespace {
@@ -75,9 +75,9 @@ StepTimes trained(const Trainer::Config& cfg) {
 }
 
 StepTimes bare(const Trainer::Config& cfg) {
-  const TrainingParts built(cfg);
+  const RunModules built(cfg);
   const auto input = built.make_input();
-  const ProgramParts parts = built.program_parts({}, input->element_spec());
+  const ProgramSpec parts = built.program_spec({}, input->element_spec());
   const auto runtime = make_runtime({});
   const auto executable = runtime->compile(step_program(parts));
   Arrays state, batch;

@@ -29,7 +29,7 @@
 #include "pjrt/make_runtime.h"
 #include "recipes/language_model.h"
 #include "runtime/runtime.h"
-#include "train/programs.h"
+#include "train/program/programs.h"
 
 namespace axle {
 namespace {
@@ -140,7 +140,7 @@ void run(const Flags& flags) {
   const std::unique_ptr<Model> model = cfg.model.build({}, Scope{.path = "model"});
   const std::unique_ptr<Learner> learner = cfg.learner.build(
       {.params = model->param_specs(), .run_steps = *cfg.max_steps}, Scope{.path = "learner"});
-  ProgramParts parts{
+  ProgramSpec parts{
       .model = *model, .learner = learner.get(), .batch = {}, .compute_dtype = cfg.compute_dtype};
   for (const auto& [name, value] : batch) parts.batch.emplace(name, value.type());
   const Program step = step_program(parts);

@@ -6,6 +6,8 @@ FLOORS gives the floor of each folder, counted from the bottom of the dependency
 * Only test files (`_test.cpp`, `_test.h`) may include testing/. They may also include the folders that CMakeLists.txt
   lists for them (TEST_FLOORS).
 * axle/ (the umbrella headers and main) may include every folder. No other folder may include axle/.
+* ORDER gives the order of the subfolders of some folders: a file may include its own subfolder and those before it.
+  Test files may include all of them.
 
 `--self-test` checks that the check can fail.
 """
@@ -35,6 +37,11 @@ FLOORS = {
     "cli": 15, "guard": 15, "testing": 15,
     "axle": 16,
 }  # fmt: skip
+# Lowest first; "." stands for the files beside the subfolders.
+ORDER = {
+    "pjrt": ("abi", "plugin", "kernels", "compile", "."),
+    "train": ("record", "mup", "program", "evaluation", "config", "modifiers", "folder", "."),
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -84,8 +91,29 @@ def used_floors(src):
     return used
 
 
-def fault(folder, file, granted, quote, included):
-    """Returns why a file of `folder` may not include `included`; None if it may."""
+def subfolder(path):
+    """Returns the subfolder of a path below src/: "record" for train/record/x.h, "." for train/x.h."""
+    parts = pathlib.PurePath(path).parts
+    return parts[1] if len(parts) > 2 else "."
+
+
+def order_fault(path, included):
+    """Returns why a file may not include another one of its own folder; None if it may."""
+    order = ORDER.get(path.split("/")[0])
+    if not order:
+        return None
+    own, target = subfolder(path), subfolder(included)
+    for name in (own, target):
+        if name not in order:
+            return f"expected a subfolder of ORDER in tools/check_floors.py, got '{name}'"
+    if order.index(target) > order.index(own):
+        return f"{own} comes before {target} in ORDER of tools/check_floors.py and may not include it"
+    return None
+
+
+def fault(path, granted, quote, included):
+    """Returns why the file with this path below src/ may not include `included`; None if it may."""
+    folder, file = path.split("/")[0], pathlib.PurePath(path).name
     is_test = file.endswith(("_test.cpp", "_test.h"))
     target = included.split("/")[0]
     if quote == "<":
@@ -96,6 +124,8 @@ def fault(folder, file, granted, quote, included):
         return None  # a test compares our declarations with this published header
     if target not in FLOORS:
         return f"expected a folder of the floors table, got '{target}'"
+    if target == folder and not is_test:
+        return order_fault(path, included)
     if target == folder or folder == "testing":
         return None
     if target == "testing":
@@ -118,7 +148,7 @@ def faults(src, grants):
                 continue
             text = file.read_text(encoding="utf-8")
             for match in INCLUDE.finditer(text):
-                reason = fault(folder.name, file.name, grants.get(folder.name, []), *match.groups())
+                reason = fault(file.relative_to(src).as_posix(), grants.get(folder.name, []), *match.groups())
                 if reason:
                     line = text.count("\n", 0, match.start(1)) + 1
                     yield f"src/{file.relative_to(src)}:{line}: {match.group(2)}: {reason}"
@@ -143,6 +173,19 @@ class SelfTest(unittest.TestCase):
 
     def test_folders_on_one_floor_may_not_include_each_other(self):
         self.assertEqual(len(self.check("layers/dense/linear.h", '#include "runtime/runtime.h"\n')), 1)
+
+    def test_subfolders_have_an_order(self):
+        upwards = '#include "train/trainer.h"\n'
+        self.assertEqual(
+            self.check("train/record/x.cpp", upwards),
+            ["src/train/record/x.cpp:1: train/trainer.h: record comes before . in ORDER of tools/check_floors.py and "
+             "may not include it"],
+        )  # fmt: skip
+        self.assertEqual(self.check("train/trainer.cpp", '#include "train/record/x.h"\n'), [])
+        self.assertEqual(self.check("train/program/x.cpp", '#include "train/program/y.h"\n'), [])
+        self.assertEqual(self.check("train/record/x_test.cpp", upwards), [])
+        self.assertEqual(len(self.check("train/attic/x.cpp", '#include "train/record/x.h"\n')), 1)
+        self.assertEqual(self.check("nn/high/x.cpp", '#include "nn/low/y.h"\n'), [])  # has no row
 
     def test_only_tests_may_include_testing(self):
         for file in ("ops/products/dot_test.cpp", "ops/dot_test.h"):

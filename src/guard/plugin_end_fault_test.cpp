@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "guard/plugin_end_guard.h"
-#include "pjrt/compile/topology_compiler.h"
+#include "pjrt/compiler.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/loaded_fake.h"
 

@@ -14,8 +14,8 @@
 #include "layers/mesh_axes.h"
 #include "layers/models/model.h"
 #include "ops/random/random.h"
+#include "runtime/arguments.h"
 #include "runtime/host_needs.h"
-#include "runtime/named_arguments.h"
 
 namespace axle {
 namespace {

@@ -18,12 +18,12 @@
 #include "recipes/resolve/use_data.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
+#include "train/config/run_modules.h"
+#include "train/config/trainer_config.h"
 #include "train/evaluation/evaler.h"
-#include "train/evaluation/evaler_inputs.h"
-#include "train/evaluation/task_setup.h"
-#include "train/folder/run_notes.h"
+#include "train/evaluation/evaluations.h"
+#include "train/evaluation/task_evaler.h"
 #include "train/run_memory.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -178,12 +178,23 @@ class Check {
     for (const auto& evaler : config_.task_evalers) {
       attempt([&] {
         if (for_model) {
-          tasks_.emplace(evaler.first, set_up_tasks(evaler.second, evaler.first, config_, *model_));
+          tasks_.emplace(evaler.first, set_up_tasks(evaler.second, evaler.first, evaluated_run()));
         } else {
           read_tasks(evaler.second, evaler.first);
         }
       });
     }
+  }
+
+  EvaluatedRun evaluated_run() const {
+    EvaluatedRun out{.input = config_.input,
+                     .learner = config_.learner,
+                     .spec = {.model = *model_,
+                              .batch = {},
+                              .batch_partition = config_.batch_partition,
+                              .compute_dtype = config_.compute_dtype}};
+    for (const auto& [name, evaler] : config_.evalers) out.evalers.push_back(name);
+    return out;
   }
 
   // A run on the host's own devices, which is the default, holds its state there.
@@ -208,16 +219,17 @@ class Check {
     Trainer::Config without_data = config_;
     stand_in(without_data.input);
     for (auto& [name, evaler] : without_data.evalers) stand_in(evaler.input);
-    const TrainingParts parts(without_data);
-    const ProgramParts programs = parts.program_parts(mesh_, parts.make_input()->element_spec());
+    const RunModules modules(without_data);
+    const ProgramSpec programs = modules.program_spec(mesh_, modules.make_input()->element_spec());
     attempt([&] { init_program(programs); });
     Program step;
     std::vector<Evaler> evalers;
     bool good = attempt([&] { step = step_program(programs); });
     // Of a model that can't train, they would say the same again.
     if (good) trace_all_tasks();
+    const EvaluatedRun run = modules.evaluated_on(mesh_);
     for (const auto& evaler : without_data.evalers)
-      good &= attempt([&] { evalers.emplace_back(evaler.second, evaler.first, parts, mesh_); });
+      good &= attempt([&] { evalers.emplace_back(evaler.second, evaler.first, run); });
     if (!good) return check_state_memory();
     if (!host_) return;
     std::vector<TracedProgram> traced = {{"the step", &step}};

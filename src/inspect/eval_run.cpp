@@ -30,7 +30,7 @@
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/config/trainer_config.h"
-#include "train/programs.h"
+#include "train/program/programs.h"
 #include "train/record/progress.h"
 
 namespace axle {

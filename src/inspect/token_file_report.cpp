@@ -16,7 +16,7 @@
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "io/file.h"
-#include "train/folder/run_metadata.h"
+#include "train/folder/run_folder.h"
 
 namespace axle {
 namespace {

@@ -6,6 +6,12 @@
 
 namespace axle {
 
+Tensor next_average(const Tensor& average, const Tensor& x, const Tensor& count,
+                    double min_weight) {
+  const Tensor weight = maximum(1 / astype(count, average.dtype()), min_weight);
+  return (1 - weight) * average + weight * astype(x, average.dtype());
+}
+
 MovingAverage::MovingAverage(const Config& cfg, const Dims& dims, const Scope& scope)
     : LayerRole(scope), min_weight_(cfg.min_weight) {
   declare_state("value", {.shape = Shape(dims.shape.begin(), dims.shape.end())});
@@ -13,9 +19,8 @@ MovingAverage::MovingAverage(const Config& cfg, const Dims& dims, const Scope& s
 }
 
 Tensor MovingAverage::forward(const Tensor& x) {
-  const Tensor old = state("value"), count = state("count") + 1;
-  const Tensor weight = maximum(1 / astype(count, old.dtype()), min_weight_);
-  const Tensor value = (1 - weight) * old + weight * astype(x, old.dtype());
+  const Tensor count = state("count") + 1;
+  const Tensor value = next_average(state("value"), x, count, min_weight_);
   if (is_training()) {
     set_state("value", value);
     set_state("count", count);

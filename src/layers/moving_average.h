@@ -5,10 +5,11 @@
 
 namespace axle {
 
-/// x -> the moving average of x over this call and those before it.
-///
-/// Call n (from 0) has the weight max(min_weight, 1 / (n + 1)): the average is plain at first and
-/// exponential later.
+/// Returns the average of `count` values, of which x is the last, from that of those before it. x
+/// has the weight max(min_weight, 1 / count): the average is plain at first and exponential later.
+Tensor next_average(const Tensor& average, const Tensor& x, const Tensor& count, double min_weight);
+
+/// x -> the moving average of x over this call and those before it (next_average).
 ///
 /// Shapes: x of shape Dims::shape, any float -> f32 of that shape.
 /// State: value (f32, shape of x) and count (i32[]). Training updates them once per call; in other

@@ -136,10 +136,11 @@ int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_row
 }
 
 int64_t Learner::microbatches(int64_t rows, int64_t num_shares) const {
-  return cfg_.microbatches > 1 ? int64_t{cfg_.microbatches} : evaluated_parts(rows, num_shares);
+  return cfg_.microbatches > 1 ? int64_t{cfg_.microbatches}
+                               : evaluated_microbatches(rows, num_shares);
 }
 
-int64_t Learner::evaluated_parts(int64_t rows, int64_t num_shares) const {
+int64_t Learner::evaluated_microbatches(int64_t rows, int64_t num_shares) const {
   return cfg_.device_rows ? fewest_microbatches(rows, num_shares, *cfg_.device_rows) : 1;
 }
 

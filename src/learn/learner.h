@@ -98,12 +98,13 @@ class Learner {
     /// Names of parameters (the last parts of their paths) whose weights do not decay, with any
     /// optimizer: scale and bias. A model need not have them.
     std::vector<std::string> undecayed = {};
-    /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
-    /// the whole batch: parts count by their number of targets.
+    /// Microbatches that a batch is split into, one after another, to save memory. The gradient is
+    /// that of the whole batch: microbatches count by their number of targets.
     Positive<int64_t> microbatches = 1;
     /// Rows that a device computes at once, in evaluations, too: a batch of more is split into as
-    /// few parts as that takes, for any size and number of devices that share its rows.
-    /// None: no such limit. More than one of `microbatches` decides alone how a step is split.
+    /// few microbatches as that takes, whatever its size and the number of devices that share its
+    /// rows. None: no such limit. More than one of `microbatches` decides alone how a step is
+    /// split.
     std::optional<Positive<int64_t>> device_rows = {};
     /// Moving average of the parameters; none: no average is kept.
     std::optional<ParamEma> ema = {};
@@ -120,11 +121,11 @@ class Learner {
   const Tree<ParamSpec>& trained() const { return trained_; }
   /// How large the optimizer's updates of them are, before update_transforms.
   Tree<UpdateSize> update_sizes() const { return optimizer_->update_sizes(); }
-  /// Number of parts that the caller splits a batch of `rows` rows into, which `num_shares` devices
-  /// share.
+  /// Number of microbatches that the caller splits a batch of so many rows into, which so many
+  /// devices share.
   int64_t microbatches(int64_t rows, int64_t num_shares) const;
   /// The same for an evaluation, which `microbatches` does not split.
-  int64_t evaluated_parts(int64_t rows, int64_t num_shares) const;
+  int64_t evaluated_microbatches(int64_t rows, int64_t num_shares) const;
   virtual Tree<ParamSpec> state_specs() const;
   /// Traced: returns the state before the first update.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
@@ -152,9 +153,9 @@ class Learner {
   Transforms transforms_, update_transforms_;
 };
 
-/// Returns the fewest parts of a batch of `rows` rows in which each of the `num_shares` devices
-/// that share the rows has at most `device_rows`. The rows of a part are a multiple of `num_shares`
-/// if any number of parts allows that.
+/// Returns the fewest microbatches of a batch of so many rows in which each of the `num_shares`
+/// devices that share the rows has at most `device_rows`. The rows of one are a multiple of
+/// `num_shares` if any number of them allows that.
 int64_t fewest_microbatches(int64_t rows, int64_t num_shares, int64_t device_rows);
 
 }  // namespace axle

@@ -90,13 +90,13 @@ TEST(Learner, EvaluatedPartsDependOnlyOnRowsOfADevice) {
   const Tree<ParamSpec> params = {{"a", {.shape = {2}}}};
   const Learner by_rows(cfg, {.params = params}, Scope{});
   EXPECT_EQ(by_rows.microbatches(32, 2), 4);
-  EXPECT_EQ(by_rows.evaluated_parts(32, 2), 4);
+  EXPECT_EQ(by_rows.evaluated_microbatches(32, 2), 4);
   cfg.microbatches = 16;
   const Learner by_parts(cfg, {.params = params}, Scope{});
   EXPECT_EQ(by_parts.microbatches(32, 2), 16);
-  EXPECT_EQ(by_parts.evaluated_parts(32, 2), 4);
+  EXPECT_EQ(by_parts.evaluated_microbatches(32, 2), 4);
   cfg.device_rows = {};
-  EXPECT_EQ(Learner(cfg, {.params = params}, Scope{}).evaluated_parts(32, 2), 1);
+  EXPECT_EQ(Learner(cfg, {.params = params}, Scope{}).evaluated_microbatches(32, 2), 1);
 }
 
 TEST(Learner, AddsTheUpdatesOfTheOptimizer) {

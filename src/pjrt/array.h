@@ -1,16 +1,24 @@
-// Tensors on the devices of a PJRT client: one buffer per device of their mesh.
+// Tensors on the devices of a PJRT client, one buffer per device of their mesh, and copies of host
+// memory there.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "ir/type.h"
 #include "pjrt/client.h"
-#include "pjrt/plugin/plugin_failure.h"
+#include "pjrt/plugin/plugin.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+/// Copies an array of `type` in row-major order to a device of the client and waits for the copy.
+/// Throws DeviceError, whose message begins with `where`, if the transfer fails.
+PjrtBuffer send_buffer(const PjrtClient& client, pjrt::Device* device, const std::byte* data,
+                       const Type& type, const std::string& where);
 
 /// One run of a program on all its devices. All result arrays of the run share it, so that each
 /// of them reports the run's error.

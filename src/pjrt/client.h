@@ -3,15 +3,19 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
-#include "pjrt/abi/buffer.h"
 #include "pjrt/abi/client.h"
 #include "pjrt/plugin/plugin.h"
-#include "pjrt/plugin/plugin_object.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+/// Reads id and kind, and the process, slice, coordinates and memory where the plugin reports them.
+/// Throws DeviceError, whose message begins with `where`.
+DeviceInfo read_device(const Plugin& plugin, pjrt::DeviceDescription* description,
+                       std::string_view where);
 
 class PjrtClient {
  public:

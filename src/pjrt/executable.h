@@ -1,18 +1,38 @@
-// A program that a PJRT plugin has compiled and loaded.
+// A program that a PJRT plugin has compiled, and one that it has loaded, too.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lower/trace_program.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/array.h"
-#include "pjrt/compiled.h"
-#include "pjrt/plugin/plugin_object.h"
+#include "pjrt/plugin/plugin.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+/// Owns PJRT's executable and implements the functions of CompiledProgram for it.
+class PjrtCompiled {
+ public:
+  /// Takes ownership of `executable`. Throws DeviceError if it is null or if its number of results
+  /// differs from that of `program`.
+  PjrtCompiled(const Plugin& plugin, pjrt::Executable* executable, const Program& program);
+
+  const std::string& name() const { return name_; }
+  std::string serialize() const;
+  std::optional<MemoryStats> memory() const;
+  std::string optimized_program() const;
+  std::map<std::string, double> cost_analysis() const;
+
+ private:
+  const Plugin& plugin_;
+  std::string name_;
+  PluginObject<pjrt::Executable, pjrt::ExecutableDestroy> executable_;
+};
 
 class PjrtExecutable final : public Executable {
  public:

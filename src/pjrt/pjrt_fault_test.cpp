@@ -6,8 +6,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "pjrt/calls.h"
-#include "pjrt/compile/topology_compiler.h"
+#include "pjrt/abi/calls.h"
+#include "pjrt/compiler.h"
 #include "pjrt/pjrt_runtime.h"
 #include "targets/device_order.h"
 #include "testing/error_of.h"

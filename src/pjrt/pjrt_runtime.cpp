@@ -12,7 +12,6 @@
 #include "pjrt/executable.h"
 #include "pjrt/kernels/host_kernels.h"
 #include "pjrt/plugin/plugin_watch.h"
-#include "pjrt/send_buffer.h"
 #include "runtime/executable_cache.h"
 #include "targets/device_order.h"
 

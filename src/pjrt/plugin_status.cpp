@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "pjrt/compile/topology_compiler.h"
+#include "pjrt/compiler.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
 

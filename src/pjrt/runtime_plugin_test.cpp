@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "pjrt/calls.h"
+#include "pjrt/abi/calls.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin_status.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "pjrt/abi/client.h"
-#include "pjrt/abi/topology.h"
-#include "pjrt/compile/compiler.h"
+#include "pjrt/abi/executable.h"
+#include "pjrt/compiler.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"

@@ -16,20 +16,19 @@
 #include "lower/stablehlo.h"
 #include "nn/layer_role.h"
 #include "ops/annotate.h"
-#include "pjrt/compile/compiler_warnings.h"
-#include "pjrt/compile/saved_executable.h"
+#include "pjrt/compiler.h"
 #include "pjrt/plugin/plugin.h"
-#include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_policy.h"
 #include "pjrt/plugin/plugin_watch.h"
+#include "pjrt/saved_executable.h"
 #include "plan/compiler_findings.h"
 #include "plan/graph/saved_values.h"
 #include "plan/memory_needs.h"
 #include "recipes/resolve/use_data.h"
 #include "runtime/memory_estimate.h"
 #include "targets/device_order.h"
-#include "train/record/model_flops.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
+#include "train/program/model_flops.h"
 #include "transform/body.h"
 
 namespace axle {
@@ -223,9 +222,9 @@ ExitCode exit_code_of(const CompileReport& report) {
 namespace {
 
 // True if the step can be traced for one device, so that a refusal is about its mesh.
-bool is_sound_without_mesh(const TrainingParts& training) {
+bool is_sound_without_mesh(const RunModules& training) {
   try {
-    step_program(training.program_parts({}, training.make_input()->element_spec()));
+    step_program(training.program_spec({}, training.make_input()->element_spec()));
     return true;
   } catch (const ConfigError&) {
     return false;
@@ -238,10 +237,10 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
   const auto start = Clock::now();
   Trainer::Config without_data = config;
   UseData{kSyntheticData}.apply_to(without_data);
-  const TrainingParts training(without_data);
+  const RunModules training(without_data);
   try {
     const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
-    const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
+    const ProgramSpec parts = training.program_spec(mesh, training.make_input()->element_spec());
     const CallForms forms;
     LoweredStep out{.recipe = std::move(recipe),
                     .target = target,

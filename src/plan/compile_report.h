@@ -18,7 +18,7 @@
 #include "hlo/work.h"
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
-#include "pjrt/compile/compiler.h"
+#include "pjrt/compiler.h"
 #include "plan/compiler_findings.h"
 #include "recipes/resolve/resolve.h"
 #include "runtime/runtime.h"

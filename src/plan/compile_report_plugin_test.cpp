@@ -10,7 +10,6 @@
 #include "ops/elementwise/convert.h"
 #include "ops/reductions/reduce.h"
 #include "pjrt/plugin/plugin.h"
-#include "pjrt/plugin/plugin_failure.h"
 #include "plan/compile_report_text.h"
 #include "recipes/resolve/resolve.h"
 #include "testing/needs_plugin.h"

@@ -18,7 +18,7 @@
 #include "recipes/resolve/use_data.h"
 #include "runtime/host_needs.h"
 #include "runtime/memory_estimate.h"
-#include "train/batch_parts.h"
+#include "train/config/microbatches.h"
 
 namespace axle {
 namespace {
@@ -130,7 +130,7 @@ void read(const CompileReport& compiled, const MemoryEstimate& estimate, const C
 // Returns the rows with which an evaluation fits if its own memory follows them.
 std::optional<SetField> change_of(const Trainer::Config& config, const LoweredStep& step,
                                   const std::string& name, double own, double available) {
-  const int64_t rows = evaluation_rows(evaluation_parts(config, name, step.program.mesh),
+  const int64_t rows = evaluation_rows(evaluation_microbatches(config, name, step.program.mesh),
                                        [&](double share) { return share * own <= available; });
   if (rows == 0) return {};
   return SetField{name + ".input.batch_size", std::to_string(rows)};
@@ -145,8 +145,9 @@ std::string flag_of(const EvaluationMemory& one) {
 TracedEvaluations::TracedEvaluations(const Trainer::Config& config, const Mesh& mesh)
     : config_(config) {
   if (config.evalers.empty()) return;
-  training_.emplace(without_data(config));
-  evaluations_.emplace(*training_, mesh);
+  modules_.emplace(without_data(config));
+  evaluations_.emplace(modules_->config.evalers, modules_->config.task_evalers,
+                       modules_->evaluated_on(mesh));
 }
 
 std::vector<EvaluationMemory> TracedEvaluations::memory(const LoweredStep& step,

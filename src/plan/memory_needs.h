@@ -15,8 +15,8 @@
 #include "lower/trace_program.h"
 #include "plan/compile_report.h"
 #include "recipes/resolve/resolve.h"
+#include "train/config/run_modules.h"
 #include "train/evaluation/evaluations.h"
-#include "train/training_parts.h"
 
 namespace axle {
 
@@ -76,7 +76,7 @@ class TracedEvaluations {
 
  private:
   const Trainer::Config& config_;
-  std::optional<TrainingParts> training_;  // none: the config has no evalers
+  std::optional<RunModules> modules_;  // none: the config has no evalers
   std::optional<Evaluations> evaluations_;
 };
 

@@ -16,7 +16,7 @@
 #include "learn/schedules/schedules.h"
 #include "modifiers/mesh_modifiers.h"
 #include "recipes/language_model.h"
-#include "train/modifiers/gradient_accumulation.h"
+#include "train/modifiers/run_modifiers.h"
 
 namespace axle {
 namespace {

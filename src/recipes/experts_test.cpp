@@ -9,8 +9,8 @@
 #include "recipes/resolve/resolve.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/error_of.h"
+#include "train/config/run_modules.h"
 #include "train/step_run_test.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -40,7 +40,7 @@ TEST(ExpertsInARecipe, KeepTheFieldsOfTheFeedForward) {
 // Takes two training steps and returns their metrics.
 std::vector<Tree<double>> train_two_steps(const Trainer::Config& config) {
   const std::unique_ptr<Runtime> runtime = make_runtime({.backend = "interpreter"});
-  const TrainingParts training(config);
+  const RunModules training(config);
   const auto input = training.make_input();
   Child<Learner> learner = config.learner;
   learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 1e-3};
@@ -73,9 +73,9 @@ TEST(ExpertsInARecipe, NumberOfExpertsMustFitTheMesh) {
   const auto text = [](int64_t num_experts) {
     const Trainer::Config config =
         with_experts("num_experts: " + std::to_string(num_experts)).config;
-    const TrainingParts training(config);
-    const ProgramParts parts = training.program_parts({.axes = {{.name = "expert", .size = 4}}},
-                                                      training.make_input()->element_spec());
+    const RunModules training(config);
+    const ProgramSpec parts = training.program_spec({.axes = {{.name = "expert", .size = 4}}},
+                                                    training.make_input()->element_spec());
     return step_program(parts).text;
   };
   EXPECT_NE(text(8).find("\"expert\""), std::string::npos);

@@ -78,7 +78,7 @@ Trainer::Config language_model(const LanguageModel& m) {
   };
   cfg.model.options.init = m.init;
   // The evaler takes text, tokenizer, seq_len and batch_size from the run's input
-  // (evaler_inputs.h).
+  // (complete_evaler_inputs).
   cfg.evalers["held_out"] = {
       .input = TextInput::Config{.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut},
       .every_steps = m.eval_every_steps};

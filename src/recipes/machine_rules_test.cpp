@@ -9,7 +9,7 @@
 #include "recipes/resolve/resolve.h"
 #include "recipes/resolve/use_data.h"
 #include "runtime/memory_estimate.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
 
 namespace axle {
 namespace {
@@ -24,10 +24,10 @@ double bytes_of_gpu(const Trainer::Config& resolved, int64_t num_gpus) {
   constexpr double kMore = 2.4;
   Trainer::Config config = resolved;
   UseData{kSyntheticData}.apply_to(config);
-  const TrainingParts training(config);
+  const RunModules training(config);
   const Mesh mesh = infer_mesh(config.mesh, num_gpus);
   const MemoryEstimate estimate = estimate_memory(
-      step_program(training.program_parts(mesh, training.make_input()->element_spec())));
+      step_program(training.program_spec(mesh, training.make_input()->element_spec())));
   return estimate.argument_bytes + kMore * estimate.temporary_bytes;
 }
 

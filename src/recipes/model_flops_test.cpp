@@ -1,5 +1,5 @@
 // Compares the operations that MFU counts with the published formula.
-#include "train/record/model_flops.h"
+#include "train/program/model_flops.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "recipes/recipe.h"
 #include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/use_data.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
 
 namespace axle {
 namespace {
@@ -28,14 +28,14 @@ TEST(ModelFlops, MatchThePublishedFormula) {
                         Case{"fuji-1B-v3", 16, 2048, 8192}}) {
     Trainer::Config config = recipe(c.recipe);
     UseData{kSyntheticData}.apply_to(config);
-    const TrainingParts training(config);
+    const RunModules training(config);
     int64_t num_parameters = 0;
     for (const auto& [path, spec] : training.model->param_specs())
       num_parameters += spec.type().num_elements();
     const auto formula = static_cast<double>(6 * (num_parameters - c.num_lookups) +
                                              12 * c.num_layers * c.width * c.seq_len);
     const double counted =
-        model_flops(training.program_parts({}, batch_spec(kRows, c.seq_len))).count;
+        model_flops(training.program_spec({}, batch_spec(kRows, c.seq_len))).count;
     // The formula also counts the weights of norms, which are in no matrix product.
     EXPECT_NEAR(counted / static_cast<double>(kRows * c.seq_len), formula, 1e-4 * formula)
         << c.recipe;
@@ -56,15 +56,15 @@ Trainer::Config small_model(bool is_loop) {
 // Frozen weights have no gradient: a product with one counts twice, not three times.
 TEST(ModelFlops, AdaptersCountWhatAStepNeeds) {
   constexpr int64_t kRows = 2, kSeqLen = 256, kLayers = 4, kWidth = 128;
-  const auto count = [&](const TrainingParts& training) {
-    return model_flops(training.program_parts({}, batch_spec(kRows, kSeqLen))).count /
+  const auto count = [&](const RunModules& training) {
+    return model_flops(training.program_spec({}, batch_spec(kRows, kSeqLen))).count /
            static_cast<double>(kRows * kSeqLen);
   };
   for (const bool is_loop : {false, true}) {
     Trainer::Config config = small_model(is_loop);
-    const double all = count(TrainingParts(config));
+    const double all = count(RunModules(config));
     UseModifier{"Lora: {rank: 4}"}.apply_to(config);
-    const TrainingParts adapted(config);
+    const RunModules adapted(config);
     const Tree<ParamSpec> specs = adapted.model->param_specs();
     const bool has_head = specs.contains("model/decoder/lm_head/weight");
     double frozen = 0, own = 0;
@@ -83,13 +83,12 @@ TEST(ModelFlops, AdaptersCountWhatAStepNeeds) {
 // The reference of a policy is computed once, and has no gradient.
 TEST(ModelFlops, FrozenModelCountsItsForwardPass) {
   Trainer::Config config = small_model(true);
-  const double alone =
-      model_flops(TrainingParts(config).program_parts({}, batch_spec(2, 64))).count;
+  const double alone = model_flops(RunModules(config).program_spec({}, batch_spec(2, 64))).count;
   UseModifier{"PreferenceTuning"}.apply_to(config);
   Tree<Type> batch = batch_spec(2, 64);
   batch.emplace("is_pair", Type{DType::kI32, {2}});
   batch.emplace("input_segment_ids", batch.at("input_ids"));
-  const double both = model_flops(TrainingParts(config).program_parts({}, batch)).count;
+  const double both = model_flops(RunModules(config).program_spec({}, batch)).count;
   EXPECT_NEAR(both / alone, 4.0 / 3, 1e-6);
 }
 
@@ -99,7 +98,7 @@ TEST(ModelFlops, BatchInPartsCountsAsTheBatch) {
     Trainer::Config config = recipe("fuji-test-v1");
     UseData{kSyntheticData}.apply_to(config);
     config.learner.get_if<Learner>()->device_rows = device_rows;
-    return model_flops(TrainingParts(config).program_parts(mesh, batch_spec(16, 64))).count;
+    return model_flops(RunModules(config).program_spec(mesh, batch_spec(16, 64))).count;
   };
   EXPECT_GT(count(16, {}), 0);
   EXPECT_EQ(count(2, {}), count(16, {}));

@@ -27,9 +27,7 @@
 #include "recipes/mixed_config_test.h"
 #include "recipes/resolve/check_recipe.h"
 #include "testing/error_of.h"
-#include "train/modifiers/dtype_policy.h"
-#include "train/modifiers/gradient_accumulation.h"
-#include "train/modifiers/set_ema.h"
+#include "train/modifiers/run_modifiers.h"
 #include "train/mup/mup.h"
 
 namespace axle {

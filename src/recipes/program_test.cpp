@@ -9,7 +9,7 @@
 #include "targets/target.h"
 #include "testing/error_of.h"
 #include "testing/test_name.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
 
 namespace axle {
 namespace {
@@ -19,11 +19,11 @@ class RecipePrograms : public ::testing::TestWithParam<std::string> {};
 TEST_P(RecipePrograms, Lower) {
   Trainer::Config config = recipe(GetParam());
   UseData{kSyntheticData}.apply_to(config);
-  const TrainingParts training(config);
+  const RunModules training(config);
   int64_t num_devices = 1;  // the least that the mesh takes
   for (const MeshAxis& axis : config.mesh.axes) num_devices *= std::max<int64_t>(axis.size, 1);
   const Mesh mesh = infer_mesh(config.mesh, num_devices);
-  const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
+  const ProgramSpec parts = training.program_spec(mesh, training.make_input()->element_spec());
   for (const Program& program : {step_program(parts), eval_program(parts), init_program(parts)}) {
     EXPECT_NE(program.text.find("func.func public @main"), std::string::npos) << program.name;
     EXPECT_LT(program.text.size(), 4u << 20) << program.name;
@@ -42,12 +42,11 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
         resolve_config(
             {.recipe = GetParam(), .edits = {UseData{kSyntheticData}}, .machine = target.machine()})
             .config;
-    const TrainingParts training(config);
+    const RunModules training(config);
     const auto check = [&](const Child<Input>& input, const char* name) {
       const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
       const auto built = input.build(training.input_dims, Scope{.path = name});
-      for (const ProgramValue& v :
-           batch_inputs(training.program_parts(mesh, built->element_spec())))
+      for (const ProgramValue& v : batch_inputs(training.program_spec(mesh, built->element_spec())))
         check_partition(v.name, v.type.dims, v.sharding, mesh);
     };
     const std::string refused = error_of([&] { check(config.input, "input"); });
@@ -70,9 +69,9 @@ TEST(RecipePrograms, DeepSeekV3LowersForItsCluster) {
                                      .config;
   const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
   EXPECT_EQ(to_text(mesh), "data=4,expert=64,fsdp=4,seq=2");
-  const TrainingParts training(config);
+  const RunModules training(config);
   const Program step =
-      step_program(training.program_parts(mesh, training.make_input()->element_spec()));
+      step_program(training.program_spec(mesh, training.make_input()->element_spec()));
   constexpr int64_t kTokens = 4096 / 2, kExpertsOfADevice = 256 / 64;
   EXPECT_NE(step.text.find(fmt::format("tensor<{}x7168xbf16>", 64 * kTokens * kExpertsOfADevice)),
             std::string::npos);
@@ -86,8 +85,8 @@ TEST(RecipePrograms, LoopDoesNotGrowWithTheNumberOfLayers) {
         ->layers.get_if<Repeat>()
         ->num_layers = num_layers;
     UseData{kSyntheticData}.apply_to(config);
-    const TrainingParts training(config);
-    return step_program(training.program_parts({}, batch_spec(8, 128))).graph->ops().size();
+    const RunModules training(config);
+    return step_program(training.program_spec({}, batch_spec(8, 128))).graph->ops().size();
   };
   EXPECT_EQ(num_ops(2), num_ops(32));
 }

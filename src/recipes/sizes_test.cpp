@@ -10,7 +10,7 @@
 #include "config/walk.h"
 #include "recipes/recipe.h"
 #include "recipes/resolve/use_data.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
 
 namespace axle {
 namespace {
@@ -31,13 +31,13 @@ std::set<std::string> integer_fields(const Trainer::Config& config) {
 
 // Does what a run does before it has devices: builds, counts, traces and lowers.
 void prepare(const Trainer::Config& config) {
-  const TrainingParts parts(config);
+  const RunModules parts(config);
   int64_t bytes = 0;
   for (const ProgramValue& leaf : train_state(*parts.model, *parts.learner))
     bytes += static_cast<int64_t>(leaf.type.num_bytes());
   EXPECT_GT(bytes, 0);
   const auto input = parts.make_input();
-  const ProgramParts programs = parts.program_parts({}, input->element_spec());
+  const ProgramSpec programs = parts.program_spec({}, input->element_spec());
   init_program(programs);
   step_program(programs);
   eval_program(programs);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "ir/devices/sharding.h"
 #include "ir/eval.h"
-#include "runtime/signature.h"
+#include "runtime/arguments.h"
 
 namespace axle {
 namespace {

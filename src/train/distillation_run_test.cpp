@@ -41,7 +41,7 @@ class DistillationRun : public TrainerTest {
   Ended distil(const Trainer::Config& config, const std::map<std::string, std::string>& parts,
                const std::string& name = "student") {
     RunOptions options;
-    for (const auto& [part, folder] : parts) options.init.parts.emplace(part, run(folder));
+    for (const auto& [part, folder] : parts) options.init.submodels.emplace(part, run(folder));
     return train(config, name, std::move(options));
   }
   void train_teacher() {
@@ -119,12 +119,12 @@ TEST_F(DistillationRun, PartsOfABatchGiveTheSameStep) {
   const auto runtime = make_runtime({.backend = "interpreter"});
   SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 1}, Scope{});
   const Tree<HostTensor> batch = input.next()->tensors;
-  const auto step = [&](int64_t parts) {
+  const auto step = [&](int64_t microbatches) {
     StepRun run(*runtime,
                 {.model = distillation(),
                  .learner = Learner::Config{.optimizer = Sgd::Config{.learning_rate =
                                                                          ConstantRate{.value = 1}},
-                                            .microbatches = parts},
+                                            .microbatches = microbatches},
                  .batch = batch_spec(8, 16)});
     run.set_state(run.initial_state(3));
     return run.step(batch);

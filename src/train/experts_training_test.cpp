@@ -10,9 +10,9 @@
 #include "layers/pipeline/pipeline.h"
 #include "nn/remat_policies.h"
 #include "pjrt/make_runtime.h"
+#include "train/config/run_modules.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -160,13 +160,13 @@ TEST(ExpertsOnMeshes, StepsWithDropoutAreTraced) {
           Child<Block>(Repeat::Config{.num_layers = 2, .layer = layer})}) {
       Trainer::Config config = tiny_config();
       config.model = tiny_model(stack);
-      const TrainingParts training(config);
+      const RunModules training(config);
       for (const char* axis : {"data", "fsdp", "expert", "seq", "model"}) {
         SCOPED_TRACE(
             fmt::format("{} {} {}", dispatch.any().type().name, stack.any().type().name, axis));
         const Mesh mesh{{{axis, 2}}};
         EXPECT_NO_THROW(
-            step_program(training.program_parts(mesh, training.make_input()->element_spec())));
+            step_program(training.program_spec(mesh, training.make_input()->element_spec())));
       }
     }
   }

@@ -14,10 +14,10 @@
 #include "ops/reductions/reduce.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
-#include "train/finite/finite_state.h"
+#include "train/config/run_modules.h"
+#include "train/program/non_finite.h"
 #include "train/step_run_test.h"
 #include "train/trainer_run_test.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -183,7 +183,7 @@ TEST_F(LayerState, ThatIsNotFiniteIsNamedByTheStep) {
   const Tree<double> metrics = run.step(tokens().next()->tensors);
   EXPECT_EQ(metrics.at("skipped"), 0);
   const auto part = static_cast<size_t>(metrics.at("not_finite"));
-  EXPECT_EQ(FiniteState(run.leaves()).parts().at(part),
+  EXPECT_EQ(FiniteState(run.leaves()).groups().at(part),
             fmt::format(fmt::runtime(kStacked), 1, "square"));
 }
 
@@ -216,10 +216,10 @@ class LayerStateRun : public TrainerTest {
 
 // Returns the loss over the evaler's batches, with these parameters and this state of layers.
 double forward_loss(const Trainer::Config& config, const Tree<HostTensor>& state) {
-  const TrainingParts training(config);
+  const RunModules training(config);
   const auto input =
       training.config.evalers.at("held_out").input.build(training.input_dims, Scope{});
-  const Program program = eval_program(training.program_parts({}, input->element_spec()));
+  const Program program = eval_program(training.program_spec({}, input->element_spec()));
   const auto loss = static_cast<size_t>(
       std::ranges::find(program.outputs, "loss", &ProgramValue::name) - program.outputs.begin());
   double sum = 0, num_targets = 0;

@@ -9,9 +9,9 @@
 #include "nn/remat_policies.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
+#include "train/config/run_modules.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -207,9 +207,9 @@ TEST_F(WeeklyParallel, LongRowsOfOtherMixersByParts) {
 TEST_F(Parallel, BatchesAreLaidOutAsTheTrainerLaysThem) {
   const Trainer::Config cfg = config_of({"data=2,fsdp=2,seq=2"}, false);
   const auto run = start(cfg);
-  const TrainingParts trainer(cfg);
+  const RunModules trainer(cfg);
   const std::vector<ProgramValue> expected =
-      batch_inputs(trainer.program_parts(cfg.mesh, batch_spec(8, 16)));
+      batch_inputs(trainer.program_spec(cfg.mesh, batch_spec(8, 16)));
   const auto& inputs = run->program().inputs;
   ASSERT_EQ(inputs.size(), run->leaves().size() + expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {

@@ -3,7 +3,7 @@
 
 #include "data/packing.h"
 #include "layers/models/beside_frozen.h"
-#include "train/initial_state.h"
+#include "train/program/initial_state.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {
@@ -58,7 +58,7 @@ TEST_F(PreferenceRun, HeldOutPairsAreComparedAndATextIsNot) {
   start.model = tiny_model(tiny_stack());
   ASSERT_EQ(train(start, "start").code, ExitCode::kOk);
   RunOptions options;
-  options.init.parts.emplace("reference", run("start"));
+  options.init.submodels.emplace("reference", run("start"));
   Trainer::Config config = config_of(6);
   config.evalers["text"] = config.evalers.at("held_out");
   config.evalers["pairs"] = {.input = SomePairs::Config{}};
@@ -106,7 +106,7 @@ TEST_F(PreferenceRun, HeldOutPairsAreComparedAndATextIsNot) {
   EXPECT_GT(count, 0);
 
   RunOptions again;
-  again.init.parts.emplace("reference", run());
+  again.init.submodels.emplace("reference", run());
   EXPECT_THAT(train(config, "again", std::move(again)).error,
               ::testing::HasSubstr("got a model beside a frozen one; axle export "));
 }

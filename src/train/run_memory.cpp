@@ -9,7 +9,7 @@
 #include "config/find_slot.h"
 #include "config/set.h"
 #include "runtime/memory_estimate.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
 
 namespace axle {
 namespace {
@@ -27,13 +27,13 @@ double sum_of(std::span<const HostNeed> needs) {
 
 }  // namespace
 
-RunMemory::RunMemory(const Trainer::Config& config, const ProgramParts& parts, std::string platform,
+RunMemory::RunMemory(const Trainer::Config& config, const ProgramSpec& spec, std::string platform,
                      HostMemory memory)
     : config_(config),
-      parts_(parts),
+      spec_(spec),
       platform_(std::move(platform)),
       memory_(memory),
-      state_(state_needs(train_state(parts.model, *parts.learner), parts.mesh, platform_)),
+      state_(state_needs(train_state(spec.model, *spec.learner), spec.mesh, platform_)),
       rows_(whole_number(config, kRows)) {}
 
 bool RunMemory::fits(double program_bytes) const {
@@ -49,15 +49,15 @@ std::optional<double> RunMemory::step_bytes(const std::string& field, int64_t va
   try {
     Trainer::Config changed = config_;
     set(changed, field, std::to_string(value));
-    Tree<Type> batch = parts_.batch;
+    Tree<Type> batch = spec_.batch;
     if (field == kRows) {
       for (auto& [name, type] : batch) {
         if (!type.dims.empty() && type.dims[0] == rows_) type.dims[0] = value;
       }
     }
-    const TrainingParts training(changed);
-    const Program step = step_program(training.program_parts(parts_.mesh, batch));
-    return estimate_memory(step).temporary_bytes * static_cast<double>(parts_.mesh.num_devices());
+    const RunModules modules(changed);
+    const Program step = step_program(modules.program_spec(spec_.mesh, batch));
+    return estimate_memory(step).temporary_bytes * static_cast<double>(spec_.mesh.num_devices());
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -72,26 +72,27 @@ int64_t RunMemory::rows_that_fit(int64_t rows) const {
   return 0;
 }
 
-// Returns the change of a step that fits: parts of the batch rather than fewer rows, since they
-// leave the result.
+// Returns the change of a step that fits: microbatches rather than fewer rows, since they leave the
+// result.
 std::optional<RunMemory::Setting> RunMemory::step_change(double scale) const {
   const auto setting = [&](const std::string& field, int64_t value) -> std::optional<Setting> {
     const auto bytes = step_bytes(field, value);
     if (!bytes) return std::nullopt;
     return Setting{.field = field, .value = value, .bytes = scale * *bytes};
   };
-  const BatchParts batch = batch_parts(config_, parts_.mesh);
-  const auto in_parts = [&](int64_t n) {
-    const auto [field, value] = field_of_parts(config_, batch, n);
+  const Microbatches batch = train_microbatches(config_, spec_.mesh);
+  const auto in_microbatches = [&](int64_t n) {
+    const auto [field, value] = microbatch_field(config_, batch, n);
     return setting(field, value);
   };
-  std::vector<int64_t> counts = finer_parts(batch);
-  while (!counts.empty() && !in_parts(counts.back())) counts.pop_back();  // refused: too few rows
+  std::vector<int64_t> counts = finer_microbatches(batch);
+  while (!counts.empty() && !in_microbatches(counts.back()))
+    counts.pop_back();  // refused: too few rows
   const auto first = std::ranges::partition_point(counts, [&](int64_t n) {
-    const auto one = in_parts(n);
+    const auto one = in_microbatches(n);
     return !one || !fits(one->bytes);
   });
-  if (first != counts.end()) return in_parts(*first);
+  if (first != counts.end()) return in_microbatches(*first);
   for (int halvings = 1; fewer_rows(batch, halvings) > 0; ++halvings) {
     auto one = setting(kRows, fewer_rows(batch, halvings));
     if (one && fits(one->bytes)) return one;
@@ -99,8 +100,8 @@ std::optional<RunMemory::Setting> RunMemory::step_change(double scale) const {
   return std::nullopt;
 }
 
-std::optional<RunMemory::Setting> RunMemory::evaluation_change(const Need& need,
-                                                               const BatchParts& evaluation) const {
+std::optional<RunMemory::Setting> RunMemory::evaluation_change(
+    const Need& need, const Microbatches& evaluation) const {
   const double bytes = need.scale * need.bytes;
   double share = 1;
   const int64_t rows =
@@ -124,9 +125,9 @@ void RunMemory::check_with(std::span<const HostNeed> most, std::span<const Need>
       change = step_change(need.scale);
     } else {
       // What changes the step may divide an evaluation, too.
-      const BatchParts before = evaluation_parts(config_, need.program, parts_.mesh),
-                       after = evaluation_parts(changed, need.program, parts_.mesh);
-      const double share = static_cast<double>(before.parts) / static_cast<double>(after.parts);
+      const Microbatches before = evaluation_microbatches(config_, need.program, spec_.mesh),
+                         after = evaluation_microbatches(changed, need.program, spec_.mesh);
+      const double share = static_cast<double>(before.count) / static_cast<double>(after.count);
       if (share < 1 && fits(share * need.scale * need.bytes)) continue;
       change = evaluation_change(need, before);
     }
@@ -155,7 +156,7 @@ void RunMemory::check(std::span<const TracedProgram> programs) const {
 
 void RunMemory::check_compiled(std::span<const TracedProgram> programs,
                                std::span<const NamedProgram> compiled) const {
-  const int64_t devices = parts_.mesh.num_devices();
+  const int64_t devices = spec_.mesh.num_devices();
   std::vector<HostNeed> most = program_needs(compiled, devices, platform_);
   std::vector<Need> needs;
   for (const NamedProgram& one : compiled) {
@@ -171,6 +172,34 @@ void RunMemory::check_compiled(std::span<const TracedProgram> programs,
     }
   }
   check_with(most, needs);
+}
+
+void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology) {
+  if (topology.devices.empty() || !topology.devices[0].memory_bytes) return;
+  const int64_t available_bytes = *topology.devices[0].memory_bytes;
+  const auto step = programs.empty() ? std::nullopt : programs.front().program->memory();
+  const int64_t state_bytes = step ? step->argument_bytes : 0;
+  for (const auto& [name, program] : programs) {
+    const auto memory = program->memory();
+    if (!memory) continue;
+    const int64_t needed = memory->total_bytes() - memory->argument_bytes +
+                           std::max(state_bytes, memory->argument_bytes);
+    if (needed <= available_bytes) continue;
+    throw DeviceError(
+        fmt::format(
+            "{}: expected a program within the {} that programs may use on a device, got one "
+            "that needs {}; use more devices, a smaller batch or another remat policy",
+            name, bytes_text(available_bytes), bytes_text(needed)),
+        ExitCode::kDoesNotFit);
+  }
+}
+
+std::string device_memory_text(const NamedProgram& step, const Topology& topology) {
+  const auto memory = step.program->memory();
+  if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
+  return fmt::format("{} needs {} of the {} that programs may use on a device", step.name,
+                     bytes_text(memory->total_bytes()),
+                     bytes_text(*topology.devices[0].memory_bytes));
 }
 
 }  // namespace axle

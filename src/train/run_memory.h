@@ -1,5 +1,5 @@
-// The host memory that a run needs, compared with what the host has before anything is allocated:
-// one rule for `train` and `config check`.
+// The memory that a run needs: of the host, compared with what it has before anything is allocated
+// (one rule for `train` and `config check`), and of the devices, once the programs are compiled.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "runtime/host_needs.h"
-#include "train/batch_parts.h"
+#include "train/config/microbatches.h"
 #include "train/config/trainer_config.h"
-#include "train/programs.h"
+#include "train/program/programs.h"
 
 namespace axle {
 
 class RunMemory {
  public:
-  /// `config` and `parts` are those of the run and must outlive this. `memory` is what the host has
+  /// `config` and `spec` are those of the run and must outlive this. `memory` is what the host has
   /// before the run allocates anything.
-  RunMemory(const Trainer::Config& config, const ProgramParts& parts, std::string platform,
+  RunMemory(const Trainer::Config& config, const ProgramSpec& spec, std::string platform,
             HostMemory memory);
 
   /// Throws Error with kDoesNotFit if the state and, at least, the programs need more than there
@@ -47,15 +47,25 @@ class RunMemory {
     double bytes = 0;  // of the program
   };
   std::optional<Setting> step_change(double scale) const;
-  std::optional<Setting> evaluation_change(const Need& need, const BatchParts& evaluation) const;
+  std::optional<Setting> evaluation_change(const Need& need, const Microbatches& evaluation) const;
   void check_with(std::span<const HostNeed> most, std::span<const Need> needs) const;
 
   const Trainer::Config& config_;
-  const ProgramParts& parts_;
+  const ProgramSpec& spec_;
   std::string platform_;
   HostMemory memory_;
   std::vector<HostNeed> state_;
   int64_t rows_ = 0;
 };
+
+/// Throws DeviceError (kDoesNotFit) naming the first program that needs more memory than a device
+/// has. The programs run one after another, the step first; the step's arguments stay on the
+/// devices while the other programs run. Programs and devices whose memory the plugin does not
+/// report pass the check.
+void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology);
+
+/// Returns "the step needs 63.2 of the 72.8 GiB that programs may use on a device". Empty if the
+/// plugin does not report both sizes.
+std::string device_memory_text(const NamedProgram& step, const Topology& topology);
 
 }  // namespace axle

@@ -10,8 +10,8 @@
 #include "ops/random/random.h"
 #include "runtime/runtime.h"
 #include "testing/fast_compile.h"
-#include "train/programs.h"
-#include "train/record/metric_values.h"
+#include "train/program/programs.h"
+#include "train/record/metrics.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -43,14 +43,14 @@ class StepRun {
   bool attends_by_blocks() const { return attends_by_blocks_; }
   /// Starts a run with this seed, whose state the runtime draws. initial_state() draws it slowly.
   void start(int64_t seed) {
-    const auto init = runtime_.compile(init_program(parts()), testing::fast_compile(runtime_));
+    const auto init = runtime_.compile(init_program(spec()), testing::fast_compile(runtime_));
     arrays_ = init->execute(
         Arrays{runtime_.make_array(random::key_words(seed), PartitionSpec{}, options_.mesh)});
   }
   /// Returns the state that a run with this seed starts from.
   Tree<HostTensor> initial_state(int64_t seed) {
     const std::vector<HostTensor> values =
-        evaluate(*init_program(parts()).graph, {random::key_words(seed)});
+        evaluate(*init_program(spec()).graph, {random::key_words(seed)});
     Tree<HostTensor> out;
     for (size_t i = 0; i < leaves_.size(); ++i) out.emplace(leaves_[i].name, values[i]);
     return out;
@@ -79,7 +79,7 @@ class StepRun {
   /// The state on the devices, in the order of leaves(). The next step takes it.
   const Arrays& arrays() const { return arrays_; }
   Model& model() { return *model_; }
-  ProgramParts parts() const {
+  ProgramSpec spec() const {
     return {.model = *model_,
             .learner = learner_.get(),
             .batch = options_.batch,
@@ -95,7 +95,7 @@ class StepRun {
  private:
   Program traced() {
     const CallForms forms;
-    Program out = step_program(parts());
+    Program out = step_program(spec());
     attends_by_blocks_ = std::ranges::any_of(
         forms.notes(), [](const auto& note) { return note.second.starts_with("by blocks: "); });
     return out;

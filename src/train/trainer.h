@@ -11,7 +11,7 @@
 #include "base/host_memory.h"
 #include "pjrt/make_runtime.h"
 #include "train/config/trainer_config.h"
-#include "train/init_from.h"
+#include "train/program/initial_state.h"
 
 namespace axle {
 

@@ -4,9 +4,9 @@
 #include "config/set.h"
 #include "data/text_input.h"
 #include "layers/models/causal_lm.h"
+#include "train/config/run_modules.h"
 #include "train/run_memory.h"
 #include "train/trainer_run_test.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -133,10 +133,10 @@ TEST_F(TrainerMemory, AChangeThatFitsIsProposed) {
 
 TEST_F(TrainerMemory, OfManyRowsThoseThatFitAreFound) {
   const Trainer::Config config = config_of(2);
-  const TrainingParts training(config);
-  const ProgramParts parts = training.program_parts({}, training.make_input()->element_spec());
+  const RunModules training(config);
+  const ProgramSpec spec = training.program_spec({}, training.make_input()->element_spec());
   const auto rows_in = [&](int64_t bytes) {
-    return RunMemory(config, parts, "cpu", {.total_bytes = bytes, .available_bytes = bytes})
+    return RunMemory(config, spec, "cpu", {.total_bytes = bytes, .available_bytes = bytes})
         .rows_that_fit(1000);
   };
   EXPECT_EQ(rows_in(int64_t{1} << 40), 1000);

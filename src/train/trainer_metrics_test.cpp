@@ -7,11 +7,10 @@
 #include "ops/reductions/reduce.h"
 #include "pjrt/make_runtime.h"
 #include "targets/machine_peak.h"
-#include "train/folder/run_notes.h"
-#include "train/record/metric_names.h"
-#include "train/record/model_flops.h"
+#include "train/config/run_modules.h"
+#include "train/program/model_flops.h"
+#include "train/record/metrics.h"
 #include "train/trainer_run_test.h"
-#include "train/training_parts.h"
 #include "transform/body.h"
 
 namespace axle {
@@ -130,8 +129,8 @@ TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
     Trainer::Config config = config_of(1);
     if (weights) set(config, "model.@dtype", to_text(*weights));
     config.compute_dtype = compute;
-    const TrainingParts training(config);
-    return model_flops(training.program_parts({}, training.make_input()->element_spec())).dtype;
+    const RunModules training(config);
+    return model_flops(training.program_spec({}, training.make_input()->element_spec())).dtype;
   };
   EXPECT_EQ(dtype_of({}, {}), DType::kF32);
   EXPECT_EQ(dtype_of({}, DType::kBF16), DType::kBF16);
@@ -192,12 +191,12 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
     const double peak = machine_peak(runtime->topology(), products).flops;
     EXPECT_GT(peak, 0);
     EXPECT_EQ(train(config, name).code, ExitCode::kOk);
-    const TrainingParts training(config);
+    const RunModules training(config);
     const auto input = training.make_input();
     const auto num_tokens = static_cast<double>(num_real_positions(*input->next()));
-    const ProgramParts parts = training.program_parts({}, input->element_spec());
-    const StepFlops expected{.model = model_flops(parts).count,
-                             .program = region_flops(*step_program(parts).graph)};
+    const ProgramSpec spec = training.program_spec({}, input->element_spec());
+    const StepFlops expected{.model = model_flops(spec).count,
+                             .program = region_flops(*step_program(spec).graph)};
     EXPECT_EQ(records("", name).size(), 3u);
     for (const auto& record : records("", name)) {
       const double secs = num_tokens / record.at("tokens_per_sec").get<double>();

@@ -17,9 +17,9 @@ TEST(InitArguments, NameFoldersOfTheModelAndOfItsParts) {
   EXPECT_EQ(from.folder, "dense");
   EXPECT_TRUE(from.upcycle);
   const InitFrom parts = init({"--init-part", "teacher=runs/a=b", "--init-part", "student=c"});
-  EXPECT_EQ(parts.parts.size(), 2u);
-  EXPECT_EQ(parts.parts.at("teacher"), "runs/a=b");
-  EXPECT_EQ(parts.parts.at("student"), "c");
+  EXPECT_EQ(parts.submodels.size(), 2u);
+  EXPECT_EQ(parts.submodels.at("teacher"), "runs/a=b");
+  EXPECT_EQ(parts.submodels.at("student"), "c");
 }
 
 TEST(InitArguments, RefuseAPartWithoutAFolder) {

@@ -19,7 +19,7 @@
 #include "io/file.h"
 #include "io/file_reader.h"
 #include "io/safetensors.h"
-#include "pjrt/compile/saved_executable.h"
+#include "pjrt/saved_executable.h"
 
 namespace axle::cli {
 namespace {

@@ -91,7 +91,7 @@ InitFrom InitArguments::result() const {
     }
     if (const std::string problem = path_problem(text.substr(equals + 1)); !problem.empty())
       throw ConfigError("--init-part: " + problem);
-    if (!out.parts.emplace(part, text.substr(equals + 1)).second)
+    if (!out.submodels.emplace(part, text.substr(equals + 1)).second)
       throw ConfigError(fmt::format("--init-part: expected one folder for {}, got two", part));
   }
   return out;

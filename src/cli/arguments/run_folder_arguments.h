@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
-#include "train/init_from.h"
+#include "train/program/initial_state.h"
 
 namespace CLI {
 class App;

@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "inspect/eval_run.h"
 #include "io/file.h"
-#include "train/folder/run_notes.h"
+#include "train/evaluation/evaluations.h"
 
 namespace axle::cli {
 namespace {

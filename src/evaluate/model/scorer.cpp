@@ -20,8 +20,8 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
+#include "runtime/arguments.h"
 #include "runtime/host_needs.h"
-#include "runtime/named_arguments.h"
 
 namespace axle {
 namespace {

@@ -10,7 +10,7 @@
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "inspect/eval_layer/rename.h"
 #include "ops/random/random.h"
-#include "train/programs.h"
+#include "train/program/programs.h"
 
 namespace axle {
 namespace {
@@ -162,7 +162,7 @@ class Run {
 
   std::unique_ptr<Model> model_;
   std::unique_ptr<Learner> learner_;
-  ProgramParts parts_;
+  ProgramSpec parts_;
   std::vector<ProgramValue> leaves_;
   Runtime& runtime_;
 };

@@ -1,6 +1,7 @@
 #include "layers/experts/adaptive_loss_scale.h"
 
 #include "config/register.h"
+#include "layers/moving_average.h"
 #include "nn/statistic.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
@@ -22,10 +23,9 @@ AdaptiveLossScale::AdaptiveLossScale(const Config& cfg, const Dims&, const Scope
 Tensor AdaptiveLossScale::forward(const Tensor& dropped_K) {
   const Tensor overload =
       cfg_.overload == Overload::kMean ? mean(dropped_K) : reduce_max(dropped_K, {0});
-  const Tensor count = state("count");
-  const Tensor weight =
-      maximum(1 / (astype(count, DType::kF32) + 1), static_cast<double>(*cfg_.min_weight));
-  const Tensor average = (1 - weight) * state("average") + weight * stop_gradient(overload);
+  const Tensor count = state("count") + 1;
+  const Tensor average =
+      next_average(state("average"), stop_gradient(overload), count, *cfg_.min_weight);
   const Tensor is_high = astype(average > *cfg_.max_overload, DType::kF32);
   const Tensor is_low = astype(average < cfg_.min_overload, DType::kF32);
   const Tensor log_scale = state("log_scale") + cfg_.log_step * (is_high - is_low);
@@ -34,7 +34,7 @@ Tensor AdaptiveLossScale::forward(const Tensor& dropped_K) {
     const auto update = [&](const char* name, const Tensor& value) {
       set_state(name, some ? select(*some, value, state(name)) : value);
     };
-    update("count", count + 1);
+    update("count", count);
     update("average", average);
     update("log_scale", log_scale);
   }

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "pjrt/calls.h"
+#include "pjrt/abi/calls.h"
 
 #if __has_include("xla/pjrt/c/pjrt_c_api.h")
 #include "xla/pjrt/c/pjrt_c_api.h"

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "io/proto.h"
-#include "pjrt/compile/build_option_fields.h"
 
 namespace axle {
 namespace {

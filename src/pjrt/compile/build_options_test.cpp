@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "pjrt/compile/build_option_fields.h"
 #include "testing/proto_fields.h"
 
 namespace axle {

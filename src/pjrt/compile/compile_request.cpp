@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "pjrt/compile/build_options.h"
-#include "pjrt/plugin/plugin_failure.h"
+#include "pjrt/plugin/plugin.h"
 #include "targets/device_order.h"
 
 namespace axle {

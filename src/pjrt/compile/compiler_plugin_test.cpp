@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "pjrt/compile/compiler.h"
-#include "pjrt/compile/saved_executable.h"
+#include "pjrt/compiler.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
+#include "pjrt/saved_executable.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/plugin_fixture.h"

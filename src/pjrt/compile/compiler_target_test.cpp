@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pjrt/compile/compiler.h"
-#include "pjrt/compile/saved_executable.h"
+#include "pjrt/compiler.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
+#include "pjrt/saved_executable.h"
 #include "targets/device_order.h"
 #include "testing/error_of.h"
 #include "testing/needs_plugin.h"

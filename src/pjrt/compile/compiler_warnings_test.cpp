@@ -1,7 +1,7 @@
-#include "pjrt/compile/compiler_warnings.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include "pjrt/compiler.h"
 
 namespace axle {
 namespace {

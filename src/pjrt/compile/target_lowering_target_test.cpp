@@ -4,8 +4,8 @@
 
 #include "lower/stablehlo.h"
 #include "lower/trace_program.h"
-#include "pjrt/compile/compiler.h"
 #include "pjrt/compile/target_lowering.h"
+#include "pjrt/compiler.h"
 #include "testing/collective_samples.h"
 #include "testing/needs_plugin.h"
 #include "transform/kernel/gated_silu.h"

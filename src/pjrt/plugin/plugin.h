@@ -1,5 +1,6 @@
-// Loading and calling PJRT plugins. A plugin is loaded once per process and never unloaded, because
-// its libraries register handlers in the process that would dangle.
+// Loading and calling PJRT plugins, the failures that their calls return, and their objects. A
+// plugin is loaded once per process and never unloaded, because its libraries register handlers in
+// the process that would dangle.
 #pragma once
 
 #include <filesystem>
@@ -7,13 +8,36 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "pjrt/abi/plugin.h"
-#include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_policy.h"
 
 namespace axle {
+
+/// An error that a plugin returned.
+struct PluginFailure {
+  pjrt::ErrorCode code = pjrt::ErrorCode::kUnknown;
+  std::string message;
+};
+
+/// Returns the name of a code: "INVALID_ARGUMENT", ...
+std::string name_of(pjrt::ErrorCode code);
+/// Throws DeviceError with the message `<where>: <CODE>: <message>`. The exit code is kDoesNotFit
+/// if a device's memory ran out, else `exit_code`. RESOURCE_EXHAUSTED alone does not decide this:
+/// PJRT uses that code for other resources as well.
+[[noreturn]] void throw_failure(std::string_view where, const PluginFailure& failure,
+                                ExitCode exit_code = ExitCode::kDevice);
+
+/// The compiler refused a program that needs more memory than the device has.
+struct DoesNotFitError : DeviceError {
+  DoesNotFitError(const std::string& message, std::string compilers_details)
+      : DeviceError(message, ExitCode::kDoesNotFit), details(std::move(compilers_details)) {}
+  /// The compiler's message after its first line: pages about the largest buffers. May be empty.
+  std::string details;
+};
 
 /// A loaded plugin. Thread safe.
 class Plugin {
@@ -106,5 +130,31 @@ const Plugin& load_plugin(std::string_view platform);
 /// Loads `file` as the platform's plugin instead of the file that find_plugin_file returns. Throws
 /// DeviceError.
 const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file);
+
+/// Owns one object of a plugin. `Destroy` is the argument struct of the call that destroys it.
+template <class Object, class Destroy>
+class PluginObject {
+ public:
+  PluginObject() = default;
+  PluginObject(const Plugin& plugin, Object* object) : plugin_(&plugin), object_(object) {}
+  PluginObject(PluginObject&& other) noexcept
+      : plugin_(other.plugin_), object_(std::exchange(other.object_, nullptr)) {}
+  PluginObject& operator=(PluginObject&& other) noexcept {
+    std::swap(plugin_, other.plugin_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~PluginObject() {
+    if (!object_) return;
+    Destroy args{{}, object_};
+    plugin_->try_call(args);  // a failure is ignored: a destructor can't do anything about it
+  }
+  Object* get() const { return object_; }
+  Object* release() { return std::exchange(object_, nullptr); }
+
+ private:
+  const Plugin* plugin_ = nullptr;
+  Object* object_ = nullptr;
+};
 
 }  // namespace axle

@@ -75,7 +75,7 @@ class Mender {
 
   // The change number `i` that may mend the fault.
   std::optional<Trial> candidate(const Finding& fault, int i) const {
-    const int64_t parts = trials_.batch().parts;
+    const int64_t count = trials_.batch().count;
     switch (fault.kind) {
       case FindingKind::kAllReduces:
       case FindingKind::kPermutes:
@@ -86,10 +86,10 @@ class Mender {
         return fault.axis == "data" ? std::nullopt : less_of(fault.axis, edit ? i : i + 1, 1);
       }
       case FindingKind::kRepeatedGathers:
-        if (parts > 1) return fewest_parts(i);
+        if (count > 1) return fewest_microbatches_of(i);
         return i == 0 ? trials_.trial({trials_.remat("SaveDots")}) : std::nullopt;
       case FindingKind::kRecomputed:
-        return in_parts(2 * parts << i);
+        return in_microbatches(2 * count << i);
       case FindingKind::kWaiting:
       case FindingKind::kNote:
         return std::nullopt;
@@ -102,22 +102,22 @@ class Mender {
     return mesh.empty() ? std::nullopt : trials_.trial({SetField{"mesh", mesh}});
   }
 
-  std::optional<Trial> in_parts(int64_t n) const {
-    const BatchParts batch = trials_.batch();
+  std::optional<Trial> in_microbatches(int64_t n) const {
+    const Microbatches batch = trials_.batch();
     const int64_t device_rows = whole_number(trials_.config(), "learner.device_rows");
     const bool keeps_rule =
         device_rows == 0 || fewest_microbatches(batch.rows, n * batch.shares, device_rows) == 1;
     if (batch.rows == 0 || n > batch.rows || batch.rows % n != 0 || !keeps_rule)
       return std::nullopt;
-    const auto [field, value] = field_of_parts(trials_.config(), batch, n);
+    const auto [field, value] = microbatch_field(trials_.config(), batch, n);
     return value > 0 ? trials_.trial({SetField{field, std::to_string(value)}}) : std::nullopt;
   }
 
-  // The fewest parts that may fit; the next time, twice as many.
-  std::optional<Trial> fewest_parts(int i) const {
+  // The fewest microbatches that may fit; the next time, twice as many.
+  std::optional<Trial> fewest_microbatches_of(int i) const {
     std::optional<Trial> last, before;
-    for (int64_t n = trials_.batch().parts / 2; n >= 1; n /= 2) {
-      auto one = in_parts(n);
+    for (int64_t n = trials_.batch().count / 2; n >= 1; n /= 2) {
+      auto one = in_microbatches(n);
       if (!one || !trials_.may_fit(*one)) break;
       before = std::exchange(last, std::move(one));
     }

@@ -49,7 +49,7 @@ class MendsTest : public ::testing::Test {
       const auto modifies = [&](const char* what) { return flags.find(what) != std::string::npos; };
       const Outcome out = machine({.fsdp = mesh.size("fsdp"),
                                    .model = mesh.size("model"),
-                                   .parts = batch_parts(config, mesh).parts,
+                                   .parts = train_microbatches(config, mesh).count,
                                    .keeps_dots = modifies("SaveDots") || keeps_dots_,
                                    .divides_vocabulary = modifies("SetPartition")});
       CompileReport r = report_of(memory_, out.bytes);

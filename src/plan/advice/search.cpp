@@ -216,16 +216,16 @@ class Search {
   // The fewest microbatches that may fit; if none do, the most that there can be.
   void add_microbatches(const std::string& name, const Edits& edits) {
     if (batch_.rows == 0 || whole_number(all_.config(), "learner.microbatches") == 0) return;
-    families_.push_back({name, [=, this](double scale) { return in_parts(edits, scale); }});
+    families_.push_back({name, [=, this](double scale) { return in_microbatches(edits, scale); }});
   }
-  std::optional<Trial> in_parts(const Edits& edits, double scale) const {
-    std::vector<int64_t> counts = finer_parts(batch_);
+  std::optional<Trial> in_microbatches(const Edits& edits, double scale) const {
+    std::vector<int64_t> counts = finer_microbatches(batch_);
     const auto trial_of = [&](int64_t n) {
-      const auto [field, value] = field_of_parts(all_.config(), batch_, n);
+      const auto [field, value] = microbatch_field(all_.config(), batch_, n);
       return all_.trial(with(edits, {SetField{field, std::to_string(value)}}));
     };
     std::optional<Trial> best;
-    // Layers may refuse parts of few rows.
+    // Layers may refuse microbatches of few rows.
     while (!counts.empty() && !(best = trial_of(counts.back()))) counts.pop_back();
     if (!best || !all_.may_fit(*best, scale)) return best;
     size_t low = 0, high = counts.size() - 1;  // all from `high` on may fit
@@ -279,11 +279,12 @@ class Search {
         request.machine = larger.machine();
         const Trainer::Config config = resolve_config(request).config;
         auto one = all_.trial({}, config, larger);
-        // With the same number of rows of a device at once, if that rule leaves it more.
-        const int64_t parts = batch_.parts / times;
-        const BatchParts there = batch_parts(config, infer_mesh(config.mesh, larger.num_devices()));
-        if (parts > there.parts && (!one || !all_.may_fit(*one, scale))) {
-          const auto [field, value] = field_of_parts(config, there, parts);
+        // With as many rows of a device at once as here, if that rule leaves it more.
+        const int64_t microbatches = batch_.count / times;
+        const Microbatches there =
+            train_microbatches(config, infer_mesh(config.mesh, larger.num_devices()));
+        if (microbatches > there.count && (!one || !all_.may_fit(*one, scale))) {
+          const auto [field, value] = microbatch_field(config, there, microbatches);
           if (value > 0) one = all_.trial({SetField{field, std::to_string(value)}}, config, larger);
         }
         if (!one) continue;
@@ -299,7 +300,7 @@ class Search {
 
   const ResolveRequest& request_;
   const Trials& all_;
-  BatchParts batch_;
+  Microbatches batch_;
   std::vector<ChangeFamily> families_;
 };
 

@@ -11,7 +11,7 @@
 #include "plan/compile_report.h"
 #include "recipes/resolve/resolve.h"
 #include "runtime/memory_estimate.h"
-#include "train/batch_parts.h"
+#include "train/config/microbatches.h"
 
 namespace axle {
 
@@ -86,7 +86,7 @@ class Trials {
   const Target& target() const { return target_; }
   const Mesh& mesh() const { return mesh_; }
   /// How a batch of the config is divided.
-  BatchParts batch() const { return batch_parts(config_, mesh_); }
+  Microbatches batch() const { return train_microbatches(config_, mesh_); }
 
  private:
   const Trainer::Config& config_;

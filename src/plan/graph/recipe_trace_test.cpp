@@ -11,8 +11,8 @@
 #include "testing/golden.h"
 #include "testing/peak_memory.h"
 #include "testing/test_name.h"
-#include "train/record/model_flops.h"
-#include "train/training_parts.h"
+#include "train/config/run_modules.h"
+#include "train/program/model_flops.h"
 
 namespace axle {
 namespace {
@@ -32,7 +32,7 @@ TEST_P(RecipeTrace, MatchesGolden) {
   const int64_t before = peak_resident_bytes();
   Trainer::Config config = recipe(GetParam());
   UseData{kSyntheticData}.apply_to(config);
-  const TrainingParts training(config);
+  const RunModules training(config);
   Tree<Type> batch = training.make_input()->element_spec();
   int64_t num_tokens = 0, num_parameters = 0;
   for (auto& [name, type] : batch) {
@@ -41,7 +41,7 @@ TEST_P(RecipeTrace, MatchesGolden) {
   }
   for (const auto& [path, spec] : training.model->param_specs())
     num_parameters += spec.type().num_elements();
-  const ProgramParts parts = training.program_parts({}, batch);
+  const ProgramSpec parts = training.program_spec({}, batch);
 
   std::string text = fmt::format("parameters: {}\n", num_parameters);
   text += fmt::format("model FLOP per token of {}: {:.6g}\n", num_tokens,

@@ -21,8 +21,8 @@
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "recipes/recipe.h"
-#include "train/evaluation/evaler_inputs.h"
-#include "train/folder/run_metadata.h"
+#include "train/config/trainer_config.h"
+#include "train/folder/run_folder.h"
 
 namespace axle {
 namespace {

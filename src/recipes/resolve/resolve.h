@@ -49,9 +49,9 @@ struct Resolved {
 ///   2. the first mesh rule that matches
 ///   3. `replace`, `modify` and `set` of each file
 ///   4. the edits
-///   5. values of the input that evalers leave open (evaler_inputs.h)
-/// Mesh rules that a file or an edit sets replace the recipe's. A file with a whole config
-/// replaces the recipe and the mesh rule, unless a file or an edit sets mesh rules.
+///   5. values of the input that evalers leave open (complete_evaler_inputs)
+/// Mesh rules that a file or an edit sets replace those of the recipe. A file with a whole config
+/// takes the place of the recipe and the mesh rule, unless a file or an edit sets mesh rules.
 /// Relative paths of tokenizer files that lie beside a whole config are resolved against its
 /// folder; files that are not where it says are looked up there by name. Evalers that have the
 /// run's tokenizer take the one that an edit sets. Throws ConfigError with one line for each

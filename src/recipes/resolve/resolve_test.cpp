@@ -12,7 +12,7 @@
 #include "recipes/recipe.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
-#include "train/evaluation/evaler_inputs.h"
+#include "train/config/trainer_config.h"
 
 namespace axle {
 namespace {

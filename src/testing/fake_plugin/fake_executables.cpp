@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "pjrt/abi/executable.h"
-#include "pjrt/compile/build_option_fields.h"
+#include "pjrt/compile/build_options.h"
 #include "testing/fake_plugin/fake_entry.h"
 #include "testing/proto_fields.h"
 

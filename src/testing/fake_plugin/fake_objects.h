@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "pjrt/abi/buffer.h"
+#include "pjrt/abi/client.h"
 #include "testing/fake_plugin/fake_control.h"
 
 namespace axle::testing {

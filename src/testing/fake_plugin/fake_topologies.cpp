@@ -1,7 +1,7 @@
 // The fake plugin's topologies, and its compiler that works without a client.
 #include <cstdlib>
 
-#include "pjrt/abi/topology.h"
+#include "pjrt/abi/executable.h"
 #include "testing/fake_plugin/fake_entry.h"
 
 namespace axle::testing {

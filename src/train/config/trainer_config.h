@@ -27,6 +27,7 @@
 namespace axle {
 
 struct RunOptions;
+struct RunSetup;
 
 /// What happens after a step whose loss or gradient is not finite. The step program itself keeps
 /// the old state. A new state that is not finite ends the run in any case.
@@ -99,8 +100,14 @@ class Trainer {
   ExitCode run();
 
  private:
-  struct Run;
-  std::unique_ptr<Run> run_;
+  std::unique_ptr<RunSetup> setup_;
 };
+
+/// Fills fields that an evaler's input leaves open with the values of the run's own input:
+/// tokenizer, seq_len, batch_size, prompt and position_streams. An evaler that reads the same text
+/// as the run, or names no text, also takes over the fields of the source and held_out_fraction.
+/// Throws ConfigError if an evaler has another tokenizer than the run, if the run does not hold out
+/// exactly the text that an evaler reads, and if an evaler on held-out text holds out nothing.
+void complete_evaler_inputs(Trainer::Config& config);
 
 }  // namespace axle

@@ -9,32 +9,25 @@
 #include "config/mistakes.h"
 #include "config/register.h"
 #include "layers/models/model.h"
-#include "runtime/named_arguments.h"
-#include "train/device_state.h"
-#include "train/record/metric_values.h"
+#include "runtime/arguments.h"
+#include "train/record/metrics.h"
 #include "train/record/progress.h"
-#include "train/record/text_metrics.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
 
 std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string& where,
-                                   const TrainingParts& training) {
-  auto input = cfg.input.build(training.input_dims, Scope{.path = where + ".input"});
+                                   const EvaluatedRun& run) {
+  auto input = cfg.input.build(run.input_dims, Scope{.path = where + ".input"});
   check_not_endless(*input, where + ".input");
   return input;
 }
 
-Program build_program(const Input& input, const std::string& where, const TrainingParts& training,
-                      const Mesh& mesh, Weights weights) {
-  const auto* const learner = training.config.learner.get_if<Learner>();
-  if (weights == Weights::kAverage && learner && !learner->ema) {
-    throw ConfigError(fmt::format(
-        "{}.weights: expected a learner that keeps an average, got none; set learner.ema", where));
-  }
+Program build_program(const Input& input, const std::string& where, const EvaluatedRun& run,
+                      Weights weights) {
+  check_average(weights, where, run.learner);
   try {
-    return eval_program(training.program_parts(mesh, input.element_spec()), weights);
+    return eval_program(with_batch(run.spec, input.element_spec()), weights);
   } catch (const ConfigError& error) {
     throw ConfigError(with_location(where, error.what()));
   } catch (const ShapeError& error) {
@@ -44,11 +37,18 @@ Program build_program(const Input& input, const std::string& where, const Traini
 
 }  // namespace
 
-Evaler::Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh)
+void check_average(Weights weights, const std::string& where, const Child<Learner>& learner) {
+  const auto* const known = learner.get_if<Learner>();
+  if (weights == Weights::kTrained || !known || known->ema) return;
+  throw ConfigError(fmt::format(
+      "{}.weights: expected a learner that keeps an average, got none; set learner.ema", where));
+}
+
+Evaler::Evaler(const Config& cfg, std::string name, const EvaluatedRun& run)
     : RepeatedEvaluation(name, cfg.every_steps),
-      input_(build_input(cfg, "evalers." + name, training)),
+      input_(build_input(cfg, "evalers." + name, run)),
       start_(input_->state()),
-      program_(build_program(*input_, "evalers." + name, training, mesh, cfg.weights)) {}
+      program_(build_program(*input_, "evalers." + name, run, cfg.weights)) {}
 
 std::optional<EvalResult> Evaler::run(Runtime& runtime, const DeviceState& state,
                                       const StopCondition& stop, Progress& progress) {

@@ -13,12 +13,11 @@
 #include "interop/import_model.h"
 #include "lower/trace_program.h"
 #include "runtime/runtime.h"
-#include "train/evaluation/repeated_evaluation.h"
+#include "train/evaluation/evaluation.h"
 
 namespace axle {
 
 class LongWait;
-struct TrainingParts;
 
 struct EvalResult {
   /// Means over all targets, or over what the model counts in "num_targets": "loss" and the model's
@@ -52,7 +51,7 @@ class Evaler final : public RepeatedEvaluation {
   /// Builds the input and traces the program. Throws ConfigError naming the evaler if its batches
   /// do not fit the mesh or never end, or if there is no average to evaluate; DataError if its data
   /// can't be read.
-  Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
+  Evaler(const Config& cfg, std::string name, const EvaluatedRun& run);
 
   const Program& program() const { return program_; }
   InputFacts facts() const { return input_->facts(); }

@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
-#include "train/folder/run_notes.h"
-#include "train/training_parts.h"
-
 namespace axle {
 
-Evaluations::Evaluations(const TrainingParts& training, const Mesh& mesh) {
-  for (const auto& [name, evaler] : training.config.evalers)
-    evalers_.emplace_back(evaler, name, training, mesh);
-  for (const auto& [name, evaler] : training.config.task_evalers)
-    task_evalers_.emplace_back(evaler, name, training, mesh);
+std::string skipped_text(const Skipped& skipped) {
+  if (skipped.messages.empty()) return to_text(skipped);
+  return fmt::format("{} document{} left out; the first: {}", skipped.count,
+                     skipped.count == 1 ? " is" : "s are", skipped.messages[0]);
+}
+
+Evaluations::Evaluations(const NamedMap<Evaler::Config>& evalers,
+                         const NamedMap<TaskEvaler::Config>& task_evalers,
+                         const EvaluatedRun& run) {
+  for (const auto& [name, evaler] : evalers) evalers_.emplace_back(evaler, name, run);
+  for (const auto& [name, evaler] : task_evalers) task_evalers_.emplace_back(evaler, name, run);
 }
 
 void Evaluations::compile(Runtime& runtime, const CompileOptions& options,

@@ -5,16 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "config/fields/named_map.h"
 #include "runtime/host_needs.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/task_evaler.h"
 
 namespace axle {
 
+/// Returns how many documents are left out, with the first reason. `skipped.count` is at least 1.
+std::string skipped_text(const Skipped& skipped);
+
 class Evaluations {
  public:
   /// Builds every evaler of the config. Throws as Evaler and TaskEvaler do.
-  Evaluations(const TrainingParts& training, const Mesh& mesh);
+  Evaluations(const NamedMap<Evaler::Config>& evalers,
+              const NamedMap<TaskEvaler::Config>& task_evalers, const EvaluatedRun& run);
   /// Compiles all programs. Evalers with equal programs share one executable. Returns early if
   /// `stop` asks for it.
   void compile(Runtime& runtime, const CompileOptions& options, const StopCondition& stop);

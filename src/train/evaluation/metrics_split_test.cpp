@@ -5,10 +5,10 @@
 
 #include "layers/models/causal_lm.h"
 #include "pjrt/make_runtime.h"
+#include "train/config/run_modules.h"
 #include "train/evaluation/evaler.h"
 #include "train/record/progress.h"
 #include "train/tiny_config_test.h"
-#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -58,9 +58,9 @@ EvalResult evaluated(int64_t rows_per_batch) {
   const auto runtime = make_runtime({.backend = "interpreter"});
   Trainer::Config config = tiny_config();
   config.model.get_if<CausalLM>()->z_loss_scale = 1e-3;
-  const TrainingParts training(config);
+  const RunModules training(config);
   UnevenRows input(rows_per_batch);
-  const Program program = eval_program(training.program_parts({}, input.element_spec()));
+  const Program program = eval_program(training.program_spec({}, input.element_spec()));
   const auto executable = runtime->compile(program);
   // Parameters that differ from row to row, without a draw.
   Arrays parameters;

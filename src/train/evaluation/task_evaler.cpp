@@ -6,16 +6,117 @@
 
 #include "base/error.h"
 #include "base/text/text_table.h"
+#include "config/mistakes.h"
 #include "config/register.h"
+#include "config/walk.h"
+#include "evaluate/task/task.h"
 #include "infer/decode_programs.h"
+#include "io/file.h"
 #include "lower/trace_program.h"
 #include "ops/elementwise/convert.h"
-#include "train/device_state.h"
-#include "train/evaluation/task_setup.h"
 #include "train/record/progress.h"
-#include "train/training_parts.h"
 
 namespace axle {
+namespace {
+
+std::string where_of(const std::string& name) { return "task_evalers." + name; }
+
+std::optional<Slot> input_field(const EvaluatedRun& run, std::string_view name) {
+  for (const Slot& slot : children_of(ConfigView(run.input.any()).slot())) {
+    if (slot.name == name) return unwrap(slot);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const EvaluatedRun& run, const std::string& where) {
+  const auto slot = input_field(run, "tokenizer");
+  const AnyConfig* const held = slot ? held_config(*slot) : nullptr;
+  if (!held) {
+    throw ConfigError(where +
+                      ": expected a run whose input has a tokenizer, got one without; the "
+                      "questions of tasks are texts");
+  }
+  Child<Tokenizer> tokenizer;
+  tokenizer.put(*held);
+  return tokenizer.build({}, Scope{.path = "input.tokenizer"});
+}
+
+std::vector<PositionStream> streams_of(const EvaluatedRun& run) {
+  const auto slot = input_field(run, "position_streams");
+  using Streams = std::vector<PositionStream>;
+  return slot && *slot->ops->type == typeid(Streams) ? *static_cast<const Streams*>(slot->at)
+                                                     : Streams();
+}
+
+std::optional<int64_t> context_len(const EvaluatedRun& run) {
+  if (const auto most = run.spec.model.max_seq_len()) return most;
+  const auto slot = input_field(run, "seq_len");
+  if (!slot) return std::nullopt;
+  return static_cast<int64_t>(slot->ops->number(slot->at));
+}
+
+void check_name(const std::string& name, const EvaluatedRun& run) {
+  if (std::ranges::count(run.evalers, name) == 0) return;
+  throw ConfigError(fmt::format(
+      "task_evalers.{}: expected a name that no evaler has, because it is that of the records, got "
+      "one of both",
+      name));
+}
+
+// Calls fn() and names the place in each line of its errors.
+template <class Fn>
+auto at(const std::string& where, Fn&& fn) {
+  try {
+    return fn();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(with_location(where, error.what()), error.code());
+  }
+}
+
+}  // namespace
+
+std::vector<Task> read_tasks(const TaskEvaler::Config& cfg, const std::string& name) {
+  const std::string where = where_of(name) + ".tasks";
+  if (cfg.tasks.empty()) throw ConfigError(where + ": expected files of tasks, got none");
+  std::vector<std::filesystem::path> files;
+  for (const std::string& file : cfg.tasks) files.push_back(path_of_text(file));
+  return at(where, [&] {
+    return read_task_files(files, {.limit = cfg.limit, .num_fewshot = cfg.num_fewshot});
+  });
+}
+
+TaskSetup set_up_tasks(const TaskEvaler::Config& cfg, const std::string& name,
+                       const EvaluatedRun& run) {
+  const std::string where = where_of(name);
+  TaskSetup out;
+  Mistakes mistakes;
+  mistakes.passes([&] { check_name(name, run); });
+  mistakes.passes([&] { check_average(cfg.weights, where, run.learner); });
+  mistakes.passes([&] { out.tokenizer = tokenizer_of(run, where); });
+  mistakes.passes([&] { out.tasks = read_tasks(cfg, name); });
+  mistakes.throw_any();
+  out.options = {.context_len = context_len(run),
+                 .compute_dtype = run.spec.compute_dtype,
+                 .batch_partition = run.spec.batch_partition,
+                 .streams = stream_rule(streams_of(run), *out.tokenizer),
+                 .batch_tokens = cfg.batch_tokens};
+  const RowEncoder encoder = row_encoder(*out.tokenizer, out.options);
+  for (Task& task : out.tasks) {
+    mistakes.passes(
+        [&] { at(where + ".tasks", [&] { check_questions(task, encoder, cfg.limit); }); });
+  }
+  mistakes.throw_any();
+  return out;
+}
+
+void trace_tasks(const TaskSetup& setup, const std::string& name, Model& model, const Mesh& mesh) {
+  TaskModelOptions options = setup.options;
+  options.mesh = mesh;
+  at(where_of(name), [&] { trace_task_programs(model, options, setup.tasks); });
+}
+
 namespace {
 
 std::string state_of(std::span<const Task> tasks) {
@@ -39,15 +140,14 @@ void add_metrics(const TaskResult& result, Evaluated& out) {
 
 }  // namespace
 
-TaskEvaler::TaskEvaler(const Config& cfg, std::string name, const TrainingParts& training,
-                       const Mesh& mesh)
-    : RepeatedEvaluation(name, cfg.every_steps), limit_(cfg.limit), model_(training.model.get()) {
-  TaskSetup setup = set_up_tasks(cfg, name, training.config, *model_);
-  trace_tasks(setup, name, *model_, mesh);
+TaskEvaler::TaskEvaler(const Config& cfg, std::string name, const EvaluatedRun& run)
+    : RepeatedEvaluation(name, cfg.every_steps), limit_(cfg.limit), model_(&run.spec.model) {
+  TaskSetup setup = set_up_tasks(cfg, name, run);
+  trace_tasks(setup, name, *model_, run.spec.mesh);
   tasks_ = std::move(setup.tasks);
   tokenizer_ = std::move(setup.tokenizer);
   options_ = std::move(setup.options);
-  options_.mesh = mesh;
+  options_.mesh = run.spec.mesh;
   data_state_ = state_of(tasks_);
   if (cfg.weights == Weights::kAverage) prefix_ = "learner/ema/";
 }

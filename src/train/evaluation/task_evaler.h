@@ -10,11 +10,9 @@
 #include "config/fields/ranged.h"
 #include "evaluate/evaluate_task.h"
 #include "interop/import_model.h"
-#include "train/evaluation/repeated_evaluation.h"
+#include "train/evaluation/evaluation.h"
 
 namespace axle {
-
-struct TrainingParts;
 
 /// Asks the questions of tasks (docs/evaluation.md). Its records have "<task>/<metric>" and
 /// "<task>/<metric>_stderr"; metrics of generated answers also the name of their filter,
@@ -38,7 +36,7 @@ class TaskEvaler final : public RepeatedEvaluation {
   };
   /// Reads the tasks, makes their questions and traces programs. Throws as set_up_tasks() and
   /// trace_tasks() do.
-  TaskEvaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
+  TaskEvaler(const Config& cfg, std::string name, const EvaluatedRun& run);
   ~TaskEvaler() override;
   TaskEvaler(TaskEvaler&&) noexcept;
 
@@ -63,5 +61,25 @@ class TaskEvaler final : public RepeatedEvaluation {
   Program cast_;
   std::unique_ptr<Executable> cast_executable_;
 };
+
+struct TaskSetup {
+  std::vector<Task> tasks;
+  std::unique_ptr<Tokenizer> tokenizer;
+  TaskModelOptions options;  // without a mesh
+};
+
+/// Returns the tasks of the evaler of this name. Throws one error with a line for each file with a
+/// mistake.
+std::vector<Task> read_tasks(const TaskEvaler::Config& cfg, const std::string& name);
+
+/// Reads the tasks and makes their questions, in tokens of the model. Throws one error with a line
+/// for each mistake: a name that an evaler of the run has, no tokenizer, no average to evaluate,
+/// files that are no tasks, bad documents, and texts that the model can't take.
+TaskSetup set_up_tasks(const TaskEvaler::Config& cfg, const std::string& name,
+                       const EvaluatedRun& run);
+
+/// Traces the programs of the tasks on the mesh. Throws what the layers of the model say of them,
+/// naming the evaler.
+void trace_tasks(const TaskSetup& setup, const std::string& name, Model& model, const Mesh& mesh);
 
 }  // namespace axle

@@ -1,9 +1,8 @@
-#include "train/folder/run_metadata.h"
-
 #include <gmock/gmock.h>
 
 #include "data/synthetic_input.h"
 #include "testing/error_of.h"
+#include "train/folder/run_folder.h"
 
 namespace axle {
 namespace {

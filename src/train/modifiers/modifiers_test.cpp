@@ -5,9 +5,7 @@
 #include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
 #include "testing/error_of.h"
-#include "train/modifiers/dtype_policy.h"
-#include "train/modifiers/gradient_accumulation.h"
-#include "train/modifiers/set_ema.h"
+#include "train/modifiers/run_modifiers.h"
 #include "train/tiny_config_test.h"
 
 namespace axle {

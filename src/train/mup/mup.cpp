@@ -218,7 +218,7 @@ bool same_scale(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(
 // Refuses later changes with which the scales would be others, or that have taken them away.
 void check_later(const MuPFindings& before, const std::map<std::string, std::string>& written,
                  const std::map<std::string, std::string>& fields, ConfigRef root) {
-  if (!unset_parts(root).empty()) return;  // who builds them names them
+  if (!unset_fields(root).empty()) return;  // who builds them names them
   const MuPFindings now = find_mup(root, fields, kWhere);
   check_hidden_inits(now.scales, now.specs);
   const auto expect = [&](bool holds, const std::string& path, const char* what) {

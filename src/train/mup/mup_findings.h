@@ -1,17 +1,52 @@
-// What the modifier MuP finds out about a config before it sets anything.
+// The maximal update parametrisation: learning rates and initial weights that stay right when a
+// model becomes wider, and what the modifier MuP finds out about a config before it sets anything.
+//
+// Letters, for this file only: growths of the inputs (n) and the outputs (m) of a weight.
+//
+// Source: Yang et al. 2022, arXiv 2203.03466, table 3 (SGD and Adam); Yang et al. 2023, arXiv
+// 2310.17813, section 2 (updates of known singular values).
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/tree.h"
 #include "config/find_slot.h"
 #include "layers/models/model.h"
 #include "learn/learner.h"
-#include "train/mup/mup_scales.h"
+#include "learn/optimizer.h"
+#include "nn/param.h"
 
 namespace axle {
+
+/// A model, and how large the updates of its trained parameters are, as far as that is known.
+struct MuPModel {
+  Tree<ParamSpec> specs;
+  Tree<UpdateSize> updates;
+};
+
+/// The factors by which a wide model differs from its base model.
+struct MuPScales {
+  /// The weights whose inputs grow, and n.
+  Tree<double> inputs;
+  /// Of the learning rate, by the path of the parameter. Parameters whose factor is 1 are left out.
+  ///   kElements: 1 / n. kGradient: m / n, for vectors m. kParameter: 1 / n, divided by the growth
+  ///   of the initial weights. kSpectral: the growth of sqrt(R C) / (n gain), for matrices of R
+  ///   rows and C columns.
+  Tree<double> learning_rate;
+  /// Of the variance of the initial weights, besides that of the initialiser's fan. Together they
+  /// give 1 / n for hidden weights, the square of it for weights whose outputs do not grow, and 1
+  /// for weights whose inputs do not grow. Weights whose factor is 1, and those without a
+  /// VarianceScaling with a fan, are left out.
+  Tree<double> init_variance;
+};
+
+/// Compares the parameters of two models of the same family. Throws ConfigError, naming `where`, if
+/// they do not have the same parameters but for the sizes of their dims.
+MuPScales mup_scales(const MuPModel& base, const MuPModel& wide, std::string_view where);
 
 /// What a mistake of the order says.
 inline constexpr const char* kMuPOrder =
@@ -30,7 +65,7 @@ Tree<ParamSpec> specs_of(const Child<Model>& model);
 const std::optional<Positive<double>>* find_scale(ConfigRef root, const std::string& path);
 
 /// Returns the fields of the model and of the learner that must be set and are not.
-std::vector<std::string> unset_parts(ConfigRef root);
+std::vector<std::string> unset_fields(ConfigRef root);
 /// Returns the path with "layer" in place of the names of a Stacked's layers, "layer0", "layer1":
 /// they share this slot.
 std::string path_of_shared_slot(const std::string& path);

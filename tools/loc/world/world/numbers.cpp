@@ -4,7 +4,7 @@
 #include "ir/eval.h"
 #include "ir/op_rules.h"
 #include "ops/random/random.h"
-#include "train/programs.h"
+#include "train/program/programs.h"
 
 using namespace axle;
 
@@ -18,7 +18,7 @@ struct Parts {
       : model(experiment.model.build({}, Scope{.path = "model"})),
         learner(
             experiment.learner.build({.params = model->param_specs()}, Scope{.path = "learner"})) {}
-  ProgramParts program_parts() const {
+  ProgramSpec program_spec() const {
     const Type tokens{DType::kI32, {kRows, kLength}};
     return {.model = *model,
             .learner = learner.get(),
@@ -77,8 +77,8 @@ Tree<HostTensor> numbers_of(const Experiment& experiment) {
   const Parts parts(experiment);
   const std::vector<ProgramValue> leaves = train_state(*parts.model, *parts.learner);
   const std::vector<HostTensor> start =
-      evaluate(*init_program(parts.program_parts()).graph, {random::key_words(0)});
-  const Program step = step_program(parts.program_parts());
+      evaluate(*init_program(parts.program_spec()).graph, {random::key_words(0)});
+  const Program step = step_program(parts.program_spec());
   std::vector<HostTensor> arguments = start;
   const int64_t vocab_size = parts.model->vocab_size();
   for (const ProgramValue& input : std::span(step.inputs).subspan(leaves.size()))
@@ -95,6 +95,6 @@ Tree<HostTensor> numbers_of(const Experiment& experiment) {
 std::map<std::string, int64_t> op_counts(const Experiment& experiment) {
   const Parts parts(experiment);
   std::map<std::string, int64_t> counts;
-  count(*eval_program(parts.program_parts()).graph, counts);
+  count(*eval_program(parts.program_spec()).graph, counts);
   return counts;
 }

@@ -142,7 +142,7 @@ void add_numbers(std::vector<Sampler>& out) {
        }});
 }
 
-// Adds the samplers of random_distributions.h. Their parameters are the inputs.
+// Adds the distributions of random.h. Their parameters are the inputs.
 void add_distributions(std::vector<Sampler>& out) {
   const Shape s = {7, 9};
   const auto add = [&](std::string_view name, std::string_view form, Agreement agreement,
@@ -268,7 +268,7 @@ TEST_F(Samplers, DeclaredSamplersAreAllCompared) {
   std::map<std::string, std::set<std::string>> forms;
   for (const Sampler& sampler : samplers()) forms[std::string(sampler.name)].emplace(sampler.form);
   std::string header;
-  for (const char* name : {"random", "random_floats", "random_choice", "random_distributions"})
+  for (const char* name : {"random", "random_floats"})
     header += read_file(source_file(fmt::format("src/ops/random/{}.h", name)));
   const std::regex declaration("\n(?:Tensor|Key|std::vector<Key>) (\\w+)\\(const Key& key");
   std::map<std::string, size_t> declared;

@@ -6,7 +6,7 @@
 //   function("roll(x, shift, axis)", roll)
 //   function("add: operator+(a, b)", overload<Tensor(const Tensor&, const Tensor&)>(operator+))
 // The operand of a random::Key is its words; random::impl_of says its generator.
-// A parameter of a struct of options stands for the fields of the struct (option_fields.h).
+// A parameter of a struct of options stands for the fields of the struct (attribute_value.h).
 #pragma once
 
 #include <functional>

@@ -114,8 +114,6 @@ Json to_json(const Catalogue& all) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Returns the name after "a" or "an".
 std::string with_article(std::string_view name) {
   const bool is_vowel = !name.empty() && std::string_view("AEIOaeio").find(name[0]) != name.npos;

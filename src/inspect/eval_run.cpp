@@ -228,8 +228,6 @@ bool fit_rows(ResolvedEvaluation& evaluation, const InputFacts& facts, int64_t n
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Copies the parameters and the state of layers to the device: the program's leading arguments.
 Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& runtime) {
   Arrays out;
@@ -355,11 +353,7 @@ Json to_json(const RunEvaluation& evaluation) {
   return out;
 }
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-}  // namespace
+namespace {}  // namespace
 
 TasksEvaluation evaluate_tasks(const EvalTasksOptions& options) {
   Progress progress(0, 1, STDERR_FILENO);  // the result is on standard output

@@ -138,8 +138,6 @@ std::string_view numpy_name(DType dtype) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string steps_text(const std::vector<int64_t>& steps,
                        const std::vector<int64_t>& damaged = {}) {
   std::vector<std::string> out;

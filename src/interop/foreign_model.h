@@ -88,7 +88,7 @@ struct ImportedModel {
 struct ForeignOptions {
   /// The tokenizer file, of any kind that tokenizer_in_file() recognises. Empty: the one beside the
   /// weights; if there is none, the model has no tokenizer. One that is named has to belong to the
-  /// model (special_ids.h), unless ReadOptions::ignored names "tokenizer".
+  /// model, unless ReadOptions::ignored names "tokenizer".
   std::filesystem::path tokenizer = {};
   ReadOptions read = {};
 };
@@ -115,7 +115,7 @@ std::string origin_config(const std::filesystem::path& path);
 void keep_origin(const std::filesystem::path& path, const std::filesystem::path& dir,
                  const std::function<void(const std::filesystem::path&)>& will_make);
 /// Reads a folder of Hugging Face (hugging_face.h), adapters with their base (peft_adapters.h), a
-/// GGUF file (gguf_model.h), or weights of llama2.c (llama2c.h), which need a tokenizer. The
+/// GGUF file (hugging_face.h), or weights of llama2.c (llama2c.h), which need a tokenizer. The
 /// tokenizer's config names its file by its full path. Throws as these do; DataError if the
 /// tokenizer does not fit the model.
 ModelToSave read_foreign_model(const std::filesystem::path& path,

@@ -54,7 +54,7 @@ struct LoadedModel {
   nlohmann::ordered_json input = {};
   /// The run's learner: a class with its fields. Null for an import.
   nlohmann::ordered_json learner = {};
-  /// The file of the chat template that the run keeps (trained_chat_template.h); empty: none.
+  /// The file of the chat template that the run keeps (tokenizer_files.h); empty: none.
   std::filesystem::path chat_template_file = {};
   /// Training step of the checkpoint.
   int64_t step = 0;
@@ -69,7 +69,7 @@ LoadedModel load_model(const ModelPlace& place, Weights weights = Weights::kTrai
                        const Report& report = report_to_stderr, RunData data = RunData::kText);
 
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
-/// in the folder are named through it (tokenizer_paths.h), so that the folder can be moved.
+/// in the folder are named through it (tokenizer_files.h), so that the folder can be moved.
 struct ModelConfig {
   nlohmann::ordered_json document;  // a mapping
   std::string source;               // the file, for messages
@@ -103,7 +103,7 @@ ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& sp
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
 /// checkpoint holds any. Of a run that trained a model beside a frozen one it is the trained one
-/// (trained_part.h). Parameters of adapters (LoraProduct) are left out if the checkpoint holds
+/// (merge_adapters.h). Parameters of adapters (LoraProduct) are left out if the checkpoint holds
 /// none of them. Weights that `model` keeps as codes (QuantizedProduct) become codes if the
 /// checkpoint holds them as numbers. Throws as load_parameters does.
 ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,

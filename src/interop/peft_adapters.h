@@ -1,5 +1,5 @@
 // Models with adapters of `peft`: a folder that holds low-rank matrices for the projections of
-// another model, and perhaps modules that are kept whole (peft_saved_modules.h).
+// another model, and perhaps modules that are kept whole (peft_config.h).
 //
 // Source: the files that peft writes, adapter_config.json and adapter_model.safetensors.
 #pragma once

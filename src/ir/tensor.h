@@ -146,7 +146,7 @@ class Region {
   /// Moves the captures to the front of the parameters, detaches the region from the outer one, and
   /// returns the captured outer values.
   Values close();
-  /// Removes every op whose results are unused, except those with an effect (effect.h).
+  /// Removes every op whose results are unused, except those with an effect (has_effect).
   void remove_dead_ops();
 
   const Values& parameters() const { return parameters_; }

@@ -1,4 +1,4 @@
-// Conversion between leaf values and text. Enums take part by declaring texts_of (enum_text.h),
+// Conversion between leaf values and text. Enums take part by declaring texts_of (text.h),
 // small value types by declaring `to_text(value)` and `from_text(text, value&)`, both in their own
 // namespace.
 #pragma once

@@ -67,8 +67,8 @@ class SentencePieceParts;
 
 /// Encodes and decodes as the library does, with the normalization that the model asks for. Text
 /// that the vocabulary can't express is decoded as the model's symbol for unknown text. Files of
-/// Hugging Face beside the model (added_pieces.h) add tokens and name the special ones, as they do
-/// for its LlamaTokenizer.
+/// Hugging Face beside the model add tokens and name the special ones, as they do for its
+/// LlamaTokenizer.
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   struct Config {

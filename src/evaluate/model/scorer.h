@@ -52,7 +52,7 @@ int64_t batch_rows(const ScoringParts& parts, const ScorerOptions& options, int6
 
 // The programs that compute a context once and the likelihoods of what may follow it.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B contexts   T positions of a context   C scored tokens of a choice   V vocabulary
 
 /// The sizes for which a pair of programs is compiled.

@@ -64,8 +64,6 @@ Json element_json(const HostTensor& x, int64_t i) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Returns "a, b, c, ...".

@@ -105,8 +105,6 @@ ExportReport export_hugging_face(const HuggingFaceExport& request, const Report&
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr const char *kJson = "tokenizer.json", *kModel = "tokenizer.model",
                      *kConfig = "tokenizer_config.json", *kChatTemplateFile = "chat_template.jinja";
 

@@ -48,7 +48,7 @@ struct ModelToExport {
   /// Configs with an adapter.
   int64_t num_adapters = 0;
   /// With Adapted::kKept: the paths in `parameters` of those that the run has trained besides its
-  /// adapters (also_trained.h).
+  /// adapters.
   std::set<std::string> also_trained;
   int64_t step = 0;
 };
@@ -61,12 +61,12 @@ ModelToExport model_to_export(const ExportOptions& options, Adapted adapted,
 
 /// Returns the parameters that the learner of a run with adapters (LoraProduct) has trained besides
 /// them, by their paths below the model that it trains ("decoder/output_norm/scale"): see
-/// trained_part.h. Of an import of adapters it is what peft has kept whole beside them; empty for
+/// merge_adapters.h. Of an import of adapters it is what peft has kept whole beside them; empty for
 /// another import. Throws ConfigError for a
 /// learner that can't be built.
 std::set<std::string> also_trained(const LoadedModel& run, const std::string& where);
 
-/// Replaces a model beside a frozen one by the part of it that is trained (trained_part.h).
+/// Replaces a model beside a frozen one by the part of it that is trained (merge_adapters.h).
 void take_trained_part(LoadedModel& loaded);
 /// Replaces a model that only training needs by the part of it that decodes: the policy of a
 /// PreferenceLM, the student of a Distillation, and the decoder of a MultiTokenLM, whose heads for

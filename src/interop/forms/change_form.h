@@ -17,7 +17,7 @@ namespace axle {
 /// below the model ("decoder/emb/weight"). Dtypes stay; where parameters become one of several
 /// dtypes, it is f32. `to` must be a form of the same model (differences() of plain_model.h), with
 /// separate projections, rotated by halves. `specs` describe what `to` stores
-/// (stored_tensors.h); `parameters` may hold more state of layers than they name.
+/// (family.h); `parameters` may hold more state of layers than they name.
 ///
 /// Takes no more memory than the parameters and the largest tensor of both forms.
 Tree<HostTensor> in_form(const Child<Model>& from, Tree<HostTensor> parameters,

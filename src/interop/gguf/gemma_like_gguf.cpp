@@ -73,8 +73,6 @@ const GgufArchitectureRow gemma2_architecture({.name = "gemma2",
 
 // Gemma 3, the text model.
 
-using Json = nlohmann::ordered_json;
-
 constexpr int64_t kLayersOfLargestGemma3 = 62;
 
 // Which layers see a window: a flag for each, or the distance of those that see everything.

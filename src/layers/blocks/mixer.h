@@ -11,7 +11,7 @@ namespace axle {
 // The role Mixer: attention, feed-forward, state-space and expert layers. The role Block: mixers
 // with their residuals.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim
 
 /// The name under which a model publishes streams of positions, i32[number of streams, B, T].
@@ -84,7 +84,7 @@ extern template class LayerRole<Block, Block::Signature>;
 
 // The role Join: how a block joins the result of its body with its input.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim
 
 /// x_BTD and the result of the body y_BTD -> z_BTD, dtype of x.

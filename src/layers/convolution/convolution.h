@@ -53,7 +53,7 @@ struct ExplicitPadding {
 // The role ConvolutionLayer: windows that slide over positions or pixels. What Conv1D and Conv2D
 // share.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   I input features   O output features
 
 /// x[B, spatial.., I] -> y[B, windows.., O], dtype of x. Positions that hold padding (real_tokens)
@@ -119,7 +119,7 @@ extern template class LayerRole<ConvolutionLayer, ConvolutionLayer::Signature>;
 
 // Convolution over positions.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   I input features   O output features
 
 /// y[b, s, o] = bias[o] + sum over k and i of x[b, s * stride + k * dilation - low, i] *
@@ -162,7 +162,7 @@ class Conv1D final : public WeightedConvolution {
 
 // Convolution over pixels, or over time and frequency.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   H height or time   W width   I input features   O output features
 
 /// Slides a window over H and W: y[b, windows.., o] is the sum of x_BHWI under the window times

@@ -95,7 +95,7 @@ class StochasticDepth final : public LayerRole<StochasticDepth, Tensor(const Ten
 
 // Dropout of whole tokens, which shortens the sequence.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   K kept positions   D model dim
 //
 // Source: Li et al. 2022, arXiv 2212.00794, section 3.1.

@@ -182,7 +182,7 @@ Tensor SortedDispatch::on_devices(const Tensor& x_BTD, const Routing& routing,
 
 AXLE_REGISTER(SortedDispatch)
 
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   N tokens   K choices of a token   D model dim   M = K * N choices   E experts   P devices
 //   L experts of a device   R rows that a device can receive
 

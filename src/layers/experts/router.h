@@ -14,7 +14,7 @@ namespace axle {
 
 // How the tokens of a batch are divided into groups, each of which has its own capacity of experts.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   N groups   S slots of a group   M = B * T = N * S
 
 /// What borders between groups count. kPlaces: each group has the same number of consecutive

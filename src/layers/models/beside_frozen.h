@@ -77,7 +77,7 @@ class BesideFrozen : public Model {
 
 // Divergences between the predictions of two models.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   V vocabulary
 
 /// The predictions of a student and its teacher: log probabilities f32[..., V].

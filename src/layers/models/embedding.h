@@ -104,7 +104,7 @@ extern template class LayerRole<TokenEmbedding, TokenEmbedding::Signature>;
 
 // The gradient of an embedding lookup whose tokens are sharded over devices.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   V vocabulary   D model dim
 
 /// Returns the gradient [V, D] of weight_VD for a lookup of ids_BT, where g_BTD is the cotangent of

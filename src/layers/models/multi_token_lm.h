@@ -16,7 +16,7 @@ namespace axle {
 
 // The role MtpHead: predicts a token further ahead than the next one, in training.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim
 
 /// What the head for the k-th token after the next one reads. Position i of a row knows the tokens

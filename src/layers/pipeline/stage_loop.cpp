@@ -49,7 +49,7 @@ Tensor merge_rows(const Tensor& parts, int64_t rows) {
   return flatten(move_axis(parts, 0, rows + 1), rows, rows + 1);
 }
 
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   M microbatches   S stages   R rounds   L layers of a run   I iterations
 
 namespace {

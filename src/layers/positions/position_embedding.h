@@ -9,7 +9,7 @@ namespace axle {
 
 // The role PositionEmbedding: adds a vector for its position to each embedded token.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim
 
 /// A number of positions. The bound is that of i32, the dtype of positions.

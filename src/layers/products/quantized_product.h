@@ -2,7 +2,7 @@
 // memory of bf16.
 //
 // Source: Dettmers et al. 2023, "QLoRA", arXiv 2305.14314, section 3 (products with a frozen,
-//   quantized weight below trained adapters); the numbers are those of grouped_codes.h.
+//   quantized weight below trained adapters); the numbers are those of CodeForm.
 #pragma once
 
 #include "base/tree.h"

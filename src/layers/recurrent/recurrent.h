@@ -13,7 +13,7 @@ namespace axle {
 
 // The role RecurrentCell: layers that go over a sequence one step at a time, and their scan.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   T steps   B batch   I input dim   O output dim
 
 /// The result of one step.
@@ -98,7 +98,7 @@ extern template class LayerRole<RecurrentCell, RecurrentCell::Signature>;
 
 // Long short-term memory.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   I input dim   O output dim   H hidden dim
 //
 // Source: Hochreiter & Schmidhuber 1997, Neural Computation 9(8); the projection: Sak et al. 2014,

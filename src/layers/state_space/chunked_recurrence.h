@@ -14,7 +14,7 @@ namespace axle {
 
 // What recurrent mixers know about the tokens of a call.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions
 
 /// Tokens of a call, for layers whose state crosses calls.
@@ -40,7 +40,7 @@ Tree<StateSpec> recurrence_state_specs(std::string_view path, int64_t batch_size
 
 // The tokens before a call.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   W positions before   C channels
 
 /// x, with the values of the W earlier positions in front.
@@ -87,7 +87,7 @@ class Lookback final
 
 // Sequences cut into chunks of positions.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   C chunks   Q positions of a chunk
 
 /// Returns x[B, T, ..] as [B, C, Q, ..], with zeros after the end.
@@ -121,7 +121,7 @@ RecurrenceResult chunked_recurrence(const Recurrence& recurrence, const TokenStr
 
 // Mixers whose decode state is that of a linear recurrence.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   G groups of heads   R heads in a group   N state dim   P head dim
 
 /// A mixer with one Recurrence, which decoding continues from call to call.

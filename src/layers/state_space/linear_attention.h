@@ -24,7 +24,7 @@ Tensor softmax_features(const Tensor& x);
 
 // Attention whose state does not grow with the sequence.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim   N heads   H head dim
 //
 // Source: Katharopoulos et al. 2020, arXiv 2006.16236, section 3; chunks as in Dao & Gu 2024, arXiv
@@ -78,7 +78,7 @@ class LinearAttention final : public RecurrentMixer {
 
 // Sliding-window attention with a recurrent memory of what has left the window.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim   N query heads   K key/value heads   H head dim   W window
 //
 // Source: Wang et al. 2025, arXiv 2506.15545, section 3.

@@ -72,7 +72,7 @@ struct InverseSoftplusOfLogUniform {
 
 // Mamba: a selective state-space model with a decay for each channel and state element.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   Q positions of a chunk   D model dim   F inner dim   N state dim
 //
 // Source: Gu & Dao 2023, arXiv 2312.00752, section 3.
@@ -144,7 +144,7 @@ class Mamba1 final : public Mixer {
 
 // Mamba-2: a selective state-space model with a scalar decay for each head.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T positions   D model dim   F inner dim   H heads   G groups   N state dim
 //   P head dim = F / H
 //

@@ -1,6 +1,5 @@
 // Activation functions. Those with an op of their own keep only x for the backward pass (relu: only
 // the result) and recompute all other values; the others, from log_sigmoid on, are formulas.
-// piecewise_activations.h has more.
 #pragma once
 
 #include "ir/tensor.h"

@@ -1,5 +1,5 @@
 // The definition of a kernel: what it computes, and its rules under transforms. Its implementations
-// are rows of their own (kernel_implementation.h).
+// are rows of their own.
 #pragma once
 
 #include <cstdint>

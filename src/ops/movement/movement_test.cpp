@@ -1,4 +1,4 @@
-// Tests of shape.h, slice.h and broadcast.h.
+// Tests of shape.h, slice.h and shape.h.
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"

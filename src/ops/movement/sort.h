@@ -21,7 +21,7 @@ Values sort_key_val(const Values& operands, int64_t axis = -1, int64_t num_keys 
 /// Returns the indices (i32) that sort x along `axis`.
 Tensor argsort(const Tensor& x, int64_t axis = -1, SortOrder order = SortOrder::kAscending);
 /// Returns the k largest elements along the last dim, descending, and their indices (i32). Equal
-/// elements keep their order. Floats have their total order (total_order.h), as in XLA: 0 is larger
+/// elements keep their order. Floats have their total order (compare.h), as in XLA: 0 is larger
 /// than -0, and a NaN with a sign bit is the least of all.
 std::pair<Tensor, Tensor> top_k(const Tensor& x, int64_t k);
 

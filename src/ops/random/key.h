@@ -71,7 +71,7 @@ PrngImpl impl_of(const Tensor& words);
 //
 // Samplers take no plain tensors, so that neither a float nor a number used as a key compiles.
 // Programs, loops, vmap and checkpoints have tensors only: code passes them data() and wraps what
-// it gets back, since that code knows the generator. prng.h lists the generators.
+// it gets back, since that code knows the generator.
 
 /// One key, or an array of keys. A default-made Key is none: only operator bool may be called.
 class Key {

@@ -1,5 +1,5 @@
 // Random numbers from keys. The same key yields the same numbers on every backend, mesh and
-// sharding if it is a key of threefry, the default; prng.h says what other keys yield.
+// sharding if it is a key of threefry, the default; key.h says what other keys yield.
 //
 // A key is a handle (key.h): words and their generator. Never draw twice from one key: split it, or
 // fold in a number. Functions throw ShapeError for an array of keys: vmap draws with each. Keys,

@@ -1,7 +1,7 @@
 // Reductions. The reduced dims are dropped, or kept with size 1 if `keep_dims`.
 //
 // Sums, products and means of bf16 are computed in f32 and rounded once at the end; maxima and
-// minima are not. For the position of the largest element see argmax.h.
+// minima are not. For the position of the largest element see cumulative.h.
 #pragma once
 
 #include "ir/tensor.h"

@@ -78,7 +78,7 @@ void suit_input(Child<Input>& input, const std::string& data,
 std::set<std::string> text_paths(ConfigRef input);
 
 /// An edit that sets the training data: to files, folders and patterns of them, to token files
-/// (token_data.h), or to the word "synthetic".
+/// or to the word "synthetic".
 struct UseData {
   std::string data;
   std::vector<std::string> more = {};  // further paths, read after `data`

@@ -35,7 +35,7 @@ struct TokenizerTraining {
   Alphabet alphabet = Alphabet::kBytes;
   /// Share of the text that the characters of the alphabet cover, the frequent ones first.
   double character_coverage = 0.9995;
-  /// Of bytes: the pattern that cuts text into pieces (split_families.h); "": llama3. Merges stay
+  /// Of bytes: the pattern that cuts text into pieces; "": llama3. Merges stay
   /// within a piece. Of characters, pieces are words with the space before them, and line ends.
   std::string pattern = {};
   /// Special tokens get the first ids, in this order; then those of `bos`, `eos` and `pad` that are

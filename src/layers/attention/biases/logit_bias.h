@@ -10,7 +10,7 @@ namespace axle {
 
 // The role LogitBias: what is added to the logits of attention.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T queries   S keys   N query heads
 
 /// What the bias of a query and a key follows from.

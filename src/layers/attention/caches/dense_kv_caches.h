@@ -8,7 +8,7 @@ namespace axle {
 
 // Caches with an entry for every position of every sequence.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T new positions   S positions of the cache
 
 /// A cache in which the key at index s has position s. Subclasses say how keys and values are kept.

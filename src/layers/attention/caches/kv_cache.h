@@ -67,7 +67,7 @@ extern template class LayerRole<KVCache, KVCache::Signature>;
 
 // State that caches with an entry for every position share.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch   T new positions   S positions of the cache
 
 /// Returns the state of one number, i32, for each entry of a cache.

@@ -106,7 +106,7 @@ extern template class LayerRole<AttentionCore, AttentionCore::Signature>;
 
 // Products of grouped heads: each key/value head serves a group of query heads.
 //
-// Letters in tensor names, for this file only:
+// Letters in tensor names from here on:
 //   B batch                T queries       S keys
 //   N query heads          K key/value heads              G = N / K
 //   H head dim of queries and keys         V head dim of values

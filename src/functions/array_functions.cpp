@@ -1,10 +1,7 @@
 // The functions of indexing, movement, collectives, random numbers and linear algebra.
 #include "functions/function.h"
 #include "ops/ops.h"
-#include "transform/random/counts.h"
-#include "transform/random/gamma.h"
-#include "transform/random/gamma_gradient.h"
-#include "transform/random/matrices.h"
+#include "transform/random/samplers.h"
 #include "transform/transform.h"
 
 namespace axle {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "functions/function.h"
-#include "transform/control_flow/associative_scan.h"
+#include "transform/control_flow/maps.h"
 #include "transform/transform.h"
 
 namespace axle {

@@ -120,74 +120,73 @@ struct PushedForward {
 /// derivatives in the direction of the tangents of the inputs.
 using PushForwardRule = PushedForward (*)(const OpNode& op, const Values& inputs,
                                           const Values& tangents);
-/// What is left of an op of which only some results are used.
-struct Pruned {
-  std::vector<bool> inputs;  // the inputs that the used results need
-  /// Emits the smaller op. Takes the needed inputs, in order. Returns one tensor for each result of
-  /// the op, empty ones for those that are not used.
-  std::function<Values(const Values& inputs)> emit;
-};
-/// For ops with a body: removes what only unused results need.
-using PruneRule = Pruned (*)(const OpNode& op, const std::vector<bool>& used);
 /// How a forward value reaches the backward part of a program. kOffload: it is kept in host memory,
 /// if the target supports that, else on the device.
 enum class Residual { kRecompute, kSave, kOffload };
 /// Decides for the results of each forward op. For named policies see transform/remat.
 using ResidualPolicy = std::function<Residual(const OpNode&)>;
-/// An op of which a policy keeps values inside of its regions. The forward part of a program runs
-/// `forward`, the backward part runs `again`.
-struct Divided {
-  /// Emits the op with more results. Takes its inputs. Returns its results, then the kept values.
-  std::function<Values(const Values& inputs)> forward;
-  std::vector<Residual> kept;  // for each kept value: kSave or kOffload
-  std::vector<bool> inputs;    // the inputs that `again` needs
-  /// Recomputes results of the op. Takes the needed inputs, in order, and the kept values.
-  /// Returns one tensor for each result of the op, empty ones for those that are not used.
-  std::function<Values(const Values& inputs, const Values& kept)> again;
-};
-/// For ops with regions: divides the op. `used` marks the results that are recomputed. Returns
-/// none if the policy keeps nothing in the regions that these results need.
-using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vector<bool>& used,
-                                              const ResidualPolicy& policy);
-/// For ops that do not run all their regions: returns, for each region, the number of its runs that
-/// the op's cost includes.
-using RunsRule = std::vector<double> (*)(const OpNode& op);
 /// How an op repeats a region. kIterations: one run after another; kDevices: a run on each device.
 enum class Repeats { kOnce, kIterations, kDevices };
 /// The runs of a region.
 struct RegionRuns {
   Repeats repeats = Repeats::kOnce;
-  std::optional<int64_t> count = {};  // none: it is known only when the op has run
-  bool is_reversed = false;           // run 0 is the last
-  bool is_open = true;                // false: the op returns no extra values of the region
-  std::vector<MeshAxis> axes = {};    // kDevices: the grid of the devices, row-major
+  std::optional<int64_t> count = 1;  // none: it is known only when the op has run
+  bool is_reversed = false;          // run 0 is the last
+  bool is_open = true;               // false: the op returns no extra values of the region
+  std::vector<MeshAxis> axes = {};   // kDevices: the grid of the devices, row-major
 };
-/// For ops with regions: returns the runs of each region.
-using RegionsRule = std::vector<RegionRuns> (*)(const OpNode& op);
-/// Where a parameter of a region gets its value from.
-struct ParameterSource {
-  struct Run {
-    size_t region;
-    int64_t index;
-  };
-  Tensor value;
-  std::optional<Run> run = {};  // the run of which `value` is a result; none: it is an operand
+/// How a value gets into the runs of a region, or out of them. An op takes its operands, and a
+/// region its parameters, in this order.
+enum class Flow {
+  kWhole,    // as it is, in every run
+  kCarried,  // from run to run: the operand goes into the first, the last returns the result
+  kSliced,   // along the leading dim, a slice for each run
+  kPart,     // along the dims that `spec` divides, a part for each device
 };
-/// For ops with regions: returns the source of a parameter in one run of its region.
-using SourceRule = ParameterSource (*)(const OpNode& op, ParameterSource::Run run,
-                                       size_t parameter);
+/// A parameter of a region with its operand, or a result of a region with that of the op.
+struct Port {
+  size_t at = 0;  // number of the operand, or of the op's result
+  Flow flow = Flow::kWhole;
+  size_t carried_from = 0;  // kCarried, of parameters: number of the op's result
+  PartitionSpec spec = {};  // kPart
+  bool is_needed = false;   // the op takes this operand also if the region does not read it
+  bool operator==(const Port&) const = default;
+};
+/// What flows through a region. Results beyond `results` are for the op itself.
+struct RegionFlow {
+  std::vector<Port> parameters, results;
+  RegionRuns runs = {};
+};
+struct BodyFlow {
+  std::vector<RegionFlow> regions;
+  /// How values of a region that a remat policy keeps leave it and come back. None: it keeps none.
+  std::optional<Port> kept = {};
+};
 /// What an op returns whose regions return extra values.
 struct Widened {
   Values results;             // the op's
   std::vector<Values> extra;  // for each region: its values, with a leading dim if it is repeated
   Values ran;  // for each region: a pred that says if it ran, or one for each run; empty: always
 };
-/// For ops with an open region: emits the op with `regions`, which return the results of the op's
-/// regions, then extra values. Extra values of runs that do not happen are zeros. Where the number
-/// of runs is not known, the values of the first `max_runs` are kept.
-using WidenRule = Widened (*)(const OpNode& op, const Values& inputs,
-                              std::span<const std::shared_ptr<const Region>> regions,
-                              int64_t max_runs);
+using Regions = std::vector<std::shared_ptr<const Region>>;
+/// What an op with regions says of them. All that looks into regions or changes them follows from
+/// this (transform/bodies.h).
+struct BodyRules {
+  using FlowRule = BodyFlow (*)(const OpNode& op);
+  /// Emits an op like `op` with other regions, between which and the op values flow as `flow` says.
+  /// Ports number the elements of `operands`. Where regions take turns, a result that one of them
+  /// does not return is zeros.
+  using EmitRule = Values (*)(const OpNode& op, const BodyFlow& flow, Regions regions,
+                              const Values& operands);
+  /// Emits the op with regions that return the results of the op's regions, then extra values.
+  /// Those of runs that do not happen are zeros. Where the number of runs is not known, the values
+  /// of the first `max_runs` are kept.
+  using WidenRule = Widened (*)(const OpNode& op, const Values& operands, const Regions& regions,
+                                int64_t max_runs);
+  FlowRule flow = nullptr;
+  EmitRule emit = nullptr;    // nullptr: it must stay as it is
+  WidenRule widen = nullptr;  // nullptr: `emit` with more results
+};
 /// Numbers between two bounds, which are part of it; predicates are 0 and 1.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
@@ -261,23 +260,8 @@ inline constexpr CostRule kNoFlops{0};
 /// Names, hints and other views of the same bytes: nothing is computed or moved.
 inline constexpr CostRule kView{0, no_bytes};
 
-struct OpRow {
-  std::string_view name;
-  InferRule infer;
-  BatchRule batch = nullptr;
-  VjpRule vjp = nullptr;
-  LinearizeRule linearize = nullptr;
-  PushForwardRule push_forward = nullptr;  // nullptr: forward mode transposes the pullback
-  PruneRule prune = nullptr;
-  DivideRule divide = nullptr;  // nullptr: nothing in the regions can be kept
-  RunsRule runs = nullptr;      // nullptr: it includes the iterations of `regions`
-  RegionsRule regions = nullptr;
-  SourceRule source = nullptr;
-  WidenRule widen = nullptr;  // nullptr: no region is open
-  RangeRule range = nullptr;
-  EvalRule eval;
-  HloRule hlo;
-  CostRule cost;  // no default: a row says what it costs, kNoFlops or kView if nothing
+/// What passes over many ops ask of each.
+struct OpTraits {
   /// True for ops that are cheap to recompute (shape ops, names, constants). Their results are
   /// never kept as residuals when a region is split into forward and backward.
   bool cheap = false;
@@ -289,6 +273,21 @@ struct OpRow {
   bool moves_elements = false;
   /// True for ops that must not be merged with an equal one, such as barriers.
   bool is_kept_apart = false;
+};
+
+struct OpRow {
+  std::string_view name;
+  InferRule infer;
+  BatchRule batch = nullptr;
+  VjpRule vjp = nullptr;
+  LinearizeRule linearize = nullptr;
+  PushForwardRule push_forward = nullptr;  // nullptr: forward mode transposes the pullback
+  BodyRules body = {};                     // of an op with regions
+  RangeRule range = nullptr;
+  EvalRule eval;
+  HloRule hlo;
+  CostRule cost;  // no default: a row says what it costs, kNoFlops or kView if nothing
+  OpTraits traits = {};
 };
 
 /// A row that registers itself when constructed. Rows are constants of static storage.

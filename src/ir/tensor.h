@@ -34,7 +34,7 @@ struct Attributes {
   virtual std::string text() const = 0;
 };
 
-/// Ops emitted by a pullback are backward. transform/remat/partition.h splits a joint region into
+/// Ops emitted by a pullback are backward. transform/partition.h splits a joint region into
 /// forward and backward by this tag.
 enum class Phase : uint8_t { kForward, kBackward };
 

@@ -106,7 +106,7 @@ class ValueSet {
 /// Transforms call it through verify_if_asked.
 void verify(const Region& region);
 
-/// Checks the phases in a joint region (transform/remat/partition.h): nothing of the forward part
+/// Checks the phases in a joint region (transform/partition.h): nothing of the forward part
 /// uses a value of the backward part. The forward part has the first `num_parameters` parameters,
 /// the ops of Phase::kForward and the first `num_results` results. Outside of joint regions phases
 /// have no meaning. Throws InternalError naming the op.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "lower/stablehlo.h"
+#include "transform/clone.h"
 #include "transform/simplify.h"
-#include "transform/taps/without_effects.h"
 
 namespace axle {
 

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "ir/op_rules.h"
+#include "transform/bodies.h"
+#include "transform/simplify.h"
 
 namespace axle {
 
@@ -53,12 +55,8 @@ namespace {
 // Returns the inputs that the results of the op need: a body may be handed values that it does not
 // read.
 Values needed_inputs(const OpNode& op) {
-  if (op.regions.empty() || !op.rules->row().prune) return op.inputs;
-  const Pruned pruned = op.rules->row().prune(op, std::vector<bool>(op.outputs.size(), true));
-  Values out;
-  for (size_t i = 0; i < op.inputs.size(); ++i)
-    if (pruned.inputs[i]) out.push_back(op.inputs[i]);
-  return out;
+  const auto pruned = prune(op, std::vector<bool>(op.outputs.size(), true));
+  return pruned ? selected(op.inputs, pruned->inputs) : op.inputs;
 }
 
 }  // namespace

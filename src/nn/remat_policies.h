@@ -1,4 +1,4 @@
-// The remat policies of transform/remat/remat_policy.h, under names for configs.
+// The remat policies of transform/remat/remat.h, under names for configs.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "config/axle_config.h"
 #include "config/fields/fn.h"
-#include "transform/remat/remat_policy.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 

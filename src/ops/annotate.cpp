@@ -45,7 +45,7 @@ const OpRules name_rules({.name = "name",
                           .eval = eval_identity,
                           .hlo = hlo_identity,
                           .cost = kView,
-                          .cheap = true});
+                          .traits = {.cheap = true}});
 
 const OpRules stop_gradient_rules({.name = "stop_gradient",
                                    .infer = infer_operands,
@@ -54,7 +54,7 @@ const OpRules stop_gradient_rules({.name = "stop_gradient",
                                    .eval = eval_identity,
                                    .hlo = hlo_identity,
                                    .cost = kView,
-                                   .cheap = true});
+                                   .traits = {.cheap = true}});
 
 // Not cheap, since recomputation must not drop a barrier.
 const OpRules barrier_rules({.name = "optimization_barrier",
@@ -72,7 +72,7 @@ const OpRules barrier_rules({.name = "optimization_barrier",
                                    return b.op("stablehlo.optimization_barrier", x, op.outputs);
                                  },
                              .cost = kView,
-                             .is_kept_apart = true});
+                             .traits = {.is_kept_apart = true}});
 
 // The batch dim is sharded over the mesh axes of the vmap, if it names any.
 std::vector<Batched> batch_sharding(BatchX x) {
@@ -103,7 +103,7 @@ const OpRules sharding_rules({.name = "sharding_constraint",
                                     return HloValues{b.sharding_constraint(x[0], spec)};
                                   },
                               .cost = kView,
-                              .cheap = true});
+                              .traits = {.cheap = true}});
 
 // Not cheap: the backward pass must read a value that was moved to the host from there. Costs no
 // bytes: the value crosses the link to the host, and costs count the device's own memory only.
@@ -173,8 +173,7 @@ const OpRules tap_rules({.name = "tap",
                          .eval = eval_identity,
                          .hlo = hlo_identity,
                          .cost = kView,
-                         .cheap = true,
-                         .is_kept_apart = true});
+                         .traits = {.cheap = true, .is_kept_apart = true}});
 
 const OpRules tap_gradient_rules({.name = "tap_gradient",
                                   .infer = infer_tap,
@@ -187,8 +186,7 @@ const OpRules tap_gradient_rules({.name = "tap_gradient",
                                   .eval = eval_identity,
                                   .hlo = hlo_identity,
                                   .cost = kView,
-                                  .cheap = true,
-                                  .is_kept_apart = true});
+                                  .traits = {.cheap = true, .is_kept_apart = true}});
 
 }  // namespace
 

@@ -48,7 +48,7 @@ const OpRules full_rules(
            return HloValues{b.splat(op.outputs[0], op.attrs<FullAttributes>().value)};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .traits = {.cheap = true}});
 
 const OpRules constant_rules(
     {.name = "constant",
@@ -68,7 +68,7 @@ const OpRules constant_rules(
            return HloValues{b.constant(op.attrs<ConstantAttributes>().value)};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .traits = {.cheap = true}});
 
 const OpRules iota_rules(
     {.name = "iota",
@@ -94,7 +94,7 @@ const OpRules iota_rules(
                      fmt::format("iota_dimension = {} : i64", op.attrs<IotaAttributes>().axis))};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .traits = {.cheap = true}});
 
 // Returns a tensor of this type for the op `op` over these operands.
 Tensor filled(std::string_view op, Type type, Scalar value, const Values& operands = {}) {

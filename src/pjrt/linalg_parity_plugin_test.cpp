@@ -4,10 +4,8 @@
 #include "testing/checkout.h"
 #include "testing/plugin_fixture.h"
 #include "transform/grad.h"
-#include "transform/linalg/cholesky.h"
-#include "transform/linalg/eigh.h"
+#include "transform/linalg/linalg.h"
 #include "transform/linalg/matrices.h"
-#include "transform/linalg/triangular_solve.h"
 
 namespace axle {
 namespace {

@@ -4,8 +4,7 @@
 #include "ops/random/random.h"
 #include "ops/random/threefry.h"
 #include "testing/plugin_fixture.h"
-#include "transform/random/counts.h"
-#include "transform/random/gamma.h"
+#include "transform/random/samplers.h"
 #include "transform/vmap.h"
 
 namespace axle {

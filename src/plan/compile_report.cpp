@@ -29,7 +29,7 @@
 #include "targets/device_order.h"
 #include "train/config/run_modules.h"
 #include "train/program/model_flops.h"
-#include "transform/body.h"
+#include "transform/bodies.h"
 
 namespace axle {
 

@@ -8,7 +8,7 @@
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
 #include "ops/annotate.h"
-#include "transform/regions.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {
@@ -75,11 +75,11 @@ class RegionMemory {
   }
   // True for ops that read and write memory: others are computed where their results are needed.
   static bool is_stored_for(const OpNode& op) {
-    return op.rules->row().is_product || !op.regions.empty();
+    return op.rules->row().traits.is_product || !op.regions.empty();
   }
   // True for ops that make nothing of their own: the value is another view of their operand.
   static bool is_view(const OpNode& op) {
-    return op.rules->row().cheap || constraint_of(op) != nullptr;
+    return op.rules->row().traits.cheap || constraint_of(op) != nullptr;
   }
 
   double divisor(const Tensor& t) const {

@@ -2,11 +2,8 @@
 #pragma once
 
 #include "testing/op_sample.h"
-#include "transform/linalg/cholesky.h"
-#include "transform/linalg/eigh.h"
+#include "transform/linalg/linalg.h"
 #include "transform/linalg/matrices.h"
-#include "transform/linalg/qr.h"
-#include "transform/linalg/triangular_solve.h"
 
 namespace axle::testing::samples {
 

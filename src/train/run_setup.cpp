@@ -17,7 +17,7 @@
 #include "train/program/initial_state.h"
 #include "train/program/model_flops.h"
 #include "train/record/metrics_log.h"
-#include "transform/body.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {

@@ -11,7 +11,7 @@
 #include "train/program/model_flops.h"
 #include "train/record/metrics.h"
 #include "train/trainer_run_test.h"
-#include "transform/body.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {

@@ -20,7 +20,7 @@
 #include "transform/control_flow/while_loop.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
-#include "transform/random/matrices.h"
+#include "transform/random/samplers.h"
 #include "transform/vmap.h"
 
 namespace axle {

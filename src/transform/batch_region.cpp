@@ -5,6 +5,7 @@
 #include "ops/create.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {
@@ -100,11 +101,46 @@ BatchedRegion batched_region(const Region& region, const std::vector<bool>& batc
   return out;
 }
 
-std::vector<Batched> batch_body(BatchX x) {
+std::vector<Batched> batch_flow(BatchX x) {
   const OpNode& op = x.op();
-  BatchedRegion body = batched_region(op.region(), batched_marks(x.values()), x.axis());
-  return with_marks(emit_all(*op.rules, operands_of(x), op.attributes, {std::move(body.region)}),
-                    body.results);
+  const BodyFlow flow = flow_of(op);
+  // What is carried must be batched in all runs, and what one of several branches returns in all.
+  std::vector<bool> force(op.outputs.size(), false);
+  const std::vector<bool> operands = marks_through_runs(
+      flow, batched_marks(x.values()), [&](size_t r, const std::vector<bool>& parameters) {
+        const std::vector<bool> own = batched_results(op.region(r), parameters);
+        for (size_t i = 0; i < own.size() && flow.regions.size() > 1; ++i) {
+          if (own[i]) force[flow.regions[r].results[i].at] = true;
+        }
+        return own;
+      });
+  Values inputs = operands_of(x);
+  for (const RegionFlow& region : flow.regions) {
+    for (const Port& port : region.parameters) {
+      const size_t i = port.at;
+      if (!operands[i]) continue;
+      if (port.flow == Flow::kCarried) {
+        inputs[i] = with_batch_dims(x.values().subspan(i, 1), x.axis())[0];
+        force[port.carried_from] = true;
+      }
+      if (port.flow == Flow::kSliced) inputs[i] = move_axis(x[i], 0, 1);
+    }
+  }
+  Regions regions;
+  std::vector<bool> results;
+  for (size_t r = 0; r < flow.regions.size(); ++r) {
+    const auto& [parameters, own, runs] = flow.regions[r];
+    BatchedRegion body = batched_region(op.region(r), at_ports(operands, parameters), x.axis(),
+                                        at_ports(force, own));
+    regions.push_back(std::move(body.region));
+    results = std::move(body.results);
+  }
+  std::vector<Batched> out = with_marks(emit_like(op, flow, regions, inputs), results);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].is_batched && flow.regions[0].results[i].flow == Flow::kSliced)
+      out[i].value = move_axis(out[i].value, 1, 0);
+  }
+  return out;
 }
 
 Values operands_of(BatchX x) {

@@ -37,8 +37,9 @@ struct BatchedRegion {
 BatchedRegion batched_region(const Region& region, const std::vector<bool>& batched,
                              const BatchAxis& axis, const std::vector<bool>& force = {});
 
-/// Batching rule of ops that run their body, the op's only region, on their operands: call, remat.
-std::vector<Batched> batch_body(BatchX x);
+/// Batching rule of ops with regions: batches what flows through the regions. A value that is
+/// carried is batched if some run batches it. The batch dim of what is sliced is dim 1.
+std::vector<Batched> batch_flow(BatchX x);
 /// Returns the operands of an op, with or without the batch dim.
 Values operands_of(BatchX x);
 

@@ -10,9 +10,8 @@
 #include "ir/tensor.h"
 #include "ir/value_map.h"
 #include "transform/batch_region.h"
-#include "transform/body.h"
-#include "transform/remat/divide.h"
-#include "transform/remat/partition.h"
+#include "transform/bodies.h"
+#include "transform/partition.h"
 
 namespace axle {
 namespace {
@@ -75,13 +74,9 @@ Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vec
 
 const OpRules call_rules({.name = "call",
                           .infer = infer_body,
-                          .batch = batch_body,
+                          .batch = batch_flow,
                           .linearize = linearize_call,
-                          .prune = prune_body,
-                          .divide = divide_body,
-                          .regions = one_run,
-                          .source = operand_of_parameter,
-                          .widen = widen_body,
+                          .body = kRunsBodyOnce,
                           .eval = eval_body,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {

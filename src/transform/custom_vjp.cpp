@@ -13,11 +13,9 @@
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
-#include "transform/body.h"
+#include "transform/bodies.h"
 #include "transform/linearize.h"
-#include "transform/marks.h"
-#include "transform/remat/partition.h"
-#include "transform/simplify.h"
+#include "transform/partition.h"
 
 namespace axle {
 namespace {
@@ -192,59 +190,41 @@ Backward backward_of_used(Backward backward, const std::vector<Type>& outputs,
   };
 }
 
-// Drops unused outputs, and captured tensors that nothing reads then. All arguments stay, also
-// those that nothing reads: the rule may give any of them a cotangent. All residuals stay, since
-// the rule is a function that reads them by number.
-Pruned prune_custom_vjp(const OpNode& op, const std::vector<bool>& used) {
+// All arguments stay, also those that nothing reads: the rule may give any of them a cotangent. All
+// residuals stay, since the rule is a function that reads them by number. The forward rule runs
+// only where it is differentiated.
+BodyFlow flow_of_custom_vjp(const OpNode& op) {
+  RegionFlow primal{.parameters = ports(op.inputs.size()), .results = ports(op.outputs.size())};
+  for (size_t i = op.attrs<CustomVjpAttributes>().num_captures; i < op.inputs.size(); ++i)
+    primal.parameters[i].is_needed = true;
+  RegionFlow forward = primal;
+  forward.runs = {.count = 0, .is_open = false};
+  return {{std::move(primal), std::move(forward)}};
+}
+
+Values emit_custom_vjp(const OpNode& op, const BodyFlow& flow, Regions regions,
+                       const Values& operands) {
   const auto& a = op.attrs<CustomVjpAttributes>();
-  std::vector<bool> used_forward = used;
-  used_forward.resize(op.region(1).results().size(), true);
-  const auto part = [](const Region& region, const std::vector<bool>& results) {
-    return simplify(
-        *slice_region(region, region.parameters(), selected(region.results(), results)));
-  };
-  const auto primal = part(op.region(0), used), forward = part(op.region(1), used_forward);
-  const std::vector<bool> read = needed_parameters(*primal), saved = needed_parameters(*forward);
-  Pruned out{.inputs = std::vector<bool>(op.inputs.size(), true)};
-  size_t num_captures = 0;
-  for (size_t i = 0; i < a.num_captures; ++i) {
-    out.inputs[i] = read[i] || saved[i];
-    num_captures += out.inputs[i] ? 1 : 0;
-  }
+  std::vector<bool> used = returned_results(flow);
+  used.resize(op.outputs.size());
   const bool all_used = std::ranges::count(used, false) == 0;
+  const std::vector<Port>& parameters = flow.regions[0].parameters;
+  const auto num_captures = std::ranges::count(parameters, false, &Port::is_needed);
   const CustomVjp rule{
       .name = a.name,
       .backward = all_used ? a.backward : backward_of_used(a.backward, op.outputs, used),
       .file = a.file,
       .line = a.line};
-  const auto smaller = [&](const Region& region) {
-    return slice_region(region, selected(region.parameters(), out.inputs), region.results());
-  };
-  out.emit = [&op, used,
-              attributes = std::make_shared<const CustomVjpAttributes>(rule, num_captures),
-              regions = std::vector<std::shared_ptr<const Region>>{
-                  smaller(*primal), smaller(*forward)}](const Values& inputs) {
-    return spread_results(emit_all(*op.rules, inputs, attributes, regions), used);
-  };
-  return out;
+  return emit_all(*op.rules, at_ports(operands, parameters),
+                  std::make_shared<const CustomVjpAttributes>(rule, num_captures),
+                  std::move(regions));
 }
 
 const OpRules custom_vjp_rules({.name = "custom_vjp",
                                 .infer = infer_custom_vjp,
                                 .batch = batch_custom_vjp,
                                 .linearize = linearize_custom_vjp,
-                                .prune = prune_custom_vjp,
-                                // The forward rule runs only where it is differentiated.
-                                .runs =
-                                    [](const OpNode&) {
-                                      return std::vector<double>{1, 0};
-                                    },
-                                .regions =
-                                    [](const OpNode&) {
-                                      return std::vector<RegionRuns>{{}, {.is_open = false}};
-                                    },
-                                .source = operand_of_parameter,
-                                .widen = widen_body,
+                                .body = {flow_of_custom_vjp, emit_custom_vjp, widen_body},
                                 .eval = eval_body,
                                 .hlo = inline_body,
                                 .cost = {body_flops, body_bytes}});

@@ -10,7 +10,7 @@
 #include "testing/gradient_check.h"
 #include "transform/control_flow/scan.h"
 #include "transform/grad.h"
-#include "transform/remat/partition.h"
+#include "transform/partition.h"
 #include "transform/remat/remat.h"
 #include "transform/vmap.h"
 

@@ -8,9 +8,9 @@
 #include "base/lists.h"
 #include "ir/value_map.h"
 #include "ops/create.h"
+#include "transform/bodies.h"
 #include "transform/clone.h"
 #include "transform/linearize.h"
-#include "transform/marks.h"
 #include "transform/simplify.h"
 
 namespace axle {

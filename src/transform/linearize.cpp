@@ -1,5 +1,7 @@
 #include "transform/linearize.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -62,6 +64,13 @@ ValueSet active_values(const Region& region, const std::vector<bool>& active) {
   for (const OpNode* op : region.ops()) {
     if (is_active(*op, out)) add_active_results(*op, out);
   }
+  return out;
+}
+
+std::vector<bool> active_results(const Region& region, const std::vector<bool>& active) {
+  const ValueSet values = active_values(region, active);
+  std::vector<bool> out;
+  for (const Tensor& t : region.results()) out.push_back(values.contains(t));
   return out;
 }
 

@@ -16,6 +16,8 @@ namespace axle {
 /// Returns the floating-point values of `region` that depend, through differentiable ops, on the
 /// parameters marked in `active`.
 ValueSet active_values(const Region& region, const std::vector<bool>& active);
+/// Marks the results of `region` that are such values.
+std::vector<bool> active_results(const Region& region, const std::vector<bool>& active);
 
 /// Clones the ops of `region` into the current region, with `arguments` for its parameters. The
 /// pullback returns cotangents of the arguments: none if an argument has no influence or is not

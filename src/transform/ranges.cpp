@@ -33,7 +33,7 @@ ValueRange range_of(const OpNode& op, std::span<const ValueRange> x) {
   const OpRow& row = op.rules->row();
   if (op.outputs.size() != 1 || is_complex(op.outputs[0].dtype)) return {};
   if (row.range) return row.range(op, x);
-  if (row.moves_elements && is_integer(op.inputs[0].dtype())) return x[0];
+  if (row.traits.moves_elements && is_integer(op.inputs[0].dtype())) return x[0];
   return op.inputs.empty() && op.regions.empty() ? range_of_elements(op) : ValueRange{};
 }
 

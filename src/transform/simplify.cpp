@@ -7,11 +7,118 @@
 #include "ir/tensor.h"
 #include "ir/value_map.h"
 #include "ops/create.h"
+#include "transform/bodies.h"
 #include "transform/clone.h"
-#include "transform/marks.h"
+#include "transform/partition.h"
 
 namespace axle {
 namespace {
+
+using Marks = std::vector<bool>;
+
+// An op that becomes smaller. Its ports number the operands and results of the op as it was.
+class SmallerOp {
+ public:
+  explicit SmallerOp(const OpNode& op) : flow(flow_of(op)), regions(op.regions), op_(op) {}
+
+  BodyFlow flow;
+  Regions regions;
+
+  // Keeps the results that the used ones need in some run.
+  void keep_needed(const Marks& used) {
+    const Marks wanted = marks_back_through_runs(flow, used, [&](size_t r, const Marks& results) {
+      return needed_parameters(*regions[r], results);
+    });
+    for (size_t r = 0; r < regions.size(); ++r) keep(r, at_ports(wanted, flow.regions[r].results));
+  }
+
+  // Removes the results that are operands. Returns, for each result, the operand.
+  std::vector<std::optional<size_t>> forward_operands() {
+    std::vector<std::optional<size_t>> out(op_.outputs.size());
+    for (size_t r = 0; r < regions.size(); ++r) {
+      const auto& [parameters, results, runs] = flow.regions[r];
+      for (size_t i = 0; i < results.size(); ++i) {
+        for (size_t p = 0; p < parameters.size(); ++p) {
+          if (passes_on(parameters[p], results[i]) &&
+              same(regions[r]->parameters()[p], regions[r]->results()[i]))
+            out[results[i].at] = parameters[p].at;
+        }
+      }
+      Marks is_computed;
+      for (const Port& port : results) is_computed.push_back(!out[port.at]);
+      keep(r, is_computed);
+    }
+    for (RegionFlow& region : flow.regions) {
+      for (Port& port : region.parameters) {
+        if (port.flow == Flow::kCarried && out[port.carried_from]) port = {.at = port.at};
+      }
+    }
+    return out;
+  }
+
+  // Removes the parameters that are not read. Branches share operands: if one of them reads an
+  // operand, all take it.
+  void keep_read() {
+    Marks returned = returned_results(flow);
+    returned.resize(op_.outputs.size());
+    std::vector<Marks> needed(regions.size());
+    Marks shared(op_.inputs.size(), false);
+    for (size_t r = 0; r < regions.size(); ++r) {
+      needed[r] = needed_parameters(*regions[r]);
+      for (size_t p = 0; p < needed[r].size(); ++p) {
+        const Port& port = flow.regions[r].parameters[p];
+        if (port.flow == Flow::kCarried) needed[r][p] = returned[port.carried_from];
+        if (needed[r][p] || port.is_needed) shared[port.at] = needed[r][p] = true;
+      }
+    }
+    for (size_t r = 0; r < regions.size(); ++r) {
+      auto& [ports, results, runs] = flow.regions[r];
+      std::vector<size_t> kept;
+      for (size_t p = 0; p < ports.size(); ++p) {
+        if (needed[r][p] || (runs.repeats == Repeats::kOnce && shared[ports[p].at]))
+          kept.push_back(p);
+      }
+      std::ranges::stable_sort(kept, {}, [&](size_t p) { return ports[p].flow; });
+      Values parameters;
+      std::vector<Port> rest;
+      for (const size_t p : kept) {
+        parameters.push_back(regions[r]->parameters()[p]);
+        rest.push_back(ports[p]);
+      }
+      ports = std::move(rest);
+      regions[r] = slice_region(*regions[r], parameters, regions[r]->results());
+    }
+  }
+
+  // Marks the operands that the smaller op takes: all that no region was given, such as an index.
+  Marks marks_of_operands() const {
+    Marks out(op_.inputs.size(), true);
+    for (const RegionFlow& region : flow_of(op_).regions) {
+      for (const Port& port : region.parameters) out[port.at] = false;
+    }
+    for (const RegionFlow& region : flow.regions) {
+      for (const Port& port : region.parameters) out[port.at] = true;
+    }
+    return out;
+  }
+
+ private:
+  static bool passes_on(const Port& from, const Port& to) {
+    if (to.flow == Flow::kCarried) return from.flow == to.flow && from.carried_from == to.at;
+    return to.flow == Flow::kPart && from.flow == to.flow && from.spec == to.spec;
+  }
+
+  // Keeps the marked results of region r, and those that are for the op itself.
+  void keep(size_t r, Marks marks) {
+    if (std::ranges::count(marks, false) == 0) return;
+    flow.regions[r].results = selected(flow.regions[r].results, marks);
+    const Region& region = *regions[r];
+    marks.resize(region.results().size(), true);
+    regions[r] = slice_region(region, region.parameters(), selected(region.results(), marks));
+  }
+
+  const OpNode& op_;
+};
 
 std::vector<bool> used_results(const OpNode& op, const ValueSet& live) {
   std::vector<bool> used(op.outputs.size());
@@ -34,12 +141,9 @@ SimplifyPlan plan_live_ops(const Region& region) {
     const std::vector<bool> used = used_results(op, live);
     if (std::ranges::find(used, true) == used.end() && !has_effect(op)) continue;
     plan.ops.push_back(&op);
-    const PruneRule prune = op.rules->row().prune;
-    if (prune) {
-      Pruned& pruned = plan.pruned[&op] = prune(op, used);
-      for (size_t i = 0; i < op.inputs.size(); ++i) {
-        if (pruned.inputs[i]) live.insert(op.inputs[i]);
-      }
+    if (auto smaller = prune(op, used)) {
+      live.insert_all(selected(op.inputs, smaller->inputs));
+      plan.pruned.emplace(&op, std::move(*smaller));
     } else {
       live.insert_all(op.inputs);
     }
@@ -88,14 +192,14 @@ constexpr size_t kMostAlike = 8;
 constexpr int64_t kMaxMergedElements = 64;
 
 bool can_merge(const OpNode& op) {
-  if (op.rules->row().is_kept_apart || !op.regions.empty()) return false;
+  if (op.rules->row().traits.is_kept_apart || !op.regions.empty()) return false;
   return !op.inputs.empty() || splat_of(Tensor(const_cast<OpNode*>(&op), 0)) ||
          op.outputs[0].num_elements() <= kMaxMergedElements;
 }
 
 // Returns the splat that an op which moves the elements of a splat is; none for other ops.
 Tensor folded(const OpNode& op, const Values& inputs) {
-  if (!op.rules->row().moves_elements) return {};
+  if (!op.rules->row().traits.moves_elements) return {};
   const auto value = splat_of(inputs[0]);
   if (!value) return {};
   // Splats are real numbers, also those of complex tensors.
@@ -160,6 +264,36 @@ class SimpleEmitter {
 };
 
 }  // namespace
+
+std::optional<Pruned> prune(const OpNode& op, const std::vector<bool>& used) {
+  if (!op.rules->row().body.emit) return std::nullopt;
+  SmallerOp rest(op);
+  rest.keep_needed(used);
+  for (auto& region : rest.regions) region = simplify(*region);
+  rest.keep_needed(used);
+  const std::vector<std::optional<size_t>> operand_of = rest.forward_operands();
+  rest.keep_read();
+
+  bool runs = std::ranges::any_of(rest.regions, [](const auto& r) { return has_effect(*r); });
+  for (size_t i = 0; i < used.size(); ++i) runs = runs || (used[i] && !operand_of[i]);
+  Pruned out{.inputs = runs ? rest.marks_of_operands() : Marks(op.inputs.size(), false)};
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i] && operand_of[i]) out.inputs[*operand_of[i]] = true;
+  }
+  out.emit = [&op, used, operand_of, runs, kept = out.inputs, flow = rest.flow,
+              regions = rest.regions](const Values& inputs) {
+    const Values operands = spread_results(inputs, kept);
+    Values all;
+    if (runs) all = emit_like(op, flow, regions, operands);
+    all.resize(used.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (operand_of[i]) all[i] = operands[*operand_of[i]];
+      if (!used[i]) all[i] = {};
+    }
+    return all;
+  };
+  return out;
+}
 
 std::shared_ptr<Region> simplify(const Region& region) {
   auto out = std::make_shared<Region>();

@@ -14,7 +14,7 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
-#include "transform/control_flow/associative_scan.h"
+#include "transform/control_flow/maps.h"
 
 namespace axle {
 

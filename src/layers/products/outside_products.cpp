@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "layers/products/product.h"
-#include "transform/regions.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {
@@ -32,75 +32,47 @@ struct Origin {
 class Origins {
  public:
   Origins(const Region& call, size_t num_weights) {
-    const Values& parameters = call.parameters();
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      Origin& origin = of_[parameters[i]];
-      if (i < num_weights)
-        origin.weights = {i};
-      else
-        origin.has_input = true;
-    }
-    // Carries of loops may need several rounds.
-    do {
-      has_changed_ = false;
-      visit(call);
-    } while (has_changed_);
+    std::vector<Origin> parameters;
+    for (size_t i = 0; i < call.parameters().size(); ++i)
+      parameters.push_back(i < num_weights ? Origin{.weights = {i}} : Origin{.has_input = true});
+    follow(call, parameters);
   }
-  // A value of no region that ran is computed from nothing.
-  const Origin& at(const Tensor& value) const {
-    static const Origin none;
-    const auto found = of_.find(value);
-    return found == of_.end() ? none : found->second;
-  }
+  const Origin& at(const Tensor& value) const { return of_.at(value); }
 
  private:
-  void join(const Tensor& to, const Tensor& from) {
-    if (of_[to].join(at(from))) has_changed_ = true;
-  }
-
-  void visit(const Region& region) {
+  // Returns the origins of the results of a region.
+  std::vector<Origin> follow(const Region& region, const std::vector<Origin>& parameters) {
+    for (size_t i = 0; i < parameters.size(); ++i) of_[region.parameters()[i]] = parameters[i];
     for (const OpNode* const op : region.ops()) {
-      for (size_t r = 0; r < op->regions.size(); ++r) enter(*op, r);
-      const bool has_bodies = !op->regions.empty();
-      for (uint32_t i = 0; i < op->outputs.size(); ++i) {
-        const bool is_known = has_bodies && join_results(*op, i);
-        if (is_known) continue;
-        for (const Tensor& input : op->inputs) join(op->result(i), input);
+      std::vector<Origin> operands;
+      for (const Tensor& input : op->inputs) operands.push_back(at(input));
+      std::vector<Origin> results(op->outputs.size());
+      if (op->regions.empty()) {
+        for (Origin& result : results) {
+          for (const Origin& operand : operands) result.join(operand);
+        }
+      } else {
+        const BodyFlow flow = flow_of(*op);
+        through_runs(
+            flow, operands,
+            [&](size_t r, const std::vector<Origin>& of_parameters) {
+              std::vector<Origin> own = follow(op->region(r), of_parameters);
+              const std::vector<Port>& ports = flow.regions[r].results;
+              for (size_t i = 0; i < ports.size(); ++i) results[ports[i].at].join(own[i]);
+              return own;
+            },
+            [](std::vector<Origin>& all, size_t i, const Origin& more) {
+              return all[i].join(more);
+            });
       }
+      for (uint32_t i = 0; i < results.size(); ++i) of_[op->result(i)] = std::move(results[i]);
     }
-  }
-
-  void enter(const OpNode& op, size_t r) {
-    const Region& body = op.region(r);
-    const Values& parameters = body.parameters();
-    for (size_t p = 0; p < parameters.size(); ++p) {
-      if (op.rules->row().source == nullptr) {
-        for (const Tensor& input : op.inputs) join(parameters[p], input);
-        continue;
-      }
-      // The first run reads operands, a later one what the run before it returned. Loops may run
-      // backwards.
-      const int64_t last = runs_of_regions(op)[r].count.value_or(2) - 1;
-      for (const int64_t run : std::set<int64_t>{0, std::min<int64_t>(1, last), last}) {
-        if (run >= 0) join(parameters[p], op.rules->row().source(op, {r, run}, p).value);
-      }
-    }
-    visit(body);
-  }
-
-  // Regions with the op's number of results return its results. False if no region does.
-  bool join_results(const OpNode& op, uint32_t i) {
-    bool is_known = false;
-    for (const auto& body : op.regions) {
-      if (body->results().size() != op.outputs.size()) continue;
-      join(op.result(i), body->results()[i]);
-      is_known = true;
-    }
-    return is_known;
+    std::vector<Origin> out;
+    for (const Tensor& result : region.results()) out.push_back(at(result));
+    return out;
   }
 
   std::unordered_map<Tensor, Origin, TensorHash, TensorSame> of_;
-  bool has_changed_ = false;
 };
 
 void for_each_op(const Region& region, const std::function<void(const OpNode&)>& fn) {
@@ -129,7 +101,7 @@ Tree<WeightUseSite> weights_outside_products(const Layer& root, const Region& ca
   const Origins origins(call, paths.size());
   Tree<WeightUseSite> out;
   for_each_op(call, [&](const OpNode& op) {
-    if (!op.rules->row().is_product) return;
+    if (!op.rules->row().traits.is_product) return;
     const std::string layer = op.scope ? *op.scope : std::string();
     if (is_in_product(layer)) return;
     for (const Tensor& operand : op.inputs) {

@@ -21,7 +21,7 @@
 #include "ops/random/random_floats.h"
 #include "ops/reductions/reduce.h"
 #include "ops/reductions/softmax.h"
-#include "transform/control_flow/associative_scan.h"
+#include "transform/control_flow/maps.h"
 #include "transform/control_flow/scan.h"
 #include "transform/remat/remat.h"
 

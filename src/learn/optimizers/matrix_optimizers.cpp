@@ -13,7 +13,7 @@
 #include "ops/products/einsum.h"
 #include "ops/reductions/reduce.h"
 #include "transform/control_flow/cond.h"
-#include "transform/linalg/qr.h"
+#include "transform/linalg/linalg.h"
 
 namespace axle {
 namespace {

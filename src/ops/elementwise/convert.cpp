@@ -46,8 +46,7 @@ const OpRules convert_rules(
                 std::span<HostTensor> y) { y[0] = x[0]->astype(y[0].dtype()); },
      .hlo = lower_convert,
      .cost = kElementwise,
-     .cheap = true,
-     .moves_elements = true});
+     .traits = {.cheap = true, .moves_elements = true}});
 
 // A 4-bit integer takes a byte in host memory, but has four bits.
 int64_t num_bits(DType dtype) {
@@ -111,7 +110,7 @@ const OpRules bitcast_convert_rules(
          },
      .hlo = "stablehlo.bitcast_convert",
      .cost = kView,
-     .cheap = true});
+     .traits = {.cheap = true}});
 
 struct PrecisionAttributes : Attributes {
   PrecisionAttributes(int e, int m) : exponent_bits(e), mantissa_bits(m) {}

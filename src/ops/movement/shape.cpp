@@ -45,8 +45,7 @@ const OpRules reshape_rules(
                 std::span<HostTensor> y) { y[0] = x[0]->reshaped(y[0].shape()); },
      .hlo = "stablehlo.reshape",
      .cost = kView,
-     .cheap = true,
-     .moves_elements = true});
+     .traits = {.cheap = true, .moves_elements = true}});
 
 std::vector<Type> infer_transpose(const OpNode& op) {
   const Type& x = op.inputs[0].type();
@@ -90,8 +89,7 @@ const OpRules transpose_rules(
                                   "permutation = " + mlir_array(op.attrs<AxesAttributes>().axes))};
          },
      .cost = kNoFlops,
-     .cheap = true,
-     .moves_elements = true});
+     .traits = {.cheap = true, .moves_elements = true}});
 
 const OpRules reverse_rules(
     {.name = "reverse",
@@ -120,8 +118,7 @@ const OpRules reverse_rules(
                                   "dimensions = " + mlir_array(op.attrs<AxesAttributes>().axes))};
          },
      .cost = kNoFlops,
-     .cheap = true,
-     .moves_elements = true});
+     .traits = {.cheap = true, .moves_elements = true}});
 
 }  // namespace
 
@@ -284,8 +281,7 @@ const OpRules broadcast_rules({.name = "broadcast_in_dim",
                                              mlir_array(op.attrs<BroadcastAttributes>().dims))};
                                    },
                                .cost = kNoFlops,
-                               .cheap = true,
-                               .moves_elements = true});
+                               .traits = {.cheap = true, .moves_elements = true}});
 
 }  // namespace
 

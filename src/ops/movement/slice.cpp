@@ -88,8 +88,7 @@ const OpRules slice_rules(
                            mlir_array(a.starts), mlir_array(a.limits), mlir_array(a.strides)))};
          },
      .cost = {0, read_part_bytes},
-     .cheap = true,
-     .moves_elements = true});
+     .traits = {.cheap = true, .moves_elements = true}});
 
 struct PadAttributes : Attributes {
   PadAttributes(Shape l, Shape h, Shape i)
@@ -195,7 +194,7 @@ const OpRules pad_rules(
                            mlir_array(a.low), mlir_array(a.high), mlir_array(a.interior)))};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .traits = {.cheap = true}});
 
 std::vector<Type> infer_concatenate(const OpNode& op) {
   const auto axis = static_cast<size_t>(op.attrs<AxisAttributes>().axis);
@@ -244,7 +243,7 @@ const OpRules concatenate_rules(
                      fmt::format("dimension = {} : i64", op.attrs<AxisAttributes>().axis))};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .traits = {.cheap = true}});
 
 int64_t from_the_front(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
 

@@ -309,7 +309,7 @@ const OpRules convolution_rules({.name = "convolution",
                                  .eval = eval_convolution,
                                  .hlo = lower_convolution,
                                  .cost = convolution_flops,
-                                 .is_product = true});
+                                 .traits = {.is_product = true}});
 
 [[noreturn]] void fail_layouts(std::string_view x, std::string_view kernel, std::string_view y) {
   shape_error(

@@ -331,7 +331,7 @@ const OpRules dot_rules({.name = "dot_general",
                              },
                          .hlo = lower_dot,
                          .cost = dot_flops,
-                         .is_product = true});
+                         .traits = {.is_product = true}});
 
 }  // namespace
 

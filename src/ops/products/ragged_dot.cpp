@@ -321,7 +321,7 @@ const OpRules ragged_dot_rules({.name = "ragged_dot",
                                 .eval = eval_ragged_dot,
                                 .hlo = lower_ragged_dot,
                                 .cost = ragged_flops,
-                                .is_product = true});
+                                .traits = {.is_product = true}});
 
 const OpRules contracting_rules({.name = "ragged_dot_contracting",
                                  .infer = infer_contracting,
@@ -330,7 +330,7 @@ const OpRules contracting_rules({.name = "ragged_dot_contracting",
                                  .eval = eval_contracting,
                                  .hlo = lower_contracting,
                                  .cost = ragged_flops,
-                                 .is_product = true});
+                                 .traits = {.is_product = true}});
 
 Tensor emit_ragged_dot(const Tensor& lhs, const Tensor& matrices, const Tensor& sizes,
                        const DotOptions& options) {

@@ -21,7 +21,7 @@
 #include "lower/stablehlo.h"
 #include "plan/graph/layer_table.h"
 #include "plan/graph/walk_ops.h"
-#include "transform/remat/partition.h"
+#include "transform/partition.h"
 
 namespace axle {
 namespace {

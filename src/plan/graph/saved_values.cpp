@@ -11,8 +11,8 @@
 #include "ir/op_rules.h"
 #include "ops/annotate.h"
 #include "plan/graph/walk_ops.h"
-#include "transform/regions.h"
-#include "transform/remat/partition.h"
+#include "transform/bodies.h"
+#include "transform/partition.h"
 
 namespace axle {
 namespace {
@@ -40,7 +40,7 @@ class Views {
   // Adds the results of an op that has a view as its operand. Returns false for an op that makes
   // something else of it.
   bool add(const OpNode& op) {
-    if (!op.rules->row().cheap && !op.rules->row().is_kept_apart) return false;
+    if (!op.rules->row().traits.cheap && !op.rules->row().traits.is_kept_apart) return false;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (!views_.contains(op.inputs[i])) continue;
       // A barrier returns its operands one by one.

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "transform/regions.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {

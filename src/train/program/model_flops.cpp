@@ -12,8 +12,8 @@
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "nn/layer_role.h"
+#include "transform/bodies.h"
 #include "transform/linearize.h"
-#include "transform/regions.h"
 
 namespace axle {
 namespace {
@@ -25,28 +25,20 @@ using FlopsByDType = std::map<DType, double>;
 // Marks the parameters of a region that depend on a value marked in `active`: from an operand, or
 // from an earlier run of the region.
 std::vector<bool> active_parameters(const OpNode& op, size_t region, const ValueSet& active) {
-  const Region& body = op.region(region);
-  std::vector<bool> out(body.parameters().size());
-  ValueSet within;
-  for (bool changes = true; std::exchange(changes, false);) {
-    for (size_t i = 0; i < out.size(); ++i) {
-      for (const int64_t run : {0, 1}) {
-        const ParameterSource source = op.rules->row().source(op, {region, run}, i);
-        const bool is_active = (source.run ? within : active).contains(source.value);
-        changes |= is_active && !out[i];
-        out[i] = out[i] || is_active;
-      }
-    }
-    if (changes) within = active_values(body, out);
-  }
-  return out;
+  const BodyFlow flow = flow_of(op);
+  std::vector<bool> operands;
+  for (const Tensor& x : op.inputs) operands.push_back(active.contains(x));
+  operands = marks_through_runs(flow, operands, [&](size_t r, const std::vector<bool>& parameters) {
+    return active_results(op.region(r), parameters);
+  });
+  return at_ports(operands, flow.regions[region].parameters);
 }
 
 // Adds the products of a region: of each, the one in the forward pass, and one in the backward pass
 // for each operand that `active` marks.
 void add_products(const Region& region, const ValueSet& active, double times, FlopsByDType& out) {
   for (const OpNode* op : region.ops()) {
-    if (op->rules->row().is_product) {
+    if (op->rules->row().traits.is_product) {
       const auto is_active = [&](const Tensor& x) { return active.contains(x); };
       const auto count = static_cast<double>(1 + std::ranges::count_if(op->inputs, is_active));
       out[op->inputs[0].dtype()] += times * count * op->rules->row().cost.flops(*op);
@@ -65,7 +57,7 @@ void add_products(const Region& region, const ValueSet& active, double times, Fl
 // By the convention for a model that is trained as a whole.
 void add_all_products(const Region& region, double times, FlopsByDType& out) {
   for (const OpNode* op : region.ops()) {
-    if (op->rules->row().is_product) {
+    if (op->rules->row().traits.is_product) {
       out[op->inputs[0].dtype()] += 3 * times * op->rules->row().cost.flops(*op);
     } else {
       const std::vector<double> runs = counted_runs(*op);

@@ -1,5 +1,3 @@
-#include "transform/control_flow/associative_scan.h"
-
 #include <gmock/gmock.h>
 
 #include "ops/elementwise/arithmetic.h"
@@ -7,6 +5,7 @@
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
+#include "transform/control_flow/maps.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -13,7 +13,7 @@
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
-#include "transform/remat/partition.h"
+#include "transform/partition.h"
 #include "transform/remat/remat.h"
 
 namespace axle {

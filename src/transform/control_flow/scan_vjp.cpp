@@ -4,32 +4,16 @@
 // A residual that is a const or a slice of xs is not stacked: the backward scan reads the original
 // tensor, so that stacked weights are not stored twice. Residuals that depend only on consts are
 // computed once, outside of both loops.
-#include "transform/control_flow/scan_vjp.h"
-
 #include "base/lists.h"
 #include "ops/create.h"
-#include "transform/control_flow/scan_op.h"
+#include "transform/bodies.h"
+#include "transform/control_flow/loop_ops.h"
 #include "transform/linearize.h"
-#include "transform/remat/partition.h"
+#include "transform/partition.h"
 #include "transform/trace.h"
 
 namespace axle {
 namespace {
-
-// Returns the active inputs, with every carry that some iteration makes active: a fixpoint.
-std::vector<bool> active_through_loop(const OpNode& op, std::vector<bool> active) {
-  const auto& a = op.attrs<ScanAttributes>();
-  for (bool changed = true; changed;) {
-    changed = false;
-    const ValueSet values = active_values(op.region(), active);
-    for (size_t i = 0; i < a.num_carries; ++i) {
-      if (!active[a.num_consts + i] && values.contains(op.region().results()[i])) {
-        active[a.num_consts + i] = changed = true;
-      }
-    }
-  }
-  return active;
-}
 
 ValueSet loop_invariant(const Region& joint, size_t num_consts) {
   const std::span consts = std::span(joint.parameters()).first(num_consts);
@@ -125,7 +109,10 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const ScanPlan& plan,
 Linearized linearize_scan(const OpNode& op, const Values& inputs,
                           const std::vector<bool>& inputs_active) {
   const auto a = op.attrs<ScanAttributes>();
-  const std::vector<bool> active = active_through_loop(op, inputs_active);
+  const std::vector<bool> active = marks_through_runs(
+      flow_of(op), inputs_active, [&](size_t, const std::vector<bool>& parameters) {
+        return active_results(op.region(), parameters);
+      });
   const size_t num_ys = op.region().results().size() - a.num_carries;
   std::vector<bool> wants(a.num_carries + num_ys, true), force(active.size(), false);
   // The backward loop carries the cotangents of the active carries. So each of them goes in and

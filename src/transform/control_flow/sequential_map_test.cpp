@@ -1,5 +1,3 @@
-#include "transform/control_flow/sequential_map.h"
-
 #include <gmock/gmock.h>
 
 #include "ops/elementwise/arithmetic.h"
@@ -10,6 +8,7 @@
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
+#include "transform/control_flow/maps.h"
 #include "transform/vmap.h"
 
 namespace axle {

@@ -1,15 +1,13 @@
-#include "transform/control_flow/while_tangents.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/lists.h"
 #include "ops/rules.h"
-#include "transform/control_flow/while_op.h"
+#include "transform/bodies.h"
+#include "transform/control_flow/loop_ops.h"
 #include "transform/grad.h"
 #include "transform/linearize.h"
-#include "transform/marks.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -32,31 +30,21 @@ Loop loop_of(const OpNode& op) {
       "loop; use scan, fori_loop with bounds that are numbers, or bounded_while with max_steps");
 }
 
-// Marks the consts of the body, then the carries, that have a tangent in some iteration: a
-// fixpoint.
-std::vector<bool> moved_through_loop(const Loop& loop, std::vector<bool> moved) {
-  const size_t num_consts = loop.attributes.num_body_consts;
-  for (bool changed = true; changed;) {
-    changed = false;
-    const ValueSet values = active_values(*loop.body, moved);
-    for (size_t i = 0; i < loop.body->results().size(); ++i) {
-      if (!moved[num_consts + i] && values.contains(loop.body->results()[i]))
-        moved[num_consts + i] = changed = true;
-    }
-  }
-  return moved;
-}
-
 // Operands of the loop with tangents: the consts of the condition, those of the body, their
 // tangents, the carry, its tangents.
 PushedForward push_loop_forward(const Loop& loop, const Values& inputs, const Values& tangents) {
   const WhileAttributes& a = loop.attributes;
   const size_t first_const = a.num_condition_consts, num_consts = a.num_body_consts;
   const std::span given(inputs);
-  std::vector<bool> has_tangent;  // of the operands of the body
-  for (size_t i = first_const; i < tangents.size(); ++i)
-    has_tangent.push_back(static_cast<bool>(tangents[i]));
-  const std::vector<bool> moved = moved_through_loop(loop, has_tangent);
+  std::vector<bool> has_tangent;
+  for (const Tensor& t : tangents) has_tangent.push_back(static_cast<bool>(t));
+  const BodyFlow flow = flow_of_while(a, loop.body->results().size());
+  const std::vector<bool> moved = at_ports(
+      marks_through_runs(flow, has_tangent,
+                         [&](size_t r, const std::vector<bool>& parameters) {
+                           return active_results(r == 0 ? *loop.condition : *loop.body, parameters);
+                         }),
+      flow.regions[1].parameters);  // of the body
   Values of_consts, of_carry;
   for (size_t i = 0; i < moved.size(); ++i) {
     if (!moved[i]) continue;

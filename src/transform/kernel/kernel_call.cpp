@@ -7,8 +7,8 @@
 #include "ops/kernels/kernel.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
-#include "transform/body.h"
-#include "transform/control_flow/sequential_map.h"
+#include "transform/bodies.h"
+#include "transform/control_flow/maps.h"
 #include "transform/linearize.h"
 #include "transform/shard_map/shard_map_op.h"
 
@@ -117,19 +117,23 @@ HloValues lower_kernel_call(const OpNode& op, HloBuilder& b, const HloValues& x)
   return y;
 }
 
-// Without fusion a kernel reads its operands and writes its results once. There is no prune rule:
-// an implementation takes all operands and writes all results, also those that nobody reads.
-const OpRules kernel_call_rules(
-    {.name = "kernel_call",
-     .infer = infer_body,
-     .batch = batch_kernel_call,
-     .linearize = linearize_kernel_call,
-     // With more results, the fallback would no longer be the kernel's.
-     .regions = [](const OpNode&) { return std::vector<RegionRuns>{{.is_open = false}}; },
-     .source = operand_of_parameter,
-     .eval = eval_body,
-     .hlo = lower_kernel_call,
-     .cost = body_flops});
+// There is no emit rule: an implementation takes all operands and writes all results, also those
+// that nobody reads. With more results, the fallback would no longer be the kernel's.
+BodyFlow flow_of_kernel_call(const OpNode& op) {
+  BodyFlow out{{flow_of_body(op).regions[0]}};
+  out.regions[0].runs.is_open = false;
+  return out;
+}
+
+// Without fusion a kernel reads its operands and writes its results once.
+const OpRules kernel_call_rules({.name = "kernel_call",
+                                 .infer = infer_body,
+                                 .batch = batch_kernel_call,
+                                 .linearize = linearize_kernel_call,
+                                 .body = {flow_of_kernel_call},
+                                 .eval = eval_body,
+                                 .hlo = lower_kernel_call,
+                                 .cost = body_flops});
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 #include "testing/collective_samples.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
-#include "transform/regions.h"
+#include "transform/bodies.h"
 #include "transform/taps/observe.h"
 
 namespace axle {
@@ -55,16 +55,51 @@ TEST(RegionsLaw, ARuleThatARowLacksIsNamed) {
     for_each_op(*region, [](const OpNode& op) {
       if (op.rules->name() != "scan") return;
       OpRow row = op.rules->row();
-      row.source = nullptr;
-      EXPECT_THAT(missing_region_rules(row, op), ElementsAre("source"));
+      row.body.emit = nullptr;
+      EXPECT_THAT(missing_region_rules(row, op), ElementsAre("body.emit"));
       row = op.rules->row();
-      row.widen = nullptr;
-      EXPECT_THAT(missing_region_rules(row, op), ElementsAre("widen"));
       row.linearize = nullptr;
-      row.regions = nullptr;
-      EXPECT_THAT(missing_region_rules(row, op), ElementsAre("linearize", "regions"));
+      row.body.flow = nullptr;
+      EXPECT_THAT(missing_region_rules(row, op), ElementsAre("linearize", "body.flow"));
     });
   }
+}
+
+// The type of a value in one run of a region, from that of the op's operand or result.
+Type type_in_run(Type type, const Port& port, const RegionRuns& runs) {
+  if (port.flow == Flow::kSliced) type.dims.erase(type.dims.begin());
+  for (size_t d = 0; port.flow == Flow::kPart && d < port.spec.dims.size(); ++d)
+    type.dims[d] /= num_parts(port.spec.dims[d], Mesh{runs.axes});
+  return type;
+}
+
+TEST(RegionsLaw, TypesFitTheFlow) {
+  std::set<std::string> seen;
+  for (const OpSample& sample : testing::all_samples()) {
+    for_each_op(*traced(sample, sample.fn), [&](const OpNode& op) {
+      const BodyFlow flow = flow_of(op);
+      ASSERT_EQ(flow.regions.size(), op.regions.size()) << op.rules->name();
+      for (size_t r = 0; r < op.regions.size(); ++r) {
+        SCOPED_TRACE(fmt::format("region {} of {}", r, op.rules->name()));
+        const auto& [parameters, results, runs] = flow.regions[r];
+        ASSERT_EQ(parameters.size(), op.region(r).parameters().size());
+        ASSERT_LE(results.size(), op.region(r).results().size());
+        for (size_t i = 0; i < parameters.size(); ++i) {
+          EXPECT_EQ(type_in_run(op.inputs[parameters[i].at].type(), parameters[i], runs),
+                    op.region(r).parameters()[i].type());
+          if (parameters[i].flow == Flow::kCarried) {
+            EXPECT_EQ(op.outputs[parameters[i].carried_from], op.region(r).parameters()[i].type());
+          }
+        }
+        for (size_t i = 0; i < results.size(); ++i) {
+          EXPECT_EQ(type_in_run(op.outputs[results[i].at], results[i], runs),
+                    op.region(r).results()[i].type());
+        }
+        seen.emplace(op.rules->name());
+      }
+    });
+  }
+  EXPECT_GE(seen.size(), 8u);
 }
 
 Values values_of(const Region& region) {
@@ -133,7 +168,7 @@ class Program {
         if (!seen.is_run(run)) continue;
         for (size_t p = 0; p < seen.region->parameters().size(); ++p) {
           const Tensor& parameter = seen.region->parameters()[p];
-          const ParameterSource source = op->rules->row().source(*op, {region, run % in_each}, p);
+          const ParameterSource source = source_of(*op, {region, run % in_each}, p);
           EXPECT_EQ(seen.at(parameter, run),
                     value_of(seen, source, run, in_each, parameter.shape()))
               << "parameter " << p << " in run " << run;

@@ -7,11 +7,8 @@
 #include "ir/hlo_builder.h"
 #include "ir/op_rules.h"
 #include "ops/movement/sort.h"
-#include "transform/linalg/cholesky.h"
-#include "transform/linalg/eigh.h"
-#include "transform/linalg/qr.h"
-#include "transform/linalg/triangular_solve.h"
-#include "transform/regions.h"
+#include "transform/bodies.h"
+#include "transform/linalg/linalg.h"
 #include "transform/trace.h"
 
 namespace axle {

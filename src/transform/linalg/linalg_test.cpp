@@ -1,18 +1,14 @@
 // Decompositions: identities, numbers of numpy.linalg, and gradients. The laws over the registry
 // test the rows too.
+#include "transform/linalg/linalg.h"
+
 #include <gtest/gtest.h>
 
 #include "ops/movement/dynamic_slice.h"
 #include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
-#include "transform/linalg/cholesky.h"
-#include "transform/linalg/eigh.h"
 #include "transform/linalg/matrices.h"
-#include "transform/linalg/norm.h"
-#include "transform/linalg/qr.h"
-#include "transform/linalg/solve.h"
-#include "transform/linalg/triangular_solve.h"
 
 namespace axle {
 namespace {

@@ -1,6 +1,8 @@
-// They use JAX's order of operations and of keys, so that the last bits agree.
-#include "transform/random/counts.h"
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "ir/op_rules.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -9,6 +11,7 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/elementwise/special_functions.h"
+#include "ops/movement/dynamic_slice.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
@@ -18,8 +21,14 @@
 #include "ops/rules.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/while_loop.h"
+#include "transform/linalg/linalg.h"
+#include "transform/linalg/matrices.h"
+#include "transform/random/samplers.h"
 
 namespace axle::random {
+
+// They use JAX's order of operations and of keys, so that the last bits agree.
+
 namespace {
 
 Tensor any(const Tensor& p) { return reduce_or(p, all_axes(p)); }
@@ -189,6 +198,23 @@ Tensor multinomial(const Key& key, const Shape& batch, const Tensor& n, const Te
                             {broadcast_to(n, batch)}, {part, split(key, k).data()}, k)
                             .ys[0];
   return move_axis(counts, 0, -1);
+}
+
+Tensor orthogonal(const Key& key, const Shape& batch, int64_t rows, int64_t columns, DType dtype) {
+  check_at_least("random::orthogonal", "a number of rows", rows, 1, {key.data()});
+  check_at_least("random::orthogonal", "a number of columns", columns, 1, {key.data()});
+  check_draw("random::orthogonal", key, batch);
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    shape_error("random::orthogonal", fmt::format("expected f32 or f64, got {}", name_of(dtype)),
+                {key.data()});
+  }
+  const int64_t longer = std::max(rows, columns), shorter = std::min(rows, columns);
+  Shape shape = batch;
+  shape.insert(shape.end(), {longer, shorter});
+  const auto [q, r] = qr(normal(key, shape, dtype));
+  // The signs of qr depend on its method. Those of the diagonal of r make the draws uniform.
+  const Tensor x = q * expand_dims(sign(diagonal(r)), -2);
+  return rows < columns ? transposed(x) : x;
 }
 
 }  // namespace axle::random

@@ -1,6 +1,4 @@
 // Numbers of JAX 0.10 for jax.random.key(42), and goodness of fit.
-#include "transform/random/counts.h"
-
 #include <cmath>
 #include <limits>
 
@@ -10,6 +8,7 @@
 #include "testing/error_without_lines.h"
 #include "testing/goodness_of_fit.h"
 #include "testing/op_test.h"
+#include "transform/random/samplers.h"
 
 namespace axle {
 namespace {

@@ -1,6 +1,4 @@
 // Numbers of JAX and finite differences of the distribution function.
-#include "transform/random/gamma_gradient.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "ops/elementwise/convert.h"
 #include "testing/error_without_lines.h"
 #include "testing/op_test.h"
+#include "transform/random/samplers.h"
 
 namespace axle {
 namespace {

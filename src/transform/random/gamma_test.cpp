@@ -1,6 +1,4 @@
 // Numbers of JAX 0.10 for jax.random.key(42), and goodness of fit.
-#include "transform/random/gamma.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,7 +15,7 @@
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
 #include "transform/grad.h"
-#include "transform/random/gamma_gradient.h"
+#include "transform/random/samplers.h"
 #include "transform/vmap.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-#include "transform/random/matrices.h"
+#include "transform/linalg/matrices.h"
 
 #include "base/error.h"
 #include "ops/create.h"
@@ -7,7 +7,7 @@
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
-#include "transform/linalg/matrices.h"
+#include "transform/random/samplers.h"
 
 namespace axle {
 namespace {

@@ -12,8 +12,7 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/random/random.h"
 #include "testing/checkout.h"
-#include "transform/random/counts.h"
-#include "transform/random/gamma.h"
+#include "transform/random/samplers.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -1,6 +1,6 @@
 // Gives verify_phases the joint region of a function, with one op after the other in the wrong
 // phase.
-#include "transform/remat/partition.h"
+#include "transform/partition.h"
 
 #include <gtest/gtest.h>
 

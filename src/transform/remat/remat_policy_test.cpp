@@ -1,5 +1,3 @@
-#include "transform/remat/remat_policy.h"
-
 #include <gmock/gmock.h>
 
 #include "ir/text/text_form.h"

@@ -13,8 +13,8 @@
 #include "testing/gradient_check.h"
 #include "transform/call.h"
 #include "transform/control_flow/cond.h"
+#include "transform/control_flow/loop_ops.h"
 #include "transform/control_flow/scan.h"
-#include "transform/control_flow/scan_op.h"
 #include "transform/remat/remat.h"
 #include "transform/simplify.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "ops/annotate.h"
+#include "transform/clone.h"
 #include "transform/taps/observe.h"
-#include "transform/taps/without_effects.h"
 
 namespace axle {
 namespace {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "transform/taps/observe.h"
-#include "transform/taps/statistics.h"
 
 namespace axle {
 

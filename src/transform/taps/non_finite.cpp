@@ -18,6 +18,7 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
+#include "transform/bodies.h"
 
 namespace axle {
 namespace {
@@ -146,7 +147,8 @@ std::string device_of(const Place& place, const Shape& dims, int64_t row) {
 
 // True if the result of an op has the elements of its operand, and no others.
 bool moves_all(const OpNode& op) {
-  if (!op.rules->row().cheap || op.inputs.size() != 1 || op.outputs.size() != 1) return false;
+  if (!op.rules->row().traits.cheap || op.inputs.size() != 1 || op.outputs.size() != 1)
+    return false;
   const Type &from = op.inputs[0].type(), &to = op.outputs[0];
   return from.dtype == to.dtype && from.num_elements() > 0 &&
          to.num_elements() >= from.num_elements();
@@ -312,8 +314,7 @@ class Search {
         std::ranges::find_if(parameters, [&](const Tensor& p) { return same(p, found.value); }) -
         parameters.begin());
     const Place outer = found.place.outer(program_);
-    const ParameterSource source =
-        op->rules->row().source(*op, {region, found.place.at.back()}, position);
+    const ParameterSource source = source_of(*op, {region, found.place.at.back()}, position);
     if (const auto& run = source.run)
       add(outer.inner(*op, run->region, run->index), source.value);
     else

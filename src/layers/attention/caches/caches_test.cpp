@@ -104,7 +104,7 @@ TEST_P(Caches, PromptIsComputedWithoutTheCache) {
     const auto region = trace(fn, types);
     double of_products = 0;
     for (const OpNode* op : region->ops())
-      if (op->rules->row().is_product) of_products += op->rules->row().cost.flops(*op);
+      if (op->rules->row().traits.is_product) of_products += op->rules->row().cost.flops(*op);
     return of_products;
   };
   EXPECT_EQ(flops(false, 12), flops(false, 64));

@@ -15,7 +15,7 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "transform/body.h"
+#include "transform/bodies.h"
 #include "transform/grad.h"
 #include "transform/simplify.h"
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "transform/control_flow/scan_op.h"
+#include "transform/control_flow/loop_ops.h"
 #include "transform/laws/naive_test.h"
 #include "transform/shard_map/shard_map_op.h"
 

@@ -1,4 +1,4 @@
-#include "transform/control_flow/type_checks.h"
+#include "transform/control_flow/loop_ops.h"
 
 #include <fmt/format.h>
 

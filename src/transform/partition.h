@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,5 +85,36 @@ Values gather_cotangents(const Joint& joint, const Values& cotangents);
 /// type, op or name, and layer path.
 std::string explain_residuals(const std::function<Values(const Values&)>& fn,
                               const std::vector<Type>& types);
+
+/// Returns a joint region that computes the same. Each forward op in whose regions the policy keeps
+/// a value becomes two ops: a forward one that returns the value too, and a backward one that reads
+/// it and computes the rest anew. What depends on such an op is computed anew by backward ops.
+/// Adds the values that the forward ops return to `kept`.
+Joint divide_ops(Joint joint, const ResidualPolicy& policy, ValueMap<Residual>& kept);
+
+/// Divides a region that has no backward ops:
+///   forward(parameters) -> results ++ saved
+///   backward(needed parameters ++ saved) -> results marked in `used`
+Halves divide_region(const Region& region, const std::vector<bool>& used,
+                     const ResidualPolicy& policy);
+
+/// An op of which a policy keeps values inside of its regions: loops, branches, calls, shard_maps,
+/// other remats. The forward part of a program runs `forward`, the backward part runs `again`.
+///
+/// Source: JAX's partial evaluation of scan with a policy, jax/_src/lax/control_flow/loops.py.
+struct Divided {
+  /// Emits the op with more results. Takes its inputs. Returns its results, then the kept values.
+  std::function<Values(const Values& inputs)> forward;
+  std::vector<Residual> kept;  // for each kept value: kSave or kOffload
+  std::vector<bool> inputs;    // the inputs that `again` needs
+  /// Computes results of the op anew. Takes the needed inputs, in order, and the kept values.
+  /// Returns one tensor for each result of the op, empty ones for those that are not used.
+  std::function<Values(const Values& inputs, const Values& kept)> again;
+};
+/// Divides an op with regions. `used` marks the results that are computed anew. A loop stacks what
+/// it keeps. Branches share the results in which they return what they keep. Returns none if the
+/// policy keeps nothing in the regions that these results need.
+std::optional<Divided> divide(const OpNode& op, const std::vector<bool>& used,
+                              const ResidualPolicy& policy);
 
 }  // namespace axle

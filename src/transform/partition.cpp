@@ -1,6 +1,9 @@
-#include "transform/remat/partition.h"
+#include "transform/partition.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/lists.h"
@@ -10,8 +13,6 @@
 #include "ops/annotate.h"
 #include "transform/clone.h"
 #include "transform/linearize.h"
-#include "transform/remat/divide.h"
-#include "transform/taps/without_effects.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -56,7 +57,7 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
 
 namespace {
 
-bool is_cheap(const Tensor& t) { return !t.is_parameter() && t.node()->rules->row().cheap; }
+bool is_cheap(const Tensor& t) { return !t.is_parameter() && t.node()->rules->row().traits.cheap; }
 
 // True if the cheap value `t` has fewer bytes than its inputs: a slice of a product, a cast to a
 // narrower dtype. Parameters do not count as inputs, since they are kept anyway.

@@ -84,6 +84,9 @@ function(axle_docs)
         ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
     endforeach()
     add_test(NAME Docs.Flags COMMAND ${check} --flags)
-    set_tests_properties(Docs.Flags PROPERTIES LABELS integration TIMEOUT 120 ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
+    add_test(NAME Docs.Walks
+             COMMAND python3 -B ${PROJECT_SOURCE_DIR}/tools/check_walks.py --build ${PROJECT_BINARY_DIR})
+    set_tests_properties(Docs.Flags Docs.Walks PROPERTIES LABELS integration TIMEOUT 300 SKIP_RETURN_CODE 77
+      ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
   endif()
 endfunction()

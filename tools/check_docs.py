@@ -37,7 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(axle [^`\n]+)`")
 SOURCE = re.compile(r"`((?:[a-z0-9_]+/)+[a-z0-9_]+\.(?:cpp|h|py|sh))`")
-FUNCTIONS = re.compile(SOURCE.pattern + r"((?:,? (?:then )?`\w+`)+)")
+FUNCTIONS = re.compile(SOURCE.pattern + r"((?:,? (?:then )?`[\w:]+`)+)")
 SCRIPT_SPAN = re.compile(r"`([^`\n]*bench/[\w/]+\.py[^`\n]*)`")
 SCRIPT = re.compile(r"bench/[\w/]+\.py")
 COMMAND_LINE = re.compile(r"(?:^|[\s`(])axle ((?:\\\n|[^\n|;&`])+)")
@@ -261,7 +261,7 @@ def function_faults(pages, source_of):
     for page, text in pages.items():
         for path, names in FUNCTIONS.findall(text):
             source = source_of("src/" + path) or ""
-            for name in re.findall(r"\w+", names.replace("then ", "")):
+            for name in re.findall(r"(\w+)`", names):
                 if not re.search(rf"^(?![/#\s])(?:[^({{]*[\s*&:])?{name}\(", source, re.MULTILINE):
                     yield f"{page}: no function {name} in {path}"
 

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "base/error.h"
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/walk.h"
 #include "layers/blocks/stack.h"
 #include "layers/norms/norm.h"

@@ -113,7 +113,7 @@ def main():
         "[[maybe_unused]] const bool entered = axle::register_docs(kDocs);\n"
     )
     code = (
-        "// Written by cmake/config_docs.py.\n#include \"config/docs.h\"\n\nnamespace {\n\n"
+        "// Written by cmake/config_docs.py.\n#include \"config/registry.h\"\n\nnamespace {\n\n"
         + (table if lines else "") + "\n}  // namespace\n"
     )
     if not out.exists() or out.read_text(encoding="utf-8") != code:

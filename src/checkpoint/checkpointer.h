@@ -16,8 +16,8 @@
 #include "base/text/text.h"
 #include "base/tree.h"
 #include "checkpoint/write.h"
-#include "config/axle_config.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "runtime/runtime.h"
 
 namespace axle {

@@ -8,9 +8,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "checkpoint/folder.h"
-#include "config/find_slot.h"
-#include "config/mistakes.h"
 #include "config/registry.h"
 #include "config/walk.h"
 #include "inspect/eval_run.h"
@@ -158,14 +157,8 @@ std::vector<std::string> values_for(const Trainer::Config& config, const std::st
     const auto add = [&](const std::vector<std::string>& names) {
       out.insert(out.end(), names.begin(), names.end());
     };
-    if (ops->kind == FieldKind::kChild) {
-      const RoleInfo& role = ops->role();
-      for (const RoleListing& listing : list_roles()) {
-        if (listing.role != &role) continue;
-        for (const ConfigType* type : listing.classes) out.emplace_back(type->name);
-      }
-    } else if (ops->kind == FieldKind::kFn) {
-      add(names_of(*ops->signature));
+    if (ops->interface) {
+      add(names_of(*ops->interface));
     } else if (ops->kind == FieldKind::kLeaf && ops->choices) {
       add(ops->choices());
     } else if (*ops->type == typeid(DType) || *ops->type == typeid(FloatDType)) {

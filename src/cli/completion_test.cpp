@@ -11,7 +11,7 @@
 #include "base/text/text.h"
 #include "cli/candidates.h"
 #include "cli/run_test.h"
-#include "config/find_slot.h"
+#include "config/walk.h"
 #include "io/file.h"
 #include "recipes/resolve/resolve.h"
 #include "targets/target.h"

@@ -21,7 +21,7 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "cli/command_line.h"
-#include "config/class_call.h"
+#include "config/construction.h"
 #include "io/file_lock.h"
 
 namespace axle {

@@ -7,17 +7,10 @@
 #include <typeindex>
 
 #include "base/error.h"
-#include "config/config_ref.h"
-#include "config/document/print.h"
-#include "config/document/serialize.h"
-#include "config/walk.h"
+#include "config/print.h"
+#include "config/serialize.h"
 
 namespace axle {
-
-std::string_view first_name(std::string_view path) {
-  return path.substr(0, path.find_first_of(".["));
-}
-
 namespace {
 
 std::map<std::type_index, const CarryRule*>& rules() {

@@ -2,9 +2,7 @@
 // each field of the same name and type that it does not set itself.
 #pragma once
 
-#include <span>
-
-#include "config/fields/any_config.h"
+#include "config/config_type.h"
 
 namespace axle {
 
@@ -31,9 +29,6 @@ struct CarryRule {
 struct Carried {
   std::vector<std::string> carried, dropped;
 };
-
-/// Returns the first name of a path: "qkv" of "qkv.theta", "sizes" of "sizes[0]".
-std::string_view first_name(std::string_view path);
 
 /// Copies the fields of `from` into the fields of `to` that have the same name and type; the ranges
 /// of numbers may differ. Skips the fields of `to` that are set: those that differ from their

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/error.h"
 #include "base/text/text.h"
 
 namespace axle {
@@ -24,6 +25,8 @@ std::string range_text(const Bounds& bounds, LeafKind kind) {
     out += fmt::format(" {} {}", bounds.open_max ? "below" : "of at most", bounds.max);
   return out;
 }
+
+std::string Scope::as_config() const { return config_path.empty() ? dotted(path) : config_path; }
 
 std::string short_type_name(const char* mangled) {
   int status = 0;
@@ -50,15 +53,33 @@ std::string short_type_name(const char* mangled) {
 // Reads the C++ runtime's own description of base classes (Itanium ABI, section 2.9.5).
 bool derives_from(const std::type_info& type, const std::type_info& base) {
   if (type == base) return true;
-  if (const auto* single = dynamic_cast<const abi::__si_class_type_info*>(&type)) {
+  if (const auto* single = dynamic_cast<const abi::__si_class_type_info*>(&type))
     return derives_from(*single->__base_type, base);
-  }
   if (const auto* several = dynamic_cast<const abi::__vmi_class_type_info*>(&type)) {
-    for (unsigned i = 0; i < several->__base_count; ++i) {
+    for (unsigned i = 0; i < several->__base_count; ++i)
       if (derives_from(*several->__base_info[i].__base_type, base)) return true;
-    }
   }
   return false;
+}
+
+void ClassSlot::put_as(const std::type_info& interface, AnyConfig config) {
+  const ConfigType& type = config.type();
+  if (!type.interface() || *type.interface() != interface) {
+    const std::string wanted = short_type_name(interface);
+    const bool is_signature = dynamic_cast<const abi::__function_type_info*>(&interface);
+    throw ConfigError(
+        is_signature ? fmt::format("expected a function of signature {}, got {}", wanted, type.name)
+                     : fmt::format("expected a {}, got {}, which is {}", wanted, type.name,
+                                   type.role ? "a " + type.role->name : "no module"));
+  }
+  clear();
+  held_ = std::move(config);
+}
+
+void ClassSlot::put_as(std::string name, AnyFunction function) {
+  held_ = {};
+  function_name_ = std::move(name);
+  function_ = function;
 }
 
 }  // namespace axle

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/host_memory.h"
-#include "config/class_call.h"
-#include "config/config_type.h"
 
 namespace axle {
 namespace {
@@ -29,14 +27,14 @@ void Construction::note(const ConfigError& error) {
   mistakes_.add(mistakes_.size() < Mistakes::kMax ? error.what() : Mistakes::kRest);
 }
 
-void note_failed_call(const std::type_info& type, std::string_view where) {
+void ClassCall::note() const {
   static const char here = 0;
-  if (holder_of(&type) == holder_of(&here)) return;
+  if (holder_of(&type_) == holder_of(&here)) return;
   const std::lock_guard lock(failed_mutex);
   if (failed) return;
   // The exception under way may be that memory has run out.
   while_memory_lasts(
-      [&] { failed = {.class_name = short_type_name(type), .where = std::string(where)}; });
+      [&] { failed = {.class_name = short_type_name(type_), .where = std::string(where_)}; });
 }
 
 void forget_failed_calls() {

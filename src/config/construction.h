@@ -1,12 +1,15 @@
 // What is wrong with a tree of modules, collected while it is built, so that one error reports it
-// all.
+// all; and which class of another project it was that failed.
 #pragma once
 
+#include <exception>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "config/mistakes.h"
-#include "config/scope.h"
+#include "base/mistakes.h"
+#include "config/config_type.h"
 
 namespace axle {
 
@@ -50,8 +53,7 @@ class Construction {
  private:
   Mistakes mistakes_;
   size_t num_noted_ = 0;
-  bool has_inherited_ = false;
-  bool keeps_unsound_ = false;
+  bool has_inherited_ = false, keeps_unsound_ = false;
 };
 
 /// For constructors: the same with the construction of `scope`, so that what follows is checked
@@ -62,5 +64,34 @@ bool attempt(const Scope& scope, F&& fn) {
   fn();
   return true;
 }
+
+/// The innermost call of a class of another project that ended with an exception: that is the
+/// mistake of the class, not a bug of Axle.
+struct FailedCall {
+  std::string class_name;  // "OwnCore"
+  std::string where;       // "decoder.layers.layer0.attention.body.core"
+};
+std::optional<FailedCall> failed_call();
+/// For the beginning of what may fail: forgets earlier calls, whose exceptions were handled.
+void forget_failed_calls();
+
+/// Stands around a call of a class, and notes it if it ends with an exception, unless the class is
+/// Axle's own or a call inside of it was noted before. `where` must live as long.
+class ClassCall {
+ public:
+  ClassCall(const std::type_info& type, std::string_view where)
+      : type_(type), where_(where), num_exceptions_(std::uncaught_exceptions()) {}
+  ~ClassCall() {
+    if (std::uncaught_exceptions() > num_exceptions_) note();
+  }
+  ClassCall(const ClassCall&) = delete;
+  ClassCall& operator=(const ClassCall&) = delete;
+
+ private:
+  void note() const;
+  const std::type_info& type_;
+  std::string_view where_;
+  int num_exceptions_;
+};
 
 }  // namespace axle

@@ -4,9 +4,6 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/fields/device_number.h"
-#include "config/fields/own_values.h"
-#include "config/walk.h"
 
 namespace axle {
 namespace {
@@ -14,48 +11,38 @@ namespace {
 void add_problems(const std::string& path, const Slot& outer, bool with_children,
                   std::vector<std::string>& out) {
   const Slot slot = unwrap(outer);
-  if (std::string problem = range_problem(path, slot); !problem.empty())
-    out.push_back(std::move(problem));
+  const TypeOps& ops = *slot.ops;
+  std::string problem;
+  if (ops.key_problem) {
+    for (const Element& element : ops.elements(slot.at))
+      if (problem.empty()) problem = ops.key_problem(element.key);
+  } else if (ops.bounds) {
+    const double number = ops.number(slot.at);
+    const bool is_contained = ops.bounds->contain(number);
+    if (!is_contained || (ops.leaf == LeafKind::kNumber && !fits_device(number))) {
+      problem =
+          fmt::format("expected {}, got {}",
+                      is_contained ? std::string(kFitsDevice) : range_text(*ops.bounds, ops.leaf),
+                      ops.text(slot.at));
+    }
+  }
+  if (!problem.empty()) out.push_back(fmt::format("{}: {}", path, problem));
   for (const Slot& child : children_of(slot)) {
     if (with_children || unwrap(child).ops->kind != FieldKind::kChild)
       add_problems(join_config_path(path, child.name), child, with_children, out);
   }
 }
 
-bool is_unset(const Slot& outer) {
-  const Slot slot = unwrap(outer);
-  if (slot.ops->kind == FieldKind::kChild) return !slot.ops->child(slot.at);
-  if (slot.ops->kind == FieldKind::kFn) return !slot.ops->fn(slot.at);
-  return slot.ops->kind == FieldKind::kRequired;
-}
-
 }  // namespace
-
-std::string range_problem(const std::string& path, const Slot& slot) {
-  const TypeOps& ops = *slot.ops;
-  if (ops.key_problem) {
-    for (const Element& element : ops.elements(slot.at)) {
-      const std::string problem = ops.key_problem(element.key);
-      if (!problem.empty()) return path + ": " + problem;
-    }
-  }
-  if (!ops.bounds) return {};
-  const double number = ops.number(slot.at);
-  const bool is_contained = ops.bounds->contain(number);
-  if (is_contained && (ops.leaf != LeafKind::kNumber || fits_device(number))) return {};
-  return fmt::format("{}: expected {}, got {}", path,
-                     is_contained ? std::string(kFitsDevice) : range_text(*ops.bounds, ops.leaf),
-                     ops.text(slot.at));
-}
 
 std::vector<std::string> missing(const ConfigView& root, std::string_view root_name) {
   std::vector<std::string> out;
-  walk(
-      root,
-      [&](const std::string& path, const Slot& slot) {
-        if (is_unset(slot)) out.push_back(path);
-      },
-      {}, root_name);
+  const auto note = [&](const std::string& path, const Slot& outer) {
+    const Slot slot = unwrap(outer);
+    if (slot.ops->held ? !slot.ops->held(slot.at) : slot.ops->kind == FieldKind::kRequired)
+      out.push_back(path);
+  };
+  walk(root, note, {}, root_name);
   return out;
 }
 

@@ -2,7 +2,7 @@
 // in one message.
 #pragma once
 
-#include "config/config_ref.h"
+#include "config/walk.h"
 
 namespace axle {
 
@@ -16,5 +16,9 @@ std::vector<std::string> out_of_range(const ConfigView& root, std::string_view r
 /// Throws ConfigError with the lines of out_of_range, then "REQUIRED but not set: a.b, c.d"; does
 /// nothing if there are none.
 void check_complete(const ConfigView& root, std::string_view root_name = {});
+
+/// Throws ConfigError with the lines of out_of_range for the config alone. The configs of its
+/// children check themselves when they are built.
+void check_own_values(const AnyConfig& config, std::string_view path);
 
 }  // namespace axle

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <typeindex>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "config/docs.h"
-#include "config/register.h"
 
 namespace axle {
 namespace {
@@ -76,19 +73,10 @@ void add(const std::type_info& key, std::string_view name, const Named& named) {
                                 suggest(name, names), kinds, join(shown, ", "), rest, more));
 }
 
-std::string or_number(const std::type_info& interface) {
-  const ConfigType* const type = find_number_type(interface);
-  return type ? fmt::format("; a number is a {}", type->name) : "";
-}
-
-const std::type_info* interface_of(const ConfigType& type) {
-  return type.role ? type.role->type : type.signature;
-}
-
 }  // namespace
 
 void register_config(const ConfigType& type) {
-  if (const std::type_info* const interface = interface_of(type)) {
+  if (const std::type_info* const interface = type.interface()) {
     const ConfigType* const before = find_number_type(*interface);
     if (type.role) registry().interfaces[*interface].role = type.role;
     add(*interface, type.name, {&type, nullptr});
@@ -126,7 +114,7 @@ const ConfigType& find_config_type(std::string_view name) {
     for (const auto& [each, named] : interface.names) {
       if (!named.type) continue;
       all.push_back(each);
-      const std::string in = interface_name(*interface_of(*named.type));
+      const std::string in = interface_name(*named.type->interface());
       if (each != wanted || (!role.empty() && role != in)) continue;
       found.push_back(named.type);
       full_names.push_back(in + "." + each);
@@ -164,16 +152,15 @@ std::span<const ConfigType* const> registered_configs() { return registry().conf
 
 AnyConfig make_config(const RoleInfo& role, std::string_view name) {
   const ConfigType* const type = find_config_type(*role.type, name);
-  if (!type) fail_no_class(role, name);
+  if (!type) fail_no_class(*role.type, &role, name);
   return AnyConfig::with_defaults(*type);
 }
 
-void fail_no_class(const RoleInfo& role, std::string_view name) {
-  fail_no_name(*role.type, role.name, name, "classes", or_number(*role.type));
-}
-
-void fail_no_function(const std::type_info& signature, std::string_view name) {
-  fail_no_name(signature, "function that fits here", name, "functions", or_number(signature));
+void fail_no_class(const std::type_info& interface, const RoleInfo* role, std::string_view name) {
+  const ConfigType* const number = find_number_type(interface);
+  fail_no_name(interface, role ? role->name : "function that fits here", name,
+               role ? "classes" : "functions",
+               number ? fmt::format("; a number is a {}", number->name) : "");
 }
 
 std::vector<RoleListing> list_roles() {
@@ -216,22 +203,19 @@ std::string_view doc_of(const ConfigType& type, std::string_view field) {
 }
 
 std::vector<Field> detail::make_fields(std::string_view owner, std::string_view names,
-                                       const void* base, std::span<const void* const> at,
+                                       std::span<const void* const> places,
                                        std::span<const TypeOps* const> ops) {
   std::vector<Field> fields;
-  if (at.empty()) return fields;
   const std::vector<std::string_view> each = split(names, ',');
-  for (size_t i = 0; i < at.size(); ++i) {
-    const std::string_view name = trim(each[i]);
-    for (const Field& earlier : fields) {
-      if (earlier.name == name) {
-        throw ConfigError(fmt::format(
-            "AXLE_CONFIG({}, ...): expected each field once, got '{}' twice; name the one that is "
-            "left out instead",
-            owner, name));
-      }
+  for (size_t i = 1; i < places.size(); ++i) {
+    const std::string_view name = trim(each[i - 1]);
+    if (std::ranges::count(fields, name, &Field::name) > 0) {
+      throw ConfigError(fmt::format(
+          "AXLE_CONFIG({}, ...): expected each field once, got '{}' twice; name the one that is "
+          "left out instead",
+          owner, name));
     }
-    const auto offset = static_cast<const char*>(at[i]) - static_cast<const char*>(base);
+    const auto offset = static_cast<const char*>(places[i]) - static_cast<const char*>(places[0]);
     fields.push_back({name, static_cast<size_t>(offset), ops[i]});
   }
   return fields;

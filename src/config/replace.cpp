@@ -5,22 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/mistakes.h"
 #include "base/text/text.h"
-#include "config/carry.h"
-#include "config/document/print.h"
-#include "config/mistakes.h"
-#include "config/registry.h"
-#include "config/walk.h"
+#include "config/print.h"
 
 namespace axle {
 namespace {
-
-// Returns the struct whose fields are directly below a slot; null if there is none.
-const ConfigType* type_below(const Slot& slot) {
-  if (const AnyConfig* const held = held_config(slot)) return &held->type();
-  const TypeOps& ops = *unwrap(slot).ops;
-  return ops.config_type ? &ops.config_type() : nullptr;
-}
 
 bool matches(const Selector& select, const std::string& path, const Slot& slot) {
   const ConfigType* const type = type_below(slot);
@@ -65,8 +55,7 @@ void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
     const Carried fields = carry_over(old, next, spec.keep);
     if (&old.type() == &next.type() && same_values(ConfigView(old).slot(), ConfigView(next).slot()))
       return report.unchanged.push_back(path);
-    for (const std::string& f : fields.carried) report.carried.push_back(join_config_path(path, f));
-    for (const std::string& f : fields.dropped) report.dropped.push_back(join_config_path(path, f));
+    report.add(path, fields);
   }
   put_config(slot, std::move(next));
   report.matched.push_back(path);
@@ -78,7 +67,7 @@ Selector select_by_name(std::string_view name) {
   for (const RoleListing& listing : list_roles())
     if (listing.role->name == name) return {.type = listing.role->type, .derived = true};
   for (const ConfigType* type : registered_configs())
-    if (!type->role && !type->signature && type->name == name) return {.type = type->owner};
+    if (!type->interface() && type->name == name) return {.type = type->owner};
   return {.type = find_config_type(name).owner};
 }
 
@@ -122,6 +111,11 @@ void fail_no_match(const ConfigView& root, const Selector& select) {
       "{}: expected at least one match at '{}', got none{} (in the tree{}: {})", target, select.at,
       elsewhere.empty() ? suggest(target, sorted) : suggest(select.at, elsewhere),
       elsewhere.empty() ? "" : " at", join(elsewhere.empty() ? sorted : elsewhere, ", ")));
+}
+
+void RewriteReport::add(const std::string& path, const Carried& fields) {
+  for (const std::string& f : fields.carried) carried.push_back(join_config_path(path, f));
+  for (const std::string& f : fields.dropped) dropped.push_back(join_config_path(path, f));
 }
 
 RewriteReport replace_config(ConfigRef root, const ReplaceSpec& spec) {

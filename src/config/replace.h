@@ -2,16 +2,9 @@
 // every slot that is selected, or wraps it in another class.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-#include <typeinfo>
-#include <utility>
-#include <vector>
-
 #include "base/error.h"
-#include "config/config_ref.h"
-#include "config/fields/child.h"
+#include "config/carry.h"
+#include "config/walk.h"
 
 namespace axle {
 
@@ -62,6 +55,9 @@ struct RewriteReport {
   std::vector<std::string> unchanged = {};  // selected, and as wanted before
   std::vector<SkippedSlot> skipped = {};
   std::vector<std::string> carried = {}, dropped = {};  // fields of the old config
+
+  /// Adds what went over from the old config of the slot at `path`.
+  void add(const std::string& path, const Carried& fields);
 };
 
 /// A rewrite ("RMSNorm -> LayerNorm") and its report.
@@ -90,25 +86,26 @@ struct ReplaceOptions {
 };
 
 namespace detail {
-template <class Target>
-Selector selector_of(const ReplaceOptions& options) {
-  constexpr bool is_role = std::is_same_v<typename RoleOf<Target>::type, Target>;
-  return {.type = &typeid(Target),
-          .derived = options.derived || is_role,
-          .at = options.at,
-          .where = options.where};
-}
 /// Returns the name of the field at this offset.
 std::string field_at(const ConfigType& type, size_t offset);
+
+template <class Target, Configures C>
+ReplaceSpec replace_spec(C with, const ReplaceOptions& options) {
+  constexpr bool is_role = std::is_same_v<typename RoleOf<Target>::type, Target>;
+  return {.select = {.type = &typeid(Target),
+                     .derived = options.derived || is_role,
+                     .at = options.at,
+                     .where = options.where},
+          .with = AnyConfig::of(std::move(with)),
+          .keep = options.keep,
+          .allow_none = options.allow_none};
+}
 }  // namespace detail
 
 /// Replaces every `Target`: a class, or a role, which means every class of it.
 template <class Target, Configures C>
 RewriteReport replace_config(ConfigRef root, C with, const ReplaceOptions& options = {}) {
-  return replace_config(root, ReplaceSpec{.select = detail::selector_of<Target>(options),
-                                          .with = AnyConfig::of(std::move(with)),
-                                          .keep = options.keep,
-                                          .allow_none = options.allow_none});
+  return replace_config(root, detail::replace_spec<Target>(std::move(with), options));
 }
 
 /// Puts the old config of every `Target` into the slot `inner` of a clone of `outer`.
@@ -116,11 +113,9 @@ template <class Target, Configures C, class T>
 RewriteReport wrap(ConfigRef root, C outer, T C::*inner, const ReplaceOptions& options = {}) {
   const auto offset =
       reinterpret_cast<const char*>(&(outer.*inner)) - reinterpret_cast<const char*>(&outer);
-  std::string slot = detail::field_at(C::config_type(), static_cast<size_t>(offset));
-  return replace_config(root, ReplaceSpec{.select = detail::selector_of<Target>(options),
-                                          .with = AnyConfig::of(std::move(outer)),
-                                          .wrap = std::move(slot),
-                                          .allow_none = options.allow_none});
+  ReplaceSpec spec = detail::replace_spec<Target>(std::move(outer), options);
+  spec.wrap = detail::field_at(C::config_type(), static_cast<size_t>(offset));
+  return replace_config(root, spec);
 }
 
 }  // namespace axle

@@ -4,15 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/unicode.h"
-#include "config/carry.h"
-#include "config/document/codec.h"
-#include "config/document/yaml.h"
-#include "config/find_slot.h"
-#include "config/mistakes.h"
-#include "config/registry.h"
-#include "config/walk.h"
+#include "base/text/yaml.h"
 
 namespace axle {
 namespace {
@@ -35,32 +29,6 @@ auto at_path(const std::string& path, F f) {
     fail_at(path, e.what());
   }
 }
-
-// Returns a list as text, "[None, [expert, fsdp], model]", for a type that parses such text itself.
-std::string flow_text(const Json& d) {
-  if (d.is_null()) return "none";
-  if (!d.is_array()) return d.is_string() ? d.get<std::string>() : d.dump();
-  std::string out = "[";
-  for (const Json& element : d) out += (out.size() > 1 ? ", " : "") + flow_text(element);
-  return out + "]";
-}
-
-std::string text_in(const Json& d, LeafKind kind) {
-  constexpr std::string_view kExpected[] = {"true or false", "an integer", "a number", "a string",
-                                            "text"};
-  if (kind == LeafKind::kText && !d.is_object()) return flow_text(d);
-  if (d.is_string()) return d.get<std::string>();
-  if (d.is_null() && kind == LeafKind::kString)
-    fail_at({}, "expected a string, got none; a string 'none' needs quotes");
-  if (d.is_structured() || d.is_null() || kind == LeafKind::kString)
-    fail_expected({}, kExpected[static_cast<size_t>(kind)], d);
-  return d.dump();
-}
-
-const std::type_info& interface_of(const TypeOps& ops) {
-  return ops.role ? *ops.role().type : *ops.signature;
-}
-bool holds_class(const TypeOps& ops) { return ops.child || ops.fn; }
 
 bool is_number(const Json& d) {
   return d.is_number() || (d.is_string() && detail::is_number(d.get_ref<const std::string&>()));
@@ -99,7 +67,7 @@ class Reader {
       case FieldKind::kRequired:
         return read_maybe(d, slot, path);
       case FieldKind::kLeaf:
-        return at_path(path, [&] { ops.parse(slot.at, text_in(d, ops.leaf)); });
+        return at_path(path, [&] { ops.read(ops, slot.at, d); });
       case FieldKind::kStruct:
         if (const auto& field = ops.config_type().number_field; !field.empty() && is_number(d))
           return read_member(slot, std::string(field), d, path, "field");
@@ -135,7 +103,7 @@ class Reader {
     for (const Slot& element : children_of(slot))
       mistakes_.attempt([&] { read(d[i++], element, path + element.name); });
     // A class that is not known leaves a hole, which would count as a field that is not set.
-    if (holds_class(*slot.ops->element) && mistakes_.size() > num_before) slot.ops->clear(slot.at);
+    if (slot.ops->element->held && mistakes_.size() > num_before) slot.ops->clear(slot.at);
   }
 
   // Entries that the mapping does not name stay; an empty mapping removes all.
@@ -185,15 +153,16 @@ class Reader {
 
   void read_class(const Json& d, const Slot& slot, const std::string& path) {
     const TypeOps& ops = *slot.ops;
-    if (d.is_null()) return ops.fn ? ops.fn(slot.at).clear() : void(ops.child(slot.at).any() = {});
+    ClassSlot& target = ops.held(slot.at);
+    if (d.is_null()) return target.clear();
     if (const std::optional<Json> named = with_class(d, path))
       return read_class(*named, slot, path);
     const AnyConfig* const held = held_config(slot);
     if (is_number(d)) {
-      if (const ConfigType* const type = find_number_type(interface_of(ops))) {
+      if (const ConfigType* const type = find_number_type(*ops.interface)) {
         AnyConfig next = held && &held->type() == type ? *held : AnyConfig::with_defaults(*type);
         read_member(ConfigView(next).slot(), std::string(type->number_field), d, path, "field");
-        return put_config(slot, std::move(next));
+        return target.put_as(*ops.interface, std::move(next));
       }
     }
     if (!d.is_string() && !d.is_object())
@@ -205,13 +174,12 @@ class Reader {
       const Json& name = is_name ? d : d.at("class");
       if (!name.is_string()) fail_expected(join_config_path(path, "class"), "a name", name);
       const auto& text = name.get_ref<const std::string&>();
-      const AnyFunction function = is_name ? find_function(interface_of(ops), text) : nullptr;
-      if (function) return ops.fn(slot.at).put_as(text, function);
-      type = find_config_type(interface_of(ops), text);
+      const AnyFunction function = is_name ? find_function(*ops.interface, text) : nullptr;
+      if (function) return target.put_as(text, function);
+      type = find_config_type(*ops.interface, text);
       if (!type)
-        at_path(path, [&] {
-          ops.role ? fail_no_class(ops.role(), text) : fail_no_function(*ops.signature, text);
-        });
+        at_path(path,
+                [&] { fail_no_class(*ops.interface, ops.role ? &ops.role() : nullptr, text); });
     }
     const bool keeps = held && (is_name || !names_class) && &held->type() == type;
     AnyConfig next = keeps ? *held : AnyConfig::with_defaults(*type);
@@ -221,7 +189,7 @@ class Reader {
     const auto is_field = [&](const std::string& key) { return key != "class" && !is_option(key); };
     if (!is_name) read_members(d, ConfigView(next).slot(), path, "field", is_field);
     if (held && is_name) note_kept(*held, next, path);
-    put_config(slot, std::move(next));
+    target.put_as(*ops.interface, std::move(next));
     if (names_class && !is_name && ops.options && unnamed_ == UnnamedValues::kReset) {
       const AnyConfig defaults = AnyConfig::with_defaults(ops.options_type());
       defaults.type().ops->assign(ops.options(slot.at), defaults.get());
@@ -236,11 +204,7 @@ class Reader {
       report.unchanged = {path};
     } else {
       report.matched = {path};
-      const Carried fields = carry_over(held, next, {});
-      for (const std::string& f : fields.carried)
-        report.carried.push_back(join_config_path(path, f));
-      for (const std::string& f : fields.dropped)
-        report.dropped.push_back(join_config_path(path, f));
+      report.add(path, carry_over(held, next, {}));
     }
     rewrites_.push_back(
         {fmt::format("{} -> {}", held.type().name, next.type().name), std::move(report)});
@@ -271,7 +235,7 @@ Json document_of_text(const Slot& slot, std::string_view text, const std::string
     return std::string(inner.leaf == LeafKind::kString || is_quoted_nothing ? unquoted(text)
                                                                             : text);
   }
-  if (holds_class(inner) && !text.starts_with('{')) return std::string(text);
+  if (inner.held && !text.starts_with('{')) return std::string(text);
   Json document = parse_yaml(text, path);
   // Only the text `none` stands for nothing. Other texts that YAML reads as null (`null`, `~`, an
   // empty text, only a comment) are mistakes.

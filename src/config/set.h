@@ -1,8 +1,6 @@
 // Sets fields of config trees: JSON, YAML and the texts of `--set` all become values here.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "config/replace.h"
 
 namespace axle {

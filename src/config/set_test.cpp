@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/document/print.h"
 #include "config/example_test.h"
-#include "config/find_slot.h"
+#include "config/print.h"
+#include "config/walk.h"
 #include "testing/error_of.h"
 
 namespace axle::example {

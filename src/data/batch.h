@@ -10,9 +10,8 @@
 
 #include "base/text/text.h"
 #include "base/tree.h"
-#include "config/axle_config.h"
-#include "config/fields/ranged.h"
-#include "config/scope.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/batch.h"
 #include "data/source.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "data/batch.h"
 #include "data/input.h"
 #include "data/packing.h"

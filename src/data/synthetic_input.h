@@ -1,8 +1,7 @@
 // Batches that need no files: for benchmarks, dry runs and tests of recipes without their data.
 #pragma once
 
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "data/batch.h"
 #include "data/input.h"
 

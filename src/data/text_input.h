@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "data/batch.h"
 #include "data/held_out.h"
 #include "data/input.h"

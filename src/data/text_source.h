@@ -13,8 +13,8 @@
 
 #include "base/text/file_format.h"
 #include "base/text/text.h"
-#include "config/axle_config.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/source.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/error_of_unprivileged.h"

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/codec.h"
+#include "config/codec.h"
 #include "ir/devices/mesh.h"
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"

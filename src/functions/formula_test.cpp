@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 #include "functions/attribute_value.h"
 #include "ir/text/text_form.h"
 #include "ops/ops.h"

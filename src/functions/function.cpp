@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 
 namespace axle {
 namespace {

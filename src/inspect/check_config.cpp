@@ -5,8 +5,8 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "config/missing.h"
-#include "config/mistakes.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
 #include "data/text_input.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/host_memory.h"
-#include "config/mistakes.h"
+#include "base/mistakes.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {

@@ -7,9 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/docs.h"
-#include "config/document/print.h"
-#include "config/find_slot.h"
+#include "config/print.h"
 #include "config/registry.h"
 #include "config/walk.h"
 #include "nn/layer_role.h"
@@ -134,7 +132,7 @@ std::string text_of_leaf(const TypeOps& ops, const void* like) {
   try {
     // No type accepts this text. Since parsing fails, the value does not change.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-    ops.parse(const_cast<void*>(like), "\x01");
+    ops.read(ops, const_cast<void*>(like), "\x01");
   } catch (const Error& error) {
     const std::string_view message = error.what();
     constexpr std::string_view kExpected = "expected ";
@@ -143,6 +141,10 @@ std::string text_of_leaf(const TypeOps& ops, const void* like) {
       return std::string(message.substr(kExpected.size(), end - kExpected.size()));
   }
   return with_article(short_type_name(*ops.type));
+}
+
+std::string names_for(const TypeOps& ops) {
+  return join(names_of(*ops.interface), ", ") + in_place_of_number(*ops.interface);
 }
 
 std::string takes(const TypeOps& ops, void* at) {
@@ -162,12 +164,9 @@ std::string takes(const TypeOps& ops, void* at) {
       return with_article(ops.config_type().name) +
              (ops.config_type().number_field.empty() ? "" : "; a number is one");
     case FieldKind::kChild:
-      return fmt::format("{}: {}{}", with_article(ops.role().name),
-                         join(names_of(*ops.role().type), ", "),
-                         in_place_of_number(*ops.role().type));
+      return fmt::format("{}: {}", with_article(ops.role().name), names_for(ops));
     case FieldKind::kFn:
-      return fmt::format("a function: {}{}", join(names_of(*ops.signature), ", "),
-                         in_place_of_number(*ops.signature));
+      return fmt::format("a function: {}", names_for(ops));
     case FieldKind::kOptional:
       return "none or " + element();
     case FieldKind::kRequired:
@@ -205,12 +204,6 @@ FieldDescription field_of(const Slot& slot, std::string_view doc) {
           .takes = takes(*slot.ops, slot.at),
           .bounds = bounds_of(*slot.ops),
           .doc = std::string(doc)};
-}
-
-// Returns the struct whose fields are directly below a slot; null if there is none.
-const ConfigType* type_below(const Slot& slot) {
-  if (const AnyConfig* held = held_config(slot)) return &held->type();
-  return unwrap(slot).ops->kind == FieldKind::kStruct ? &unwrap(slot).ops->config_type() : nullptr;
 }
 
 void add_fields(const Slot& slot, ConfigDescription& out) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/fields/bounds.h"
+#include "config/config_type.h"
 
 namespace axle {
 

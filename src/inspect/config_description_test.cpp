@@ -7,7 +7,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/docs.h"
 #include "config/missing.h"
 #include "config/registry.h"
 #include "config/set.h"

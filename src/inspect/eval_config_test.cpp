@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "data/chat/chat_input.h"
 #include "data/token_files/token_input.h"
 #include "inspect/eval_run.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text_table.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "interop/hugging_face.h"
 #include "interop/tokenizer_files.h"

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

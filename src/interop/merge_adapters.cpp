@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text_table.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "interop/export/model_to_export.h"
 #include "interop/foreign_model.h"
 #include "interop/hugging_face.h"

@@ -12,7 +12,7 @@
 #include "base/lists.h"
 #include "base/text/text.h"
 #include "checkpoint/folder.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/open_tokenizer.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/chat/chat_template.h"
 #include "data/tokenizers/tokenizer.h"
 #include "interop/model_folder.h"

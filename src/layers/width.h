@@ -4,10 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 
 namespace axle {
 

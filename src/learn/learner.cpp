@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/text/text.h"
-#include "config/class_call.h"
 #include "config/construction.h"
 #include "config/register.h"
 #include "learn/optimizer_groups.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/tree.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "learn/schedule.h"
 #include "learn/stateful_update.h"
 #include "learn/weight_decay.h"

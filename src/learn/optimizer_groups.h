@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields/named_map.h"
+#include "config/fields.h"
 #include "learn/optimizer.h"
 
 namespace axle {

@@ -11,10 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/config_ref.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
+#include "config/walk.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 #include <typeinfo>
 
 #include "base/error.h"
-#include "config/class_call.h"
+#include "config/construction.h"
 #include "ir/type.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

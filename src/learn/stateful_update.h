@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/tree.h"
-#include "config/scope.h"
+#include "config/config_type.h"
 #include "ir/tensor.h"
 #include "nn/param.h"
 

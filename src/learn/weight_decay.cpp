@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/text.h"
-#include "config/mistakes.h"
 #include "nn/param_path.h"
 
 namespace axle {

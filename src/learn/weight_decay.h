@@ -11,7 +11,7 @@
 
 #include "base/text/text.h"
 #include "base/tree.h"
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "nn/param.h"
 
 namespace axle {

@@ -8,11 +8,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/text.h"
 #include "config/carry.h"
-#include "config/document/print.h"
-#include "config/find_slot.h"
-#include "config/mistakes.h"
+#include "config/print.h"
 #include "config/register.h"
 #include "config/registry.h"
 #include "config/set.h"

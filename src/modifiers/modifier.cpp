@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/regex.h"
 #include "base/text/text.h"
-#include "config/class_call.h"
+#include "config/construction.h"
 #include "config/missing.h"
-#include "config/mistakes.h"
 #include "config/register.h"
 
 namespace axle {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/config_ref.h"
-#include "config/fields/child.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "config/replace.h"
+#include "config/walk.h"
 
 namespace axle {
 

@@ -1,7 +1,7 @@
 // A small config tree for the tests of modifiers: a model of one block, a mesh and a step count.
 #pragma once
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/register.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config_ref.h"
+#include "config/walk.h"
 #include "layers/models/model.h"
 #include "layers/products/outside_products.h"
 

@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 #include "ops/random/key.h"
 

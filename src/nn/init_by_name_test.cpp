@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "nn/init_rules.h"
 #include "nn/param_path.h"
 #include "nn/toy_layers_test.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "config/mistakes.h"
+#include "base/mistakes.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "nn/param_path.h"

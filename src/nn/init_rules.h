@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "config/axle_config.h"
-#include "config/config_ref.h"
+#include "config/config_type.h"
+#include "config/walk.h"
 #include "ir/dtype.h"
 #include "nn/init.h"
 #include "nn/param.h"

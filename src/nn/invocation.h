@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "config/class_call.h"
-#include "config/fields/ranged.h"
+#include "config/construction.h"
+#include "config/fields.h"
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"

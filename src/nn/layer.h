@@ -22,8 +22,8 @@
 #include <tuple>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/child.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/devices/mesh.h"
 #include "nn/init.h"
 #include "nn/init_rules.h"

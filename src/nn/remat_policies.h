@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "transform/remat/remat.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "ir/text/text_form.h"
 #include "nn/toy_layers_test.h"
 #include "ops/annotate.h"

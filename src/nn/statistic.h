@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -1,7 +1,7 @@
 // A mixture of experts instead of every feed-forward layer of a recipe, by one line.
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/replace.h"
 #include "layers/experts/moe.h"
 #include "layers/feed_forward/feed_forward.h"

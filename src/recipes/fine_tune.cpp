@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
 #include "data/data_kind.h"

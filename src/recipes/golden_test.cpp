@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "recipes/recipe.h"
 #include "testing/layer_laws.h"
 #include "testing/test_name.h"

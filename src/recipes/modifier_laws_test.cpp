@@ -8,10 +8,10 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "config/document/print.h"
-#include "config/document/serialize.h"
-#include "config/find_slot.h"
+#include "config/print.h"
 #include "config/registry.h"
+#include "config/serialize.h"
+#include "config/walk.h"
 #include "interop/forms/plain_model.h"
 #include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/cores/scored_core.h"

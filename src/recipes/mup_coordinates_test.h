@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/set.h"
 #include "data/packing.h"
 #include "data/random.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "config/document/print.h"
 #include "config/missing.h"
+#include "config/print.h"
 #include "config/registry.h"
 #include "config/set.h"
 #include "config/walk.h"

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/text/text_table.h"
-#include "config/find_slot.h"
 #include "config/set.h"
+#include "config/walk.h"
 #include "runtime/memory_estimate.h"
 #include "train/config/run_modules.h"
 

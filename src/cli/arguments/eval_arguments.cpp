@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "cli/arguments/options.h"
-#include "config/mistakes.h"
 #include "evaluate/task/task_config.h"
 #include "io/file.h"
 #include "nn/invocation.h"

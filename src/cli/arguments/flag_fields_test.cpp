@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/arguments/options.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "modifiers/products/lora.h"
 #include "testing/error_of.h"
 

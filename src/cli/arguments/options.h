@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/config_ref.h"
+#include "config/codec.h"
 #include "config/config_type.h"
-#include "config/document/codec.h"
+#include "config/walk.h"
 #include "ir/dtype.h"
 
 // Options with number values. They are parsed like fields of a config. CLI11's own parser reads 010

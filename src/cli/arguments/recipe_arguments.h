@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "recipes/resolve/resolve.h"
 #include "targets/target.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "cli/arguments/parse_test.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "io/file.h"
 #include "learn/learner.h"
 #include "recipes/recipe.h"

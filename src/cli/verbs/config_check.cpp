@@ -1,9 +1,9 @@
 // axle config check RECIPE: reports every mistake that would keep a run from starting, and what
 // flags and files change. Reads the data, and runs nothing.
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/output.h"
-#include "config/mistakes.h"
 #include "inspect/check_config.h"
 #include "plan/compile_report_text.h"
 

@@ -4,8 +4,8 @@
 
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/output.h"
-#include "config/document/print.h"
-#include "config/document/serialize.h"
+#include "config/print.h"
+#include "config/serialize.h"
 
 namespace axle::cli {
 namespace {

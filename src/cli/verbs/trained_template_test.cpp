@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/chat/chat_template.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "io/file.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/chat/answer_places.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/fields/child.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "data/chat/chat_source.h"
 #include "data/chat/learned_documents.h"
 #include "data/chat/learned_text.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/chat/chat_source.h"
 #include "data/data_kind.h"
 #include "io/parquet/parquet_texts.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/chat/chat_layout.h"
 #include "data/data_file.h"
 #include "data/source.h"

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/chat/chat_input.h"
 #include "io/file.h"
 #include "testing/error_of.h"

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "io/file.h"
 #include "testing/compressed.h"
 #include "testing/error_of.h"

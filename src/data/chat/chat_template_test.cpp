@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "io/file.h"
 #include "io/gguf/save_gguf.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"

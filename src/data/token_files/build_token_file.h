@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/source.h"
 #include "data/text_source.h"
 #include "data/token_files/make_token_file.h"

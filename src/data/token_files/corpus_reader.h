@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/data_file.h"
 #include "data/source.h"
 #include "data/text_source.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/source.h"
 #include "data/token_files/corpus_reader.h"
 #include "data/token_files/token_card.h"

@@ -6,10 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields/child.h"
-#include "config/fields/named_map.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "data/chat/learned_text.h"
 #include "data/input.h"
 #include "data/mixture.h"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "config/axle_config.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"

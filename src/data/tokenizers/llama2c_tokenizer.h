@@ -11,8 +11,8 @@
 
 #include <unordered_map>
 
-#include "config/axle_config.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/file_format.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"

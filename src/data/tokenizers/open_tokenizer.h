@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {

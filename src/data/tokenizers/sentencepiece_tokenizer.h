@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/tokenizers/parts/normalizers.h"
 #include "data/tokenizers/parts/pipeline_tokenizer.h"
 #include "data/tokenizers/tokenizer.h"

@@ -4,7 +4,7 @@
 #include <sentencepiece_processor.h>
 #include <sys/mman.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "io/file.h"

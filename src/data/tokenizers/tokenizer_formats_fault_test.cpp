@@ -2,7 +2,7 @@
 // works.
 #include <gmock/gmock.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/ranks/ranks_files_test.h"
 #include "data/tokenizers/ranks/ranks_tokenizer.h"

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "data/tokenizers/tokenizer.h"

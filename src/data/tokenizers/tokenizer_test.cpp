@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text/unicode.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"

@@ -10,7 +10,7 @@
 #include "base/text/text.h"
 #include "base/text/unicode.h"
 #include "base/text/unicode_regex.h"
-#include "config/document/codec.h"
+#include "config/codec.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle {

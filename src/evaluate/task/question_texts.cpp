@@ -11,7 +11,7 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "config/document/codec.h"
+#include "config/codec.h"
 #include "data/chat/jinja/lexer.h"
 #include "data/chat/jinja/printing.h"
 #include "data/data_file.h"

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/mistakes.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/text/unicode.h"
-#include "config/mistakes.h"
 
 namespace axle {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
-#include "config/document/codec.h"
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
+#include "config/codec.h"
 #include "data/text_source.h"
 #include "io/file.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/codec.h"
+#include "config/codec.h"
 #include "inspect/compare/tensor_comparison.h"
 
 namespace axle {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/codec.h"
+#include "config/codec.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "io/file.h"
 #include "ops/movement/shape.h"

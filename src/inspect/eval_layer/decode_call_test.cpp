@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 #include "inspect/eval_layer/eval_layer.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "pjrt/make_runtime.h"

@@ -10,10 +10,10 @@
 #include "base/host_memory.h"
 #include "base/lists.h"
 #include "base/text/text.h"
+#include "base/text/yaml.h"
 #include "base/tree.h"
-#include "config/document/serialize.h"
-#include "config/document/yaml.h"
 #include "config/missing.h"
+#include "config/serialize.h"
 #include "config/walk.h"
 #include "io/file.h"
 

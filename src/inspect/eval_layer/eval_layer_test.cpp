@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 #include "inspect/config_description.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "nn/layer_role.h"

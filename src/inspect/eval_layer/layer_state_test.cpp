@@ -1,7 +1,7 @@
 // The state that a layer reads, given in files.
 #include <gmock/gmock.h>
 
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 #include "inspect/eval_layer/eval_layer.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "pjrt/make_runtime.h"

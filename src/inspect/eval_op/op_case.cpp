@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 #include "functions/attribute_value.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "runtime/mesh_devices.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/tokenizer.h"
 #include "io/gguf/gguf_value.h"
 

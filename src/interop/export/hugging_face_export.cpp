@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "base/text/text_table.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"

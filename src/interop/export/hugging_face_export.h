@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/tokenizer.h"
 #include "interop/export/model_to_export.h"
 

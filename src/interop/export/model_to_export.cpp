@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "interop/families/family.h"
 #include "interop/foreign_model.h"
 #include "interop/forms/change_form.h"

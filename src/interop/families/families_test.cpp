@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "config/document/print.h"
-#include "config/document/serialize.h"
+#include "config/print.h"
+#include "config/serialize.h"
 #include "interop/families/family.h"
 #include "interop/families/read_model.h"
 #include "interop/families/reference_fields_test.h"

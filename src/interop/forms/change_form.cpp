@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/walk.h"
 #include "interop/forms/plain_model.h"
 #include "ir/host_tensor.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "interop/hugging_face.h"

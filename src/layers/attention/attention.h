@@ -10,8 +10,7 @@
 //   Ainslie et al. 2023, arXiv 2305.13245, section 2.
 #pragma once
 
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "layers/attention/biases/logit_bias.h"
 #include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/cores/scored_core.h"

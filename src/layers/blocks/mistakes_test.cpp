@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text/text.h"
-#include "config/find_slot.h"
+#include "config/walk.h"
 #include "layers/attention/caches/bounded_kv_caches.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"

@@ -1,7 +1,7 @@
 // The role Mixer of a block, how its result joins the residual, and published results.
 #pragma once
 
-#include "config/axle_config.h"
+#include "config/config_type.h"
 #include "layers/dropout/dropout.h"
 #include "layers/mesh_axes.h"
 #include "nn/layer.h"

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "layers/blocks/mixer.h"
 #include "layers/blocks/norm_placements.h"
 

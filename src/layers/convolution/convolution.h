@@ -3,9 +3,8 @@
 
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "nn/layer.h"
 #include "ops/windows/window.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/text/text.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "nn/layer.h"
 
 namespace axle {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "config/mistakes.h"
+#include "base/mistakes.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "layers/feed_forward/feed_forward.h"

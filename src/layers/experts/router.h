@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/text/text.h"
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 #include "nn/layer.h"
 

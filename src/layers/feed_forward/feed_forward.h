@@ -8,7 +8,7 @@
 //   Shazeer 2020, arXiv 2002.05202 (gated).
 #pragma once
 
-#include "config/fields/fn.h"
+#include "config/fields.h"
 #include "layers/blocks/mixer.h"
 #include "layers/dense/linear.h"
 #include "layers/mesh_axes.h"

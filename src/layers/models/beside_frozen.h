@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 #include "layers/models/model.h"
 

@@ -4,8 +4,7 @@
 //   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "layers/blocks/stack.h"
 #include "layers/dense/linear.h"
 #include "layers/dropout/dropout.h"

@@ -4,10 +4,8 @@
 //   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "layers/mesh_axes.h"

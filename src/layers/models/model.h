@@ -7,7 +7,7 @@
 #include <array>
 #include <string>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "ir/host_tensor.h"
 #include "layers/blocks/mixer.h"
 #include "layers/models/loss_sums.h"

@@ -10,8 +10,7 @@
 
 #include <map>
 
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/pipeline/stage_loop.h"
 

@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/child.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 #include "layers/blocks/stack.h"
 

@@ -7,10 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 
 namespace axle {
 

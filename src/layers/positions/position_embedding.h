@@ -1,7 +1,7 @@
 // Embeddings of positions: learned and sinusoidal.
 #pragma once
 
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "layers/positions/rotation.h"
 #include "nn/layer.h"
 

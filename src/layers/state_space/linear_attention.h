@@ -1,7 +1,7 @@
 // Attention with a state instead of keys: linear attention and RAttention.
 #pragma once
 
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/masks/attention_mask.h"

@@ -1,7 +1,7 @@
 // Mamba and Mamba 2: selective state spaces.
 #pragma once
 
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "layers/dense/linear.h"
 #include "layers/norms/norm.h"
 #include "layers/state_space/chunked_recurrence.h"

@@ -4,8 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "learn/optimizer.h"
 #include "learn/optimizers/adam.h"
 

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "learn/schedule.h"
 #include "learn/schedules/schedules.h"
 #include "testing/error_of.h"

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "learn/schedule.h"
 
 namespace axle {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "learn/optimizer.h"
 #include "learn/weight_decay.h"
 

@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "config/document/print.h"
-#include "config/find_slot.h"
+#include "config/print.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "layers/attention/caches/dense_kv_caches.h"

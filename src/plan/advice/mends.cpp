@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
-#include "config/find_slot.h"
+#include "config/walk.h"
 #include "learn/learner.h"
 
 namespace axle {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "config/find_slot.h"
 #include "config/set.h"
+#include "config/walk.h"
 #include "plan/advice/advice.h"
 #include "plan/advice/asked_test.h"
 

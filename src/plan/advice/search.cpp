@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
-#include "config/find_slot.h"
 #include "config/walk.h"
 #include "layers/attention/cores/scored_core.h"
 #include "layers/blocks/stack.h"

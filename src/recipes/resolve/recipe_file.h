@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/document/yaml.h"
-#include "config/mistakes.h"
+#include "base/mistakes.h"
+#include "base/text/yaml.h"
 #include "config/replace.h"
 #include "train/config/trainer_config.h"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/set.h"
 #include "data/text_input.h"
 #include "data/tokenizers/open_tokenizer.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/carry.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/input.h"
 #include "data/token_files/token_input.h"
 #include "train/config/trainer_config.h"

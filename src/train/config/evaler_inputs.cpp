@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "config/carry.h"
-#include "config/document/print.h"
 #include "config/missing.h"
+#include "config/print.h"
 #include "config/walk.h"
 #include "data/held_out.h"
 #include "data/text_source.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "config/find_slot.h"
+#include "config/walk.h"
 #include "learn/learner.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "config/mistakes.h"
+#include "base/mistakes.h"
 #include "config/register.h"
 #include "layers/models/model.h"
 #include "runtime/arguments.h"

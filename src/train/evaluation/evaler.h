@@ -6,9 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "config/axle_config.h"
-#include "config/fields/child.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/input.h"
 #include "interop/import_model.h"
 #include "lower/trace_program.h"

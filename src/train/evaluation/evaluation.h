@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/input.h"
 #include "learn/learner.h"
 #include "runtime/runtime.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields/named_map.h"
+#include "config/fields.h"
 #include "runtime/host_needs.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/task_evaler.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/text_table.h"
-#include "config/mistakes.h"
 #include "config/register.h"
 #include "config/walk.h"
 #include "evaluate/task/task.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/axle_config.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "evaluate/evaluate_task.h"
 #include "interop/import_model.h"
 #include "train/evaluation/evaluation.h"

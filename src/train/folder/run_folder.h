@@ -11,7 +11,7 @@
 
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
-#include "config/config_ref.h"
+#include "config/walk.h"
 #include "data/input.h"
 #include "io/file_lock.h"
 #include "train/program/initial_state.h"

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "base/version.h"
-#include "config/document/print.h"
-#include "config/document/serialize.h"
+#include "config/print.h"
+#include "config/serialize.h"
 #include "config/set.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"

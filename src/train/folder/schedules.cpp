@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/document/serialize.h"
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
+#include "config/serialize.h"
 #include "learn/schedule.h"
 #include "train/folder/run_folder.h"
 

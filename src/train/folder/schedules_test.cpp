@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 #include "learn/schedules/schedules.h"
 #include "train/tiny_config_test.h"
 

@@ -1,7 +1,7 @@
 // What the modifiers of trainers set. Their laws are in recipes/modifier_laws_test.cpp.
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
 #include "testing/error_of.h"

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/text.h"
 #include "config/missing.h"
-#include "config/mistakes.h"
 #include "config/register.h"
 #include "config/replace.h"
 #include "config/set.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "config/find_slot.h"
+#include "config/walk.h"
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "learn/optimizer.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/register.h"
 #include "config/set.h"
 #include "layers/blocks/stack.h"

@@ -17,8 +17,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "config/document/serialize.h"
 #include "config/register.h"
+#include "config/serialize.h"
 #include "io/file.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/plugin/plugin.h"

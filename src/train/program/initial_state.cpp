@@ -6,11 +6,11 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/tree.h"
-#include "config/document/serialize.h"
-#include "config/mistakes.h"
+#include "config/serialize.h"
 #include "interop/model_folder.h"
 #include "ir/eval.h"
 #include "layers/experts/moe.h"

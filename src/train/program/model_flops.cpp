@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text/text_table.h"
-#include "config/find_slot.h"
+#include "config/walk.h"
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "nn/layer_role.h"

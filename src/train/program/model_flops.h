@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config_ref.h"
+#include "config/walk.h"
 #include "targets/machine_peak.h"
 #include "train/program/programs.h"
 #include "train/record/throughput.h"

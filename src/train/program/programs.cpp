@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/tree.h"
-#include "config/mistakes.h"
 #include "layers/blocks/mixer.h"
 #include "layers/mesh_axes.h"
 #include "layers/models/model.h"

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "checkpoint/folder.h"
-#include "config/axle_config.h"
-#include "config/fields/ranged.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "io/event_file.h"
 #include "train/record/summary_writer.h"
 

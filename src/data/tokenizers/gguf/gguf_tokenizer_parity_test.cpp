@@ -5,7 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "io/file.h"

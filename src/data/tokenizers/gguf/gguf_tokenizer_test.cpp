@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/open_tokenizer.h"
 #include "data/tokenizers/parts/byte_level.h"
 #include "data/tokenizers/tokenizer_library_test.h"

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"
 #include "testing/error_of.h"

@@ -1,7 +1,7 @@
 // Small tokenizers of every kind against Hugging Face's own library: ids and decoded texts.
 #include <gtest/gtest.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/reference_texts_test.h"
 #include "data/tokenizers/tokenizer.h"

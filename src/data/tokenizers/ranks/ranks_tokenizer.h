@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "config/axle_config.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "data/tokenizers/parts/pipeline_tokenizer.h"
 
 namespace axle {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "config/fields/child.h"
+#include "config/fields.h"
 #include "data/tokenizers/ranks/ranks_files_test.h"
 #include "io/file.h"
 #include "testing/error_of.h"

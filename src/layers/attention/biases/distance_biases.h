@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "layers/attention/biases/logit_bias.h"
 #include "layers/attention/masks/attention_mask.h"
 

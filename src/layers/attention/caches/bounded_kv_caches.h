@@ -1,7 +1,7 @@
 // Caches of bounded size: pages of a common pool, and the last positions of a window.
 #pragma once
 
-#include "config/fields/required.h"
+#include "config/fields.h"
 #include "layers/attention/caches/kv_cache.h"
 
 namespace axle {

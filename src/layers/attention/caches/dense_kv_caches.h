@@ -1,7 +1,7 @@
 // Caches with room for every position: plain, by row, in int8, and the cache of another layer.
 #pragma once
 
-#include "config/axle_config.h"
+#include "config/config_type.h"
 #include "layers/attention/caches/kv_cache.h"
 
 namespace axle {

@@ -1,7 +1,7 @@
 // The logits that softmax and sigmoid attention share.
 #pragma once
 
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "layers/attention/cores/attention_core.h"
 #include "layers/attention/cores/block_plan.h"
 #include "layers/dropout/dropout.h"

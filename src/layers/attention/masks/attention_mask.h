@@ -9,11 +9,8 @@
 #include <mutex>
 #include <string>
 
-#include "config/axle_config.h"
-#include "config/fields/child.h"
-#include "config/fields/fn.h"
-#include "config/fields/ranged.h"
-#include "config/fields/required.h"
+#include "config/config_type.h"
+#include "config/fields.h"
 #include "ir/tensor.h"
 #include "nn/method.h"
 

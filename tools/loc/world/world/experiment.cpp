@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 
 using namespace axle;
 

@@ -12,7 +12,7 @@
 #include <iostream>
 #include <span>
 
-#include "config/document/print.h"
+#include "config/print.h"
 #include "config/registry.h"
 #include "config/walk.h"
 #include "world/experiment.h"

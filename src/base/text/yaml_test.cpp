@@ -1,5 +1,5 @@
 // Hostile YAML: what it may cost, and the errors that it gives.
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

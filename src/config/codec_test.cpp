@@ -1,11 +1,11 @@
-#include "config/document/codec.h"
+#include "config/codec.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "config/fields/ranged.h"
+#include "config/fields.h"
 #include "testing/error_of.h"
 
 namespace axle {

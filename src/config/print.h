@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "config/config_ref.h"
+#include "config/walk.h"
 
 namespace axle {
 
@@ -37,8 +37,7 @@ std::string diff(const ConfigView& before, const ConfigView& after,
 
 /// True if both subtrees have the same text, hence equal values.
 bool same_values(const Slot& a, const Slot& b);
-/// True if an option slot ("@dtype") of the Child slot `child` differs from the default of its
-/// Options struct.
-bool is_changed_option(const Slot& child, const Slot& option);
+/// Returns the children of a slot that texts show: without options of the default value.
+std::vector<Slot> shown_children(const Slot& slot);
 
 }  // namespace axle

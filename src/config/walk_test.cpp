@@ -1,9 +1,9 @@
-#include "config/find_slot.h"
+#include "config/walk.h"
 
 #include <gmock/gmock.h>
 
-#include "config/document/print.h"
 #include "config/example_test.h"
+#include "config/print.h"
 #include "testing/error_of.h"
 
 namespace axle::example {

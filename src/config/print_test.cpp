@@ -1,5 +1,5 @@
 // Canonical text, differences, traversal and completeness of config trees.
-#include "config/document/print.h"
+#include "config/print.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,9 +1,10 @@
-#include "config/document/serialize.h"
+#include "config/serialize.h"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/yaml.h"
 #include "config/example_test.h"
 #include "testing/error_of.h"
 
@@ -124,6 +125,34 @@ TEST(Serialize, Errors) {
   EXPECT_THAT(yaml_error(cfg, "a: [1"), HasSubstr("model:1: expected YAML, got a syntax error"));
   EXPECT_THROW(from_json(cfg, Json{{"label", 5}}), ConfigError) << "JSON knows its types";
   EXPECT_THROW(from_json(cfg, Json{{"model_dim", 1.5}}), ConfigError);
+}
+
+// Documents hold numbers and truth values as such, or as text that YAML leaves unread.
+TEST(Serialize, LeavesAreReadFromTheirOwnKindAndFromText) {
+  const auto read = [](const char* field, const nlohmann::ordered_json& value) {
+    Tower::Config tower;
+    const std::string error = error_of([&] { from_json(tower, {{field, value}}, "model"); });
+    return error == "no error" ? to_json(tower)[field].dump() : error;
+  };
+  EXPECT_EQ(read("model_dim", INT64_MAX), "9223372036854775807");
+  EXPECT_EQ(read("model_dim", INT64_MIN), "-9223372036854775808");
+  EXPECT_EQ(read("model_dim", "64"), "64");
+  EXPECT_EQ(read("model_dim", uint64_t{1} << 63),
+            "model.model_dim: expected an integer from -9223372036854775808 to "
+            "9223372036854775807, got '9223372036854775808'");
+  EXPECT_EQ(read("model_dim", 5.0), "model.model_dim: expected an integer, got '5.0'");
+  EXPECT_EQ(read("model_dim", true), "model.model_dim: expected an integer, got 'true'");
+  EXPECT_EQ(read("small", 255), "255");
+  EXPECT_EQ(read("small", 256), "model.small: expected an integer from 0 to 255, got '256'");
+  EXPECT_EQ(read("small", -1), "model.small: expected an integer from 0 to 255, got '-1'");
+  EXPECT_EQ(read("weights", {{"a", 3}, {"b", 0.1}, {"c", "1e-6"}}),
+            R"({"a":3.0,"b":0.1,"c":1e-06})");
+  EXPECT_EQ(read("weights", {{"a", 1e39}}),
+            "model.weights['a']: expected a number that fits into 32 bits, got '1e+39'");
+  EXPECT_EQ(read("tied", true), "true");
+  EXPECT_EQ(read("tied", 1), "model.tied: expected true or false, got '1'");
+  EXPECT_EQ(read("norm", {{"class", "Shift"}, {"eps", 1e-6}}),
+            R"({"class":"Shift","eps":1e-06,"factor":3,"by":null})");
 }
 
 TEST(Serialize, ConfigByClassOverAllRoles) {

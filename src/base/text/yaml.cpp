@@ -1,4 +1,4 @@
-#include "config/document/yaml.h"
+#include "base/text/yaml.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/emitter.h>

@@ -1,11 +1,9 @@
-#include "config/document/print.h"
+#include "config/print.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-
-#include "config/walk.h"
 
 namespace axle {
 namespace {
@@ -38,9 +36,8 @@ std::string line_of(const Slot& outer) {
       return ops.leaf == LeafKind::kString || text.empty() ? in_quotes(text) : text;
     }
     case FieldKind::kChild:
-      return ops.child(slot.at) ? std::string(ops.child(slot.at).any().type().name) : "REQUIRED";
     case FieldKind::kFn:
-      return ops.fn(slot.at) ? ops.fn(slot.at).name() : "REQUIRED";
+      return ops.held(slot.at) ? ops.held(slot.at).name() : "REQUIRED";
     case FieldKind::kStruct:
     case FieldKind::kMap:
       return children_of(slot).empty() ? "{}" : "";
@@ -60,10 +57,8 @@ void add_lines(const std::string& path, const Slot& slot, bool keeps_results,
   if (std::string line = line_of(inner); !line.empty())
     out.push_back({path, std::move(line), keeps_results});
   if (fits_on_a_line(*inner.ops)) return;
-  for (const Slot& child : children_of(inner)) {
-    if (child.name.starts_with('@') && !is_changed_option(inner, child)) continue;
+  for (const Slot& child : shown_children(inner))
     add_lines(join_config_path(path, child.name), child, keeps_results || child.keeps_results, out);
-  }
 }
 
 // Returns "path: text"; the root itself may have no path.
@@ -122,12 +117,17 @@ bool same_values(const Slot& a, const Slot& b) {
   return *a.ops->type == *b.ops->type && to_lines(ConfigView(a)) == to_lines(ConfigView(b));
 }
 
-bool is_changed_option(const Slot& child, const Slot& option) {
-  const AnyConfig defaults = AnyConfig::with_defaults(child.ops->options_type());
-  for (const Slot& field : children_of(ConfigView(defaults).slot())) {
-    if ("@" + field.name == option.name) return !same_values(field, option);
-  }
-  return true;
+std::vector<Slot> shown_children(const Slot& slot) {
+  std::vector<Slot> out = children_of(slot);
+  if (!unwrap(slot).ops->options || !held_config(slot)) return out;
+  const AnyConfig defaults = AnyConfig::with_defaults(unwrap(slot).ops->options_type());
+  const std::vector<Slot> fields = children_of(ConfigView(defaults).slot());
+  std::erase_if(out, [&](const Slot& option) {
+    return std::ranges::any_of(fields, [&](const Slot& field) {
+      return "@" + field.name == option.name && same_values(field, option);
+    });
+  });
+  return out;
 }
 
 }  // namespace axle

@@ -41,9 +41,9 @@ TEST(Config, FieldsAreDescribed) {
 
 TEST(Config, FieldNamedTwiceIsAnError) {
   const int at = 0;
-  const void* const places[] = {&at, &at};
-  const TypeOps* const ops[] = {&kOps<int>, &kOps<int>};
-  EXPECT_EQ(error_of([&] { detail::make_fields("Pair", "a, a", &at, places, ops); }),
+  const void* const places[] = {&at, &at, &at};
+  const TypeOps* const ops[] = {nullptr, &kOps<int>, &kOps<int>};
+  EXPECT_EQ(error_of([&] { detail::make_fields("Pair", "a, a", places, ops); }),
             "AXLE_CONFIG(Pair, ...): expected each field once, got 'a' twice; name the one that is "
             "left out instead");
 }

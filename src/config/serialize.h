@@ -8,10 +8,7 @@
 // and quotes a string of that text.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
-#include "config/config_ref.h"
-#include "config/document/yaml.h"
+#include "config/walk.h"
 
 namespace axle {
 

@@ -416,17 +416,15 @@ void RecipeArguments::check_data() const {
 
 Resolved resolve_named(const std::string& name, const std::optional<std::string>& on) {
   ResolveRequest request{.machine = on ? parse_target(*on).machine() : host_machine()};
-  const std::filesystem::path run_config = config_file_of(name);
-  if (directory_exists(name) && std::ranges::count(recipe_names(), name) == 0)
+  const bool is_folder = directory_exists(name);
+  const std::string file = is_folder ? config_file_of(name).string() : name;
+  if (path_exists(file)) {
+    request.files = {read_recipe_file(file)};
+  } else if (is_folder && std::ranges::count(recipe_names(), name) == 0) {
     check_config_file(name);
-  if (path_exists(run_config)) {
-    request.files = {read_recipe_file(run_config)};
-  } else if (path_exists(name) && !directory_exists(name)) {
-    request.files = {read_recipe_file(name)};
-  } else if (nothing_at(name) != kNothingThere) {
-    throw ConfigError(
-        fmt::format("{}: expected a recipe, a config file or the folder of a run, got {}", name,
-                    nothing_at(name)));
+  } else if (const std::string found = nothing_at(name); !is_folder && found != kNothingThere) {
+    throw ConfigError(fmt::format(
+        "{}: expected a recipe, a config file or the folder of a run, got {}", name, found));
   } else {
     request.recipe = name;
   }

@@ -300,10 +300,14 @@ void apply_modify(const RecipeFileEntry& entry, Trainer::Config& config, Resolve
 }  // namespace
 
 RecipeFile read_recipe_file(const std::string& path) {
-  if (!path_exists(path))
+  std::string text;
+  try {
+    text = read_stream(path, kMaxConfigBytes);
+  } catch (const StorageError& error) {
+    if (path_exists(path)) throw ConfigError(error.what());
     throw ConfigError(fmt::format("{}: expected a config file, got {}", path, nothing_at(path)));
-  return parse_recipe_file(
-      storage_error_as<ConfigError>([&] { return read_stream(path, kMaxConfigBytes); }), path);
+  }
+  return parse_recipe_file(text, path);
 }
 
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source) {

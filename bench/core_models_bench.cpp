@@ -14,9 +14,9 @@
 #include "base/process_start.h"
 #include "bench_main.h"
 #include "core_models.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "peer_values.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 
 namespace axle {
 namespace {

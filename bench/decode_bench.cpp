@@ -12,7 +12,7 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/temp_dir.h"
 #include "testing/tiny_llama.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/process_start.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/resolve.h"
 #include "train/program/programs.h"

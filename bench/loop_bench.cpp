@@ -18,7 +18,7 @@
 #include "config/set.h"
 #include "ir/eval.h"
 #include "ops/random/random.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/resolve.h"
 #include "train/config/run_modules.h"

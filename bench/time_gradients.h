@@ -10,8 +10,8 @@
 
 #include "base/process_start.h"
 #include "bench_main.h"
-#include "lower/trace_program.h"
-#include "pjrt/make_runtime.h"
+#include "lower/stablehlo.h"
+#include "pjrt/pjrt_runtime.h"
 #include "transform/grad.h"
 
 namespace axle {

@@ -26,7 +26,7 @@
 #include "layers/norms/norm.h"
 #include "learn/schedule.h"
 #include "ops/random/random.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "recipes/language_model.h"
 #include "runtime/runtime.h"
 #include "train/program/programs.h"

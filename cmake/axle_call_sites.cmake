@@ -12,5 +12,5 @@ int main() { return backtrace_create_state(nullptr, 1, nullptr, nullptr) == null
 unset(CMAKE_REQUIRED_LIBRARIES)
 if(AXLE_HAS_BACKTRACE)
   set(AXLE_BACKTRACE backtrace)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/ir/call_stack.cpp PROPERTIES COMPILE_DEFINITIONS AXLE_HAS_BACKTRACE)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/ir/call_site.cpp PROPERTIES COMPILE_DEFINITIONS AXLE_HAS_BACKTRACE)
 endif()

@@ -10,7 +10,7 @@
 #include "base/host_memory.h"
 #include "base/parallel.h"
 #include "checkpoint/folder.h"
-#include "checkpoint/read.h"
+#include "checkpoint/state_files.h"
 #include "config/register.h"
 #include "io/file.h"
 #include "ir/host_tensor.h"

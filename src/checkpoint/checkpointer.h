@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/tree.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "config/config_type.h"
 #include "config/fields.h"
 #include "runtime/runtime.h"

@@ -10,7 +10,7 @@
 #include "checkpoint/checkpoint_test.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/resource_limits.h"

@@ -11,7 +11,7 @@
 #include "checkpoint/checkpoint_test.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/error_of_unprivileged.h"

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/tree.h"
-#include "checkpoint/read.h"
+#include "checkpoint/state_files.h"
 #include "runtime/runtime.h"
 
 namespace axle {

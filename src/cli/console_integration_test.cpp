@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "cli/run_apart_test.h"
 #include "infer/tiny_llama_test.h"
 #include "io/file.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "infer/chat_session.h"
+#include "infer/text_generator.h"
 
 namespace CLI {
 class App;

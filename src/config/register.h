@@ -209,7 +209,7 @@ ConfigType describe() {
     static_assert(has_fields<C, sizeof...(Fs)>(),
                   "AXLE_CONFIG must list every field of its struct, each once");
     const void* const places[] = {at, &fields...};
-    static constexpr const TypeOps* ops[] = {nullptr, &kOps<Fs>...};
+    const TypeOps* const ops[] = {nullptr, &kOps<Fs>...};
     t.name = owner;
     t.fields = make_fields(owner, names, places, ops);
   });

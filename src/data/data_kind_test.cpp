@@ -1,9 +1,8 @@
-#include "data/data_kind.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "data/data_file.h"
 #include "io/file.h"
 #include "testing/compressed.h"
 #include "testing/temp_dir.h"

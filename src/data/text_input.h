@@ -13,7 +13,7 @@
 #include "data/batch.h"
 #include "data/held_out.h"
 #include "data/input.h"
-#include "data/packed_batches.h"
+#include "data/packing.h"
 #include "data/text_source.h"
 #include "data/tokenizers/byte_tokenizer.h"
 

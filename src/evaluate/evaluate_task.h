@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "evaluate/model/scorer.h"
-#include "evaluate/model/token_rows.h"
+#include "evaluate/model/scoring_program.h"
 #include "evaluate/task/task.h"
 #include "infer/generator.h"
 

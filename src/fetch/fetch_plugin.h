@@ -90,4 +90,7 @@ void ensure_plugin(std::string_view platform, const FetchOptions& options);
 /// Does the same for the platform of `policy`. `pins` is null if nothing can be fetched for it.
 void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins, const FetchOptions& options);
 
+/// Returns options that ask and show progress on the terminal, if there is one.
+FetchOptions terminal_fetch_options(bool yes);
+
 }  // namespace axle

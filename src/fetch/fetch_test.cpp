@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "fetch/fetch_plugin.h"
-#include "fetch/fetch_terminal.h"
 #include "io/file.h"
 #include "io/file_lock.h"
 #include "pjrt/plugin/find_plugin.h"

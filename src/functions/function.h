@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/yaml.h"
 #include "functions/attribute_value.h"
 #include "ir/tensor.h"
 #include "ops/create.h"

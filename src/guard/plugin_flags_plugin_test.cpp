@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "guard/plugin_end_guard.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 

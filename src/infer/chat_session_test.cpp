@@ -1,8 +1,7 @@
-#include "infer/chat_session.h"
-
 #include <gmock/gmock.h>
 
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
+#include "infer/text_generator.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"

@@ -1,8 +1,9 @@
-// The two programs of decoding. Prefill processes the prompts; a decode step processes one more
-// token of each row.
+// Draws a token from the logits of a position.
 //
 // Letters in tensor names, for this file only:
-//   B rows   T positions of the prompts   S positions of the caches   V vocabulary
+//   B batch   V vocabulary   K candidates
+//
+// Source of top_p: Holtzman et al. 2019, arXiv 1904.09751, section 3.1.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,40 @@
 #include <vector>
 
 #include "data/batch.h"
-#include "infer/sampling.h"
+#include "ir/tensor.h"
 #include "layers/models/model.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
+#include "ops/random/key.h"
 
 namespace axle {
+
+/// How a token is drawn: the logits are divided by the temperature, then cut to the top k, then to
+/// the top p.
+struct Sampling {
+  /// 0: greedy, the most likely token (the first among equals).
+  double temperature = 0;
+  /// Only the k most likely tokens can be drawn, the first ones among equals; none: all.
+  std::optional<int64_t> top_k = {};
+  /// Only the smallest set of most likely tokens whose probabilities sum to at least this can be
+  /// drawn; none: all.
+  std::optional<double> top_p = {};
+
+  auto operator<=>(const Sampling&) const = default;
+};
+
+/// Throws ConfigError if the temperature is below 0, between 0 and 1e-30 or not finite, if top_k is
+/// below 1, or if top_p is outside (0, 1].
+void check(const Sampling& sampling);
+
+/// Traced: returns one token for each row of logits_BV, i32[B]. `key` must not be used again;
+/// with temperature 0 it may be none.
+Tensor sample(const Tensor& logits_BV, const random::Key& key, const Sampling& sampling);
+
+// The two programs of decoding. Prefill processes the prompts; a decode step processes one more
+// token of each row.
+//
+// Letters in tensor names, for this file only:
+//   B rows   T positions of the prompts   S positions of the caches   V vocabulary
 
 /// Stands for a token whose logits have no finite maximum: some logit is NaN or +infinity, or all
 /// are -infinity.

@@ -5,7 +5,7 @@
 #include "infer/generator.h"
 #include "interop/tiny_model_test.h"
 #include "layers/blocks/stack.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/plugin_fixture.h"
 
 namespace axle {

@@ -15,7 +15,7 @@
 #include "layers/models/model.h"
 #include "ops/random/random.h"
 #include "runtime/arguments.h"
-#include "runtime/host_needs.h"
+#include "runtime/memory_estimate.h"
 
 namespace axle {
 namespace {

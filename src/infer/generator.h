@@ -13,10 +13,10 @@
 #include "base/text/text.h"
 #include "base/tree.h"
 #include "data/batch.h"
-#include "infer/sampling.h"
+#include "infer/decode_programs.h"
 #include "ir/dtype.h"
 #include "ir/host_tensor.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "runtime/runtime.h"
 
 namespace axle {

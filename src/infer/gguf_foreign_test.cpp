@@ -7,7 +7,7 @@
 #include "infer/generator.h"
 #include "interop/model_folder.h"
 #include "io/file.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/checkout.h"
 #include "testing/foreign_data.h"
 #include "testing/needs_plugin.h"

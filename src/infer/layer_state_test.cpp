@@ -6,7 +6,7 @@
 #include "interop/tiny_model_test.h"
 #include "layers/blocks/stack.h"
 #include "ops/elementwise/arithmetic.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -1,5 +1,4 @@
-#include "infer/sampling.h"
-
+#include "infer/decode_programs.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
 #include "testing/error_of.h"

@@ -4,7 +4,7 @@
 #include "infer/text_generator.h"
 #include "interop/import_model.h"
 #include "io/file.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/foreign_data.h"
 #include "testing/needs_plugin.h"

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "data/chat/build_chat_file.h"
-#include "data/data_kind.h"
+#include "data/data_file.h"
 #include "data/token_files/build_token_file.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "data/tokenizers/open_tokenizer.h"

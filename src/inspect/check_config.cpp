@@ -16,7 +16,7 @@
 #include "layers/mesh_axes.h"
 #include "recipes/resolve/check_recipe.h"
 #include "recipes/resolve/use_data.h"
-#include "runtime/host_needs.h"
+#include "runtime/memory_estimate.h"
 #include "runtime/mesh_devices.h"
 #include "train/config/run_modules.h"
 #include "train/config/trainer_config.h"

@@ -14,7 +14,7 @@
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/version.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin_status.h"
 #include "recipes/resolve/check_recipe.h"

@@ -11,7 +11,7 @@
 #include "base/text/text_table.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
-#include "checkpoint/read.h"
+#include "checkpoint/state_files.h"
 #include "config/missing.h"
 #include "config/walk.h"
 #include "io/file.h"

@@ -16,7 +16,7 @@
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/text/unicode.h"
-#include "data/data_kind.h"
+#include "data/data_file.h"
 #include "data/token_files/corpus_reader.h"
 #include "data/token_files/token_card.h"
 #include "data/tokenizers/open_tokenizer.h"

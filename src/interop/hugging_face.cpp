@@ -17,7 +17,7 @@
 #include "io/file.h"
 #include "layers/products/product.h"
 #include "layers/products/quantized_product.h"
-#include "modifiers/products/quantize_products.h"
+#include "modifiers/products/product_modifiers.h"
 
 namespace axle {
 namespace {

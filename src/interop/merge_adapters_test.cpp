@@ -1,14 +1,13 @@
-#include "interop/merge_adapters.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "data/text_input.h"
+#include "interop/peft_adapters.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
 #include "layers/blocks/stack.h"
 #include "layers/models/causal_lm.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "testing/test_layer.h"

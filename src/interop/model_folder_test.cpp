@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "interop/save_model.h"
 #include "interop/tiny_model_test.h"

@@ -4,17 +4,29 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/text_table.h"
 #include "base/text/unicode.h"
+#include "config/serialize.h"
 #include "config/walk.h"
+#include "interop/export/model_to_export.h"
+#include "interop/foreign_model.h"
+#include "interop/hugging_face.h"
+#include "interop/model_folder.h"
+#include "interop/save_model.h"
+#include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "ir/host_tensor.h"
+#include "layers/models/beside_frozen.h"
 #include "layers/products/lora_product.h"
-#include "modifiers/products/quantize_products.h"
+#include "modifiers/products/product_modifiers.h"
+#include "nn/param.h"
 
 namespace axle {
 namespace {
@@ -66,7 +78,7 @@ std::map<std::string, Adapter> adapters_in(const fs::path& file) {
 
 // A projection of the model: the modules that hold it, one for each stacked layer, and which
 // outputs of them are its own.
-struct Projection {
+struct AdaptedProjection {
   std::string path;  // "decoder/layers/layer/attention/body/output"
   std::vector<std::string> modules;
   int64_t first_output = 0, num_outputs = 0;
@@ -85,15 +97,15 @@ class Projections {
       add(row, spec->second.shape);
     }
   }
-  const std::vector<Projection>& all() const { return all_; }
+  const std::vector<AdaptedProjection>& all() const { return all_; }
   // Whether its module holds other projections as well.
-  bool is_shared(const Projection& projection) const {
+  bool is_shared(const AdaptedProjection& projection) const {
     return outputs_.at(projection.modules.front()) > projection.num_outputs;
   }
 
  private:
   void add(const WeightRow& row, Shape shape) {
-    Projection out{.path = row.ours.substr(0, row.ours.rfind('/')), .modules = {}};
+    AdaptedProjection out{.path = row.ours.substr(0, row.ours.rfind('/')), .modules = {}};
     const std::string name = row.theirs.substr(0, row.theirs.size() - kWeight.size());
     const size_t at = name.find(kLayer);
     const int64_t count = at == name.npos ? 1 : shape.front();
@@ -112,12 +124,12 @@ class Projections {
     all_.push_back(std::move(out));
   }
 
-  std::vector<Projection> all_;
+  std::vector<AdaptedProjection> all_;
   std::map<std::string, int64_t> outputs_;  // of a module, by all projections in it
 };
 
 // The adapters of a projection, if all of its layers have them.
-std::vector<const Adapter*> adapters_of(const Projection& projection,
+std::vector<const Adapter*> adapters_of(const AdaptedProjection& projection,
                                         const std::map<std::string, Adapter>& adapters,
                                         const std::string& where) {
   std::vector<const Adapter*> out;
@@ -189,8 +201,9 @@ void copy_transposed(const HostTensor& from, int64_t first_row, int64_t num_rows
 }
 
 // Fills both parameters of a projection's adapter; the matrices of its layers lie one by one.
-void fill(const Projection& projection, const std::vector<const Adapter*>& adapters, bool is_shared,
-          const Tree<ParamSpec>& specs, Tree<HostTensor>& parameters, const std::string& where) {
+void fill(const AdaptedProjection& projection, const std::vector<const Adapter*>& adapters,
+          bool is_shared, const Tree<ParamSpec>& specs, Tree<HostTensor>& parameters,
+          const std::string& where) {
   HostTensor down(Type{DType::kF32, specs.at(projection.path + "/product/lora_down").shape}),
       up(Type{DType::kF32, specs.at(projection.path + "/product/lora_up").shape});
   const auto count = std::ssize(adapters), rank = adapters.front()->down->shape()[0],
@@ -212,7 +225,7 @@ void fill(const Projection& projection, const std::vector<const Adapter*>& adapt
   parameters.emplace(projection.path + "/product/lora_up", std::move(up));
 }
 
-LoraProduct::Config lora_of(const Projection& projection, const Adapter& adapter,
+LoraProduct::Config lora_of(const AdaptedProjection& projection, const Adapter& adapter,
                             const PeftScaling& scaling) {
   const int64_t rank = adapter.down->shape()[0];
   const double alpha = scaling.alpha_of(projection.modules.front(), rank);
@@ -224,13 +237,13 @@ LoraProduct::Config lora_of(const Projection& projection, const Adapter& adapter
 }
 
 // A projection with the adapters of its layers.
-struct Adapted {
-  const Projection* projection;
+struct ProjectionAdapters {
+  const AdaptedProjection* projection;
   std::vector<const Adapter*> adapters;
 };
 
 void check_all_taken(const std::map<std::string, Adapter>& adapters,
-                     const std::vector<Adapted>& adapted, const std::string& where) {
+                     const std::vector<ProjectionAdapters>& adapted, const std::string& where) {
   std::set<std::string> taken;
   for (const auto& [projection, own] : adapted)
     taken.insert(projection->modules.begin(), projection->modules.end());
@@ -282,8 +295,8 @@ ImportedModel with_peft_adapters(ImportedModel base, const fs::path& folder,
   const auto plain = base.model.build({}, Scope{.path = "model"});
   const Projections projections(base.rows, subtree(plain->param_specs(), "model"));
   const std::map<std::string, std::string> slots = product_paths(*plain);
-  std::vector<Adapted> adapted;
-  for (const Projection& projection : projections.all()) {
+  std::vector<ProjectionAdapters> adapted;
+  for (const AdaptedProjection& projection : projections.all()) {
     std::vector<const Adapter*> own = adapters_of(projection, adapters, where);
     if (own.empty()) continue;
     const auto slot = slots.find(projection.path);
@@ -300,6 +313,69 @@ ImportedModel with_peft_adapters(ImportedModel base, const fs::path& folder,
   for (const auto& [projection, own] : adapted)
     fill(*projection, own, projections.is_shared(*projection), specs, base.parameters, where);
   return base;
+}
+
+std::string to_text(const MergeReport& report) {
+  return fmt::format("{}: {} merged into the weights of step {}\n", report.dir.string(),
+                     counted(report.num_adapters, "adapter"), report.step);
+}
+
+MergeReport merge_adapters(const std::filesystem::path& from, const std::filesystem::path& to,
+                           Weights weights, const Report& report) {
+  check_new_model(to, {});
+  LoadedModel model = load_model(from, weights, report, RunData::kAny);
+  take_trained_part(model);
+  MergeReport out{.dir = to, .step = model.step};
+  decode_weights(model);
+  Child<Model> config = model.config;
+  out.num_adapters = static_cast<int64_t>(remove_adapters(config).size());
+  if (out.num_adapters == 0) {
+    throw ConfigError(fmt::format(
+        "{}: expected a model with adapters (LoraProduct), got one without", from.string()));
+  }
+  if (!model.context_len) {
+    throw ConfigError(
+        fmt::format("{}: expected a model whose config sets max_seq_len or "
+                    "input.seq_len, got neither",
+                    from.string()));
+  }
+  Child<Input> input;  // evaluations read its fields, seq_len among them
+  config_error_in(from.string(), [&] { from_json(input, model.input, "input"); });
+  std::map<std::string, std::string> files;
+  if (const auto& kept = model.chat_template_file; !kept.empty())
+    files[kept.filename().string()] = read_file(kept);
+  if (std::string config = origin_config(from); !config.empty())
+    files[std::string(kHuggingFaceConfig)] = std::move(config);
+  const std::string prefix(stored_prefix(Weights::kTrained));
+  const Tree<HostTensor> merged = merged_adapters(*model.model, std::move(model.parameters));
+  save_model(to, {.model = std::move(config),
+                  .tokenizer = model.tokenizer_config,
+                  .parameters = subtree(merged, prefix),
+                  .layer_state = subtree(merged, kLayerStatePath),
+                  .context_len = *model.context_len,
+                  .input = std::move(input),
+                  .step = model.step,
+                  .compute_dtype = model.compute_dtype,
+                  .streams = model.streams.streams,
+                  .files = std::move(files)});
+  if (model.tokenizer_config)
+    keep_tokenizers({{"input", {{"tokenizer", to_json(model.tokenizer_config)}}}}, to);
+  return out;
+}
+
+TrainedPart trained_part(Child<Model> config, const Model* built) {
+  TrainedPart out{.config = std::move(config)};
+  for (;;) {
+    std::unique_ptr<Model> own;
+    if (!built) own = out.config.build({}, Scope{.path = "model"});
+    const auto* const both = dynamic_cast<const BesideFrozen*>(built ? built : own.get());
+    built = nullptr;
+    if (!both) return out;
+    Child<Model> trained;
+    from_json(trained, to_json(out.config).at(both->trained_part()));
+    out.config = std::move(trained);
+    out.path += both->trained_part() + "/";
+  }
 }
 
 }  // namespace axle

@@ -10,7 +10,7 @@
 #include "base/text/text.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "config/register.h"
 #include "config/serialize.h"
 #include "data/synthetic_input.h"

@@ -5,7 +5,6 @@
 
 #include <thread>
 
-#include "ir/call_stack.h"
 #include "ir/tensor.h"
 
 namespace axle {

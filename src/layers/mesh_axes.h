@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "ir/devices/mesh.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 
 namespace axle {
 

@@ -7,7 +7,7 @@
 #include "config/register.h"
 #include "learn/optimizer_groups.h"
 #include "learn/weight_decay.h"
-#include "nn/param_path.h"
+#include "nn/init_rules.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"

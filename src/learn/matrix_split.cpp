@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "learn/weight_decay.h"
-#include "nn/param_path.h"
+#include "nn/init_rules.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mistakes.h"
 #include "base/text/text.h"
-#include "nn/param_path.h"
+#include "nn/init_rules.h"
 
 namespace axle {
 namespace {

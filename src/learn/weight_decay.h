@@ -18,7 +18,7 @@ namespace axle {
 
 // Rules by path: which parameters a pattern of a config names.
 //
-// Patterns are globs over paths with dots (nn/param_path.h): "**.norm.scale". Without any
+// Patterns are globs over paths with dots (nn/init_rules.h): "**.norm.scale". Without any
 // parameters, as where a model could not be built, every pattern passes.
 
 /// Numbers by pattern.

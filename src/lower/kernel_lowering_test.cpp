@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
-#include "lower/trace_program.h"
 #include "ops/kernels/kernel.h"
 #include "testing/collective_samples.h"
 #include "transform/kernel/gated_silu.h"

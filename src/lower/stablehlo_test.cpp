@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lower/trace_program.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/products/dot.h"

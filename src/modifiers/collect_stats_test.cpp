@@ -1,8 +1,7 @@
-#include "modifiers/collect_stats.h"
-
 #include <gmock/gmock.h>
 
 #include "layers/blocks/stack.h"
+#include "modifiers/field_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "nn/remat_policies.h"
 #include "testing/error_of.h"

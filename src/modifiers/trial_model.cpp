@@ -9,7 +9,7 @@
 #include "config/walk.h"
 #include "modifiers/modifier.h"
 #include "nn/functional.h"
-#include "nn/param_path.h"
+#include "nn/init_rules.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -2,7 +2,6 @@
 
 #include "config/serialize.h"
 #include "nn/init_rules.h"
-#include "nn/param_path.h"
 #include "nn/toy_layers_test.h"
 #include "ops/movement/slice.h"
 #include "testing/error_of.h"

@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/error.h"
 #include "base/mistakes.h"
+#include "base/text/text.h"
 #include "config/register.h"
 #include "config/walk.h"
-#include "nn/param_path.h"
 #include "ops/movement/slice.h"
 #include "ops/random/random.h"
 
 namespace axle {
+
+bool matches_path(std::string_view pattern, std::string_view path) {
+  return glob_match(pattern, dotted(std::string(path)));
+}
+
 namespace {
 
 // True if a layer starts the parameter at 0 or 1 for want of a reason to do otherwise.

@@ -1,4 +1,4 @@
-// Initializers chosen by the name of a parameter and by groups of it.
+// Patterns over the paths of parameters.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,13 @@
 
 namespace axle {
 
+/// True if the pattern, a glob over paths with dots (glob_match in base/text/text.h), matches the
+/// path of a parameter: "**.norm.scale" matches "decoder/norm/scale".
+bool matches_path(std::string_view pattern, std::string_view path);
+
 /// The initialiser of the parameters that a pattern matches.
 struct InitRule {
-  /// Their paths, as a pattern (nn/param_path.h): "**.norm.scale".
+  /// Their paths, as a pattern (nn/init_rules.h): "**.norm.scale".
   Required<std::string> pattern = REQUIRED;
   /// Their initialiser.
   Init init = {};
@@ -26,7 +30,7 @@ struct InitRule {
 
 /// The dtype of the parameters that a pattern matches.
 struct DTypeRule {
-  /// Their paths, as a pattern (nn/param_path.h): "**.norm.scale".
+  /// Their paths, as a pattern (nn/init_rules.h): "**.norm.scale".
   Required<std::string> pattern = REQUIRED;
   /// Their dtype.
   Required<FloatDType> dtype = REQUIRED;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/plugin/plugin.h"
 #include "runtime/runtime.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "pjrt/abi/executable.h"
 #include "pjrt/array.h"
 #include "pjrt/plugin/plugin.h"

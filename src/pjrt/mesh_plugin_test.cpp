@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"

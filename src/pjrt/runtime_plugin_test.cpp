@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "pjrt/abi/calls.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin_status.h"
 #include "runtime/executable_cache.h"

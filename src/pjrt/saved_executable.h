@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lower/trace_program.h"
-#include "pjrt/compile/compiler_settings.h"
+#include "lower/stablehlo.h"
+#include "pjrt/compile/compile_options.h"
 #include "pjrt/compiler.h"
 #include "runtime/runtime.h"
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "hlo/collectives.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/ops.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "plan/compiler_findings.h"
 #include "testing/needs_plugin.h"
 #include "train/step_run_test.h"

@@ -16,7 +16,6 @@
 #include "hlo/op_name.h"
 #include "layers/mesh_axes.h"
 #include "recipes/resolve/use_data.h"
-#include "runtime/host_needs.h"
 #include "runtime/memory_estimate.h"
 #include "train/config/microbatches.h"
 

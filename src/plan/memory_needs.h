@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "hlo/memory.h"
 #include "ir/devices/mesh.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "plan/compile_report.h"
 #include "recipes/resolve/resolve.h"
 #include "train/config/run_modules.h"

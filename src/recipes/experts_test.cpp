@@ -5,7 +5,7 @@
 #include "config/replace.h"
 #include "layers/experts/moe.h"
 #include "layers/feed_forward/feed_forward.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "recipes/resolve/resolve.h"
 #include "recipes/resolve/use_data.h"
 #include "testing/error_of.h"

@@ -8,7 +8,7 @@
 
 #include "interop/save_model.h"
 #include "modifiers/preference_tuning.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "train/config/trainer_config.h"
 
 namespace axle {

@@ -14,7 +14,7 @@
 #include "learn/schedules/schedules.h"
 #include "learn/transforms/gradient_transforms.h"
 #include "modifiers/mesh_modifiers.h"
-#include "train/record/tensorboard_writer.h"
+#include "train/record/summary_writer.h"
 
 namespace axle {
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text/text.h"
+#include "base/text/yaml.h"
 #include "config/print.h"
 #include "config/registry.h"
 #include "config/serialize.h"
@@ -17,13 +18,11 @@
 #include "layers/attention/cores/scored_core.h"
 #include "layers/products/fp8_product.h"
 #include "modifiers/attention/set_attention.h"
-#include "modifiers/collect_stats.h"
 #include "modifiers/field_modifiers.h"
 #include "modifiers/mesh_modifiers.h"
 #include "modifiers/modifier.h"
 #include "modifiers/preference_tuning.h"
-#include "modifiers/products/lora.h"
-#include "modifiers/products/quantize_products.h"
+#include "modifiers/products/product_modifiers.h"
 #include "recipes/mixed_config_test.h"
 #include "recipes/resolve/check_recipe.h"
 #include "testing/error_of.h"

@@ -5,7 +5,7 @@
 #include "config/walk.h"
 #include "layers/models/beside_frozen.h"
 #include "layers/products/lora_product.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "recipes/recipe.h"
 #include "train/config/trainer_config.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "runtime/runtime.h"
 
 namespace axle {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/elementwise/arithmetic.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"

@@ -1,11 +1,10 @@
-#include "runtime/host_needs.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/error.h"
+#include "runtime/memory_estimate.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ir/host_tensor.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 
 namespace axle {
 

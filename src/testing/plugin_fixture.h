@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "lower/trace_program.h"
-#include "pjrt/make_runtime.h"
+#include "lower/stablehlo.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/runtime.h"
 #include "testing/host_tensors.h"
 #include "testing/needs_plugin.h"

@@ -8,7 +8,7 @@
 #include "layers/models/beside_frozen.h"
 #include "layers/models/causal_lm.h"
 #include "learn/optimizers/sgd.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/step_run_test.h"
 #include "train/trainer_run_test.h"
 

@@ -5,7 +5,7 @@
 #include "layers/experts/dispatch.h"
 #include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 #include "train/step_run_test.h"

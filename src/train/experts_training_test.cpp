@@ -9,7 +9,7 @@
 #include "layers/experts/moe.h"
 #include "layers/pipeline/pipeline.h"
 #include "nn/remat_policies.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/config/run_modules.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"

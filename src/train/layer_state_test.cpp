@@ -12,7 +12,7 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 #include "train/config/run_modules.h"
 #include "train/program/non_finite.h"

@@ -1,9 +1,8 @@
 // Tests training of low-rank adapters.
-#include "modifiers/products/lora.h"
-
 #include <gmock/gmock.h>
 
 #include "base/tree.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/host_tensors.h"
 #include "train/trainer_run_test.h"
 

@@ -7,9 +7,9 @@
 #include "layers/experts/moe.h"
 #include "layers/products/fp8_product.h"
 #include "layers/products/quantized_product.h"
-#include "modifiers/products/quantize_products.h"
+#include "modifiers/products/product_modifiers.h"
 #include "nn/remat_policies.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/host_needs.h"
+#include "runtime/memory_estimate.h"
 #include "train/config/microbatches.h"
 #include "train/config/trainer_config.h"
 #include "train/program/programs.h"

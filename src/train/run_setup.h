@@ -15,8 +15,8 @@
 #include "train/folder/run_folder.h"
 #include "train/program/non_finite.h"
 #include "train/program/programs.h"
+#include "train/record/metrics.h"
 #include "train/record/progress.h"
-#include "train/record/throughput.h"
 #include "train/run_memory.h"
 #include "train/trainer.h"
 

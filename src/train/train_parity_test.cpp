@@ -1,6 +1,6 @@
 // Compares training steps on the interpreter with recorded ones.
 
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/train_fixture_test.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include "data/synthetic_input.h"
 #include "layers/blocks/stack.h"
 #include "nn/remat_policies.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 #include "train/tiny_config_test.h"

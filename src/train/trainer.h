@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/host_memory.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/config/trainer_config.h"
 #include "train/program/initial_state.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/folder.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"

@@ -5,7 +5,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/reductions/reduce.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "targets/machine_peak.h"
 #include "train/config/run_modules.h"
 #include "train/program/model_flops.h"

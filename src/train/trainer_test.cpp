@@ -12,7 +12,7 @@
 #include "checkpoint/folder.h"
 #include "io/event_file.h"
 #include "testing/error_of.h"
-#include "train/record/tensorboard_writer.h"
+#include "train/record/summary_writer.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

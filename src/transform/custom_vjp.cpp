@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/lists.h"
-#include "ir/call_stack.h"
+#include "ir/call_site.h"
 #include "ir/devices/sharding.h"
 #include "ops/collectives/collectives.h"
 #include "ops/create.h"

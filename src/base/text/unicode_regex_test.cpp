@@ -1,10 +1,9 @@
-#include "base/text/unicode_regex.h"
-
 #include <gmock/gmock.h>
 
 #include <vector>
 
 #include "base/error.h"
+#include "base/text/regex.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 
 #include "cli/arguments/options.h"
 #include "config/serialize.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/error_of.h"
 
 namespace axle::cli {

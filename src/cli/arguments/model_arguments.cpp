@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "cli/arguments/options.h"
 #include "fetch/fetch_plugin.h"
-#include "fetch/fetch_terminal.h"
 #include "io/file.h"
 #include "nn/invocation.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "runtime/mesh_devices.h"
 

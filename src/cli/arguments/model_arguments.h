@@ -11,7 +11,7 @@
 #include "inspect/parameter_table.h"
 #include "interop/model_folder.h"
 #include "ir/devices/mesh.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/executable_cache.h"
 #include "runtime/runtime.h"
 

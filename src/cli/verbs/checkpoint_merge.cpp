@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/output.h"
-#include "interop/merge_adapters.h"
+#include "interop/peft_adapters.h"
 
 namespace axle::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"

@@ -9,7 +9,6 @@
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/output.h"
 #include "fetch/fetch_plugin.h"
-#include "fetch/fetch_terminal.h"
 #include "plan/advice/advice.h"
 #include "plan/compile_report_text.h"
 #include "plan/memory_needs.h"

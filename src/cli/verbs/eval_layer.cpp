@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "inspect/eval_layer/compare_tensors.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 
 namespace axle::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "inspect/eval_op/run_op_cases.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 
 namespace axle::cli {
 namespace {

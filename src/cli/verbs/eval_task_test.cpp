@@ -12,7 +12,7 @@
 #include "interop/model_folder.h"
 #include "interop/tiny_model_test.h"
 #include "io/file.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

@@ -5,7 +5,7 @@
 #include "cli/arguments/model_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/output.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/mesh_devices.h"
 
 namespace axle::cli {

@@ -7,7 +7,6 @@
 #include "base/text/text.h"
 #include "cli/output.h"
 #include "fetch/fetch_plugin.h"
-#include "fetch/fetch_terminal.h"
 #include "pjrt/plugin/find_plugin.h"
 
 namespace axle::cli {

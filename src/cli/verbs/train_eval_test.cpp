@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "checkpoint/restore.h"
-#include "checkpoint/write.h"
+#include "checkpoint/state_files.h"
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/environment_change.h"

@@ -11,9 +11,9 @@
 #include "base/text/text.h"
 #include "data/chat/chat_input.h"
 #include "data/chat/chat_template.h"
-#include "data/chat/learned_documents.h"
+#include "data/chat/learned_text.h"
+#include "data/token_files/build_token_file.h"
 #include "data/token_files/make_token_file.h"
-#include "data/token_files/token_cache.h"
 #include "data/token_files/token_input.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 
 #include "config/fields.h"
 #include "data/chat/chat_source.h"
-#include "data/data_kind.h"
+#include "data/data_file.h"
 #include "io/parquet/parquet_texts.h"
 #include "testing/checkout.h"
 

@@ -9,7 +9,6 @@
 #include "data/text_source.h"
 #include "data/token_files/build_token_file.h"
 #include "data/token_files/corpus_reader.h"
-#include "data/token_files/token_cache.h"
 #include "io/file.h"
 
 namespace axle {

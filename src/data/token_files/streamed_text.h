@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/text_input.h"
-#include "data/token_files/token_cache.h"
+#include "data/token_files/build_token_file.h"
 #include "data/token_files/token_input.h"
 
 namespace axle {

@@ -11,7 +11,7 @@
 #include "config/register.h"
 #include "data/chat/build_chat_file.h"
 #include "data/chat/chat_template.h"
-#include "data/data_kind.h"
+#include "data/data_file.h"
 #include "data/input.h"
 #include "data/random.h"
 #include "data/text_input.h"

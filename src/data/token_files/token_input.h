@@ -10,10 +10,10 @@
 #include "data/chat/learned_text.h"
 #include "data/input.h"
 #include "data/mixture.h"
-#include "data/packed_batches.h"
+#include "data/packing.h"
 #include "data/source.h"
 #include "data/text_source.h"
-#include "data/token_files/token_cache.h"
+#include "data/token_files/build_token_file.h"
 #include "data/token_files/token_rows.h"
 #include "data/tokenizers/byte_tokenizer.h"
 

@@ -3,17 +3,125 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
 #include "base/error.h"
+#include "base/text/regex.h"
 #include "base/text/text.h"
 #include "base/text/unicode.h"
+#include "config/codec.h"
 #include "data/chat/jinja/unicode.h"
 
 namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& config, const std::string& name, const std::string& fallback) {
+  if (!config.contains(name)) return fallback;
+  if (!config[name].is_string()) throw ConfigError(name + ": expected a text, got another value");
+  return config[name].get<std::string>();
+}
+
+// The match with the number `select`, from the end if it is negative. Of several groups, the first
+// that is not empty.
+AnswerFilter regex_filter(const Json& config) {
+  const UnicodeRegex regex(text_of(config, "regex_pattern", R"(#### (\-?[0-9\.\,]+))"),
+                           RegexSyntax::kPython);
+  const auto select = Codec<int64_t>::parse(text_of(config, "group_select", "0"));
+  const std::string fallback = text_of(config, "fallback", "[invalid]");
+  return [=](const std::string& answer) {
+    std::vector<std::string> matches;
+    UnicodeRegex::Finder finder(regex, answer);
+    while (const auto match = finder.next()) {
+      const std::vector<std::string_view> groups = finder.groups();
+      if (groups.empty()) {
+        matches.push_back(answer.substr(match->begin, match->end - match->begin));
+        continue;
+      }
+      const auto first =
+          std::ranges::find_if(groups, [](std::string_view text) { return !text.empty(); });
+      const bool has_none = first == groups.end();
+      matches.emplace_back(has_none ? (groups.size() > 1 ? fallback : "") : *first);
+    }
+    const int64_t at = select < 0 ? std::ssize(matches) + select : select;
+    if (at < 0 || at >= std::ssize(matches)) return fallback;
+    return std::string(jinja::stripped(matches[at]));
+  };
+}
+
+AnswerFilter map_filter(const Json& config) {
+  std::map<std::string, std::string> names;
+  if (config.contains("mapping_dict")) {
+    for (const auto& [from, to] : config["mapping_dict"].items()) {
+      if (!to.is_string()) throw ConfigError("mapping_dict: expected texts, got another value");
+      names.emplace(from, to.get<std::string>());
+    }
+  }
+  const std::string fallback = text_of(config, "default_value", "None");
+  return [=](const std::string& answer) {
+    const auto found = names.find(answer);
+    return found == names.end() ? fallback : found->second;
+  };
+}
+
+struct FilterRow {
+  std::string name;
+  std::vector<std::string> arguments;
+  AnswerFilter (*make)(const Json& config);
+};
+
+// A model gives one answer, so that all filters that choose among answers choose it.
+const std::vector<FilterRow>& filter_rows() {
+  static const std::vector<FilterRow> rows = {
+      {"lowercase", {}, [](const Json&) { return AnswerFilter(unicode_lower_case); }},
+      {"map", {"mapping_dict", "default_value"}, map_filter},
+      {"regex", {"regex_pattern", "group_select", "fallback"}, regex_filter},
+      {"remove_whitespace",
+       {},
+       [](const Json&) {
+         return AnswerFilter(
+             [](const std::string& answer) { return std::string(jinja::stripped(answer)); });
+       }},
+      {"take_first",
+       {},
+       [](const Json&) { return AnswerFilter([](std::string answer) { return answer; }); }},
+      {"uppercase", {}, [](const Json&) { return AnswerFilter(jinja::upper_text); }}};
+  return rows;
+}
+
+}  // namespace
+
+std::string FilterChain::apply(std::string answer) const {
+  for (const AnswerFilter& filter : filters) answer = filter(std::move(answer));
+  return answer;
+}
+
+AnswerFilter make_filter(const Json& config) {
+  if (!config.is_object() || !config.contains("function"))
+    throw ConfigError("expected {function: NAME, ...}, got another value");
+  const std::string name = text_of(config, "function", "");
+  std::vector<std::string> names;
+  for (const FilterRow& row : filter_rows()) {
+    names.push_back(row.name);
+    if (row.name != name) continue;
+    for (const auto& [key, value] : config.items()) {
+      if (key == "function" || std::ranges::count(row.arguments, key)) continue;
+      throw ConfigError(fmt::format("{}: expected an argument of the filter {} ({}), got another",
+                                    key, name, join(row.arguments, ", ")));
+    }
+    return row.make(config);
+  }
+  throw ConfigError(fmt::format("expected a filter that is known ({}), got '{}'{}",
+                                join(names, ", "), printable(name), suggest(name, names)));
+}
+
 namespace {
 
 constexpr std::string_view kPunctuation = R"(!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~)";
@@ -273,6 +381,87 @@ std::vector<MetricConfig> default_metrics(OutputType output_type) {
     if (is_taken && fits(row, output_type)) out.push_back(config_of(row));
   }
   return out;
+}
+
+namespace {
+
+using Scores = std::span<const DocumentScore>;
+
+double mean(Scores scores) {
+  double sum = 0;
+  for (const DocumentScore& score : scores) sum += score.value;
+  return sum / static_cast<double>(scores.size());
+}
+
+// Of a sample, over the root of its size; NaN for one document.
+double mean_error(Scores scores) {
+  const double center = mean(scores), n = static_cast<double>(scores.size());
+  double squares = 0;
+  for (const DocumentScore& score : scores)
+    squares += (score.value - center) * (score.value - center);
+  return std::sqrt(squares / (n - 1)) / std::sqrt(n);
+}
+
+double weighted_mean(Scores scores) {
+  double sum = 0, weights = 0;
+  for (const DocumentScore& score : scores) {
+    sum += score.value;
+    weights += score.weight;
+  }
+  return sum / weights;
+}
+
+double median(Scores scores) {
+  std::vector<double> values;
+  for (const DocumentScore& score : scores) values.push_back(score.value);
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+double perplexity(Scores scores) { return std::exp(-mean(scores)); }
+double weighted_perplexity(Scores scores) { return std::exp(-weighted_mean(scores)); }
+double bits_per_byte(Scores scores) { return -weighted_mean(scores) / std::log(2.0); }
+
+// The deviation over samples of the documents with repetition: 100 seeds with 1,000 samples each,
+// drawn as by random.choices().
+template <double (*kValue)(Scores)>
+double bootstrap_error(Scores scores) {
+  constexpr uint32_t kSeeds = 100, kSamplesOfSeed = 1000;
+  std::vector<double> values;
+  std::vector<DocumentScore> sample(scores.size());
+  const auto n = static_cast<double>(scores.size());
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    PythonRandom random(seed);
+    for (uint32_t i = 0; i < kSamplesOfSeed; ++i) {
+      for (DocumentScore& one : sample) one = scores[random.next() * n];
+      values.push_back(kValue(sample));
+    }
+  }
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double center = sum / static_cast<double>(values.size());
+  for (const double value : values) squares += (value - center) * (value - center);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+constexpr auto kRows =
+    std::to_array<Aggregation>({{"bits_per_byte", bits_per_byte, nullptr},
+                                {"brier_score", mean, nullptr},
+                                {"mean", mean, mean_error},
+                                {"median", median, bootstrap_error<median>},
+                                {"perplexity", perplexity, bootstrap_error<perplexity>},
+                                {"weighted_perplexity", weighted_perplexity, nullptr}});
+
+}  // namespace
+
+const Aggregation& aggregation_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Aggregation& row : kRows) {
+    if (row.name == name) return row;
+    names.emplace_back(row.name);
+  }
+  throw ConfigError(fmt::format("expected an aggregation that is known ({}), got '{}'{}",
+                                join(names, ", "), printable(name), suggest(name, names)));
 }
 
 }  // namespace axle

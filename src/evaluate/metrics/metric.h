@@ -1,9 +1,9 @@
-// The metrics of tasks: a number for each document, and how the numbers of all become one.
-//
-// Source: lm-evaluation-harness 0.4, lm_eval/api/metrics.py.
+// Metrics of answers: filters of texts, scores of one answer, and their aggregation.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <random>
 #include <span>
@@ -11,10 +11,32 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/regex.h"
 #include "base/text/text.h"
-#include "base/text/unicode_regex.h"
 
 namespace axle {
+
+// Filters: what is taken from a generated answer before it is compared.
+//
+// Source: lm-evaluation-harness 0.4, lm_eval/filters.
+
+using AnswerFilter = std::function<std::string(std::string answer)>;
+
+/// Filters one after the other. The metrics of a chain have its name.
+struct FilterChain {
+  std::string name = "none";
+  std::vector<AnswerFilter> filters = {};
+
+  std::string apply(std::string answer) const;
+};
+
+/// Returns the filter {"function": "regex", "regex_pattern": ...}. Throws ConfigError for one that
+/// is not known, and for arguments that it does not have.
+AnswerFilter make_filter(const nlohmann::ordered_json& config);
+
+// The metrics of tasks: a number for each document, and how the numbers of all become one.
+//
+// Source: lm-evaluation-harness 0.4, lm_eval/api/metrics.py.
 
 // Comparison of generated answers with right ones.
 //

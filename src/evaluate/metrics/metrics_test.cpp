@@ -4,7 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "evaluate/metrics/filter.h"
 #include "evaluate/metrics/metric.h"
 #include "testing/error_of.h"
 

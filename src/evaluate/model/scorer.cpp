@@ -12,7 +12,7 @@
 #include "infer/decode_programs.h"
 #include "layers/attention/caches/kv_cache.h"
 #include "layers/blocks/mixer.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -21,7 +21,7 @@
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
 #include "runtime/arguments.h"
-#include "runtime/host_needs.h"
+#include "runtime/memory_estimate.h"
 
 namespace axle {
 namespace {

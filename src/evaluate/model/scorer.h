@@ -11,7 +11,6 @@
 
 #include "data/batch.h"
 #include "evaluate/model/scoring_program.h"
-#include "evaluate/model/token_rows.h"
 #include "runtime/runtime.h"
 
 namespace axle {

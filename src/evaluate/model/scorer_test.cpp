@@ -11,7 +11,7 @@
 #include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/masks/attention_mask.h"
 #include "layers/positions/position_embedding.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 
 namespace axle {

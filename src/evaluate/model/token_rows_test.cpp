@@ -1,8 +1,7 @@
-#include "evaluate/model/token_rows.h"
-
 #include <gmock/gmock.h>
 
 #include "data/tokenizers/byte_tokenizer.h"
+#include "evaluate/model/scoring_program.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "evaluate/metrics/filter.h"
 #include "evaluate/metrics/metric.h"
 
 namespace axle {

@@ -5,7 +5,7 @@
 #include "base/text/yaml.h"
 #include "inspect/eval_layer/eval_layer.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 
 namespace axle {
 namespace {

@@ -9,7 +9,7 @@
 #include "inspect/config_description.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "nn/layer_role.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "recipes/language_model.h"
 #include "recipes/recipe.h"
 #include "testing/error_of.h"

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/yaml.h"
 #include "base/tree.h"
 #include "config/missing.h"
 #include "config/registry.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "base/tree.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 
 namespace axle {

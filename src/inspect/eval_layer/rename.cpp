@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "ir/type.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 
 namespace axle {
 namespace {

@@ -10,7 +10,7 @@
 #include "inspect/eval_layer/compare_tensors.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "inspect/eval_layer/rename.h"
-#include "ir/call_stack.h"
+#include "ir/call_site.h"
 #include "ir/eval.h"
 #include "ops/create.h"
 #include "transform/grad.h"

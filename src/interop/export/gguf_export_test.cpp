@@ -8,7 +8,6 @@
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
-#include "interop/export/gguf_tokenizer_keys.h"
 #include "interop/gguf/tiny_gguf_test.h"
 #include "interop/hugging_face.h"
 #include "interop/tiny_model_test.h"

@@ -23,7 +23,7 @@
 #include "layers/pipeline/pipeline.h"
 #include "layers/positions/frequencies.h"
 #include "layers/state_space/mamba.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

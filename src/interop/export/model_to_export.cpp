@@ -12,15 +12,15 @@
 #include "interop/foreign_model.h"
 #include "interop/forms/change_form.h"
 #include "interop/hugging_face.h"
-#include "interop/merge_adapters.h"
+#include "interop/peft_adapters.h"
 #include "interop/tokenizer_files.h"
 #include "io/file.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/multi_token_lm.h"
 #include "layers/products/lora_product.h"
 #include "learn/learner.h"
-#include "modifiers/products/lora.h"
-#include "nn/param_path.h"
+#include "modifiers/products/product_modifiers.h"
+#include "nn/init_rules.h"
 
 namespace axle {
 namespace {

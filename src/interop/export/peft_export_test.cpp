@@ -16,7 +16,7 @@
 #include "layers/blocks/stack.h"
 #include "layers/experts/moe.h"
 #include "layers/products/lora_product.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/checkout.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -29,7 +29,7 @@
 #include "layers/pipeline/pipeline.h"
 #include "layers/positions/position_embedding.h"
 #include "layers/state_space/mamba.h"
-#include "modifiers/products/quantize_products.h"
+#include "modifiers/products/product_modifiers.h"
 #include "modifiers/trial_model.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-// The architectures of GGUF whose blocks are the same as Llama's.
+// The families in GGUF files whose tensors are named as Llama's: Llama, Qwen, Gemma.
 #pragma once
 
 #include "interop/gguf/gguf_architecture.h"
@@ -26,5 +26,13 @@ int64_t num_layers_of(const GgufKeys& keys);
 int64_t vocab_size_of(const GgufKeys& keys);
 /// True if the head is the embedding: the file has none of its own.
 bool is_head_tied(const GgufKeys& keys);
+
+/// Returns the rows of the tensors of both. The scale of each norm is stored whole there, and not
+/// less 1.
+std::vector<GgufName> gemma_names();
+/// Returns the number whose root divides queries: the dim of a head, except in the largest model,
+/// which has `layers_of_largest` layers. `fields` are from llama_like_fields().
+int64_t scaled_dim_of(const GgufKeys& keys, const nlohmann::ordered_json& fields,
+                      int64_t layers_of_largest);
 
 }  // namespace axle

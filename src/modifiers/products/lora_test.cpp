@@ -1,5 +1,3 @@
-#include "modifiers/products/lora.h"
-
 #include <gmock/gmock.h>
 
 #include "layers/attention/latent_attention.h"
@@ -13,6 +11,7 @@
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
 #include "layers/state_space/mamba.h"
+#include "modifiers/products/product_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 #include "testing/layer_laws.h"

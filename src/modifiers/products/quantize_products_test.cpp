@@ -1,5 +1,3 @@
-#include "modifiers/products/quantize_products.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -12,7 +10,7 @@
 #include "layers/feed_forward/feed_forward.h"
 #include "layers/models/causal_lm.h"
 #include "layers/products/fp8_product.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "modifiers/tiny_step_test.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"

@@ -1,8 +1,7 @@
-#include "pjrt/compile/build_options.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "pjrt/compile/compile_options.h"
 #include "testing/proto_fields.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "pjrt/compiler.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/saved_executable.h"
 #include "testing/environment_change.h"

@@ -1,10 +1,9 @@
-#include "pjrt/compile/compiler_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "pjrt/compile/compile_options.h"
 #include "pjrt/plugin/plugin_policy.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pjrt/compiler.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/saved_executable.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
-#include "pjrt/compile/target_lowering.h"
+#include "pjrt/compile/compile_options.h"
 #include "pjrt/pjrt_runtime.h"
 #include "testing/collective_samples.h"
 #include "testing/plugin_fixture.h"

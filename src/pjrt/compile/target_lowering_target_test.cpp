@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
-#include "lower/trace_program.h"
-#include "pjrt/compile/target_lowering.h"
+#include "pjrt/compile/compile_options.h"
 #include "pjrt/compiler.h"
 #include "testing/collective_samples.h"
 #include "testing/needs_plugin.h"

@@ -15,7 +15,6 @@
 #include "pjrt/abi/calls.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin_watch.h"
-#include "pjrt/plugin/shared_object.h"
 
 namespace axle {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/process_start.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_pins.h"

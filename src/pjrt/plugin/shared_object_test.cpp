@@ -1,5 +1,3 @@
-#include "pjrt/plugin/shared_object.h"
-
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +5,7 @@
 #include <cstring>
 
 #include "io/file.h"
+#include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin_status.h"
 #include "testing/environment_change.h"

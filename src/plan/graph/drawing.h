@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 
 namespace axle {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ir/text/text_form.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/annotate.h"
 #include "ops/ops.h"
 #include "plan/compile_report.h"

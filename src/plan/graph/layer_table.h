@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 
 namespace axle {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/annotate.h"
 
 namespace axle {

@@ -12,7 +12,7 @@
 #include "base/text/text.h"
 #include "config/walk.h"
 #include "data/chat/chat_input.h"
-#include "data/data_kind.h"
+#include "data/data_file.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"

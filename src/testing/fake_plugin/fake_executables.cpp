@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "pjrt/abi/executable.h"
-#include "pjrt/compile/build_options.h"
+#include "pjrt/compile/compile_options.h"
 #include "testing/fake_plugin/fake_entry.h"
 #include "testing/proto_fields.h"
 
@@ -11,6 +11,7 @@ namespace axle::testing {
 namespace {
 
 using namespace pjrt;
+using pjrt::Error, pjrt::Executable, pjrt::Program;  // not those of axle
 namespace fields = build_option_fields;
 
 constexpr char kStored[] = "fake executable: ";

@@ -6,7 +6,7 @@
 #include "config/construction.h"
 #include "config/missing.h"
 #include "nn/init_rules.h"
-#include "train/record/tensorboard_writer.h"
+#include "train/record/summary_writer.h"
 
 namespace axle {
 namespace {

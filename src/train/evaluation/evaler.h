@@ -10,7 +10,7 @@
 #include "config/fields.h"
 #include "data/input.h"
 #include "interop/import_model.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "runtime/runtime.h"
 #include "train/evaluation/evaluation.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/fields.h"
-#include "runtime/host_needs.h"
+#include "runtime/memory_estimate.h"
 #include "train/evaluation/evaler.h"
 #include "train/evaluation/task_evaler.h"
 

@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "checkpoint/folder.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "layers/models/causal_lm.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "train/config/run_modules.h"
 #include "train/evaluation/evaler.h"
 #include "train/record/progress.h"

@@ -12,7 +12,7 @@
 #include "evaluate/task/task.h"
 #include "infer/decode_programs.h"
 #include "io/file.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/elementwise/convert.h"
 #include "train/record/progress.h"
 

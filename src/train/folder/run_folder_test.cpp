@@ -15,7 +15,7 @@
 #include "layers/norms/norm.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
-#include "train/record/tensorboard_writer.h"
+#include "train/record/summary_writer.h"
 #include "train/tiny_config_test.h"
 
 namespace axle {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config/set.h"
-#include "modifiers/products/lora.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/error_of.h"
 #include "train/mup/wide_model_test.h"
 

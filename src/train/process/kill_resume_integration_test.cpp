@@ -12,7 +12,7 @@
 #include "pjrt/plugin/find_plugin.h"
 #include "testing/temp_dir.h"
 #include "train/process/train_process_test.h"
-#include "train/record/tensorboard_writer.h"
+#include "train/record/summary_writer.h"
 #include "train/run_result_test.h"
 #include "train/tiny_config_test.h"
 

@@ -15,7 +15,7 @@
 #include "learn/optimizers/sophia.h"
 #include "learn/optimizers/wrapping_optimizers.h"
 #include "learn/schedule.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 #include "testing/host_tensors.h"
 #include "train/step_run_test.h"

@@ -6,7 +6,7 @@
 #include "interop/hugging_face.h"
 #include "layers/models/causal_lm.h"
 #include "layers/products/quantized_product.h"
-#include "modifiers/products/quantize_products.h"
+#include "modifiers/products/product_modifiers.h"
 #include "testing/checkout.h"
 #include "train/program/initial_state.h"
 #include "train/record/progress.h"

@@ -10,7 +10,7 @@
 #include "config/walk.h"
 #include "targets/machine_peak.h"
 #include "train/program/programs.h"
-#include "train/record/throughput.h"
+#include "train/record/metrics.h"
 
 namespace axle {
 

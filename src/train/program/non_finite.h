@@ -10,7 +10,7 @@
 
 #include "base/tree.h"
 #include "ir/tensor.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "runtime/runtime.h"
 #include "train/program/programs.h"
 #include "train/record/summary_writer.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"

@@ -13,7 +13,7 @@
 #include "layers/models/model.h"
 #include "learn/learner.h"
 #include "learn/optimizer_groups.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"

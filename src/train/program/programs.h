@@ -12,7 +12,7 @@
 #include "base/tree.h"
 #include "interop/import_model.h"
 #include "ir/devices/mesh.h"
-#include "lower/trace_program.h"
+#include "lower/stablehlo.h"
 #include "runtime/runtime.h"
 #include "transform/taps/collect_taps.h"
 

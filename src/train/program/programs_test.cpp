@@ -9,7 +9,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/reductions/reduce.h"
-#include "pjrt/make_runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/error_of.h"
 #include "train/program/non_finite.h"
 #include "train/record/metrics.h"

@@ -11,8 +11,8 @@
 
 #include "base/console.h"
 #include "base/process_start.h"
+#include "train/record/metrics.h"
 #include "train/record/summary_writer.h"
-#include "train/record/throughput.h"
 
 namespace axle {
 

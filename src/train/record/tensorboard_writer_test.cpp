@@ -1,9 +1,8 @@
-#include "train/record/tensorboard_writer.h"
-
 #include <gmock/gmock.h>
 
 #include "io/event_reader_test.h"
 #include "testing/temp_dir.h"
+#include "train/record/summary_writer.h"
 
 namespace axle {
 namespace {

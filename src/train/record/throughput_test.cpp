@@ -1,7 +1,7 @@
 // The time of a step is the time between completions, whenever they are read.
-#include "train/record/throughput.h"
-
 #include <gtest/gtest.h>
+
+#include "train/record/metrics.h"
 
 namespace axle {
 namespace {

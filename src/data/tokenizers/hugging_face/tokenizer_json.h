@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "base/text/regex.h"
 #include "base/text/text.h"
-#include "base/text/unicode_regex.h"
 #include "data/tokenizers/parts/pipeline_tokenizer.h"
 
 namespace axle::hugging_face {

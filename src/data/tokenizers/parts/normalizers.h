@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/regex.h"
 #include "base/text/unicode.h"
-#include "base/text/unicode_regex.h"
 #include "data/tokenizers/tokenizer.h"
 
 namespace axle {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/text/regex.h"
 #include "base/text/text.h"
-#include "base/text/unicode_regex.h"
 #include "data/tokenizers/parts/normalizers.h"
 
 namespace axle {

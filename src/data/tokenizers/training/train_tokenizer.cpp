@@ -20,7 +20,7 @@
 #include "base/text/text.h"
 #include "base/text/text_table.h"
 #include "base/text/unicode.h"
-#include "data/data_kind.h"
+#include "data/data_file.h"
 #include "data/token_files/corpus_reader.h"
 #include "data/tokenizers/gguf/gguf_tokenizer.h"
 #include "data/tokenizers/hugging_face/tokenizer_json.h"

@@ -1,4 +1,4 @@
-#include "train/record/tensorboard_writer.h"
+#include "train/record/summary_writer.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/chat/answer_places.h"
+#include "data/chat/answer_spans.h"
 #include "data/chat/chat_template.h"
 #include "infer/generator.h"
 #include "interop/model_folder.h"

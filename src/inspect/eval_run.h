@@ -43,7 +43,7 @@ bool is_read_by_evaluation(std::string_view path);
 
 struct EvalRunOptions {
   /// Folder of a run or of an import, with config.yaml and checkpoints.
-  ModelPlace dir;
+  ModelPath dir;
   /// Files and folders of text, in order, or "synthetic".
   std::vector<std::string> data;
   /// Edits of the run's config. Without edits, the input reads all of the text once. Fields that an
@@ -81,7 +81,7 @@ nlohmann::ordered_json to_json(const RunEvaluation& evaluation);
 
 struct EvalTasksOptions {
   /// Folder of a run, of an import or of Hugging Face, or a GGUF file.
-  ModelPlace dir;
+  ModelPath dir;
   /// Files of tasks.
   std::vector<std::filesystem::path> tasks;
   /// None: all documents.

@@ -176,7 +176,7 @@ ModelParameters load(const fs::path& dir, const WantedOf& wanted_of, Weights wei
 }
 
 // True for a model of another program. The fields of a run are all known.
-bool is_read_in_place(const ModelPlace& place) {
+bool is_read_in_place(const ModelPath& place) {
   const bool is_foreign = is_foreign_model(place.path);
   if (!is_foreign && !place.ignored.empty()) {
     throw ConfigError(
@@ -188,9 +188,8 @@ bool is_read_in_place(const ModelPlace& place) {
 }
 
 // The parameters of a model of another program, in the dtypes that the caller wants.
-ModelParameters load_foreign(const ModelPlace& place, const SpecsOfConfig& specs_of,
-                             Weights weights, const Report& report,
-                             const Layer* codes_of = nullptr) {
+ModelParameters load_foreign(const ModelPath& place, const SpecsOfConfig& specs_of, Weights weights,
+                             const Report& report, const Layer* codes_of = nullptr) {
   const fs::path& path = place.path;
   if (weights == Weights::kAverage) {
     throw ConfigError(
@@ -306,7 +305,7 @@ std::string part_for(const Model& model, const fs::path& dir, const Manifest& ma
 }
 
 // Weights that the model keeps as codes are read as numbers if `dir` is a run that does.
-ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
+ModelParameters initial_parameters(const ModelPath& place, const Model& model,
                                    const Report& report) {
   if (is_read_in_place(place)) {
     const auto specs_of = [&](const ModelConfig& config) {
@@ -353,7 +352,7 @@ ModelParameters initial_parameters(const ModelPlace& place, const Model& model,
 
 }  // namespace
 
-LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& report,
+LoadedModel load_model(const ModelPath& place, Weights weights, const Report& report,
                        RunData data) {
   LoadedModel out;
   const auto specs_of = [&](const ModelConfig& config) {
@@ -370,7 +369,7 @@ LoadedModel load_model(const ModelPlace& place, Weights weights, const Report& r
   return out;
 }
 
-ModelConfig model_config(const ModelPlace& place, const Report& report) {
+ModelConfig model_config(const ModelPath& place, const Report& report) {
   const fs::path& dir = place.path;
   if (is_read_in_place(place)) {
     const ReadOptions read{.ignored = place.ignored, .with_weights = false};
@@ -388,7 +387,7 @@ std::string_view stored_prefix(Weights weights) {
   return weights == Weights::kAverage ? kAveragePath : kModelPath;
 }
 
-ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& specs_of,
+ModelParameters load_parameters(const ModelPath& place, const SpecsOfConfig& specs_of,
                                 Weights weights, const Report& report) {
   if (is_read_in_place(place)) return load_foreign(place, specs_of, weights, report);
   const fs::path& dir = place.path;
@@ -398,7 +397,7 @@ ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& sp
   return load(dir, wanted_of, weights, report);
 }
 
-ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,
+ModelParameters load_initial_parameters(const ModelPath& place, const Model& model,
                                         const Report& report) {
   ModelParameters out = initial_parameters(place, model, report);
   const int64_t num_rounded = encode_weights(model, out.by_path);

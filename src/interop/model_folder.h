@@ -65,7 +65,7 @@ struct LoadedModel {
 /// config without a tokenizer (except with RunData::kAny), kAverage if the run kept no average, and
 /// parameters that do not match the config's model; DataError if the tokenizer's file is
 /// missing; StorageError if all checkpoints are damaged.
-LoadedModel load_model(const ModelPlace& place, Weights weights = Weights::kTrained,
+LoadedModel load_model(const ModelPath& place, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr, RunData data = RunData::kText);
 
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
@@ -78,7 +78,7 @@ struct ModelConfig {
 /// its weights. A tokenizer's file that is not where the config says is replaced by the file of the
 /// same name in the folder, if there is one, and `report` says so. Throws as load_model does;
 /// ConfigError for a place that leaves out fields of a run.
-ModelConfig model_config(const ModelPlace& place, const Report& report = report_to_stderr);
+ModelConfig model_config(const ModelPath& place, const Report& report = report_to_stderr);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
 
@@ -98,7 +98,7 @@ using SpecsOfConfig = std::function<Tree<ParamSpec>(const ModelConfig& config)>;
 /// as load_model does; ConfigError naming all tensors that are missing, of another type or not
 /// named, before any is read; Error with kValidationFailed naming a tensor that holds a NaN or an
 /// infinity.
-ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& specs_of,
+ModelParameters load_parameters(const ModelPath& place, const SpecsOfConfig& specs_of,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
@@ -106,7 +106,7 @@ ModelParameters load_parameters(const ModelPlace& place, const SpecsOfConfig& sp
 /// (merge_adapters.h). Parameters of adapters (LoraProduct) are left out if the checkpoint holds
 /// none of them. Weights that `model` keeps as codes (QuantizedProduct) become codes if the
 /// checkpoint holds them as numbers. Throws as load_parameters does.
-ModelParameters load_initial_parameters(const ModelPlace& place, const Model& model,
+ModelParameters load_initial_parameters(const ModelPath& place, const Model& model,
                                         const Report& report = report_to_stderr);
 
 /// What to load from a checkpoint: tensors of the model, or of the part of it at this path.

@@ -66,10 +66,10 @@ nlohmann::ordered_json config_document(const ModelToSave& saved);
 
 /// The folder of a run or an import, or a model of another program (is_foreign_model). A path
 /// becomes one by itself.
-struct ModelPlace {
-  ModelPlace() = default;
+struct ModelPath {
+  ModelPath() = default;
   template <std::convertible_to<std::filesystem::path> P>
-  ModelPlace(P&& folder, std::vector<std::string> fields = {})
+  ModelPath(P&& folder, std::vector<std::string> fields = {})
       : path(std::forward<P>(folder)), ignored(std::move(fields)) {}
 
   std::filesystem::path path = {};

@@ -30,18 +30,18 @@ class ValueMap {
   }
   /// Inserts a default value if there is none.
   T& operator[](const Tensor& t) {
-    std::optional<T>& thing = place(t);
+    std::optional<T>& thing = slot(t);
     return thing ? *thing : thing.emplace();
   }
   /// Inserts, unless there is one already. Returns true if it inserted.
   bool insert(const Tensor& t, T value) {
-    std::optional<T>& thing = place(t);
+    std::optional<T>& thing = slot(t);
     if (thing) return false;
     thing.emplace(std::move(value));
     return true;
   }
   void erase(const Tensor& t) {
-    if (contains(t)) place(t).reset();
+    if (contains(t)) slot(t).reset();
   }
 
  private:
@@ -60,7 +60,7 @@ class ValueMap {
   [[noreturn]] static void fail_missing(const Tensor& t) {
     throw InternalError("no entry for " + describe(t));
   }
-  std::optional<T>& place(const Tensor& t) {
+  std::optional<T>& slot(const Tensor& t) {
     const OpNode* const op = t.node();
     AXLE_CHECK(op, "an empty Tensor as a key");
     if (region_ == nullptr) region_ = op->parent;

@@ -67,7 +67,7 @@ std::vector<std::string> trained_patterns(const ModelConfig& config, const Model
 
 }  // namespace
 
-Trainer::Config fine_tune(const ModelPlace& place, FineTuned trained,
+Trainer::Config fine_tune(const ModelPath& place, FineTuned trained,
                           const std::optional<DType>& dtype) {
   const ModelConfig config = model_config(place);
   Child<Model> model =

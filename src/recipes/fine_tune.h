@@ -24,7 +24,7 @@ enum class FineTuned { kAll, kAdapters };
 /// beside them. With `dtype` all parameters except adapters have it, and so do products.
 ///
 /// Throws ConfigError or DataError for a path that holds no model.
-Trainer::Config fine_tune(const ModelPlace& model, FineTuned trained,
+Trainer::Config fine_tune(const ModelPath& model, FineTuned trained,
                           const std::optional<DType>& dtype = {});
 
 /// Returns the name of the run that goes on training this model: "fine-tuned-llama".

@@ -28,7 +28,7 @@ struct ModelArguments {
   bool average = false;
 
   void add_to(CLI::App& app);
-  ModelPlace place() const { return {dir, ignored}; }
+  ModelPath path() const { return {dir, ignored}; }
   Weights weights() const { return average ? Weights::kAverage : Weights::kTrained; }
 };
 

@@ -117,7 +117,7 @@ bool adds_adapters(const ResolveRequest& request) {
 }
 
 // Whether RECIPE is a file or a folder. Names of recipes come first.
-bool is_place(const std::string& recipe) {
+bool is_path(const std::string& recipe) {
   return path_exists(recipe) && std::ranges::count(recipe_names(), recipe) == 0;
 }
 
@@ -350,43 +350,43 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
 
 // A recipe that is the path of a model: of another program, or of a run or an import, whose config
 // is a whole one.
-void RecipeArguments::take_place(ResolveRequest& request) const {
-  const std::string place = request.recipe;
-  if (is_foreign_model(place)) {
-    request.start = fine_tune(request, place);
-  } else if (path_exists(config_file_of(place))) {
+void RecipeArguments::take_path(ResolveRequest& request) const {
+  const std::string path = request.recipe;
+  if (is_foreign_model(path)) {
+    request.start = fine_tune(request, path);
+  } else if (path_exists(config_file_of(path))) {
     request.recipe.clear();
-    request.files.insert(request.files.begin(), config_of_run(place));
+    request.files.insert(request.files.begin(), config_of_run(path));
   } else {
     throw ConfigError(
         fmt::format("RECIPE: expected a name, or the folder of a run or a model, got {} {}{}",
-                    directory_exists(place) ? "the folder" : "the file", place,
-                    directory_exists(place) ? "" : "; --config takes a file"));
+                    directory_exists(path) ? "the folder" : "the file", path,
+                    directory_exists(path) ? "" : "; --config takes a file"));
   }
 }
 
 void RecipeArguments::check_names_recipe() const {
-  const std::string& place = request_.recipe;
-  if (!is_place(place)) return;
+  const std::string& path = request_.recipe;
+  if (!is_path(path)) return;
   constexpr std::string_view kExpected =
       "RECIPE: expected the name of a recipe (axle config list), got";
-  if (is_foreign_model(place)) {
+  if (is_foreign_model(path)) {
     throw ConfigError(
-        fmt::format("{} the model {}; --init-from {} trains it on", kExpected, place, place));
+        fmt::format("{} the model {}; --init-from {} trains it on", kExpected, path, path));
   }
-  const std::filesystem::path config = config_file_of(place);
+  const std::filesystem::path config = config_file_of(path);
   if (!path_exists(config)) return;
   throw ConfigError(
       fmt::format("{} the folder of a run or an import, {}; --init-from {} begins with its "
                   "weights, --dir {} goes on with a run, --config {} begins it anew",
-                  kExpected, place, place, place, config.string()));
+                  kExpected, path, path, path, config.string()));
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend, bool reads_other_model) const {
   ResolveRequest out = request_;
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
-  if (is_place(out.recipe)) {
-    take_place(out);
+  if (is_path(out.recipe)) {
+    take_path(out);
     reads_other_model |= out.start.has_value();
   }
   if (!reads_other_model && !ignored_.empty()) {

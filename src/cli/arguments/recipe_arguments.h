@@ -60,7 +60,7 @@ class RecipeArguments {
  private:
   std::string machine(std::string_view backend) const;
   ResolveRequest request(std::string_view backend, bool reads_other_model) const;
-  void take_place(ResolveRequest& request) const;
+  void take_path(ResolveRequest& request) const;
   void check_has_start(const ResolveRequest& request) const;
   Trainer::Config fine_tune(const ResolveRequest& request, const std::filesystem::path& model,
                             const std::optional<DType>& dtype = {}) const;

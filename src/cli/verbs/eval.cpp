@@ -43,7 +43,7 @@ ExitCode run_tasks(const EvalOptions& options, Output& out) {
     throw ConfigError("--task: expected no --data and no --set beside it, got one");
   options.runtime.ensure_plugin();
   EvalTasksOptions evaluated = options.tasks.options();
-  evaluated.dir = options.model.place();
+  evaluated.dir = options.model.path();
   evaluated.weights = options.model.weights();
   evaluated.backend = options.runtime.backend;
   evaluated.num_devices = options.runtime.num_devices;
@@ -61,7 +61,7 @@ ExitCode run(const EvalOptions& options, Output& out) {
   options.runtime.ensure_plugin();
   std::vector<std::string> data;
   for (const std::string& path : options.data) data.push_back(text_of_path(path));
-  const RunEvaluation evaluation = evaluate_run({.dir = options.model.place(),
+  const RunEvaluation evaluation = evaluate_run({.dir = options.model.path(),
                                                  .data = data,
                                                  .edits = options.edits,
                                                  .backend = options.runtime.backend,

@@ -53,7 +53,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
   if (options.prompt) message = read_prompt(*options.prompt);
   const std::string prompt = message.value_or("");
   options.runtime.ensure_plugin();
-  LoadedModel loaded = load_model(options.model.place(), options.model.weights());
+  LoadedModel loaded = load_model(options.model.path(), options.model.weights());
   std::optional<ChatTemplate> chat;
   if (options.chat) chat.emplace(chat_template_of(loaded, options.chat_template));
   const auto runtime = make_runtime(options.runtime.runtime_options());

@@ -5,7 +5,7 @@
 
 #include "base/text/json.h"
 #include "config/fields.h"
-#include "data/chat/answer_places.h"
+#include "data/chat/answer_spans.h"
 #include "data/tokenizers/hugging_face/hugging_face_tokenizer.h"
 #include "io/file.h"
 #include "testing/checkout.h"

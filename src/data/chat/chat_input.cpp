@@ -278,12 +278,12 @@ LearnedTokens PairPreparer::answer_of(const Conversation& conversation, size_t n
       learned_text(chat_, conversation.messages, conversation.tools, Learned::kAssistant,
                    {.variables = conversation.variables, .now_secs = kNowOfTraining});
   remarks.raise_to(learned.remarks);
-  for (const MessagePlace& place : learned.learned) {
-    if (place.message == kUnknownMessage && has_answer(conversation, num_shared))
+  for (const MessageSpan& span : learned.learned) {
+    if (span.message == kUnknownMessage && has_answer(conversation, num_shared))
       throw DataError(chat_.name() + kUnknownBlock);
   }
   std::erase_if(learned.learned,
-                [&](const MessagePlace& place) { return place.message < num_shared; });
+                [&](const MessageSpan& span) { return span.message < num_shared; });
   LearnedTokens out = encode_learned(tokenizer_, learned);
   text = std::move(learned.text);
   return out;

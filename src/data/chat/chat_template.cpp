@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
-#include "data/chat/answer_places.h"
+#include "data/chat/answer_spans.h"
 #include "data/data_file.h"
 #include "data/tokenizers/tokenizer.h"
 #include "io/file.h"

@@ -22,11 +22,11 @@ using Messages = std::span<const jinja::Value>;
 
 bool is_answer(const jinja::Value& message) { return role_of(message) == "assistant"; }
 
-int64_t num_unwritten(Messages messages, const std::vector<MessagePlace>& places) {
+int64_t num_unwritten(Messages messages, const std::vector<MessageSpan>& spans) {
   std::vector<bool> is_written(messages.size());
-  for (const MessagePlace& place : places) {
-    if (place.message == kUnknownMessage) return 0;
-    if (place.end > place.begin) is_written[place.message] = true;
+  for (const MessageSpan& span : spans) {
+    if (span.message == kUnknownMessage) return 0;
+    if (span.end > span.begin) is_written[span.message] = true;
   }
   int64_t out = 0;
   for (size_t i = 0; i < messages.size(); ++i) out += is_answer(messages[i]) && !is_written[i];
@@ -107,9 +107,9 @@ std::optional<size_t> size_at(const Tokenizer& tokenizer, int32_t id, std::strin
 
 // The offsets of the ids in the text; none if their pieces do not add up to it. Spaces may be left
 // out: special tokens that strip take those beside them, as Phi-3's do.
-std::optional<std::vector<size_t>> places_of(const Tokenizer& tokenizer,
+std::optional<std::vector<size_t>> positions_of(const Tokenizer& tokenizer,
                                              std::span<const int32_t> ids, std::string_view text) {
-  std::vector<size_t> places;
+  std::vector<size_t> positions;
   size_t at = 0, first_empty = 0;  // ids without bytes, for a space that is not in the text
   for (const int32_t id : ids) {
     std::optional<size_t> size;
@@ -117,15 +117,15 @@ std::optional<std::vector<size_t>> places_of(const Tokenizer& tokenizer,
       if (at == text.size() || !is_space(text[at])) return std::nullopt;
       ++at;
     }
-    places.push_back(at);
+    positions.push_back(at);
     at += *size;
     if (*size == 0) continue;
     // They stand before what comes next, behind the spaces that were left out.
-    std::fill(places.begin() + static_cast<ptrdiff_t>(first_empty), places.end(), places.back());
-    first_empty = places.size();
+    std::fill(positions.begin() + static_cast<ptrdiff_t>(first_empty), positions.end(), positions.back());
+    first_empty = positions.size();
   }
   if (!std::ranges::all_of(text.substr(at), is_space)) return std::nullopt;
-  return places;
+  return positions;
 }
 
 // The parts of the text one by one. Their ids may be others than the whole text's.
@@ -200,11 +200,11 @@ LearnedText learned_text(const ChatTemplate& chat, Messages given, const jinja::
         chat.name()));
   }
   const RenderedChat rendered{chat, messages, tools, options, rendering};
-  std::vector<MessagePlace> places =
-      chat.marks_generation() ? generation_places(rendered) : answer_places(rendered);
-  remarks[Remark::kUnwritten] = num_unwritten(messages, places);
-  remove_unlearned(rendered, places);
-  return {std::move(rendering.text), std::move(places), remarks};
+  std::vector<MessageSpan> spans =
+      chat.marks_generation() ? generation_spans(rendered) : answer_spans(rendered);
+  remarks[Remark::kUnwritten] = num_unwritten(messages, spans);
+  remove_unlearned(rendered, spans);
+  return {std::move(rendering.text), std::move(spans), remarks};
 }
 
 bool LearnedTokens::has_learned() const {
@@ -215,15 +215,15 @@ bool LearnedTokens::has_learned() const {
 
 LearnedTokens encode_learned(const Tokenizer& tokenizer, const LearnedText& text) {
   LearnedTokens out{.ids = tokenizer.encode_with_special(text.text)};
-  const auto places = places_of(tokenizer, out.ids, text.text);
-  if (!places) {
+  const auto positions = positions_of(tokenizer, out.ids, text.text);
+  if (!positions) {
     out.is_learned = flags_along(encode_parts(tokenizer, text), out.ids);
     return out;
   }
   auto span = text.learned.begin();
-  for (const size_t place : *places) {
-    while (span != text.learned.end() && span->end <= place) ++span;
-    out.is_learned.push_back(span != text.learned.end() && span->begin <= place);
+  for (const size_t position : *positions) {
+    while (span != text.learned.end() && span->end <= position) ++span;
+    out.is_learned.push_back(span != text.learned.end() && span->begin <= position);
   }
   return out;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "data/chat/answer_places.h"
+#include "data/chat/answer_spans.h"
 #include "data/chat/chat_template.h"
 #include "data/input.h"
 #include "data/packing.h"
@@ -36,13 +36,13 @@ inline constexpr int64_t kNowOfTraining = 1721995200;
 /// A rendered conversation, and the bytes of it that are learned.
 struct LearnedText {
   std::string text;
-  std::vector<MessagePlace> learned = {};  // in order, without overlaps
+  std::vector<MessageSpan> learned = {};  // in order, without overlaps
   Remarks remarks = {};
 };
 
 /// Renders the messages, as written_messages() makes them. What the assistant says is what the
 /// template's generation blocks hold; if it has none, what it writes for the assistant's messages
-/// (answer_places()); messages of the weight 0 are not learned, except with Learned::kAll. Throws
+/// (answer_spans()); messages of the weight 0 are not learned, except with Learned::kAll. Throws
 /// DataError as ChatTemplate::render() and written_messages() do, and for generation blocks whose
 /// location in the text is not known.
 LearnedText learned_text(const ChatTemplate& chat, std::span<const jinja::Value> messages,

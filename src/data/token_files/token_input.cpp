@@ -167,7 +167,7 @@ int64_t TokenInput::num_rows() const {
   return epochs_ ? *epochs_ * rows_before_.back() : kMaxRow;
 }
 
-TokenInput::Place TokenInput::place_of(int64_t row) {
+TokenInput::SourceRow TokenInput::source_row(int64_t row) {
   // Row number `index` of `count` rows that are passed again and again.
   const auto shuffled = [&](int64_t index, int64_t count, uint64_t seed) {
     const int64_t epoch = index / count, place = index % count;
@@ -191,10 +191,10 @@ std::optional<Batch> TokenInput::next() {
   if (next_row_ >= end) return std::nullopt;
   Batch batch = make_batch(batch_size_, seq_len_, fields_);
   for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {
-    const Place place = place_of(next_row_);
-    const Source& source = sources_[place.source];
+    const SourceRow from = source_row(next_row_);
+    const Source& source = sources_[from.source];
     const RowView row = row_of(batch, i);
-    source.rows->fill(place.row, row);
+    source.rows->fill(from.row, row);
     count_targets(batch, row, source.text_bytes);
   }
   return batch;
@@ -205,9 +205,9 @@ std::vector<RowOrigin> TokenInput::origins_of_batch(int64_t batch) {
   const int64_t begin = std::min(batch, kMaxRow / batch_size_) * batch_size_;
   const int64_t end = std::min(begin + batch_size_, num_rows());
   for (int64_t row = begin; row < end; ++row) {
-    const Place place = place_of(row);
-    TokenRows& rows = *sources_[place.source].rows;
-    for (const RowPart& part : rows.parts(place.row)) {
+    const SourceRow from = source_row(row);
+    TokenRows& rows = *sources_[from.source].rows;
+    for (const RowPart& part : rows.parts(from.row)) {
       std::string where = fmt::format("{}:{}", rows.file().ids_path(), part.document);
       if (rows.card()) {
         if (const std::string source = rows.card()->source_of(part.document); !source.empty())

@@ -109,13 +109,13 @@ class TokenInput final : public Input {
     std::unique_ptr<TokenRows> rows;
     std::vector<double> text_bytes = {};  // of each id
   };
-  struct Place {
+  struct SourceRow {
     size_t source = 0;
     int64_t row = 0;  // of TokenRows
   };
   void open(const Config& cfg, const Dims& dims, const Tokenizer& tokenizer, const Scope& scope);
   void mix(const Config& cfg, const Scope& scope);
-  Place place_of(int64_t row);
+  SourceRow source_row(int64_t row);
   int64_t num_rows() const;
 
   int64_t seq_len_, batch_size_;

@@ -61,7 +61,7 @@ constexpr int64_t kWordBits = 64;
 int64_t blocks_of(int64_t num_documents) { return (num_documents + kBlock - 1) / kBlock; }
 
 // Returns the index of the bit that has n set bits before it.
-int64_t place_of_bit(uint64_t word, int64_t n) {
+int64_t position_of_bit(uint64_t word, int64_t n) {
   for (; n > 0; --n) word &= word - 1;
   return std::countr_zero(word);
 }
@@ -133,8 +133,8 @@ int64_t SplitDocuments::at(int64_t i) const {
     for (uint64_t& word : wanted) word = ~word;
   }
   const int64_t before_it = i - before(begin), in_first = std::popcount(wanted[0]);
-  if (before_it < in_first) return begin + place_of_bit(wanted[0], before_it);
-  return begin + kWordBits + place_of_bit(wanted[1], before_it - in_first);
+  if (before_it < in_first) return begin + position_of_bit(wanted[0], before_it);
+  return begin + kWordBits + position_of_bit(wanted[1], before_it - in_first);
 }
 
 namespace {
@@ -234,8 +234,8 @@ void TokenRows::check_ids() const {
   }
 }
 
-int64_t TokenRows::document_at(int64_t place) const {
-  return split_.at(options_.is_shuffled ? order_.at(place) : place);
+int64_t TokenRows::document_at(int64_t position) const {
+  return split_.at(options_.is_shuffled ? order_.at(position) : position);
 }
 
 // Of a document of more than a row that is truncated: without flags, or without an end between ids
@@ -253,8 +253,8 @@ int64_t TokenRows::kept_positions(int64_t document) const {
   return 0;
 }
 
-void TokenRows::add_place(int64_t place, Window& out) const {
-  const int64_t first = document_at(place) * unit_size();
+void TokenRows::add_document(int64_t position, Window& out) const {
+  const int64_t first = document_at(position) * unit_size();
   int64_t num_positions = 0;
   for (int64_t document = first; document < first + unit_size(); ++document) {
     out.documents.push_back(document);
@@ -275,7 +275,7 @@ TokenRows::Window TokenRows::window_of(int64_t window) const {
   const int64_t begin = window * window_documents_;
   const int64_t end = std::min(begin + window_documents_, num_documents_);
   Window out;
-  for (int64_t place = begin; place < end; ++place) add_place(place, out);
+  for (int64_t position = begin; position < end; ++position) add_document(position, out);
   return out;
 }
 
@@ -322,7 +322,7 @@ std::vector<RowPart> TokenRows::parts(int64_t row) {
   Window opened;
   for (const auto& [in_window, from] : one.row(row - rows_before_[window])) {
     opened.clear();
-    add_place(window * window_documents_ + in_window / unit_size(), opened);
+    add_document(window * window_documents_ + in_window / unit_size(), opened);
     const auto i = static_cast<size_t>(in_window % unit_size());
     const int64_t count = std::min(opened.positions[i] - from, options_.seq_len - filled);
     out.push_back({opened.documents[i], from, static_cast<int32_t>(count)});

@@ -127,7 +127,7 @@ class TokenRows {
   bool packs_pairs() const { return options_.packing == Packing::kPairs; }
   // Documents that stay together.
   int64_t unit_size() const { return packs_pairs() ? 2 : 1; }
-  int64_t document_at(int64_t place) const;
+  int64_t document_at(int64_t position) const;
   void check_pairs(const std::string& where) const;
   void check_ids() const;
   int64_t kept_positions(int64_t document) const;
@@ -140,7 +140,7 @@ class TokenRows {
       for (auto* one : {&documents, &lengths, &positions}) one->clear();
     }
   };
-  void add_place(int64_t place, Window& out) const;
+  void add_document(int64_t position, Window& out) const;
   Window window_of(int64_t window) const;
   const PackedWindow& packed(int64_t window);
   void count_rows();

@@ -28,10 +28,10 @@ void expect_rows_at_places(const std::vector<size_t>& kinds) {
   const Child<Block> stack = own.stack({layer_of(0), layer_of(1)});
   const std::vector<WeightRow> rows = own.rows({rows_of("k0"), rows_of("k1")});
   EXPECT_EQ(rows.front().ours, "decoder/emb/weight");
-  const std::vector<LayerPlace> places = layer_places(stack, "decoder/layers");
+  const std::vector<UnstackedLayer> places = unstacked_layers(stack, "decoder/layers");
   ASSERT_EQ(places.size(), kinds.size());
   for (size_t i = 0; i < kinds.size(); ++i) {
-    const LayerPlace& place = places[i];
+    const UnstackedLayer& place = places[i];
     const auto* const body = place.layer.get_if<PreNorm>()->body.get_if<FeedForward>();
     EXPECT_EQ(body->hidden_dim(8), static_cast<int64_t>(kinds[i]) + 1);
     const auto row = std::ranges::find(rows, place.path + "/w", &WeightRow::ours);

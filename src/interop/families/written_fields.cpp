@@ -56,8 +56,8 @@ Child<Block> LayerKinds::stack(const std::vector<Child<Block>>& layers) const {
   return out;
 }
 
-std::vector<LayerKinds::Place> LayerKinds::places() const {
-  std::vector<Place> out;
+std::vector<LayerKinds::LayerGroup> LayerKinds::groups() const {
+  std::vector<LayerGroup> out;
   if (!repeats_pattern()) {
     for (size_t i = 0; i < runs_.size(); ++i) {
       const std::string run = runs_.size() == 1 ? "" : fmt::format("layer{}/", i);
@@ -86,17 +86,17 @@ std::vector<LayerKinds::Place> LayerKinds::places() const {
 std::vector<WeightRow> LayerKinds::rows(const std::vector<std::vector<WeightRow>>& rows) const {
   std::vector<WeightRow> out = rows.at(0);
   std::erase_if(out, [](const WeightRow& row) { return row.ours.starts_with(kLayers); });
-  for (const Place& place : places()) {
-    for (WeightRow row : rows.at(place.kind)) {
+  for (const LayerGroup& group : groups()) {
+    for (WeightRow row : rows.at(group.kind)) {
       if (!row.ours.starts_with(kLayer)) continue;
-      row.ours.replace(0, kLayer.size(), place.ours);
-      if (place.is_stacked) {
-        row.first_layer = place.first_layer;
-        row.layer_stride = place.stride;
+      row.ours.replace(0, kLayer.size(), group.ours);
+      if (group.is_stacked) {
+        row.first_layer = group.first_layer;
+        row.layer_stride = group.stride;
       } else {
         constexpr std::string_view kNumber = "{layer}";
         row.theirs.replace(row.theirs.find(kNumber), kNumber.size(),
-                           std::to_string(place.first_layer));
+                           std::to_string(group.first_layer));
       }
       out.push_back(std::move(row));
     }

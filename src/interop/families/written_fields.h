@@ -41,13 +41,13 @@ class LayerKinds {
 
  private:
   /// Layers of one kind whose parameters are stacked; or one layer alone.
-  struct Place {
+  struct LayerGroup {
     std::string ours;  // "decoder/layers/layer/"
     size_t kind = 0;
     int64_t first_layer = 0, stride = 1;
     bool is_stacked = true;
   };
-  std::vector<Place> places() const;
+  std::vector<LayerGroup> groups() const;
   bool repeats_pattern() const { return runs_.size() > 1 && 2 * period_ <= kinds_.size(); }
 
   std::vector<size_t> kinds_;

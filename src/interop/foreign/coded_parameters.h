@@ -60,14 +60,14 @@ class ReplacedTensors final : public TensorSource {
   const std::string& where() const override { return base_.where(); }
 
  private:
-  struct Place {
+  struct Origin {
     const TensorSource* source;
     std::string name;
   };
-  const Place& place(const std::string& name) const;
+  const Origin& origin(const std::string& name) const;
 
   const TensorSource &base_, &own_;
-  std::map<std::string, Place> places_;
+  std::map<std::string, Origin> origins_;
   std::map<std::string, std::string> own_names_;  // in `own_`
 };
 

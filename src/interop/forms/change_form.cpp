@@ -24,10 +24,10 @@
 namespace axle {
 namespace {
 
-std::vector<LayerPlace> places_of(const Child<Model>& model) {
+std::vector<UnstackedLayer> places_of(const Child<Model>& model) {
   const auto* const lm = model.get_if<CausalLM>();
   AXLE_CHECK(lm && lm->decoder.get_if<Decoder>(), "a form of something else than a CausalLM");
-  return layer_places(lm->decoder.get_if<Decoder>()->layers, "decoder/layers");
+  return unstacked_layers(lm->decoder.get_if<Decoder>()->layers, "decoder/layers");
 }
 
 bool has_part(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
@@ -71,7 +71,7 @@ class Form {
     AXLE_CHECK(found != parameters_.end(), "no parameter " + path);
     return {.path = path, .index = index, .count = count, .after = found->second.size() / count};
   }
-  Piece piece_of_layer(const LayerPlace& place, const std::string& rest) const {
+  Piece piece_of_layer(const UnstackedLayer& place, const std::string& rest) const {
     Piece out = separate(place, rest);
     if (has_part(rest, "/qkv/") && !rest.ends_with("lora_down")) {
       for (const char* name : {"/q_proj/", "/k_proj/", "/query_norm/", "/key_norm/"})
@@ -80,7 +80,7 @@ class Form {
     return out;
   }
   // The piece of a projection that is a parameter of its own, or a part of one.
-  Piece separate(const LayerPlace& place, const std::string& rest) const {
+  Piece separate(const UnstackedLayer& place, const std::string& rest) const {
     const std::string direct = place.path + "/" + rest;
     if (parameters_.contains(direct)) return whole(direct, place.count, place.index);
     constexpr std::array<std::string_view, 3> kNames = {"q_proj/", "k_proj/", "v_proj/"};
@@ -113,7 +113,7 @@ class Form {
   struct GroupedHeads {
     int64_t queries, keys;
   };
-  static GroupedHeads heads_of(const LayerPlace& place) {
+  static GroupedHeads heads_of(const UnstackedLayer& place) {
     GroupedHeads out{};
     Child<Block> layer = place.layer;
     for_each_config<Attention>(layer, [&](auto&, const Attention::Config& attention) {
@@ -122,7 +122,7 @@ class Form {
     });
     return out;
   }
-  void turn(Piece& piece, const LayerPlace& place, const std::string& rest) const {
+  void turn(Piece& piece, const UnstackedLayer& place, const std::string& rest) const {
     piece.head_dim = parameters_.at(piece.path).shape().back();
     Child<Block> layer = place.layer;
     for_each_config<NormedQKV>(layer, [&](auto&, const NormedQKV::Config& normed) {
@@ -137,7 +137,7 @@ class Form {
   }
 
   const Tree<HostTensor>& parameters_;
-  std::vector<LayerPlace> from_, to_;
+  std::vector<UnstackedLayer> from_, to_;
 };
 
 // Copies heads whose first `turned` elements are reordered into two halves.

@@ -37,7 +37,7 @@ namespace {
 
 class Places {
  public:
-  void add(const Child<Block>& block, const LayerPlace& at) {
+  void add(const Child<Block>& block, const UnstackedLayer& at) {
     if (const auto* const repeat = block.get_if<Repeat>()) {
       add_loop(repeat->layer, repeat->num_layers, at);
     } else if (const auto* const pipeline = block.get_if<Pipeline>()) {
@@ -54,38 +54,38 @@ class Places {
       out_.back().layer = block;
     }
   }
-  std::vector<LayerPlace> take() { return std::move(out_); }
+  std::vector<UnstackedLayer> take() { return std::move(out_); }
 
  private:
-  static LayerPlace below(LayerPlace at, const std::string& name) {
+  static UnstackedLayer below(UnstackedLayer at, const std::string& name) {
     at.path += "/" + name;
     return at;
   }
-  static LayerPlace turn(LayerPlace at, int64_t i, int64_t n) {
+  static UnstackedLayer turn(UnstackedLayer at, int64_t i, int64_t n) {
     at.index = at.index * n + i;
     at.count *= n;
     return at;
   }
-  void add_loop(const Child<Block>& layer, int64_t n, const LayerPlace& at) {
+  void add_loop(const Child<Block>& layer, int64_t n, const UnstackedLayer& at) {
     for (int64_t i = 0; i < n; ++i) add(layer, turn(below(at, "layer"), i, n));
   }
-  void add_pattern(const Pattern::Config& pattern, const LayerPlace& at) {
+  void add_pattern(const Pattern::Config& pattern, const UnstackedLayer& at) {
     const auto size = std::ssize(pattern.pattern);
     const int64_t num_groups = pattern.num_layers / size;
     for (int64_t i = 0; i < pattern.num_layers; ++i) {
       const int64_t group = i / size;
       const std::string name = fmt::format("layer{}", i % size);
-      const LayerPlace groups = turn(below(below(at, "groups/layer"), name), group, num_groups);
+      const UnstackedLayer groups = turn(below(below(at, "groups/layer"), name), group, num_groups);
       add(pattern.pattern[i % size], group < num_groups ? groups : below(at, "rest/" + name));
     }
   }
 
-  std::vector<LayerPlace> out_;
+  std::vector<UnstackedLayer> out_;
 };
 
 }  // namespace
 
-std::vector<LayerPlace> layer_places(const Child<Block>& stack, const std::string& path) {
+std::vector<UnstackedLayer> unstacked_layers(const Child<Block>& stack, const std::string& path) {
   Places places;
   places.add(stack, {.path = path, .layer = {}});
   return places.take();
@@ -182,7 +182,7 @@ PlainModel plain_model(const Child<Model>& model) {
         fmt::format("model: expected CausalLM, got {}", model ? model.any().type().name : "none"));
   }
   PlainModel out{.decoder = *decoder, .layers = {}};
-  for (LayerPlace& place : layer_places(decoder->layers, "decoder/layers"))
+  for (UnstackedLayer& place : unstacked_layers(decoder->layers, "decoder/layers"))
     out.layers.push_back(std::move(place.layer));
   if (out.layers.empty()) throw ConfigError("model.decoder.layers: expected layers, got none");
   out.decoder.layers = {};

@@ -13,7 +13,7 @@
 namespace axle {
 
 /// A layer that is no stack of others.
-struct LayerPlace {
+struct UnstackedLayer {
   /// The path of its parameters: "decoder/layers/layer".
   std::string path;
   /// The layers that lie stacked there, along the leading dims of each parameter, and which of them
@@ -24,7 +24,7 @@ struct LayerPlace {
 
 /// Returns the layers of a stack in the order in which they run, including layers of nested stacks:
 /// Repeat, Stacked, Pattern, Pipeline. `path` is that of the stack.
-std::vector<LayerPlace> layer_places(const Child<Block>& stack, const std::string& path);
+std::vector<UnstackedLayer> unstacked_layers(const Child<Block>& stack, const std::string& path);
 
 /// Sizes are numbers; queries, keys and values have a projection each (SeparateQKV); rotations use
 /// pairs of halves. Weights of another form are the same numbers in another order

@@ -196,50 +196,50 @@ GgufTensors::GgufTensors(const GgufFile& file, const std::vector<GgufName>& rows
     if (left_out.contains(own)) continue;
     const auto foreign = names_.foreign(own);
     if (!foreign) {
-      places_.emplace(own, Place{.name = own});
+      tensors_.emplace(own, TensorInFile{.name = own});
       continue;
     }
     const Shape& shape = file.tensor(own).shape;
-    Place place{.name = own, .change = foreign->change};
+    TensorInFile tensor{.name = own, .change = foreign->change};
     const size_t sign = foreign->name.find(kExpert);
     if (sign == foreign->name.npos) {
-      if (!can_change(place.change, shape, head_dim_)) place.change = TensorChange::kNone;
-      places_.emplace(foreign->name, place);
+      if (!can_change(tensor.change, shape, head_dim_)) tensor.change = TensorChange::kNone;
+      tensors_.emplace(foreign->name, tensor);
       continue;
     }
     // Each expert takes memory, even of a single number.
     if (shape.size() != 3 || num_elements(shape) == 0 || shape[0] > sizes.num_experts) {
-      places_.emplace(own, place);
+      tensors_.emplace(own, tensor);
       continue;
     }
     for (int64_t expert = 0; expert < shape[0]; ++expert) {
-      place.expert = expert;
-      places_.emplace(
-          std::string(foreign->name).replace(sign, kExpert.size(), std::to_string(expert)), place);
+      tensor.expert = expert;
+      tensors_.emplace(
+          std::string(foreign->name).replace(sign, kExpert.size(), std::to_string(expert)), tensor);
     }
   }
 }
 
-const GgufTensors::Place& GgufTensors::place(const std::string& name) const {
-  const auto found = places_.find(name);
-  if (found == places_.end())
+const GgufTensors::TensorInFile& GgufTensors::in_file(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end())
     throw DataError(fmt::format("{}: expected a tensor {}, got none", where_, name_in_file(name)));
   return found->second;
 }
 
 std::vector<std::string> GgufTensors::names() const {
   std::vector<std::string> out;
-  for (const auto& [name, place] : places_) out.push_back(name);
+  for (const auto& [name, tensor] : tensors_) out.push_back(name);
   return out;
 }
 
 std::string GgufTensors::name_in_file(const std::string& name) const {
-  const auto found = places_.find(name);
-  return found != places_.end() ? found->second.name : names_.gguf(name).value_or(name);
+  const auto found = tensors_.find(name);
+  return found != tensors_.end() ? found->second.name : names_.gguf(name).value_or(name);
 }
 
 Type GgufTensors::type(const std::string& name) const {
-  const Place& own = place(name);
+  const TensorInFile& own = in_file(name);
   Type out = file_.type(own.name);
   if (own.expert) out.dims.erase(out.dims.begin());
   out.dims = changed(own.change, std::move(out.dims));
@@ -247,7 +247,7 @@ Type GgufTensors::type(const std::string& name) const {
 }
 
 HostTensor GgufTensors::get(const std::string& name) const {
-  const Place& own = place(name);
+  const TensorInFile& own = in_file(name);
   if (own.expert)
     return file_.get_rows(own.name, *own.expert, *own.expert + 1).reshaped(type(name).dims);
   return from_gguf(own.change, file_.get(own.name), head_dim_);
@@ -255,25 +255,25 @@ HostTensor GgufTensors::get(const std::string& name) const {
 
 // Changes move rows or columns. Experts are rows of a larger tensor already.
 bool GgufTensors::reads_parts(const std::string& name) const {
-  const Place& own = place(name);
+  const TensorInFile& own = in_file(name);
   return own.change == TensorChange::kNone && !own.expert && file_.type(own.name).dims.size() == 2;
 }
 
 void GgufTensors::read_part(const std::string& name, int64_t first, HostTensor& part) const {
-  const std::string& own = place(name).name;
+  const std::string& own = in_file(name).name;
   const int64_t columns = file_.type(own).dims[1], row = first / columns;
   part = file_.get_rows(own, row, row + part.size() / columns).reshaped(part.shape());
 }
 
 // Groups lie along the rows of the file, which a transposed matrix has as columns.
 std::optional<CodeScheme> GgufTensors::scheme(const std::string& name) const {
-  const Place& own = place(name);
+  const TensorInFile& own = in_file(name);
   const bool is_matrix = type(name).dims.size() == 2 && own.change != TensorChange::kTransposed;
   return is_matrix ? file_.tensor(own.name).type->groups.scheme : std::nullopt;
 }
 
 StoredCodes GgufTensors::codes(const std::string& name) const {
-  const Place& own = place(name);
+  const TensorInFile& own = in_file(name);
   const BlockType& block = *file_.tensor(own.name).type;
   const Shape shape = type(name).dims;
   StoredCodes out{.scheme = *scheme(name), .parts = {}};

@@ -89,18 +89,18 @@ class GgufTensors final : public TensorSource {
   const std::string& where() const override { return where_; }
 
  private:
-  struct Place {
+  struct TensorInFile {
     std::string name;  // in the file
     TensorChange change = TensorChange::kNone;
     std::optional<int64_t> expert = {};  // a row of the first dim
   };
-  const Place& place(const std::string& name) const;
+  const TensorInFile& in_file(const std::string& name) const;
 
   const GgufFile& file_;
   GgufNames names_;
   int64_t head_dim_;
   std::string where_;
-  std::map<std::string, Place> places_;  // by the name of Hugging Face
+  std::map<std::string, TensorInFile> tensors_;  // by the name of Hugging Face
 };
 
 struct GgufToWrite {

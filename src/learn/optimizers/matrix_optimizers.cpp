@@ -172,11 +172,11 @@ Tree<Tensor> Soap::initialize(const Tree<Tensor>& params) const {
   return state;
 }
 
-Tensor Soap::turned(const std::string& path, Tensor matrices, const Tree<Tensor>& state,
-                    Turn turn) const {
+Tensor Soap::rotated(const std::string& path, Tensor matrices, const Tree<Tensor>& state,
+                     Rotation rotation) const {
   for (const Side& side : sides(path)) {
     const Tensor& basis = state.at(side.name + "_basis/" + path);
-    const bool left = side.dim == split_.dims.at(path).row, in = turn == Turn::kIn;
+    const bool left = side.dim == split_.dims.at(path).row, in = rotation == Rotation::kIn;
     matrices = left ? product(in ? "...ki,...kj->...ij" : "...ik,...kj->...ij", basis, matrices)
                     : product(in ? "...ik,...kj->...ij" : "...ik,...jk->...ij", matrices, basis);
   }
@@ -195,11 +195,11 @@ UpdateOutputs Soap::update(const UpdateInputs& in) const {
     const Tensor g = astype(in.gradients.at(path), DType::kF32), matrices = to_matrices(g, dims);
     const Tensor m = moving_mean(cfg_.b1, in.state.at("m/" + path), g);
     const Tensor g_square =
-        from_matrices(square(turned(path, matrices, in.state, Turn::kIn)), dims);
+        from_matrices(square(rotated(path, matrices, in.state, Rotation::kIn)), dims);
     const Tensor v = moving_mean(cfg_.b2, in.state.at("v/" + path), g_square);
-    const Tensor m_in = turned(path, to_matrices(m * m_correction, dims), in.state, Turn::kIn);
+    const Tensor m_in = rotated(path, to_matrices(m * m_correction, dims), in.state, Rotation::kIn);
     const Tensor n = m_in / (sqrt(to_matrices(v * v_correction, dims)) + cfg_.eps);
-    const Tensor direction = from_matrices(turned(path, n, in.state, Turn::kBack), dims);
+    const Tensor direction = from_matrices(rotated(path, n, in.state, Rotation::kBack), dims);
     out.updates.emplace(path, descent_.along(direction, path, in.params.at(path), factors));
     out.state.emplace("m/" + path, m);
     out.state.emplace("v/" + path, v);

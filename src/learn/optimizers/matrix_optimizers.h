@@ -147,9 +147,9 @@ class Soap final : public MatrixOptimizer {
   /// Returns the sides of a parameter that rotate.
   std::vector<Side> sides(const std::string& path) const;
   /// Rotates matrices into the eigenbases, or back.
-  enum class Turn { kIn, kBack };
-  Tensor turned(const std::string& path, Tensor matrices, const Tree<Tensor>& state,
-                Turn turn) const;
+  enum class Rotation { kIn, kBack };
+  Tensor rotated(const std::string& path, Tensor matrices, const Tree<Tensor>& state,
+                 Rotation rotation) const;
 
   Config cfg_;
   Descent descent_;

@@ -29,7 +29,7 @@ std::unique_ptr<Model> built_model(const ModelConfig& config) {
   return model.build({}, Scope{.path = name});
 }
 
-Tree<HostTensor> upcycled_state(const ModelPlace& folder, const Model& model, int64_t seed,
+Tree<HostTensor> upcycled_state(const ModelPath& folder, const Model& model, int64_t seed,
                                 Progress& progress) {
   const auto dense_specs = [](const ModelConfig& config) {
     return built_model(config)->param_specs();
@@ -66,7 +66,7 @@ std::string name_in_state(const std::string& path, bool is_state, const Tree<Par
 }
 
 // Returns the values with which a submodel starts, by their names in the training state.
-Tree<HostTensor> start_of_submodel(const Model::StartingPart& part, const ModelPlace& place,
+Tree<HostTensor> start_of_submodel(const Model::StartingPart& part, const ModelPath& place,
                                    const Tree<ParamSpec>& specs, Progress& progress) {
   const std::string root(stored_prefix(Weights::kTrained)),
       path = join_path(root, part.field), state = std::string(kLayerStatePath) + "/";
@@ -128,7 +128,7 @@ std::string advice_on_start(const Model& own, const std::string& path, const std
 
 // Returns the values of the model in `folder` by their names in the training state of a larger
 // model, which holds that model at `path`. Its parameters may be layer state there.
-Tree<HostTensor> state_of_submodel(const std::string& path, const ModelPlace& place,
+Tree<HostTensor> state_of_submodel(const std::string& path, const ModelPath& place,
                                    const Tree<ParamSpec>& specs, Progress& progress) {
   const std::string state = std::string(kLayerStatePath) + "/",
                     model(stored_prefix(Weights::kTrained));
@@ -207,7 +207,7 @@ Tree<HostTensor> initial_values(const InitFrom& from, const Model& model, int64_
   Tree<HostTensor> out;
   if (from.upcycle && from.folder.empty())
     throw ConfigError("--upcycle: expected --init-from with the folder of a dense model, got none");
-  const ModelPlace start{from.folder, from.ignored};
+  const ModelPath start{from.folder, from.ignored};
   const std::vector<Model::StartingPart> starting = model.starting_parts();
   const bool by_submodels = !from.folder.empty() && !starting.empty();
   if (from.upcycle) {

@@ -161,7 +161,7 @@ void BytePairModel::cut_unused(std::vector<int32_t>& ids, size_t first) const {
 void BytePairModel::encode(std::string_view piece, Scratch* scratch,
                            std::vector<int32_t>& ids) const {
   const auto anew = [this](std::string_view text, std::vector<int32_t>& out) {
-    encode_anew(text, out);
+    encode_uncached(text, out);
   };
   // A word at a time: the same words come again.
   while (words_are_apart_) {
@@ -175,7 +175,7 @@ void BytePairModel::encode(std::string_view piece, Scratch* scratch,
   encode_cached(scratch, piece, ids, anew);
 }
 
-void BytePairModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
+void BytePairModel::encode_uncached(std::string_view piece, std::vector<int32_t>& ids) const {
   if (options_.ignore_merges) {
     if (const std::optional<int32_t> id = lookup().find(piece)) return ids.push_back(*id);
   }

@@ -112,7 +112,7 @@ class BytePairModel final : public TokenModel {
   bool cuts_words() const override { return words_are_apart_; }
 
  private:
-  void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
+  void encode_uncached(std::string_view piece, std::vector<int32_t>& ids) const;
   void start_bytes(std::string_view piece, std::vector<int32_t>& symbols) const;
   void start_characters(std::string_view piece, std::vector<int32_t>& symbols) const;
   // Merges the symbols from `first` on. A merge that makes `last` is the end, and is not done.

@@ -55,7 +55,7 @@ WordPieceModel::WordPieceModel(Vocabulary vocabulary, Options options)
   continuations_ = ByteTrie(std::move(continuations));
 }
 
-void WordPieceModel::encode_anew(std::string_view piece, std::vector<int32_t>& ids) const {
+void WordPieceModel::encode_uncached(std::string_view piece, std::vector<int32_t>& ids) const {
   int64_t num_characters = 0;
   for_each_code_point(piece, [&](char32_t) { ++num_characters; });
   if (num_characters > options_.max_characters) return ids.push_back(options_.unknown);

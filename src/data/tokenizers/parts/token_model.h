@@ -104,17 +104,17 @@ class PieceCache {
     std::span<const int32_t> ids() const { return {numbers, num_ids}; }
   };
 
-  /// Appends the ids of a piece, which anew(piece, ids) appends if they are not known.
+  /// Appends the ids of a piece, which encode_uncached(piece, ids) appends if they are not known.
   template <class F>
-  void encode(std::string_view piece, std::vector<int32_t>& ids, F&& anew) {
-    if (piece.size() > kMaxBytes) return anew(piece, ids);
+  void encode(std::string_view piece, std::vector<int32_t>& ids, F&& encode_uncached) {
+    if (piece.size() > kMaxBytes) return encode_uncached(piece, ids);
     const uint64_t hash = xxh3_64(piece);
     if (const Entry* const known = find(piece, hash)) {
       ids.insert(ids.end(), known->ids().begin(), known->ids().end());
       return;
     }
     const size_t first = ids.size();
-    anew(piece, ids);
+    encode_uncached(piece, ids);
     put(piece, hash, std::span<const int32_t>(ids).subspan(first));
   }
 
@@ -187,11 +187,11 @@ class PieceCaches {
 /// Appends the ids of a piece by the cache of `scratch`, if there is one.
 template <class F>
 void encode_cached(TokenModel::Scratch* scratch, std::string_view piece, std::vector<int32_t>& ids,
-                   F&& anew) {
+                   F&& encode_uncached) {
   if (auto* const lease = static_cast<PieceCaches::Lease*>(scratch))
-    lease->cache().encode(piece, ids, anew);
+    lease->cache().encode(piece, ids, encode_uncached);
   else
-    anew(piece, ids);
+    encode_uncached(piece, ids);
 }
 
 /// A word is its longest beginning that is a token, then the longest continuations, which stand in
@@ -209,7 +209,7 @@ class WordPieceModel final : public TokenModel {
   WordPieceModel(Vocabulary vocabulary, Options options);
   void encode(std::string_view piece, Scratch* scratch, std::vector<int32_t>& ids) const override {
     encode_cached(scratch, piece, ids, [this](std::string_view text, std::vector<int32_t>& out) {
-      encode_anew(text, out);
+      encode_uncached(text, out);
     });
   }
   std::unique_ptr<Scratch> make_scratch(size_t text_bytes) const override {
@@ -218,7 +218,7 @@ class WordPieceModel final : public TokenModel {
   int64_t piece_bytes() const override { return 0; }
 
  private:
-  void encode_anew(std::string_view piece, std::vector<int32_t>& ids) const;
+  void encode_uncached(std::string_view piece, std::vector<int32_t>& ids) const;
 
   Options options_;
   ByteTrie beginnings_, continuations_;  // the latter without the prefix

@@ -27,7 +27,7 @@ void MergeLearner::Neighbours::add(int32_t id, uint32_t word, int64_t count) {
   if (row.num_words > 0 && row.last_word == word) return;  // the pair comes in it again
   row.last_word = word;
   ++row.num_words;
-  places.push_back({id, word});
+  occurrences.push_back({id, word});
 }
 
 MergeLearner::MergeLearner(std::vector<std::string> tokens, Options options)
@@ -192,9 +192,9 @@ void MergeLearner::update(Neighbours& neighbours, OldPair&& old_pair, NewPair&& 
     fresh.count += row.count;
     row.next_word = room_for(fresh, row.num_words).data();
   }
-  for (const auto& [n, word] : neighbours.places) *neighbours.rows[n].next_word++ = word;
+  for (const auto& [n, word] : neighbours.occurrences) *neighbours.rows[n].next_word++ = word;
   for (const int32_t n : neighbours.ids) neighbours.rows[n] = {};
-  neighbours.places.clear();
+  neighbours.occurrences.clear();
 }
 
 namespace {

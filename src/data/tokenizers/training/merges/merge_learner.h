@@ -85,14 +85,14 @@ class MergeLearner {
       uint32_t last_word = 0;
       uint32_t* next_word = nullptr;
     };
-    struct Place {
+    struct Occurrence {
       int32_t id;
       uint32_t word;
     };
     void add(int32_t id, uint32_t word, int64_t count);
     std::vector<Row> rows = {};     // by id
     std::vector<int32_t> ids = {};  // whose rows are in use
-    std::vector<Place> places = {};
+    std::vector<Occurrence> occurrences = {};
   };
 
   void count_pairs();

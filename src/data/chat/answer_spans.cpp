@@ -1,4 +1,4 @@
-#include "data/chat/answer_places.h"
+#include "data/chat/answer_spans.h"
 
 #include <fmt/format.h>
 
@@ -84,11 +84,11 @@ void cut_out(std::vector<Span>& parts, Span hole) {
 
 // What the rounds of loops wrote for the messages: what a round inside of another wrote for its own
 // message is not of the other.
-std::vector<MessagePlace> round_places(std::span<const jinja::Value> messages,
-                                       const jinja::Rendering& rendering) {
+std::vector<MessageSpan> round_spans(std::span<const jinja::Value> messages,
+                                     const jinja::Rendering& rendering) {
   std::unordered_map<const jinja::Dict*, size_t> numbers;
   for (size_t i = 0; i < messages.size(); ++i) numbers.emplace(&messages[i].dict(), i);
-  std::vector<MessagePlace> out;
+  std::vector<MessageSpan> out;
   for (const jinja::Round& round : rendering.rounds) {
     const auto at = numbers.find(&round.element.dict());
     if (at == numbers.end()) continue;
@@ -107,15 +107,15 @@ class AnswerFinder {
   explicit AnswerFinder(const RenderedChat& rendered)
       : rendered_(rendered),
         text_(rendered.rendering.text),
-        rounds_(round_places(rendered.messages, rendered.rendering)) {
+        rounds_(round_spans(rendered.messages, rendered.rendering)) {
     for (int i = 0; mark_.empty() || text_.find(mark_) != text_.npos; ++i)
       mark_ = fmt::format("AxleMark{}x", i);
   }
 
-  std::vector<MessagePlace> find() {
-    std::vector<std::vector<MessagePlace>> rounds(rendered_.messages.size());
-    for (const MessagePlace& round : rounds_) rounds[round.message].push_back(round);
-    std::vector<MessagePlace> out, firsts;
+  std::vector<MessageSpan> find() {
+    std::vector<std::vector<MessageSpan>> rounds(rendered_.messages.size());
+    for (const MessageSpan& round : rounds_) rounds[round.message].push_back(round);
+    std::vector<MessageSpan> out, firsts;
     for (size_t i = 0; i < rounds.size(); ++i) {
       if (is_answer(i) && !rounds[i].empty()) firsts.push_back(rounds[i].front());
     }
@@ -123,17 +123,17 @@ class AnswerFinder {
     auto size = sizes.begin();
     for (size_t i = 0; i < rounds.size(); ++i) {
       if (!is_answer(i)) continue;
-      std::vector<MessagePlace>& places = rounds[i];
-      if (!places.empty())
-        places.front().begin += *size++;
-      else if (const auto place = place_by_mark(i))
-        places.push_back(*place);
-      if (places.empty()) continue;
-      places.back().end = end_of_turn(places.back());
-      out.insert(out.end(), places.begin(), places.end());
+      std::vector<MessageSpan>& spans = rounds[i];
+      if (!spans.empty())
+        spans.front().begin += *size++;
+      else if (const auto span = span_by_mark(i))
+        spans.push_back(*span);
+      if (spans.empty()) continue;
+      spans.back().end = end_of_turn(spans.back());
+      out.insert(out.end(), spans.begin(), spans.end());
     }
-    std::erase_if(out, [](const MessagePlace& place) { return place.end <= place.begin; });
-    std::ranges::sort(out, {}, &MessagePlace::begin);
+    std::erase_if(out, [](const MessageSpan& span) { return span.end <= span.begin; });
+    std::ranges::sort(out, {}, &MessageSpan::begin);
     return out;
   }
 
@@ -194,11 +194,11 @@ class AnswerFinder {
   };
 
   // The bytes at the beginning of each answer that a generation prompt writes.
-  std::vector<size_t> sizes_of_openings(const std::vector<MessagePlace>& answers) const {
+  std::vector<size_t> sizes_of_openings(const std::vector<MessageSpan>& answers) const {
     std::vector<size_t> out(answers.size());
     Openings before_question, behind;  // templates may write thoughts behind the last one only
     const size_t question = last_question();
-    const auto openings_of = [&](const MessagePlace& answer) -> Openings& {
+    const auto openings_of = [&](const MessageSpan& answer) -> Openings& {
       return answer.message < question ? before_question : behind;
     };
     const auto is_looked_up = [&](size_t k) {
@@ -226,7 +226,7 @@ class AnswerFinder {
   }
 
   // The prompt may go on where the answer does not, with the beginning of a thought.
-  Opening opening_of(const MessagePlace& answer) const {
+  Opening opening_of(const MessageSpan& answer) const {
     if (answer.message == 0) return {.size = size_before_first(answer)};
     auto before = with_prompt(answer.message);
     if (!before) before = with_prompt(rendered_.messages.size());
@@ -247,7 +247,7 @@ class AnswerFinder {
 
   // The same of a first message. Templates write more before it, such as a system's text of their
   // own: a question before it shows what belongs to the answer.
-  size_t size_before_first(const MessagePlace& answer) const {
+  size_t size_before_first(const MessageSpan& answer) const {
     Messages asked = first(rendered_.messages.size());
     asked.insert(asked.begin(), message_of("user", "a"));
     const std::string beginning = beginning_of_turn(0);
@@ -257,7 +257,7 @@ class AnswerFinder {
       const RenderedChat chat{rendered_.chat, asked, rendered_.tools, rendered_.options,
                               *rendering};
       const AnswerFinder other(chat);
-      const auto turn = std::ranges::find(other.rounds_, 1u, &MessagePlace::message);
+      const auto turn = std::ranges::find(other.rounds_, 1u, &MessageSpan::message);
       const std::string usual = other.beginning_of_turn(1);
       if (turn != other.rounds_.end() && beginning.ends_with(usual)) {
         const size_t more = shared_begin(
@@ -292,14 +292,14 @@ class AnswerFinder {
     const auto marked = render(messages, false);
     if (!marked) return {};
     const size_t at = marked->text.find(mark_);
-    for (const MessagePlace& round : round_places(messages, *marked)) {
+    for (const MessageSpan& round : round_spans(messages, *marked)) {
       if (round.message == i && round.begin <= at && at < round.end)
         return marked->text.substr(round.begin, at - round.begin);
     }
     return {};
   }
 
-  std::optional<MessagePlace> place_by_mark(size_t i) const {
+  std::optional<MessageSpan> span_by_mark(size_t i) const {
     Messages messages = first(rendered_.messages.size());
     messages[i] = with_content(rendered_.messages[i], mark_);
     const auto marked = render(messages, false);
@@ -308,7 +308,7 @@ class AnswerFinder {
     if (at == marked->text.npos) return std::nullopt;
     const std::string_view before = std::string_view(marked->text).substr(0, at);
     const std::string_view behind = std::string_view(marked->text).substr(at + mark_.size());
-    MessagePlace out{.begin = shared_begin(text_, before), .message = i};
+    MessageSpan out{.begin = shared_begin(text_, before), .message = i};
     const std::string_view rest = std::string_view(text_).substr(out.begin);
     const size_t behind_size = shared_end(rest, behind);
     out.end = text_.size() - behind_size;
@@ -324,7 +324,7 @@ class AnswerFinder {
 
   // A line end behind the mark that ends a turn is not the assistant's. Without a mark, it is what
   // ends the turn; behind the last message it may be what ends the text.
-  size_t end_of_turn(const MessagePlace& answer) const {
+  size_t end_of_turn(const MessageSpan& answer) const {
     const std::string_view said = text_of(answer);
     const size_t size = said.find_last_not_of(kSpaces) + 1;  // 0 if there are only spaces
     const std::string_view shown = said.substr(0, size);
@@ -336,27 +336,27 @@ class AnswerFinder {
     return answer.message + 1 == rendered_.messages.size() ? text_.size() : answer.end;
   }
 
-  std::string_view text_of(const MessagePlace& place) const {
-    return std::string_view(text_).substr(place.begin, place.end - place.begin);
+  std::string_view text_of(const MessageSpan& span) const {
+    return std::string_view(text_).substr(span.begin, span.end - span.begin);
   }
 
   const RenderedChat& rendered_;
   const std::string& text_;
-  std::vector<MessagePlace> rounds_;
+  std::vector<MessageSpan> rounds_;
   std::string mark_;
   mutable size_t num_rendered_ = 0;  // messages
 };
 
 }  // namespace
 
-std::vector<MessagePlace> answer_places(const RenderedChat& rendered) {
+std::vector<MessageSpan> answer_spans(const RenderedChat& rendered) {
   return AnswerFinder(rendered).find();
 }
 
-void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& places) {
+void remove_unlearned(const RenderedChat& rendered, std::vector<MessageSpan>& spans) {
   if (std::ranges::none_of(rendered.messages, is_unlearned)) return;
-  std::erase_if(places, [&](const MessagePlace& place) {
-    if (place.message != kUnknownMessage) return is_unlearned(rendered.messages[place.message]);
+  std::erase_if(spans, [&](const MessageSpan& span) {
+    if (span.message != kUnknownMessage) return is_unlearned(rendered.messages[span.message]);
     throw DataError(fmt::format(
         "{}: expected one generation block for each answer, or blocks in a loop over messages, "
         "for a conversation with answers of the weight 0, got blocks of unknown answers",
@@ -364,10 +364,10 @@ void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& p
   });
 }
 
-std::vector<MessagePlace> generation_places(const RenderedChat& rendered) {
-  std::vector<MessagePlace> rounds = round_places(rendered.messages, rendered.rendering);
+std::vector<MessageSpan> generation_spans(const RenderedChat& rendered) {
+  std::vector<MessageSpan> rounds = round_spans(rendered.messages, rendered.rendering);
   // They do not overlap, so their ends have the order of their beginnings.
-  std::ranges::sort(rounds, [](const MessagePlace& a, const MessagePlace& b) {
+  std::ranges::sort(rounds, [](const MessageSpan& a, const MessageSpan& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   std::vector<size_t> answers;
@@ -375,9 +375,9 @@ std::vector<MessagePlace> generation_places(const RenderedChat& rendered) {
     if (role_of(rendered.messages[i]) == "assistant") answers.push_back(i);
   }
   const std::vector<Span>& blocks = rendered.rendering.generations;
-  std::vector<MessagePlace> out;
+  std::vector<MessageSpan> out;
   for (const Span& block : blocks) {
-    const auto round = std::ranges::lower_bound(rounds, block.end, {}, &MessagePlace::end);
+    const auto round = std::ranges::lower_bound(rounds, block.end, {}, &MessageSpan::end);
     const bool is_in_round = round != rounds.end() && round->begin <= block.begin;
     const size_t message = is_in_round                       ? round->message
                            : blocks.size() == answers.size() ? answers[out.size()]

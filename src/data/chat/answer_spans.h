@@ -24,7 +24,7 @@ struct AnswerEnd {
 AnswerEnd answer_end(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 /// Bytes of a rendered conversation that one message became.
-struct MessagePlace {
+struct MessageSpan {
   size_t begin = 0, end = 0;
   size_t message = 0;  // its number in the conversation
 };
@@ -48,14 +48,14 @@ struct RenderedChat {
 /// mark instead of its content: the text around the mark, and what ends the turn, locate it.
 /// Of a long conversation only the first and last answers are looked at so closely, and those that
 /// open otherwise. Throws DataError where that would take more than some seconds.
-std::vector<MessagePlace> answer_places(const RenderedChat& rendered);
+std::vector<MessageSpan> answer_spans(const RenderedChat& rendered);
 
 /// Assigns the texts of generation blocks to the messages in whose rounds they are; outside of them
 /// in the order of the answers, if there is one for each, else to kUnknownMessage.
-std::vector<MessagePlace> generation_places(const RenderedChat& rendered);
+std::vector<MessageSpan> generation_spans(const RenderedChat& rendered);
 
 /// Removes the locations of answers that are not to be learned (is_unlearned). Throws DataError if
 /// such a location may belong to an unknown message.
-void remove_unlearned(const RenderedChat& rendered, std::vector<MessagePlace>& places);
+void remove_unlearned(const RenderedChat& rendered, std::vector<MessageSpan>& spans);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-#include "data/chat/answer_places.h"
+#include "data/chat/answer_spans.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

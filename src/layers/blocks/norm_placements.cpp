@@ -5,47 +5,36 @@
 
 namespace axle {
 
-Tensor PreNorm::forward(const Tensor& x_BTD, const MixerContext& context) {
+Tensor NormedResidual::forward(const Tensor& x_BTD, const MixerContext& context) {
   // The norm may run on a sequence that is sharded over more axes than the body allows
   // (SequenceParallel).
-  const Tensor normed_BTD = constrain(norm_(x_BTD, context.segment_ids), kTokenAxes);
-  const Tensor y_BTD = body_(normed_BTD, context);
-  return joined(x_BTD, y_BTD);
-}
-
-AXLE_REGISTER(PreNorm)
-
-Tensor PostNorm::forward(const Tensor& x_BTD, const MixerContext& context) {
-  const Tensor y_BTD = body_(constrain(x_BTD, kTokenAxes), context);
-  return norm_(joined(x_BTD, y_BTD), context.segment_ids);
-}
-
-AXLE_REGISTER(PostNorm)
-
-Tensor HybridNorm::forward(const Tensor& x_BTD, const MixerContext& context) {
-  const Tensor normed_BTD = constrain(norm_(x_BTD, context.segment_ids), kTokenAxes);
-  const Tensor y_BTD = body_(normed_BTD, context);
-  return joined(x_BTD, post_norm_(y_BTD, context.segment_ids));
-}
-
-AXLE_REGISTER(HybridNorm)
-
-Sandwich::Sandwich(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Block(scope),
-      in_norm_(child("in_norm", cfg.in_norm, {.input_dim = dims.model_dim})),
-      body_(child("body", cfg.body, dims)),
-      body_norm_(child("body_norm", cfg.body_norm, {.input_dim = dims.model_dim})),
-      dropout_(child("dropout", cfg.dropout, {})),
-      join_(child("join", cfg.join, {})),
-      out_norm_(child("out_norm", cfg.out_norm, {.input_dim = dims.model_dim})) {}
-
-Tensor Sandwich::forward(const Tensor& x_BTD, const MixerContext& context) {
-  Tensor y_BTD = in_norm_ ? constrain((*in_norm_)(x_BTD, context.segment_ids), kTokenAxes) : x_BTD;
+  Tensor y_BTD =
+      constrain(in_norm_ ? (*in_norm_)(x_BTD, context.segment_ids) : x_BTD, kTokenAxes);
   y_BTD = body_(y_BTD, context);
   if (body_norm_) y_BTD = (*body_norm_)(y_BTD, context.segment_ids);
   if (dropout_) y_BTD = (*dropout_)(y_BTD);
   const Tensor z_BTD = join_(x_BTD, y_BTD);
   return out_norm_ ? (*out_norm_)(z_BTD, context.segment_ids) : z_BTD;
+}
+
+AXLE_REGISTER(PreNorm)
+AXLE_REGISTER(PostNorm)
+
+HybridNorm::HybridNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+    : NormedResidual(cfg, dims, scope, &HybridNorm::in_norm_) {
+  body_norm_ = child("post_norm", cfg.post_norm, {.input_dim = dims.model_dim});
+}
+
+AXLE_REGISTER(HybridNorm)
+
+Sandwich::Sandwich(const Config& cfg, const Dims& dims, const Scope& scope)
+    : NormedResidual(scope) {
+  in_norm_ = child("in_norm", cfg.in_norm, {.input_dim = dims.model_dim});
+  body_ = child("body", cfg.body, dims);
+  body_norm_ = child("body_norm", cfg.body_norm, {.input_dim = dims.model_dim});
+  dropout_ = child("dropout", cfg.dropout, {});
+  join_ = child("join", cfg.join, {});
+  out_norm_ = child("out_norm", cfg.out_norm, {.input_dim = dims.model_dim});
 }
 
 AXLE_REGISTER(Sandwich)

@@ -9,30 +9,31 @@
 
 namespace axle {
 
-/// A block with a norm, a mixer as its body, dropout on the result of the body, and a join.
+/// x -> out_norm(join(x, dropout(body_norm(body(in_norm(x)))))), where each norm may be none. The
+/// blocks below are its forms: each has a config of its own and says which norms it has.
 class NormedResidual : public Block {
  public:
   bool can_decode() const override { return true; }
 
  protected:
-  /// `cfg` has the fields norm, body, dropout and join.
+  using AnyNorm = std::optional<Handle<Norm>>;
+  using Block::Block;
+  /// A form with one norm, at this position. `cfg` has the fields norm, body, dropout and join.
   template <class Config>
-  NormedResidual(const Config& cfg, const Dims& dims, const Scope& scope)
-      : Block(scope),
-        norm_(child("norm", cfg.norm, {.input_dim = dims.model_dim})),
-        body_(child("body", cfg.body, dims)),
-        dropout_(child("dropout", cfg.dropout, {})),
-        join_(child("join", cfg.join, {})) {}
-
-  /// Returns join(x, dropout(y)).
-  Tensor joined(const Tensor& x_BTD, const Tensor& y_BTD) {
-    return join_(x_BTD, dropout_ ? (*dropout_)(y_BTD) : y_BTD);
+  NormedResidual(const Config& cfg, const Dims& dims, const Scope& scope,
+                 AnyNorm NormedResidual::*norm)
+      : Block(scope) {
+    this->*norm = child("norm", cfg.norm, {.input_dim = dims.model_dim});
+    body_ = child("body", cfg.body, dims);
+    dropout_ = child("dropout", cfg.dropout, {});
+    join_ = child("join", cfg.join, {});
   }
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) final;
 
-  Handle<Norm> norm_;
-  Handle<Mixer> body_;
+  AnyNorm in_norm_, body_norm_, out_norm_;
+  Handle<Mixer> body_{nullptr};
   std::optional<Handle<Dropout>> dropout_;
-  Handle<Join> join_;
+  Handle<Join> join_{nullptr};
 };
 
 // A residual around a mixer; the norm precedes the mixer.
@@ -54,10 +55,7 @@ class PreNorm final : public NormedResidual {
     AXLE_CONFIG(PreNorm, norm, body, dropout, join)
   };
   PreNorm(const Config& cfg, const Dims& dims, const Scope& scope)
-      : NormedResidual(cfg, dims, scope) {}
-
- protected:
-  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+      : NormedResidual(cfg, dims, scope, &PreNorm::in_norm_) {}
 };
 
 // A residual around a mixer; the norm follows the residual.
@@ -79,10 +77,7 @@ class PostNorm final : public NormedResidual {
     AXLE_CONFIG(PostNorm, norm, body, dropout, join)
   };
   PostNorm(const Config& cfg, const Dims& dims, const Scope& scope)
-      : NormedResidual(cfg, dims, scope) {}
-
- protected:
-  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+      : NormedResidual(cfg, dims, scope, &PostNorm::out_norm_) {}
 };
 
 // A residual around a mixer, with a norm on both sides of the mixer.
@@ -106,15 +101,7 @@ class HybridNorm final : public NormedResidual {
     Child<Join> join = Add::Config{};
     AXLE_CONFIG(HybridNorm, norm, body, post_norm, dropout, join)
   };
-  HybridNorm(const Config& cfg, const Dims& dims, const Scope& scope)
-      : NormedResidual(cfg, dims, scope),
-        post_norm_(child("post_norm", cfg.post_norm, {.input_dim = dims.model_dim})) {}
-
- protected:
-  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
-
- private:
-  Handle<Norm> post_norm_;
+  HybridNorm(const Config& cfg, const Dims& dims, const Scope& scope);
 };
 
 // A residual around a mixer with a norm at each possible position.
@@ -123,7 +110,7 @@ class HybridNorm final : public NormedResidual {
 
 /// x -> out_norm(join(x, dropout(body_norm(body(in_norm(x)))))). A norm that is none is left out.
 /// Shapes: x_BTD -> y_BTD, dtype of x.
-class Sandwich final : public Block {
+class Sandwich final : public NormedResidual {
  public:
   struct Config {
     /// Norm before the body; none: no norm.
@@ -141,18 +128,6 @@ class Sandwich final : public Block {
     AXLE_CONFIG(Sandwich, in_norm, body, body_norm, dropout, join, out_norm)
   };
   Sandwich(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool can_decode() const override { return true; }
-
- protected:
-  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
-
- private:
-  std::optional<Handle<Norm>> in_norm_;
-  Handle<Mixer> body_;
-  std::optional<Handle<Norm>> body_norm_;
-  std::optional<Handle<Dropout>> dropout_;
-  Handle<Join> join_;
-  std::optional<Handle<Norm>> out_norm_;
 };
 
 // Attention and feed-forward side by side.

@@ -90,8 +90,20 @@ class ComputeCast {
 };
 }  // namespace detail
 
-/// Owns a child layer and is called like its role.
-template <class Role, class Sig = typename Role::Signature>
+namespace detail {
+template <class Role>
+struct SignatureOf {
+  using type = void();
+};
+template <class Role>
+requires requires { typename Role::Signature; }
+struct SignatureOf<Role> {
+  using type = typename Role::Signature;
+};
+}  // namespace detail
+
+/// Owns a child and is called like its role. A role of parts that are no layers has no such call.
+template <class Role, class Sig = typename detail::SignatureOf<Role>::type>
 class Handle;
 template <class Role, class R, class... A>
 class Handle<Role, R(A...)> {
@@ -168,7 +180,7 @@ class Layer {
   virtual std::vector<Method> methods() = 0;
 
  protected:
-  /// Builds a child. If it has a mistake, construction goes on, so that one error has the mistakes
+  /// Builds a child: a layer, or a part that is none, such as a mask. If it has a mistake, construction goes on, so that one error has the mistakes
   /// of all layers. A constructor that uses the child ends there. {} instead of the dims is
   /// refused unless the role has none. `field`: the field with the config, where it is not called
   /// `name`: "layers[1]".
@@ -176,9 +188,12 @@ class Layer {
   Handle<R> child(std::string_view name, const Child<R>& config, const typename R::Dims& dims,
                   std::string_view field = {}) {
     claim(name, field, taken_names_);
-    auto layer = config.build_part(dims, inner(name, field));
-    adopt(layer.get());
-    return Handle<R>(std::move(layer));
+    auto part = config.build_part(dims, inner(name, field));
+    if constexpr (std::derived_from<R, Layer>)
+      adopt(part.get());
+    else if (!part)
+      adopt(nullptr);
+    return Handle<R>(std::move(part));
   }
   template <class R>
   std::optional<Handle<R>> child(std::string_view name, const std::optional<Child<R>>& config,
@@ -199,8 +214,6 @@ class Layer {
   /// paths of layers below that begin with `below` as configs do, with `as` instead. Both are
   /// relative to this layer.
   void spell(std::string_view below, std::string_view as);
-  /// The scope of a part of this layer that is no layer, to build it there. `field`: as in child().
-  Scope inner(std::string_view name, std::string_view field = {}) const;
   /// True if a child could not be built.
   bool has_unbuilt_child() const;
   /// Declares a parameter of this layer. Throws ConfigError if the shape is not positive or has too
@@ -282,6 +295,8 @@ class Layer {
   }
 
  private:
+  // The scope of a child. `field`: as in child().
+  Scope inner(std::string_view name, std::string_view field) const;
   static Values rematerialize_values(const RematPolicy& policy,
                                      const std::function<Values()>& body);
   std::string located(std::string_view field, std::string_view what) const;

@@ -46,7 +46,7 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
                         [this](auto field, auto what) { note(field, what); })),
-      mask_(cfg.mask ? cfg.mask->build({}, inner("mask")) : nullptr),
+      mask_(child("mask", cfg.mask, {})),
       qkv_(child("qkv", cfg.qkv,
                  {.model_dim = dims.model_dim,
                   .num_heads = sizes_.num_heads,
@@ -63,7 +63,7 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
   if (qkv_->has_source()) return;
   kv_cache_ = child("kv_cache", cfg.kv_cache,
                     {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim});
-  (*kv_cache_)->check_mask(mask_.get());
+  (*kv_cache_)->check_mask(pointer_to(mask_));
   if (!qkv_->makes_keys() && (*kv_cache_)->needs_keys()) {
     note("kv_cache", fmt::format("expected a cache that has the keys of another layer "
                                  "(BorrowedKVCache), since {} makes none, got {}",
@@ -84,10 +84,10 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   if (qkv_->has_source()) {
     keys.segments_BS = heads.source_segments_BS;
   } else {
-    keys = append_and_look(*kv_cache_, keys, placed, goes_on, mask_.get());
+    keys = append_and_look(*kv_cache_, keys, placed, goes_on, pointer_to(mask_));
   }
   Visibility visibility = Visibility::of(x_BTD.dim(1), keys, placed, goes_on);
-  visibility.mask = mask_.get();
+  visibility.mask = pointer_to(mask_);
   visibility.bias = bias_ ? &*bias_ : nullptr;
   visibility.has_empty_places = decoding() && !qkv_->has_source();
   const Tensor context_BTNH = constrain(core_(q_BTNH, keys, visibility), kTokenPartsAxes);

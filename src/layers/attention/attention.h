@@ -64,14 +64,14 @@ class Attention final : public Mixer {
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
   // The cache has no keys after a query.
-  bool can_decode() const override { return qkv_->has_source() || (mask_ && mask_->can_decode()); }
+  bool can_decode() const override { return qkv_->has_source() || (mask_ && (*mask_)->can_decode()); }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
   HeadSizes sizes_;
-  std::unique_ptr<AttentionMask> mask_;
+  std::optional<Handle<AttentionMask>> mask_;
   Handle<QKV> qkv_;
   Handle<HeadOutput> output_;
   std::optional<Handle<Norm>> query_norm_, key_norm_;

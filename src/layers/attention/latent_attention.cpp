@@ -33,7 +33,7 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
       rope_dim_(cfg.rope_dim),
       pairs_(cfg.pairs),
       absorbs_(is_plain(cfg.key_product) && is_plain(cfg.value_product)),
-      mask_(cfg.mask ? cfg.mask->build({}, inner("mask")) : nullptr),
+      mask_(child("mask", cfg.mask, {})),
       key_up_(param("key_up", up_weight(kv_rank_, num_heads_, nope_dim_))),
       value_up_(param("value_up", up_weight(kv_rank_, num_heads_, cfg.value_dim))),
       query_up_(child("query_up", cfg.query_up,
@@ -71,7 +71,7 @@ LatentAttention::LatentAttention(const Config& cfg, const Dims& dims, const Scop
         {.input_dim = dims.model_dim, .output_dim = *cfg.query_rank, .input_axes = kModelDimAxes});
     query_norm_ = child("query_norm", cfg.query_norm, {.input_dim = *cfg.query_rank});
   }
-  kv_cache_->check_mask(mask_.get());
+  kv_cache_->check_mask(pointer_to(mask_));
 }
 
 Tensor LatentAttention::queries(const Tensor& x_BTD) {
@@ -91,9 +91,9 @@ Tensor LatentAttention::forward(const Tensor& x_BTD, const MixerContext& context
   const auto one_head = [](const Tensor& x) { return expand_dims(x, 2); };
   KeyValues latent{.k_BSKH = turn(one_head(down[1])), .v_BSKH = one_head(kv_norm_(down[0]))};
   const bool goes_on = decoding() && context.positions;
-  latent = append_and_look(kv_cache_, latent, placed, goes_on, mask_.get());
+  latent = append_and_look(kv_cache_, latent, placed, goes_on, pointer_to(mask_));
   Visibility visibility = Visibility::of(x_BTD.dim(1), latent, placed, goes_on);
-  visibility.mask = mask_.get();
+  visibility.mask = pointer_to(mask_);
   visibility.has_empty_places = decoding();
   const Tensor y_BTNV = constrain(goes_on && absorbs_ ? absorbed(q_BTNH, latent, visibility)
                                                       : expanded(q_BTNH, latent, visibility),

@@ -81,7 +81,7 @@ class LatentAttention final : public Mixer {
                 output, key_product, value_product, mask, core, kv_cache)
   };
   LatentAttention(const Config& cfg, const Dims& dims, const Scope& scope);
-  bool can_decode() const override { return mask_ && mask_->can_decode(); }
+  bool can_decode() const override { return mask_ && (*mask_)->can_decode(); }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
@@ -95,7 +95,7 @@ class LatentAttention final : public Mixer {
   PairLayout pairs_;
   bool absorbs_;
   Frequencies frequencies_;
-  std::unique_ptr<AttentionMask> mask_;
+  std::optional<Handle<AttentionMask>> mask_;
   Param key_up_, value_up_;
   std::optional<Handle<Projection>> query_down_;
   std::optional<Handle<Norm>> query_norm_;

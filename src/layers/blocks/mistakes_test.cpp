@@ -4,6 +4,7 @@
 #include "base/text/text.h"
 #include "config/walk.h"
 #include "layers/attention/caches/bounded_kv_caches.h"
+#include "layers/attention/latent_attention.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
@@ -79,6 +80,27 @@ TEST(Mistakes, ReportsMistakesOfAllSeparateConfigs) {
           "model.blocks.layers[2].body.router.top_groups: must be at most num_expert_groups, got "
           "4 and 3\n" +
           lines_of("model.blocks.layers[3]"));
+}
+
+// A mask is a child as a layer is: its parts and the mixer are checked too.
+TEST(Mistakes, NamesThePathsOfMasks) {
+  const Attention::Config masked{
+      .num_heads = 4,
+      .mask = AnyOf::Config{.masks = {CausalMask::Config{}, AllOf::Config{},
+                                      SlidingWindowMask::Config{.window = -1}}},
+      .core = SoftmaxAttention::Config{.per_dim_scale = {}, .logit_cap = -3}};
+  LatentAttention::Config latent{.num_heads = 2, .rope_dim = 3, .mask = AllOf::Config{}};
+  const std::string no_mask =
+      "expected at least one mask, got none; leave the mask of attention out if every query sees "
+      "every key";
+  EXPECT_EQ(mistakes_of(Stacked::Config{.num_layers = 2,
+                                        .layers = {PreNorm::Config{.body = masked},
+                                                   PostNorm::Config{.body = latent}}}),
+            "model.blocks.layers[0].body.mask.masks[1].masks: " + no_mask +
+                "\nmodel.blocks.layers[0].body.mask.masks[2].window: must be at least 0, got -1\n"
+                "model.blocks.layers[0].body.core.logit_cap: must be positive, got -3\n"
+                "model.blocks.layers[1].body.mask.masks: " +
+                no_mask + "\nmodel.blocks.layers[1].body.rope_dim: must be even, got 3");
 }
 
 // Heads that do not divide the model dim give heads of no known size. Their parts say nothing.

@@ -163,7 +163,7 @@ MoE::MoE(const Config& cfg, const Dims& dims, const Scope& scope)
       num_experts_(*cfg.num_experts),
       hidden_dim_(width_of(cfg.hidden_dim, dims.model_dim, config_path(), "hidden_dim")),
       activation_(cfg.activation),
-      dispatch_(cfg.dispatch.build({.num_experts = num_experts_}, inner("dispatch"))),
+      dispatch_(child("dispatch", cfg.dispatch, {.num_experts = num_experts_})),
       router_(child("router", cfg.router,
                     {.model_dim = dims.model_dim,
                      .num_experts = num_experts_,

@@ -112,7 +112,7 @@ class MoE final : public Mixer {
 
   int64_t num_experts_, hidden_dim_;
   Activation activation_;
-  std::unique_ptr<Dispatch> dispatch_;
+  Handle<Dispatch> dispatch_;
   Handle<Router> router_;
   std::optional<ExpertProjections> gate_;
   ExpertProjections up_, down_;

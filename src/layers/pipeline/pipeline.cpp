@@ -40,7 +40,7 @@ Tensor merged(const Traveller& t) {
 Pipeline::Pipeline(const Config& cfg, const Dims& dims, const Scope& scope)
     : Block(scope),
       cfg_(cfg),
-      schedule_(cfg.schedule.build({.num_microbatches = *cfg.num_microbatches}, inner("schedule"))),
+      schedule_(child("schedule", cfg.schedule, {.num_microbatches = *cfg.num_microbatches})),
       layer_(child("layer", cfg.layer, dims)) {
   if (const auto text = uncountable_text(param_specs())) fail("num_layers", *text + "; lower it");
   const int64_t rounds = schedule_->num_rounds();

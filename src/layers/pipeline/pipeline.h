@@ -84,7 +84,7 @@ class Pipeline final : public Block {
                   int64_t batch_size) const;
 
   Config cfg_;
-  std::unique_ptr<PipelineSchedule> schedule_;
+  Handle<PipelineSchedule> schedule_;
   Handle<Block> layer_;
 };
 

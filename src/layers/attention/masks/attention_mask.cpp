@@ -145,7 +145,7 @@ AXLE_REGISTER(PositionMask)
 
 namespace {
 
-using Masks = std::vector<std::unique_ptr<AttentionMask>>;
+using Masks = std::vector<Handle<AttentionMask>>;
 
 Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope) {
   if (configs.empty()) {
@@ -157,8 +157,10 @@ Masks built(const std::vector<Child<AttentionMask>>& configs, const Scope& scope
   Masks out;
   for (size_t i = 0; i < configs.size(); ++i) {
     const std::string field = fmt::format("masks[{}]", i);
-    out.push_back(configs[i].build(
-        {}, {.path = scope.path, .config_path = join_config_path(scope.as_config(), field)}));
+    auto mask = configs[i].build_part({}, {.path = scope.path,
+                                           .config_path = join_config_path(scope.as_config(), field),
+                                           .construction = scope.construction});
+    if (mask) out.emplace_back(std::move(mask));  // else its mistake is noted
   }
   return out;
 }
@@ -173,9 +175,9 @@ Tensor combined(const Masks& masks, const TokenPlaces& at, Combine combine) {
   return out;
 }
 
-bool is_causal(const std::unique_ptr<AttentionMask>& mask) { return mask->is_causal(); }
-bool sees_itself(const std::unique_ptr<AttentionMask>& mask) { return mask->sees_itself(); }
-bool can_decode(const std::unique_ptr<AttentionMask>& mask) { return mask->can_decode(); }
+bool is_causal(const Handle<AttentionMask>& mask) { return mask->is_causal(); }
+bool sees_itself(const Handle<AttentionMask>& mask) { return mask->sees_itself(); }
+bool can_decode(const Handle<AttentionMask>& mask) { return mask->can_decode(); }
 
 }  // namespace
 

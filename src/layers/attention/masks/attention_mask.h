@@ -7,12 +7,13 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "config/config_type.h"
 #include "config/fields.h"
 #include "ir/tensor.h"
-#include "nn/method.h"
+#include "nn/layer.h"
 
 namespace axle {
 
@@ -100,6 +101,11 @@ class AttentionMask {
   /// the others.
   virtual std::vector<const AttentionMask*> conjuncts() const { return {this}; }
 };
+
+/// Null: every query sees every key.
+inline const AttentionMask* pointer_to(const std::optional<Handle<AttentionMask>>& mask) {
+  return mask ? &**mask : nullptr;
+}
 
 /// A query sees its own position and earlier ones.
 class CausalMask final : public AttentionMask {
@@ -247,7 +253,7 @@ class AllOf final : public AttentionMask {
   std::vector<const AttentionMask*> conjuncts() const override;
 
  private:
-  std::vector<std::unique_ptr<AttentionMask>> masks_;
+  std::vector<Handle<AttentionMask>> masks_;
 };
 
 /// A query sees the keys that any of `masks` allows. Throws ConfigError at construction if `masks`
@@ -267,7 +273,7 @@ class AnyOf final : public AttentionMask {
   Sight sight(const PlaceBlock& block) const override;
 
  private:
-  std::vector<std::unique_ptr<AttentionMask>> masks_;
+  std::vector<Handle<AttentionMask>> masks_;
 };
 
 }  // namespace axle

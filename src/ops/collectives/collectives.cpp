@@ -58,24 +58,24 @@ const OpRules psum_rules({.name = "psum",
                                 return Values{
                                     sum_over_devices(g[0], x.attrs<CollectiveAttributes>().axes)};
                               },
-                          .eval = reduced_over_devices(Add()),
-                          .hlo = lower_all_reduce<Add>,
+                          .eval = reduced_over_devices(combine::Add()),
+                          .hlo = lower_all_reduce<combine::Add>,
                           .cost = kElementwise});
 
 const OpRules pmax_rules({.name = "pmax",
                           .infer = same_type_numbers,
                           .batch = elementwise,
                           .vjp = all_reduce_extremum_vjp,
-                          .eval = reduced_over_devices(Larger()),
-                          .hlo = lower_all_reduce<Larger>,
+                          .eval = reduced_over_devices(combine::Larger()),
+                          .hlo = lower_all_reduce<combine::Larger>,
                           .cost = kElementwise});
 
 const OpRules pmin_rules({.name = "pmin",
                           .infer = same_type_numbers,
                           .batch = elementwise,
                           .vjp = all_reduce_extremum_vjp,
-                          .eval = reduced_over_devices(Smaller()),
-                          .hlo = lower_all_reduce<Smaller>,
+                          .eval = reduced_over_devices(combine::Smaller()),
+                          .hlo = lower_all_reduce<combine::Smaller>,
                           .cost = kElementwise});
 
 Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes) {
@@ -258,7 +258,7 @@ const OpRules reduce_scatter_rules(
            y[0] = own(all[0]);
            for (size_t i = 1; i < all.size(); ++i) {
              const HostTensor sum = y[0];
-             detail::map_binary(sum, own(all[i]), y[0], Add());
+             detail::map_binary(sum, own(all[i]), y[0], combine::Add());
            }
          },
      .hlo =
@@ -267,7 +267,7 @@ const OpRules reduce_scatter_rules(
            return HloValues{
                b.one("stablehlo.reduce_scatter", x, op.outputs[0],
                      fmt::format("{}, scatter_dimension = {} : i64", mlir_groups(b, a.axes), a.dim),
-                     {hlo_combiner(b, Add::kHlo, x[0].type.dtype)})};
+                     {hlo_combiner(b, combine::Add::kHlo, x[0].type.dtype)})};
          },
      .cost = num_input_elements});
 

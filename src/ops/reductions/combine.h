@@ -12,6 +12,8 @@
 
 namespace axle {
 
+namespace combine {
+
 struct Add {
   static constexpr const char* kHlo = "add";
   static double identity(DType dtype) { return zero_value(dtype); }
@@ -44,6 +46,8 @@ struct Smaller {
     return detail::smaller(a, b);
   }
 };
+
+}  // namespace combine
 
 /// Calls visit(line) for the elements of x that are combined and their elements of y: their
 /// positions, those of x first. It is no template, so that it is compiled only once for all dtypes.

@@ -271,32 +271,32 @@ const OpRules cumsum_rules({.name = "cumsum",
                                   const auto& a = x.attrs<CumulativeAttributes>();
                                   return Values{cumsum(g[0], a.axis, !a.reversed)};
                                 },
-                            .eval = running(Add()),
-                            .hlo = lower_cumulative<Add>,
+                            .eval = running(combine::Add()),
+                            .hlo = lower_cumulative<combine::Add>,
                             .cost = kElementwise});
 
 const OpRules cumprod_rules({.name = "cumprod",
                              .infer = same_type_numbers,
                              .batch = batch_cumulative,
                              .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
-                             .eval = running(Multiply()),
-                             .hlo = lower_cumulative<Multiply>,
+                             .eval = running(combine::Multiply()),
+                             .hlo = lower_cumulative<combine::Multiply>,
                              .cost = kElementwise});
 
 const OpRules cummax_rules({.name = "cummax",
                             .infer = same_type_numbers,
                             .batch = batch_cumulative,
                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
-                            .eval = running(Larger()),
-                            .hlo = lower_cumulative<Larger>,
+                            .eval = running(combine::Larger()),
+                            .hlo = lower_cumulative<combine::Larger>,
                             .cost = kElementwise});
 
 const OpRules cummin_rules({.name = "cummin",
                             .infer = same_type_numbers,
                             .batch = batch_cumulative,
                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
-                            .eval = running(Smaller()),
-                            .hlo = lower_cumulative<Smaller>,
+                            .eval = running(combine::Smaller()),
+                            .hlo = lower_cumulative<combine::Smaller>,
                             .cost = kElementwise});
 
 // Writes logaddexp of two scalars, for the region of a StableHLO op.

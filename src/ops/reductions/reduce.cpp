@@ -145,32 +145,32 @@ const OpRules reduce_sum_rules({.name = "reduce_sum",
                                 .infer = infer_sum,
                                 .batch = batch_reduce,
                                 .vjp = sum_vjp,
-                                .eval = fold<Add>(walk_reduced),
-                                .hlo = lower_reduction<Add>,
+                                .eval = fold<combine::Add>(walk_reduced),
+                                .hlo = lower_reduction<combine::Add>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_prod_rules({.name = "reduce_prod",
                                  .infer = infer_number_reduce,
                                  .batch = batch_reduce,
                                  .vjp = prod_vjp,
-                                 .eval = fold<Multiply>(walk_reduced),
-                                 .hlo = lower_reduction<Multiply>,
+                                 .eval = fold<combine::Multiply>(walk_reduced),
+                                 .hlo = lower_reduction<combine::Multiply>,
                                  .cost = num_input_elements});
 
 const OpRules reduce_max_rules({.name = "reduce_max",
                                 .infer = infer_number_reduce,
                                 .batch = batch_reduce,
                                 .vjp = chooser_vjp<reduce_max>,
-                                .eval = fold<Larger>(walk_reduced),
-                                .hlo = lower_reduction<Larger>,
+                                .eval = fold<combine::Larger>(walk_reduced),
+                                .hlo = lower_reduction<combine::Larger>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_min_rules({.name = "reduce_min",
                                 .infer = infer_number_reduce,
                                 .batch = batch_reduce,
                                 .vjp = chooser_vjp<reduce_min>,
-                                .eval = fold<Smaller>(walk_reduced),
-                                .hlo = lower_reduction<Smaller>,
+                                .eval = fold<combine::Smaller>(walk_reduced),
+                                .hlo = lower_reduction<combine::Smaller>,
                                 .cost = num_input_elements});
 
 const OpRules reduce_and_rules({.name = "reduce_and",

@@ -63,8 +63,8 @@ const OpRules reduce_window_sum_rules({.name = "reduce_window_sum",
                                        .infer = infer_window_sum,
                                        .batch = batch_windows,
                                        .vjp = window_sum_vjp,
-                                       .eval = fold<Add>(walk_windows),
-                                       .hlo = lower_window<Add>,
+                                       .eval = fold<combine::Add>(walk_windows),
+                                       .hlo = lower_window<combine::Add>,
                                        .cost = window_flops});
 
 // Each element gets the sum of the cotangents of the windows over it.
@@ -83,16 +83,16 @@ const OpRules reduce_window_max_rules({.name = "reduce_window_max",
                                        .infer = infer_window_extremum,
                                        .batch = batch_windows,
                                        .vjp = selected_vjp<WindowSelect::kLargest>,
-                                       .eval = fold<Larger>(walk_windows),
-                                       .hlo = lower_window<Larger>,
+                                       .eval = fold<combine::Larger>(walk_windows),
+                                       .hlo = lower_window<combine::Larger>,
                                        .cost = window_flops});
 
 const OpRules reduce_window_min_rules({.name = "reduce_window_min",
                                        .infer = infer_window_extremum,
                                        .batch = batch_windows,
                                        .vjp = selected_vjp<WindowSelect::kLeast>,
-                                       .eval = fold<Smaller>(walk_windows),
-                                       .hlo = lower_window<Smaller>,
+                                       .eval = fold<combine::Smaller>(walk_windows),
+                                       .hlo = lower_window<combine::Smaller>,
                                        .cost = window_flops});
 
 Tensor apply_window(const OpRules& rules, const Tensor& x, const Window& window) {

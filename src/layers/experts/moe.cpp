@@ -11,7 +11,6 @@
 #include "nn/invocation.h"
 #include "nn/layer_stack.h"
 #include "nn/statistic.h"
-#include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/shape.h"
@@ -203,14 +202,11 @@ Tree<Tensor> MoE::initialize(const random::Key& key) const {
 }
 
 Tensor MoE::run_experts(const Tensor& x, const std::optional<Tensor>& sizes_E) const {
-  Tensor hidden;
-  if (gate_) {
-    const Tensor gate = name((*gate_)(x, sizes_E), "gate");
-    hidden = activation_(gate) * name(up_(x, sizes_E), "up");
-  } else {
-    hidden = activation_(name(up_(x, sizes_E), "up"));
-  }
-  return down_(name(constrain(hidden, sizes_E ? kSortedAxes : kBlockAxes), "hidden"), sizes_E);
+  const auto project = [&](const ExpertProjections& projection, const Tensor& each) {
+    return projection(each, sizes_E);
+  };
+  return project(down_, hidden_units(x, activation_, gate_, up_,
+                                     sizes_E ? kSortedAxes : kBlockAxes, project));
 }
 
 Experts MoE::experts() const {

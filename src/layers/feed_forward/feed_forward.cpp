@@ -2,8 +2,6 @@
 
 #include "config/register.h"
 #include "nn/statistic.h"
-#include "ops/annotate.h"
-#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
@@ -31,14 +29,9 @@ FeedForward::FeedForward(const Config& cfg, const Dims& dims, const Scope& scope
       down_(child("down", cfg.down, narrowing(hidden_dim_, dims.model_dim))) {}
 
 Tensor FeedForward::forward(const Tensor& x_BTD, const MixerContext&) {
-  Tensor hidden_BTF;
-  if (gate_) {
-    const Tensor gate_BTF = name((*gate_)(x_BTD), "gate");
-    hidden_BTF = activation_(gate_BTF) * name(up_(x_BTD), "up");
-  } else {
-    hidden_BTF = activation_(name(up_(x_BTD), "up"));
-  }
-  hidden_BTF = name(constrain(hidden_BTF, kTokenPartsAxes), "hidden");
+  const Tensor hidden_BTF =
+      hidden_units(x_BTD, activation_, gate_, up_, kTokenPartsAxes,
+                   [](const auto& projection, const Tensor& x) { return projection(x); });
   add_summary("dead_units", mean_of_tokens(astype(hidden_BTF <= 0, DType::kF32)));
   return down_(hidden_BTF);
 }

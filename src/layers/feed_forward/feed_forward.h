@@ -13,7 +13,9 @@
 #include "layers/dense/linear.h"
 #include "layers/mesh_axes.h"
 #include "layers/width.h"
+#include "ops/annotate.h"
 #include "ops/elementwise/activations.h"
+#include "ops/elementwise/arithmetic.h"
 
 namespace axle {
 
@@ -28,11 +30,30 @@ using Activation = Fn<Tensor(const Tensor&)>;
 /// Returns x.
 Tensor linear(const Tensor& x);
 
+/// Computes the input of `down` in a feed-forward layer, laid out over `axes`:
+/// activation(gate(x)) * up(x), without a gate activation(up(x)). `project(p, x)` calls the
+/// projection p: of one layer, or of each expert.
+///
+/// Remat names: "gate" and "up", the two projections; "hidden", the result.
+template <class Part, class Project>
+Tensor hidden_units(const Tensor& x, const Activation& activation,
+                    const std::optional<Part>& gate, const Part& up,
+                    const PartitionSpec& axes, const Project& project) {
+  Tensor hidden;
+  if (gate) {
+    const Tensor gated = name(project(*gate, x), "gate");
+    hidden = activation(gated) * name(project(up, x), "up");
+  } else {
+    hidden = activation(name(project(up, x), "up"));
+  }
+  return name(sharding_constraint(hidden, axes), "hidden");
+}
+
 /// Mixes the channels of each position, without residual or norm. With a gate:
 /// x -> down(activation(gate(x)) * up(x)). Without a gate: x -> down(activation(up(x))).
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
-/// Remat names: "gate" and "up", the two projections; "hidden", the input of `down`.
+/// Remat names: those of hidden_units().
 /// Summaries: "dead_units", the share of hidden values that are <= 0 (scalar, f32).
 class FeedForward final : public Mixer {
  public:

@@ -32,7 +32,28 @@ struct LawCase {
   typename L::Config config;
 };
 
+using VisitLayer = std::function<void(const Layer&)>;
+
+/// Of each use of the laws in this program, a function that builds its cases and visits all their
+/// layers: whoever asks for them knows which layers the laws run.
+inline std::vector<std::function<void(const VisitLayer&)>>& all_laws() {
+  static std::vector<std::function<void(const VisitLayer&)>> laws;
+  return laws;
+}
+
 namespace detail {
+
+inline bool list_laws(std::function<void(const VisitLayer&)> visit_cases) {
+  all_laws().push_back(std::move(visit_cases));
+  return true;
+}
+
+template <class L>
+void visit_cases(const VisitLayer& fn, const typename L::Role::Dims& dims,
+                 const std::vector<LawCase<L>>& cases) {
+  for (const auto& [name, config] : cases)
+    Child<typename L::Role>(config).build(dims, Scope{.path = "case"})->visit(fn);
+}
 
 template <class L>
 void law_gradients(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
@@ -297,6 +318,10 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
 
 /// The same without decoding, for roles whose calls are not fed with tokens.
 #define AXLE_CALL_LAWS(L, ...)                                                      \
+  [[maybe_unused]] static const bool L##_laws_are_listed =                          \
+      ::axle::testing::detail::list_laws([](const ::axle::testing::VisitLayer& fn) { \
+        ::axle::testing::detail::visit_cases<L>(fn, __VA_ARGS__);                   \
+      });                                                                           \
   TEST(L##Laws, GradientsAgreeWithDifferences) {                                    \
     ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                         \
   }                                                                                 \

@@ -39,6 +39,8 @@ FLOORS = {
 }  # fmt: skip
 # Lowest first; "." stands for the files beside the subfolders.
 ORDER = {
+    "layers": (".", "dropout", "norms", "products", "positions", "dense", "convolution", "feed_forward", "attention",
+               "experts", "recurrent", "state_space", "blocks", "pipeline", "models"),
     "pjrt": ("abi", "plugin", "kernels", "compile", "."),
     "train": ("record", "mup", "program", "evaluation", "config", "modifiers", "folder", "."),
 }
@@ -185,6 +187,7 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.check("train/program/x.cpp", '#include "train/program/y.h"\n'), [])
         self.assertEqual(self.check("train/record/x_test.cpp", upwards), [])
         self.assertEqual(len(self.check("train/attic/x.cpp", '#include "train/record/x.h"\n')), 1)
+        self.assertEqual(len(self.check("layers/norms/norm.h", '#include "layers/blocks/stack.h"\n')), 1)
         self.assertEqual(self.check("nn/high/x.cpp", '#include "nn/low/y.h"\n'), [])  # has no row
 
     def test_only_tests_may_include_testing(self):

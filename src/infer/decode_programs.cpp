@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/tree.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "lower/stablehlo.h"
 #include "nn/functional.h"
 #include "ops/create.h"

@@ -317,16 +317,16 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
   }
 
 /// The same without decoding, for roles whose calls are not fed with tokens.
-#define AXLE_CALL_LAWS(L, ...)                                                      \
-  [[maybe_unused]] static const bool L##_laws_are_listed =                          \
+#define AXLE_CALL_LAWS(L, ...)                                                       \
+  [[maybe_unused]] static const bool L##_laws_are_listed =                           \
       ::axle::testing::detail::list_laws([](const ::axle::testing::VisitLayer& fn) { \
-        ::axle::testing::detail::visit_cases<L>(fn, __VA_ARGS__);                   \
-      });                                                                           \
-  TEST(L##Laws, GradientsAgreeWithDifferences) {                                    \
-    ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                         \
-  }                                                                                 \
-  TEST(L##Laws, RematerialisedMatchesPlain) {                                       \
-    ::axle::testing::detail::law_remat<L>(__VA_ARGS__);                             \
-  }                                                                                 \
-  TEST(L##Laws, Bf16IsClose) { ::axle::testing::detail::law_bf16<L>(__VA_ARGS__); } \
+        ::axle::testing::detail::visit_cases<L>(fn, __VA_ARGS__);                    \
+      });                                                                            \
+  TEST(L##Laws, GradientsAgreeWithDifferences) {                                     \
+    ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                          \
+  }                                                                                  \
+  TEST(L##Laws, RematerialisedMatchesPlain) {                                        \
+    ::axle::testing::detail::law_remat<L>(__VA_ARGS__);                              \
+  }                                                                                  \
+  TEST(L##Laws, Bf16IsClose) { ::axle::testing::detail::law_bf16<L>(__VA_ARGS__); }  \
   TEST(L##Laws, NumbersMatchGolden) { ::axle::testing::detail::law_golden<L>(__VA_ARGS__); }

@@ -11,7 +11,7 @@
 #include "evaluate/model/scoring_program.h"
 #include "infer/decode_programs.h"
 #include "layers/attention/caches/kv_cache.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "lower/stablehlo.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "data/chat/jinja/unicode.h"
 #include "infer/decode_programs.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "lower/stablehlo.h"
 #include "nn/functional.h"
 #include "ops/create.h"

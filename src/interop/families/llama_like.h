@@ -7,8 +7,8 @@
 #include "interop/families/written_fields.h"
 #include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/mixer.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/mixer.h"
 #include "layers/norms/norm.h"
 
 namespace axle {

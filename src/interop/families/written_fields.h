@@ -13,10 +13,10 @@
 #include "interop/forms/plain_model.h"
 #include "layers/attention/attention.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/mixer.h"
 #include "layers/experts/linear_routers.h"
 #include "layers/experts/moe.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/mixer.h"
 
 namespace axle {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "layers/models/decoder.h"
 #include "layers/models/model.h"
 #include "layers/products/quantized_product.h"

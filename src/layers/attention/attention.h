@@ -18,7 +18,7 @@
 #include "layers/attention/masks/attention_mask.h"
 #include "layers/attention/qkv/head_projection.h"
 #include "layers/attention/qkv/qkv_projections.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "layers/norms/norm.h"
 
 namespace axle {
@@ -64,7 +64,9 @@ class Attention final : public Mixer {
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
   // The cache has no keys after a query.
-  bool can_decode() const override { return qkv_->has_source() || (mask_ && (*mask_)->can_decode()); }
+  bool can_decode() const override {
+    return qkv_->has_source() || (mask_ && (*mask_)->can_decode());
+  }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;

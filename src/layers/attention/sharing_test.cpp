@@ -5,8 +5,8 @@
 #include "layers/attention/qkv/qkv_projections.h"
 #include "layers/attention/qkv/qkv_wrappers.h"
 #include "layers/attention/qkv/rope.h"
-#include "layers/blocks/mixer.h"
 #include "layers/blocks/stack.h"
+#include "layers/mixer.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -93,9 +93,9 @@ TEST(Mistakes, NamesThePathsOfMasks) {
   const std::string no_mask =
       "expected at least one mask, got none; leave the mask of attention out if every query sees "
       "every key";
-  EXPECT_EQ(mistakes_of(Stacked::Config{.num_layers = 2,
-                                        .layers = {PreNorm::Config{.body = masked},
-                                                   PostNorm::Config{.body = latent}}}),
+  EXPECT_EQ(mistakes_of(Stacked::Config{
+                .num_layers = 2,
+                .layers = {PreNorm::Config{.body = masked}, PostNorm::Config{.body = latent}}}),
             "model.blocks.layers[0].body.mask.masks[1].masks: " + no_mask +
                 "\nmodel.blocks.layers[0].body.mask.masks[2].window: must be at least 0, got -1\n"
                 "model.blocks.layers[0].body.core.logit_cap: must be positive, got -3\n"

@@ -1,7 +1,7 @@
 // Tests of HybridNorm, Sandwich, ParallelBlock, Pattern and the joins.
-#include "layers/blocks/mixer.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
+#include "layers/mixer.h"
 #include "ops/elementwise/arithmetic.h"
 #include "testing/layer_laws.h"
 

@@ -1,15 +1,43 @@
 #include "layers/blocks/norm_placements.h"
 
 #include "config/register.h"
+#include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
+
+Tensor Add::forward(const Tensor& x_BTD, const Tensor& y_BTD) {
+  return x_BTD + (weight_ == 1 ? y_BTD : weight_ * y_BTD);
+}
+
+AXLE_REGISTER(Join::Dims)
+AXLE_REGISTER(Add)
+
+template class LayerRole<Join, Join::Signature>;
+
+GatedAdd::GatedAdd(const Config& cfg, const Dims&, const Scope& scope)
+    : Join(scope), gate_(param("gate", {.shape = {}, .init = Constant{cfg.initial}})) {}
+
+Tensor GatedAdd::forward(const Tensor& x_BTD, const Tensor& y_BTD) {
+  const Tensor open = sigmoid(gate_());
+  add_summary("gate", astype(open, DType::kF32));
+  return x_BTD + open * y_BTD;
+}
+
+AXLE_REGISTER(GatedAdd)
+
+Tensor StochasticJoin::forward(const Tensor& x_BTD, const Tensor& y_BTD) {
+  const Tensor kept_BTD = drop_(y_BTD);
+  return join_(x_BTD, kept_BTD);
+}
+
+AXLE_REGISTER(StochasticJoin)
 
 Tensor NormedResidual::forward(const Tensor& x_BTD, const MixerContext& context) {
   // The norm may run on a sequence that is sharded over more axes than the body allows
   // (SequenceParallel).
-  Tensor y_BTD =
-      constrain(in_norm_ ? (*in_norm_)(x_BTD, context.segment_ids) : x_BTD, kTokenAxes);
+  Tensor y_BTD = constrain(in_norm_ ? (*in_norm_)(x_BTD, context.segment_ids) : x_BTD, kTokenAxes);
   y_BTD = body_(y_BTD, context);
   if (body_norm_) y_BTD = (*body_norm_)(y_BTD, context.segment_ids);
   if (dropout_) y_BTD = (*dropout_)(y_BTD);
@@ -38,6 +66,8 @@ Sandwich::Sandwich(const Config& cfg, const Dims& dims, const Scope& scope)
 }
 
 AXLE_REGISTER(Sandwich)
+
+AXLE_REGISTER(Published)
 
 ParallelBlock::ParallelBlock(const Config& cfg, const Dims& dims, const Scope& scope)
     : Block(scope),

@@ -1,13 +1,93 @@
-// Residual blocks by the position of their norms: before, after, both, and parallel branches.
+// Residual blocks: how the result of a body joins the stream, and where norms stand: before, after,
+// both, and parallel branches.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   D model dim
 #pragma once
 
 #include "layers/attention/attention.h"
-#include "layers/blocks/mixer.h"
 #include "layers/dropout/dropout.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/mixer.h"
 #include "layers/norms/norm.h"
 
 namespace axle {
+
+// The role Join: how a block joins the result of its body with its input.
+
+/// x_BTD and the result of the body y_BTD -> z_BTD, dtype of x.
+class Join : public LayerRole<Join, Tensor(const Tensor& x_BTD, const Tensor& y_BTD)> {
+ public:
+  /// Empty: a join needs no sizes.
+  struct Dims {
+    AXLE_CONFIG(Dims)
+  };
+  static constexpr InputNames kInputs = {"x", "y"};
+  static constexpr bool kKeepsType = true;
+  using LayerRole::LayerRole;
+  /// A join looks only at its own position.
+  bool can_decode() const override { return true; }
+};
+
+/// z = x + weight * y.
+class Add final : public Join {
+ public:
+  struct Config {
+    /// Factor of the body's result: any number.
+    double weight = 1;
+    static constexpr std::string_view kFromNumber = "weight";
+    AXLE_CONFIG(Add, weight)
+  };
+  Add(const Config& cfg, const Dims&, const Scope& scope) : Join(scope), weight_(cfg.weight) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const Tensor& y_BTD) override;
+
+ private:
+  double weight_;
+};
+
+extern template class LayerRole<Join, Join::Signature>;
+
+/// z = x + sigmoid(gate) * y. Parameter: gate, one f32|bf16 scalar.
+///
+/// Summary: "gate", sigmoid(gate).
+class GatedAdd final : public Join {
+ public:
+  struct Config {
+    /// The gate before the sigmoid at the start: any number.
+    double initial = 0;
+    AXLE_CONFIG(GatedAdd, initial)
+  };
+  GatedAdd(const Config& cfg, const Dims&, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const Tensor& y_BTD) override;
+
+ private:
+  Param gate_;
+};
+
+/// z = join(x, drop(y)): training leaves out the body's result in some rows of the batch.
+class StochasticJoin final : public Join {
+ public:
+  struct Config {
+    /// Drops y.
+    Child<StochasticDepth> drop = StochasticDepth::Config{};
+    /// Joins x with what is left of y.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(StochasticJoin, drop, join)
+  };
+  StochasticJoin(const Config& cfg, const Dims&, const Scope& scope)
+      : Join(scope), drop_(child("drop", cfg.drop, {})), join_(child("join", cfg.join, {})) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const Tensor& y_BTD) override;
+
+ private:
+  Handle<StochasticDepth> drop_;
+  Handle<Join> join_;
+};
 
 /// x -> out_norm(join(x, dropout(body_norm(body(in_norm(x)))))), where each norm may be none. The
 /// blocks below are its forms: each has a config of its own and says which norms it has.
@@ -18,7 +98,7 @@ class NormedResidual : public Block {
  protected:
   using AnyNorm = std::optional<Handle<Norm>>;
   using Block::Block;
-  /// A form with one norm, at this position. `cfg` has the fields norm, body, dropout and join.
+  /// `cfg` has the fields norm, body, dropout and join; its norm stands at this position.
   template <class Config>
   NormedResidual(const Config& cfg, const Dims& dims, const Scope& scope,
                  AnyNorm NormedResidual::*norm)
@@ -128,6 +208,33 @@ class Sandwich final : public NormedResidual {
     AXLE_CONFIG(Sandwich, in_norm, body, body_norm, dropout, join, out_norm)
   };
   Sandwich(const Config& cfg, const Dims& dims, const Scope& scope);
+};
+
+/// x -> body(x), published under a name for the layers after it (SourceQKV). Shapes: x_BTD ->
+/// y_BTD.
+class Published final : public Block {
+ public:
+  struct Config {
+    /// The name under which the result is published.
+    std::string name = "source";
+    /// The block that computes the result.
+    Child<Block> body = {};
+    AXLE_CONFIG(Published, name, body)
+  };
+  Published(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Block(scope), name_(cfg.name), body_(child("body", cfg.body, dims)) {}
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override {
+    const Tensor y_BTD = body_(x_BTD, context);
+    publish(name_, y_BTD);
+    return y_BTD;
+  }
+
+ private:
+  std::string name_;
+  Handle<Block> body_;
 };
 
 // Attention and feed-forward side by side.

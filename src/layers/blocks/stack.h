@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/fields.h"
-#include "layers/blocks/mixer.h"
 #include "layers/blocks/norm_placements.h"
+#include "layers/mixer.h"
 
 namespace axle {
 

@@ -205,8 +205,8 @@ Tensor MoE::run_experts(const Tensor& x, const std::optional<Tensor>& sizes_E) c
   const auto project = [&](const ExpertProjections& projection, const Tensor& each) {
     return projection(each, sizes_E);
   };
-  return project(down_, hidden_units(x, activation_, gate_, up_,
-                                     sizes_E ? kSortedAxes : kBlockAxes, project));
+  return project(
+      down_, hidden_units(x, activation_, gate_, up_, sizes_E ? kSortedAxes : kBlockAxes, project));
 }
 
 Experts MoE::experts() const {

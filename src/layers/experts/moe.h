@@ -10,12 +10,12 @@
 
 #include "base/tree.h"
 #include "ir/host_tensor.h"
-#include "layers/blocks/mixer.h"
 #include "layers/dense/linear.h"
 #include "layers/experts/adaptive_loss_scale.h"
 #include "layers/experts/dispatch.h"
 #include "layers/experts/linear_routers.h"
 #include "layers/feed_forward/feed_forward.h"
+#include "layers/mixer.h"
 #include "layers/width.h"
 #include "nn/param.h"
 

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "config/fields.h"
-#include "layers/blocks/mixer.h"
 #include "layers/dense/linear.h"
 #include "layers/mesh_axes.h"
+#include "layers/mixer.h"
 #include "layers/width.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/activations.h"
@@ -36,9 +36,8 @@ Tensor linear(const Tensor& x);
 ///
 /// Remat names: "gate" and "up", the two projections; "hidden", the result.
 template <class Part, class Project>
-Tensor hidden_units(const Tensor& x, const Activation& activation,
-                    const std::optional<Part>& gate, const Part& up,
-                    const PartitionSpec& axes, const Project& project) {
+Tensor hidden_units(const Tensor& x, const Activation& activation, const std::optional<Part>& gate,
+                    const Part& up, const PartitionSpec& axes, const Project& project) {
   Tensor hidden;
   if (gate) {
     const Tensor gated = name(project(*gate, x), "gate");

@@ -9,7 +9,7 @@
 
 #include "config/fields.h"
 #include "ir/host_tensor.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "layers/models/loss_sums.h"
 #include "nn/layer.h"
 

@@ -6,9 +6,9 @@
 
 #include <vector>
 
-#include "layers/blocks/mixer.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/dense/linear.h"
+#include "layers/mixer.h"
 #include "layers/models/causal_lm.h"
 #include "layers/norms/norm.h"
 

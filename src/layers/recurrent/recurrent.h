@@ -4,8 +4,8 @@
 //   B batch   T positions   D model dim
 #pragma once
 
-#include "layers/blocks/mixer.h"
 #include "layers/dense/linear.h"
+#include "layers/mixer.h"
 #include "layers/norms/norm.h"
 #include "nn/layer.h"
 

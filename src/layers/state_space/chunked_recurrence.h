@@ -8,7 +8,7 @@
 #pragma once
 
 #include "ir/tensor.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 
 namespace axle {
 

@@ -9,8 +9,8 @@
 
 #include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/blocks/mixer.h"
 #include "layers/mesh_axes.h"
+#include "layers/mixer.h"
 #include "nn/layer.h"
 
 namespace axle {

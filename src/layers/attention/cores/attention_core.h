@@ -8,7 +8,7 @@
 #include "layers/attention/biases/logit_bias.h"
 #include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "layers/blocks/mixer.h"
+#include "layers/mixer.h"
 #include "nn/layer.h"
 
 namespace axle {

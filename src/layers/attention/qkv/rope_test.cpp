@@ -7,9 +7,9 @@
 #include "layers/attention/attention.h"
 #include "layers/attention/caches/dense_kv_caches.h"
 #include "layers/attention/qkv/qkv_wrappers.h"
-#include "layers/blocks/mixer.h"
 #include "layers/blocks/norm_placements.h"
 #include "layers/blocks/stack.h"
+#include "layers/mixer.h"
 #include "layers/positions/frequencies.h"
 #include "testing/layer_laws.h"
 
